@@ -53,7 +53,7 @@ static void submit(wire *w, unsigned number, uint64_t events, const char *end)
 
 static bool is_end(arcp_span frame)
 {
-    arcp_span head = arcp_span_first(frame, 160);
+    const arcp_span head = arcp_span_first(frame, 160);
     return memmem(head.data, head.size, "\"job.result\"", 12) != NULL;
 }
 
@@ -80,26 +80,26 @@ static void run_events(void *state, uint64_t iterations)
     static wire wires[SESSIONS_MAX];
     struct pollfd polls[SESSIONS_MAX];
     wire_session session;
-    daemon_state *d = running(&chatty);
-    unsigned jobs = l->sessions * l->jobs;
-    for (unsigned at = 0; at < l->sessions; at++) {
-        wire_open(&wires[at], d->port);
-        wire_hello(&wires[at], "t-alice", &session);
-        polls[at] = (struct pollfd){.fd = wires[at].fd, .events = POLLIN};
+    const daemon_state *d = running(&chatty);
+    const unsigned jobs = l->sessions * l->jobs;
+    for (unsigned i = 0; i < l->sessions; i++) {
+        wire_open(&wires[i], d->port);
+        wire_hello(&wires[i], "t-alice", &session);
+        polls[i] = (struct pollfd){.fd = wires[i].fd, .events = POLLIN};
     }
     for (unsigned job = 0; job < jobs; job++) {
         submit(&wires[job % l->sessions], job, iterations / jobs, "result");
     }
     for (unsigned left = jobs; left > 0;) {
         (void)poll(polls, l->sessions, -1);
-        for (unsigned at = 0; at < l->sessions; at++) {
-            if (polls[at].revents != 0 && wire_fill(&wires[at], 0)) {
-                left -= take(&wires[at]);
+        for (unsigned i = 0; i < l->sessions; i++) {
+            if (polls[i].revents != 0 && wire_fill(&wires[i], 0)) {
+                left -= take(&wires[i]);
             }
         }
     }
-    for (unsigned at = 0; at < l->sessions; at++) {
-        wire_close(&wires[at]);
+    for (unsigned i = 0; i < l->sessions; i++) {
+        wire_close(&wires[i]);
     }
 }
 
@@ -123,7 +123,7 @@ static void bare_socket(void *state, uint64_t iterations)
 static void bare_gap(void *state, uint64_t iterations)
 {
     (void)state;
-    for (uint64_t at = 0; at < iterations; at++) {
+    for (uint64_t i = 0; i < iterations; i++) {
         bench_socket_bytes((uint64_t)GAP_EVENTS * FRAME_BYTES);
     }
 }
@@ -164,7 +164,7 @@ static void resume_from(uint64_t seq)
     wire_resume(&w, "t-alice", &stored_session, seq);
     while (seq < stored_tip()) {
         while (wire_next(&w, &frame)) {
-            uint64_t got = wire_seq(frame);
+            const uint64_t got = wire_seq(frame);
             seq = got == 0 ? seq : got;
         }
         if (seq < stored_tip()) {
@@ -177,7 +177,7 @@ static void resume_from(uint64_t seq)
 static void run_replay(void *state, uint64_t iterations)
 {
     (void)state;
-    for (uint64_t at = 0; at < iterations; at++) {
+    for (uint64_t i = 0; i < iterations; i++) {
         resume_from(0);
     }
 }
@@ -185,7 +185,7 @@ static void run_replay(void *state, uint64_t iterations)
 static void run_gap(void *state, uint64_t iterations)
 {
     (void)state;
-    for (uint64_t at = 0; at < iterations; at++) {
+    for (uint64_t i = 0; i < iterations; i++) {
         resume_from(stored_tip() - GAP_EVENTS);
     }
 }
@@ -221,9 +221,9 @@ static void measure_cpu(unsigned sessions, uint64_t events)
 {
     load one = {sessions, 1};
     char name[80];
-    uint64_t before = daemon_cpu_ns(running(&chatty));
+    const uint64_t before = daemon_cpu_ns(running(&chatty));
     run_events(&one, events);
-    (void)snprintf(name, sizeof(name), "CPU for each durable event, %u session%s", sessions,
+    (void)snprintf(name, sizeof name, "CPU for each durable event, %u session%s", sessions,
                    sessions == 1 ? "" : "s");
     figure(name, (double)(daemon_cpu_ns(&chatty) - before) / (double)events, "ns");
 }
@@ -235,8 +235,8 @@ static double milliseconds(int64_t ns)
 
 static int compare(const void *a, const void *b)
 {
-    int64_t left = *(const int64_t *)a;
-    int64_t right = *(const int64_t *)b;
+    const int64_t left = *(const int64_t *)a;
+    const int64_t right = *(const int64_t *)b;
     return (left > right) - (left < right);
 }
 
@@ -244,17 +244,17 @@ static void measure_start(unsigned count)
 {
     int64_t ready_ns[START_COUNT];
     daemon_state *d = with_store();
-    for (unsigned at = 0; at < count; at++) {
+    for (unsigned i = 0; i < count; i++) {
         daemon_kill(d);
         daemon_start(d);
-        ready_ns[at] = d->ready_ns;
+        ready_ns[i] = d->ready_ns;
     }
-    qsort(ready_ns, count, sizeof(ready_ns[0]), compare);
+    qsort(ready_ns, count, sizeof ready_ns[0], compare);
     figure("start to ready, store of 200 000 events, best", milliseconds(ready_ns[0]), "ms");
     figure("  median", milliseconds(ready_ns[count / 2]), "ms");
     figure("  CPU until then", (double)daemon_cpu_ns(d) / 1e6, "ms");
     figure("  resident memory", megabytes(daemon_resident_bytes(d)), "MB");
-    uint64_t before = daemon_cpu_ns(d);
+    const uint64_t before = daemon_cpu_ns(d);
     resume_from(0);
     figure("CPU for each replayed event",
            (double)(daemon_cpu_ns(d) - before) / (double)stored_tip(), "ns");
@@ -265,7 +265,7 @@ static pid_t make_noise(const daemon_state *d)
 {
     wire w;
     wire_session session;
-    pid_t pid = fork();
+    const pid_t pid = fork();
     if (pid != 0) {
         return pid;
     }
@@ -289,32 +289,32 @@ static void end_noise(pid_t pid)
 static void measure_answers(bool under_load, unsigned count)
 {
     static int64_t taken_ns[ANSWER_COUNT];
-    daemon_state *d = running(&chatty);
+    const daemon_state *d = running(&chatty);
     wire_session session;
     wire w;
     char name[80];
-    pid_t noise = under_load ? make_noise(d) : 0;
+    const pid_t noise = under_load ? make_noise(d) : 0;
     sleep_ms(under_load ? 500 : 0);
     wire_open(&w, d->port);
     wire_hello(&w, "t-alice", &session);
-    for (unsigned at = 0; at < count; at++) {
-        int64_t began_ns = bench_now_ns();
+    for (unsigned i = 0; i < count; i++) {
+        const int64_t began_ns = bench_now_ns();
         wire_send(&w,
                   "{\"arcp\":\"1.1\",\"id\":\"u%u\",\"type\":\"job.unsubscribe\",\"payload\":{"
                   "\"job_id\":\"none\"}}",
-                  at);
+                  i);
         while (wire_seq(wire_await(&w)) == 0) {
         }
-        taken_ns[at] = bench_now_ns() - began_ns;
+        taken_ns[i] = bench_now_ns() - began_ns;
     }
     wire_close(&w);
     if (under_load) {
         end_noise(noise);
     }
-    qsort(taken_ns, count, sizeof(taken_ns[0]), compare);
-    (void)snprintf(name, sizeof(name), "durable answer, p50, %s", under_load ? "loaded" : "idle");
+    qsort(taken_ns, count, sizeof taken_ns[0], compare);
+    (void)snprintf(name, sizeof name, "durable answer, p50, %s", under_load ? "loaded" : "idle");
     figure(name, milliseconds(taken_ns[count / 2]), "ms");
-    (void)snprintf(name, sizeof(name), "durable answer, p99, %s", under_load ? "loaded" : "idle");
+    (void)snprintf(name, sizeof name, "durable answer, p99, %s", under_load ? "loaded" : "idle");
     figure(name, milliseconds(taken_ns[count * 99 / 100]), "ms");
 }
 
@@ -331,7 +331,7 @@ static void answer_ping(wire *w)
     arcp_span frame;
     (void)wire_fill(w, 0);
     while (wire_next(w, &frame)) {
-        arcp_span nonce = wire_text(frame, "nonce");
+        const arcp_span nonce = wire_text(frame, "nonce");
         if (wire_is(frame, "session.ping")) {
             wire_send(w,
                       "{\"arcp\":\"1.1\",\"id\":\"p\",\"type\":\"session.pong\",\"payload\":{"
@@ -345,14 +345,14 @@ static void answer_ping(wire *w)
 static void stay(wire *wires, unsigned count, int64_t until_ns)
 {
     static struct pollfd polls[IDLE_SESSIONS];
-    for (unsigned at = 0; at < count; at++) {
-        polls[at] = (struct pollfd){.fd = wires[at].fd, .events = POLLIN};
+    for (unsigned i = 0; i < count; i++) {
+        polls[i] = (struct pollfd){.fd = wires[i].fd, .events = POLLIN};
     }
     while (bench_now_ns() < until_ns) {
         if (poll(polls, count, 100) > 0) {
-            for (unsigned at = 0; at < count; at++) {
-                if (polls[at].revents != 0) {
-                    answer_ping(&wires[at]);
+            for (unsigned i = 0; i < count; i++) {
+                if (polls[i].revents != 0) {
+                    answer_ping(&wires[i]);
                 }
             }
         }
@@ -369,31 +369,31 @@ static void measure_idle(unsigned sessions, int64_t watch_ms)
     daemon_begin(&d, &(daemon_options){.config = PRINCIPALS_CONF, .open_files = 20000});
     daemon_start(&d);
     sleep_ms(200);
-    uint64_t before = daemon_resident_bytes(&d);
+    const uint64_t before = daemon_resident_bytes(&d);
     figure("resident memory, idle", megabytes(before), "MB");
-    for (unsigned at = 0; at < sessions; at++) {
-        wire_open(&wires[at], d.port);
-        wire_hello(&wires[at], "t-alice", &session);
-        drop_buffer(&wires[at]);
+    for (unsigned i = 0; i < sessions; i++) {
+        wire_open(&wires[i], d.port);
+        wire_hello(&wires[i], "t-alice", &session);
+        drop_buffer(&wires[i]);
     }
     sleep_ms(500);
-    uint64_t after = daemon_resident_bytes(&d);
-    (void)snprintf(name, sizeof(name), "resident memory, %u idle sessions more", sessions);
+    const uint64_t after = daemon_resident_bytes(&d);
+    (void)snprintf(name, sizeof name, "resident memory, %u idle sessions more", sessions);
     figure(name, megabytes(after - before), "MB");
     figure("  for each of them", (double)(after - before) / 1000.0 / sessions, "KB");
-    uint64_t cpu_ns = daemon_cpu_ns(&d);
-    int64_t began_ns = bench_now_ns();
+    const uint64_t cpu_ns = daemon_cpu_ns(&d);
+    const int64_t began_ns = bench_now_ns();
     stay(wires, sessions, began_ns + watch_ms * 1000000);
-    for (unsigned at = 0; at < sessions; at++) {
-        if (wires[at].ended) {
-            daemon_fail("session %u was closed", at);
+    for (unsigned i = 0; i < sessions; i++) {
+        if (wires[i].ended) {
+            daemon_fail("session %u was closed", i);
         }
     }
-    (void)snprintf(name, sizeof(name), "CPU of %u idle sessions, heartbeats every 30 s", sessions);
+    (void)snprintf(name, sizeof name, "CPU of %u idle sessions, heartbeats every 30 s", sessions);
     figure(name, 100.0 * (double)(daemon_cpu_ns(&d) - cpu_ns) / (double)(bench_now_ns() - began_ns),
            "% of a core");
-    for (unsigned at = 0; at < sessions; at++) {
-        wire_close(&wires[at]);
+    for (unsigned i = 0; i < sessions; i++) {
+        wire_close(&wires[i]);
     }
     daemon_end(&d);
 }
@@ -402,7 +402,7 @@ static uint64_t file_bytes(const char *path, const char *suffix)
 {
     char whole[256];
     struct stat about;
-    (void)snprintf(whole, sizeof(whole), "%s%s", path, suffix);
+    (void)snprintf(whole, sizeof whole, "%s%s", path, suffix);
     return stat(whole, &about) == 0 ? (uint64_t)about.st_size : 0;
 }
 
@@ -410,7 +410,7 @@ static uint64_t file_bytes(const char *path, const char *suffix)
 static void say_go(const daemon_state *d)
 {
     char path[128];
-    (void)snprintf(path, sizeof(path), "%s/go", d->directory);
+    (void)snprintf(path, sizeof path, "%s/go", d->directory);
     FILE *file = fopen(path, "we");
     if (file == NULL || fclose(file) != 0) {
         daemon_fail("%s: %s", path, strerror(errno));
@@ -435,45 +435,45 @@ static void measure_subscribers(unsigned subscribers, unsigned events)
         "{\"arcp\":\"1.1\",\"id\":\"s\",\"type\":\"job.submit\",\"payload\":{\"agent\":\"load\","
         "\"input\":{\"events\":%u,\"bytes\":%d,\"start\":\"%s/go\",\"end\":\"result\"}}}",
         events, EVENT_BYTES, d.directory);
-    arcp_span id = wire_text(wire_await_type(&owner, "job.accepted"), "job_id");
-    (void)snprintf(job, sizeof(job), "%.*s", (int)id.size, id.data);
-    for (unsigned at = 0; at < subscribers; at++) {
-        wire_open(&wires[at], d.port);
-        wire_hello(&wires[at], "t-alice", &session);
+    const arcp_span id = wire_text(wire_await_type(&owner, "job.accepted"), "job_id");
+    (void)snprintf(job, sizeof job, "%.*s", (int)id.size, id.data);
+    for (unsigned i = 0; i < subscribers; i++) {
+        wire_open(&wires[i], d.port);
+        wire_hello(&wires[i], "t-alice", &session);
         wire_send(
-            &wires[at],
+            &wires[i],
             "{\"arcp\":\"1.1\",\"id\":\"w\",\"type\":\"job.subscribe\",\"payload\":{\"job_id\":"
             "\"%s\",\"history\":true}}",
             job);
-        (void)wire_await_type(&wires[at], "job.subscribed");
-        polls[at] = (struct pollfd){.fd = wires[at].fd, .events = POLLIN};
+        (void)wire_await_type(&wires[i], "job.subscribed");
+        polls[i] = (struct pollfd){.fd = wires[i].fd, .events = POLLIN};
     }
-    uint64_t before = daemon_resident_bytes(&d);
+    const uint64_t before = daemon_resident_bytes(&d);
     uint64_t peak = before;
-    uint64_t cpu_ns = daemon_cpu_ns(&d);
-    int64_t began_ns = bench_now_ns();
+    const uint64_t cpu_ns = daemon_cpu_ns(&d);
+    const int64_t began_ns = bench_now_ns();
     say_go(&d);
     for (unsigned left = subscribers; left > 0;) {
         (void)poll(polls, subscribers, 1000);
-        for (unsigned at = 0; at < subscribers; at++) {
-            if (polls[at].revents != 0 && wire_fill(&wires[at], 0)) {
-                left -= take(&wires[at]);
+        for (unsigned i = 0; i < subscribers; i++) {
+            if (polls[i].revents != 0 && wire_fill(&wires[i], 0)) {
+                left -= take(&wires[i]);
             }
         }
-        uint64_t now = daemon_resident_bytes(&d);
+        const uint64_t now = daemon_resident_bytes(&d);
         peak = now > peak ? now : peak;
     }
-    double seconds = (double)(bench_now_ns() - began_ns) / 1e9;
-    double delivered = (double)subscribers * events;
+    const double seconds = (double)(bench_now_ns() - began_ns) / 1e9;
+    const double delivered = (double)subscribers * events;
     char name[96];
-    (void)snprintf(name, sizeof(name), "%u subscribers, %u events: delivered", subscribers, events);
+    (void)snprintf(name, sizeof name, "%u subscribers, %u events: delivered", subscribers, events);
     figure(name, delivered / seconds, "events/s");
     figure("  CPU for each delivered event", (double)(daemon_cpu_ns(&d) - cpu_ns) / delivered,
            "ns");
     figure("  memory before", megabytes(before), "MB");
     figure("  memory at most", megabytes(peak), "MB");
-    for (unsigned at = 0; at < subscribers; at++) {
-        wire_close(&wires[at]);
+    for (unsigned i = 0; i < subscribers; i++) {
+        wire_close(&wires[i]);
     }
     wire_close(&owner);
     (void)daemon_stop(&d);
@@ -485,8 +485,8 @@ static void measure_subscribers(unsigned subscribers, unsigned events)
 
 static bool has_flag(char **argv, const char *flag)
 {
-    for (char **at = argv; *at != NULL; at++) {
-        if (strcmp(*at, flag) == 0) {
+    for (char **word = argv; *word != NULL; word++) {
+        if (strcmp(*word, flag) == 0) {
             return true;
         }
     }
@@ -514,15 +514,15 @@ int main(int argc, char **argv)
     struct rlimit files = {20000, 20000};
     (void)setrlimit(RLIMIT_NOFILE, &files);
     int status = 0;
-    bool quick = has_flag(argv, "--quick");
-    bool only_figures = has_flag(argv, "--figures");
+    const bool quick = has_flag(argv, "--quick");
+    const bool only_figures = has_flag(argv, "--figures");
     as_json = has_flag(argv, "--json");
     if (!has_flag(argv, "--list") && !has_flag(argv, "--help")) {
         (void)with_store(); /* no part of what is measured */
     }
     if (!only_figures) {
         status = bench_main(argc, argv, "arcpd: agent process to client, SQLite", cases,
-                            sizeof(cases) / sizeof(cases[0]));
+                            sizeof cases / sizeof cases[0]);
     }
     if (status == 0 && !has_flag(argv, "--list") && !has_flag(argv, "--help") &&
         !has_flag(argv, "--filter")) {
@@ -535,9 +535,9 @@ int main(int argc, char **argv)
         measure_subscribers(quick ? 20 : SUBSCRIBERS, quick ? 200 : 2000);
     }
     daemon_state *const all[] = {&chatty, &stored};
-    for (size_t at = 0; at < sizeof(all) / sizeof(all[0]); at++) {
-        if (all[at]->directory[0] != '\0') {
-            daemon_end(all[at]);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (all[i]->directory[0] != '\0') {
+            daemon_end(all[i]);
         }
     }
     return status;

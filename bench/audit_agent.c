@@ -12,19 +12,19 @@ int main(void)
         "{\"type\":\"authorize\",\"id\":\"1\",\"payload\":{\"capability\":\"fs.read\","
         "\"target\":\"/etc/passwd\"}}\n";
     static char line[65536];
-    if (fgets(line, sizeof(line), stdin) == NULL) {
+    if (fgets(line, sizeof line, stdin) == NULL) {
         return 1;
     }
     const char *events = strstr(line, "\"events\":");
     unsigned long left = events == NULL ? 0 : strtoul(events + strlen("\"events\":"), NULL, 10);
     while (left > 0) {
-        unsigned long now = left < AT_ONCE ? left : AT_ONCE;
-        for (unsigned long at = 0; at < now; at++) {
+        const unsigned long now = left < AT_ONCE ? left : AT_ONCE;
+        for (unsigned long i = 0; i < now; i++) {
             (void)fputs(question, stdout);
         }
         (void)fflush(stdout);
-        for (unsigned long at = 0; at < now; at++) {
-            if (fgets(line, sizeof(line), stdin) == NULL) {
+        for (unsigned long i = 0; i < now; i++) {
+            if (fgets(line, sizeof line, stdin) == NULL) {
                 return 1;
             }
         }

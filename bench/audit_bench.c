@@ -35,8 +35,8 @@ static void run(void *state, uint64_t iterations)
     }
     wire_open(&w, s->daemon.port);
     wire_hello(&w, "t-alice", &session);
-    uint64_t cpu_ns = daemon_cpu_ns(&s->daemon);
-    int64_t began_ns = bench_now_ns();
+    const uint64_t cpu_ns = daemon_cpu_ns(&s->daemon);
+    const int64_t began_ns = bench_now_ns();
     for (unsigned job = 0; job < AGENTS; job++) {
         wire_send(&w,
                   "{\"arcp\":\"1.1\",\"id\":\"s%u\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
@@ -44,7 +44,7 @@ static void run(void *state, uint64_t iterations)
                   job, (unsigned long long)(iterations / AGENTS));
     }
     for (unsigned left = AGENTS; left > 0;) {
-        arcp_span frame = wire_await(&w);
+        const arcp_span frame = wire_await(&w);
         if (wire_is(frame, "job.error")) {
             daemon_fail("%.*s", (int)frame.size, frame.data);
         }
@@ -66,10 +66,10 @@ static void print_share(void)
     if (with.decisions == 0 || without.decisions == 0) {
         return;
     }
-    double clock_ns = (double)with.took_ns / (double)with.decisions -
-                      (double)without.took_ns / (double)without.decisions;
-    double cpu_ns = (double)with.cpu_ns / (double)with.decisions -
-                    (double)without.cpu_ns / (double)without.decisions;
+    const double clock_ns = (double)with.took_ns / (double)with.decisions -
+                            (double)without.took_ns / (double)without.decisions;
+    const double cpu_ns = (double)with.cpu_ns / (double)with.decisions -
+                          (double)without.cpu_ns / (double)without.decisions;
     printf("10 000 decisions/s cost %.2f %% of the throughput without the log (%.0f ns each), "
            "%.2f %% of a core\n",
            share(clock_ns), clock_ns, share(cpu_ns));
@@ -82,7 +82,7 @@ int main(int argc, char **argv)
         {"decisions, a line for each", "decisions, no audit log", run, &with, 1, "decisions/s",
          DECISIONS},
     };
-    int status = bench_main(argc, argv, "audit log", cases, sizeof(cases) / sizeof(cases[0]));
+    const int status = bench_main(argc, argv, "audit log", cases, sizeof cases / sizeof cases[0]);
     print_share();
     daemon_end(&with.daemon);
     daemon_end(&without.daemon);

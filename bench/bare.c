@@ -21,13 +21,13 @@ static void fail(const char *what)
 
 void bench_write_all(int fd, const void *data, size_t size)
 {
-    const char *at = data;
+    const char *rest = data;
     while (size > 0) {
-        ssize_t done = write(fd, at, size);
+        const ssize_t done = write(fd, rest, size);
         if (done < 0) {
             fail("write");
         }
-        at += done;
+        rest += done;
         size -= (size_t)done;
     }
 }
@@ -44,7 +44,7 @@ static void make_pair(int fds[2])
 static void *take_bytes(void *argument)
 {
     static char bytes[4 * WRITE_BYTES];
-    while (read(*(const int *)argument, bytes, sizeof(bytes)) > 0) {
+    while (read(*(const int *)argument, bytes, sizeof bytes) > 0) {
     }
     return NULL;
 }
@@ -57,7 +57,7 @@ void bench_socket_bytes(uint64_t bytes)
     make_pair(fds);
     (void)pthread_create(&reader, NULL, take_bytes, &fds[1]);
     while (bytes > 0) {
-        size_t size = bytes < sizeof(block) ? (size_t)bytes : sizeof(block);
+        const size_t size = bytes < sizeof block ? (size_t)bytes : sizeof block;
         bench_write_all(fds[0], block, size);
         bytes -= size;
     }
@@ -75,15 +75,14 @@ typedef struct answerer {
 
 static void *answer(void *argument)
 {
-    const answerer *self = argument;
+    const answerer *a = argument;
     static char requests[64 * MESSAGE_BYTES];
     static char answers[MESSAGE_BYTES];
     size_t have = 0;
     ssize_t got = 0;
-    while ((got = read(self->fd, requests, sizeof(requests))) > 0) {
-        for (have += (size_t)got; have >= self->how->request_bytes;
-             have -= self->how->request_bytes) {
-            bench_write_all(self->fd, answers, self->how->answer_bytes);
+    while ((got = read(a->fd, requests, sizeof requests)) > 0) {
+        for (have += (size_t)got; have >= a->how->request_bytes; have -= a->how->request_bytes) {
+            bench_write_all(a->fd, answers, a->how->answer_bytes);
         }
     }
     return NULL;
@@ -101,12 +100,12 @@ void bench_socket_requests(const bench_exchange *how, uint64_t count)
     answerer other = {how, fds[1]};
     (void)pthread_create(&thread, NULL, answer, &other);
     while (answered < count) {
-        uint64_t left = count - sent;
-        uint64_t room = how->in_flight - (sent - answered);
-        uint64_t now = left < room ? left : room;
+        const uint64_t left = count - sent;
+        const uint64_t room = how->in_flight - (sent - answered);
+        const uint64_t now = left < room ? left : room;
         bench_write_all(fds[0], bytes, now * how->request_bytes);
         sent += now;
-        ssize_t got = read(fds[0], bytes, sizeof(bytes));
+        const ssize_t got = read(fds[0], bytes, sizeof bytes);
         if (got <= 0) {
             fail("read");
         }
@@ -126,13 +125,13 @@ void bench_file_bytes(const char *directory, uint64_t bytes, size_t batch_bytes)
 {
     static char batch[BATCH_BYTES];
     char path[256];
-    (void)snprintf(path, sizeof(path), "%s/bare-XXXXXX", directory);
-    int fd = mkostemp(path, O_CLOEXEC);
+    (void)snprintf(path, sizeof path, "%s/bare-XXXXXX", directory);
+    const int fd = mkostemp(path, O_CLOEXEC);
     if (fd < 0 || unlink(path) != 0) {
         fail(path);
     }
     while (bytes > 0) {
-        size_t size = bytes < batch_bytes ? (size_t)bytes : batch_bytes;
+        const size_t size = bytes < batch_bytes ? (size_t)bytes : batch_bytes;
         bench_write_all(fd, batch, size);
         if (fdatasync(fd) != 0) {
             fail("fdatasync");

@@ -105,21 +105,21 @@ static void prepare(void)
     char padding[MESSAGE_BYTES + 1];
     memset(padding, '.', MESSAGE_BYTES);
     padding[MESSAGE_BYTES] = '\0';
-    ends = calloc(event_count + 1, sizeof(*ends));
+    ends = calloc(event_count + 1, sizeof *ends);
     must(ends != NULL, "out of memory");
-    for (uint64_t at = 0; at < event_count; at++) {
+    for (uint64_t i = 0; i < event_count; i++) {
         char number[24];
         char text[512];
-        int size = snprintf(number, sizeof(number), "%" PRIu64 " ", at);
+        const int size = snprintf(number, sizeof number, "%" PRIu64 " ", i);
         (void)snprintf(
-            text, sizeof(text),
+            text, sizeof text,
             HEAD("job.event") "," JOB_ID ",\"trace_id\":\"4bf92f3577b34da6a3ce929d0e0e4736\","
                               "\"event_seq\":%" PRIu64 ",\"payload\":{\"kind\":\"log\",\"ts\":"
                               "\"2026-01-01T00:00:00.000Z\",\"body\":{\"level\":"
                               "\"info\",\"message\":\"%s%s\"}}}",
-            "msg_01JZ0000000000000000000000", at + 1, number, padding + size);
+            "msg_01JZ0000000000000000000000", i + 1, number, padding + size);
         encode(&prepared, text);
-        ends[at + 1] = prepared.size;
+        ends[i + 1] = prepared.size;
     }
 }
 
@@ -135,7 +135,7 @@ static void on_letter_written(uv_write_t *request, int status)
 
 static void post(peer *p, const void *data, size_t size)
 {
-    letter *l = calloc(1, sizeof(*l));
+    letter *l = calloc(1, sizeof *l);
     must(l != NULL, "out of memory");
     (void)append(data, size, 0, &l->frame);
     l->request.data = l;
@@ -165,7 +165,7 @@ static void push_more(peer *p)
 {
     if (p->pushed == p->push_end) {
         char text[512];
-        (void)snprintf(text, sizeof(text),
+        (void)snprintf(text, sizeof text,
                        HEAD("job.result") "," JOB_ID ",\"event_seq\":%" PRIu64
                                           ",\"payload\":{\"final_status\":\"success\","
                                           "\"result\":%" PRIu64 "}}",
@@ -187,21 +187,21 @@ static void push_more(peer *p)
  */
 static void text_member(const char *frame, const char *name, char out[ID_BYTES])
 {
-    const char *at = strstr(frame, name);
+    const char *found = strstr(frame, name);
     size_t size = 0;
-    if (at != NULL) {
-        at += strlen(name);
-        size = strcspn(at, "\"");
+    if (found != NULL) {
+        found += strlen(name);
+        size = strcspn(found, "\"");
     }
-    must(at != NULL && size > 0 && size < ID_BYTES, "a frame without an id");
-    memcpy(out, at, size);
+    must(found != NULL && size > 0 && size < ID_BYTES, "a frame without an id");
+    memcpy(out, found, size);
     out[size] = '\0';
 }
 
 static void answer_hello(peer *p, const char *id)
 {
     char text[1024];
-    (void)snprintf(text, sizeof(text),
+    (void)snprintf(text, sizeof text,
                    HEAD("session.welcome") ",\"payload\":{\"session_id\":"
                                            "\"sess_01JZ0000000000000000000000\",\"runtime\":{"
                                            "\"name\":\"bare push\",\"version\":\"1\"},"
@@ -221,7 +221,7 @@ static void answer_submit(peer *p, const char *id, const char *frame)
     p->events = strtoull(events + strlen("\"events\":"), NULL, 10);
     must(p->events <= event_count, "so many events were not prepared");
     p->push_end = ends[p->events];
-    (void)snprintf(text, sizeof(text),
+    (void)snprintf(text, sizeof text,
                    HEAD("job.accepted") "," JOB_ID ",\"payload\":{" JOB_ID
                                         ",\"agent\":\"bench\",\"lease\":{},\"accepted_at\":"
                                         "\"2026-01-01T00:00:00.000Z\",\"request_id\":\"%s\"}}",
@@ -257,7 +257,7 @@ static void on_message(wslay_event_context_ptr context,
         drop(p);
         return;
     }
-    must(message->msg_length < sizeof(frame), "a long frame");
+    must(message->msg_length < sizeof frame, "a long frame");
     memcpy(frame, message->msg, message->msg_length);
     frame[message->msg_length] = '\0';
     text_member(frame, "\"id\":\"", id);
@@ -267,7 +267,7 @@ static void on_message(wslay_event_context_ptr context,
         answer_submit(p, id, frame);
     } else if (strstr(frame, "\"session.close\"") != NULL) {
         char text[256];
-        (void)snprintf(text, sizeof(text), HEAD("session.closed") ",\"payload\":{}}", id);
+        (void)snprintf(text, sizeof text, HEAD("session.closed") ",\"payload\":{}}", id);
         post_frame(p, text);
     }
 }
@@ -299,17 +299,17 @@ static void answer_upgrade(peer *p)
     unsigned char digest[SHA_DIGEST_LENGTH];
     unsigned char accept[64];
     char text[256];
-    const char *at = strcasestr(p->head, name);
-    must(at != NULL, "no WebSocket key");
-    at += strlen(name);
-    (void)snprintf(key, sizeof(key), "%.*s258EAFA5-E914-47DA-95CA-C5AB0DC85B11",
-                   (int)strcspn(at, "\r\n"), at);
+    const char *found = strcasestr(p->head, name);
+    must(found != NULL, "no WebSocket key");
+    found += strlen(name);
+    (void)snprintf(key, sizeof key, "%.*s258EAFA5-E914-47DA-95CA-C5AB0DC85B11",
+                   (int)strcspn(found, "\r\n"), found);
     (void)SHA1((const unsigned char *)key, strlen(key), digest);
-    (void)EVP_EncodeBlock(accept, digest, sizeof(digest));
-    int size = snprintf(text, sizeof(text),
-                        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
-                        "Connection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n\r\n",
-                        (const char *)accept);
+    (void)EVP_EncodeBlock(accept, digest, sizeof digest);
+    const int size = snprintf(text, sizeof text,
+                              "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
+                              "Connection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n\r\n",
+                              (const char *)accept);
     post(p, text, (size_t)size);
     must(wslay_event_context_server_init(&p->reader, &callbacks, p) == 0, "out of memory");
     p->is_open = true;
@@ -319,7 +319,7 @@ static void answer_upgrade(peer *p)
 static void read_upgrade(peer *p)
 {
     while (p->input_size > 0 && !p->is_open) {
-        must(p->head_size + 1 < sizeof(p->head), "a long upgrade request");
+        must(p->head_size + 1 < sizeof p->head, "a long upgrade request");
         p->head[p->head_size++] = (char)*p->input++;
         p->input_size--;
         p->head[p->head_size] = '\0';
@@ -333,7 +333,7 @@ static void on_alloc(uv_handle_t *handle, size_t wanted, uv_buf_t *out)
 {
     peer *p = handle->data;
     (void)wanted;
-    *out = uv_buf_init(p->room, sizeof(p->room));
+    *out = uv_buf_init(p->room, sizeof p->room);
 }
 
 static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
@@ -353,7 +353,7 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
 
 static void on_connection(uv_stream_t *listener, int status)
 {
-    peer *p = calloc(1, sizeof(*p));
+    peer *p = calloc(1, sizeof *p);
     must(status == 0 && p != NULL && uv_tcp_init(&loop, &p->tcp) == 0, "cannot accept");
     p->tcp.data = p;
     must(uv_accept(listener, (uv_stream_t *)&p->tcp) == 0, "cannot accept");
@@ -365,7 +365,7 @@ int main(int argc, char **argv)
 {
     static uv_tcp_t listener;
     struct sockaddr_in address;
-    int size = sizeof(address);
+    int size = sizeof address;
     event_count = argc == 2 ? strtoull(argv[1], NULL, 10) : 0;
     if (event_count == 0) {
         (void)fputs("usage: arcp-bench-push EVENTS\n", stderr);

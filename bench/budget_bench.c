@@ -48,7 +48,7 @@ static void spend_chain_of_5(void *state, uint64_t iterations)
 
 static void reserve_and_settle(void *user, uint64_t iterations)
 {
-    budget_state *state = user;
+    const budget_state *state = user;
     arcp_budget_report report;
     size_t count = 0;
     for (uint64_t i = 0; i < iterations; i++) {
@@ -62,7 +62,7 @@ static void reserve_and_settle(void *user, uint64_t iterations)
 
 static void is_open_chain_of_5(void *user, uint64_t iterations)
 {
-    budget_state *state = user;
+    const budget_state *state = user;
     uint64_t open = 0;
     for (uint64_t i = 0; i < iterations; i++) {
         open += arcp_budget_is_open(state->nodes[DEPTH_MAX - 1], NULL);
@@ -107,7 +107,7 @@ static void format_amount(void *state, uint64_t iterations)
 int main(int argc, char **argv)
 {
     budget_state state = {.amount = arcp__decimal_of(1)};
-    arcp_lease *lease = parse("{\"cost.budget\":[\"USD:100000000000000000000\"]}");
+    const arcp_lease *lease = parse("{\"cost.budget\":[\"USD:100000000000000000000\"]}");
     for (size_t i = 0; i < DEPTH_MAX; i++) {
         arcp_error err = {0};
         if (arcp_budget_new(lease, i == 0 ? NULL : state.nodes[i - 1], &state.nodes[i], &err) !=

@@ -80,9 +80,9 @@ static void begin(bed *b)
 static void receive_events(void *state, uint64_t iterations)
 {
     bed *b = state;
-    for (uint64_t at = 0; at < iterations; at++) {
-        int size = snprintf(
-            b->frame, sizeof(b->frame),
+    for (uint64_t i = 0; i < iterations; i++) {
+        const int size = snprintf(
+            b->frame, sizeof b->frame,
             "{\"arcp\":\"1.1\",\"id\":\"msg_01M7YFYK262ZJYKHC5DAMTBF75\",\"type\":\"job.event\","
             "\"session_id\":\"sess_01M7YFYK262ZJYKHC5DAMTBF75\",\"trace_id\":"
             "\"4bf92f3577b34da6a3ce929d0e0e4736\",\"job_id\":\"job_01M7YFYK262ZJYKHC5DAMTBF75\","
@@ -101,7 +101,7 @@ int main(int argc, char **argv)
     const bench_case cases[] = {
         {.name = "log event, 350 bytes", .run = receive_events, .state = &log},
     };
-    int exit_status = bench_main(argc, argv, "client session", cases, 1);
+    const int exit_status = bench_main(argc, argv, "client session", cases, 1);
     arcp__client_session_free(log.session);
     return exit_status;
 }

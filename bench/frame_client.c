@@ -27,7 +27,7 @@ static void fill(client *c)
         c->end -= c->start;
         c->start = 0;
     }
-    ssize_t got = read(c->fd, c->bytes + c->end, c->capacity - c->end);
+    const ssize_t got = read(c->fd, c->bytes + c->end, c->capacity - c->end);
     assert(got > 0);
     c->end += (size_t)got;
 }
@@ -36,23 +36,23 @@ static void fill(client *c)
 arcp_span client_next_frame(client *c)
 {
     for (;;) {
-        size_t have = c->end - c->start;
-        const unsigned char *at = c->bytes + c->start;
+        const size_t have = c->end - c->start;
+        const unsigned char *bytes = c->bytes + c->start;
         size_t head = 2;
-        size_t size = have >= 2 ? at[1] & 127u : 0;
+        size_t size = have >= 2 ? bytes[1] & 127u : 0;
         if (size == 126) {
             head = 4;
-            size = have >= 4 ? ((size_t)at[2] << 8) | at[3] : SIZE_MAX / 2;
+            size = have >= 4 ? ((size_t)bytes[2] << 8) | bytes[3] : SIZE_MAX / 2;
         } else if (size == 127) {
             head = 10;
             size = 0;
             for (size_t byte = 2; byte < 10 && have >= 10; byte++) {
-                size = (size << 8) | at[byte];
+                size = (size << 8) | bytes[byte];
             }
         }
         if (have >= head && have - head >= size) {
             c->start += head + size;
-            return arcp_span_make((const char *)at + head, size);
+            return arcp_span_make((const char *)bytes + head, size);
         }
         fill(c);
     }
@@ -62,7 +62,7 @@ arcp_span client_next_frame(client *c)
 static void send_text(client *c, const char *text)
 {
     unsigned char head[8] = {0x81, 0, 0, 0, 0, 0, 0, 0};
-    size_t size = strlen(text);
+    const size_t size = strlen(text);
     size_t used = 2;
     if (size < 126) {
         head[1] = (unsigned char)(0x80 | size);
@@ -72,10 +72,10 @@ static void send_text(client *c, const char *text)
         head[3] = (unsigned char)size;
         used = 4;
     }
-    if (c->out_size + used + 4 + size > sizeof(c->out)) {
+    if (c->out_size + used + 4 + size > sizeof c->out) {
         flush(c);
     }
-    assert(used + 4 + size <= sizeof(c->out));
+    assert(used + 4 + size <= sizeof c->out);
     char *frame = c->out + c->out_size;
     memcpy(frame, head, used);
     memset(frame + used, 0, 4);
@@ -98,11 +98,11 @@ void client_open(client *c, int port)
     *c = (client){.capacity = 4u << 20};
     c->bytes = malloc(c->capacity);
     c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    (void)setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-    int failed = connect(c->fd, (struct sockaddr *)&address, sizeof(address));
+    (void)setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    const int failed = connect(c->fd, (struct sockaddr *)&address, sizeof address);
     assert(failed == 0);
     (void)failed;
-    (void)snprintf(request, sizeof(request),
+    (void)snprintf(request, sizeof request,
                    "GET /arcp HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUpgrade: websocket\r\n"
                    "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
                    "Sec-WebSocket-Version: 13\r\n\r\n",
@@ -119,7 +119,7 @@ void client_open(client *c, int port)
               "\"name\":\"bench\",\"version\":\"1\"},\"auth\":{\"scheme\":\"bearer\",\"token\":"
               "\"t\"},\"capabilities\":{\"features\":[\"progress\",\"result_chunk\","
               "\"cost.budget\"]}}}");
-    arcp_span welcome = client_next_frame(c);
+    const arcp_span welcome = client_next_frame(c);
     if (!contains(welcome, "session.welcome")) {
         (void)fprintf(stderr, "%.*s\n", (int)welcome.size, welcome.data);
         exit(1);
@@ -136,7 +136,7 @@ void client_submit(client *c, const char *agent, const char *input)
 {
     char text[256];
     (void)snprintf(
-        text, sizeof(text),
+        text, sizeof text,
         "{\"arcp\":\"1.1\",\"id\":\"s%u\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
         "\"%s\",\"input\":%s}}",
         c->next_id++, agent, input);
@@ -158,7 +158,7 @@ void client_run_jobs(int port, const char *agent, unsigned in_flight, uint64_t c
         for (; sent < count && sent - done < in_flight; sent++) {
             client_submit(&c, agent, "null");
         }
-        arcp_span frame = client_next_frame(&c);
+        const arcp_span frame = client_next_frame(&c);
         if (frame_is(frame, "\"job.error\"")) {
             (void)fprintf(stderr, "bench: %.*s\n", (int)frame.size, frame.data);
             exit(1);

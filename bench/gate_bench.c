@@ -114,12 +114,12 @@ static void ask_all(void *user, bool expected, uint64_t iterations)
         targets[i] = arcp_span_cstr(expected ? questions[i].hit : questions[i].miss);
     }
     uint64_t allowed = 0;
-    size_t at = 0;
+    size_t next = 0;
     for (uint64_t i = 0; i < iterations; i++) {
         arcp_decision decision;
-        allowed += arcp_authorize(state->plain, now, capabilities[at], targets[at], &state->scratch,
-                                  &decision);
-        at = at + 1 == QUESTIONS ? 0 : at + 1;
+        allowed += arcp_authorize(state->plain, now, capabilities[next], targets[next],
+                                  &state->scratch, &decision);
+        next = next + 1 == QUESTIONS ? 0 : next + 1;
     }
     if (allowed != (expected ? iterations : 0)) {
         abort();
@@ -205,7 +205,7 @@ static arcp_authority *limited_authority(void)
     text.size--;
     arcp_buf_append_cstr(&text, ",\"cost.budget\":[\"USD:5\"]}");
     arcp_buf_append_byte(&text, '\0');
-    arcp_lease *lease = parse(text.data, "{\"expires_at\":\"2200-01-01T00:00:00Z\"}");
+    const arcp_lease *lease = parse(text.data, "{\"expires_at\":\"2200-01-01T00:00:00Z\"}");
     arcp_authority *authority = authority_of(lease);
     arcp_lease_unref(lease);
     arcp_buf_fini(&text);

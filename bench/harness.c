@@ -77,7 +77,7 @@ static int parse_options(int argc, char **argv, options *out)
         } else if (strcmp(argv[i], "--runs") == 0 && i + 1 < argc) {
             char *end = NULL;
             errno = 0;
-            unsigned long runs = strtoul(argv[++i], &end, 10);
+            const unsigned long runs = strtoul(argv[++i], &end, 10);
             if (errno != 0 || *end != '\0' || runs == 0 || runs > RUNS_MAX) {
                 fprintf(stderr, "%s: --runs takes 1 to %d, not '%s'\n", argv[0], RUNS_MAX, argv[i]);
                 return 2;
@@ -98,42 +98,42 @@ static bool is_rate(const bench_case *one)
 
 static int64_t time_run(const bench_case *one, uint64_t iterations)
 {
-    int64_t start = bench_now_ns();
+    const int64_t start = bench_now_ns();
     one->run(one->state, iterations);
-    int64_t elapsed = bench_now_ns() - start;
+    const int64_t elapsed = bench_now_ns() - start;
     return elapsed > 0 ? elapsed : 1;
 }
 
 /* The number of iterations that takes about target_ns; its runs are the warm-up too. */
 static uint64_t calibrate(const bench_case *one, const options *chosen)
 {
-    int64_t target_ns = chosen->target_ns;
+    const int64_t target_ns = chosen->target_ns;
     if (one->iterations != 0) {
         return chosen->quick ? one->iterations / QUICK_DIVISOR + 1 : one->iterations;
     }
     uint64_t iterations = 1;
     for (;;) {
-        int64_t elapsed = time_run(one, iterations);
+        const int64_t elapsed = time_run(one, iterations);
         if (elapsed >= target_ns / 2 || iterations >= ITERATIONS_MAX) {
-            double scaled = (double)iterations * (double)target_ns / (double)elapsed;
+            const double scaled = (double)iterations * (double)target_ns / (double)elapsed;
             return scaled < 1 ? 1 : (uint64_t)scaled;
         }
         /* For short runs the cost of reading the clock distorts the estimate, so grow in steps. */
-        double wanted = (double)target_ns / (double)elapsed;
+        const double wanted = (double)target_ns / (double)elapsed;
         iterations *= wanted > 16 ? 16 : 2;
     }
 }
 
 static double value_of(const bench_case *one, uint64_t iterations, int64_t elapsed_ns)
 {
-    double per_iteration_ns = (double)elapsed_ns / (double)iterations;
+    const double per_iteration_ns = (double)elapsed_ns / (double)iterations;
     return is_rate(one) ? one->units_per_iteration * 1e9 / per_iteration_ns : per_iteration_ns;
 }
 
 static int compare_doubles(const void *a, const void *b)
 {
-    double left = *(const double *)a;
-    double right = *(const double *)b;
+    const double left = *(const double *)a;
+    const double right = *(const double *)b;
     return (left > right) - (left < right);
 }
 
@@ -197,13 +197,13 @@ static void format_value(const bench_case *one, double value, char *text, size_t
 static void print_json_string(const char *text)
 {
     putchar('"');
-    for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++) {
-        if (*at == '"' || *at == '\\') {
-            printf("\\%c", *at);
-        } else if (*at < 0x20) {
-            printf("\\u%04x", *at);
+    for (const unsigned char *byte = (const unsigned char *)text; *byte != '\0'; byte++) {
+        if (*byte == '"' || *byte == '\\') {
+            printf("\\%c", *byte);
+        } else if (*byte < 0x20) {
+            printf("\\u%04x", *byte);
         } else {
-            putchar(*at);
+            putchar(*byte);
         }
     }
     putchar('"');
@@ -305,7 +305,7 @@ static void measure(const bench_case *cases, outcome *results, size_t count, con
     for (size_t run = 0; run < chosen->runs; run++) {
         for (size_t i = 0; i < count; i++) {
             if (results[i].selected) {
-                int64_t elapsed = time_run(&cases[i], results[i].iterations);
+                const int64_t elapsed = time_run(&cases[i], results[i].iterations);
                 results[i].values[run] = value_of(&cases[i], results[i].iterations, elapsed);
             }
         }
@@ -320,7 +320,7 @@ static void measure(const bench_case *cases, outcome *results, size_t count, con
 int bench_main(int argc, char **argv, const char *title, const bench_case *cases, size_t count)
 {
     options chosen;
-    int stop = parse_options(argc, argv, &chosen);
+    const int stop = parse_options(argc, argv, &chosen);
     if (stop >= 0) {
         return stop;
     }

@@ -45,10 +45,10 @@ static void submit_large(wire *w, unsigned number, size_t bytes)
     static char patterns[64000];
     static char filling[4096];
     size_t size = 0;
-    memset(filling, 'p', sizeof(filling) - 1);
-    for (unsigned at = 0; at < 50; at++) {
-        size += (size_t)snprintf(patterns + size, sizeof(patterns) - size, "%s\"/%u%.*s\"",
-                                 at == 0 ? "" : ",", at, (int)bytes, filling);
+    memset(filling, 'p', sizeof filling - 1);
+    for (unsigned i = 0; i < 50; i++) {
+        size += (size_t)snprintf(patterns + size, sizeof patterns - size, "%s\"/%u%.*s\"",
+                                 i == 0 ? "" : ",", i, (int)bytes, filling);
     }
     wire_send(w,
               "{\"arcp\":\"1.1\",\"id\":\"s%u\",\"type\":\"job.submit\",\"payload\":{" LITTLE
@@ -62,8 +62,8 @@ static void keep_jobs(const daemon_state *d, bool is_quick)
 {
     static wire w;
     open_as(&w, d, "t-alice");
-    for (unsigned at = 0; at < (is_quick ? 3u : 200u); at++) {
-        submit_large(&w, at, 400);
+    for (unsigned i = 0; i < (is_quick ? 3u : 200u); i++) {
+        submit_large(&w, i, 400);
         await_answer(&w, "job.result", "job.error");
     }
     wire_close(&w);
@@ -94,9 +94,9 @@ static void submit_hard_lease(const daemon_state *d)
     static char patterns[64000];
     static wire w;
     size_t size = 0;
-    for (unsigned at = 0; at < 450; at++) {
-        size += (size_t)snprintf(patterns + size, sizeof(patterns) - size, "%s\"%s%u\"",
-                                 at == 0 ? "" : ",", hard, at);
+    for (unsigned i = 0; i < 450; i++) {
+        size += (size_t)snprintf(patterns + size, sizeof patterns - size, "%s\"%s%u\"",
+                                 i == 0 ? "" : ",", hard, i);
     }
     open_as(&w, d, "t-alice");
     for (unsigned number = 0;; number++) {
@@ -127,11 +127,11 @@ static void leave_flooding_agents(const daemon_state *d)
     static wire w;
     for (;;) {
         open_as(&w, d, "t-alice");
-        for (unsigned at = 0; at < FLOODING_JOBS; at++) {
+        for (unsigned i = 0; i < FLOODING_JOBS; i++) {
             wire_send(&w,
                       "{\"arcp\":\"1.1\",\"id\":\"f%u\",\"type\":\"job.submit\",\"payload\":{"
                       "\"agent\":\"flood\"}}",
-                      at);
+                      i);
             await_answer(&w, "job.accepted", "job.error");
         }
         wire_close(&w);
@@ -172,11 +172,11 @@ static void pipeline_submits(const daemon_state *d)
 {
     static wire w;
     open_as(&w, d, "t-alice");
-    for (unsigned at = 0;; at++) {
+    for (unsigned i = 0;; i++) {
         wire_send(&w,
                   "{\"arcp\":\"1.1\",\"id\":\"p%u\",\"type\":\"job.submit\",\"payload\":{" LITTLE
                   "}}",
-                  at);
+                  i);
         discard(&w);
     }
 }
@@ -184,14 +184,14 @@ static void pipeline_submits(const daemon_state *d)
 static void send_ignored_frames(const daemon_state *d)
 {
     static wire wires[IGNORING_LINKS];
-    for (unsigned at = 0; at < IGNORING_LINKS; at++) {
-        open_as(&wires[at], d, "t-alice");
+    for (unsigned i = 0; i < IGNORING_LINKS; i++) {
+        open_as(&wires[i], d, "t-alice");
     }
-    for (unsigned at = 0;; at = (at + 1) % IGNORING_LINKS) {
-        wire_send(&wires[at], "%s",
+    for (unsigned i = 0;; i = (i + 1) % IGNORING_LINKS) {
+        wire_send(&wires[i], "%s",
                   "{\"arcp\":\"1.1\",\"id\":\"x\",\"type\":\"x-vendor.nothing.known\",\"payload\":{"
                   "}}");
-        discard(&wires[at]);
+        discard(&wires[i]);
     }
 }
 
@@ -202,12 +202,12 @@ static void connect_silently(const daemon_state *d)
     static int fds[SILENT_MAX];
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(d->port)};
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    for (unsigned at = 0;; at = (at + 1) % SILENT_MAX) {
-        if (fds[at] > 0) {
-            (void)close(fds[at]);
+    for (unsigned i = 0;; i = (i + 1) % SILENT_MAX) {
+        if (fds[i] > 0) {
+            (void)close(fds[i]);
         }
-        fds[at] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        (void)connect(fds[at], (struct sockaddr *)&to, sizeof(to));
+        fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        (void)connect(fds[i], (struct sockaddr *)&to, sizeof to);
         (void)usleep(1000);
     }
 }
@@ -218,15 +218,15 @@ static void upgrade_and_stop(const daemon_state *d)
     static const unsigned char head[8] = {0x81, 0xfe, 0xf0, 0x00, 0, 0, 0, 0};
     static char part[PART];
     static wire wires[SILENT_MAX];
-    memset(part, 'x', sizeof(part));
-    for (unsigned at = 0; at < SILENT_MAX; at++) {
-        wires[at].fd = -1;
+    memset(part, 'x', sizeof part);
+    for (unsigned i = 0; i < SILENT_MAX; i++) {
+        wires[i].fd = -1;
     }
-    for (unsigned at = 0;; at = (at + 1) % SILENT_MAX) {
-        wire_close(&wires[at]);
-        if (wire_try(&wires[at], d->port)) {
-            wire_send_bytes(&wires[at], head, sizeof(head));
-            wire_send_bytes(&wires[at], part, sizeof(part));
+    for (unsigned i = 0;; i = (i + 1) % SILENT_MAX) {
+        wire_close(&wires[i]);
+        if (wire_try(&wires[i], d->port)) {
+            wire_send_bytes(&wires[i], head, sizeof head);
+            wire_send_bytes(&wires[i], part, sizeof part);
         }
         (void)usleep(1000);
     }
@@ -248,4 +248,4 @@ const hostile_attack hostile_attacks[] = {
     {"silent connections", NULL, NULL, connect_silently},
     {"half-open connections", NULL, NULL, upgrade_and_stop},
 };
-const unsigned hostile_attack_count = sizeof(hostile_attacks) / sizeof(hostile_attacks[0]);
+const unsigned hostile_attack_count = sizeof hostile_attacks / sizeof hostile_attacks[0];

@@ -76,8 +76,8 @@ static void ping(void)
 static void echo(void)
 {
     char bytes[70] = "";
-    if (write(echo_fd, bytes, sizeof(bytes)) != (ssize_t)sizeof(bytes) ||
-        recv(echo_fd, bytes, sizeof(bytes), MSG_WAITALL) != (ssize_t)sizeof(bytes)) {
+    if (write(echo_fd, bytes, sizeof bytes) != (ssize_t)sizeof bytes ||
+        recv(echo_fd, bytes, sizeof bytes, MSG_WAITALL) != (ssize_t)sizeof bytes) {
         daemon_fail("no echo");
     }
 }
@@ -111,7 +111,7 @@ static void start_agent(void)
     pid_t pid = 0;
     int status = 1;
     (void)posix_spawn_file_actions_init(&actions);
-    if (pipe2(ends, O_CLOEXEC) != 0 || write(ends[1], line, sizeof(line) - 1) < 0 ||
+    if (pipe2(ends, O_CLOEXEC) != 0 || write(ends[1], line, sizeof line - 1) < 0 ||
         posix_spawn_file_actions_adddup2(&actions, ends[0], 0) != 0 ||
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0) != 0 ||
         posix_spawn(&pid, program, &actions, NULL, argv, environment) != 0 ||
@@ -126,7 +126,7 @@ static void start_agent(void)
 /* A child that is killed when we exit, and in any case after this many seconds. */
 static pid_t fork_for(unsigned seconds)
 {
-    pid_t pid = fork();
+    const pid_t pid = fork();
     if (pid < 0) {
         daemon_fail("no process can be had");
     }
@@ -139,12 +139,12 @@ static pid_t fork_for(unsigned seconds)
 
 static pid_t probe(void (*once)(void), samples *to)
 {
-    pid_t pid = fork_for((unsigned)options.seconds + PATIENCE_SEC);
+    const pid_t pid = fork_for((unsigned)options.seconds + PATIENCE_SEC);
     if (pid != 0) {
         return pid;
     }
     do {
-        int64_t began_ns = daemon_now_ns();
+        const int64_t began_ns = daemon_now_ns();
         once();
         if (to->count < SAMPLES_MAX) {
             to->ms[to->count++] = (double)(daemon_now_ns() - began_ns) / 1e6;
@@ -157,28 +157,28 @@ static pid_t probe(void (*once)(void), samples *to)
 static pid_t start_echo(void)
 {
     struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof(here);
+    socklen_t size = sizeof here;
     char bytes[4096];
     int yes = 1;
-    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     echo_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (bind(listener, (struct sockaddr *)&here, sizeof(here)) != 0 || listen(listener, 1) != 0 ||
+    if (bind(listener, (struct sockaddr *)&here, sizeof here) != 0 || listen(listener, 1) != 0 ||
         getsockname(listener, (struct sockaddr *)&here, &size) != 0 ||
-        connect(echo_fd, (struct sockaddr *)&here, sizeof(here)) != 0) {
+        connect(echo_fd, (struct sockaddr *)&here, sizeof here) != 0) {
         daemon_fail("no loopback");
     }
-    int fd = accept(listener, NULL, NULL);
+    const int fd = accept(listener, NULL, NULL);
     (void)close(listener);
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-    (void)setsockopt(echo_fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-    pid_t pid = fork_for((unsigned)options.seconds + PATIENCE_SEC);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    (void)setsockopt(echo_fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    const pid_t pid = fork_for((unsigned)options.seconds + PATIENCE_SEC);
     if (pid != 0) {
         (void)close(fd);
         return pid;
     }
     (void)close(echo_fd); /* so that its end is seen */
-    for (ssize_t got = read(fd, bytes, sizeof(bytes)); got > 0;
-         got = read(fd, bytes, sizeof(bytes))) {
+    for (ssize_t got = read(fd, bytes, sizeof bytes); got > 0;
+         got = read(fd, bytes, sizeof bytes)) {
         if (write(fd, bytes, (size_t)got) != got) {
             break;
         }
@@ -191,7 +191,7 @@ static pid_t start_echo(void)
 static void watch_memory(result *r)
 {
     while (daemon_now_ns() < deadline_ns) {
-        double now = (double)daemon_resident_bytes(&arcpd) / 1048576;
+        const double now = (double)daemon_resident_bytes(&arcpd) / 1048576;
         r->memory_mib = now > r->memory_mib ? now : r->memory_mib;
         (void)usleep(10000);
     }
@@ -210,7 +210,7 @@ static pid_t start_attack(const hostile_attack *attack)
     if (attack->run == NULL) {
         return 0;
     }
-    pid_t pid = fork_for((unsigned)options.seconds + 1);
+    const pid_t pid = fork_for((unsigned)options.seconds + 1);
     if (pid == 0) {
         attack->run(&arcpd);
         _exit(0);
@@ -239,20 +239,20 @@ static void measure(const hostile_attack *attack, result *r)
     }
     open_bob(&bob_pings);
     open_bob(&bob_runs);
-    pid_t echoes = start_echo();
-    int64_t began_ns = daemon_now_ns();
-    uint64_t cpu_ns = daemon_cpu_ns(&arcpd);
+    const pid_t echoes = start_echo();
+    const int64_t began_ns = daemon_now_ns();
+    const uint64_t cpu_ns = daemon_cpu_ns(&arcpd);
     deadline_ns = began_ns + (int64_t)(options.seconds * 1e9);
-    pid_t attacker = start_attack(attack);
-    for (unsigned at = 0; at < PROBES; at++) {
-        pids[at] = probe(once[at], r->of[at]);
+    const pid_t attacker = start_attack(attack);
+    for (unsigned i = 0; i < PROBES; i++) {
+        pids[i] = probe(once[i], r->of[i]);
     }
     watch_memory(r);
     r->cpu_sec += (double)(daemon_cpu_ns(&arcpd) - cpu_ns) / 1e9;
     r->sec += (double)(daemon_now_ns() - began_ns) / 1e9;
-    for (unsigned at = 0; at < PROBES; at++) {
+    for (unsigned i = 0; i < PROBES; i++) {
         int status = 0;
-        r->is_lost = waitpid(pids[at], &status, 0) != pids[at] || status != 0 || r->is_lost;
+        r->is_lost = waitpid(pids[i], &status, 0) != pids[i] || status != 0 || r->is_lost;
     }
     if (attacker != 0) {
         end_process(attacker, true);
@@ -283,24 +283,24 @@ static double quantile(const samples *s, double of)
 static bool is_job_late(const result *r, double of)
 {
     const result *ordinary = &results[0];
-    double lost = quantile(r->of[START], of) - quantile(ordinary->of[START], of);
-    double allowed = JOB_TIMES * quantile(ordinary->of[JOB], of) + (lost > 0 ? lost : 0);
+    const double lost = quantile(r->of[START], of) - quantile(ordinary->of[START], of);
+    const double allowed = JOB_TIMES * quantile(ordinary->of[JOB], of) + (lost > 0 ? lost : 0);
     return quantile(r->of[JOB], of) > allowed;
 }
 
 static void print_row(const hostile_attack *attack, const result *r)
 {
-    for (unsigned at = 0; at < PROBES; at++) {
-        if (r->of[at]->count == 0) {
+    for (unsigned i = 0; i < PROBES; i++) {
+        if (r->of[i]->count == 0) {
             daemon_fail("%s: nothing was measured", attack->name);
         }
-        qsort(r->of[at]->ms, r->of[at]->count, sizeof(double), compare);
+        qsort(r->of[i]->ms, r->of[i]->count, sizeof(double), compare);
     }
     const samples *pings = r->of[PING];
     const samples *echoes = r->of[ECHO];
-    bool is_late = quantile(pings, 0.99) > quantile(echoes, 0.99) + PING_OVER_ECHO_MS;
-    bool is_slow = is_job_late(r, 0.5) || is_job_late(r, 0.99);
-    bool is_large = r->memory_mib > MEMORY_MIB_MAX;
+    const bool is_late = quantile(pings, 0.99) > quantile(echoes, 0.99) + PING_OVER_ECHO_MS;
+    const bool is_slow = is_job_late(r, 0.5) || is_job_late(r, 0.99);
+    const bool is_large = r->memory_mib > MEMORY_MIB_MAX;
     (void)printf(
         "%-28s %6.2f %7.2f %7.2f  %6.2f %7.2f %7.2f  %6.1f %6.1f  %6.1f %6.1f  %5.0f %4.0f%%"
         "  %s%s%s%s%s\n",
@@ -327,17 +327,17 @@ static void print_head(void)
                  "p99", "max", "echo", "p99", "max", "job", "p99", "start", "p99", "MiB", "CPU");
 }
 
-static bool is_wanted(unsigned at)
+static bool is_wanted(unsigned index)
 {
-    return at == 0 || options.filter == NULL ||
-           strstr(hostile_attacks[at].name, options.filter) != NULL;
+    return index == 0 || options.filter == NULL ||
+           strstr(hostile_attacks[index].name, options.filter) != NULL;
 }
 
 static bool read_options(int argc, char **argv)
 {
-    for (int at = 1; at < argc; at++) {
-        const char *value = at + 1 < argc ? argv[at + 1] : NULL;
-        if (strcmp(argv[at], "--quick") == 0) {
+    for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (strcmp(argv[i], "--quick") == 0) {
             options.is_quick = true;
             options.seconds = 0.3;
             options.rounds = 1;
@@ -346,16 +346,16 @@ static bool read_options(int argc, char **argv)
         if (value == NULL) {
             return false;
         }
-        if (strcmp(argv[at], "--seconds") == 0) {
+        if (strcmp(argv[i], "--seconds") == 0) {
             options.seconds = strtod(value, NULL);
-        } else if (strcmp(argv[at], "--rounds") == 0) {
+        } else if (strcmp(argv[i], "--rounds") == 0) {
             options.rounds = (unsigned)strtoul(value, NULL, 10);
-        } else if (strcmp(argv[at], "--filter") == 0) {
+        } else if (strcmp(argv[i], "--filter") == 0) {
             options.filter = value;
         } else {
             return false;
         }
-        at++;
+        i++;
     }
     return options.seconds > 0 && options.seconds <= 600 && options.rounds > 0;
 }
@@ -372,20 +372,20 @@ int main(int argc, char **argv)
     if (all == MAP_FAILED || hostile_attack_count > ATTACKS_MAX) {
         daemon_fail("no memory for what is measured");
     }
-    for (unsigned at = 0; at < ATTACKS_MAX * PROBES; at++) {
-        results[at / PROBES].of[at % PROBES] = &all[at];
+    for (unsigned i = 0; i < ATTACKS_MAX * PROBES; i++) {
+        results[i / PROBES].of[i % PROBES] = &all[i];
     }
     for (unsigned round = 0; round < options.rounds; round++) {
-        for (unsigned at = 0; at < hostile_attack_count; at++) {
-            if (is_wanted(at)) {
-                measure(&hostile_attacks[at], &results[at]);
+        for (unsigned i = 0; i < hostile_attack_count; i++) {
+            if (is_wanted(i)) {
+                measure(&hostile_attacks[i], &results[i]);
             }
         }
     }
     print_head();
-    for (unsigned at = 0; at < hostile_attack_count; at++) {
-        if (is_wanted(at)) {
-            print_row(&hostile_attacks[at], &results[at]);
+    for (unsigned i = 0; i < hostile_attack_count; i++) {
+        if (is_wanted(i)) {
+            print_row(&hostile_attacks[i], &results[i]);
         }
     }
     return 0;

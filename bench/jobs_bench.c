@@ -64,11 +64,11 @@ static void add_agents(served_runtime *served)
     } rows[] = {{"native", native_command, 0},
                 {"python", python_command, 0},
                 {"warm-python", python_command, PROCESSES}};
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp_process_agent process = arcp_process_agent_init();
-        process.name = rows[at].name;
-        process.command = rows[at].command;
-        process.warm = served == &memory_runtime && has_python() ? rows[at].warm : 0;
+        process.name = rows[i].name;
+        process.command = rows[i].command;
+        process.warm = served == &memory_runtime && has_python() ? rows[i].warm : 0;
         must(arcp_runtime_register_process(served->runtime, &process, &error), &error);
     }
 }
@@ -102,8 +102,8 @@ static void gate_over_pipe(void *state, uint64_t iterations)
     client_open(&c, served->port);
     for (uint64_t left = iterations; left > 0;) {
         char input[32];
-        uint64_t questions = left < QUESTIONS_A_JOB ? left : QUESTIONS_A_JOB;
-        (void)snprintf(input, sizeof(input), "%llu", (unsigned long long)questions);
+        const uint64_t questions = left < QUESTIONS_A_JOB ? left : QUESTIONS_A_JOB;
+        (void)snprintf(input, sizeof input, "%llu", (unsigned long long)questions);
         client_submit(&c, "native", input);
         while (!frame_is(client_next_frame(&c), "\"job.result\"")) {
         }
@@ -134,23 +134,23 @@ static void commit(commit_bench *bench, uint64_t first_job, uint64_t position)
     static char streams[IN_FLIGHT][40], keys[IN_FLIGHT][40];
     arcp_store_op ops[2 * IN_FLIGHT];
     arcp_error error = {0};
-    memset(record, 'r', sizeof(record));
-    memset(row, 'w', sizeof(row));
-    for (size_t at = 0; at < IN_FLIGHT; at++) {
-        unsigned long long job = first_job + at;
-        (void)snprintf(streams[at], sizeof(streams[at]), "j:job_%026llu", job);
-        (void)snprintf(keys[at], sizeof(keys[at]), "job_%026llu", job);
-        ops[2 * at] = (arcp_store_op){.kind = ARCP_STORE_APPEND,
-                                      .position = position,
-                                      .key = arcp_span_cstr(streams[at]),
-                                      .value = arcp_span_make(record, sizeof(record))};
-        ops[2 * at + 1] = (arcp_store_op){.kind = ARCP_STORE_PUT,
-                                          .table = ARCP_STORE_JOBS,
-                                          .key = arcp_span_cstr(keys[at]),
-                                          .value = arcp_span_make(row, sizeof(row))};
+    memset(record, 'r', sizeof record);
+    memset(row, 'w', sizeof row);
+    for (size_t i = 0; i < IN_FLIGHT; i++) {
+        const unsigned long long job = first_job + i;
+        (void)snprintf(streams[i], sizeof streams[i], "j:job_%026llu", job);
+        (void)snprintf(keys[i], sizeof keys[i], "job_%026llu", job);
+        ops[2 * i] = (arcp_store_op){.kind = ARCP_STORE_APPEND,
+                                     .position = position,
+                                     .key = arcp_span_cstr(streams[i]),
+                                     .value = arcp_span_make(record, sizeof record)};
+        ops[2 * i + 1] = (arcp_store_op){.kind = ARCP_STORE_PUT,
+                                         .table = ARCP_STORE_JOBS,
+                                         .key = arcp_span_cstr(keys[i]),
+                                         .value = arcp_span_make(row, sizeof row)};
     }
     arcp_store_batch batch = {
-        .id = ++bench->next_batch, .ops = ops, .count = sizeof(ops) / sizeof(ops[0])};
+        .id = ++bench->next_batch, .ops = ops, .count = sizeof ops / sizeof ops[0]};
     must(bench->store->ops->submit(bench->store, &batch, &error), &error);
     while (bench->done != batch.id) {
         if (!bench->store->ops->poll(bench->store)) {
@@ -196,7 +196,7 @@ static child start_child(const char *const *command)
     (void)posix_spawn_file_actions_destroy(&actions);
     (void)close(in[0]);
     (void)close(out[1]);
-    bench_write_all(in[1], line, sizeof(line) - 1);
+    bench_write_all(in[1], line, sizeof line - 1);
     (void)close(in[1]);
     made.out = out[0];
     return made;
@@ -208,7 +208,7 @@ static void end_child(const child *ended)
     ssize_t got = 0;
     size_t size = 0;
     int status = 0;
-    while ((got = read(ended->out, answer + size, sizeof(answer) - size)) > 0) {
+    while ((got = read(ended->out, answer + size, sizeof answer - size)) > 0) {
         size += (size_t)got;
     }
     (void)close(ended->out);
@@ -240,7 +240,7 @@ static void *echo(void *argument)
     const int *fds = argument;
     char bytes[256];
     ssize_t got = 0;
-    while ((got = read(fds[0], bytes, sizeof(bytes))) > 0) {
+    while ((got = read(fds[0], bytes, sizeof bytes)) > 0) {
         bench_write_all(fds[1], bytes, (size_t)got);
     }
     return NULL;
@@ -258,9 +258,9 @@ static void pipe_echo(void *state, uint64_t iterations)
     }
     int ends[2] = {there[0], back[1]};
     (void)pthread_create(&thread, NULL, echo, ends);
-    for (uint64_t at = 0; at < iterations; at++) {
-        bench_write_all(there[1], bytes, sizeof(bytes));
-        ssize_t got = read(back[0], bytes, sizeof(bytes));
+    for (uint64_t i = 0; i < iterations; i++) {
+        bench_write_all(there[1], bytes, sizeof bytes);
+        const ssize_t got = read(back[0], bytes, sizeof bytes);
         assert(got > 0);
         (void)got;
     }
@@ -283,8 +283,8 @@ int main(int argc, char **argv)
     if (mkdtemp(directory) == NULL) {
         return 1;
     }
-    (void)snprintf(served, sizeof(served), "sqlite:%s/served.db", directory);
-    (void)snprintf(bare, sizeof(bare), "sqlite:%s/bare.db", directory);
+    (void)snprintf(served, sizeof served, "sqlite:%s/served.db", directory);
+    (void)snprintf(bare, sizeof bare, "sqlite:%s/bare.db", directory);
     must(arcp_store_open(bare, &commits.store, &error), &error);
     arcp_store_callbacks callbacks = {.done = on_done, .user = &commits};
     commits.store->ops->set_callbacks(commits.store, &callbacks);
@@ -317,8 +317,8 @@ int main(int argc, char **argv)
         {"warm Python agents, 8 in flight", "fork and exec of Python, 8 at once", jobs, &rows[4], 1,
          "jobs/s", 100},
     };
-    const size_t count = sizeof(cases) / sizeof(cases[0]) - (has_python() ? 0 : PYTHON_CASES);
-    int status = bench_main(argc, argv, "jobs, from submit to result", cases, count);
+    const size_t count = sizeof cases / sizeof cases[0] - (has_python() ? 0 : PYTHON_CASES);
+    const int status = bench_main(argc, argv, "jobs, from submit to result", cases, count);
     served_runtime_stop(&memory_runtime);
     served_runtime_stop(&sqlite_runtime);
     commits.store->ops->close(commits.store);

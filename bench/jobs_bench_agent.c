@@ -12,16 +12,16 @@ int main(void)
         "{\"type\":\"authorize\",\"id\":\"1\",\"payload\":{\"capability\":"
         "\"fs.read\",\"target\":\"/srv/data/reports/2026/summary.csv\"}}\n";
     static const char result[] = "{\"type\":\"job.result\",\"payload\":{\"result\":1}}\n";
-    if (fgets(line, sizeof(line), stdin) == NULL) {
+    if (fgets(line, sizeof line, stdin) == NULL) {
         return 1;
     }
     const char *input = strstr(line, "\"input\":");
-    unsigned long long questions = input == NULL ? 0 : strtoull(input + 8, NULL, 10);
-    for (unsigned long long at = 0; at < questions; at++) {
-        if (write(STDOUT_FILENO, question, sizeof(question) - 1) != sizeof(question) - 1 ||
-            fgets(line, sizeof(line), stdin) == NULL || strstr(line, "\"re\"") == NULL) {
+    const unsigned long long questions = input == NULL ? 0 : strtoull(input + 8, NULL, 10);
+    for (unsigned long long i = 0; i < questions; i++) {
+        if (write(STDOUT_FILENO, question, sizeof question - 1) != sizeof question - 1 ||
+            fgets(line, sizeof line, stdin) == NULL || strstr(line, "\"re\"") == NULL) {
             return 2;
         }
     }
-    return write(STDOUT_FILENO, result, sizeof(result) - 1) == sizeof(result) - 1 ? 0 : 3;
+    return write(STDOUT_FILENO, result, sizeof result - 1) == sizeof result - 1 ? 0 : 3;
 }

@@ -53,7 +53,7 @@ static void scan_once(bench_text *bench)
 
 static void bench_copy(void *state, uint64_t iterations)
 {
-    bench_text *bench = state;
+    const bench_text *bench = state;
     for (uint64_t i = 0; i < iterations; i++) {
         memcpy(bench->copy, bench->text.data, bench->text.size);
         bench_keep(bench->copy);
@@ -66,18 +66,18 @@ static size_t plain_utf8(const unsigned char *bytes, size_t size)
     unsigned more = 0;
     unsigned char low = 0x80;
     unsigned char high = 0xbf;
-    for (size_t at = 0; at < size; at++) {
-        unsigned char byte = bytes[at];
+    for (size_t i = 0; i < size; i++) {
+        const unsigned char byte = bytes[i];
         if (more > 0) {
             if (byte < low || byte > high) {
-                return at;
+                return i;
             }
             low = 0x80;
             high = 0xbf;
             more--;
         } else if (byte >= 0x80) {
             if (byte < 0xc2 || byte > 0xf4) {
-                return at;
+                return i;
             }
             more = byte < 0xe0 ? 1 : (byte < 0xf0 ? 2 : 3);
             low = byte == 0xe0 ? 0xa0 : (byte == 0xf0 ? 0x90 : 0x80);
@@ -89,7 +89,7 @@ static size_t plain_utf8(const unsigned char *bytes, size_t size)
 
 static void bench_plain_utf8(void *state, uint64_t iterations)
 {
-    bench_text *bench = state;
+    const bench_text *bench = state;
     for (uint64_t i = 0; i < iterations; i++) {
         bench_keep(plain_utf8((const unsigned char *)bench->text.data, bench->text.size));
     }
@@ -97,7 +97,7 @@ static void bench_plain_utf8(void *state, uint64_t iterations)
 
 static void bench_utf8(void *state, uint64_t iterations)
 {
-    bench_text *bench = state;
+    const bench_text *bench = state;
     for (uint64_t i = 0; i < iterations; i++) {
         bench_keep(arcp__utf8_valid_prefix(bench->text));
     }
@@ -119,7 +119,7 @@ static void bench_members(void *state, uint64_t iterations)
     scan_once(bench);
     for (uint64_t i = 0; i < iterations; i++) {
         const arcp_json *json = &bench->json;
-        arcp_json_ref payload =
+        const arcp_json_ref payload =
             arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
         uint64_t sum = payload;
         sum += arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("arcp"));
@@ -303,7 +303,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < TEXTS; i++) {
         text_init(&texts[i], arcp_buf_span(&made[i]));
     }
-    int status = bench_main(argc, argv, "JSON", cases, sizeof cases / sizeof *cases);
+    const int status = bench_main(argc, argv, "JSON", cases, sizeof cases / sizeof *cases);
     for (size_t i = 0; i < TEXTS; i++) {
         text_fini(&texts[i]);
         arcp_buf_fini(&made[i]);

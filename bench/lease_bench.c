@@ -205,12 +205,12 @@ static void write_pattern(char out[64], size_t number)
                                           "/srv/t%zu/*/out/**", "/srv/t%zu/readme"};
     const char *format = formats[number % 5];
     size_t size = 0;
-    for (const char *at = format; *at != '\0'; at++) {
-        if (at[0] == '%') {
+    for (const char *rest = format; *rest != '\0'; rest++) {
+        if (rest[0] == '%') {
             size += (size_t)snprintf(out + size, 64 - size, "%zu", number);
-            at += 2;
+            rest += 2;
         } else {
-            out[size++] = *at;
+            out[size++] = *rest;
         }
     }
     out[size] = '\0';

@@ -28,19 +28,19 @@ static void bench(arcp_agent_call *call, void *user)
     (void)arcp_json_u64(
         start, arcp_json_member(start, arcp_agent_input(call), ARCP_SPAN_LITERAL("events")),
         &events);
-    for (uint64_t at = 0; at < events; at++) {
+    for (uint64_t i = 0; i < events; i++) {
         char message[MESSAGE_BYTES + 1];
         char body[MESSAGE_BYTES + 64];
-        int size = snprintf(message, sizeof(message), "%" PRIu64 " ", at);
+        int size = snprintf(message, sizeof message, "%" PRIu64 " ", i);
         memset(message + size, '.', MESSAGE_BYTES - (size_t)size);
         message[MESSAGE_BYTES] = '\0';
-        size = snprintf(body, sizeof(body), "{\"level\":\"info\",\"message\":\"%s\"}", message);
+        size = snprintf(body, sizeof body, "{\"level\":\"info\",\"message\":\"%s\"}", message);
         if (arcp_agent_event(call, "log", arcp_span_make(body, (size_t)size), NULL) != ARCP_OK) {
             return;
         }
     }
     char count[24];
-    int size = snprintf(count, sizeof(count), "%" PRIu64, events);
+    const int size = snprintf(count, sizeof count, "%" PRIu64, events);
     arcp_agent_succeed(call, arcp_span_make(count, (size_t)size));
 }
 
@@ -52,7 +52,7 @@ static void quick(arcp_agent_call *call, void *user)
 
 static void on_stopped(void *user)
 {
-    host *h = user;
+    const host *h = user;
     uv_close((uv_handle_t *)&h->terminate, NULL);
     arcp_runtime_free(h->runtime);
 }

@@ -51,12 +51,12 @@ static arcp_time now(void)
 static uint64_t ask_gate(const question *q, uint64_t count)
 {
     uint64_t yes = 0;
-    size_t at = 0;
+    size_t next = 0;
     for (uint64_t n = 0; n < count; n++) {
         arcp_decision decision;
-        yes += arcp_authorize(q->authority, now(), ARCP_SPAN_LITERAL("fs.read"), q->targets[at],
+        yes += arcp_authorize(q->authority, now(), ARCP_SPAN_LITERAL("fs.read"), q->targets[next],
                               &scratch, &decision);
-        at = at + 1 == q->target_count ? 0 : at + 1;
+        next = next + 1 == q->target_count ? 0 : next + 1;
     }
     return yes;
 }
@@ -77,9 +77,9 @@ static uint64_t ask_subset(const question *q, uint64_t count)
 static void measure(const char *name, const question *q,
                     uint64_t (*ask)(const question *, uint64_t), uint64_t once)
 {
-    uint64_t yes = ask(q, once);
+    const uint64_t yes = ask(q, once);
     uint64_t asked = 0;
-    int64_t began_ns = bench_now_ns();
+    const int64_t began_ns = bench_now_ns();
     int64_t taken_ns = 0;
     for (uint64_t count = once; taken_ns < patience_ns; count += count / 2 + 1) {
         bench_keep(ask(q, count));
@@ -101,7 +101,7 @@ static void read_file(const char *path, arcp_buf *out)
     if (file == NULL) {
         die(path);
     }
-    while ((size = fread(room, 1, sizeof(room), file)) > 0 && out->size < FILE_MAX) {
+    while ((size = fread(room, 1, sizeof room, file)) > 0 && out->size < FILE_MAX) {
         arcp_buf_append(out, arcp_span_make(room, size));
     }
     if (ferror(file) || out->failed || fclose(file) != 0) {
@@ -129,7 +129,7 @@ static arcp_lease *lease_of(const arcp_json *json, arcp_json_ref object)
 static void name_of(const arcp_json *json, arcp_json_ref object, char out[64])
 {
     arcp_buf room = arcp_buf_init();
-    arcp_span text = arcp_json_string(json, member(json, object, "name"), &room);
+    const arcp_span text = arcp_json_string(json, member(json, object, "name"), &room);
     (void)snprintf(out, 64, "%.*s", (int)text.size, text.data);
     arcp_buf_fini(&room);
 }
@@ -139,7 +139,7 @@ static void measure_lease(const arcp_json *json, arcp_json_ref row)
     char name[64];
     question q = {0};
     arcp_buf rooms[TARGETS_MAX] = {0};
-    arcp_lease *lease = lease_of(json, member(json, row, "lease"));
+    const arcp_lease *lease = lease_of(json, member(json, row, "lease"));
     arcp_authority_options options = arcp_authority_options_init();
     arcp_authority *authority = NULL;
     arcp_error error = {0};
@@ -147,11 +147,11 @@ static void measure_lease(const arcp_json *json, arcp_json_ref row)
     if (arcp_authority_new(lease, &options, &authority, &error) != ARCP_OK) {
         die(error.message);
     }
-    arcp_json_ref targets = member(json, row, "targets");
-    for (arcp_json_ref at = arcp_json_first(json, targets);
-         at != ARCP_JSON_ABSENT && q.target_count < TARGETS_MAX;
-         at = arcp_json_next(json, targets, at)) {
-        q.targets[q.target_count] = arcp_json_string(json, at, &rooms[q.target_count]);
+    const arcp_json_ref targets = member(json, row, "targets");
+    for (arcp_json_ref item = arcp_json_first(json, targets);
+         item != ARCP_JSON_ABSENT && q.target_count < TARGETS_MAX;
+         item = arcp_json_next(json, targets, item)) {
+        q.targets[q.target_count] = arcp_json_string(json, item, &rooms[q.target_count]);
         q.target_count++;
     }
     if (q.target_count == 0) {
@@ -160,8 +160,8 @@ static void measure_lease(const arcp_json *json, arcp_json_ref row)
     q.authority = authority;
     name_of(json, row, name);
     measure(name, &q, ask_gate, q.target_count);
-    for (size_t at = 0; at < TARGETS_MAX; at++) {
-        arcp_buf_fini(&rooms[at]);
+    for (size_t i = 0; i < TARGETS_MAX; i++) {
+        arcp_buf_fini(&rooms[i]);
     }
     arcp_authority_unref(authority);
     arcp_lease_unref(lease);
@@ -170,8 +170,8 @@ static void measure_lease(const arcp_json *json, arcp_json_ref row)
 static void measure_subset(const arcp_json *json, arcp_json_ref row)
 {
     char name[64];
-    arcp_lease *parent = lease_of(json, member(json, row, "parent"));
-    arcp_lease *child = lease_of(json, member(json, row, "child"));
+    const arcp_lease *parent = lease_of(json, member(json, row, "parent"));
+    const arcp_lease *child = lease_of(json, member(json, row, "child"));
     question q = {.parent = parent, .child = child};
     name_of(json, row, name);
     measure(name, &q, ask_subset, 1);
@@ -194,14 +194,14 @@ int main(int argc, char **argv)
         die(error.message);
     }
     arcp_json_ref rows = member(&json, ARCP_JSON_ROOT, "leases");
-    for (arcp_json_ref at = arcp_json_first(&json, rows); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(&json, rows, at)) {
-        measure_lease(&json, at);
+    for (arcp_json_ref item = arcp_json_first(&json, rows); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(&json, rows, item)) {
+        measure_lease(&json, item);
     }
     rows = member(&json, ARCP_JSON_ROOT, "subsets");
-    for (arcp_json_ref at = arcp_json_first(&json, rows); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(&json, rows, at)) {
-        measure_subset(&json, at);
+    for (arcp_json_ref item = arcp_json_first(&json, rows); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(&json, rows, item)) {
+        measure_subset(&json, item);
     }
     arcp__json_fini(&json);
     arcp_buf_fini(&text);

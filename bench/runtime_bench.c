@@ -25,10 +25,10 @@ static void chatty(arcp_agent_call *call, void *user)
 {
     const host *h = user;
     char body[256];
-    (void)snprintf(body, sizeof(body), "{\"level\":\"info\",\"message\":\"%.*s\"}", 20,
+    (void)snprintf(body, sizeof body, "{\"level\":\"info\",\"message\":\"%.*s\"}", 20,
                    "a line of twenty chr");
-    arcp_span span = arcp_span_cstr(body);
-    for (uint64_t at = 0; at < h->events; at++) {
+    const arcp_span span = arcp_span_cstr(body);
+    for (uint64_t i = 0; i < h->events; i++) {
         if (arcp_agent_event(call, "log", span, NULL) != ARCP_OK) {
             return;
         }
@@ -67,7 +67,7 @@ static host sqlite_host;
 
 static void events(void *state, uint64_t iterations)
 {
-    bench_state *s = state;
+    const bench_state *s = state;
     client c;
     s->h->events = iterations;
     client_open(&c, s->h->served.port);
@@ -107,7 +107,7 @@ int main(int argc, char **argv)
     if (mkdtemp(directory) == NULL) {
         return 1;
     }
-    (void)snprintf(sqlite_url, sizeof(sqlite_url), "sqlite:%s/arcp.db", directory);
+    (void)snprintf(sqlite_url, sizeof sqlite_url, "sqlite:%s/arcp.db", directory);
     served_runtime_start(&memory_host.served, "memory:", add_agents);
     served_runtime_start(&sqlite_host.served, sqlite_url, add_agents);
     bench_state memory = {&memory_host, 64};
@@ -129,8 +129,8 @@ int main(int argc, char **argv)
         {"jobs, sqlite:, 64 in flight", "bare requests, 64 in flight", jobs, &sqlite, 1, "jobs/s",
          5000},
     };
-    int status = bench_main(argc, argv, "runtime: agent to client over a WebSocket", cases,
-                            sizeof(cases) / sizeof(cases[0]));
+    const int status = bench_main(argc, argv, "runtime: agent to client over a WebSocket", cases,
+                                  sizeof cases / sizeof cases[0]);
     served_runtime_stop(&memory_host.served);
     served_runtime_stop(&sqlite_host.served);
     served_store_remove(directory, "arcp.db");

@@ -13,13 +13,13 @@ void must(arcp_status status, const arcp_error *error)
     }
 }
 
-static void let_in(void *user, arcp_token_question *question)
+static void let_in(void *user, arcp_token_request *request)
 {
-    arcp_token_answer answer = arcp_token_answer_init();
+    arcp_token_response response = arcp_token_response_init();
     (void)user;
-    answer.status = ARCP_OK;
-    answer.principal = ARCP_SPAN_LITERAL("bench");
-    arcp_token_question_answer(question, &answer);
+    response.status = ARCP_OK;
+    response.principal = ARCP_SPAN_LITERAL("bench");
+    arcp_token_request_respond(request, &response);
 }
 
 arcp_runtime *runtime_open(uv_loop_t *loop, const char *store_url, arcp_runtime_options *options)
@@ -44,7 +44,7 @@ void runtime_serve(arcp_runtime *runtime, const char **url)
 
 static void on_stopped(void *user)
 {
-    served_runtime *served = user;
+    const served_runtime *served = user;
     uv_close((uv_handle_t *)&served->stop, NULL);
     arcp_runtime_free(served->runtime);
 }
@@ -108,8 +108,8 @@ void served_store_remove(const char *directory, const char *name)
 {
     static const char *const ends[] = {"", "-wal", "-shm", ".lock", "-lock"};
     char path[256];
-    for (size_t at = 0; at < sizeof(ends) / sizeof(ends[0]); at++) {
-        (void)snprintf(path, sizeof(path), "%s/%s%s", directory, name, ends[at]);
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s%s", directory, name, ends[i]);
         (void)unlink(path);
     }
 }

@@ -125,28 +125,28 @@ static void open_store(bench_store *bench)
     char url[320];
     arcp_error err = {0};
     if (strcmp(bench->scheme, "sqlite:") == 0) {
-        snprintf(bench->path, sizeof(bench->path), "%s/bench-%u.db", directory, serial++);
+        snprintf(bench->path, sizeof bench->path, "%s/bench-%u.db", directory, serial++);
     }
-    snprintf(url, sizeof(url), "%s%s", bench->scheme, bench->path);
+    snprintf(url, sizeof url, "%s%s", bench->scheme, bench->path);
     if (arcp_store_open(url, &bench->store, &err) != ARCP_OK) {
         die(err.message);
     }
     sem_init(&bench->woken, 0, 0);
     arcp_store_callbacks callbacks = {on_done, on_read, on_scan, on_wake, bench};
     bench->store->ops->set_callbacks(bench->store, &callbacks);
-    for (size_t at = 0; at < STREAMS_MAX; at++) {
-        snprintf(bench->keys[at], sizeof(bench->keys[at]), "sess_01J%018zu", at);
+    for (size_t i = 0; i < STREAMS_MAX; i++) {
+        snprintf(bench->keys[i], sizeof bench->keys[i], "sess_01J%018zu", i);
     }
-    size_t count = IN_FLIGHT_MAX / bench->per_batch;
-    bench->slots = calloc(count, sizeof(*bench->slots));
-    bench->ops = calloc(IN_FLIGHT_MAX, sizeof(*bench->ops));
+    const size_t count = IN_FLIGHT_MAX / bench->per_batch;
+    bench->slots = calloc(count, sizeof *bench->slots);
+    bench->ops = calloc(IN_FLIGHT_MAX, sizeof *bench->ops);
     if (bench->slots == NULL || bench->ops == NULL) {
         die("out of memory");
     }
-    for (size_t at = 0; at < count; at++) {
-        bench->slots[at].ops = bench->ops + at * bench->per_batch;
-        bench->slots[at].next_free = bench->free_slots;
-        bench->free_slots = &bench->slots[at];
+    for (size_t i = 0; i < count; i++) {
+        bench->slots[i].ops = bench->ops + i * bench->per_batch;
+        bench->slots[i].next_free = bench->free_slots;
+        bench->free_slots = &bench->slots[i];
     }
 }
 
@@ -166,13 +166,13 @@ static void submit(bench_store *bench, size_t count, int64_t now_ns)
 {
     batch_slot *slot = bench->free_slots;
     bench->free_slots = slot->next_free;
-    for (size_t at = 0; at < count; at++) {
-        size_t stream = bench->turn;
+    for (size_t i = 0; i < count; i++) {
+        const size_t stream = bench->turn;
         bench->turn = bench->turn + 1 == bench->streams ? 0 : bench->turn + 1;
-        slot->ops[at] = (arcp_store_op){.kind = ARCP_STORE_APPEND,
-                                        .position = bench->next[stream]++,
-                                        .key = arcp_span_cstr(bench->keys[stream]),
-                                        .value = arcp_span_make(record, RECORD_BYTES)};
+        slot->ops[i] = (arcp_store_op){.kind = ARCP_STORE_APPEND,
+                                       .position = bench->next[stream]++,
+                                       .key = arcp_span_cstr(bench->keys[stream]),
+                                       .value = arcp_span_make(record, RECORD_BYTES)};
     }
     slot->submitted_ns = now_ns;
     arcp_error err = {0};
@@ -210,7 +210,7 @@ typedef struct bench_file {
 static void open_file(bench_file *file, size_t size)
 {
     char path[300];
-    snprintf(path, sizeof(path), "%s/plain-%zu-%d", directory, file->per_batch, file->is_log);
+    snprintf(path, sizeof path, "%s/plain-%zu-%d", directory, file->per_batch, file->is_log);
     file->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     file->bytes = calloc(1, size);
     if (file->fd < 0 || file->bytes == NULL) {
@@ -227,8 +227,8 @@ static void open_file(bench_file *file, size_t size)
 static void run_write(void *state, uint64_t iterations)
 {
     bench_file *file = state;
-    size_t size = file->per_batch * (RECORD_BYTES + 1);
-    size_t at = 0;
+    const size_t size = file->per_batch * (RECORD_BYTES + 1);
+    size_t offset = 0;
     if (file->fd < 0) {
         open_file(file, size);
     }
@@ -236,11 +236,11 @@ static void run_write(void *state, uint64_t iterations)
         die(strerror(errno));
     }
     for (uint64_t done = 0; done < iterations; done++) {
-        if (pwrite(file->fd, file->bytes, size, (off_t)at) != (ssize_t)size ||
+        if (pwrite(file->fd, file->bytes, size, (off_t)offset) != (ssize_t)size ||
             fdatasync(file->fd) != 0) {
             die(strerror(errno));
         }
-        at = file->is_log && at + 2 * size > LOG_BYTES ? 0 : at + size;
+        offset = file->is_log && offset + 2 * size > LOG_BYTES ? 0 : offset + size;
     }
 }
 
@@ -258,7 +258,7 @@ static void fill(bench_store *bench, uint64_t records)
 static void run_replay(void *state, uint64_t iterations)
 {
     bench_store *bench = state;
-    uint64_t records = bench->per_batch == 1 ? REPLAY_SLOWLY : REPLAY_RECORDS;
+    const uint64_t records = bench->per_batch == 1 ? REPLAY_SLOWLY : REPLAY_RECORDS;
     if (bench->store == NULL) {
         fill(bench, records);
     }
@@ -283,20 +283,20 @@ static void run_replay(void *state, uint64_t iterations)
 
 static int compare_ns(const void *left, const void *right)
 {
-    int64_t a = *(const int64_t *)left;
-    int64_t b = *(const int64_t *)right;
+    const int64_t a = *(const int64_t *)left;
+    const int64_t b = *(const int64_t *)right;
     return (a > b) - (a < b);
 }
 
 static void print_latency(const char *name, bench_store *bench, uint64_t count, double seconds,
                           uint64_t records, bool json)
 {
-    qsort(bench->latencies, count, sizeof(*bench->latencies), compare_ns);
-    uint64_t middle = count / 2;
-    uint64_t late = count * 99 / 100;
-    double p50 = (double)bench->latencies[middle] / 1e6;
-    double p99 = (double)bench->latencies[late] / 1e6;
-    double max = (double)bench->latencies[count - 1] / 1e6;
+    qsort(bench->latencies, count, sizeof *bench->latencies, compare_ns);
+    const uint64_t middle = count / 2;
+    const uint64_t late = count * 99 / 100;
+    const double p50 = (double)bench->latencies[middle] / 1e6;
+    const double p99 = (double)bench->latencies[late] / 1e6;
+    const double max = (double)bench->latencies[count - 1] / 1e6;
     if (json) {
         printf("{\"bench\":\"store\",\"case\":\"%s\",\"unit\":\"ms\",\"p50\":%.4g,\"p99\":%.4g,"
                "\"max\":%.4g,\"batches\":%" PRIu64 ",\"records_per_second\":%.6g}\n",
@@ -311,7 +311,7 @@ static void print_latency(const char *name, bench_store *bench, uint64_t count, 
 static void open_measured(bench_store *bench, uint64_t count)
 {
     open_store(bench);
-    bench->latencies = calloc(count, sizeof(*bench->latencies));
+    bench->latencies = calloc(count, sizeof *bench->latencies);
     if (bench->latencies == NULL) {
         die("out of memory");
     }
@@ -322,15 +322,15 @@ static void measure_single(size_t per_batch, size_t streams, uint64_t count, boo
 {
     bench_store bench = {.scheme = "sqlite:", .per_batch = per_batch, .streams = streams};
     char name[64];
-    snprintf(name, sizeof(name), "latency, %zu a batch, %zu stream%s", per_batch, streams,
+    snprintf(name, sizeof name, "latency, %zu a batch, %zu stream%s", per_batch, streams,
              streams == 1 ? "" : "s");
     open_measured(&bench, count);
-    int64_t began_ns = bench_now_ns();
-    for (uint64_t at = 0; at < count; at++) {
+    const int64_t began_ns = bench_now_ns();
+    for (uint64_t i = 0; i < count; i++) {
         submit(&bench, per_batch, bench_now_ns());
-        wait_for(&bench, at + 1);
+        wait_for(&bench, i + 1);
     }
-    double seconds = (double)(bench_now_ns() - began_ns) / 1e9;
+    const double seconds = (double)(bench_now_ns() - began_ns) / 1e9;
     print_latency(name, &bench, count, seconds, count * per_batch, json);
     close_store(&bench);
     free(bench.latencies);
@@ -339,16 +339,16 @@ static void measure_single(size_t per_batch, size_t streams, uint64_t count, boo
 /* Submits a batch every millisecond, whether or not the earlier ones are complete. */
 static void measure_paced(size_t streams, double seconds, bool json)
 {
-    size_t per_batch = PACED_RATE / 1000;
-    uint64_t count = (uint64_t)(seconds * 1000);
+    const size_t per_batch = PACED_RATE / 1000;
+    const uint64_t count = (uint64_t)(seconds * 1000);
     bench_store bench = {.scheme = "sqlite:", .per_batch = per_batch, .streams = streams};
     char name[64];
-    snprintf(name, sizeof(name), "latency at %d/s, %zu stream%s", PACED_RATE, streams,
+    snprintf(name, sizeof name, "latency at %d/s, %zu stream%s", PACED_RATE, streams,
              streams == 1 ? "" : "s");
     open_measured(&bench, count);
-    int64_t began_ns = bench_now_ns();
-    for (uint64_t at = 0; at < count; at++) {
-        int64_t due_ns = began_ns + (int64_t)at * PACED_TICK_NS;
+    const int64_t began_ns = bench_now_ns();
+    for (uint64_t i = 0; i < count; i++) {
+        const int64_t due_ns = began_ns + (int64_t)i * PACED_TICK_NS;
         struct timespec due = {due_ns / 1000000000, due_ns % 1000000000};
         while (bench_now_ns() < due_ns || bench.free_slots == NULL) {
             if (!bench.store->ops->poll(bench.store)) {
@@ -362,7 +362,7 @@ static void measure_paced(size_t streams, double seconds, bool json)
         submit(&bench, per_batch, due_ns);
     }
     wait_for(&bench, count);
-    double took = (double)(bench_now_ns() - began_ns) / 1e9;
+    const double took = (double)(bench_now_ns() - began_ns) / 1e9;
     print_latency(name, &bench, count, took, count * per_batch, json);
     close_store(&bench);
     free(bench.latencies);
@@ -372,8 +372,8 @@ static void measure_latencies(bool json, bool quick)
 {
     static const size_t sizes[] = {1, 16, 256, 1024};
     for (size_t streams = 1; streams <= STREAMS_MAX; streams *= 100) {
-        for (size_t at = 0; at < sizeof(sizes) / sizeof(sizes[0]); at++) {
-            measure_single(sizes[at], streams, quick ? 20 : 2000, json);
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+            measure_single(sizes[i], streams, quick ? 20 : 2000, json);
         }
     }
     measure_paced(1, quick ? 0.05 : 3, json);
@@ -446,9 +446,9 @@ static const bench_case cases[] = {
 /* Returns the argument after the option, "" if there is none; NULL without the option. */
 static const char *find_flag(char **argv, const char *flag)
 {
-    for (char **at = argv; *at != NULL; at++) {
-        if (strcmp(*at, flag) == 0) {
-            return at[1] != NULL ? at[1] : "";
+    for (char **word = argv; *word != NULL; word++) {
+        if (strcmp(*word, flag) == 0) {
+            return word[1] != NULL ? word[1] : "";
         }
     }
     return NULL;
@@ -456,13 +456,13 @@ static const char *find_flag(char **argv, const char *flag)
 
 static void clean_up(void)
 {
-    for (size_t at = 0; at < sizeof(stores) / sizeof(stores[0]); at++) {
-        close_store(&stores[at]);
+    for (size_t i = 0; i < sizeof stores / sizeof stores[0]; i++) {
+        close_store(&stores[i]);
     }
-    for (size_t at = 0; at < sizeof(files) / sizeof(files[0]); at++) {
-        if (files[at].fd >= 0) {
-            close(files[at].fd);
-            free(files[at].bytes);
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        if (files[i].fd >= 0) {
+            close(files[i].fd);
+            free(files[i].bytes);
         }
     }
     (void)nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
@@ -471,7 +471,7 @@ static void clean_up(void)
 int main(int argc, char **argv)
 {
     const char *base = getenv("TMPDIR");
-    snprintf(directory, sizeof(directory), "%s/arcp-store-bench-XXXXXX",
+    snprintf(directory, sizeof directory, "%s/arcp-store-bench-XXXXXX",
              base != NULL ? base : "/tmp");
     if (mkdtemp(directory) == NULL) {
         die("no directory to write to");
@@ -479,10 +479,10 @@ int main(int argc, char **argv)
     memset(record, 'r', RECORD_BYTES);
     /* --filter latency: only the latencies after the table. */
     const char *filter = find_flag(argv, "--filter");
-    bool only_latencies = filter != NULL && strncmp(filter, "latency", 7) == 0;
+    const bool only_latencies = filter != NULL && strncmp(filter, "latency", 7) == 0;
     int status = 0;
     if (!only_latencies) {
-        status = bench_main(argc, argv, "store", cases, sizeof(cases) / sizeof(cases[0]));
+        status = bench_main(argc, argv, "store", cases, sizeof cases / sizeof cases[0]);
     }
     if (status == 0 && find_flag(argv, "--list") == NULL && find_flag(argv, "--help") == NULL &&
         (filter == NULL || only_latencies)) {

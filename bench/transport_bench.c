@@ -70,12 +70,12 @@ static void client_upgrade(client *c)
     size_t size = 0;
     if (c->ssl != NULL) {
         must(SSL_connect(c->ssl) == 1, "TLS failed");
-        must(SSL_write(c->ssl, upgrade_request, sizeof(upgrade_request) - 1) > 0, "cannot write");
+        must(SSL_write(c->ssl, upgrade_request, sizeof upgrade_request - 1) > 0, "cannot write");
     } else {
-        must(send(c->fd, upgrade_request, sizeof(upgrade_request) - 1, 0) > 0, "cannot write");
+        must(send(c->fd, upgrade_request, sizeof upgrade_request - 1, 0) > 0, "cannot write");
     }
     while (size < 4 || memcmp(head + size - 4, "\r\n\r\n", 4) != 0) {
-        must(size < sizeof(head) && client_read(c, head + size, 1) == 1, "no upgrade");
+        must(size < sizeof head && client_read(c, head + size, 1) == 1, "no upgrade");
         size++;
     }
 }
@@ -88,7 +88,7 @@ static void *client_main(void *argument)
         client_upgrade(c);
     }
     for (;;) {
-        ssize_t size = client_read(c, bytes, sizeof(bytes));
+        const ssize_t size = client_read(c, bytes, sizeof bytes);
         if (size <= 0) {
             return NULL;
         }
@@ -100,8 +100,8 @@ static int connect_to(unsigned port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    must(fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0,
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    must(fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof address) == 0,
          "cannot connect");
     return fd;
 }
@@ -182,8 +182,8 @@ static void bare_written(uv_write_t *request, int status)
 static void bare_write(bare *b)
 {
     uv_buf_t buffer = uv_buf_init(b->batch, (unsigned)b->batch_size);
-    int now = uv_try_write((uv_stream_t *)&b->peer, &buffer, 1);
-    size_t done = now > 0 ? (size_t)now : 0;
+    const int now = uv_try_write((uv_stream_t *)&b->peer, &buffer, 1);
+    const size_t done = now > 0 ? (size_t)now : 0;
     if (done < b->batch_size) {
         buffer = uv_buf_init(b->batch + done, (unsigned)(b->batch_size - done));
         b->write.data = b;
@@ -227,9 +227,9 @@ static void bare_on_connection(uv_stream_t *listener, int status)
 static void bare_open(bare *b)
 {
     struct sockaddr_in address;
-    int size = sizeof(address);
+    int size = sizeof address;
     const struct wslay_frame_callbacks callbacks = {.send_callback = bare_append};
-    memset(b->frame, 'x', sizeof(b->frame));
+    memset(b->frame, 'x', sizeof b->frame);
     b->batch = malloc(BATCH_BYTES);
     must(b->batch != NULL && wslay_frame_context_init(&b->encoder, &callbacks, b) == 0, "memory");
     bare_encode(b);
@@ -274,7 +274,7 @@ static void run_ours(void *state, uint64_t iterations)
 {
     ours *o = state;
     const arcp_connection_ops *ops = o->connection->ops;
-    arcp_span frame = arcp_span_make(o->frame, FRAME_BYTES);
+    const arcp_span frame = arcp_span_make(o->frame, FRAME_BYTES);
     for (uint64_t i = 0; i < iterations; i++) {
         for (int j = 0; j < BATCH_FRAMES; j++) {
             must(ops->send(o->connection, frame) == ARCP_OK, "cannot send");
@@ -311,7 +311,7 @@ static void ours_listen(ours *o, const char *certificate, const char *key)
     options.certificate_file = certificate;
     options.key_file = key;
     arcp_listener_callbacks callbacks = {.accepted = on_accepted, .user = o};
-    memset(o->frame, 'x', sizeof(o->frame));
+    memset(o->frame, 'x', sizeof o->frame);
     must(uv_loop_init(&o->loop) == 0, "no loop");
     must(arcp_listen_websocket(&o->loop,
                                certificate == NULL ? "ws://127.0.0.1:0" : "wss://127.0.0.1:0",
@@ -353,7 +353,7 @@ static void print_idle_memory(void)
     static arcp_connection *connections[IDLE_COUNT];
     size_t before = 0;
     ours_listen(&o, NULL, NULL);
-    unsigned port = port_of(o.listener);
+    const unsigned port = port_of(o.listener);
     /* The first connection pays for what all of them share. */
     for (size_t i = 0; i <= IDLE_COUNT; i++) {
         if (i == 1) {
@@ -363,7 +363,7 @@ static void print_idle_memory(void)
             break;
         }
         fds[i] = connect_to(port);
-        must(send(fds[i], upgrade_request, sizeof(upgrade_request) - 1, 0) > 0, "cannot write");
+        must(send(fds[i], upgrade_request, sizeof upgrade_request - 1, 0) > 0, "cannot write");
         while (o.accepted == i) {
             uv_run(&o.loop, UV_RUN_ONCE);
         }
@@ -373,7 +373,7 @@ static void print_idle_memory(void)
     for (int i = 0; i < 10; i++) {
         uv_run(&o.loop, UV_RUN_NOWAIT);
     }
-    size_t bytes = (mallinfo2().uordblks - before) / (IDLE_COUNT - 1);
+    const size_t bytes = (mallinfo2().uordblks - before) / (IDLE_COUNT - 1);
     printf("an idle ws connection: %zu bytes, of which libuv's handles %zu\n", bytes,
            sizeof(uv_tcp_t) + sizeof(uv_timer_t) + sizeof(uv_write_t));
     for (size_t i = 0; i < IDLE_COUNT; i++) {
@@ -434,7 +434,7 @@ int main(int argc, char **argv)
         {"push 300-byte frames: wss", "push 300-byte frames: libuv and wslay", run_ours, &secure,
          BATCH_FRAMES, "frames/s", 0},
     };
-    int status = bench_main(argc, argv, "transport", cases, sizeof(cases) / sizeof(cases[0]));
+    const int status = bench_main(argc, argv, "transport", cases, sizeof cases / sizeof cases[0]);
     bare_close(&prebuilt);
     bare_close(&wslay);
     ours_close(&plain);

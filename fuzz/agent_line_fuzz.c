@@ -9,7 +9,7 @@
 
 #define LINES_MAX 64
 
-static void start_job(play *self)
+static void start_job(play *p)
 {
     static const char hello[] =
         "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{\"auth\":{"
@@ -22,30 +22,30 @@ static void start_job(play *self)
         "\"lease_request\":{\"tool.call\":[\"web.*\"],\"fs.read\":[\"/srv/"
         "**\"],\"agent.delegate\":["
         "\"**\"],\"cost.budget\":[\"USD:5\"]}}}";
-    rig_client *client = rig_connect(&self->rig, "a1");
-    rig_send(&self->rig, client, hello);
-    rig_send(&self->rig, client, submit);
-    play_look(self);
-    require(self->watch.job_count == 1 && rig_agent_last(&self->rig) != NULL);
+    rig_client *client = rig_connect(&p->rig, "a1");
+    rig_send(&p->rig, client, hello);
+    rig_send(&p->rig, client, submit);
+    play_look(p);
+    require(p->watch.job_count == 1 && rig_agent_last(&p->rig) != NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    play *self = malloc(sizeof(*self));
-    require(self != NULL);
-    play_begin_bytes(self, data, size);
-    start_job(self);
-    rig_agent *agent = &self->rig.agents[0];
+    play *p = malloc(sizeof *p);
+    require(p != NULL);
+    play_begin_bytes(p, data, size);
+    start_job(p);
+    const rig_agent *agent = &p->rig.agents[0];
     arcp_span rest = arcp_span_make((const char *)data, size);
     for (unsigned count = 0; rest.size != 0 && count < LINES_MAX && !agent->forgotten; count++) {
-        arcp_span line = take_line(&rest);
-        self->watch.step++;
-        arcp__engine_agent_line(self->rig.engine, self->rig.now, agent->job, line);
-        rig_run(&self->rig);
-        play_look(self);
+        const arcp_span line = take_line(&rest);
+        p->watch.step++;
+        arcp__engine_agent_line(p->rig.engine, p->rig.now, agent->job, line);
+        rig_run(&p->rig);
+        play_look(p);
     }
-    play_settle(self);
-    play_end(self);
-    free(self);
+    play_settle(p);
+    play_end(p);
+    free(p);
     return 0;
 }

@@ -25,7 +25,7 @@ static void check(arcp_span text, size_t step, tally *out)
     arcp__audit_check_init(&state, on_finding, out);
     arcp__audit_check_begin(&state, "x");
     while (text.size != 0) {
-        arcp_span piece = arcp_span_first(text, step);
+        const arcp_span piece = arcp_span_first(text, step);
         require(arcp__audit_check_feed(&state, piece, NULL) == ARCP_OK);
         text = arcp_span_from(text, piece.size);
     }
@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     tally whole = {0, 0};
     tally pieces = {0, 0};
-    arcp_span text = arcp_span_make((const char *)data + 1, size - 1);
+    const arcp_span text = arcp_span_make((const char *)data + 1, size - 1);
     check(text, SIZE_MAX, &whole);
     check(text, (size_t)data[0] + 1, &pieces);
     require(whole.count == pieces.count && whole.hash == pieces.hash);

@@ -25,7 +25,7 @@
 #define REQUESTS_MAX 256
 #define MSG_ID_SIZE  30
 
-typedef struct world {
+typedef struct fixture {
     arcp__client_session *session;
     arcp_time now;
     uint64_t random;
@@ -34,15 +34,15 @@ typedef struct world {
     bool replied[REQUESTS_MAX];
     size_t requests;
     arcp_json json;
-} world;
+} fixture;
 
 static void seeded(void *user, void *out, size_t size)
 {
-    world *w = user;
+    fixture *f = user;
     uint8_t *bytes = out;
-    for (size_t at = 0; at < size; at++) {
-        w->random = w->random * 6364136223846793005u + 1442695040888963407u;
-        bytes[at] = (uint8_t)(w->random >> 56);
+    for (size_t i = 0; i < size; i++) {
+        f->random = f->random * 6364136223846793005u + 1442695040888963407u;
+        bytes[i] = (uint8_t)(f->random >> 56);
     }
 }
 
@@ -53,23 +53,23 @@ static void on_reply(void *user, arcp_client *client, const arcp_reply *reply)
     (void)reply;
 }
 
-static void check_frame(world *w, arcp_span frame)
+static void check_frame(fixture *f, arcp_span frame)
 {
     const arcp_json_limits limits = arcp_json_limits_init();
-    require(arcp_json_scan(&w->json, frame, &limits, NULL) == ARCP_OK);
-    require(arcp_json_is(&w->json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT));
+    require(arcp_json_scan(&f->json, frame, &limits, NULL) == ARCP_OK);
+    require(arcp_json_is(&f->json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT));
     require(frame.size == 0 || memchr(frame.data, '\n', frame.size) == NULL);
     arcp_buf scratch = arcp_buf_init();
-    arcp_span id = arcp_json_string(
-        &w->json, arcp_json_member(&w->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("id")), &scratch);
+    const arcp_span id = arcp_json_string(
+        &f->json, arcp_json_member(&f->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("id")), &scratch);
     if (id.size == MSG_ID_SIZE) {
-        memmove(w->ids[1], w->ids[0], sizeof(w->ids) - MSG_ID_SIZE);
-        memcpy(w->ids[0], id.data, MSG_ID_SIZE);
+        memmove(f->ids[1], f->ids[0], sizeof f->ids - MSG_ID_SIZE);
+        memcpy(f->ids[0], id.data, MSG_ID_SIZE);
     }
     arcp_buf_fini(&scratch);
 }
 
-static void check_item(world *w, arcp__client_item *item)
+static void check_item(fixture *f, arcp__client_item *item)
 {
     if (item->is_reply) {
         bool *replied = item->reply_user;
@@ -79,7 +79,7 @@ static void check_item(world *w, arcp__client_item *item)
         return;
     }
     if (item->event.event_seq != 0 && item->event.job->held == NULL) {
-        require(item->event.event_seq <= w->session->last_seq);
+        require(item->event.event_seq <= f->session->last_seq);
     }
     if (item->event.job != NULL) {
         require(!item->event.job->over);
@@ -91,56 +91,56 @@ static void check_item(world *w, arcp__client_item *item)
     }
 }
 
-static void drain(world *w)
+static void drain(fixture *f)
 {
     arcp_span frame = {NULL, 0};
-    while (arcp__client_session_next_frame(w->session, &frame)) {
-        check_frame(w, frame);
+    while (arcp__client_session_next_frame(f->session, &frame)) {
+        check_frame(f, frame);
     }
-    arcp__client_item *item = arcp__client_session_next_item(w->session);
+    arcp__client_item *item = arcp__client_session_next_item(f->session);
     while (item != NULL) {
-        check_item(w, item);
+        check_item(f, item);
         arcp__client_item_free(item);
-        item = arcp__client_session_next_item(w->session);
+        item = arcp__client_session_next_item(f->session);
     }
-    uint64_t last = w->session->last_seq;
-    require(last >= w->last_seq);
-    w->last_seq = last;
-    arcp__client_session_handed_over(w->session, w->now, last);
-    arcp__client_session_action ignored = arcp__client_session_take_action(w->session);
+    const uint64_t last = f->session->last_seq;
+    require(last >= f->last_seq);
+    f->last_seq = last;
+    arcp__client_session_handed_over(f->session, f->now, last);
+    const arcp__client_session_action ignored = arcp__client_session_take_action(f->session);
     (void)ignored;
-    require(arcp__client_session_deadline(w->session) >= 0);
+    require(arcp__client_session_deadline(f->session) >= 0);
 }
 
 /* A frame with the ids inserted. */
-static void on_frame(world *w, const char *line, size_t size)
+static void on_frame(fixture *f, const char *line, size_t size)
 {
     arcp_buf frame = arcp_buf_init();
-    for (size_t at = 0; at < size; at++) {
-        if (line[at] == '$' && at + 1 < size && line[at + 1] >= '0' && line[at + 1] <= '9') {
-            arcp_buf_append(&frame, arcp_span_make(w->ids[line[at + 1] - '0'], MSG_ID_SIZE));
-            at++;
+    for (size_t i = 0; i < size; i++) {
+        if (line[i] == '$' && i + 1 < size && line[i + 1] >= '0' && line[i + 1] <= '9') {
+            arcp_buf_append(&frame, arcp_span_make(f->ids[line[i + 1] - '0'], MSG_ID_SIZE));
+            i++;
         } else {
-            arcp_buf_append_byte(&frame, line[at]);
+            arcp_buf_append_byte(&frame, line[i]);
         }
     }
-    arcp__client_session_receive(w->session, w->now, arcp_buf_span(&frame));
+    arcp__client_session_receive(f->session, f->now, arcp_buf_span(&frame));
     arcp_buf_fini(&frame);
 }
 
-static void ask(world *w, char what)
+static void ask(fixture *f, char what)
 {
-    if (w->requests == REQUESTS_MAX) {
+    if (f->requests == REQUESTS_MAX) {
         return;
     }
-    bool *replied = &w->replied[w->requests++];
-    arcp_span job = ARCP_SPAN_LITERAL("job_1");
+    bool *replied = &f->replied[f->requests++];
+    const arcp_span job = ARCP_SPAN_LITERAL("job_1");
     arcp_status status = ARCP_OK;
     if (what == 's') {
         arcp_submit_options options = arcp_submit_options_init();
         options.agent = ARCP_SPAN_LITERAL("echo");
         status = arcp__client_session_request(
-            w->session, w->now,
+            f->session, f->now,
             &(const arcp__client_request_args){.kind = ARCP__CLIENT_REQUEST_SUBMIT,
                                                .submit = &options,
                                                .on_reply = on_reply,
@@ -149,7 +149,7 @@ static void ask(world *w, char what)
     } else if (what == 'l') {
         arcp_list_options options = arcp_list_options_init();
         status = arcp__client_session_request(
-            w->session, w->now,
+            f->session, f->now,
             &(const arcp__client_request_args){.kind = ARCP__CLIENT_REQUEST_LIST,
                                                .list = &options,
                                                .on_reply = on_reply,
@@ -159,7 +159,7 @@ static void ask(world *w, char what)
         arcp_subscribe_options options = arcp_subscribe_options_init();
         options.job_id = job;
         status = arcp__client_session_request(
-            w->session, w->now,
+            f->session, f->now,
             &(const arcp__client_request_args){.kind = ARCP__CLIENT_REQUEST_SUBSCRIBE,
                                                .subscribe = &options,
                                                .on_reply = on_reply,
@@ -167,7 +167,7 @@ static void ask(world *w, char what)
             NULL, NULL);
     } else if (what == 'c') {
         status = arcp__client_session_request(
-            w->session, w->now,
+            f->session, f->now,
             &(const arcp__client_request_args){.kind = ARCP__CLIENT_REQUEST_CANCEL,
                                                .job_id = job,
                                                .on_reply = on_reply,
@@ -175,7 +175,7 @@ static void ask(world *w, char what)
             NULL, NULL);
     } else {
         status = arcp__client_session_request(
-            w->session, w->now,
+            f->session, f->now,
             &(const arcp__client_request_args){
                 .kind = ARCP__CLIENT_REQUEST_PING, .on_reply = on_reply, .user = replied},
             NULL, NULL);
@@ -183,51 +183,51 @@ static void ask(world *w, char what)
     (void)status;
 }
 
-static void play_line(world *w, const char *line, size_t size)
+static void play_line(fixture *f, const char *line, size_t size)
 {
-    char what = size == 0 ? '\0' : line[0];
+    const char what = size == 0 ? '\0' : line[0];
     arcp_error lost = {0};
     if (what == '+' && size == 1) {
-        arcp__client_session_connected(w->session, w->now);
+        arcp__client_session_connected(f->session, f->now);
     } else if (what == '-' && size == 1) {
         (void)arcp_error_set(&lost, ARCP_E_IO, "lost");
-        arcp__client_session_disconnected(w->session, w->now, &lost);
+        arcp__client_session_disconnected(f->session, f->now, &lost);
     } else if (what == 't' && size <= 6) {
         char digits[8] = "";
         memcpy(digits, line + 1, size - 1);
-        long steps = strtol(digits, NULL, 10); /* the monotonic clock never goes back */
-        int64_t ns = steps <= 0 ? 0 : steps * 10 * ARCP_NS_PER_MS;
-        w->now.mono_ns += ns;
-        w->now.wall_ns += ns;
-        arcp__client_session_tick(w->session, w->now);
+        const long steps = strtol(digits, NULL, 10); /* the monotonic clock never goes back */
+        const int64_t ns = steps <= 0 ? 0 : steps * 10 * ARCP_NS_PER_MS;
+        f->now.mono_ns += ns;
+        f->now.wall_ns += ns;
+        arcp__client_session_tick(f->session, f->now);
     } else if (what == 'x' && size == 1) {
-        arcp__client_session_close(w->session, w->now);
+        arcp__client_session_close(f->session, f->now);
     } else if ((what == 'r' || what == 'R') && size == 1) {
-        arcp__client_session_set_reading(w->session, w->now, what == 'R');
+        arcp__client_session_set_reading(f->session, f->now, what == 'R');
     } else if (size == 1 && what != '\0' && strchr("slpcb", what) != NULL) {
-        ask(w, what);
+        ask(f, what);
     } else {
-        on_frame(w, line, size);
+        on_frame(f, line, size);
     }
-    drain(w);
+    drain(f);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    world w = {.now = {.wall_ns = 1767225600 * ARCP_NS_PER_SEC, .mono_ns = ARCP_NS_PER_SEC},
-               .json = ARCP__JSON_INIT};
+    fixture f = {.now = {.wall_ns = 1767225600 * ARCP_NS_PER_SEC, .mono_ns = ARCP_NS_PER_SEC},
+                 .json = ARCP__JSON_INIT};
     arcp_client_options options = arcp_client_options_init();
     options.url = ARCP_SPAN_LITERAL("ws://x");
     options.token = ARCP_SPAN_LITERAL("t");
-    require(arcp__client_session_new(&options, seeded, &w, &w.session, NULL) == ARCP_OK);
-    arcp__client_session_start(w.session, w.now);
-    drain(&w);
+    require(arcp__client_session_new(&options, seeded, &f, &f.session, NULL) == ARCP_OK);
+    arcp__client_session_start(f.session, f.now);
+    drain(&f);
     arcp_span rest = arcp_span_make((const char *)data, size);
     while (rest.size != 0) {
-        arcp_span line = take_line(&rest);
-        play_line(&w, line.data, line.size);
+        const arcp_span line = take_line(&rest);
+        play_line(&f, line.data, line.size);
     }
-    arcp__client_session_free(w.session);
-    arcp__json_fini(&w.json);
+    arcp__client_session_free(f.session);
+    arcp__json_fini(&f.json);
     return 0;
 }

@@ -100,18 +100,18 @@ static void require_text(arcp_decimal got, const digits *want)
     char text[ARCP_DECIMAL_TEXT_MAX];
     const size_t size = arcp_decimal_format(got, text);
     char model[sizeof want->text + 4];
-    size_t at = 0;
+    size_t used = 0;
     if (want->whole == 0) {
-        model[at++] = '0';
+        model[used++] = '0';
     }
-    memcpy(model + at, want->text, want->whole);
-    at += want->whole;
+    memcpy(model + used, want->text, want->whole);
+    used += want->whole;
     if (want->total > want->whole) {
-        model[at++] = '.';
-        memcpy(model + at, want->text + want->whole, want->total - want->whole);
-        at += want->total - want->whole;
+        model[used++] = '.';
+        memcpy(model + used, want->text + want->whole, want->total - want->whole);
+        used += want->total - want->whole;
     }
-    require(size == at && memcmp(text, model, at) == 0);
+    require(size == used && memcmp(text, model, used) == 0);
 }
 
 static void check_amount(arcp_span text)

@@ -49,7 +49,7 @@ static size_t count_nodes(arcp_span text, bool *is_json)
     arcp_json json = ARCP__JSON_INIT;
     const arcp_json_limits limits = {64, 100000, SIZE_MAX};
     *is_json = arcp_json_scan(&json, text, &limits, NULL) == ARCP_OK;
-    size_t count = json.count;
+    const size_t count = json.count;
     arcp__json_fini(&json);
     return count;
 }
@@ -57,37 +57,37 @@ static size_t count_nodes(arcp_span text, bool *is_json)
 static void check_header(arcp_span out, const char *text)
 {
     /* The operator's own text may have line ends; inserted text must not. */
-    for (size_t at = 0; at < out.size && strpbrk(text, "\r\n") == NULL; at++) {
-        require(out.data[at] != '\r' && out.data[at] != '\n');
+    for (size_t i = 0; i < out.size && strpbrk(text, "\r\n") == NULL; i++) {
+        require(out.data[i] != '\r' && out.data[i] != '\n');
     }
 }
 
 /* The same template with longer texts has as many values: none of them is structure. */
-static void check_body(const arcp__template *self, const arcp_provision_request *request,
+static void check_body(const arcp__template *template, const arcp_provision_request *request,
                        arcp_span out)
 {
     bool is_json = false;
-    size_t count = count_nodes(out, &is_json);
+    const size_t count = count_nodes(out, &is_json);
     require(is_json);
     arcp_provision_request other = *request;
-    arcp_span plain = ARCP_SPAN_LITERAL("x");
+    const arcp_span plain = ARCP_SPAN_LITERAL("x");
     other.principal = request->principal.size == 0 ? request->principal : plain;
     other.agent = request->agent.size == 0 ? request->agent : plain;
     other.upstream_id = request->upstream_id.size == 0 ? request->upstream_id : plain;
     other.value = request->value.size == 0 ? request->value : plain;
     arcp_buf again = arcp_buf_init();
     bool names_key = false;
-    require(arcp__template_expand(self, &other, &names_key, &again));
+    require(arcp__template_expand(template, &other, &names_key, &again));
     require(count_nodes(arcp_buf_span(&again), &is_json) == count && is_json);
     arcp_buf_fini(&again);
 }
 
-static void check_constant(const arcp__template *self, arcp_span out)
+static void check_constant(const arcp__template *template, arcp_span out)
 {
-    const arcp_provision_request nobody = {.struct_size = sizeof(nobody)};
+    const arcp_provision_request nobody = {.struct_size = sizeof nobody};
     arcp_buf again = arcp_buf_init();
     bool names_key = false;
-    require(arcp__template_expand(self, &nobody, &names_key, &again));
+    require(arcp__template_expand(template, &nobody, &names_key, &again));
     require(!names_key && arcp_span_equal(out, arcp_buf_span(&again)));
     arcp_buf_fini(&again);
 }
@@ -99,14 +99,14 @@ static void try_template(arcp__template_use use, const char *text,
     arcp_error error = {0};
     arcp_buf out = arcp_buf_init();
     bool names_key = false;
-    arcp_status status = arcp__template_init(&made, text, use, &error);
+    const arcp_status status = arcp__template_init(&made, text, use, &error);
     require(status == ARCP_OK || (status == ARCP_E_USAGE && error.message[0] != '\0'));
     if (status != ARCP_OK) {
         arcp__template_fini(&made);
         return;
     }
     if (arcp__template_expand(&made, request, &names_key, &out)) {
-        arcp_span came = arcp_buf_span(&out);
+        const arcp_span came = arcp_buf_span(&out);
         if (use == ARCP__TEMPLATE_HEADER) {
             check_header(came, text);
         } else if (use == ARCP__TEMPLATE_BODY) {
@@ -129,14 +129,14 @@ static void try_url(arcp_span text, const arcp_provision_request *request)
     require(arcp__template_init(&made, "{principal}", ARCP__TEMPLATE_URL, NULL) == ARCP_OK);
     if (arcp__template_expand(&made, request, &names_key, &out)) {
         size_t from = 0;
-        for (size_t at = 0; at < text.size; at++) {
-            unsigned char byte = (unsigned char)out.data[from];
+        for (size_t i = 0; i < text.size; i++) {
+            const unsigned char byte = (unsigned char)out.data[from];
             if (byte == '%') {
                 char hex[3] = {out.data[from + 1], out.data[from + 2], '\0'};
-                require(strtoul(hex, NULL, 16) == (unsigned char)text.data[at]);
+                require(strtoul(hex, NULL, 16) == (unsigned char)text.data[i]);
                 from += 3;
             } else {
-                require(byte == (unsigned char)text.data[at] &&
+                require(byte == (unsigned char)text.data[i] &&
                         strchr(" /?#&=%:@\r\n", byte) == NULL);
                 from++;
             }
@@ -152,7 +152,7 @@ static void try_pointer(const char *pointer, arcp_span answer)
     arcp_json json = ARCP__JSON_INIT;
     const arcp_json_limits limits = {32, 10000, SIZE_MAX};
     if (arcp_json_scan(&json, answer, &limits, NULL) == ARCP_OK) {
-        arcp_json_ref found = arcp__json_pointer(&json, pointer);
+        const arcp_json_ref found = arcp__json_pointer(&json, pointer);
         require(found == ARCP_JSON_ABSENT || found < json.count);
         require(arcp__json_pointer(&json, "") == ARCP_JSON_ROOT);
     }
@@ -166,7 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     arcp_span rest = arcp_span_make((const char *)data + 1, size - 1);
     char *text = to_cstr(take_line(&rest));
-    arcp_span value = take_line(&rest);
+    const arcp_span value = take_line(&rest);
     char *pointer = to_cstr(take_line(&rest));
     const arcp_span models[] = {ARCP_SPAN_LITERAL("a"), value};
     arcp_provision_request request = make_request(data[0], value, models);

@@ -77,7 +77,7 @@ static void check_string(const arcp_json *json, arcp_json_ref ref)
     arcp_buf scratch = arcp_buf_init();
     arcp_buf quoted = arcp_buf_init();
     arcp_buf back = arcp_buf_init();
-    arcp_span text = arcp_json_string(json, ref, &scratch);
+    const arcp_span text = arcp_json_string(json, ref, &scratch);
     require(arcp_buf_status(&scratch) == ARCP_OK && arcp__utf8_is_valid(text));
     require(arcp_json_string_equals(json, ref, text));
     require(text.size == 0 ||
@@ -100,14 +100,14 @@ static void check_number(const arcp_json *json, arcp_json_ref ref)
     require(arcp_json_canonical(json, ref, &form, NULL) == ARCP_OK);
     arcp_buf_append_byte(&form, '\0');
     char *behind = NULL;
-    size_t digits = strspn(form.data, "0123456789");
+    const size_t digits = strspn(form.data, "0123456789");
     uint64_t want = strtoull(form.data, &behind, 10);
     uint64_t zeros = *behind == 'e' && behind[1] != '-' && strlen(behind) < 4
                          ? strtoull(behind + 1, NULL, 10)
                          : 0;
-    bool whole = digits > 0 && strstr(form.data, "e-") == NULL && strlen(behind) < 4;
+    const bool whole = digits > 0 && strstr(form.data, "e-") == NULL && strlen(behind) < 4;
     uint64_t got = 0;
-    bool is_u64 = arcp_json_u64(json, ref, &got);
+    const bool is_u64 = arcp_json_u64(json, ref, &got);
     if (whole && digits + zeros <= 19) {
         for (; zeros > 0; zeros--) {
             want *= 10;
@@ -122,24 +122,24 @@ static void check_number(const arcp_json *json, arcp_json_ref ref)
 static size_t check_tree(const arcp_json *json, arcp_json_ref ref)
 {
     size_t nodes = 1;
-    bool is_object = arcp_json_is(json, ref, ARCP_JSON_OBJECT);
+    const bool is_object = arcp_json_is(json, ref, ARCP_JSON_OBJECT);
     if (arcp_json_is(json, ref, ARCP_JSON_STRING)) {
         check_string(json, ref);
     } else if (arcp_json_is(json, ref, ARCP_JSON_NUMBER)) {
         check_number(json, ref);
     }
     size_t count = 0;
-    for (arcp_json_ref at = arcp_json_first(json, ref); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, ref, at)) {
+    for (arcp_json_ref item = arcp_json_first(json, ref); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(json, ref, item)) {
         count++;
         if (is_object) {
-            check_string(json, at);
+            check_string(json, item);
             arcp_buf scratch = arcp_buf_init();
-            arcp_span name = arcp_json_string(json, at, &scratch);
-            require(arcp_json_member(json, ref, name) == at + 1);
+            const arcp_span name = arcp_json_string(json, item, &scratch);
+            require(arcp_json_member(json, ref, name) == item + 1);
             arcp_buf_fini(&scratch);
         }
-        nodes += is_object ? 1 + check_tree(json, at + 1) : check_tree(json, at);
+        nodes += is_object ? 1 + check_tree(json, item + 1) : check_tree(json, item);
     }
     require(count == arcp_json_count(json, ref));
     return nodes;
@@ -149,7 +149,7 @@ static size_t check_tree(const arcp_json *json, arcp_json_ref ref)
 static slow_json *check_scan(arcp_json *json, arcp_span text)
 {
     arcp_error err = {0};
-    arcp_status status = arcp_json_scan(json, text, &limits, &err);
+    const arcp_status status = arcp_json_scan(json, text, &limits, &err);
     slow_json *model = slow_json_read(text, &limits);
     require((status == ARCP_OK) == (model != NULL));
     if (model == NULL) {
@@ -185,7 +185,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > INPUT_MAX) {
         return 0;
     }
-    arcp_span text = arcp_span_make((const char *)data, size);
+    const arcp_span text = arcp_span_make((const char *)data, size);
     arcp_json json = ARCP__JSON_INIT;
     slow_json *model = check_scan(&json, text);
     if (model != NULL) {
@@ -203,7 +203,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     arcp__json_fini(&json);
     const char *nul = size == 0 ? NULL : memchr(data, '\0', size);
     if (nul != NULL) {
-        size_t first = (size_t)(nul - text.data);
+        const size_t first = (size_t)(nul - text.data);
         check_pair(arcp_span_first(text, first), arcp_span_from(text, first + 1));
     }
     return 0;

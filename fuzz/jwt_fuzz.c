@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     arcp_buf token = arcp_buf_init();
     arcp_buf principal = arcp_buf_init();
     arcp_error error = {0};
-    bool is_signed = (data[0] & 1) != 0;
+    const bool is_signed = (data[0] & 1) != 0;
     if (is_signed) {
         arcp__base64_encode(take_line(&rest), ARCP__BASE64_URL, &token);
         arcp_buf_append_byte(&token, '.');
@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         arcp_buf_append(&token, rest);
     }
-    arcp_status status =
+    const arcp_status status =
         arcp__jwt_check(rules(), arcp_buf_span(&token), NOW * ARCP_NS_PER_SEC, &principal, &error);
     require(status == ARCP_OK || status == ARCP_E_UNAUTHENTICATED);
     if (status == ARCP_OK) {

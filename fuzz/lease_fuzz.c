@@ -33,7 +33,7 @@ static void check_round_trip(const arcp_lease *lease)
     arcp_buf text = arcp_buf_init();
     arcp_buf again = arcp_buf_init();
     arcp_lease_format(lease, &text);
-    arcp_lease *copy = parse(arcp_buf_span(&text));
+    const arcp_lease *copy = parse(arcp_buf_span(&text));
     require(copy != NULL);
     arcp_lease_format(copy, &again);
     require(arcp_span_equal(arcp_buf_span(&text), arcp_buf_span(&again)));
@@ -45,7 +45,7 @@ static void check_round_trip(const arcp_lease *lease)
 /* An authority with the lease's patterns only, without its budget. */
 static arcp_authority *authority_of(const arcp_lease *lease)
 {
-    arcp_lease *empty = parse(ARCP_SPAN_LITERAL("{}"));
+    const arcp_lease *empty = parse(ARCP_SPAN_LITERAL("{}"));
     arcp_budget *budget = NULL;
     arcp_authority *authority = NULL;
     arcp_error err = {0};
@@ -64,7 +64,7 @@ static arcp_authority *authority_of(const arcp_lease *lease)
 static bool allows(const arcp_lease *lease, arcp_span capability, arcp_span target)
 {
     static arcp_target_scratch second_scratch;
-    arcp_authority *authority = authority_of(lease);
+    const arcp_authority *authority = authority_of(lease);
     arcp_decision decision;
     const bool allowed = arcp_authorize(authority, now, capability, target, &scratch, &decision);
     if (decision.canonical.size > 0) {
@@ -113,7 +113,7 @@ static void check_narrow(const arcp_lease *request, const arcp_lease *ceiling, a
 static void check_derive(const arcp_lease *parent, const arcp_lease *request, arcp_span capability,
                          arcp_span target)
 {
-    arcp_authority *authority = authority_of(parent);
+    const arcp_authority *authority = authority_of(parent);
     arcp_lease *derived = NULL;
     arcp_error err = {0};
     const arcp_status status = arcp_lease_derive(authority, request, &derived, &err);
@@ -131,7 +131,7 @@ static void check_texts(const arcp_lease *a, const arcp_lease *b, arcp_span capa
     arcp_buf text = arcp_buf_init();
     arcp_json json = ARCP__JSON_INIT;
     const arcp_json_limits limits = arcp_json_limits_init();
-    arcp_authority *authority = authority_of(a);
+    const arcp_authority *authority = authority_of(a);
     arcp_error err = {0};
     const bool allowed = arcp_lease_explain(authority, now, capability, target, true, &text);
     require(allowed == allows(a, capability, target));
@@ -149,8 +149,8 @@ static void check_texts(const arcp_lease *a, const arcp_lease *b, arcp_span capa
 
 static void check_all(arcp_span a_text, arcp_span b_text, arcp_span capability, arcp_span target)
 {
-    arcp_lease *a = parse(a_text);
-    arcp_lease *b = parse(b_text);
+    const arcp_lease *a = parse(a_text);
+    const arcp_lease *b = parse(b_text);
     if (a != NULL && b != NULL) {
         check_round_trip(a);
         check_subset(a, b, capability, target);

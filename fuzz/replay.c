@@ -23,7 +23,7 @@ static int replay_file(const char *path)
         return -1;
     }
     /* Exactly as long as the input, so that a sanitizer detects the first byte read beyond it. */
-    size_t size = (size_t)about.st_size;
+    const size_t size = (size_t)about.st_size;
     uint8_t *data = malloc(size > 0 ? size : 1);
     if (data == NULL || fread(data, 1, size, file) != size) {
         fprintf(stderr, "%s: cannot be read\n", path);
@@ -54,7 +54,7 @@ static long replay_folder(const char *path)
             continue;
         }
         char name[4096];
-        int length = snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
+        const int length = snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
         if (length < 0 || (size_t)length >= sizeof name || replay_file(name) != 0) {
             closedir(folder);
             return -1;

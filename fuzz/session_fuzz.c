@@ -10,13 +10,13 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    play *self = malloc(sizeof(*self));
-    require(self != NULL);
-    play_begin_bytes(self, data, size);
-    for (unsigned step = 0; step < STEPS_MAX && play_step(self); step++) {
+    play *p = malloc(sizeof *p);
+    require(p != NULL);
+    play_begin_bytes(p, data, size);
+    for (unsigned step = 0; step < STEPS_MAX && play_step(p); step++) {
     }
-    play_settle(self);
-    play_end(self);
-    free(self);
+    play_settle(p);
+    play_end(p);
+    free(p);
     return 0;
 }

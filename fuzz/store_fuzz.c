@@ -51,89 +51,89 @@ static void make_record(size_t stream, unsigned drops, uint64_t position, char t
 
 static void on_done(void *user, uint64_t id, arcp_status status, const arcp_error *err)
 {
-    run *self = user;
-    require(status == self->want);
+    run *r = user;
+    require(status == r->want);
     require((err == NULL) == (status == ARCP_OK));
-    self->is_answered = true;
+    r->is_answered = true;
 }
 
 static void on_read(void *user, uint64_t id, arcp_status status, uint64_t first,
                     const arcp_span *records, size_t count, const arcp_error *err)
 {
-    run *self = user;
-    const model *truth = &self->truth;
-    size_t stream = self->stream;
+    run *r = user;
+    const model *truth = &r->truth;
+    const size_t stream = r->stream;
     require(status == ARCP_OK);
     require(first <= truth->trim[stream] || count == 0);
     require(count == READ_MAX || first + count == truth->next[stream]);
-    for (size_t at = 0; at < count; at++) {
+    for (size_t i = 0; i < count; i++) {
         char text[48];
-        make_record(stream, truth->drops[stream], first + at, text);
-        require(arcp_span_equal_cstr(records[at], text));
+        make_record(stream, truth->drops[stream], first + i, text);
+        require(arcp_span_equal_cstr(records[i], text));
     }
-    self->is_answered = true;
+    r->is_answered = true;
 }
 
 static void on_scan(void *user, uint64_t id, arcp_status status, const arcp_store_row *rows,
                     size_t count, bool last, const arcp_error *err)
 {
-    run *self = user;
+    run *r = user;
     size_t seen = 0;
     require(status == ARCP_OK && last);
-    for (size_t at = 0; at < ROWS; at++) {
-        if (self->truth.rows[at] != 0) {
+    for (size_t i = 0; i < ROWS; i++) {
+        if (r->truth.rows[i] != 0) {
             char text[48];
-            snprintf(text, sizeof(text), "%u", self->truth.rows[at]);
-            require(seen < count && arcp_span_equal_cstr(rows[seen].key, row_names[at]));
+            snprintf(text, sizeof text, "%u", r->truth.rows[i]);
+            require(seen < count && arcp_span_equal_cstr(rows[seen].key, row_names[i]));
             require(arcp_span_equal_cstr(rows[seen].value, text));
             seen++;
         }
     }
     require(seen == count);
-    self->is_answered = true;
+    r->is_answered = true;
 }
 
-static void deliver(run *self)
+static void deliver(run *r)
 {
-    self->is_answered = false;
-    while (self->store->ops->poll(self->store)) {
+    r->is_answered = false;
+    while (r->store->ops->poll(r->store)) {
     }
-    require(self->is_answered);
+    require(r->is_answered);
 }
 
-static void check_all(run *self)
+static void check_all(run *r)
 {
     arcp_error err = {0};
-    for (size_t at = 0; at < STREAMS; at++) {
-        self->stream = at;
-        require(self->store->ops->read(self->store, at, arcp_span_cstr(stream_names[at]), 0,
-                                       READ_MAX, SIZE_MAX, &err) == ARCP_OK);
-        deliver(self);
+    for (size_t i = 0; i < STREAMS; i++) {
+        r->stream = i;
+        require(r->store->ops->read(r->store, i, arcp_span_cstr(stream_names[i]), 0, READ_MAX,
+                                    SIZE_MAX, &err) == ARCP_OK);
+        deliver(r);
     }
-    require(self->store->ops->scan(self->store, 0, ARCP_STORE_JOBS, arcp_span_make(NULL, 0),
-                                   &err) == ARCP_OK);
-    deliver(self);
+    require(r->store->ops->scan(r->store, 0, ARCP_STORE_JOBS, arcp_span_make(NULL, 0), &err) ==
+            ARCP_OK);
+    deliver(r);
 }
 
-static void end_batch(run *self)
+static void end_batch(run *r)
 {
     arcp_error err = {0};
-    arcp_store_batch batch = {1, self->ops, self->count};
-    require(self->store->ops->submit(self->store, &batch, &err) == ARCP_OK);
-    deliver(self);
-    if (self->want == ARCP_OK) {
-        self->truth = self->ahead;
+    arcp_store_batch batch = {1, r->ops, r->count};
+    require(r->store->ops->submit(r->store, &batch, &err) == ARCP_OK);
+    deliver(r);
+    if (r->want == ARCP_OK) {
+        r->truth = r->ahead;
     } else {
-        self->ahead = self->truth;
+        r->ahead = r->truth;
     }
-    self->want = ARCP_OK;
-    self->count = 0;
+    r->want = ARCP_OK;
+    r->count = 0;
 }
 
-static void add_stream_op(run *self, arcp_store_op *op, char *text, unsigned what, unsigned whom)
+static void add_stream_op(run *r, arcp_store_op *op, char *text, unsigned what, unsigned whom)
 {
-    model *ahead = &self->ahead;
-    size_t stream = whom % STREAMS;
+    model *ahead = &r->ahead;
+    const size_t stream = whom % STREAMS;
     op->key = arcp_span_cstr(stream_names[stream]);
     if (what < 12) {
         op->kind = ARCP_STORE_APPEND;
@@ -141,14 +141,14 @@ static void add_stream_op(run *self, arcp_store_op *op, char *text, unsigned wha
         make_record(stream, ahead->drops[stream], op->position, text);
         op->value = arcp_span_cstr(text);
         if (whom == 255) {
-            self->want = ARCP_E_CORRUPT;
+            r->want = ARCP_E_CORRUPT;
         } else {
             ahead->next[stream]++;
         }
     } else if (what < 14) {
         op->kind = ARCP_STORE_TRIM;
         op->position = whom;
-        uint64_t trim = whom < ahead->next[stream] ? whom : ahead->next[stream];
+        const uint64_t trim = whom < ahead->next[stream] ? whom : ahead->next[stream];
         ahead->trim[stream] = trim > ahead->trim[stream] ? trim : ahead->trim[stream];
     } else {
         op->kind = ARCP_STORE_DROP;
@@ -158,47 +158,47 @@ static void add_stream_op(run *self, arcp_store_op *op, char *text, unsigned wha
     }
 }
 
-static void add_row_op(run *self, arcp_store_op *op, char *text, unsigned what, unsigned whom)
+static void add_row_op(run *r, arcp_store_op *op, char *text, unsigned what, unsigned whom)
 {
-    unsigned *row = &self->ahead.rows[whom % ROWS];
+    unsigned *row = &r->ahead.rows[whom % ROWS];
     op->table = ARCP_STORE_JOBS;
     op->key = arcp_span_cstr(row_names[whom % ROWS]);
     op->kind = what <= 16 ? ARCP_STORE_PUT : ARCP_STORE_DELETE;
-    *row = op->kind == ARCP_STORE_DELETE ? 0 : ++self->serial;
-    snprintf(text, 48, "%u", self->serial);
+    *row = op->kind == ARCP_STORE_DELETE ? 0 : ++r->serial;
+    snprintf(text, 48, "%u", r->serial);
     op->value = op->kind == ARCP_STORE_DELETE ? arcp_span_make(NULL, 0) : arcp_span_cstr(text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static run self;
+    static run r;
     arcp_error err = {0};
-    self = (run){.want = ARCP_OK};
+    r = (run){.want = ARCP_OK};
     arcp_store_callbacks callbacks = {
-        .done = on_done, .read = on_read, .scan = on_scan, .user = &self};
-    require(arcp_store_open_memory(&self.store, &err) == ARCP_OK);
-    self.store->ops->set_callbacks(self.store, &callbacks);
-    for (size_t at = 0; at + 1 < size; at += 2) {
-        unsigned what = data[at] % 20;
-        unsigned whom = data[at + 1];
-        if (what >= 18 || self.count == OPS_MAX) {
-            end_batch(&self);
+        .done = on_done, .read = on_read, .scan = on_scan, .user = &r};
+    require(arcp_store_open_memory(&r.store, &err) == ARCP_OK);
+    r.store->ops->set_callbacks(r.store, &callbacks);
+    for (size_t i = 0; i + 1 < size; i += 2) {
+        const unsigned what = data[i] % 20;
+        const unsigned whom = data[i + 1];
+        if (what >= 18 || r.count == OPS_MAX) {
+            end_batch(&r);
             if (what == 19) {
-                check_all(&self);
+                check_all(&r);
             }
             continue;
         }
-        arcp_store_op *op = &self.ops[self.count];
-        char *text = self.texts[self.count++];
+        arcp_store_op *op = &r.ops[r.count];
+        char *text = r.texts[r.count++];
         *op = (arcp_store_op){.kind = ARCP_STORE_TRIM};
         if (what < 15) {
-            add_stream_op(&self, op, text, what, whom);
+            add_stream_op(&r, op, text, what, whom);
         } else {
-            add_row_op(&self, op, text, what, whom);
+            add_row_op(&r, op, text, what, whom);
         }
     }
-    end_batch(&self);
-    check_all(&self);
-    arcp_store_close(self.store);
+    end_batch(&r);
+    check_all(&r);
+    arcp_store_close(r.store);
     return 0;
 }

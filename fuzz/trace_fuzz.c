@@ -8,19 +8,19 @@
 
 #define HEAD_SIZE 12u
 
-static void put_u32(char *at, uint32_t value)
+static void put_u32(char *out, uint32_t value)
 {
     for (unsigned i = 0; i < 4; i++) {
-        at[i] = (char)(uint8_t)(value >> (8 * i));
+        out[i] = (char)(uint8_t)(value >> (8 * i));
     }
 }
 
 /* Makes the checksums of the records right, as far as their sizes lead. */
-static void seal(arcp_buf *bytes, size_t at)
+static void seal(arcp_buf *bytes, size_t offset)
 {
-    while (bytes->size - at >= HEAD_SIZE) {
-        char *head = bytes->data + at;
-        const size_t left = bytes->size - at - HEAD_SIZE;
+    while (bytes->size - offset >= HEAD_SIZE) {
+        char *head = bytes->data + offset;
+        const size_t left = bytes->size - offset - HEAD_SIZE;
         const size_t size = (uint8_t)head[0] | (size_t)(uint8_t)head[1] << 8;
         put_u32(head, (uint32_t)size);
         put_u32(head + 4, arcp__crc32c(0, head, 4));
@@ -28,7 +28,7 @@ static void seal(arcp_buf *bytes, size_t at)
             return;
         }
         put_u32(head + 8, arcp__crc32c(0, head + HEAD_SIZE, size));
-        at += HEAD_SIZE + size;
+        offset += HEAD_SIZE + size;
     }
 }
 
@@ -70,9 +70,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         arcp_buf_append(&bytes, rest);
     } else {
         arcp_buf_append_cstr(&bytes, "ARCPTRACE 1 x\n");
-        const size_t at = bytes.size;
+        const size_t begin = bytes.size;
         arcp_buf_append(&bytes, rest);
-        seal(&bytes, at);
+        seal(&bytes, begin);
     }
     if (!bytes.failed) {
         read_all(arcp_buf_span(&bytes));

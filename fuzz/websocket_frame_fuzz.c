@@ -24,7 +24,7 @@ static void note(log *out, const arcp__websocket_event *event, size_t cap)
     if (event->type == ARCP__WEBSOCKET_MESSAGE) {
         require(event->data.size <= cap);
         out->messages++;
-        bool done =
+        const bool done =
             arcp__websocket_frame_append(out->other, ARCP__WEBSOCKET_TEXT, event->data, &out->echo);
         require(done);
     } else {
@@ -74,10 +74,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0) {
         return 0;
     }
-    bool server = (data[0] & 1) != 0;
-    size_t cap = caps[(data[0] >> 1) & 3];
-    size_t piece = 1 + (data[0] >> 3);
-    arcp_span bytes = arcp_span_make((const char *)data + 1, size - 1);
+    const bool server = (data[0] & 1) != 0;
+    const size_t cap = caps[(data[0] >> 1) & 3];
+    const size_t piece = 1 + (data[0] >> 3);
+    const arcp_span bytes = arcp_span_make((const char *)data + 1, size - 1);
     arcp__websocket_pool *pool =
         arcp__websocket_pool_new(server ? ARCP__WEBSOCKET_SERVER : ARCP__WEBSOCKET_CLIENT);
     arcp__websocket_pool *other =

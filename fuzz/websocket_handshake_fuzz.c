@@ -28,8 +28,8 @@ static void check_authority(arcp_span text)
         return;
     }
     char written[ARCP__HOST_MAX + 16];
-    arcp__authority_format(&first, written, sizeof(written));
-    bool again = arcp__authority_parse(arcp_span_cstr(written), false, &second);
+    arcp__authority_format(&first, written, sizeof written);
+    const bool again = arcp__authority_parse(arcp_span_cstr(written), false, &second);
     require(again && second.kind == first.kind && strcmp(second.host, first.host) == 0 &&
             second.has_port == first.has_port && second.port == first.port);
 }
@@ -40,7 +40,7 @@ static void check_upgraded(const arcp__web_head *head)
     arcp__authority host;
     require(head->method == ARCP__WEB_GET);
     require(arcp__web_head_find(head, "Host", &value) == 1);
-    bool valid = arcp__authority_parse(value, false, &host);
+    const bool valid = arcp__authority_parse(value, false, &host);
     require(valid && arcp__authority_is_loopback(&host));
     require(arcp_span_starts_with(arcp__web_head_line(head), ARCP_SPAN_LITERAL("/arcp")));
     if (arcp__web_head_find(head, "Origin", &value) > 0) {
@@ -112,7 +112,7 @@ static void check_response(const outcome *out)
         require(out->refusal.status >= 400 && out->refusal.ends);
         arcp__web_respond(&out->refusal, &request, false, &text);
     }
-    outcome again = read_head(ARCP__WEB_RESPONSE, arcp_buf_span(&text), SIZE_MAX, NULL);
+    const outcome again = read_head(ARCP__WEB_RESPONSE, arcp_buf_span(&text), SIZE_MAX, NULL);
     require(again.result == ARCP__WEB_COMPLETE);
     arcp_buf_fini(&text);
 }
@@ -122,18 +122,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0) {
         return 0;
     }
-    arcp_span bytes = arcp_span_make((const char *)data + 1, size - 1);
-    size_t piece = 1 + (data[0] >> 2);
+    const arcp_span bytes = arcp_span_make((const char *)data + 1, size - 1);
+    const size_t piece = 1 + (data[0] >> 2);
     arcp__web_names names;
     arcp__authority self;
-    arcp_status status = arcp__web_names_init(&names, NULL, 0, NULL, 0, NULL);
-    bool parsed = arcp__authority_parse(ARCP_SPAN_LITERAL("127.0.0.1:7777"), false, &self);
+    const arcp_status status = arcp__web_names_init(&names, NULL, 0, NULL, 0, NULL);
+    const bool parsed = arcp__authority_parse(ARCP_SPAN_LITERAL("127.0.0.1:7777"), false, &self);
     require(status == ARCP_OK && parsed);
     arcp__web_names_bind(&names, &self, true, false);
     check_authority(bytes);
-    arcp__web_side type = (data[0] & 1) != 0 ? ARCP__WEB_RESPONSE : ARCP__WEB_REQUEST;
+    const arcp__web_side type = (data[0] & 1) != 0 ? ARCP__WEB_RESPONSE : ARCP__WEB_REQUEST;
     outcome whole = read_head(type, bytes, SIZE_MAX, &names);
-    outcome cut = read_head(type, bytes, piece, &names);
+    const outcome cut = read_head(type, bytes, piece, &names);
     require(whole.result == cut.result && whole.rest == cut.rest);
     require(whole.keeps_alive == cut.keeps_alive && whole.framing == cut.framing);
     require(whole.status == cut.status && whole.refusal.status == cut.refusal.status);

@@ -26,8 +26,8 @@ static void print_agent(void *user, const arcp_agent_row *agent)
 {
     (void)user;
     printf("%s:", agent->name.data);
-    for (size_t at = 0; at < agent->version_count; at++) {
-        printf(" %s", agent->versions[at].data);
+    for (size_t i = 0; i < agent->version_count; i++) {
+        printf(" %s", agent->versions[i].data);
     }
     printf(" (default %s)\n", agent->default_version.data);
 }

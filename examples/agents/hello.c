@@ -27,7 +27,7 @@ static arcp_json_ref member(arcp_json_ref object, const char *name)
 /* Reads and scans the next line; exits at the end of input. */
 static void read_line(void)
 {
-    if (fgets(line, sizeof(line), stdin) == NULL ||
+    if (fgets(line, sizeof line, stdin) == NULL ||
         arcp_json_scan(json, arcp_span_cstr(line), NULL, NULL) != ARCP_OK) {
         exit(1);
     }
@@ -66,7 +66,7 @@ int main(void)
     read_line(); /* job.start */
     const arcp_json_ref input = member(member(ARCP_JSON_ROOT, "payload"), "input");
     const arcp_span given = arcp_json_string(json, member(input, "name"), &scratch);
-    (void)snprintf(name, sizeof(name), "%.*s", TEXT(given));
+    (void)snprintf(name, sizeof name, "%.*s", TEXT(given));
     arcp_buf_fini(&scratch);
     say("{\"type\":\"job.event\",\"payload\":{\"kind\":\"progress\",\"body\":{\"current\":1,"
         "\"total\":2}}}");

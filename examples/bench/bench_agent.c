@@ -46,12 +46,12 @@ static bool read_plan(arcp_json *json, plan *out)
 {
     static char *line; /* the plan points into it; never freed */
     size_t capacity = 0;
-    ssize_t size = getline(&line, &capacity, stdin);
+    const ssize_t size = getline(&line, &capacity, stdin);
     if (size <= 0 ||
         arcp_json_scan(json, arcp_span_make(line, (size_t)size), NULL, NULL) != ARCP_OK) {
         return false;
     }
-    arcp_json_ref input = member(json, member(json, ARCP_JSON_ROOT, "payload"), "input");
+    const arcp_json_ref input = member(json, member(json, ARCP_JSON_ROOT, "payload"), "input");
     *out = (plan){.event_bytes = 64, .chunk_bytes = 262144};
     read_number(json, input, "events", UINT64_MAX, &out->events);
     read_number(json, input, "event_bytes", EVENT_BYTES_MAX, &out->event_bytes);
@@ -72,10 +72,10 @@ static void say_events(const plan *p)
     }
     memset(padding, '.', p->event_bytes);
     padding[p->event_bytes] = '\0';
-    for (uint64_t at = 0; at < p->events; at++) {
+    for (uint64_t i = 0; i < p->events; i++) {
         char number[24];
-        size_t size = (size_t)snprintf(number, sizeof(number), "%" PRIu64 " ", at);
-        size_t skip = size < p->event_bytes ? size : (size_t)p->event_bytes;
+        const size_t size = (size_t)snprintf(number, sizeof number, "%" PRIu64 " ", i);
+        const size_t skip = size < p->event_bytes ? size : (size_t)p->event_bytes;
         (void)printf("{\"type\":\"job.event\",\"payload\":{\"kind\":\"log\",\"body\":{\"level\":"
                      "\"info\",\"message\":\"%s%s\"}}}\n",
                      number, padding + skip);
@@ -97,9 +97,9 @@ static void say_chunk(const plan *p, uint64_t from, char *room)
 {
     uint64_t size = p->result_bytes - from;
     size = size < p->chunk_bytes ? size : p->chunk_bytes;
-    uint64_t first = from - from % RECORD_BYTES;
-    for (uint64_t at = first; at < from + size; at += RECORD_BYTES) {
-        write_record(at, room + (at - first));
+    const uint64_t first = from - from % RECORD_BYTES;
+    for (uint64_t offset = first; offset < from + size; offset += RECORD_BYTES) {
+        write_record(offset, room + (offset - first));
     }
     (void)fputs("{\"type\":\"result.chunk\",\"payload\":{\"encoding\":\"utf8\",\"data\":\"",
                 stdout);
@@ -113,8 +113,8 @@ static void say_stream(const plan *p)
     if (room == NULL) {
         exit(1);
     }
-    for (uint64_t at = 0; at < p->result_bytes; at += p->chunk_bytes) {
-        say_chunk(p, at, room);
+    for (uint64_t offset = 0; offset < p->result_bytes; offset += p->chunk_bytes) {
+        say_chunk(p, offset, room);
     }
     free(room);
 }
@@ -140,7 +140,7 @@ int main(void)
     static char output[65536];
     arcp_json *json = arcp_json_new();
     plan p;
-    (void)setvbuf(stdout, output, _IOFBF, sizeof(output));
+    (void)setvbuf(stdout, output, _IOFBF, sizeof output);
     if (json == NULL || !read_plan(json, &p)) {
         return 1;
     }

@@ -38,7 +38,7 @@ static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *
 static void print_budget(arcp_job *job)
 {
     arcp_job_budget budget;
-    for (size_t at = 0; arcp_job_budget_at(job, at, &budget); at++) {
+    for (size_t i = 0; arcp_job_budget_at(job, i, &budget); i++) {
         printf("  %s: %s of %s left\n", budget.currency, budget.remaining, budget.initial);
     }
 }

@@ -1,5 +1,5 @@
 /* An embedded runtime with its own token verifier: here "NAME:sesame" authenticates NAME. A
- * verifier may answer later (for example after a directory lookup); without a clear answer the
+ * verifier may respond later (for example after a directory lookup); without a clear response the
  * token is refused.
  * cc -o custom-auth custom-auth.c \
  *   $(pkg-config --cflags --libs libarcp-runtime libarcp-client libuv) */
@@ -13,25 +13,25 @@
 
 /* Accepts one password. The token is a secret: it is compared in constant time, and neither logged
  * nor kept. */
-static void ask(arcp_token_verifier *verifier, arcp_token_question *question)
+static void verify(arcp_token_verifier *verifier, arcp_token_request *request)
 {
     (void)verifier;
     static const char word[] = ":sesame";
-    const size_t size = sizeof(word) - 1;
-    const arcp_span token = arcp_token_question_token(question);
-    arcp_token_answer answer = arcp_token_answer_init(); /* refuses */
-    answer.why = "not a token of this house";
+    const size_t size = sizeof word - 1;
+    const arcp_span token = arcp_token_request_token(request);
+    arcp_token_response response = arcp_token_response_init(); /* refuses */
+    response.why = "not a token of this house";
     if (token.size > size) {
         unsigned difference = 0;
-        for (size_t at = 0; at < size; at++) {
-            difference |= (unsigned)(token.data[token.size - size + at] ^ word[at]);
+        for (size_t i = 0; i < size; i++) {
+            difference |= (unsigned)(token.data[token.size - size + i] ^ word[i]);
         }
         if (difference == 0) {
-            answer.status = ARCP_OK;
-            answer.principal = arcp_span_make(token.data, token.size - size);
+            response.status = ARCP_OK;
+            response.principal = arcp_span_make(token.data, token.size - size);
         }
     }
-    arcp_token_question_answer(question, &answer);
+    arcp_token_request_respond(request, &response);
 }
 
 static void release(arcp_token_verifier *verifier)
@@ -39,7 +39,7 @@ static void release(arcp_token_verifier *verifier)
     (void)verifier; /* it is static */
 }
 
-static const arcp_token_verifier_ops ops = {sizeof ops, "sesame", ask, release};
+static const arcp_token_verifier_ops ops = {sizeof ops, "sesame", verify, release};
 static arcp_token_verifier house = {&ops};
 
 static void on_stopped(void *user)
@@ -74,7 +74,7 @@ static void on_event(void *user, arcp_client *client, const arcp_client_event *e
 static void try_next(door *d, uv_loop_t *loop)
 {
     static const char *const tokens[] = {"alice:sesame", "alice:please"};
-    if (d->guests == sizeof(tokens) / sizeof(tokens[0])) {
+    if (d->guests == sizeof tokens / sizeof tokens[0]) {
         arcp_runtime_stop(d->runtime, on_stopped, d->runtime);
         return;
     }

@@ -17,17 +17,17 @@ typedef struct program {
 
 static void on_tick(uv_timer_t *timer)
 {
-    program *self = timer->data;
-    self->tick_count++;
+    program *p = timer->data;
+    p->tick_count++;
 }
 
 /* The reply to the submit. */
 static void on_submitted(void *user, arcp_client *client, const arcp_reply *reply)
 {
-    program *self = user;
+    program *p = user;
     if (reply->status != ARCP_OK) {
         (void)fprintf(stderr, "refused: %s\n", reply->error->message);
-        self->status = 1;
+        p->status = 1;
         arcp_client_close(client);
         return;
     }
@@ -37,7 +37,7 @@ static void on_submitted(void *user, arcp_client *client, const arcp_reply *repl
 
 static void on_event(void *user, arcp_client *client, const arcp_client_event *event)
 {
-    program *self = user;
+    program *p = user;
     switch (event->type) {
     case ARCP_CLIENT_JOB_EVENT:
         printf("%s %s\n", event->kind_text.data, event->body.data);
@@ -49,10 +49,10 @@ static void on_event(void *user, arcp_client *client, const arcp_client_event *e
     case ARCP_CLIENT_CLOSED:
         if (event->error != NULL) {
             (void)fprintf(stderr, "closed: %s\n", event->error->message);
-            self->status = 1;
+            p->status = 1;
         }
         arcp_client_free(client);
-        uv_close((uv_handle_t *)&self->ticks, NULL);
+        uv_close((uv_handle_t *)&p->ticks, NULL);
         break;
     case ARCP_CLIENT_CONNECTED:
     case ARCP_CLIENT_DISCONNECTED:
@@ -66,10 +66,10 @@ static void on_event(void *user, arcp_client *client, const arcp_client_event *e
 int main(void)
 {
     uv_loop_t *loop = uv_default_loop();
-    program self = {.status = 0};
-    self.ticks.data = &self;
-    if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || uv_timer_init(loop, &self.ticks) != 0 ||
-        uv_timer_start(&self.ticks, on_tick, 0, 10) != 0) {
+    program p = {.status = 0};
+    p.ticks.data = &p;
+    if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || uv_timer_init(loop, &p.ticks) != 0 ||
+        uv_timer_start(&p.ticks, on_tick, 0, 10) != 0) {
         return 1;
     }
     const char *url = getenv("ARCP_URL");
@@ -80,12 +80,12 @@ int main(void)
     arcp_error err = {0};
     arcp_submit_options submit = arcp_submit_options_init();
     submit.agent = ARCP_SPAN_LITERAL("hello");
-    if (arcp_client_connect_start(&options, loop, on_event, &self, &client, &err) != ARCP_OK ||
-        arcp_client_submit_start(client, &submit, on_submitted, &self, &err) != ARCP_OK) {
+    if (arcp_client_connect_start(&options, loop, on_event, &p, &client, &err) != ARCP_OK ||
+        arcp_client_submit_start(client, &submit, on_submitted, &p, &err) != ARCP_OK) {
         (void)fprintf(stderr, "%s\n", err.message);
         return 1;
     }
     (void)uv_run(loop, UV_RUN_DEFAULT);
-    printf("the timer %s\n", self.tick_count > 0 ? "went on" : "stood still");
-    return self.status;
+    printf("the timer %s\n", p.tick_count > 0 ? "went on" : "stood still");
+    return p.status;
 }

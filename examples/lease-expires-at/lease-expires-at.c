@@ -41,7 +41,7 @@ int main(void)
     const time_t end = time(NULL) + 3;
     struct tm utc;
     if (gmtime_r(&end, &utc) == NULL ||
-        strftime(constraints, sizeof(constraints), "{\"expires_at\":\"%Y-%m-%dT%H:%M:%SZ\"}",
+        strftime(constraints, sizeof constraints, "{\"expires_at\":\"%Y-%m-%dT%H:%M:%SZ\"}",
                  &utc) == 0) {
         return 1;
     }

@@ -58,8 +58,8 @@ static void list(arcp_client *client, arcp_list_options *options)
             exit(1);
         }
         printf("-- a page --\n");
-        for (size_t at = 0; at < arcp_job_page_count(page); at++) {
-            arcp_job_row row = arcp_job_page_row(page, at);
+        for (size_t i = 0; i < arcp_job_page_count(page); i++) {
+            const arcp_job_row row = arcp_job_page_row(page, i);
             printf("%s %s %s\n", row.job_id.data, row.agent.data, row.status_text.data);
         }
         options->cursor = arcp_job_page_next_cursor(page); /* valid as long as the page */

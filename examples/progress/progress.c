@@ -44,8 +44,8 @@ static void draw(const arcp_progress_body *body)
         return;
     }
     printf("[");
-    for (uint64_t at = 0; at < 10; at++) {
-        (void)putchar(at < current * 10 / total ? '#' : ' ');
+    for (uint64_t i = 0; i < 10; i++) {
+        (void)putchar(i < current * 10 / total ? '#' : ' ');
     }
     printf("] %" PRIu64 " of %" PRIu64 " %s: %s\n", current, total, body->units.data,
            body->message.data);

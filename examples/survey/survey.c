@@ -57,14 +57,14 @@ static const char *quoted(const char *text)
 /* The next line from the runtime, indexed. False at the end. */
 static int read_line(survey *s)
 {
-    ssize_t size = getline(&s->line, &s->line_capacity, stdin);
+    const ssize_t size = getline(&s->line, &s->line_capacity, stdin);
     return size > 0 &&
            arcp_json_scan(s->json, arcp_span_make(s->line, (size_t)size), NULL, NULL) == ARCP_OK;
 }
 
 static int is_type(const survey *s, const char *type)
 {
-    arcp_json_ref ref = arcp_json_member(s->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("type"));
+    const arcp_json_ref ref = arcp_json_member(s->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("type"));
     return arcp_json_string_equals(s->json, ref, arcp_span_cstr(type));
 }
 
@@ -82,7 +82,7 @@ static int may_read(survey *s, const char *path)
             exit(0);
         }
         if (is_type(s, "reply")) {
-            arcp_json_ref payload =
+            const arcp_json_ref payload =
                 arcp_json_member(s->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
             return arcp_json_is(s->json,
                                 arcp_json_member(s->json, payload, ARCP_SPAN_LITERAL("allow")),
@@ -96,16 +96,16 @@ static kind *kind_of(survey *s, const char *path)
 {
     const char *name = strrchr(path, '/');
     const char *dot = strrchr(name == NULL ? path : name, '.');
-    const char *suffix = dot == NULL || strlen(dot) >= sizeof(s->kinds[0].suffix) ? "(none)" : dot;
-    for (size_t at = 0; at < s->kind_count; at++) {
-        if (strcmp(s->kinds[at].suffix, suffix) == 0) {
-            return &s->kinds[at];
+    const char *suffix = dot == NULL || strlen(dot) >= sizeof s->kinds[0].suffix ? "(none)" : dot;
+    for (size_t i = 0; i < s->kind_count; i++) {
+        if (strcmp(s->kinds[i].suffix, suffix) == 0) {
+            return &s->kinds[i];
         }
     }
     if (s->kind_count == KINDS_MAX) {
         return &s->kinds[KINDS_MAX - 1];
     }
-    (void)snprintf(s->kinds[s->kind_count].suffix, sizeof(s->kinds[0].suffix), "%s", suffix);
+    (void)snprintf(s->kinds[s->kind_count].suffix, sizeof s->kinds[0].suffix, "%s", suffix);
     return &s->kinds[s->kind_count++];
 }
 
@@ -123,11 +123,11 @@ static void read_file(survey *s, const char *path)
     kind *into = kind_of(s, path);
     char block[65536];
     unsigned long bytes = 0;
-    for (size_t size = fread(block, 1, sizeof(block), file); size > 0;
-         size = fread(block, 1, sizeof(block), file)) {
+    for (size_t size = fread(block, 1, sizeof block, file); size > 0;
+         size = fread(block, 1, sizeof block, file)) {
         bytes += size;
-        for (size_t at = 0; at < size; at++) {
-            into->lines += block[at] == '\n';
+        for (size_t i = 0; i < size; i++) {
+            into->lines += block[i] == '\n';
         }
     }
     (void)fclose(file);
@@ -137,7 +137,7 @@ static void read_file(survey *s, const char *path)
     s->bytes += bytes;
     if (bytes > s->largest_bytes) {
         s->largest_bytes = bytes;
-        (void)snprintf(s->largest, sizeof(s->largest), "%s", path);
+        (void)snprintf(s->largest, sizeof s->largest, "%s", path);
     }
 }
 
@@ -179,9 +179,9 @@ static int by_lines(const void *a, const void *b)
 static void write_report(survey *s)
 {
     arcp_buf text = arcp_buf_init();
-    qsort(s->kinds, s->kind_count, sizeof(s->kinds[0]), by_lines);
-    for (size_t at = 0; at < s->kind_count; at++) {
-        s->lines += s->kinds[at].lines;
+    qsort(s->kinds, s->kind_count, sizeof s->kinds[0], by_lines);
+    for (size_t i = 0; i < s->kind_count; i++) {
+        s->lines += s->kinds[i].lines;
     }
     arcp_buf_append_format(&text,
                            "# Survey of %s\n\n%lu files, %lu lines, %lu bytes. "
@@ -191,9 +191,9 @@ static void write_report(survey *s)
                            s->largest[0] == '\0' ? "none" : s->largest, s->largest_bytes,
                            s->refused, s->unread);
     arcp_buf_append_cstr(&text, "| kind | files | lines | bytes |\n|---|---:|---:|---:|\n");
-    for (size_t at = 0; at < s->kind_count; at++) {
-        const kind *row = &s->kinds[at];
-        if (at % CHUNK_LINES == CHUNK_LINES - 1) {
+    for (size_t i = 0; i < s->kind_count; i++) {
+        const kind *row = &s->kinds[i];
+        if (i % CHUNK_LINES == CHUNK_LINES - 1) {
             arcp_buf_append_byte(&text, '\0');
             say_chunk(text.failed ? "" : text.data, 1);
             arcp_buf_clear(&text);
@@ -212,14 +212,16 @@ static int read_start(survey *s)
         return 0;
     }
     arcp_buf scratch = arcp_buf_init();
-    arcp_json_ref payload = arcp_json_member(s->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
-    arcp_json_ref input = arcp_json_member(s->json, payload, ARCP_SPAN_LITERAL("input"));
-    arcp_json_ref directory = arcp_json_member(s->json, input, ARCP_SPAN_LITERAL("directory"));
-    arcp_span path = arcp_json_string(s->json, directory, &scratch);
-    (void)snprintf(s->directory, sizeof(s->directory), "%.*s", (int)path.size,
+    const arcp_json_ref payload =
+        arcp_json_member(s->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
+    const arcp_json_ref input = arcp_json_member(s->json, payload, ARCP_SPAN_LITERAL("input"));
+    const arcp_json_ref directory =
+        arcp_json_member(s->json, input, ARCP_SPAN_LITERAL("directory"));
+    const arcp_span path = arcp_json_string(s->json, directory, &scratch);
+    (void)snprintf(s->directory, sizeof s->directory, "%.*s", (int)path.size,
                    path.size == 0 ? "" : path.data);
     arcp_buf_fini(&scratch);
-    return path.size != 0 && path.size < sizeof(s->directory) && path.data[0] == '/';
+    return path.size != 0 && path.size < sizeof s->directory && path.data[0] == '/';
 }
 
 int main(void)
@@ -235,16 +237,16 @@ int main(void)
     say("{\"type\":\"job.event\",\"payload\":{\"kind\":\"status\",\"body\":{\"phase\":\"reading\","
         "\"message\":%s}}}",
         quoted(s.directory));
-    size_t count = list_files(&s, paths, FILES_MAX);
-    for (size_t at = 0; at < count; at++) {
-        read_file(&s, paths[at]);
-        if (at % 25 == 24 || at + 1 == count) {
+    const size_t count = list_files(&s, paths, FILES_MAX);
+    for (size_t i = 0; i < count; i++) {
+        read_file(&s, paths[i]);
+        if (i % 25 == 24 || i + 1 == count) {
             say("{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{"
                 "\"name\":\"cost.read\",\"value\":%zu.0e-5,\"unit\":\"USD\"}}}",
-                at % 25 + 1);
+                i % 25 + 1);
             say("{\"type\":\"job.event\",\"payload\":{\"kind\":\"progress\",\"body\":{"
                 "\"current\":%zu,\"total\":%zu,\"units\":\"files\"}}}",
-                at + 1, count);
+                i + 1, count);
         }
     }
     /* An operation that the lease does not cover: the gate denies it. */

@@ -75,9 +75,10 @@ ARCP_API bool arcp_agent_is_cancelled(const arcp_agent_call *call);
 /* Emits a job.event: `kind` is one of the draft's or x-vendor.*, `body` a JSON object with the
  * members of docs/reference/events.md. ARCP_E_INVALID_REQUEST for a wrong body. The gate decides
  * about a tool_call, and a denial is returned; a metric cost.* is subtracted from the budget before
- * this returns. While the job is paused (its owner does not read, or the store's queue is full) a
- * blocking agent waits, and a non-blocking one gets ARCP_E_LIMIT and later a call of `drained`.
- * ARCP_E_CLOSED when the job has ended. */
+ * this returns. While the job is paused (its owner does not read, or the store's queue is full),
+ * and while more than 4 MiB of events of callback agents wait for the runtime, a blocking agent
+ * waits, and a non-blocking one gets ARCP_E_LIMIT and later a call of `drained`. ARCP_E_CLOSED when
+ * the job has ended. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_event(arcp_agent_call *call, const char *kind,
                                                       arcp_span body, arcp_error *err);
 /* A log event (§8.2): `level` is debug, info, warn or error. As arcp_agent_event. */

@@ -47,7 +47,7 @@ typedef struct arcp_runtime_options {
     /* How agents that are programs are started. Taken over when the runtime is made, and freed with
      * it. NULL: directly, on this machine. */
     arcp_launcher *launcher;
-    size_t token_questions_max; /* tokens that are verified at the same time; 0: 1024 */
+    size_t token_requests_max; /* tokens that are verified at the same time; 0: 1024 */
     /* Issues the upstream credentials of jobs (§9.8); taken over, also on failure. NULL: jobs get
      * none. Credentials are offered only with a durable store. */
     arcp_provisioner *provisioner;
@@ -80,7 +80,8 @@ typedef struct arcp_runtime_options {
      * runtime's engine and their outcomes. They are borrowed during the call, which must not call
      * the runtime. A trace has everything that clients, agents and upstreams send, also tokens and
      * credentials. The decisions of callback agents and of a submit policy cannot be played back: a
-     * replay ends at the first one. NULL: nothing is recorded. */
+     * replay ends at the first one. When an allocation of the recording fails, it ends, and `log`
+     * gets an error line. NULL: nothing is recorded. */
     void (*record)(void *user, arcp_span bytes);
     void *record_user;
 } arcp_runtime_options;
@@ -107,7 +108,7 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_new(struct uv_loop_s *loop,
 ARCP_API void arcp_runtime_free(arcp_runtime *runtime);
 
 /* Sets the verifiers of tokens, in place of the previous ones, and takes them over, also on
- * failure. They are asked in this order until one accepts the token; without verifiers every token
+ * failure. They are called in this order until one accepts the token; without verifiers every token
  * is refused. Open sessions continue. ARCP_E_NO_MEMORY: the previous ones stay. ARCP_E_USAGE for a
  * vtable of another release: the previous ones stay, and none is taken over. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_set_token_verifiers(
@@ -228,7 +229,7 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_add_policy(arcp_runtime *runti
                                                              arcp_error *err);
 /* Sets the program's own decision about every later job, which is called after the policies above
  * were applied (submit_policy.h); NULL: none. Running jobs are not affected. */
-ARCP_API void arcp_runtime_set_submit_policy(arcp_runtime *runtime, arcp_submit_policy_fn ask,
+ARCP_API void arcp_runtime_set_submit_policy(arcp_runtime *runtime, arcp_submit_policy_fn decide,
                                              void *user);
 /* Removes all rules for peer profiles (reload). Later sessions have the default profile of their
  * SDK, or that of a rule that is added after this call; existing sessions keep theirs. */

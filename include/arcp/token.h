@@ -2,7 +2,8 @@
  *
  * Each is created here and passed to a runtime (arcp_runtime_set_token_verifiers), which frees it,
  * or freed with arcp_token_verifier_free. Other verifiers can be written with sys/token.h, or as a
- * callback. docs/deploying.md, Tokens; draft §6.1. */
+ * callback. Texts and rows are copied. Creating fails with ARCP_E_NO_MEMORY or what its function
+ * says; any thread. docs/deploying.md, Tokens; draft §6.1. */
 #ifndef ARCP_TOKEN_H
 #define ARCP_TOKEN_H
 
@@ -38,10 +39,10 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_token_verifier_new_file(const char *pa
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_token_verifier_new_anonymous(arcp_token_verifier **out,
                                                                        arcp_error *err);
 
-/* A function of the program: `ask` as in sys/token.h, with `user`. `free_user` (may be NULL) is
+/* A function of the program: `verify` as in sys/token.h, with `user`. `free_user` (may be NULL) is
  * called when the verifier is freed. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_token_verifier_new_callback(
-    void (*ask)(void *user, arcp_token_question *question), void (*free_user)(void *user),
+    void (*verify)(void *user, arcp_token_request *request), void (*free_user)(void *user),
     void *user, arcp_token_verifier **out, arcp_error *err);
 
 typedef enum arcp_jwt_algorithm {

@@ -16,29 +16,30 @@
 static bool find_tool(arcp__command command, arcp_buf *path)
 {
     char program[64];
-    (void)snprintf(program, sizeof(program), "arcp-%s", arcp__commands[command].name);
+    (void)snprintf(program, sizeof program, "arcp-%s", arcp__commands[command].name);
     return arcp__libexec_find(program, path);
 }
 
-/* Executes the program arcp-NAME, where argv[at] is NAME, with all other arguments in their order.
- * Returns only on failure: false when there is no such program, true when it cannot be executed;
- * only the latter prints an error. */
-static bool exec_tool(arcp__command command, int argc, char **argv, int at)
+/* Executes the program arcp-NAME, where argv[index] is NAME, with all other arguments in their
+ * order. Returns only on failure: false when there is no such program, true when it cannot be
+ * executed; only the latter prints an error. */
+static bool exec_tool(arcp__command command, int argc, char **argv, int index)
 {
     arcp_buf path = arcp_buf_init();
     char **words = NULL;
-    bool found = find_tool(command, &path);
+    const bool found = find_tool(command, &path);
     if (found) {
-        words = arcp__alloc_array((size_t)argc, sizeof(*words));
+        words = arcp__alloc_array((size_t)argc, sizeof *words);
     }
     if (words != NULL) {
         words[0] = path.data;
-        memcpy(words + 1, argv + 1, (size_t)(at - 1) * sizeof(*words));
-        memcpy(words + at, argv + at + 1, (size_t)(argc - at) * sizeof(*words)); /* with the NULL */
+        memcpy(words + 1, argv + 1, (size_t)(index - 1) * sizeof *words);
+        memcpy(words + index, argv + index + 1,
+               (size_t)(argc - index) * sizeof *words); /* with the NULL */
         (void)execv(path.data, words);
     }
     if (found) {
-        (void)fprintf(stderr, "arcp %s: %s cannot be run: %s\n", argv[at], path.data,
+        (void)fprintf(stderr, "arcp %s: %s cannot be run: %s\n", argv[index], path.data,
                       words == NULL ? "out of memory" : strerror(errno));
     }
     arcp__free(words);
@@ -104,10 +105,10 @@ static int run_command(arcp__program *program)
 
 int arcp__main(int argc, char **argv)
 {
-    const int at = arcp__arguments_command_at(argc, argv);
-    const arcp__command command = at == 0 ? ARCP__COMMAND_ANY : arcp__command_of(argv[at]);
+    const int index = arcp__arguments_command_at(argc, argv);
+    const arcp__command command = index == 0 ? ARCP__COMMAND_ANY : arcp__command_of(argv[index]);
     if (command != ARCP__COMMAND_ANY && built_in[command] == NULL &&
-        exec_tool(command, argc, argv, at)) {
+        exec_tool(command, argc, argv, index)) {
         return ARCP__EXIT_ERROR;
     }
     return arcp__program_main(ARCP__COMMAND_ANY, run_command, argc, argv);

@@ -32,7 +32,7 @@ static arcp_status read_file(const char *name, piece_fn piece, void *user, arcp_
         return arcp_error_set(err, ARCP_E_IO, "%s cannot be opened: %s", name, strerror(errno));
     }
     while (got != 0 && status == ARCP_OK) {
-        got = read(fd, bytes, sizeof(bytes));
+        got = read(fd, bytes, sizeof bytes);
         if (got > 0) {
             status = piece(user, arcp_span_make(bytes, (size_t)got), err);
         } else if (got < 0 && errno != EINTR) {
@@ -97,7 +97,7 @@ static void format_summary(const arcp__audit_check *check, bool is_json, arcp_bu
         arcp__put_u64(&writer, "first_seq", check->first.seq);
         arcp__put_u64(&writer, "last_seq", check->head.seq);
         arcp__put_string(&writer, "head",
-                         arcp_span_make(check->head.hash, sizeof(check->head.hash)));
+                         arcp_span_make(check->head.hash, sizeof check->head.hash));
         arcp__put_bool(&writer, "closed", check->is_closed);
         arcp_json_end_object(&writer);
         return;
@@ -127,15 +127,15 @@ static arcp_status read_head(const char *text, arcp__audit_check *check, arcp_er
     arcp__audit_line_view view;
     arcp_buf line = arcp_buf_init();
     const char *colon = strchr(text, ':');
-    size_t digits = colon == NULL ? 0 : (size_t)(colon - text);
+    const size_t digits = colon == NULL ? 0 : (size_t)(colon - text);
     /* Spelled as the end of an audit line, so that the same function reads it. */
     arcp_buf_append_format(&line, "{\"seq\":%.*s,\"hash\":\"%s\"}", (int)digits, text,
                            colon == NULL ? "" : colon + 1);
-    bool valid = !line.failed && line.size > ARCP__AUDIT_TAIL_SIZE &&
-                 arcp__audit_line_read(arcp_buf_span(&line), &view);
+    const bool valid = !line.failed && line.size > ARCP__AUDIT_TAIL_SIZE &&
+                       arcp__audit_line_read(arcp_buf_span(&line), &view);
     if (valid) {
         check->wanted.seq = view.seq;
-        memcpy(check->wanted.hash, view.hash.data, sizeof(check->wanted.hash));
+        memcpy(check->wanted.hash, view.hash.data, sizeof check->wanted.hash);
     }
     arcp_buf_fini(&line);
     return valid ? ARCP_OK
@@ -157,9 +157,9 @@ static int verify(arcp__program *program)
         arcp__audit_check_fini(&v.check);
         return arcp__program_usage(program, &err);
     }
-    for (size_t at = 1; at < arguments->word_count && status == ARCP_OK; at++) {
-        arcp__audit_check_begin(&v.check, arguments->words[at]);
-        status = read_file(arguments->words[at], feed, &v, &err);
+    for (size_t i = 1; i < arguments->word_count && status == ARCP_OK; i++) {
+        arcp__audit_check_begin(&v.check, arguments->words[i]);
+        status = read_file(arguments->words[i], feed, &v, &err);
         if (status == ARCP_OK) {
             arcp__audit_check_end(&v.check);
         }
@@ -203,9 +203,9 @@ static arcp_status read_filters(const arcp__arguments *arguments, search *s, arc
     s->job = arcp__value(arguments, ARCP__OPTION_AUDIT_JOB);
     s->code = arcp__value(arguments, ARCP__OPTION_AUDIT_CODE);
     s->capability = arcp__value(arguments, ARCP__OPTION_AUDIT_CAPABILITY);
-    for (size_t at = 0; at < arguments->counts[ARCP__OPTION_AUDIT_EVENT]; at++) {
-        const char *word = arguments->values[ARCP__OPTION_AUDIT_EVENT][at];
-        arcp__audit_event event = arcp__audit_event_from_name(arcp_span_cstr(word));
+    for (size_t i = 0; i < arguments->counts[ARCP__OPTION_AUDIT_EVENT]; i++) {
+        const char *word = arguments->values[ARCP__OPTION_AUDIT_EVENT][i];
+        const arcp__audit_event event = arcp__audit_event_from_name(arcp_span_cstr(word));
         if (event == ARCP__AUDIT_EVENT_COUNT) {
             return arcp_error_set(err, ARCP_E_USAGE, "--event: '%s' is not one of %s", word,
                                   arcp__options[ARCP__OPTION_AUDIT_EVENT].completes);
@@ -259,14 +259,14 @@ static void format_line(search *s)
     static const char *const columns[] = {"ts", "event", "decision"};
     static const char *const named[] = {"principal",  "job_id", "parent_job_id", "agent", "code",
                                         "capability", "target", "rule",          "reason"};
-    for (size_t at = 0; at < sizeof(columns) / sizeof(columns[0]); at++) {
-        arcp_buf_append_cstr(&s->line, at == 0 ? "" : " ");
-        arcp__append_safe(&s->line, member(s, columns[at]), 40);
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
+        arcp_buf_append_cstr(&s->line, i == 0 ? "" : " ");
+        arcp__append_safe(&s->line, member(s, columns[i]), 40);
     }
-    for (size_t at = 0; at < sizeof(named) / sizeof(named[0]); at++) {
-        arcp_span text = member(s, named[at]);
+    for (size_t i = 0; i < sizeof named / sizeof named[0]; i++) {
+        const arcp_span text = member(s, named[i]);
         if (text.size != 0) {
-            arcp_buf_append_format(&s->line, " %s=", named[at]);
+            arcp_buf_append_format(&s->line, " %s=", named[i]);
             arcp__append_safe(&s->line, text, 200);
         }
     }
@@ -299,7 +299,7 @@ static arcp_status split(void *user, arcp_span bytes, arcp_error *err)
     arcp_status status = ARCP_OK;
     while (bytes.size != 0 && status == ARCP_OK) {
         const char *feed_at = memchr(bytes.data, '\n', bytes.size);
-        size_t size = feed_at == NULL ? bytes.size : (size_t)(feed_at - bytes.data);
+        const size_t size = feed_at == NULL ? bytes.size : (size_t)(feed_at - bytes.data);
         arcp_buf_append(&s->partial, arcp_span_first(bytes, size));
         if (s->partial.failed) {
             return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
@@ -322,8 +322,8 @@ static int grep(arcp__program *program)
         return arcp__program_usage(program, &err);
     }
     arcp_status status = ARCP_OK;
-    for (size_t at = 1; at < arguments->word_count && status == ARCP_OK; at++) {
-        status = read_file(arguments->words[at], split, &s, &err);
+    for (size_t i = 1; i < arguments->word_count && status == ARCP_OK; i++) {
+        status = read_file(arguments->words[i], split, &s, &err);
         arcp_buf_clear(&s.partial); /* a line without its end is still being written */
     }
     arcp__json_fini(&s.json);

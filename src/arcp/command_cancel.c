@@ -12,7 +12,7 @@
 /* Called on the client's thread: the new token must be on disk before the old one expires. */
 static void welcomed(void *user, const arcp_session_state *state)
 {
-    arcp_status ignored = arcp__session_file_set_session(user, state, NULL);
+    const arcp_status ignored = arcp__session_file_set_session(user, state, NULL);
     (void)ignored;
 }
 
@@ -20,7 +20,7 @@ static void welcomed(void *user, const arcp_session_state *state)
 static arcp__session_file *borrow_session(arcp__program *program, arcp_span url, arcp_span job)
 {
     const struct timespec pause = {.tv_nsec = LOCK_PAUSE_MS * ARCP_NS_PER_MS};
-    arcp_span directory = arcp_buf_span(&program->state_directory);
+    const arcp_span directory = arcp_buf_span(&program->state_directory);
     arcp__session_file *file = NULL;
     arcp_error err = {0};
     if (directory.size == 0 ||
@@ -70,7 +70,7 @@ static arcp_client *connect_to(arcp__program *program, const arcp_client_options
     arcp_client *client = NULL;
     resuming.resume = arcp__session_file_state(file);
     resuming.hooks = (arcp_client_hooks){NULL, welcomed, file};
-    arcp_status status = arcp_client_connect(&resuming, &client, &err);
+    const arcp_status status = arcp_client_connect(&resuming, &client, &err);
     if (status == ARCP_E_UNAUTHENTICATED) {
         client = explain_refused_resume(program, options, exit_status);
     } else if (status == ARCP_E_RESUME_WINDOW_EXPIRED) {
@@ -86,8 +86,8 @@ static arcp_client *connect_to(arcp__program *program, const arcp_client_options
 static int cancel(arcp__program *program, arcp_client *client, arcp_span job)
 {
     arcp_error err = {.details = &program->error_details};
-    arcp_span reason = arcp_span_cstr(arcp__value(&program->arguments, ARCP__OPTION_REASON));
-    arcp_status status = arcp_client_cancel(client, job, reason, ARCP_WAIT_DEFAULT, &err);
+    const arcp_span reason = arcp_span_cstr(arcp__value(&program->arguments, ARCP__OPTION_REASON));
+    const arcp_status status = arcp_client_cancel(client, job, reason, ARCP_WAIT_DEFAULT, &err);
     int exit_status = ARCP__EXIT_SUCCESS;
     if (status != ARCP_OK) {
         exit_status = arcp__program_fail(program, &err);
@@ -106,7 +106,7 @@ static int cancel(arcp__program *program, arcp_client *client, arcp_span job)
 
 int arcp__command_cancel(arcp__program *program)
 {
-    arcp_span job = arcp_span_cstr(program->arguments.words[0]);
+    const arcp_span job = arcp_span_cstr(program->arguments.words[0]);
     arcp_client_options options;
     arcp_error err = {0};
     if (arcp__program_options(program, &options, &err) != ARCP_OK) {

@@ -100,7 +100,7 @@ static void append_decision(query *a, const arcp_decision *decision)
 
 static arcp_status check(query *a, arcp_error *err)
 {
-    arcp_target_scratch *scratch = arcp__alloc(sizeof(*scratch));
+    arcp_target_scratch *scratch = arcp__alloc(sizeof *scratch);
     arcp_decision decision;
     if (scratch == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
@@ -209,7 +209,7 @@ static const struct subcommand {
     {"diff", 2, "diff takes A B", {"A", "B"}, false, diff},
     {"lint", 1, "lint takes LEASE", {"LEASE"}, false, lint},
 };
-#define SUBCOMMAND_COUNT (sizeof(subcommands) / sizeof(subcommands[0]))
+#define SUBCOMMAND_COUNT (sizeof subcommands / sizeof subcommands[0])
 
 /* Loads the leases, runs the subcommand and prints its output; returns the exit status. */
 static int run(query *a, const struct subcommand *subcommand)

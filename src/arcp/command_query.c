@@ -22,8 +22,8 @@ static void print_agent(void *user, const arcp_agent_row *agent)
         arcp_json_writer writer = arcp__put_begin(&line);
         arcp__put_string(&writer, "name", agent->name);
         arcp__put_array(&writer, "versions");
-        for (size_t at = 0; at < agent->version_count; at++) {
-            arcp_json_write_string(&writer, agent->versions[at]);
+        for (size_t i = 0; i < agent->version_count; i++) {
+            arcp_json_write_string(&writer, agent->versions[i]);
         }
         arcp_json_end_array(&writer);
         arcp__put_text(&writer, "default", agent->default_version);
@@ -32,10 +32,10 @@ static void print_agent(void *user, const arcp_agent_row *agent)
         arcp__append_safe(&line, agent->name, 256);
         arcp_buf_append_cstr(&line, agent->default_version.size != 0 ? "@" : "");
         arcp__append_safe(&line, agent->default_version, 256);
-        for (size_t at = 0; at < agent->version_count; at++) {
-            if (!arcp_span_equal(agent->versions[at], agent->default_version)) {
+        for (size_t i = 0; i < agent->version_count; i++) {
+            if (!arcp_span_equal(agent->versions[i], agent->default_version)) {
                 arcp_buf_append_byte(&line, ' ');
-                arcp__append_safe(&line, agent->versions[at], 256);
+                arcp__append_safe(&line, agent->versions[i], 256);
             }
         }
     }
@@ -74,9 +74,9 @@ static arcp_status read_filters(const arcp__arguments *arguments, listing *l, ar
     l->options = arcp_list_options_init();
     l->options.limit = PAGE_ROWS;
     l->options.agent = arcp_span_cstr(arcp__value(arguments, ARCP__OPTION_AGENT));
-    for (size_t at = 0; at < arguments->counts[ARCP__OPTION_STATUS]; at++) {
-        const char *word = arguments->values[ARCP__OPTION_STATUS][at];
-        arcp_job_status status = arcp_job_status_from_wire(arcp_span_cstr(word));
+    for (size_t i = 0; i < arguments->counts[ARCP__OPTION_STATUS]; i++) {
+        const char *word = arguments->values[ARCP__OPTION_STATUS][i];
+        const arcp_job_status status = arcp_job_status_from_wire(arcp_span_cstr(word));
         if (status == ARCP_JOB_STATUS_COUNT) {
             return arcp_error_set(err, ARCP_E_USAGE,
                                   "--status: '%s' is not one of pending, running, success, error, "
@@ -95,8 +95,8 @@ static void append_column(arcp_buf *line, arcp_span text, size_t columns)
     const size_t start = line->size;
     arcp__append_safe(line, text, 80);
     size_t used = 0;
-    for (size_t at = start; at < line->size; at++) {
-        used += ((unsigned char)line->data[at] & 0xc0) != 0x80; /* count characters, not bytes */
+    for (size_t i = start; i < line->size; i++) {
+        used += ((unsigned char)line->data[i] & 0xc0) != 0x80; /* count characters, not bytes */
     }
     arcp_buf_append_format(line, "%*s", used < columns ? (int)(columns - used) + 1 : 1, "");
 }
@@ -120,8 +120,8 @@ static bool print_page(arcp__program *program, listing *l, const arcp_job_page *
         printed = print_row(program, ARCP_SPAN_LITERAL("JOB"), ARCP_SPAN_LITERAL("STATUS"),
                             ARCP_SPAN_LITERAL("CREATED"), ARCP_SPAN_LITERAL("AGENT"));
     }
-    for (size_t at = 0; at < arcp_job_page_count(page) && printed; at++) {
-        arcp_job_row row = arcp_job_page_row(page, at);
+    for (size_t i = 0; i < arcp_job_page_count(page) && printed; i++) {
+        const arcp_job_row row = arcp_job_page_row(page, i);
         printed = program->is_json
                       ? arcp__program_print_line(program, row.json)
                       : print_row(program, row.job_id, row.status_text, row.created_at, row.agent);
@@ -132,7 +132,7 @@ static bool print_page(arcp__program *program, listing *l, const arcp_job_page *
 static int list_jobs(arcp__program *program, arcp_client *client, void *user)
 {
     listing *l = user;
-    bool all = arcp__has(&program->arguments, ARCP__OPTION_ALL);
+    const bool all = arcp__has(&program->arguments, ARCP__OPTION_ALL);
     arcp_buf cursor = arcp_buf_init();
     arcp_error err = {.details = &program->error_details};
     int exit_status = ARCP__EXIT_SUCCESS;
@@ -146,7 +146,7 @@ static int list_jobs(arcp__program *program, arcp_client *client, void *user)
         if (!print_page(program, l, page)) {
             exit_status = ARCP__EXIT_ERROR;
         }
-        arcp_span next = arcp_job_page_next_cursor(page);
+        const arcp_span next = arcp_job_page_next_cursor(page);
         more = all && next.size != 0;
         arcp_buf_clear(&cursor);
         arcp_buf_append(&cursor, next);

@@ -65,7 +65,7 @@ static void append_text(const arcp_json *row, arcp_span alias, arcp_buf *out)
     static const char *const shown[] = {"job_id", "principal", "asked_at"};
     arcp_buf scratch = arcp_buf_init();
     uint64_t attempts = 0;
-    bool stuck = arcp_json_is(
+    const bool stuck = arcp_json_is(
         row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("stuck")), ARCP_JSON_TRUE);
     arcp__append_safe(out, alias, 64);
     arcp_buf_append_byte(out, ' ');
@@ -74,9 +74,9 @@ static void append_text(const arcp_json *row, arcp_span alias, arcp_buf *out)
     } else {
         arcp__append_safe(out, member(row, "state", &scratch), 16);
     }
-    for (size_t at = 0; at < sizeof(shown) / sizeof(shown[0]); at++) {
+    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
         arcp_buf_append_byte(out, ' ');
-        arcp__append_safe(out, member(row, shown[at], &scratch), 256);
+        arcp__append_safe(out, member(row, shown[i], &scratch), 256);
     }
     if (arcp_json_u64(row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("attempts")),
                       &attempts)) {
@@ -105,16 +105,16 @@ static bool print_row(arcp__program *program, arcp_span alias, arcp_span value)
     return printed;
 }
 
-static arcp_span column(sqlite3_stmt *rows, int at)
+static arcp_span column(sqlite3_stmt *rows, int index)
 {
-    const char *text = (const char *)sqlite3_column_text(rows, at);
-    return arcp_span_make(text, (size_t)sqlite3_column_bytes(rows, at));
+    const char *text = (const char *)sqlite3_column_text(rows, index);
+    return arcp_span_make(text, (size_t)sqlite3_column_bytes(rows, index));
 }
 
 /* Reports SQLite's error. ARCP_E_IO, which a retry may cure, or ARCP_E_CORRUPT. */
 static arcp_status refuse(const char *path, sqlite3 *database, arcp_error *err)
 {
-    int code = sqlite3_errcode(database) & 0xff;
+    const int code = sqlite3_errcode(database) & 0xff;
     const bool is_corrupt = code == SQLITE_ERROR || code == SQLITE_NOTADB || code == SQLITE_CORRUPT;
     return arcp_error_set(err, is_corrupt ? ARCP_E_CORRUPT : ARCP_E_IO,
                           "%s: %s; is it arcpd's store? (--store PATH)", path,
@@ -138,7 +138,7 @@ static arcp_status print_rows(arcp__program *program, const char *path, bool *pr
             *printed = print_row(program, column(rows, 0), column(rows, 1)) && *printed;
         }
     }
-    arcp_status status = code == SQLITE_DONE ? ARCP_OK : refuse(path, database, err);
+    const arcp_status status = code == SQLITE_DONE ? ARCP_OK : refuse(path, database, err);
     (void)sqlite3_finalize(rows);
     (void)sqlite3_close(database);
     return status;

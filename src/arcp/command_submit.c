@@ -46,7 +46,7 @@ static arcp_status prepare(submission *s, arcp_error *err)
 
 static bool before_resume(void *user, arcp_buf *token)
 {
-    submission *s = user;
+    const submission *s = user;
     if (!arcp__session_file_lock(s->file)) {
         return false; /* an `arcp cancel` is using the session */
     }
@@ -58,8 +58,8 @@ static bool before_resume(void *user, arcp_buf *token)
 
 static void welcomed(void *user, const arcp_session_state *state)
 {
-    submission *s = user;
-    arcp_status ignored = arcp__session_file_set_session(s->file, state, NULL);
+    const submission *s = user;
+    const arcp_status ignored = arcp__session_file_set_session(s->file, state, NULL);
     (void)ignored; /* then `arcp cancel` cannot resume; the job is not affected */
     arcp__session_file_unlock(s->file);
 }
@@ -80,7 +80,7 @@ static int submit(submission *s, arcp_client *client, arcp_job **out)
     options.traceparent = arcp_span_cstr(getenv("TRACEPARENT"));
     options.tracestate = arcp_span_cstr(getenv("TRACESTATE"));
     options.result = arcp__result_writer_sink(&s->writer);
-    arcp_status status = arcp_client_submit(client, &options, ARCP_WAIT_DEFAULT, out, &err);
+    const arcp_status status = arcp_client_submit(client, &options, ARCP_WAIT_DEFAULT, out, &err);
     return status == ARCP_OK ? ARCP__EXIT_SUCCESS : arcp__program_fail(s->program, &err);
 }
 
@@ -92,7 +92,7 @@ static void print_accepted(submission *s, arcp_job *job)
     arcp_buf_append(&text, arcp_job_id(job));
     arcp_buf_append_byte(&text, ' ');
     arcp_buf_append(&text, arcp_job_agent(job));
-    for (size_t at = 0; arcp_job_budget_at(job, at, &budget); at++) {
+    for (size_t i = 0; arcp_job_budget_at(job, i, &budget); i++) {
         /* The initial amount: events may already have changed the remaining one. */
         arcp_buf_append_format(&text, ", %s %s", budget.currency,
                                budget.initial[0] != '\0' ? budget.initial : budget.remaining);
@@ -114,7 +114,7 @@ static int follow(submission *s, arcp_client *client, arcp_job *job)
                            .writer = &s->writer,
                            .file = s->file,
                            .may_cancel = true};
-    int exit_status = arcp__follow_run(&follow);
+    const int exit_status = arcp__follow_run(&follow);
     if (arcp_job_outcome(job) != NULL && s->file != NULL) {
         arcp__session_file_remove(s->file); /* there is no job left to cancel */
     }
@@ -144,7 +144,7 @@ static int run(submission *s, const arcp_client_options *options)
         print_accepted(s, job);
     }
     if (job != NULL && arcp__has(&s->program->arguments, ARCP__OPTION_DETACH)) {
-        arcp_span text = s->program->is_json ? arcp_job_descriptor(job) : arcp_job_id(job);
+        const arcp_span text = s->program->is_json ? arcp_job_descriptor(job) : arcp_job_id(job);
         exit_status =
             arcp__program_print_line(s->program, text) ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
         arcp_client_close(client);

@@ -13,7 +13,8 @@ static arcp_job *subscribe(arcp__program *program, arcp_client *client, bool his
     options.job_id = arcp_span_cstr(program->arguments.words[0]);
     options.history = history;
     options.result = arcp__result_writer_sink(writer);
-    arcp_status status = arcp_client_subscribe(client, &options, ARCP_WAIT_DEFAULT, &job, &err);
+    const arcp_status status =
+        arcp_client_subscribe(client, &options, ARCP_WAIT_DEFAULT, &job, &err);
     if (status != ARCP_OK) {
         *exit_status = arcp__program_fail(program, &err);
         job = NULL;

@@ -271,7 +271,7 @@ bool arcp__completion_script(const char *shell, arcp_buf *out)
         const char *shell;
         void (*append)(arcp_buf *out);
     } shells[] = {{"bash", append_bash}, {"zsh", append_zsh}, {"fish", append_fish}};
-    for (size_t row = 0; row < sizeof(shells) / sizeof(shells[0]); row++) {
+    for (size_t row = 0; row < sizeof shells / sizeof shells[0]; row++) {
         if (strcmp(shells[row].shell, shell) == 0) {
             shells[row].append(out);
             return true;

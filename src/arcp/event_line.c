@@ -21,7 +21,7 @@ static void begin_line(const arcp__line_style *style, arcp_span ts, const char *
     for (unsigned depth = 0; depth < style->depth && depth < 16; depth++) {
         arcp_buf_append_cstr(out, "  ");
     }
-    bool colored = style->has_color && color != ARCP__COLOR_NONE;
+    const bool colored = style->has_color && color != ARCP__COLOR_NONE;
     if (colored) {
         arcp_buf_append_format(out, "\033[%dm", color);
     }
@@ -90,8 +90,10 @@ static void append_error(arcp_buf *out, arcp_span error)
     const arcp_json_limits limits = {64, 10000, UINT32_MAX};
     if (arcp_json_scan(&json, error, &limits, NULL) == ARCP_OK &&
         arcp_json_is(&json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)) {
-        arcp_json_ref code = arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("code"));
-        arcp_json_ref text = arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("message"));
+        const arcp_json_ref code =
+            arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("code"));
+        const arcp_json_ref text =
+            arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("message"));
         append_next(out, arcp_json_string(&json, code, &room));
         arcp_buf_append_cstr(out, ": ");
         arcp_buf_clear(&room);
@@ -137,8 +139,8 @@ static void metric_line(const line *l)
         append_text(l->out, l->body->metric.unit);
         append_next(l->out, l->body->metric.value);
         arcp_job_budget budget;
-        for (size_t at = 0; l->event->job != NULL && arcp_job_budget_at(l->event->job, at, &budget);
-             at++) {
+        for (size_t i = 0; l->event->job != NULL && arcp_job_budget_at(l->event->job, i, &budget);
+             i++) {
             if (arcp_span_equal_cstr(l->body->metric.unit, budget.currency) &&
                 budget.initial[0] != '\0') {
                 arcp_buf_append_format(l->out, " of %s", budget.initial);
@@ -155,7 +157,7 @@ static void metric_line(const line *l)
 static void other_line(const line *l)
 {
     char word[64];
-    (void)snprintf(word, sizeof(word), "%.*s", (int)l->event->kind_text.size,
+    (void)snprintf(word, sizeof word, "%.*s", (int)l->event->kind_text.size,
                    l->event->kind_text.size == 0 ? "" : l->event->kind_text.data);
     begin(l, word[0] == '\0' ? "event" : word, ARCP__COLOR_DIM);
     append_json(l->out, l->event->body);

@@ -38,7 +38,7 @@ static void on_resize(int signal_number)
 void arcp__interrupt_watch(arcp_client *client)
 {
     struct sigaction action;
-    memset(&action, 0, sizeof(action));
+    memset(&action, 0, sizeof action);
     (void)sigemptyset(&action.sa_mask);
     action.sa_handler = client == NULL ? SIG_DFL : on_interrupt;
     watched = client;
@@ -68,9 +68,9 @@ static void print_plain(arcp__follow *f, unsigned depth, const char *word, int c
 
 static unsigned depth_of(const arcp__follow *f, arcp_span id)
 {
-    for (size_t at = 0; at < f->job_count; at++) {
-        if (arcp_span_equal_cstr(id, f->jobs[at].id)) {
-            return f->jobs[at].depth;
+    for (size_t i = 0; i < f->job_count; i++) {
+        if (arcp_span_equal_cstr(id, f->jobs[i].id)) {
+            return f->jobs[i].depth;
         }
     }
     return 0;
@@ -78,7 +78,7 @@ static unsigned depth_of(const arcp__follow *f, arcp_span id)
 
 static void remember(arcp__follow *f, arcp_span id, unsigned depth)
 {
-    if (f->job_count < ARCP__FOLLOW_JOBS_MAX && id.size < sizeof(f->jobs[0].id)) {
+    if (f->job_count < ARCP__FOLLOW_JOBS_MAX && id.size < sizeof f->jobs[0].id) {
         memcpy(f->jobs[f->job_count].id, id.data, id.size);
         f->jobs[f->job_count].id[id.size] = '\0';
         f->jobs[f->job_count++].depth = depth;
@@ -87,7 +87,7 @@ static void remember(arcp__follow *f, arcp_span id, unsigned depth)
 
 static arcp_span label_of(arcp_job *job)
 {
-    arcp_span agent = arcp_job_agent(job);
+    const arcp_span agent = arcp_job_agent(job);
     return agent.size != 0 ? agent : arcp_job_id(job);
 }
 
@@ -95,7 +95,7 @@ static arcp_span label_of(arcp_job *job)
 
 static void on_added(arcp__follow *f, const arcp_client_event *event)
 {
-    unsigned depth = depth_of(f, arcp_job_parent_id(event->job)) + 1;
+    const unsigned depth = depth_of(f, arcp_job_parent_id(event->job)) + 1;
     arcp_buf text = arcp_buf_init();
     remember(f, arcp_job_id(event->job), depth);
     arcp_buf_append(&text, label_of(event->job));
@@ -109,8 +109,8 @@ static void on_added(arcp__follow *f, const arcp_client_event *event)
 
 static void on_event(arcp__follow *f, const arcp_client_event *event)
 {
-    bool is_ours = event->job == f->job;
-    arcp_span id = arcp_job_id(event->job);
+    const bool is_ours = event->job == f->job;
+    const arcp_span id = arcp_job_id(event->job);
     f->last_seq = event->event_seq > f->last_seq ? event->event_seq : f->last_seq;
     if (f->program->is_json) {
         if (is_ours && !f->quiet_until_end &&
@@ -154,7 +154,7 @@ static void on_end(arcp__follow *f, const arcp_client_event *event)
         f->exit_status = ARCP__EXIT_ERROR;
     }
     if (outcome->error != NULL) {
-        bool is_json = f->program->is_json;
+        const bool is_json = f->program->is_json;
         f->program->is_json = false; /* its payload was printed already */
         (void)arcp__program_fail(f->program, outcome->error);
         f->program->is_json = is_json;
@@ -226,16 +226,16 @@ static void redraw(arcp__follow *f)
  * resume from the file must not ask for events that were already acknowledged. */
 static void acknowledge(arcp__follow *f)
 {
-    int64_t now = now_ns();
-    bool due = f->last_seq - f->acked_seq >= ACK_EVENTS ||
-               (f->last_seq != f->acked_seq && now - f->acked_ns >= ACK_MS * ARCP_NS_PER_MS);
+    const int64_t now = now_ns();
+    const bool due = f->last_seq - f->acked_seq >= ACK_EVENTS ||
+                     (f->last_seq != f->acked_seq && now - f->acked_ns >= ACK_MS * ARCP_NS_PER_MS);
     if (f->file == NULL || !due) {
         return;
     }
     f->acked_ns = now;
     f->acked_seq = f->last_seq;
     if (arcp__session_file_set_seq(f->file, f->last_seq, NULL) == ARCP_OK) {
-        arcp_status ignored = arcp_client_ack(f->client, f->last_seq, NULL);
+        const arcp_status ignored = arcp_client_ack(f->client, f->last_seq, NULL);
         (void)ignored; /* an ack is only advice */
     }
 }
@@ -254,7 +254,7 @@ static void check_interrupts(arcp__follow *f)
         f->cancel_sent = true;
         arcp__screen_format(&f->program->screen,
                             "cancelling the job (press Ctrl-C again to detach)");
-        arcp_status status = arcp_client_cancel(
+        const arcp_status status = arcp_client_cancel(
             f->client, arcp_job_id(f->job), ARCP_SPAN_LITERAL("Ctrl-C"), ARCP_WAIT_DEFAULT, &err);
         /* JOB_NOT_FOUND: the job has just ended, and its end is about to arrive. INTERRUPTED: the
          * wait was interrupted by the same Ctrl-C; the request was sent nevertheless. */
@@ -292,7 +292,7 @@ int arcp__follow_run(arcp__follow *f)
     arcp__progress_add(&f->progress, arcp_job_id(f->job), label_of(f->job), 0, now_ns());
     while (!f->done) {
         const arcp_client_event *event = NULL;
-        arcp_status status = arcp_client_next_event(f->client, wait_ms(f), &event, &err);
+        const arcp_status status = arcp_client_next_event(f->client, wait_ms(f), &event, &err);
         if (status == ARCP_OK) {
             on_client_event(f, event);
         } else if (status != ARCP_E_DEADLINE && status != ARCP_E_INTERRUPTED) {

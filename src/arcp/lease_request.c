@@ -80,18 +80,18 @@ static void write_lease(const additions *a, const arcp_json *given, arcp_json_re
 {
     arcp_buf name = arcp_buf_init();
     arcp_json_writer writer = arcp__put_begin(out);
-    for (arcp_json_ref at = arcp_json_first(given, root); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(given, root, at)) {
+    for (arcp_json_ref member = arcp_json_first(given, root); member != ARCP_JSON_ABSENT;
+         member = arcp_json_next(given, root, member)) {
         arcp_buf_clear(&name);
-        arcp_span capability = arcp_json_string(given, at, &name);
+        const arcp_span capability = arcp_json_string(given, member, &name);
         arcp_json_name_span(&writer, capability);
-        if (!arcp_json_is(given, at + 1, ARCP_JSON_ARRAY)) {
-            arcp_json_write_raw(&writer, arcp_json_raw(given, at + 1)); /* refused later */
+        if (!arcp_json_is(given, member + 1, ARCP_JSON_ARRAY)) {
+            arcp_json_write_raw(&writer, arcp_json_raw(given, member + 1)); /* refused later */
             continue;
         }
         arcp_json_begin_array(&writer);
-        for (arcp_json_ref item = arcp_json_first(given, at + 1); item != ARCP_JSON_ABSENT;
-             item = arcp_json_next(given, at + 1, item)) {
+        for (arcp_json_ref item = arcp_json_first(given, member + 1); item != ARCP_JSON_ABSENT;
+             item = arcp_json_next(given, member + 1, item)) {
             arcp_json_write_raw(&writer, arcp_json_raw(given, item));
         }
         write_grants(a, capability, &writer);
@@ -209,8 +209,8 @@ arcp_status arcp__lease_request(const arcp__arguments *arguments, const arcp__le
     if (lease->size + constraints->size == 0) {
         return ARCP_OK;
     }
-    arcp_span object = lease->size == 0 ? ARCP_SPAN_LITERAL("{}") : arcp_buf_span(lease);
-    arcp_status status =
+    const arcp_span object = lease->size == 0 ? ARCP_SPAN_LITERAL("{}") : arcp_buf_span(lease);
+    const arcp_status status =
         arcp_lease_parse(object, arcp_buf_span(constraints), &limits, &parsed, &why);
     arcp_lease_unref(parsed);
     return status == ARCP_OK

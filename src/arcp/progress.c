@@ -24,7 +24,7 @@ static void set_text(char *out, size_t room, arcp_span text)
 {
     arcp_buf safe = arcp_buf_init();
     arcp__append_safe(&safe, text, room);
-    size_t size = arcp__utf8_cut(arcp_buf_span(&safe), room - 1);
+    const size_t size = arcp__utf8_cut(arcp_buf_span(&safe), room - 1);
     if (size != 0) {
         memcpy(out, safe.data, size);
     }
@@ -35,22 +35,22 @@ static void set_text(char *out, size_t room, arcp_span text)
 void arcp__progress_add(arcp__progress *progress, arcp_span job, arcp_span label, unsigned depth,
                         int64_t now_ns)
 {
-    if (progress->count == ARCP__PROGRESS_JOBS_MAX || job.size >= sizeof(progress->rows[0].job) ||
+    if (progress->count == ARCP__PROGRESS_JOBS_MAX || job.size >= sizeof progress->rows[0].job ||
         find(progress, job) != NULL) {
         return;
     }
     arcp__progress_row *row = &progress->rows[progress->count++];
     *row = (arcp__progress_row){.depth = depth, .since_ns = now_ns};
     memcpy(row->job, job.data, job.size);
-    set_text(row->label, sizeof(row->label), label);
+    set_text(row->label, sizeof row->label, label);
 }
 
 void arcp__progress_remove(arcp__progress *progress, arcp_span job)
 {
     arcp__progress_row *row = find(progress, job);
     if (row != NULL) {
-        size_t after = progress->count - 1 - (size_t)(row - progress->rows);
-        memmove(row, row + 1, after * sizeof(*row));
+        const size_t after = progress->count - 1 - (size_t)(row - progress->rows);
+        memmove(row, row + 1, after * sizeof *row);
         progress->count--;
     }
 }
@@ -59,12 +59,12 @@ void arcp__progress_remove(arcp__progress *progress, arcp_span job)
 static double number_of(arcp_span text)
 {
     char digits[64];
-    if (text.size == 0 || text.size >= sizeof(digits)) {
+    if (text.size == 0 || text.size >= sizeof digits) {
         return 0;
     }
     memcpy(digits, text.data, text.size);
     digits[text.size] = '\0';
-    double value = strtod(digits, NULL);
+    const double value = strtod(digits, NULL);
     return value > 0 ? value : 0;
 }
 
@@ -76,24 +76,24 @@ void arcp__progress_note(arcp__progress *progress, arcp_span job, const arcp_eve
     }
     if (body->kind == ARCP_EVENT_STATUS && !row->has_progress) {
         const arcp_status_body *status = &body->status;
-        set_text(row->message, sizeof(row->message),
+        set_text(row->message, sizeof row->message,
                  status->message.size != 0 ? status->message : status->phase);
     }
     if (body->kind != ARCP_EVENT_PROGRESS) {
         return;
     }
-    const arcp_progress_body *at = &body->progress;
+    const arcp_progress_body *reported = &body->progress;
     arcp_buf amount = arcp_buf_init();
     row->has_progress = true;
-    row->current = number_of(at->current);
-    row->total = number_of(at->total);
-    arcp_buf_append(&amount, at->current);
-    arcp_buf_append_cstr(&amount, at->total.size != 0 ? "/" : "");
-    arcp_buf_append(&amount, at->total);
-    arcp_buf_append_cstr(&amount, at->units.size != 0 ? " " : "");
-    arcp_buf_append(&amount, at->units);
-    set_text(row->amount, sizeof(row->amount), arcp_buf_span(&amount));
-    set_text(row->message, sizeof(row->message), at->message);
+    row->current = number_of(reported->current);
+    row->total = number_of(reported->total);
+    arcp_buf_append(&amount, reported->current);
+    arcp_buf_append_cstr(&amount, reported->total.size != 0 ? "/" : "");
+    arcp_buf_append(&amount, reported->total);
+    arcp_buf_append_cstr(&amount, reported->units.size != 0 ? " " : "");
+    arcp_buf_append(&amount, reported->units);
+    set_text(row->amount, sizeof row->amount, arcp_buf_span(&amount));
+    set_text(row->message, sizeof row->message, reported->message);
     arcp_buf_fini(&amount);
 }
 
@@ -103,7 +103,7 @@ static void draw_bar(const arcp__progress_row *row, bool is_utf8, arcp_buf *out)
 {
     double part = row->current / row->total;
     part = part > 1 ? 1 : part;
-    int full = (int)(part * BAR_COLUMNS);
+    const int full = (int)(part * BAR_COLUMNS);
     arcp_buf_append_cstr(out, is_utf8 ? "" : "[");
     for (int column = 0; column < BAR_COLUMNS; column++) {
         arcp_buf_append_cstr(out, column < full ? (is_utf8 ? "\xe2\x96\x88" : "#")

@@ -32,7 +32,7 @@ static arcp_status write_file(arcp__result_writer *writer, arcp_span bytes, arcp
     }
     writer->is_fresh = false;
     while (bytes.size != 0) {
-        ssize_t written = write(writer->fd, bytes.data, bytes.size);
+        const ssize_t written = write(writer->fd, bytes.data, bytes.size);
         if (written >= 0) {
             bytes = arcp_span_from(bytes, (size_t)written);
         } else if (errno != EINTR) {
@@ -51,8 +51,8 @@ static bool print(arcp__result_writer *writer, arcp_span bytes, bool is_last)
         arcp__append_shown(&shown, bytes, &writer->held, is_last);
         bytes = arcp_buf_span(&shown);
     }
-    bool printed = !shown.failed && !writer->held.failed &&
-                   (bytes.size == 0 || arcp__program_print(writer->program, bytes));
+    const bool printed = !shown.failed && !writer->held.failed &&
+                         (bytes.size == 0 || arcp__program_print(writer->program, bytes));
     if (printed && bytes.size != 0) {
         writer->last = bytes.data[bytes.size - 1];
     }
@@ -88,7 +88,7 @@ arcp_result_sink arcp__result_writer_sink(arcp__result_writer *writer)
 static bool write_whole(arcp__result_writer *writer, arcp_span text)
 {
     arcp_error err = {0};
-    bool written = write_file(writer, text, &err) == ARCP_OK;
+    const bool written = write_file(writer, text, &err) == ARCP_OK;
     if (!written) {
         arcp__screen_format(&writer->program->screen, "error: %s", err.message);
     }
@@ -137,7 +137,7 @@ bool arcp__result_writer_finish(arcp__result_writer *writer, const arcp_outcome 
         return write_whole(writer, arcp_span_make(NULL, 0));
     }
     /* On a terminal, end the line so that the prompt starts on a new one. */
-    bool written = writer->fd >= 0 || print(writer, arcp_span_make(NULL, 0), true);
+    const bool written = writer->fd >= 0 || print(writer, arcp_span_make(NULL, 0), true);
     if (written && writer->is_terminal && writer->last != '\n' && writer->last != '\0') {
         return arcp__program_print(writer->program, ARCP_SPAN_LITERAL("\n"));
     }

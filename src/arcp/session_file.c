@@ -59,11 +59,11 @@ static char *sessions_directory(arcp_span state)
     arcp_buf_append_format(&path, "%.*s/sessions/", (int)state.size, state.data);
     char *text = arcp_buf_take_cstr(&path);
     /* Every folder of the path, as mkdir -p does; private, because the files are secret. */
-    for (char *at = text == NULL ? NULL : strchr(text + 1, '/'); at != NULL;
-         at = strchr(at + 1, '/')) {
-        *at = '\0';
+    for (char *slash = text == NULL ? NULL : strchr(text + 1, '/'); slash != NULL;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
         (void)mkdir(text, 0700);
-        *at = '/';
+        *slash = '/';
     }
     return text;
 }
@@ -77,7 +77,7 @@ static void system_random(void *user, void *out, size_t size)
 
 static arcp__session_file *file_at(char *path)
 {
-    arcp__session_file *file = arcp__alloc(sizeof(*file));
+    arcp__session_file *file = arcp__alloc(sizeof *file);
     if (file == NULL || path == NULL) {
         arcp__free(file);
         arcp__free(path);
@@ -100,7 +100,7 @@ arcp__session_file *arcp__session_file_new(arcp_span directory, arcp_span url)
     }
     arcp__ulid_next(&ids, arcp__now_wall_ns() / ARCP_NS_PER_MS, name);
     arcp_buf path = arcp_buf_init();
-    arcp_buf_append_format(&path, "%s%.*s" SUFFIX, folder, (int)sizeof(name), name);
+    arcp_buf_append_format(&path, "%s%.*s" SUFFIX, folder, (int)sizeof name, name);
     arcp__free(folder);
     arcp__session_file *file = file_at(arcp_buf_take_cstr(&path));
     if (file != NULL) {
@@ -137,14 +137,14 @@ bool arcp__session_file_lock(arcp__session_file *file)
     char path[PATH_MAX];
     (void)pthread_mutex_lock(&file->mutex);
     if (file->lock_fd < 0 && lock_path(file, path)) {
-        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
             file->lock_fd = fd;
         } else if (fd >= 0) {
             (void)close(fd);
         }
     }
-    bool is_ours = file->lock_fd >= 0;
+    const bool is_ours = file->lock_fd >= 0;
     (void)pthread_mutex_unlock(&file->mutex);
     return is_ours;
 }
@@ -188,9 +188,9 @@ static arcp_status write_file(arcp__session_file *file, arcp_error *err)
     arcp_json_end_object(&writer);
     arcp_buf_append_byte(&text, '\n');
     /* Not synced: the file is written often, and a crash of the machine ends the command too. */
-    arcp_status status = arcp_buf_status(&text) == ARCP_OK
-                             ? arcp__private_file_replace(&whole, arcp_buf_span(&text), err)
-                             : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    const arcp_status status = arcp_buf_status(&text) == ARCP_OK
+                                   ? arcp__private_file_replace(&whole, arcp_buf_span(&text), err)
+                                   : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     arcp_buf_fini(&text);
     return status;
 }
@@ -228,8 +228,9 @@ arcp_status arcp__session_file_add_job(arcp__session_file *file, arcp_span job, 
     }
     arcp_json_quote(job, &file->jobs);
     file->kept = true;
-    arcp_status status = file->jobs.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                                           : write_file(file, err);
+    const arcp_status status = file->jobs.failed
+                                   ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                                   : write_file(file, err);
     (void)pthread_mutex_unlock(&file->mutex);
     return status;
 }
@@ -272,11 +273,11 @@ arcp_session_state arcp__session_file_state(const arcp__session_file *file)
 
 static bool names_job(const arcp_json *json, arcp_json_ref jobs, arcp_span job)
 {
-    arcp_json_ref at = arcp_json_first(json, jobs);
-    while (at != ARCP_JSON_ABSENT && !arcp_json_string_equals(json, at, job)) {
-        at = arcp_json_next(json, jobs, at);
+    arcp_json_ref item = arcp_json_first(json, jobs);
+    while (item != ARCP_JSON_ABSENT && !arcp_json_string_equals(json, item, job)) {
+        item = arcp_json_next(json, jobs, item);
     }
-    return at != ARCP_JSON_ABSENT;
+    return item != ARCP_JSON_ABSENT;
 }
 
 /* Reads the file; if `job` is not empty, the file must list the job and have the same URL. False
@@ -297,7 +298,7 @@ static bool load(arcp__session_file *file, arcp_span url, arcp_span job)
         (job.size == 0 || (names_job(&json, row.jobs, job) && arcp_span_equal(row.url, url))) &&
         take_session(file, row.session_id, row.resume_token, NULL) == ARCP_OK;
     if (good) {
-        arcp_span list = arcp_json_raw(&json, row.jobs);
+        const arcp_span list = arcp_json_raw(&json, row.jobs);
         file->last_event_seq =
             row.last_event_seq > file->last_event_seq ? row.last_event_seq : file->last_event_seq;
         arcp_buf_clear(&file->url);
@@ -316,7 +317,7 @@ static bool load(arcp__session_file *file, arcp_span url, arcp_span job)
 arcp_status arcp__session_file_reload(arcp__session_file *file, arcp_error *err)
 {
     (void)pthread_mutex_lock(&file->mutex);
-    bool good = !file->kept || load(file, arcp_span_make(NULL, 0), arcp_span_make(NULL, 0));
+    const bool good = !file->kept || load(file, arcp_span_make(NULL, 0), arcp_span_make(NULL, 0));
     (void)pthread_mutex_unlock(&file->mutex);
     return good
                ? ARCP_OK

@@ -352,7 +352,7 @@ static arcp_status serve_stdio(arcpd *state, arcp_error *err)
     arcp_stdio_options options = arcp_stdio_options_init();
     options.frame_bytes_max = (size_t)state->config.settings.limits_frame_bytes;
     arcp_connection *connection = NULL;
-    arcp_status status =
+    const arcp_status status =
         arcp_open_stdio(&state->loop, STDIN_FILENO, STDOUT_FILENO, &options, &connection, err);
     if (status != ARCP_OK) {
         return status;

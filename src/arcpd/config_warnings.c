@@ -166,14 +166,14 @@ static void warn_of_agent(const warnings *w, size_t index, arcp__config_moment m
 /* Warns of each {env:NAME} in a template whose variable is not set. */
 static void warn_of_variables(const warnings *w, const char *text, arcp__config_name name)
 {
-    for (const char *at = text == NULL ? NULL : strstr(text, "{env:"); at != NULL;
-         at = strstr(at + 5, "{env:")) {
+    for (const char *found = text == NULL ? NULL : strstr(text, "{env:"); found != NULL;
+         found = strstr(found + 5, "{env:")) {
         char variable[256];
-        const size_t size = strcspn(at + 5, "}");
-        if (at[5 + size] == '\0' || size >= sizeof variable) {
+        const size_t size = strcspn(found + 5, "}");
+        if (found[5 + size] == '\0' || size >= sizeof variable) {
             return;
         }
-        memcpy(variable, at + 5, size);
+        memcpy(variable, found + 5, size);
         variable[size] = '\0';
         if (getenv(variable) == NULL) {
             report(w, name,

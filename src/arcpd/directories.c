@@ -44,11 +44,11 @@ static arcp_status make_directory(const char *path, mode_t mode, arcp_error *err
         return arcp_error_set(err, ARCP_E_IO, "the state directory's path is too long");
     }
     memcpy(part, path, size + 1);
-    for (char *at = part + 1; *at != '\0'; at++) {
-        if (*at == '/') {
-            *at = '\0';
+    for (char *byte = part + 1; *byte != '\0'; byte++) {
+        if (*byte == '/') {
+            *byte = '\0';
             (void)mkdir(part, FOR_OWNER);
-            *at = '/';
+            *byte = '/';
         }
     }
     if (mkdir(part, FOR_OWNER) != 0 && errno != EEXIST) {
@@ -96,15 +96,15 @@ static void find_closed(arcp__directories *out)
     if (realpath(out->work, real) == NULL) {
         return;
     }
-    for (char *at = real; *at != '\0' && out->closed[0] == '\0'; at++) {
+    for (char *byte = real; *byte != '\0' && out->closed[0] == '\0'; byte++) {
         struct stat about;
-        if (at[1] == '/' || at[1] == '\0') {
-            char next = at[1];
-            at[1] = '\0';
+        if (byte[1] == '/' || byte[1] == '\0') {
+            const char next = byte[1];
+            byte[1] = '\0';
             if (stat(real, &about) == 0 && (about.st_mode & OTHERS_SEARCH) == 0) {
-                (void)snprintf(out->closed, sizeof(out->closed), "%s", real);
+                (void)snprintf(out->closed, sizeof out->closed, "%s", real);
             }
-            at[1] = next;
+            byte[1] = next;
         }
     }
 }

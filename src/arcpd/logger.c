@@ -34,7 +34,8 @@ static bool is_writable(int file, int wait_ms)
 static void write_all(int file, arcp_span text)
 {
     while (text.size != 0) {
-        ssize_t written = write(file, text.data, text.size < PIECE_BYTES ? text.size : PIECE_BYTES);
+        const ssize_t written =
+            write(file, text.data, text.size < PIECE_BYTES ? text.size : PIECE_BYTES);
         if (written > 0) {
             text = arcp_span_from(text, (size_t)written);
         } else if (written == 0 || errno != EINTR) {
@@ -54,7 +55,7 @@ static void write_line(arcp__logger *logger, arcp_span line)
     }
     if (logger->lost != 0) {
         char text[96];
-        int size =
+        const int size =
             snprintf(text, sizeof text,
                      logger->format == ARCP__LOG_JSON ? "{\"level\":\"warn\",\"lost_lines\":%llu}\n"
                                                       : "(%llu log lines were lost)\n",
@@ -70,7 +71,7 @@ static void append_clean(arcp_span left, arcp_buf *line)
 {
     while (left.size != 0) {
         uint32_t ignored = 0;
-        size_t control = arcp__control_size(left, &ignored);
+        const size_t control = arcp__control_size(left, &ignored);
         arcp_buf_append_byte(line, control != 0 ? '?' : left.data[0]);
         left = arcp_span_from(left, control != 0 ? control : 1);
     }
@@ -103,7 +104,7 @@ static void append_fields(arcp_span fields, arcp_buf *line)
         char before = '[';
         for (arcp_json_ref name = arcp_json_first(&json, ARCP_JSON_ROOT); name != ARCP_JSON_ABSENT;
              name = arcp_json_next(&json, ARCP_JSON_ROOT, name)) {
-            arcp_json_ref value = name + 1;
+            const arcp_json_ref value = name + 1;
             arcp_buf_append_byte(line, before);
             arcp_buf_append(line, arcp_json_string(&json, name, &scratch));
             arcp_buf_append_byte(line, '=');
@@ -148,7 +149,7 @@ void arcp__logger_log_fields(void *user, arcp_log_level level, const char *text,
     }
     char when[ARCP__TIMESTAMP_SIZE];
     arcp_buf line = arcp_buf_init();
-    arcp_span about = arcp_span_cstr(fields);
+    const arcp_span about = arcp_span_cstr(fields);
     arcp__timestamp_format(arcp__clock_ns(CLOCK_REALTIME), when);
     if (logger->format == ARCP__LOG_JSON) {
         arcp_buf_append_format(&line, "{\"ts\":\"%.*s\",\"level\":\"%s\",\"message\":",

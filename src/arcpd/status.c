@@ -12,7 +12,7 @@ static uint64_t file_bytes(const char *path, const char *suffix)
 {
     char name[4200];
     struct stat about;
-    (void)snprintf(name, sizeof(name), "%s%s", path, suffix);
+    (void)snprintf(name, sizeof name, "%s%s", path, suffix);
     return stat(name, &about) == 0 ? (uint64_t)about.st_size : 0;
 }
 
@@ -87,7 +87,7 @@ static void serve_readiness(void *user, arcp__web_exchange *exchange)
     if (arcp_runtime_is_ready(status->runtime, &why)) {
         answer(exchange, 200, NULL, ARCP_SPAN_LITERAL("ready\n"));
     } else {
-        (void)snprintf(text, sizeof(text), "not ready: %s\n", why);
+        (void)snprintf(text, sizeof text, "not ready: %s\n", why);
         answer(exchange, 503, NULL, arcp_span_cstr(text));
     }
 }

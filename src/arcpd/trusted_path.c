@@ -26,9 +26,9 @@ static bool is_private_group(uid_t owner, gid_t group)
     struct group members;
     struct passwd *user_found = NULL;
     struct group *group_found = NULL;
-    return getpwuid_r(owner, &user, user_bytes, sizeof(user_bytes), &user_found) == 0 &&
+    return getpwuid_r(owner, &user, user_bytes, sizeof user_bytes, &user_found) == 0 &&
            user_found != NULL && user.pw_gid == group &&
-           getgrgid_r(group, &members, group_bytes, sizeof(group_bytes), &group_found) == 0 &&
+           getgrgid_r(group, &members, group_bytes, sizeof group_bytes, &group_found) == 0 &&
            group_found != NULL && strcmp(members.gr_name, user.pw_name) == 0 &&
            (members.gr_mem[0] == NULL ||
             (strcmp(members.gr_mem[0], user.pw_name) == 0 && members.gr_mem[1] == NULL));

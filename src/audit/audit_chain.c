@@ -19,11 +19,11 @@ static void hash_parts(const arcp_span *parts, size_t count, char out[ARCP__AUDI
     SHA256_CTX context;
     uint8_t hash[SHA256_DIGEST_LENGTH];
     (void)SHA256_Init(&context);
-    for (size_t at = 0; at < count; at++) {
-        (void)SHA256_Update(&context, parts[at].data, parts[at].size);
+    for (size_t i = 0; i < count; i++) {
+        (void)SHA256_Update(&context, parts[i].data, parts[i].size);
     }
     (void)SHA256_Final(hash, &context);
-    arcp__hex_format(hash, sizeof(hash), out);
+    arcp__hex_format(hash, sizeof hash, out);
 }
 
 #pragma GCC diagnostic pop
@@ -36,7 +36,7 @@ void arcp__audit_sha256(arcp_span bytes, char out[ARCP__AUDIT_HASH_SIZE])
 void arcp__audit_head_init(arcp__audit_head *head)
 {
     head->seq = 0;
-    memset(head->hash, '0', sizeof(head->hash));
+    memset(head->hash, '0', sizeof head->hash);
 }
 
 void arcp__audit_line_hash(const char previous[ARCP__AUDIT_HASH_SIZE], arcp_span body,
@@ -44,13 +44,13 @@ void arcp__audit_line_hash(const char previous[ARCP__AUDIT_HASH_SIZE], arcp_span
 {
     const arcp_span parts[] = {arcp_span_make(previous, ARCP__AUDIT_HASH_SIZE), body,
                                ARCP_SPAN_LITERAL("}")};
-    hash_parts(parts, sizeof(parts) / sizeof(parts[0]), out);
+    hash_parts(parts, sizeof parts / sizeof parts[0], out);
 }
 
 void arcp__audit_chain_append(arcp__audit_head *head, arcp_span record, arcp_buf *out)
 {
     assert(record.size > 2 && record.data[0] == '{' && record.data[record.size - 1] == '}');
-    size_t start = out->size;
+    const size_t start = out->size;
     arcp_buf_append_cstr(out, SEQ_PREFIX);
     arcp_buf_append_u64(out, head->seq + 1);
     arcp_buf_append_byte(out, ',');
@@ -61,11 +61,11 @@ void arcp__audit_chain_append(arcp__audit_head *head, arcp_span record, arcp_buf
     char hash[ARCP__AUDIT_HASH_SIZE];
     arcp__audit_line_hash(head->hash, arcp_span_from(arcp_buf_span(out), start), hash);
     arcp_buf_append_cstr(out, HASH_PREFIX);
-    arcp_buf_append(out, arcp_span_make(hash, sizeof(hash)));
+    arcp_buf_append(out, arcp_span_make(hash, sizeof hash));
     arcp_buf_append_cstr(out, "\"}\n");
     if (!out->failed) {
         head->seq++;
-        memcpy(head->hash, hash, sizeof(hash));
+        memcpy(head->hash, hash, sizeof hash);
     }
 }
 
@@ -75,7 +75,7 @@ static bool read_seq(arcp_span line, uint64_t *seq)
     if (!arcp_span_starts_with(line, ARCP_SPAN_LITERAL(SEQ_PREFIX))) {
         return false;
     }
-    arcp_span rest = arcp_span_from(line, sizeof(SEQ_PREFIX) - 1);
+    arcp_span rest = arcp_span_from(line, sizeof SEQ_PREFIX - 1);
     return rest.size != 0 && rest.data[0] != '0' && arcp__digits_take(&rest, seq) &&
            rest.size != 0 && rest.data[0] == ',';
 }
@@ -85,9 +85,9 @@ bool arcp__audit_line_read(arcp_span line, arcp__audit_line_view *out)
     if (line.size < ARCP__AUDIT_TAIL_SIZE || !read_seq(line, &out->seq)) {
         return false;
     }
-    arcp_span tail = arcp_span_from(line, line.size - ARCP__AUDIT_TAIL_SIZE);
+    const arcp_span tail = arcp_span_from(line, line.size - ARCP__AUDIT_TAIL_SIZE);
     out->body = arcp_span_first(line, line.size - ARCP__AUDIT_TAIL_SIZE);
-    out->hash = arcp_span_make(tail.data + sizeof(HASH_PREFIX) - 1, ARCP__AUDIT_HASH_SIZE);
+    out->hash = arcp_span_make(tail.data + sizeof HASH_PREFIX - 1, ARCP__AUDIT_HASH_SIZE);
     for (size_t i = 0; i < out->hash.size; i++) {
         const char digit = out->hash.data[i];
         if (!((digit >= '0' && digit <= '9') || (digit >= 'a' && digit <= 'f'))) {

@@ -80,8 +80,8 @@ typedef struct note {
 
 static bool read_hash(const arcp_json *json, const char *name, char out[ARCP__AUDIT_HASH_SIZE])
 {
-    arcp_json_ref ref = arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(name));
-    arcp_span quoted = arcp_json_raw(json, ref);
+    const arcp_json_ref ref = arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(name));
+    const arcp_span quoted = arcp_json_raw(json, ref);
     if (!arcp_json_is(json, ref, ARCP_JSON_STRING) || quoted.size != ARCP__AUDIT_HASH_SIZE + 2) {
         return false;
     }
@@ -124,13 +124,13 @@ static void read_note(arcp_span line, note *out)
 static void check_torn(arcp__audit_check *check, const note *about)
 {
     char hash[ARCP__AUDIT_HASH_SIZE];
-    arcp_span text = arcp_buf_span(&check->torn_text);
+    const arcp_span text = arcp_buf_span(&check->torn_text);
     if (about->is_torn && check->torn_count != 0 && about->torn_bytes <= text.size) {
-        arcp_span last = arcp_span_from(text, text.size - (size_t)about->torn_bytes);
+        const arcp_span last = arcp_span_from(text, text.size - (size_t)about->torn_bytes);
         const char *before = last.size == text.size ? NULL : last.data - 1;
         arcp__audit_sha256(last, hash);
         if ((before == NULL || *before == '\n') &&
-            memcmp(about->torn_hash, hash, sizeof(hash)) == 0) {
+            memcmp(about->torn_hash, hash, sizeof hash) == 0) {
             check->torn++;
             check->torn_count--;
             for (size_t i = 0; i < last.size; i++) {
@@ -258,11 +258,11 @@ arcp_status arcp__audit_check_feed(arcp__audit_check *check, arcp_span bytes, ar
 {
     while (bytes.size != 0) {
         const char *feed = memchr(bytes.data, '\n', bytes.size);
-        size_t size = feed == NULL ? bytes.size : (size_t)(feed - bytes.data);
+        const size_t size = feed == NULL ? bytes.size : (size_t)(feed - bytes.data);
         if (check->partial.size == 0 && feed != NULL) {
             check_line(check, arcp_span_first(bytes, size));
         } else {
-            size_t room = LINE_BYTES_MAX - check->partial.size;
+            const size_t room = LINE_BYTES_MAX - check->partial.size;
             arcp_buf_append(&check->partial, arcp_span_first(bytes, size < room ? size : room));
             if (check->partial.failed) {
                 return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");

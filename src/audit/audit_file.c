@@ -29,7 +29,7 @@ static arcp_status no_memory(arcp_error *err)
 
 bool arcp__audit_file_add(arcp__audit_file *file, arcp_span record)
 {
-    size_t before = file->out.size;
+    const size_t before = file->out.size;
     arcp__audit_chain_append(&file->head, record, &file->out);
     if (file->out.failed) {
         /* Keep the complete lines; the caller counts the lost record. */
@@ -74,12 +74,12 @@ arcp_status arcp__audit_file_write(arcp__audit_file *file, arcp_error *err)
         return status;
     }
     while (done < file->out.size) {
-        ssize_t written = write(file->fd, file->out.data + done, file->out.size - done);
+        const ssize_t written = write(file->fd, file->out.data + done, file->out.size - done);
         if (written < 0 && errno == EINTR) {
             continue;
         }
         if (written <= 0) {
-            int number = written == 0 ? ENOSPC : errno;
+            const int number = written == 0 ? ENOSPC : errno;
             /* Remove partial lines; all of `out` will be written again. */
             if (done > 0 && ftruncate(file->fd, (off_t)file->size) != 0) {
                 return failed(file, "truncated to complete lines", errno, err);
@@ -116,8 +116,8 @@ arcp_status arcp__audit_file_note(arcp__audit_file *file, const char *decision, 
     arcp_buf record = arcp_buf_init();
     arcp__timestamp_format(arcp__clock_ns(CLOCK_REALTIME), ts);
     arcp_buf_append_format(&record, "{\"ts\":\"%.*s\",\"event\":\"log\",\"decision\":\"%s\"%s%s}",
-                           (int)sizeof(ts), ts, decision, members[0] == '\0' ? "" : ",", members);
-    bool added = !record.failed && arcp__audit_file_add(file, arcp_buf_span(&record));
+                           (int)sizeof ts, ts, decision, members[0] == '\0' ? "" : ",", members);
+    const bool added = !record.failed && arcp__audit_file_add(file, arcp_buf_span(&record));
     arcp_buf_fini(&record);
     return added ? arcp__audit_file_write(file, err) : no_memory(err);
 }
@@ -126,7 +126,7 @@ arcp_status arcp__audit_file_note(arcp__audit_file *file, const char *decision, 
 static arcp_status note_opened(arcp__audit_file *file, const char *why, arcp_error *err)
 {
     char members[224];
-    (void)snprintf(members, sizeof(members), "\"reason\":\"%s\",\"previous\":\"%.*s\"", why,
+    (void)snprintf(members, sizeof members, "\"reason\":\"%s\",\"previous\":\"%.*s\"", why,
                    ARCP__AUDIT_HASH_SIZE, file->head.hash);
     return arcp__audit_file_note(file, "opened", members, err);
 }
@@ -147,10 +147,10 @@ typedef struct file_end {
 
 static arcp_status read_window(int fd, uint64_t size, arcp_buf *out, arcp_error *err)
 {
-    uint64_t at = size > WINDOW_BYTES ? size - WINDOW_BYTES : 0;
+    uint64_t offset = size > WINDOW_BYTES ? size - WINDOW_BYTES : 0;
     char chunk[16384];
-    while (at < size) {
-        ssize_t got = pread(fd, chunk, sizeof(chunk), (off_t)at);
+    while (offset < size) {
+        const ssize_t got = pread(fd, chunk, sizeof chunk, (off_t)offset);
         if (got < 0 && errno == EINTR) {
             continue;
         }
@@ -159,7 +159,7 @@ static arcp_status read_window(int fd, uint64_t size, arcp_buf *out, arcp_error 
                                   got == 0 ? "it has become shorter" : strerror(errno));
         }
         arcp_buf_append(out, arcp_span_make(chunk, (size_t)got));
-        at += (uint64_t)got;
+        offset += (uint64_t)got;
     }
     return out->failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
 }
@@ -177,12 +177,12 @@ static void read_last_line(arcp_span window, file_end *out)
     for (const char *feed = last_line_feed(lines); feed != NULL; feed = last_line_feed(lines)) {
         lines = arcp_span_first(lines, (size_t)(feed - lines.data));
         const char *before = last_line_feed(lines);
-        arcp_span line =
+        const arcp_span line =
             before == NULL ? lines : arcp_span_from(lines, (size_t)(before - lines.data) + 1);
         arcp__audit_line_view view;
         if (arcp__audit_line_read(line, &view)) {
             out->head.seq = view.seq;
-            memcpy(out->head.hash, view.hash.data, sizeof(out->head.hash));
+            memcpy(out->head.hash, view.hash.data, sizeof out->head.hash);
             arcp_buf_append(&out->torn, arcp_span_from(window, lines.size + 1));
             return;
         }
@@ -211,10 +211,10 @@ static arcp_status read_end(int fd, file_end *out, arcp_error *err)
         if (!out->is_foreign && arcp__audit_line_read(arcp_buf_span(&out->torn), &view) &&
             view.seq == out->head.seq + 1) {
             arcp__audit_line_hash(out->head.hash, view.body, hash);
-            if (memcmp(hash, view.hash.data, sizeof(hash)) == 0) {
+            if (memcmp(hash, view.hash.data, sizeof hash) == 0) {
                 out->is_unended = true;
                 out->head.seq = view.seq;
-                memcpy(out->head.hash, hash, sizeof(hash));
+                memcpy(out->head.hash, hash, sizeof hash);
                 arcp_buf_clear(&out->torn);
             }
         }
@@ -311,15 +311,15 @@ static arcp_status move_foreign(arcp__audit_file *file, arcp_error *err)
 static arcp_status note_torn(arcp__audit_file *file, arcp_span torn, arcp_error *err)
 {
     char hash[ARCP__AUDIT_HASH_SIZE];
-    bool is_ended = torn.data[torn.size - 1] == '\n';
+    const bool is_ended = torn.data[torn.size - 1] == '\n';
     torn.size -= is_ended ? 1 : 0;
     arcp__audit_sha256(torn, hash);
     if (!is_ended) {
         arcp_buf_append_byte(&file->out, '\n');
     }
     char members[160];
-    (void)snprintf(members, sizeof(members), "\"torn_bytes\":%zu,\"torn_sha256\":\"%.*s\"",
-                   torn.size, (int)sizeof(hash), hash);
+    (void)snprintf(members, sizeof members, "\"torn_bytes\":%zu,\"torn_sha256\":\"%.*s\"",
+                   torn.size, (int)sizeof hash, hash);
     return file->out.failed ? no_memory(err) : arcp__audit_file_note(file, "torn", members, err);
 }
 
@@ -379,8 +379,8 @@ arcp_status arcp__audit_file_open(arcp__audit_file *file, const char *path, arcp
 /* Creates a new file under the path. If that fails, the old one stays in use. */
 static arcp_status begin(arcp__audit_file *file, const char *why, arcp_error *err)
 {
-    int old = file->fd;
-    arcp_status status = open_path(file, O_CREAT | O_EXCL, err);
+    const int old = file->fd;
+    const arcp_status status = open_path(file, O_CREAT | O_EXCL, err);
     if (status != ARCP_OK) {
         file->fd = old;
         return status;
@@ -394,7 +394,7 @@ static arcp_status begin(arcp__audit_file *file, const char *why, arcp_error *er
 /* Writes the last line of a file. */
 static arcp_status end_file(arcp__audit_file *file, arcp_error *err)
 {
-    arcp_status status = arcp__audit_file_note(file, "closed", "", err);
+    const arcp_status status = arcp__audit_file_note(file, "closed", "", err);
     return status == ARCP_OK ? arcp__audit_file_sync(file, err) : status;
 }
 
@@ -416,7 +416,7 @@ arcp_status arcp__audit_file_rotate(arcp__audit_file *file, arcp_error *err)
     if (status != ARCP_OK) {
         return status;
     }
-    (void)snprintf(old, sizeof(old), "%s.%012llu", file->path, (unsigned long long)file->head.seq);
+    (void)snprintf(old, sizeof old, "%s.%012llu", file->path, (unsigned long long)file->head.seq);
     if (rename(file->path, old) != 0) {
         return failed(file, "renamed", errno, err);
     }
@@ -432,17 +432,17 @@ arcp_status arcp__audit_file_reopen(arcp__audit_file *file, arcp_error *err)
     if (!was_moved(file)) {
         return ARCP_OK;
     }
-    arcp_status status = end_file(file, err);
+    const arcp_status status = end_file(file, err);
     return status == ARCP_OK ? begin(file, "moved", err) : status;
 }
 
 void arcp__audit_file_close(arcp__audit_file *file)
 {
     if (file->fd >= 0) {
-        arcp_status status = arcp__audit_file_write(file, NULL);
+        const arcp_status status = arcp__audit_file_write(file, NULL);
         if (status == ARCP_OK && end_file(file, NULL) != ARCP_OK && file->must_rewrite &&
             arcp__audit_file_write(file, NULL) == ARCP_OK) {
-            arcp_status last = arcp__audit_file_sync(file, NULL);
+            const arcp_status last = arcp__audit_file_sync(file, NULL);
             (void)last; /* there will be no further attempt */
         }
     }

@@ -79,17 +79,17 @@ static void wait_for_work(arcp__audit_log *log)
         if (until == ARCP_TIME_NEVER) {
             (void)pthread_cond_wait(&log->wake, &log->lock);
         } else {
-            struct timespec at = instant(until);
-            (void)pthread_cond_timedwait(&log->wake, &log->lock, &at);
+            struct timespec deadline = instant(until);
+            (void)pthread_cond_timedwait(&log->wake, &log->lock, &deadline);
         }
         log->is_asleep = false;
     }
     until = now_ns() + LINGER_NS;
-    struct timespec at = instant(until);
+    struct timespec deadline = instant(until);
     while (log->queue.size != 0 && log->hurried_upto <= log->written_upto &&
            log->syncs_requested == log->syncs_done && !log->must_stop && !log->is_failing &&
            now_ns() < until) {
-        (void)pthread_cond_timedwait(&log->wake, &log->lock, &at);
+        (void)pthread_cond_timedwait(&log->wake, &log->lock, &deadline);
     }
 }
 
@@ -125,7 +125,7 @@ static arcp_status sync_when_due(arcp__audit_log *log, const round *what, arcp_e
         log->file.unsynced.size < UNSYNCED_BYTES_MAX) {
         return ARCP_OK;
     }
-    arcp_status status = arcp__audit_file_sync(&log->file, err);
+    const arcp_status status = arcp__audit_file_sync(&log->file, err);
     log->sync_at_ns = ARCP_TIME_NEVER;
     return status;
 }
@@ -143,7 +143,7 @@ static arcp_status write_round(arcp__audit_log *log, round *what, arcp_error *er
     arcp_status status = arcp__audit_file_write(&log->file, err);
     if (status == ARCP_OK && what->lost != 0) {
         char members[48];
-        (void)snprintf(members, sizeof(members), "\"lost_records\":%llu",
+        (void)snprintf(members, sizeof members, "\"lost_records\":%llu",
                        (unsigned long long)what->lost);
         status = arcp__audit_file_note(&log->file, "lost", members, err);
         what->lost = 0; /* recorded, in the file or in the lines that wait to be written */
@@ -205,11 +205,11 @@ arcp_status arcp__audit_log_open(const char *path, const arcp__audit_settings *s
                                  arcp__audit_changed_fn changed, void *user, arcp__audit_log **out,
                                  arcp_error *err)
 {
-    arcp__audit_log *log = arcp__alloc(sizeof(*log));
+    arcp__audit_log *log = arcp__alloc(sizeof *log);
     if (log == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for the audit log");
     }
-    arcp_status status = arcp__audit_file_open(&log->file, path, err);
+    const arcp_status status = arcp__audit_file_open(&log->file, path, err);
     if (status != ARCP_OK) {
         arcp__free(log);
         return status;
@@ -255,10 +255,10 @@ void arcp__audit_log_set(arcp__audit_log *log, const arcp__audit_settings *setti
 bool arcp__audit_log_append(arcp__audit_log *log, arcp_span record)
 {
     (void)pthread_mutex_lock(&log->lock);
-    size_t room = log->settings.queue_bytes > log->queue.size
-                      ? log->settings.queue_bytes - log->queue.size
-                      : 0;
-    bool taken = record.size < room && arcp_buf_reserve(&log->queue, record.size + 1);
+    const size_t room = log->settings.queue_bytes > log->queue.size
+                            ? log->settings.queue_bytes - log->queue.size
+                            : 0;
+    const bool taken = record.size < room && arcp_buf_reserve(&log->queue, record.size + 1);
     if (taken) {
         arcp_buf_append(&log->queue, record);
         arcp_buf_append_byte(&log->queue, '\n');
@@ -296,15 +296,15 @@ void arcp__audit_log_hurry(arcp__audit_log *log)
 bool arcp__audit_log_await(arcp__audit_log *log, uint64_t wait_ms_max)
 {
     (void)pthread_mutex_lock(&log->lock);
-    uint64_t upto = log->hurried_upto;
+    const uint64_t upto = log->hurried_upto;
     if (log->written_upto < upto && !log->is_failing) {
-        int64_t until = now_ns() + (int64_t)wait_ms_max * ARCP_NS_PER_MS;
-        struct timespec at = instant(until);
+        const int64_t until = now_ns() + (int64_t)wait_ms_max * ARCP_NS_PER_MS;
+        struct timespec deadline = instant(until);
         while (log->written_upto < upto && !log->is_failing && now_ns() < until) {
-            (void)pthread_cond_timedwait(&log->done, &log->lock, &at);
+            (void)pthread_cond_timedwait(&log->done, &log->lock, &deadline);
         }
     }
-    bool written = log->written_upto >= upto;
+    const bool written = log->written_upto >= upto;
     (void)pthread_mutex_unlock(&log->lock);
     return written;
 }
@@ -312,12 +312,12 @@ bool arcp__audit_log_await(arcp__audit_log *log, uint64_t wait_ms_max)
 bool arcp__audit_log_flush(arcp__audit_log *log)
 {
     (void)pthread_mutex_lock(&log->lock);
-    uint64_t mine = ++log->syncs_requested;
+    const uint64_t mine = ++log->syncs_requested;
     wake(log);
     while (!log->is_failing && log->syncs_done < mine) {
         (void)pthread_cond_wait(&log->done, &log->lock);
     }
-    bool clean = !log->is_failing;
+    const bool clean = !log->is_failing;
     (void)pthread_mutex_unlock(&log->lock);
     return clean;
 }

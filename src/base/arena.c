@@ -22,12 +22,12 @@ void *arcp__arena_take(arcp__arena *arena, size_t size)
     if (size > SIZE_MAX / 4) {
         return NULL;
     }
-    size_t rounded = (size + align - 1) & ~(align - 1);
+    const size_t rounded = (size + align - 1) & ~(align - 1);
     arcp__arena_block *block = arena->blocks;
     if (block == NULL || rounded > block->capacity - block->used) {
         size_t capacity = block == NULL ? BLOCK_BYTES_MIN : block->capacity * 2;
         capacity = capacity < rounded ? rounded : capacity;
-        block = arcp__realloc(NULL, sizeof(*block) + capacity);
+        block = arcp__realloc(NULL, sizeof *block + capacity);
         if (block == NULL) {
             return NULL;
         }

@@ -16,18 +16,19 @@ void arcp__base64_encode(arcp_span bytes, arcp__base64_form form, arcp_buf *out)
         return;
     }
     char *text = out->data + out->size;
-    size_t at = 0;
-    for (; bytes.size - at >= 3; at += 3) {
-        uint32_t group =
-            (uint32_t)data[at] << 16 | (uint32_t)data[at + 1] << 8 | (uint32_t)data[at + 2];
+    size_t i = 0;
+    for (; bytes.size - i >= 3; i += 3) {
+        const uint32_t group =
+            (uint32_t)data[i] << 16 | (uint32_t)data[i + 1] << 8 | (uint32_t)data[i + 2];
         *text++ = alphabet[group >> 18];
         *text++ = alphabet[(group >> 12) & 63];
         *text++ = alphabet[(group >> 6) & 63];
         *text++ = alphabet[group & 63];
     }
-    size_t left = bytes.size - at;
+    const size_t left = bytes.size - i;
     if (left > 0) {
-        uint32_t group = (uint32_t)data[at] << 16 | (left == 2 ? (uint32_t)data[at + 1] << 8 : 0);
+        const uint32_t group =
+            (uint32_t)data[i] << 16 | (left == 2 ? (uint32_t)data[i + 1] << 8 : 0);
         *text++ = alphabet[group >> 18];
         *text++ = alphabet[(group >> 12) & 63];
         if (left == 2) {
@@ -63,20 +64,20 @@ static arcp_status check(const unsigned char values[256], arcp_span text, arcp__
         }
     }
     unsigned char seen = 0;
-    for (size_t at = 0; at < count; at++) {
-        seen |= values[bytes[at]];
+    for (size_t i = 0; i < count; i++) {
+        seen |= values[bytes[i]];
     }
-    for (size_t at = 0; (seen & 0xc0) != 0 && at < count; at++) {
-        if (values[bytes[at]] == NONE) {
-            return bytes[at] == '='
-                       ? arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, at,
-                                           "base64: padding in the wrong place at byte %zu", at)
-                       : arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, at,
+    for (size_t i = 0; (seen & 0xc0) != 0 && i < count; i++) {
+        if (values[bytes[i]] == NONE) {
+            return bytes[i] == '='
+                       ? arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, i,
+                                           "base64: padding in the wrong place at byte %zu", i)
+                       : arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, i,
                                            "base64: byte 0x%02x at byte %zu is not a digit",
-                                           bytes[at], at);
+                                           bytes[i], i);
         }
     }
-    size_t rest = count % 4;
+    const size_t rest = count % 4;
     if (form == ARCP__BASE64_STANDARD && text.size - count != (rest == 0 ? 0 : 4 - rest)) {
         return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, text.size,
                                  "base64: groups of four characters, the last one filled up "
@@ -102,7 +103,7 @@ arcp_status arcp__base64_decoded_size(arcp_span text, arcp__base64_form form, si
     unsigned char values[256];
     fill_values(values, form);
     size_t digits = 0;
-    arcp_status status = check(values, text, form, &digits, err);
+    const arcp_status status = check(values, text, form, &digits, err);
     if (status == ARCP_OK) {
         *out = decoded_size(digits);
     }
@@ -115,7 +116,7 @@ arcp_status arcp__base64_decode(arcp_span text, arcp__base64_form form, arcp_buf
     unsigned char values[256];
     fill_values(values, form);
     size_t digits = 0;
-    arcp_status status = check(values, text, form, &digits, err);
+    const arcp_status status = check(values, text, form, &digits, err);
     if (status != ARCP_OK || digits == 0) {
         return status;
     }
@@ -125,8 +126,8 @@ arcp_status arcp__base64_decode(arcp_span text, arcp__base64_form form, arcp_buf
     const unsigned char *from = (const unsigned char *)text.data;
     char *to = out->data + out->size;
     for (size_t group = digits / 4; group > 0; group--, from += 4) {
-        uint32_t bits = (uint32_t)values[from[0]] << 18 | (uint32_t)values[from[1]] << 12 |
-                        (uint32_t)values[from[2]] << 6 | values[from[3]];
+        const uint32_t bits = (uint32_t)values[from[0]] << 18 | (uint32_t)values[from[1]] << 12 |
+                              (uint32_t)values[from[2]] << 6 | values[from[3]];
         *to++ = (char)(bits >> 16);
         *to++ = (char)(bits >> 8);
         *to++ = (char)bits;

@@ -64,7 +64,7 @@ void arcp_buf_clear(arcp_buf *buf)
 /* Keeps the buffer's memory until it is cleared; false when out of memory. */
 static bool leave(arcp_buf *buf)
 {
-    struct arcp_buf_left *left = arcp__alloc(sizeof(*left));
+    struct arcp_buf_left *left = arcp__alloc(sizeof *left);
     if (left == NULL) {
         return false;
     }
@@ -77,7 +77,7 @@ static bool leave(arcp_buf *buf)
  * spans point into is kept. */
 static char *resize(arcp_buf *buf, size_t capacity)
 {
-    bool keeps = buf->stays && buf->size != 0;
+    const bool keeps = buf->stays && buf->size != 0;
     if (!buf->secret && !keeps) {
         return arcp__realloc(buf->data, capacity);
     }
@@ -139,7 +139,7 @@ void arcp_buf_append_format(arcp_buf *buf, const char *format, ...)
     va_start(arguments, format);
     va_list again;
     va_copy(again, arguments);
-    int size = vsnprintf(NULL, 0, format, arguments);
+    const int size = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
     if (size < 0 || !arcp_buf_reserve(buf, (size_t)size + 1)) {
         buf->failed = true;
@@ -153,12 +153,12 @@ void arcp_buf_append_format(arcp_buf *buf, const char *format, ...)
 void arcp_buf_append_u64(arcp_buf *buf, uint64_t value)
 {
     char digits[20];
-    size_t at = sizeof(digits);
+    size_t first = sizeof digits;
     do {
-        digits[--at] = (char)('0' + value % 10);
+        digits[--first] = (char)('0' + value % 10);
         value /= 10;
     } while (value != 0);
-    arcp_buf_append(buf, arcp_span_make(digits + at, sizeof(digits) - at));
+    arcp_buf_append(buf, arcp_span_make(digits + first, sizeof digits - first));
 }
 
 void arcp_buf_append_i64(arcp_buf *buf, int64_t value)
@@ -173,7 +173,7 @@ void arcp_buf_append_i64(arcp_buf *buf, int64_t value)
 
 void arcp_buf_consume(arcp_buf *buf, size_t count)
 {
-    size_t left = count < buf->size ? buf->size - count : 0;
+    const size_t left = count < buf->size ? buf->size - count : 0;
     if (left != 0) {
         memmove(buf->data, buf->data + count, left);
     }

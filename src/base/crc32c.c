@@ -60,7 +60,7 @@ __attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t crc, c
     uint64_t wide = ~crc;
     for (; size >= sizeof(uint64_t); size -= sizeof(uint64_t), bytes += sizeof(uint64_t)) {
         uint64_t word;
-        memcpy(&word, bytes, sizeof(word));
+        memcpy(&word, bytes, sizeof word);
         wide = _mm_crc32_u64(wide, word);
     }
     uint32_t narrow = (uint32_t)wide;

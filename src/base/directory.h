@@ -34,11 +34,11 @@ static inline bool arcp__write_all(int fd, arcp_span bytes)
     return true;
 }
 
-/* Opens the directory `name` below `at`, which must not be a symbolic link, to read its entries.
- * NULL sets errno. */
-static inline DIR *arcp__directory_entries(int at, const char *name)
+/* Opens the directory `name` below `parent`, which must not be a symbolic link, to read its
+ * entries. NULL sets errno. */
+static inline DIR *arcp__directory_entries(int parent, const char *name)
 {
-    const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *entries = fd < 0 ? NULL : fdopendir(fd);
     if (entries == NULL) {
         arcp__close(fd);

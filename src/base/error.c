@@ -24,8 +24,8 @@ static const status_row rows[ARCP_STATUS_COUNT] = {
 
 static const status_row *row_of(arcp_status status)
 {
-    size_t at = (size_t)status;
-    return at < ARCP_STATUS_COUNT ? &rows[at] : &rows[ARCP_E_INTERNAL_ERROR];
+    const size_t index = (size_t)status;
+    return index < ARCP_STATUS_COUNT ? &rows[index] : &rows[ARCP_E_INTERNAL_ERROR];
 }
 
 /* Makes the message one line of printable UTF-8: control bytes, line feeds among them, would let a
@@ -38,11 +38,11 @@ static void clean_message(char *message, size_t size)
         keep += 1;
         keep += arcp__utf8_valid_prefix(arcp_span_make(message + keep, size - keep));
     }
-    for (size_t at = 0; at < size; at++) {
+    for (size_t i = 0; i < size; i++) {
         uint32_t ignored = 0;
-        size_t control = arcp__control_size(arcp_span_make(message + at, size - at), &ignored);
-        memset(message + at, '?', control);
-        at += control > 1 ? control - 1 : 0;
+        const size_t control = arcp__control_size(arcp_span_make(message + i, size - i), &ignored);
+        memset(message + i, '?', control);
+        i += control > 1 ? control - 1 : 0;
     }
 }
 
@@ -54,10 +54,10 @@ static arcp_status set_v(arcp_error *err, arcp_status status, size_t offset, con
         return status;
     }
     char text[ARCP_ERROR_MESSAGE_MAX + 8];
-    int written = vsnprintf(text, sizeof(text), format, arguments);
+    const int written = vsnprintf(text, sizeof text, format, arguments);
     size_t size = written < 0 ? 0 : (size_t)written;
-    if (size > sizeof(text) - 1) {
-        size = sizeof(text) - 1;
+    if (size > sizeof text - 1) {
+        size = sizeof text - 1;
     }
     if (size > ARCP_ERROR_MESSAGE_MAX - 1) {
         size = arcp__utf8_cut(arcp_span_make(text, size), ARCP_ERROR_MESSAGE_MAX - 1);
@@ -145,9 +145,9 @@ const char *arcp_status_wire_code(arcp_status status)
 
 static size_t wire_row(arcp_span code)
 {
-    for (size_t at = 1; at < ARCP_STATUS_COUNT; at++) {
-        if (rows[at].wire != NULL && arcp_span_equal_cstr(code, rows[at].wire)) {
-            return at;
+    for (size_t i = 1; i < ARCP_STATUS_COUNT; i++) {
+        if (rows[i].wire != NULL && arcp_span_equal_cstr(code, rows[i].wire)) {
+            return i;
         }
     }
     return 0;
@@ -155,8 +155,8 @@ static size_t wire_row(arcp_span code)
 
 arcp_status arcp_status_from_wire(arcp_span code)
 {
-    size_t at = wire_row(code);
-    return at == 0 ? ARCP_E_INTERNAL_ERROR : (arcp_status)at;
+    const size_t index = wire_row(code);
+    return index == 0 ? ARCP_E_INTERNAL_ERROR : (arcp_status)index;
 }
 
 bool arcp_status_is_wire_code(arcp_span code)

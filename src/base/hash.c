@@ -11,7 +11,7 @@ static pthread_once_t process_key_once = PTHREAD_ONCE_INIT;
 
 static void draw_key(void)
 {
-    arcp__random(process_key, sizeof(process_key));
+    arcp__random(process_key, sizeof process_key);
 }
 
 static inline uint64_t rotate(uint64_t value, int by)
@@ -40,16 +40,16 @@ uint64_t arcp__siphash(const uint64_t key[2], const void *data, size_t size)
     const unsigned char *bytes = data;
     size_t left = size;
     uint64_t word = 0;
-    for (; left >= sizeof(word); left -= sizeof(word), bytes += sizeof(word)) {
-        memcpy(&word, bytes, sizeof(word));
+    for (; left >= sizeof word; left -= sizeof word, bytes += sizeof word) {
+        memcpy(&word, bytes, sizeof word);
         word = le64toh(word);
         v[3] ^= word;
         sip_round(v);
         v[0] ^= word;
     }
     word = (uint64_t)size << 56;
-    for (size_t at = 0; at < left; at++) {
-        word |= (uint64_t)bytes[at] << (8 * at);
+    for (size_t i = 0; i < left; i++) {
+        word |= (uint64_t)bytes[i] << (8 * i);
     }
     v[3] ^= word;
     sip_round(v);

@@ -18,9 +18,9 @@ static inline int arcp__hex_value(unsigned char byte)
 /* Writes 2 * size lower-case digits, and no NUL. */
 static inline void arcp__hex_format(const uint8_t *bytes, size_t size, char *out)
 {
-    for (size_t at = 0; at < size; at++) {
-        out[2 * at] = "0123456789abcdef"[bytes[at] >> 4];
-        out[2 * at + 1] = "0123456789abcdef"[bytes[at] & 15];
+    for (size_t i = 0; i < size; i++) {
+        out[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+        out[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
     }
 }
 

@@ -12,9 +12,8 @@ struct arcp_secret {
 arcp_secret *arcp_secret_new(arcp_span bytes)
 {
     arcp_secret *secret = NULL;
-    if (bytes.size < SIZE_MAX - sizeof(*secret)) {
-        secret =
-            arcp__alloc(sizeof(*secret) + bytes.size + 1); /* zeroed: a NUL follows the bytes */
+    if (bytes.size < SIZE_MAX - sizeof *secret) {
+        secret = arcp__alloc(sizeof *secret + bytes.size + 1); /* zeroed: a NUL follows the bytes */
     }
     if (secret != NULL) {
         secret->size = bytes.size;
@@ -28,7 +27,7 @@ arcp_secret *arcp_secret_new(arcp_span bytes)
 void arcp_secret_free(arcp_secret *secret)
 {
     if (secret != NULL) {
-        arcp_wipe(secret, sizeof(*secret) + secret->size);
+        arcp_wipe(secret, sizeof *secret + secret->size);
         arcp__free(secret);
     }
 }
@@ -42,9 +41,9 @@ arcp_span arcp_secret_reveal(const arcp_secret *secret)
 static bool equal(const char *secret, size_t secret_size, arcp_span candidate)
 {
     volatile unsigned char difference = secret_size != candidate.size;
-    for (size_t at = 0; at < candidate.size; at++) {
-        unsigned char byte = secret_size == 0 ? 0 : (unsigned char)secret[at % secret_size];
-        difference = (unsigned char)(difference | (byte ^ (unsigned char)candidate.data[at]));
+    for (size_t i = 0; i < candidate.size; i++) {
+        const unsigned char byte = secret_size == 0 ? 0 : (unsigned char)secret[i % secret_size];
+        difference = (unsigned char)(difference | (byte ^ (unsigned char)candidate.data[i]));
     }
     return difference == 0;
 }

@@ -6,8 +6,8 @@
 
 void arcp__timer_heap_fini(arcp__timer_heap *heap)
 {
-    for (size_t at = 0; at < heap->count; at++) {
-        heap->slots[at].timer->place = 0;
+    for (size_t i = 0; i < heap->count; i++) {
+        heap->slots[i].timer->place = 0;
     }
     arcp__free(heap->slots);
     *heap = (arcp__timer_heap){0};
@@ -18,54 +18,54 @@ static bool is_before(const arcp__timer_slot *a, const arcp__timer_slot *b)
     return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->order < b->order;
 }
 
-static void put(arcp__timer_heap *heap, size_t at, const arcp__timer_slot *slot)
+static void put(arcp__timer_heap *heap, size_t index, const arcp__timer_slot *slot)
 {
-    heap->slots[at] = *slot;
-    slot->timer->place = at + 1;
+    heap->slots[index] = *slot;
+    slot->timer->place = index + 1;
 }
 
-static void sift_up(arcp__timer_heap *heap, size_t at, arcp__timer_slot slot)
+static void sift_up(arcp__timer_heap *heap, size_t index, arcp__timer_slot slot)
 {
-    while (at > 0 && is_before(&slot, &heap->slots[(at - 1) / 2])) {
-        put(heap, at, &heap->slots[(at - 1) / 2]);
-        at = (at - 1) / 2;
+    while (index > 0 && is_before(&slot, &heap->slots[(index - 1) / 2])) {
+        put(heap, index, &heap->slots[(index - 1) / 2]);
+        index = (index - 1) / 2;
     }
-    put(heap, at, &slot);
+    put(heap, index, &slot);
 }
 
-static void sift_down(arcp__timer_heap *heap, size_t at, arcp__timer_slot slot)
+static void sift_down(arcp__timer_heap *heap, size_t index, arcp__timer_slot slot)
 {
-    for (size_t child = 2 * at + 1; child < heap->count; child = 2 * at + 1) {
+    for (size_t child = 2 * index + 1; child < heap->count; child = 2 * index + 1) {
         if (child + 1 < heap->count && is_before(&heap->slots[child + 1], &heap->slots[child])) {
             child++;
         }
         if (!is_before(&heap->slots[child], &slot)) {
             break;
         }
-        put(heap, at, &heap->slots[child]);
-        at = child;
+        put(heap, index, &heap->slots[child]);
+        index = child;
     }
-    put(heap, at, &slot);
+    put(heap, index, &slot);
 }
 
 arcp_status arcp__timer_arm(arcp__timer_heap *heap, arcp__timer *timer, int64_t at_ns)
 {
     if (timer->place == 0) {
         arcp__timer_slot *slots =
-            arcp__make_room(heap->slots, heap->count, &heap->capacity, sizeof(*slots));
+            arcp__make_room(heap->slots, heap->count, &heap->capacity, sizeof *slots);
         if (slots == NULL) {
             return ARCP_E_NO_MEMORY;
         }
         heap->slots = slots;
     }
-    size_t at = timer->place == 0 ? heap->count++ : timer->place - 1;
-    bool earlier = timer->place == 0 || at_ns < timer->at_ns;
+    const size_t index = timer->place == 0 ? heap->count++ : timer->place - 1;
+    const bool earlier = timer->place == 0 || at_ns < timer->at_ns;
     const arcp__timer_slot slot = {at_ns, ++heap->order, timer};
     timer->at_ns = at_ns;
     if (earlier) {
-        sift_up(heap, at, slot);
+        sift_up(heap, index, slot);
     } else {
-        sift_down(heap, at, slot);
+        sift_down(heap, index, slot);
     }
     return ARCP_OK;
 }
@@ -75,17 +75,17 @@ void arcp__timer_disarm(arcp__timer_heap *heap, arcp__timer *timer)
     if (timer->place == 0) {
         return;
     }
-    size_t at = timer->place - 1;
+    const size_t index = timer->place - 1;
     timer->place = 0;
-    const arcp__timer_slot removed = heap->slots[at];
+    const arcp__timer_slot removed = heap->slots[index];
     const arcp__timer_slot last = heap->slots[--heap->count];
     if (last.timer == timer) {
         return;
     }
     if (is_before(&last, &removed)) {
-        sift_up(heap, at, last);
+        sift_up(heap, index, last);
     } else {
-        sift_down(heap, at, last);
+        sift_down(heap, index, last);
     }
 }
 

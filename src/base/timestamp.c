@@ -9,16 +9,16 @@
  * leap day comes last. */
 static int64_t days_before(int year, int month)
 {
-    int64_t y = month <= 2 ? year - 1 : year;
-    int64_t m = month <= 2 ? month + 9 : month - 3;
+    const int64_t y = month <= 2 ? year - 1 : year;
+    const int64_t m = month <= 2 ? month + 9 : month - 3;
     return y * 365 + y / 4 - y / 100 + y / 400 + (m * 306 + 5) / 10 - 719468;
 }
 
 /* Reads `count` characters that are known to be digits. */
-static int read_digits(arcp_span text, size_t at, size_t count)
+static int read_digits(arcp_span text, size_t from, size_t count)
 {
     int value = 0;
-    for (size_t digit = at; digit < at + count; digit++) {
+    for (size_t digit = from; digit < from + count; digit++) {
         value = value * 10 + (text.data[digit] - '0');
     }
     return value;
@@ -26,7 +26,7 @@ static int read_digits(arcp_span text, size_t at, size_t count)
 
 static arcp_status refuse(arcp_span text, size_t offset, const char *what, arcp_error *err)
 {
-    arcp_span shown = arcp_span_first(text, 48);
+    const arcp_span shown = arcp_span_first(text, 48);
     return arcp_error_set_at(
         err, ARCP_E_INVALID_REQUEST, offset,
         "\"%.*s\" is not an RFC 3339 time in UTC: %s (expected e.g. 2026-05-13T19:42:13Z)",
@@ -37,8 +37,8 @@ arcp_status arcp__timestamp_parse(arcp_span text, arcp__instant *out, arcp_error
 {
     static const char shape[] = "0000-00-00T00:00:00";
     static const int month_days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    for (size_t i = 0; i < sizeof(shape) - 1; i++) {
-        bool digit = i < text.size && text.data[i] >= '0' && text.data[i] <= '9';
+    for (size_t i = 0; i < sizeof shape - 1; i++) {
+        const bool digit = i < text.size && text.data[i] >= '0' && text.data[i] <= '9';
         if (i >= text.size || (shape[i] == '0' ? !digit : text.data[i] != shape[i])) {
             return refuse(text, i, "its form is wrong", err);
         }
@@ -66,30 +66,30 @@ arcp_status arcp__timestamp_parse(arcp_span text, arcp__instant *out, arcp_error
     if (second > 59 && !is_leap_second) {
         return refuse(text, 17, "there is no such second", err);
     }
-    size_t at = 19;
+    size_t i = 19;
     int64_t fraction_ns = 0;
     arcp_span rest = {NULL, 0};
-    if (at < text.size && text.data[at] == '.') {
-        size_t first = ++at;
+    if (i < text.size && text.data[i] == '.') {
+        const size_t first = ++i;
         int64_t unit = ARCP_NS_PER_SEC / 10;
-        for (; at < text.size && text.data[at] >= '0' && text.data[at] <= '9'; at++, unit /= 10) {
-            fraction_ns += unit * (text.data[at] - '0');
+        for (; i < text.size && text.data[i] >= '0' && text.data[i] <= '9'; i++, unit /= 10) {
+            fraction_ns += unit * (text.data[i] - '0');
         }
-        if (at == first) {
-            return refuse(text, at, "a fraction needs digits", err);
+        if (i == first) {
+            return refuse(text, i, "a fraction needs digits", err);
         }
-        if (at - first > 9) {
-            rest = arcp_span_make(text.data + first + 9, at - first - 9);
+        if (i - first > 9) {
+            rest = arcp_span_make(text.data + first + 9, i - first - 9);
             while (rest.size > 0 && rest.data[rest.size - 1] == '0') {
                 rest.size--;
             }
         }
     }
-    if (at + 1 != text.size || text.data[at] != 'Z') {
-        return refuse(text, at, "it must end with Z", err);
+    if (i + 1 != text.size || text.data[i] != 'Z') {
+        return refuse(text, i, "it must end with Z", err);
     }
-    int64_t seconds = (days_before(year, month) + day - 1) * 86400 + INT64_C(3600) * hour +
-                      INT64_C(60) * minute + second;
+    const int64_t seconds = (days_before(year, month) + day - 1) * 86400 + INT64_C(3600) * hour +
+                            INT64_C(60) * minute + second;
     *out = (arcp__instant){.seconds = seconds, .ns = (uint32_t)fraction_ns, .rest = rest};
     if (__builtin_mul_overflow(seconds, ARCP_NS_PER_SEC, &out->wall_ns) ||
         __builtin_add_overflow(out->wall_ns, fraction_ns, &out->wall_ns)) {
@@ -113,8 +113,8 @@ int arcp__instant_compare(arcp__instant a, arcp__instant b)
     if (a.ns != b.ns) {
         return a.ns < b.ns ? -1 : 1;
     }
-    size_t common = a.rest.size < b.rest.size ? a.rest.size : b.rest.size;
-    int order = common == 0 ? 0 : memcmp(a.rest.data, b.rest.data, common);
+    const size_t common = a.rest.size < b.rest.size ? a.rest.size : b.rest.size;
+    const int order = common == 0 ? 0 : memcmp(a.rest.data, b.rest.data, common);
     if (order != 0) {
         return order < 0 ? -1 : 1;
     }
@@ -124,8 +124,8 @@ int arcp__instant_compare(arcp__instant a, arcp__instant b)
 
 static void write_digits(char *out, int value, int count)
 {
-    for (int at = count - 1; at >= 0; at--) {
-        out[at] = (char)('0' + value % 10);
+    for (int i = count - 1; i >= 0; i--) {
+        out[i] = (char)('0' + value % 10);
         value /= 10;
     }
 }
@@ -134,20 +134,20 @@ void arcp__timestamp_format(int64_t wall_ns, char out[ARCP__TIMESTAMP_SIZE])
 {
     int64_t ms = wall_ns / ARCP_NS_PER_MS;
     ms = wall_ns < 0 ? 0 : ms;
-    int64_t days = ms / 86400000;
-    int rest = (int)(ms % 86400000);
+    const int64_t days = ms / 86400000;
+    const int rest = (int)(ms % 86400000);
     /* The reverse of days_before: 400-year cycles of 146097 days, years from March. */
-    int64_t z = days + 719468;
-    int64_t cycle = z / 146097;
-    int64_t day_of_cycle = z % 146097;
-    int64_t year_of_cycle =
+    const int64_t z = days + 719468;
+    const int64_t cycle = z / 146097;
+    const int64_t day_of_cycle = z % 146097;
+    const int64_t year_of_cycle =
         (day_of_cycle - day_of_cycle / 1460 + day_of_cycle / 36524 - day_of_cycle / 146096) / 365;
-    int64_t day_of_year =
+    const int64_t day_of_year =
         day_of_cycle - (365 * year_of_cycle + year_of_cycle / 4 - year_of_cycle / 100);
-    int64_t march_month = (5 * day_of_year + 2) / 153;
-    int day = (int)(day_of_year - (153 * march_month + 2) / 5 + 1);
-    int month = (int)(march_month < 10 ? march_month + 3 : march_month - 9);
-    int year = (int)(year_of_cycle + cycle * 400 + (month <= 2 ? 1 : 0));
+    const int64_t march_month = (5 * day_of_year + 2) / 153;
+    const int day = (int)(day_of_year - (153 * march_month + 2) / 5 + 1);
+    const int month = (int)(march_month < 10 ? march_month + 3 : march_month - 9);
+    const int year = (int)(year_of_cycle + cycle * 400 + (month <= 2 ? 1 : 0));
     memcpy(out, "0000-00-00T00:00:00.000Z", ARCP__TIMESTAMP_SIZE);
     write_digits(out, year, 4);
     write_digits(out + 5, month, 2);

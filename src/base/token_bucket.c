@@ -23,8 +23,8 @@ int64_t arcp__token_bucket_wait_ns(const arcp__token_bucket *bucket, arcp__token
     if (rate.per_sec == 0) {
         return 0;
     }
-    int64_t capacity_ns = token_ns(rate) * (int64_t)rate.burst;
-    int64_t wanted_ns = missing_ns(bucket, now_ns) + token_ns(rate);
+    const int64_t capacity_ns = token_ns(rate) * (int64_t)rate.burst;
+    const int64_t wanted_ns = missing_ns(bucket, now_ns) + token_ns(rate);
     return wanted_ns > capacity_ns ? wanted_ns - capacity_ns : 0;
 }
 

@@ -32,8 +32,9 @@ bool arcp__turn_take(arcp__turn *turn, arcp__turn_share *share, size_t bytes, in
     share->bytes += bytes;
     unsigned frames_max = turn->limits->taker_frames;
     if (turn->limits->is_divided) {
-        unsigned takers = turn->takers > turn->takers_before ? turn->takers : turn->takers_before;
-        unsigned part = turn->limits->frames / takers;
+        const unsigned takers =
+            turn->takers > turn->takers_before ? turn->takers : turn->takers_before;
+        const unsigned part = turn->limits->frames / takers;
         frames_max = part < frames_max ? part : frames_max;
     }
     return !arcp__turn_is_over(turn) && share->frames < frames_max &&

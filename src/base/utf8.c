@@ -5,23 +5,23 @@
 size_t arcp__utf8_valid_prefix(arcp_span text)
 {
     const unsigned char *bytes = (const unsigned char *)text.data;
-    size_t at = 0;
-    while (at < text.size) {
+    size_t i = 0;
+    while (i < text.size) {
         uint64_t word = 0;
-        if (text.size - at >= sizeof(word)) {
-            memcpy(&word, bytes + at, sizeof(word));
+        if (text.size - i >= sizeof word) {
+            memcpy(&word, bytes + i, sizeof word);
             if ((word & UINT64_C(0x8080808080808080)) == 0) {
-                at += sizeof(word);
+                i += sizeof word;
                 continue;
             }
         }
-        size_t size = arcp__utf8_character_size(bytes + at, text.size - at);
+        const size_t size = arcp__utf8_character_size(bytes + i, text.size - i);
         if (size == 0) {
-            return at;
+            return i;
         }
-        at += size;
+        i += size;
     }
-    return at;
+    return i;
 }
 
 bool arcp__has_control_byte(arcp_span text)

@@ -8,11 +8,11 @@
 
 #include <arcp/span.h>
 
-/* Bytes of the character that begins at `at`, of which `left` (> 0) may be read; 0 when
+/* Bytes of the character that begins at `bytes`, of which `left` (> 0) may be read; 0 when
  * there is no valid one. */
-static inline size_t arcp__utf8_character_size(const unsigned char *at, size_t left)
+static inline size_t arcp__utf8_character_size(const unsigned char *bytes, size_t left)
 {
-    unsigned char lead = at[0];
+    unsigned char lead = bytes[0];
     if (lead < 0x80) {
         return 1;
     }
@@ -20,18 +20,18 @@ static inline size_t arcp__utf8_character_size(const unsigned char *at, size_t l
         return 0;
     }
     size_t size = lead < 0xe0 ? 2 : (lead < 0xf0 ? 3 : 4);
-    if (size > left || (at[1] & 0xc0) != 0x80) {
+    if (size > left || (bytes[1] & 0xc0) != 0x80) {
         return 0;
     }
     /* The second byte rules out overlong forms, surrogates and values above U+10FFFF. */
-    if ((lead == 0xe0 && at[1] < 0xa0) || (lead == 0xed && at[1] > 0x9f) ||
-        (lead == 0xf0 && at[1] < 0x90) || (lead == 0xf4 && at[1] > 0x8f)) {
+    if ((lead == 0xe0 && bytes[1] < 0xa0) || (lead == 0xed && bytes[1] > 0x9f) ||
+        (lead == 0xf0 && bytes[1] < 0x90) || (lead == 0xf4 && bytes[1] > 0x8f)) {
         return 0;
     }
-    if (size > 2 && (at[2] & 0xc0) != 0x80) {
+    if (size > 2 && (bytes[2] & 0xc0) != 0x80) {
         return 0;
     }
-    return size > 3 && (at[3] & 0xc0) != 0x80 ? 0 : size;
+    return size > 3 && (bytes[3] & 0xc0) != 0x80 ? 0 : size;
 }
 
 /* Whether a character of three bytes changes how others are shown, or is invisible: U+200B, the
@@ -49,19 +49,20 @@ static inline bool arcp__is_hidden(uint32_t code_point)
  * change how text is shown. `*code_point` gets the character. */
 static inline size_t arcp__control_size(arcp_span text, uint32_t *code_point)
 {
-    const unsigned char *at = (const unsigned char *)text.data;
-    if (text.size != 0 && (at[0] < 0x20 || at[0] == 0x7f)) {
-        *code_point = at[0];
+    const unsigned char *bytes = (const unsigned char *)text.data;
+    if (text.size != 0 && (bytes[0] < 0x20 || bytes[0] == 0x7f)) {
+        *code_point = bytes[0];
         return 1;
     }
-    if (text.size > 1 && ((at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0) ||
-                          (at[0] == 0xd8 && at[1] == 0x9c))) { /* U+061C: Arabic letter mark */
-        *code_point = ((at[0] & 0x1fU) << 6) | (at[1] & 0x3fU);
+    if (text.size > 1 &&
+        ((bytes[0] == 0xc2 && bytes[1] >= 0x80 && bytes[1] < 0xa0) ||
+         (bytes[0] == 0xd8 && bytes[1] == 0x9c))) { /* U+061C: Arabic letter mark */
+        *code_point = ((bytes[0] & 0x1fU) << 6) | (bytes[1] & 0x3fU);
         return 2;
     }
-    if (text.size > 2 && (at[0] == 0xe2 || at[0] == 0xef) && (at[1] & 0xc0) == 0x80 &&
-        (at[2] & 0xc0) == 0x80) {
-        *code_point = ((at[0] & 0xfU) << 12) | ((at[1] & 0x3fU) << 6) | (at[2] & 0x3fU);
+    if (text.size > 2 && (bytes[0] == 0xe2 || bytes[0] == 0xef) && (bytes[1] & 0xc0) == 0x80 &&
+        (bytes[2] & 0xc0) == 0x80) {
+        *code_point = ((bytes[0] & 0xfU) << 12) | ((bytes[1] & 0x3fU) << 6) | (bytes[2] & 0x3fU);
         return arcp__is_hidden(*code_point) ? 3 : 0;
     }
     return 0;

@@ -218,7 +218,7 @@ static void on_accepted(void *user, arcp_client *client, const arcp_reply *reply
 
 static arcp_status count_bytes(void *user, arcp_span bytes, arcp_error *err)
 {
-    load *l = user;
+    const load *l = user;
     if (l->phase == MEASURING) {
         l->result->result_bytes += bytes.size;
     }
@@ -249,7 +249,7 @@ static void submit(session *s)
 /* Submits jobs into the free slots, but no more than --jobs in all. */
 static void fill(session *s)
 {
-    load *l = s->load;
+    const load *l = s->load;
     while (s->free_jobs != NULL && (l->phase == WARMING || l->phase == MEASURING)) {
         if (l->options->jobs != 0 && l->phase == MEASURING &&
             l->result->jobs + l->in_flight >= l->options->jobs) {
@@ -284,7 +284,7 @@ static void on_job_ended(session *s, const arcp_client_event *event)
 static void on_closed(session *s, const arcp_client_event *event)
 {
     load *l = s->load;
-    bool was_open = s->is_open;
+    const bool was_open = s->is_open;
     arcp_client_free(s->client);
     s->client = NULL;
     l->closed++;
@@ -367,7 +367,7 @@ static void on_tick(uv_timer_t *timer)
     static const char *const names[] = {"connecting", "warming up", "measuring", "draining",
                                         "closing"};
     load *l = timer->data;
-    session *last = &l->sessions[l->session_count - 1];
+    const session *last = &l->sessions[l->session_count - 1];
     if (l->phase == MEASURING && !l->has_ping_in_flight && last->client != NULL) {
         l->has_ping_in_flight = arcp_client_ping_start(last->client, on_pong, l, NULL) == ARCP_OK;
     }
@@ -408,7 +408,7 @@ static arcp_status make_sessions(load *l, arcp_error *err)
 {
     const arcp__load_options *options = l->options;
     l->session_count = options->sessions + options->idle;
-    l->sessions = arcp__alloc_array(l->session_count, sizeof(*l->sessions));
+    l->sessions = arcp__alloc_array(l->session_count, sizeof *l->sessions);
     if (l->sessions == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
@@ -420,7 +420,7 @@ static arcp_status make_sessions(load *l, arcp_error *err)
         }
         made->job_count = options->in_flight / options->sessions +
                           (i < options->in_flight % options->sessions ? 1 : 0);
-        made->jobs = arcp__alloc_array(made->job_count, sizeof(*made->jobs));
+        made->jobs = arcp__alloc_array(made->job_count, sizeof *made->jobs);
         if (made->jobs == NULL) {
             return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
         }

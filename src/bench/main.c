@@ -95,8 +95,8 @@ static void on_tick(void *user, const char *phase, const arcp__load_result *so_f
 {
     arcp__program *program = user;
     char text[96];
-    int size = snprintf(text, sizeof(text), "%s: %" PRIu64 " jobs, %" PRIu64 " events", phase,
-                        so_far->jobs, so_far->events);
+    const int size = snprintf(text, sizeof text, "%s: %" PRIu64 " jobs, %" PRIu64 " events", phase,
+                              so_far->jobs, so_far->events);
     if (!program->is_quiet) {
         arcp__screen_status(&program->screen, arcp_span_make(text, (size_t)size));
     }

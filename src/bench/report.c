@@ -13,8 +13,8 @@
 bool arcp__samples_add(arcp__samples *samples, int64_t ns)
 {
     if (samples->count == samples->capacity) {
-        size_t capacity = samples->capacity * 2 + 1024;
-        int64_t *grown = arcp__realloc_array(samples->ns, capacity, sizeof(*grown));
+        const size_t capacity = samples->capacity * 2 + 1024;
+        int64_t *grown = arcp__realloc_array(samples->ns, capacity, sizeof *grown);
         if (grown == NULL) {
             return false;
         }
@@ -27,15 +27,15 @@ bool arcp__samples_add(arcp__samples *samples, int64_t ns)
 
 static int compare(const void *a, const void *b)
 {
-    int64_t left = *(const int64_t *)a;
-    int64_t right = *(const int64_t *)b;
+    const int64_t left = *(const int64_t *)a;
+    const int64_t right = *(const int64_t *)b;
     return left < right ? -1 : left > right;
 }
 
 void arcp__samples_sort(arcp__samples *samples)
 {
     if (samples->count > 1) {
-        qsort(samples->ns, samples->count, sizeof(*samples->ns), compare);
+        qsort(samples->ns, samples->count, sizeof *samples->ns, compare);
     }
 }
 
@@ -45,7 +45,7 @@ int64_t arcp__samples_at(const arcp__samples *samples, unsigned per_mille)
         return 0;
     }
     /* The rank, rounded up: p90 of 10 samples is the ninth. */
-    size_t rank =
+    const size_t rank =
         (samples->count / 1000) * per_mille + ((samples->count % 1000) * per_mille + 999) / 1000;
     return samples->ns[rank == 0 ? 0 : rank - 1];
 }
@@ -62,7 +62,7 @@ static const struct percentile {
     unsigned per_mille;
     const char *name;
 } percentiles[] = {{500, "p50"}, {900, "p90"}, {990, "p99"}, {1000, "max"}};
-#define PERCENTILES (sizeof(percentiles) / sizeof(percentiles[0]))
+#define PERCENTILES (sizeof percentiles / sizeof percentiles[0])
 
 static double per_second(uint64_t count, int64_t ns)
 {
@@ -87,13 +87,13 @@ static double client_percent(const arcp__load_result *result)
 static void append_grouped(uint64_t value, char room[32])
 {
     char digits[24];
-    int size = snprintf(digits, sizeof(digits), "%" PRIu64, value);
+    const int size = snprintf(digits, sizeof digits, "%" PRIu64, value);
     size_t to = 0;
-    for (int at = 0; at < size; at++) {
-        if (at != 0 && (size - at) % 3 == 0) {
+    for (int i = 0; i < size; i++) {
+        if (i != 0 && (size - i) % 3 == 0) {
             room[to++] = ' ';
         }
-        room[to++] = digits[at];
+        room[to++] = digits[i];
     }
     room[to] = '\0';
 }
@@ -110,9 +110,9 @@ static void append_rate(arcp_buf *out, const char *name, uint64_t count, int64_t
 static void append_latency(arcp_buf *out, const char *name, const arcp__samples *samples)
 {
     arcp_buf_append_format(out, "\n  %-14s", name);
-    for (size_t at = 0; at < PERCENTILES; at++) {
+    for (size_t i = 0; i < PERCENTILES; i++) {
         arcp_buf_append_format(out, " %11.3f",
-                               milliseconds(arcp__samples_at(samples, percentiles[at].per_mille)));
+                               milliseconds(arcp__samples_at(samples, percentiles[i].per_mille)));
     }
 }
 
@@ -137,8 +137,8 @@ void arcp__bench_table(const arcp__load_options *options, const arcp__load_resul
         append_rate(out, "result bytes", result->result_bytes, result->measured_ns);
     }
     arcp_buf_append_format(out, "\n\n  %-14s", "milliseconds");
-    for (size_t at = 0; at < PERCENTILES; at++) {
-        arcp_buf_append_format(out, " %11s", percentiles[at].name);
+    for (size_t i = 0; i < PERCENTILES; i++) {
+        arcp_buf_append_format(out, " %11s", percentiles[i].name);
     }
     append_latency(out, "accepted", &result->accepted);
     append_latency(out, "result", &result->ended);
@@ -157,7 +157,7 @@ void arcp__bench_table(const arcp__load_options *options, const arcp__load_resul
 static void write_double(arcp_json_writer *writer, const char *name, double value)
 {
     char text[64];
-    int size = snprintf(text, sizeof(text), "%.3f", value);
+    const int size = snprintf(text, sizeof text, "%.3f", value);
     arcp__put_raw(writer, name, arcp_span_make(text, (size_t)size));
 }
 
@@ -165,9 +165,9 @@ static void write_latency(arcp_json_writer *writer, const char *name, const arcp
 {
     arcp__put_object(writer, name);
     arcp__put_u64(writer, "samples", samples->count);
-    for (size_t at = 0; at < PERCENTILES; at++) {
-        write_double(writer, percentiles[at].name,
-                     milliseconds(arcp__samples_at(samples, percentiles[at].per_mille)));
+    for (size_t i = 0; i < PERCENTILES; i++) {
+        write_double(writer, percentiles[i].name,
+                     milliseconds(arcp__samples_at(samples, percentiles[i].per_mille)));
     }
     arcp_json_end_object(writer);
 }

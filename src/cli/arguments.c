@@ -81,7 +81,7 @@ static arcp_status unknown_option(const arcp__arguments *arguments, const char *
     char written[64];
     const char *best = "";
     size_t most = 0;
-    size = size < sizeof(written) - 1 ? size : sizeof(written) - 1;
+    size = size < sizeof written - 1 ? size : sizeof written - 1;
     memcpy(written, name, size);
     written[size] = '\0';
     for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
@@ -141,10 +141,10 @@ static arcp_status add_value(arcp__arguments *out, arcp__option option, char *va
 static arcp_status parse_option(arcp__arguments *out, char **words, int count, int *used,
                                 arcp_error *err)
 {
-    char *name = words[0] + 2;
+    const char *name = words[0] + 2;
     char *equals = strchr(name, '=');
-    size_t size = equals == NULL ? strlen(name) : (size_t)(equals - name);
-    int option = find_option(out, name, size);
+    const size_t size = equals == NULL ? strlen(name) : (size_t)(equals - name);
+    const int option = find_option(out, name, size);
     *used = 1;
     if (option < 0) {
         return unknown_option(out, name, size, err);
@@ -191,18 +191,18 @@ static int option_words(const char *word)
 
 int arcp__arguments_command_at(int argc, char *const *argv)
 {
-    int at = 1;
-    while (at < argc && argv[at][0] == '-' && argv[at][1] != '\0' && strcmp(argv[at], "--") != 0) {
-        const int used = option_words(argv[at]);
+    int i = 1;
+    while (i < argc && argv[i][0] == '-' && argv[i][1] != '\0' && strcmp(argv[i], "--") != 0) {
+        const int used = option_words(argv[i]);
         if (used == 0) {
             return 0;
         }
-        at += used;
+        i += used;
     }
-    if (at < argc && strcmp(argv[at], "--") == 0) {
-        at++;
+    if (i < argc && strcmp(argv[i], "--") == 0) {
+        i++;
     }
-    return at < argc && strcmp(argv[at], "help") != 0 ? at : 0;
+    return i < argc && strcmp(argv[i], "help") != 0 ? i : 0;
 }
 
 /* Parses the word that names the command. */
@@ -230,15 +230,15 @@ arcp_status arcp__arguments_parse(arcp__arguments *out, arcp__command command, i
     *out = (arcp__arguments){.command = command};
     arcp_status status = ARCP_OK;
     bool options_end = false;
-    for (int at = 1; at < argc && status == ARCP_OK;) {
-        char *word = argv[at];
+    for (int i = 1; i < argc && status == ARCP_OK;) {
+        const char *word = argv[i];
         int used = 1;
         /* A target argument of `arcp lease` may begin with a dash. */
         const bool may_be_target = out->command == ARCP__COMMAND_LEASE && out->word_count != 0;
         if (!options_end && strcmp(word, "--") == 0) {
             options_end = true;
         } else if (!options_end && strncmp(word, "--", 2) == 0) {
-            status = parse_option(out, argv + at, argc - at, &used, err);
+            status = parse_option(out, argv + i, argc - i, &used, err);
         } else if (!options_end && strcmp(word, "-h") == 0 && !may_be_target) {
             status = add_switch(out, ARCP__OPTION_HELP, err);
         } else if (!options_end && strcmp(word, "-V") == 0 && !may_be_target) {
@@ -252,7 +252,7 @@ arcp_status arcp__arguments_parse(arcp__arguments *out, arcp__command command, i
             options_end = options_end ||
                           out->command == ARCP__COMMAND_RUN; /* the rest is the command's own */
         }
-        at += used;
+        i += used;
     }
     const arcp__command_row *row = &arcp__commands[out->command];
     if (status != ARCP_OK || out->command == ARCP__COMMAND_ANY ||

@@ -98,9 +98,9 @@ static arcp_status keep_token(arcp_buf *text, const char *where, arcp_secret **o
     while (token.size != 0 && strchr(" \t\r", token.data[token.size - 1]) != NULL) {
         token.size--;
     }
-    arcp_status status = token.size != 0
-                             ? keep_secret(token, out, err)
-                             : arcp_error_set(err, ARCP_E_USAGE, "%s provided no token", where);
+    const arcp_status status =
+        token.size != 0 ? keep_secret(token, out, err)
+                        : arcp_error_set(err, ARCP_E_USAGE, "%s provided no token", where);
     arcp_buf_fini(text);
     return status;
 }
@@ -118,7 +118,7 @@ static const char *read_fd(int fd, arcp_buf *out)
 static arcp_status token_from_file(const char *path, arcp_secret **out, arcp_error *err)
 {
     arcp_buf text = arcp_buf_secret_init();
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
     const char *why = fd < 0 ? strerror(errno) : read_fd(fd, &text);
     if (fd >= 0) {
         (void)close(fd);
@@ -169,7 +169,7 @@ static arcp_status token_from_command(char **words, arcp_secret **out, arcp_erro
     if (pipe2(ends, O_CLOEXEC) != 0) {
         return arcp_error_set(err, ARCP_E_USAGE, "token_command: %s", strerror(errno));
     }
-    int problem = start_command(words, ends[1], &child);
+    const int problem = start_command(words, ends[1], &child);
     (void)close(ends[1]);
     if (problem != 0) {
         (void)close(ends[0]);
@@ -262,7 +262,7 @@ static arcp_status find_token(const arcp__arguments *arguments, const arcp__conf
     } rows[] = {{&file->profile, first_set(file->profile.url, top_url, NULL)},
                 {&file->top, top_url}};
     const char *kept_for = NULL;
-    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         const arcp__config_level *level = rows[row].level;
         if (!has_token(level)) {
             continue;
@@ -278,7 +278,7 @@ static arcp_status find_token(const arcp__arguments *arguments, const arcp__conf
         }
     }
     if (arcp__url_is_local(arcp_span_cstr(target->url))) {
-        arcp_status status = token_of_daemon(&target->token, err);
+        const arcp_status status = token_of_daemon(&target->token, err);
         if (status != ARCP_OK || target->token != NULL) {
             return status;
         }
@@ -306,9 +306,9 @@ static arcp_status read_file(const arcp__arguments *arguments, arcp__config_file
     } else {
         arcp_buf_append_cstr(&path, "/nonexistent");
     }
-    arcp_status status = terminate(&path)
-                             ? arcp__config_file_read(path.data, given == NULL, profile, out, err)
-                             : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    const arcp_status status =
+        terminate(&path) ? arcp__config_file_read(path.data, given == NULL, profile, out, err)
+                         : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     arcp_buf_fini(&path);
     return status;
 }

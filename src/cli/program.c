@@ -66,9 +66,9 @@ int arcp__program_fail(arcp__program *program, const arcp_error *err)
     if (err->status == ARCP_E_UNAUTHENTICATED && arcp__program_explain_no_token(program)) {
         return arcp__exit_of_status(err->status);
     }
-    bool may_hint =
+    const bool may_hint =
         program->screen.is_terminal && arcp__commands[program->arguments.command].connects;
-    for (size_t row = 0; row < sizeof(hints) / sizeof(hints[0]) && may_hint; row++) {
+    for (size_t row = 0; row < sizeof hints / sizeof hints[0] && may_hint; row++) {
         if (hints[row].status == err->status) {
             arcp__screen_format(&program->screen, "       %s", hints[row].hint);
         }
@@ -102,7 +102,7 @@ bool arcp__program_print(arcp__program *program, arcp_span text)
         arcp__screen_status(&program->screen, arcp_span_make(NULL, 0));
     }
     while (text.size != 0) {
-        ssize_t written = write(STDOUT_FILENO, text.data, text.size);
+        const ssize_t written = write(STDOUT_FILENO, text.data, text.size);
         if (written >= 0) {
             text = arcp_span_from(text, (size_t)written);
         } else if (errno != EINTR) {
@@ -151,7 +151,7 @@ bool arcp__program_print_line(arcp__program *program, arcp_span text)
 
 arcp_status arcp__program_options(arcp__program *program, arcp_client_options *out, arcp_error *err)
 {
-    arcp_status status = arcp__target_find(&program->arguments, &program->target, err);
+    const arcp_status status = arcp__target_find(&program->arguments, &program->target, err);
     if (status != ARCP_OK) {
         return status;
     }
@@ -171,7 +171,7 @@ arcp_client *arcp__program_connect(arcp__program *program, const arcp_client_opt
 {
     arcp_error err = {.details = &program->error_details};
     arcp_client *client = NULL;
-    arcp_status status = arcp_client_connect(options, &client, &err);
+    const arcp_status status = arcp_client_connect(options, &client, &err);
     if (status == ARCP_E_USAGE) { /* the URL is not valid */
         *exit_status = arcp__program_usage(program, &err);
     } else if (status != ARCP_OK) {
@@ -208,15 +208,15 @@ void arcp__runtime_name(arcp_client *client, arcp_buf *out)
     const arcp_json_limits limits = {64, 10000, SIZE_MAX};
     if (arcp_client_welcome(client, &welcome, NULL) == ARCP_OK &&
         arcp_json_scan(&json, arcp_buf_span(&welcome), &limits, NULL) == ARCP_OK) {
-        arcp_json_ref runtime =
+        const arcp_json_ref runtime =
             arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("runtime"));
-        for (size_t at = 0; at < 2; at++) {
-            arcp_json_ref ref = arcp_json_member(&json, runtime, arcp_span_cstr(names[at][0]));
+        for (size_t i = 0; i < 2; i++) {
+            arcp_json_ref ref = arcp_json_member(&json, runtime, arcp_span_cstr(names[i][0]));
             if (arcp_json_is_missing(&json, ref)) {
-                ref = arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(names[at][1]));
+                ref = arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(names[i][1]));
             }
             arcp_buf_clear(&room);
-            arcp_buf_append_cstr(out, at == 0 ? "" : " ");
+            arcp_buf_append_cstr(out, i == 0 ? "" : " ");
             arcp__append_safe(out, arcp_json_string(&json, ref, &room), 128);
         }
     }
@@ -250,7 +250,7 @@ static const struct {
 
 int arcp__exit_of_status(arcp_status status)
 {
-    for (size_t row = 0; row < sizeof(exits) / sizeof(exits[0]); row++) {
+    for (size_t row = 0; row < sizeof exits / sizeof exits[0]; row++) {
         if (exits[row].status == status) {
             return exits[row].code;
         }
@@ -297,7 +297,7 @@ int arcp__exit_of_outcome(const arcp_outcome *outcome)
 
 /* In the order of arcp__when. */
 static const char *const whens[] = {"auto", "always", "never"};
-#define WHENS (sizeof(whens) / sizeof(whens[0]))
+#define WHENS (sizeof whens / sizeof whens[0])
 
 /* Handles the options that every command has, then runs the command. */
 static int begin(arcp__program *program, int (*run)(arcp__program *program))
@@ -340,7 +340,7 @@ int arcp__program_main(arcp__command command, int (*run)(arcp__program *program)
     (void)setlocale(LC_CTYPE, "");
     (void)signal(SIGPIPE, SIG_IGN);
     arcp__screen_init(&program.screen, STDERR_FILENO, ARCP__WHEN_AUTO);
-    int exit_status =
+    const int exit_status =
         arcp__arguments_parse(&program.arguments, command, argc, argv, &err) == ARCP_OK
             ? begin(&program, run)
             : arcp__program_usage(&program, &err);

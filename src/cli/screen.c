@@ -27,7 +27,7 @@ void arcp__screen_init(arcp__screen *screen, int fd, arcp__when color)
 {
     const char *term = getenv("TERM");
     const char *no_color = getenv("NO_COLOR");
-    bool is_dumb = term == NULL || strcmp(term, "dumb") == 0;
+    const bool is_dumb = term == NULL || strcmp(term, "dumb") == 0;
     *screen = (arcp__screen){.fd = fd, .is_terminal = isatty(fd) && !is_dumb};
     screen->has_color =
         color == ARCP__WHEN_ALWAYS || (color == ARCP__WHEN_AUTO && screen->is_terminal &&
@@ -47,7 +47,7 @@ static void write_out(arcp__screen *screen)
 {
     arcp_span left = arcp_buf_span(&screen->out);
     while (left.size != 0) {
-        ssize_t written = write(screen->fd, left.data, left.size);
+        const ssize_t written = write(screen->fd, left.data, left.size);
         if (written > 0) {
             left = arcp_span_from(left, (size_t)written);
         } else if (errno != EINTR) {
@@ -81,7 +81,7 @@ void arcp__screen_format(arcp__screen *screen, const char *format, ...)
     char text[1024];
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(text, sizeof(text), format, arguments);
+    (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     arcp__screen_line(screen, arcp_span_cstr(text));
 }
@@ -89,17 +89,17 @@ void arcp__screen_format(arcp__screen *screen, const char *format, ...)
 /* Appends at most `columns` columns of a line; escape sequences take no columns. */
 static void append_cut(arcp_buf *out, arcp_span line, size_t columns)
 {
-    size_t at = 0;
-    while (at < line.size) {
-        unsigned char byte = (unsigned char)line.data[at];
+    size_t i = 0;
+    while (i < line.size) {
+        const unsigned char byte = (unsigned char)line.data[i];
         if (byte == 033) {
-            size_t end = at;
+            size_t end = i;
             while (end < line.size && line.data[end] != 'm') {
                 end++;
             }
             end = end < line.size ? end + 1 : end;
-            arcp_buf_append(out, arcp_span_make(line.data + at, end - at));
-            at = end;
+            arcp_buf_append(out, arcp_span_make(line.data + i, end - i));
+            i = end;
             continue;
         }
         if ((byte & 0xc0) != 0x80) {
@@ -109,7 +109,7 @@ static void append_cut(arcp_buf *out, arcp_span line, size_t columns)
             }
             columns--;
         }
-        arcp_buf_append_byte(out, line.data[at++]);
+        arcp_buf_append_byte(out, line.data[i++]);
     }
 }
 
@@ -121,7 +121,7 @@ void arcp__screen_status(arcp__screen *screen, arcp_span text)
     erase_status(screen);
     while (text.size != 0) {
         const char *line_end = memchr(text.data, '\n', text.size);
-        size_t size = line_end == NULL ? text.size : (size_t)(line_end - text.data);
+        const size_t size = line_end == NULL ? text.size : (size_t)(line_end - text.data);
         if (screen->status_lines++ != 0) {
             arcp_buf_append_byte(&screen->out, '\n');
         }
@@ -143,12 +143,13 @@ void arcp__screen_erase_echo(arcp__screen *screen)
 
 void arcp__append_safe(arcp_buf *out, arcp_span text, size_t bytes_max)
 {
-    bool is_cut = text.size > bytes_max;
-    size_t size = is_cut ? arcp__utf8_cut(text, bytes_max) : text.size;
-    for (size_t at = 0; at < size; at++) {
-        unsigned char byte = (unsigned char)text.data[at];
+    const bool is_cut = text.size > bytes_max;
+    const size_t size = is_cut ? arcp__utf8_cut(text, bytes_max) : text.size;
+    for (size_t i = 0; i < size; i++) {
+        const unsigned char byte = (unsigned char)text.data[i];
         uint32_t code_point = 0;
-        size_t control = arcp__control_size(arcp_span_make(text.data + at, size - at), &code_point);
+        const size_t control =
+            arcp__control_size(arcp_span_make(text.data + i, size - i), &code_point);
         if (byte == '\n') {
             arcp_buf_append_cstr(out, "\\n");
         } else if (byte == '\t') {
@@ -157,7 +158,7 @@ void arcp__append_safe(arcp_buf *out, arcp_span text, size_t bytes_max)
             arcp_buf_append_format(out, "\\x%02x", byte);
         } else if (control != 0) {
             arcp_buf_append_format(out, "\\u%04x", code_point);
-            at += control - 1;
+            i += control - 1;
         } else {
             arcp_buf_append_byte(out, (char)byte);
         }
@@ -167,27 +168,29 @@ void arcp__append_safe(arcp_buf *out, arcp_span text, size_t bytes_max)
     }
 }
 
-/* Appends the character at `at`, escaped if necessary, and returns its size; 0 when the rest of it
- * may still follow. */
-static size_t append_shown(arcp_buf *out, const unsigned char *at, size_t left, bool is_last)
+/* Appends the character at `bytes`, escaped if necessary, and returns its size; 0 when the rest of
+ * it may still follow. */
+static size_t append_shown(arcp_buf *out, const unsigned char *bytes, size_t left, bool is_last)
 {
-    size_t size = arcp__utf8_character_size(at, left);
+    const size_t size = arcp__utf8_character_size(bytes, left);
     uint32_t code_point = 0;
-    size_t control = arcp__control_size(arcp_span_make((const char *)at, left), &code_point);
-    bool is_line_end = at[0] == '\n' || (at[0] == '\r' && left > 1 && at[1] == '\n');
-    bool may_grow = (at[0] == '\r' || (at[0] >= 0xc2 && size == 0)) && left < 4 && !is_last;
-    if (may_grow && (at[0] != '\r' || left == 1)) {
+    const size_t control =
+        arcp__control_size(arcp_span_make((const char *)bytes, left), &code_point);
+    const bool is_line_end = bytes[0] == '\n' || (bytes[0] == '\r' && left > 1 && bytes[1] == '\n');
+    const bool may_grow =
+        (bytes[0] == '\r' || (bytes[0] >= 0xc2 && size == 0)) && left < 4 && !is_last;
+    if (may_grow && (bytes[0] != '\r' || left == 1)) {
         return 0;
     }
-    if (size == 0 || (control == 1 && !is_line_end && at[0] != '\t')) {
-        arcp_buf_append_format(out, "\\x%02x", at[0]);
+    if (size == 0 || (control == 1 && !is_line_end && bytes[0] != '\t')) {
+        arcp_buf_append_format(out, "\\x%02x", bytes[0]);
         return 1;
     }
     if (control > 1) {
         arcp_buf_append_format(out, "\\u%04x", code_point);
         return control;
     }
-    arcp_buf_append(out, arcp_span_make((const char *)at, size));
+    arcp_buf_append(out, arcp_span_make((const char *)bytes, size));
     return size;
 }
 
@@ -196,7 +199,7 @@ void arcp__append_shown(arcp_buf *out, arcp_span piece, arcp_buf *held, bool is_
     arcp_buf_append(held, piece);
     arcp_span left = arcp_buf_span(held);
     while (left.size != 0) {
-        size_t size = append_shown(out, (const unsigned char *)left.data, left.size, is_last);
+        const size_t size = append_shown(out, (const unsigned char *)left.data, left.size, is_last);
         if (size == 0) {
             break;
         }

@@ -8,7 +8,7 @@
 /* Appends ` [--name ARGUMENT]`, breaking the line before it gets too long. */
 static void append_piece(arcp_buf *out, size_t *column, size_t indent, const char *piece)
 {
-    size_t size = strlen(piece);
+    const size_t size = strlen(piece);
     if (*column + 1 + size > LINE_WIDTH) {
         arcp_buf_append_byte(out, '\n');
         arcp_buf_append_format(out, "%*s", (int)indent, "");
@@ -24,7 +24,7 @@ static void append_piece(arcp_buf *out, size_t *column, size_t indent, const cha
 void arcp__usage_synopsis(arcp__command command, arcp_buf *out)
 {
     const arcp__command_row *row = &arcp__commands[command];
-    size_t start = out->size;
+    const size_t start = out->size;
     arcp_buf_append_format(out, "arcp %s", row->name);
     size_t column = out->size - start;
     const size_t indent = column + 1;
@@ -33,11 +33,11 @@ void arcp__usage_synopsis(arcp__command command, arcp_buf *out)
     if (row->arguments[0] != '\0' && !are_last) {
         append_piece(out, &column, indent, row->arguments);
     }
-    for (int at = 0; at < ARCP__OPTION_COUNT; at++) {
-        const arcp__option_row *option = &arcp__options[at];
+    for (int i = 0; i < ARCP__OPTION_COUNT; i++) {
+        const arcp__option_row *option = &arcp__options[i];
         char piece[160];
         if (option->command == command) {
-            (void)snprintf(piece, sizeof(piece), "[--%s%s%s]%s", option->name,
+            (void)snprintf(piece, sizeof piece, "[--%s%s%s]%s", option->name,
                            option->argument[0] == '\0' ? "" : " ", option->argument,
                            option->repeats ? "..." : "");
             append_piece(out, &column, indent, piece);
@@ -65,7 +65,7 @@ static void append_option_texts(arcp_buf *out, arcp__command command, bool conne
     for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
         const arcp__option_row *row = &arcp__options[option];
         if (row->command == command && (connects || !is_about_runtime((arcp__option)option))) {
-            size_t start = out->size;
+            const size_t start = out->size;
             arcp_buf_append_format(out, "  --%s%s%s", row->name,
                                    row->argument[0] == '\0' ? "" : " ", row->argument);
             const size_t columns = out->size - start;

@@ -27,7 +27,7 @@ arcp_status arcp__duration_parse(const char *text, int64_t *out_ns, arcp_error *
     arcp_span unit = arcp_span_cstr(text);
     uint64_t value = 0;
     if (arcp__digits_take(&unit, &value) && value <= INT64_MAX) {
-        for (size_t row = 0; row < sizeof(units) / sizeof(units[0]); row++) {
+        for (size_t row = 0; row < sizeof units / sizeof units[0]; row++) {
             int64_t ns = 0;
             if (arcp_span_equal_cstr(unit, units[row].unit) &&
                 !__builtin_mul_overflow((int64_t)value, units[row].ns, &ns)) {
@@ -85,8 +85,8 @@ arcp_status arcp__instant_text(const char *option, const char *text, int sign, i
                                     option, text);
     }
     int64_t wall_ns = 0;
-    bool overflows = sign < 0 ? __builtin_sub_overflow(now_wall_ns, ns, &wall_ns)
-                              : __builtin_add_overflow(now_wall_ns, ns, &wall_ns);
+    const bool overflows = sign < 0 ? __builtin_sub_overflow(now_wall_ns, ns, &wall_ns)
+                                    : __builtin_add_overflow(now_wall_ns, ns, &wall_ns);
     if (overflows || wall_ns < 0) {
         return arcp_error_set(err, ARCP_E_USAGE, "--%s %.64s is too long", option, text);
     }
@@ -159,7 +159,7 @@ arcp_status arcp__json_argument(const char *argument, bool may_be_stdin,
     }
     status = arcp_json_scan(json, arcp_buf_span(text), limits, &why);
     if (status != ARCP_OK) {
-        bool names_file = argument[0] != '@' && access(argument, F_OK) == 0;
+        const bool names_file = argument[0] != '@' && access(argument, F_OK) == 0;
         (void)arcp_error_set(err, status, "%s%s", why.message,
                              names_file ? " (to read a file, use @FILE)" : "");
     }

@@ -27,10 +27,10 @@ arcp__client_binding arcp__client_bind_by_name(arcp__client_session *session)
 {
     const arcp__client_message *in = &session->in;
     arcp__client_binding binding = {NULL, false};
-    for (size_t at = 0; at < sizeof(in->names) / sizeof(in->names[0]); at++) {
-        binding.names_request = binding.names_request || in->names[at].size != 0;
+    for (size_t i = 0; i < sizeof in->names / sizeof in->names[0]; i++) {
+        binding.names_request = binding.names_request || in->names[i].size != 0;
         if (binding.request == NULL) {
-            binding.request = arcp__client_find_request(session, in->names[at]);
+            binding.request = arcp__client_find_request(session, in->names[i]);
         }
     }
     if (binding.request == NULL && !binding.names_request) {
@@ -51,7 +51,7 @@ static arcp__client_request *find_by_trace(const arcp__client_session *session)
     }
     DL_FOREACH (session->requests, request) {
         if (request->kind == ARCP__CLIENT_REQUEST_SUBMIT && request->sends != 0 &&
-            memcmp(request->trace_id, trace, sizeof(trace)) == 0) {
+            memcmp(request->trace_id, trace, sizeof trace) == 0) {
             return request;
         }
     }
@@ -145,7 +145,7 @@ static bool refuses(const arcp__client_session *session, const arcp__client_requ
     if (has_code(session, ARCP_E_JOB_NOT_FOUND)) {
         return true;
     }
-    bool is_denied = has_code(session, ARCP_E_PERMISSION_DENIED);
+    const bool is_denied = has_code(session, ARCP_E_PERMISSION_DENIED);
     if (request->kind == ARCP__CLIENT_REQUEST_SUBSCRIBE) {
         return job == NULL && is_denied;
     }

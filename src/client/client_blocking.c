@@ -30,7 +30,8 @@ bool arcp__client_wants_to_read(const arcp_client *client)
 /* Reports to the session how far the program has read. */
 static void notice_read(arcp_client *client)
 {
-    uint64_t seq = client->unread != NULL ? client->unread->floor_seq : client->session->last_seq;
+    const uint64_t seq =
+        client->unread != NULL ? client->unread->floor_seq : client->session->last_seq;
     arcp__client_session_handed_over(client->session, arcp__clock_now(), seq);
 }
 
@@ -48,7 +49,7 @@ static void discard(arcp_client *client, arcp__client_item *item)
 void arcp__client_queue_unread(arcp_client *client, arcp__client_item *item)
 {
     arcp_job *job = item->event.job;
-    bool has_reader =
+    const bool has_reader =
         job != NULL && item->event.type != ARCP_CLIENT_JOB_ADDED && atomic_load(&job->handles) != 0;
     if (!client->given->observe_all && !has_reader) {
         discard(client, item);
@@ -60,7 +61,7 @@ void arcp__client_queue_unread(arcp_client *client, arcp__client_item *item)
         if (job != NULL) {
             DL_APPEND2(job->unread, item, job_prev, job_next);
         }
-        client->unread_bytes += sizeof(*item) + item->size;
+        client->unread_bytes += sizeof *item + item->size;
     }
     if (client->waiting != 0) {
         uv_cond_broadcast(&client->changed);
@@ -74,7 +75,7 @@ static void take_unread(arcp_client *client, arcp__client_item *item)
     if (item->event.job != NULL) {
         DL_DELETE2(item->event.job->unread, item, job_prev, job_next);
     }
-    client->unread_bytes -= sizeof(*item) + item->size;
+    client->unread_bytes -= sizeof *item + item->size;
 }
 
 void arcp__client_drop_unread(arcp_client *client, arcp_job *job)
@@ -142,7 +143,7 @@ arcp_status arcp_client_next_event(arcp_client *client, int64_t timeout_ms,
     arcp__client_begin_wait(client, timeout_ms, &wait);
     arcp__client_item_free(client->current);
     client->current = NULL;
-    arcp_status status = next_item(client, NULL, &wait, &client->current, err);
+    const arcp_status status = next_item(client, NULL, &wait, &client->current, err);
     if (status == ARCP_OK) {
         *out = &client->current->event;
     }

@@ -11,11 +11,13 @@
 void arcp__client_begin_wait(arcp_client *client, int64_t timeout_ms, arcp__client_wait *wait)
 {
     uv_mutex_lock(&client->mutex);
-    int64_t ms = timeout_ms == ARCP_WAIT_DEFAULT ? client->given->request_timeout_ms : timeout_ms;
+    const int64_t ms =
+        timeout_ms == ARCP_WAIT_DEFAULT ? client->given->request_timeout_ms : timeout_ms;
     wait->until_ns = arcp__client_after(arcp__clock_now().mono_ns, arcp__client_ms(ms));
     /* An interruption while no call was waiting, or at the moment a reply arrived, applies to this
      * call. */
-    bool is_late = client->waiting == 0 && client->interruptions != client->interruptions_handled;
+    const bool is_late =
+        client->waiting == 0 && client->interruptions != client->interruptions_handled;
     wait->interruptions = is_late ? client->interruptions_handled : client->interruptions;
     client->waiting++;
     if (client->is_paused) {
@@ -40,7 +42,7 @@ arcp_status arcp__client_wait_more(arcp_client *client, const arcp__client_wait 
         uv_cond_wait(&client->changed, &client->mutex);
         return ARCP_OK;
     }
-    int64_t left_ns = wait->until_ns - arcp__clock_now().mono_ns;
+    const int64_t left_ns = wait->until_ns - arcp__clock_now().mono_ns;
     if (left_ns <= 0) {
         return arcp_error_set(err, ARCP_E_DEADLINE, "the wait timed out");
     }
@@ -61,7 +63,7 @@ static arcp_status start(arcp_client *client, arcp__client_request_args args,
     args.on_reply = on_reply;
     args.user = user;
     arcp__client_lock(client);
-    arcp_status status =
+    const arcp_status status =
         arcp__client_session_request(client->session, arcp__clock_now(), &args, NULL, err);
     arcp__client_settle(client);
     arcp__client_unlock(client);
@@ -202,7 +204,7 @@ arcp_status arcp_client_ping(arcp_client *client, int64_t timeout_ms, int64_t *r
 arcp_status arcp_client_unsubscribe(arcp_client *client, arcp_span job_id, arcp_error *err)
 {
     arcp__client_lock(client);
-    arcp_status status =
+    const arcp_status status =
         arcp__client_session_unsubscribe(client->session, arcp__clock_now(), job_id, err);
     arcp__client_settle(client);
     arcp__client_unlock(client);
@@ -212,7 +214,7 @@ arcp_status arcp_client_unsubscribe(arcp_client *client, arcp_span job_id, arcp_
 arcp_status arcp_client_ack(arcp_client *client, uint64_t event_seq, arcp_error *err)
 {
     arcp__client_lock(client);
-    arcp_status status =
+    const arcp_status status =
         arcp__client_session_ack(client->session, arcp__clock_now(), event_seq, err);
     arcp__client_settle(client);
     arcp__client_unlock(client);
@@ -236,7 +238,7 @@ static int64_t left_ms(int64_t until_ns)
     if (until_ns == ARCP_TIME_NEVER) {
         return ARCP_WAIT_FOREVER;
     }
-    int64_t left_ns = until_ns - arcp__clock_now().mono_ns;
+    const int64_t left_ns = until_ns - arcp__clock_now().mono_ns;
     return left_ns <= 0 ? 0 : (left_ns + ARCP_NS_PER_MS - 1) / ARCP_NS_PER_MS;
 }
 
@@ -250,7 +252,7 @@ static arcp_status pause_before(arcp_client *client, const arcp_retry_options *r
     const arcp_json_limits limits = {64, 1000, 65536};
     uint64_t requested_ms = 0;
     if (arcp_json_scan(&json, arcp_span_cstr(arcp_error_details(why)), &limits, NULL) == ARCP_OK) {
-        arcp_json_ref least =
+        const arcp_json_ref least =
             arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("retry_after_ms"));
         (void)arcp_json_u64(&json, least, &requested_ms);
     }
@@ -303,10 +305,10 @@ arcp_status arcp_client_submit_with_retry(arcp_client *client, const arcp_submit
     if (status != ARCP_OK) {
         return status;
     }
-    bool has_key = options.idempotency_key.size != 0;
+    const bool has_key = options.idempotency_key.size != 0;
     bool needs_key = !has_key;
-    int64_t now_ns = arcp__clock_now().mono_ns;
-    int64_t until_ns = arcp__client_after(now_ns, arcp__client_ms(retry.timeout_ms));
+    const int64_t now_ns = arcp__clock_now().mono_ns;
+    const int64_t until_ns = arcp__client_after(now_ns, arcp__client_ms(retry.timeout_ms));
     for (uint32_t attempt = 1;; attempt++) {
         arcp_job *job = NULL;
         const arcp_outcome *outcome = NULL;
@@ -321,13 +323,13 @@ arcp_status arcp_client_submit_with_retry(arcp_client *client, const arcp_submit
         if (status == ARCP_OK) {
             status = arcp_job_wait(job, left_ms(until_ns), &outcome, &local);
         }
-        bool has_ended = status == ARCP_OK;
+        const bool has_ended = status == ARCP_OK;
         const arcp_error *why = has_ended ? job->outcome.error : &local;
         /* A key always denotes the same job, even after it has ended, so a new job needs a new key.
          * A key that the program chose is never replaced. */
-        bool again = why != NULL && why->retryable && attempt < retry.attempts &&
-                     !(has_ended && has_key) &&
-                     pause_before(client, &retry, why, attempt, until_ns, &local) == ARCP_OK;
+        const bool again = why != NULL && why->retryable && attempt < retry.attempts &&
+                           !(has_ended && has_key) &&
+                           pause_before(client, &retry, why, attempt, until_ns, &local) == ARCP_OK;
         if (!again && has_ended) {
             *out = job;
             break;

@@ -56,13 +56,13 @@ bool arcp__client_credentials_keep(const arcp_json *json, arcp_json_ref list, ar
 {
     arcp_buf text = arcp_buf_secret_init();
     arcp_buf scratch = arcp_buf_secret_init();
-    for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, list, at)) {
+    for (arcp_json_ref item = arcp_json_first(json, list); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(json, list, item)) {
         members in = {0};
-        if (arcp__decode_row(json, &scratch, at, &table, &in) &&
+        if (arcp__decode_row(json, &scratch, item, &table, &in) &&
             arcp_span_equal_cstr(in.scheme, "bearer")) {
             arcp_buf_append_byte(&text, text.size == 0 ? '[' : ',');
-            arcp_json_compact(json, at, &text);
+            arcp_json_compact(json, item, &text);
         }
     }
     bool is_kept = !text.failed && !scratch.failed;
@@ -86,14 +86,14 @@ size_t arcp__client_credentials_for_each(const arcp_secret *kept,
     arcp_buf scratch = arcp_buf_secret_init();
     arcp_buf texts = arcp_buf_secret_init();
     size_t count = 0;
-    arcp_span text = arcp_secret_reveal(kept);
+    const arcp_span text = arcp_secret_reveal(kept);
     /* Enough for all unescaped strings, so that no read fails. */
     if (arcp_buf_reserve(&scratch, text.size) && arcp_buf_reserve(&texts, 2 * text.size) &&
         arcp_json_scan(&json, text, &limits, NULL) == ARCP_OK) {
-        for (arcp_json_ref at = arcp_json_first(&json, ARCP_JSON_ROOT); at != ARCP_JSON_ABSENT;
-             at = arcp_json_next(&json, ARCP_JSON_ROOT, at)) {
+        for (arcp_json_ref item = arcp_json_first(&json, ARCP_JSON_ROOT); item != ARCP_JSON_ABSENT;
+             item = arcp_json_next(&json, ARCP_JSON_ROOT, item)) {
             members in = {0};
-            if (arcp__decode_row(&json, &scratch, at, &table, &in)) {
+            if (arcp__decode_row(&json, &scratch, item, &table, &in)) {
                 const arcp_credential shown = {
                     .id = arcp__client_append_text(&texts, in.seen.id),
                     .value = arcp__client_append_text(&texts, in.seen.value),

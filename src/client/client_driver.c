@@ -19,12 +19,12 @@ static void draw_random(void *user, void *out, size_t size)
 
 arcp_status arcp__client_new(const arcp_client_options *options, arcp_client **out, arcp_error *err)
 {
-    arcp_client *client = arcp__alloc(sizeof(*client));
+    arcp_client *client = arcp__alloc(sizeof *client);
     if (client == NULL) {
         (void)arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
         return ARCP_E_NO_MEMORY;
     }
-    arcp_status status =
+    const arcp_status status =
         arcp__client_session_new(options, draw_random, client, &client->session, err);
     if (status != ARCP_OK) {
         arcp__free(client);
@@ -205,7 +205,7 @@ static bool act(arcp_client *client)
         }
         return true;
     case ARCP__SESSION_ABORT: {
-        bool was_cutting = client->is_cutting;
+        const bool was_cutting = client->is_cutting;
         cut(client);
         return !was_cutting;
     }
@@ -280,14 +280,14 @@ static void hand_item(arcp_client *client, arcp__client_item *item)
 static bool hand_items(arcp_client *client)
 {
     arcp__client_item *item = arcp__client_session_next_item(client->session);
-    bool any = item != NULL;
+    const bool any = item != NULL;
     for (; item != NULL; item = arcp__client_session_next_item(client->session)) {
         hand_item(client, item);
         if (client->is_freed) {
             return false;
         }
     }
-    uint64_t last_seq = client->session->last_seq;
+    const uint64_t last_seq = client->session->last_seq;
     if (!client->has_thread && last_seq != client->session->handed_seq) {
         arcp__client_session_handed_over(client->session, arcp__clock_now(), last_seq);
     }
@@ -296,13 +296,13 @@ static bool hand_items(arcp_client *client)
 
 static void arm_timer(arcp_client *client)
 {
-    int64_t due = arcp__client_session_deadline(client->session);
+    const int64_t due = arcp__client_session_deadline(client->session);
     if (due >= client->timer_due_ns) {
         return; /* it fires earlier, and is armed again then: cheaper than moving it each time */
     }
     client->timer_due_ns = due;
-    int64_t ahead = due - arcp__clock_now().mono_ns;
-    uint64_t ms = ahead <= 0 ? 0 : (uint64_t)(ahead / ARCP_NS_PER_MS) + 1;
+    const int64_t ahead = due - arcp__clock_now().mono_ns;
+    const uint64_t ms = ahead <= 0 ? 0 : (uint64_t)(ahead / ARCP_NS_PER_MS) + 1;
     (void)uv_timer_start(&client->timer, arcp__client_timer_fired, ms, 0);
 }
 
@@ -393,7 +393,7 @@ arcp_status arcp_client_connect_start(const arcp_client_options *options, struct
                                       arcp_error *err)
 {
     arcp_client *client = NULL;
-    arcp_status status = arcp__client_new(options, &client, err);
+    const arcp_status status = arcp__client_new(options, &client, err);
     if (status != ARCP_OK) {
         return status;
     }

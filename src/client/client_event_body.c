@@ -53,7 +53,7 @@ static const member_row member_rows[] = {
     ROW(RESULT_CHUNK, TEXT, result_chunk.data, "data"),
     ROW(RESULT_CHUNK, TEXT, result_chunk.encoding, "encoding"),
 };
-#define MEMBER_ROWS (sizeof(member_rows) / sizeof(member_rows[0]))
+#define MEMBER_ROWS (sizeof member_rows / sizeof member_rows[0])
 
 /* The largest member of the union, so that all of it is empty. */
 #define EMPTY_BODY                                                                                 \
@@ -78,13 +78,13 @@ static arcp_span keep(arcp__client_event_text *text, const arcp_json *json, arcp
 {
     const arcp_span value =
         is_raw ? arcp_json_raw(json, ref) : arcp_json_string(json, ref, scratch);
-    char *at = text->bytes + text->size;
+    char *copy = text->bytes + text->size;
     if (value.size != 0) {
-        memcpy(at, value.data, value.size);
+        memcpy(copy, value.data, value.size);
     }
-    at[value.size] = '\0';
+    copy[value.size] = '\0';
     text->size += value.size + 1;
-    return arcp_span_make(at, value.size);
+    return arcp_span_make(copy, value.size);
 }
 
 static void read_body(const arcp_json *json, arcp_event_kind kind, arcp_buf *scratch,
@@ -169,10 +169,10 @@ arcp_span arcp_client_event_payload(const arcp_client_event *event)
         if (item->whole == NULL) {
             return ARCP_SPAN_LITERAL("");
         }
-        char *at = item->whole + item->body_at;
+        char *body = item->whole + item->body_at;
         memcpy(item->whole, item->payload.data, item->body_at);
-        memcpy(at, event->body.data, event->body.size);
-        memcpy(at + event->body.size, item->payload.data + item->body_at,
+        memcpy(body, event->body.data, event->body.size);
+        memcpy(body + event->body.size, item->payload.data + item->body_at,
                item->payload.size - item->body_at);
     }
     return arcp_span_make(item->whole, size);

@@ -77,13 +77,13 @@ static void set_remaining(arcp__client_session *session, arcp_job *job, arcp_jso
 /* Adds one cost.budget pattern to the initial amount of its currency. */
 static void add_initial(arcp__client_session *session, arcp_job *job, arcp_span pattern)
 {
-    arcp_span amount = after_colon(pattern);
+    const arcp_span amount = after_colon(pattern);
     arcp_decimal sum = ARCP_DECIMAL_ZERO;
     arcp_decimal more = ARCP_DECIMAL_ZERO;
     if (amount.size == pattern.size) {
         return;
     }
-    arcp_span currency = arcp_span_first(pattern, pattern.size - amount.size - 1);
+    const arcp_span currency = arcp_span_first(pattern, pattern.size - amount.size - 1);
     arcp_job_budget *row = budget_row(session, job, currency);
     if (row != NULL && row->initial[0] == '\0') {
         set_amount(row->initial, amount);
@@ -100,17 +100,17 @@ static void describe_budget(arcp__client_session *session, arcp_job *job)
     const arcp_json *json = &session->json;
     const arcp__client_description *description = &session->in.description;
     if (job->budget_count == 0) {
-        for (arcp_json_ref at = arcp_json_first(json, description->patterns);
-             at != ARCP_JSON_ABSENT; at = arcp_json_next(json, description->patterns, at)) {
-            add_initial(session, job, arcp_json_string(json, at, &session->scratch));
+        for (arcp_json_ref item = arcp_json_first(json, description->patterns);
+             item != ARCP_JSON_ABSENT; item = arcp_json_next(json, description->patterns, item)) {
+            add_initial(session, job, arcp_json_string(json, item, &session->scratch));
         }
     }
     for (arcp_json_ref name = arcp_json_first(json, description->budget); name != ARCP_JSON_ABSENT;
          name = arcp_json_next(json, description->budget, name)) {
         set_remaining(session, job, name, name + 1);
     }
-    for (size_t at = 0; at < job->budget_count; at++) {
-        arcp_job_budget *row = &job->budgets[at];
+    for (size_t i = 0; i < job->budget_count; i++) {
+        arcp_job_budget *row = &job->budgets[i];
         if (row->remaining[0] == '\0') {
             memcpy(row->remaining, row->initial, sizeof row->initial);
         }
@@ -151,7 +151,7 @@ static arcp_job *describe(arcp__client_session *session)
     if (job->descriptor.size == 0 || description->current_status != ARCP_JSON_ABSENT) {
         describe_budget(session, job);
     }
-    arcp_job_status status = arcp_job_status_from_wire(
+    const arcp_job_status status = arcp_job_status_from_wire(
         arcp_json_string(json, description->current_status, &session->scratch));
     if (status != ARCP_JOB_STATUS_COUNT && !job->ended) {
         job->status = status;
@@ -189,16 +189,16 @@ static void end_job(arcp__client_session *session, arcp_job *job)
                             .summary = ARCP_SPAN_LITERAL(""),
                             .payload = ARCP_SPAN_LITERAL(""),
                             .streamed_bytes = UINT64_MAX};
-    arcp_job_status status = arcp_job_status_from_wire(in->end.final_status);
-    bool is_final_status = arcp_job_status_is_terminal(status);
-    bool is_error =
+    const arcp_job_status status = arcp_job_status_from_wire(in->end.final_status);
+    const bool is_final_status = arcp_job_status_is_terminal(status);
+    const bool is_error =
         in->type == ARCP_MESSAGE_JOB_ERROR || (is_final_status && status != ARCP_JOB_SUCCESS);
     set_if_empty(session, job, &outcome.payload, in->text);
     set_if_empty(session, job, &outcome.summary, in->end.summary);
     if (is_error) {
         /* Some runtimes report a stopped job in a job.result, which has no code: use its final
          * status. */
-        arcp_status stop = status == ARCP_JOB_CANCELLED ? ARCP_E_CANCELLED : ARCP_E_TIMEOUT;
+        const arcp_status stop = status == ARCP_JOB_CANCELLED ? ARCP_E_CANCELLED : ARCP_E_TIMEOUT;
         if (in->end.code.size == 0 &&
             (status == ARCP_JOB_CANCELLED || status == ARCP_JOB_TIMED_OUT)) {
             (void)arcp_error_set(&job->error, stop, "%s", arcp_status_text(stop));
@@ -218,7 +218,7 @@ static void end_job(arcp__client_session *session, arcp_job *job)
             outcome.final_status = ARCP_JOB_TIMED_OUT;
         }
     } else {
-        arcp_json_ref result =
+        const arcp_json_ref result =
             in->end.result != ARCP_JSON_ABSENT ? in->end.result : in->end.older_result;
         set_if_empty(session, job, &outcome.result_id, in->end.result_id);
         if (in->end.result_id.size == 0) {
@@ -246,9 +246,9 @@ static bool is_child(const arcp__client_session *session)
 /* Passes the job to the request that it answers, or announces it. */
 static void hand_job(arcp__client_session *session, arcp_job *job, arcp__client_request *request)
 {
-    bool is_fresh = !job->announced;
-    bool by_reply = request != NULL && !request->abandoned;
-    bool needs_probe = is_fresh && by_reply && request->is_keyed;
+    const bool is_fresh = !job->announced;
+    const bool by_reply = request != NULL && !request->abandoned;
+    const bool needs_probe = is_fresh && by_reply && request->is_keyed;
     if (request != NULL && is_fresh) { /* otherwise the program already follows the job */
         job->stream.sink = request->sink;
         job->outcome_only = request->outcome_only;
@@ -323,7 +323,7 @@ void arcp__client_on_subscribed(arcp__client_session *session)
     /* Determine the numbering of the job's frames (client_receive.c): a runtime whose `replayed` is
      * a number numbers each subscription separately. Jobs submitted by this session are not
      * affected. */
-    uint64_t early = request == NULL ? 0 : request->early_seq;
+    const uint64_t early = request == NULL ? 0 : request->early_seq;
     if (!session->names_requests && (!job->announced || job->has_own_numbers)) {
         if (arcp_json_is(json, description->replayed, ARCP_JSON_NUMBER)) {
             job->has_own_numbers = true;
@@ -333,7 +333,7 @@ void arcp__client_on_subscribed(arcp__client_session *session)
             session->last_seq = early;
         }
     }
-    bool needs_end = request != NULL && (request->is_internal || request->with_history);
+    const bool needs_end = request != NULL && (request->is_internal || request->with_history);
     hand_job(session, job, request);
     if (needs_end && !session->failed) {
         arcp__client_silent_fence(session, job);
@@ -342,7 +342,8 @@ void arcp__client_on_subscribed(arcp__client_session *session)
 
 void arcp__client_on_cancelled(arcp__client_session *session)
 {
-    arcp__client_binding binding = arcp__client_bind_reply(session, ARCP__CLIENT_REQUEST_CANCEL);
+    const arcp__client_binding binding =
+        arcp__client_bind_reply(session, ARCP__CLIENT_REQUEST_CANCEL);
     if (binding.request != NULL) {
         arcp__client_request_finish(session, binding.request, (arcp_reply){0});
     }
@@ -350,7 +351,8 @@ void arcp__client_on_cancelled(arcp__client_session *session)
 
 void arcp__client_on_jobs(arcp__client_session *session)
 {
-    arcp__client_binding binding = arcp__client_bind_reply(session, ARCP__CLIENT_REQUEST_LIST);
+    const arcp__client_binding binding =
+        arcp__client_bind_reply(session, ARCP__CLIENT_REQUEST_LIST);
     if (binding.request == NULL) {
         return;
     }
@@ -438,14 +440,18 @@ void arcp__client_on_job_event(arcp__client_session *session)
     event->kind = arcp_event_kind_from_wire(event->kind_text);
     event->event_seq = in->event_seq;
     if (event->kind == ARCP_EVENT_STATUS) { /* the body may have a credential's value */
-        arcp_json_ref phase = arcp_json_member(json, in->event.body, ARCP_SPAN_LITERAL("phase"));
+        const arcp_json_ref phase =
+            arcp_json_member(json, in->event.body, ARCP_SPAN_LITERAL("phase"));
         item->is_secret =
             arcp_json_string_equals(json, phase, ARCP_SPAN_LITERAL("credential_rotated"));
     }
     if (event->kind == ARCP_EVENT_METRIC) { /* it may report the remaining budget */
-        arcp_json_ref name = arcp_json_member(json, in->event.body, ARCP_SPAN_LITERAL("name"));
-        arcp_json_ref unit = arcp_json_member(json, in->event.body, ARCP_SPAN_LITERAL("unit"));
-        arcp_json_ref value = arcp_json_member(json, in->event.body, ARCP_SPAN_LITERAL("value"));
+        const arcp_json_ref name =
+            arcp_json_member(json, in->event.body, ARCP_SPAN_LITERAL("name"));
+        const arcp_json_ref unit =
+            arcp_json_member(json, in->event.body, ARCP_SPAN_LITERAL("unit"));
+        const arcp_json_ref value =
+            arcp_json_member(json, in->event.body, ARCP_SPAN_LITERAL("value"));
         if (arcp_json_string_equals(json, name, ARCP_SPAN_LITERAL("cost.budget.remaining"))) {
             set_remaining(session, job, unit, value);
         }

@@ -12,7 +12,7 @@ static void write_time(arcp_json_writer *writer, const char *name, int64_t wall_
 {
     char text[ARCP__TIMESTAMP_SIZE];
     arcp__timestamp_format(wall_ns, text);
-    arcp__put_text(writer, name, arcp_span_make(text, sizeof(text)));
+    arcp__put_text(writer, name, arcp_span_make(text, sizeof text));
 }
 
 /* ---- the queue ---- */
@@ -23,11 +23,11 @@ bool arcp__client_send(arcp__client_session *session, arcp__client_envelope e)
     char own_id[ARCP__MESSAGE_ID_SIZE];
     if (e.id.size == 0) {
         arcp__client_message_id(session, own_id);
-        e.id = arcp_span_make(own_id, sizeof(own_id));
+        e.id = arcp_span_make(own_id, sizeof own_id);
     }
     arcp_buf *frames = &session->frames;
-    size_t start = frames->size;
-    arcp_buf_append(frames, arcp_span_make(no_size, sizeof(no_size)));
+    const size_t start = frames->size;
+    arcp_buf_append(frames, arcp_span_make(no_size, sizeof no_size));
     arcp_json_writer writer = arcp__put_begin(frames);
     arcp__put_text(&writer, "arcp", ARCP_SPAN_LITERAL("1.1"));
     arcp__put_text(&writer, "id", e.id);
@@ -40,14 +40,14 @@ bool arcp__client_send(arcp__client_session *session, arcp__client_envelope e)
     arcp__put_raw(&writer, "payload", e.payload);
     arcp__put_raw(&writer, "extensions", e.extensions);
     arcp_json_end_object(&writer);
-    size_t size = frames->size - start - sizeof(uint32_t);
+    const size_t size = frames->size - start - sizeof(uint32_t);
     if (frames->failed || size > UINT32_MAX) {
         frames->size = start;
         frames->failed = false;
         return false;
     }
     uint32_t prefix = (uint32_t)size;
-    memcpy(frames->data + start, &prefix, sizeof(prefix));
+    memcpy(frames->data + start, &prefix, sizeof prefix);
     session->sent_ns = session->now.mono_ns;
     return true;
 }
@@ -65,9 +65,9 @@ bool arcp__client_session_next_frame(arcp__client_session *session, arcp_span *o
         return false;
     }
     uint32_t size = 0;
-    memcpy(&size, frames->data + session->frames_taken, sizeof(size));
-    *out = arcp_span_make(frames->data + session->frames_taken + sizeof(size), size);
-    session->frames_taken += sizeof(size) + size;
+    memcpy(&size, frames->data + session->frames_taken, sizeof size);
+    *out = arcp_span_make(frames->data + session->frames_taken + sizeof size, size);
+    session->frames_taken += sizeof size + size;
     return true;
 }
 
@@ -77,7 +77,7 @@ bool arcp__client_session_next_frame(arcp__client_session *session, arcp_span *o
 static bool send_payload(arcp__client_session *session, arcp__client_envelope e, arcp_buf *payload)
 {
     e.payload = arcp_buf_span(payload);
-    bool is_queued = !payload->failed && arcp__client_send(session, e);
+    const bool is_queued = !payload->failed && arcp__client_send(session, e);
     arcp_buf_fini(payload);
     return is_queued;
 }
@@ -87,7 +87,7 @@ static bool send_secret(arcp__client_session *session, const char *type, arcp_bu
 {
     session->frames.secret = true;
     arcp__client_message_id(session, session->hello_id);
-    arcp_span id = arcp_span_make(session->hello_id, ARCP__MESSAGE_ID_SIZE);
+    const arcp_span id = arcp_span_make(session->hello_id, ARCP__MESSAGE_ID_SIZE);
     return send_payload(session, (arcp__client_envelope){.type = type, .id = id}, payload);
 }
 
@@ -95,7 +95,7 @@ static bool send_secret(arcp__client_session *session, const char *type, arcp_bu
  * some read the members from the hello itself. [arcp:6.3-2] [arcp:6.5-7] */
 static void write_resume(arcp__client_session *session, arcp_json_writer *writer, bool with_session)
 {
-    arcp_span token = arcp_secret_reveal(session->resume_token);
+    const arcp_span token = arcp_secret_reveal(session->resume_token);
     if (with_session) {
         arcp__put_text(writer, "session_id", arcp_buf_span(&session->id));
         arcp__put_text(writer, "token", token);
@@ -166,7 +166,7 @@ bool arcp__client_send_ping(arcp__client_session *session)
     arcp_buf payload = arcp_buf_init();
     arcp__client_message_id(session, id);
     arcp__client_payload_ping(session, id, &payload);
-    const arcp__client_envelope e = {.type = "session.ping", .id = arcp_span_make(id, sizeof(id))};
+    const arcp__client_envelope e = {.type = "session.ping", .id = arcp_span_make(id, sizeof id)};
     return send_payload(session, e, &payload);
 }
 

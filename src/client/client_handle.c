@@ -7,7 +7,7 @@
 arcp_feature_set arcp_client_features(arcp_client *client)
 {
     arcp__client_lock(client);
-    arcp_feature_set features = client->session->features;
+    const arcp_feature_set features = client->session->features;
     arcp__client_unlock(client);
     return features;
 }
@@ -16,12 +16,12 @@ arcp_status arcp_client_session_state(arcp_client *client, arcp_buf *storage,
                                       arcp_session_state *out, arcp_error *err)
 {
     arcp__client_lock(client);
-    arcp_span id = arcp_buf_span(&client->session->id);
-    arcp_span token = arcp__client_session_resume_token(client->session);
+    const arcp_span id = arcp_buf_span(&client->session->id);
+    const arcp_span token = arcp__client_session_resume_token(client->session);
     arcp_status status = ARCP_OK;
     arcp_buf_clear(storage);
     storage->secret = true;
-    bool exists = id.size != 0 && token.size != 0;
+    const bool exists = id.size != 0 && token.size != 0;
     if (exists) {
         arcp_buf_append(storage, id);
         arcp_buf_append_byte(storage, '\0');
@@ -44,7 +44,7 @@ arcp_status arcp_client_session_state(arcp_client *client, arcp_buf *storage,
 arcp_status arcp_client_welcome(arcp_client *client, arcp_buf *out, arcp_error *err)
 {
     arcp__client_lock(client);
-    arcp_span welcome = arcp_buf_span(&client->session->welcome);
+    const arcp_span welcome = arcp_buf_span(&client->session->welcome);
     arcp_buf_append(out, welcome);
     arcp__client_unlock(client);
     if (welcome.size == 0) {
@@ -73,16 +73,16 @@ static void show_agents(const arcp_json *json, arcp_buf *scratch, arcp_buf *text
                         arcp_span *versions, void (*each)(void *user, const arcp_agent_row *agent),
                         void *user)
 {
-    arcp_json_ref capabilities =
+    const arcp_json_ref capabilities =
         arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("capabilities"));
-    arcp_json_ref list = arcp_json_member(json, capabilities, ARCP_SPAN_LITERAL("agents"));
+    const arcp_json_ref list = arcp_json_member(json, capabilities, ARCP_SPAN_LITERAL("agents"));
     if (!arcp_json_is(json, list, ARCP_JSON_ARRAY)) {
         return;
     }
-    for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, list, at)) {
-        agent in = {.row = {.name = arcp_json_string(json, at, scratch), .versions = versions}};
-        (void)!arcp__decode_row(json, scratch, at, &agent_members, &in);
+    for (arcp_json_ref item = arcp_json_first(json, list); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(json, list, item)) {
+        agent in = {.row = {.name = arcp_json_string(json, item, scratch), .versions = versions}};
+        (void)!arcp__decode_row(json, scratch, item, &agent_members, &in);
         for (arcp_json_ref version = arcp_json_first(json, in.versions);
              version != ARCP_JSON_ABSENT; version = arcp_json_next(json, in.versions, version)) {
             if (arcp_json_is(json, version, ARCP_JSON_STRING)) {
@@ -163,7 +163,7 @@ static arcp_span read_locked(const arcp_job *job, const arcp_span *what)
 {
     arcp_client *client = job->owner; /* NULL: it was freed */
     arcp__client_lock(client);
-    arcp_span text = *what;
+    const arcp_span text = *what;
     arcp__client_unlock(client);
     return text;
 }
@@ -222,7 +222,7 @@ arcp_job_status arcp_job_current_status(arcp_job *job)
 {
     arcp_client *client = job->owner; /* NULL: it was freed */
     arcp__client_lock(client);
-    arcp_job_status status = job->status;
+    const arcp_job_status status = job->status;
     arcp__client_unlock(client);
     return status;
 }
@@ -236,7 +236,7 @@ bool arcp_job_budget_at(arcp_job *job, size_t index, arcp_job_budget *out)
 {
     arcp_client *client = job->owner; /* NULL: it was freed */
     arcp__client_lock(client);
-    bool exists = index < job->budget_count;
+    const bool exists = index < job->budget_count;
     if (exists) {
         *out = job->budgets[index];
     }
@@ -254,7 +254,7 @@ size_t arcp_job_take_credentials(arcp_job *job,
     arcp_secret *kept = job->credentials;
     job->credentials = NULL;
     arcp__client_unlock(client);
-    size_t count = kept == NULL ? 0 : arcp__client_credentials_for_each(kept, each, user);
+    const size_t count = kept == NULL ? 0 : arcp__client_credentials_for_each(kept, each, user);
     arcp_secret_free(kept);
     return count;
 }

@@ -27,7 +27,7 @@ static bool take_terms(arcp__client_session *session)
 {
     const arcp_json *json = &session->json;
     const arcp__client_message *in = &session->in;
-    arcp_span token = in->welcome.resume_token;
+    const arcp_span token = in->welcome.resume_token;
     arcp_secret *secret = token.size == 0 ? NULL : arcp_secret_new(token);
     arcp_buf welcome = arcp_buf_init();
     arcp__client_credentials_redact(json, in->payload, &welcome);
@@ -43,10 +43,10 @@ static bool take_terms(arcp__client_session *session)
     session->has_session = secret != NULL;
 
     session->features = 0;
-    for (arcp_json_ref at = arcp_json_first(json, in->welcome.features); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, in->welcome.features, at)) {
-        arcp_feature feature =
-            arcp_feature_from_wire(arcp_json_string(json, at, &session->scratch));
+    for (arcp_json_ref item = arcp_json_first(json, in->welcome.features); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(json, in->welcome.features, item)) {
+        const arcp_feature feature =
+            arcp_feature_from_wire(arcp_json_string(json, item, &session->scratch));
         if (feature != ARCP_FEATURE_NONE) {
             session->features |= ARCP_FEATURE_BIT(feature) & session->given.features;
         }
@@ -72,14 +72,14 @@ void arcp__client_on_welcome(arcp__client_session *session)
         arcp__client_notice(session, "ignored a second welcome");
         return;
     }
-    arcp_span id = in->session_id.size != 0 ? in->session_id : in->welcome.session_id;
+    const arcp_span id = in->session_id.size != 0 ? in->session_id : in->welcome.session_id;
     if (id.size == 0) {
         arcp__client_break(session, ARCP_E_INVALID_REQUEST,
                            "the runtime's welcome names no session");
         return;
     }
-    bool resumes = session->has_session;
-    bool is_other = resumes && !arcp_span_equal(id, arcp_buf_span(&session->id));
+    const bool resumes = session->has_session;
+    const bool is_other = resumes && !arcp_span_equal(id, arcp_buf_span(&session->id));
     arcp_buf_clear(&session->interim_id);
     if (is_other && session->state == ARCP__SESSION_RESUMING) {
         arcp__client_break(session, ARCP_E_RESUME_WINDOW_EXPIRED,
@@ -101,7 +101,7 @@ void arcp__client_on_welcome(arcp__client_session *session)
         (void)arcp_buf_cstr(&session->id);
     }
     /* A runtime whose welcome names the hello names the request in every response. */
-    arcp_span hello = arcp_span_make(session->hello_id, ARCP__MESSAGE_ID_SIZE);
+    const arcp_span hello = arcp_span_make(session->hello_id, ARCP__MESSAGE_ID_SIZE);
     session->names_requests =
         arcp_span_equal(in->names[0], hello) || arcp_span_equal(in->names[1], hello);
     if (session->id.failed || !take_terms(session) ||
@@ -129,12 +129,13 @@ void arcp__client_on_session_error(arcp__client_session *session)
     arcp_buf details = arcp_buf_init();
     arcp_error error = {.details = &details};
     arcp__client_binding binding = {NULL, false};
-    bool is_handshaking = arcp__client_is_handshaking(session);
+    const bool is_handshaking = arcp__client_is_handshaking(session);
     arcp__client_error_read(session, &error);
     /* Codes that concern the session and not a request. */
-    arcp_status status = error.status;
-    bool is_general = status == ARCP_E_UNAUTHENTICATED || status == ARCP_E_RESUME_WINDOW_EXPIRED ||
-                      status == ARCP_E_HEARTBEAT_LOST;
+    const arcp_status status = error.status;
+    const bool is_general = status == ARCP_E_UNAUTHENTICATED ||
+                            status == ARCP_E_RESUME_WINDOW_EXPIRED ||
+                            status == ARCP_E_HEARTBEAT_LOST;
     if (!is_handshaking) {
         binding = arcp__client_bind_by_name(session);
         if (binding.request == NULL && !binding.names_request && !is_general) {

@@ -92,17 +92,17 @@ arcp__client_item *arcp__client_item_new(arcp_client_event_type type, arcp_job *
 
 arcp_span arcp__client_item_join(arcp__client_item *item, arcp_span first, arcp_span second)
 {
-    char *at = item->bytes + item->size;
+    char *copy = item->bytes + item->size;
     const size_t size = first.size + second.size;
     if (first.size != 0) {
-        memcpy(at, first.data, first.size);
+        memcpy(copy, first.data, first.size);
     }
     if (second.size != 0) {
-        memcpy(at + first.size, second.data, second.size);
+        memcpy(copy + first.size, second.data, second.size);
     }
-    at[size] = '\0';
+    copy[size] = '\0';
     item->size += size + 1;
-    return arcp_span_make(at, size);
+    return arcp_span_make(copy, size);
 }
 
 void arcp__client_item_queue(arcp__client_session *session, arcp__client_item *item)
@@ -131,7 +131,7 @@ arcp__client_item *arcp__client_session_next_item(arcp__client_session *session)
 bool arcp__client_notify(arcp__client_session *session, arcp_client_event_type type,
                          const arcp_error *error, int64_t retry_in_ms)
 {
-    bool is_last = type == ARCP_CLIENT_CLOSED;
+    const bool is_last = type == ARCP_CLIENT_CLOSED;
     arcp__client_item *item = is_last ? session->closed : arcp__client_item_new(type, NULL, 0);
     if (item == NULL) {
         return false;
@@ -221,9 +221,9 @@ static bool keep(arcp_job_page *page, arcp_job_row *row)
     arcp_span *const spans[] = {&row->job_id,     &row->agent,    &row->status_text,
                                 &row->created_at, &row->trace_id, &row->parent_job_id,
                                 &row->json};
-    for (size_t at = 0; at < sizeof spans / sizeof spans[0]; at++) {
-        *spans[at] = arcp__arena_copy(&page->strings, *spans[at]);
-        if (spans[at]->data == NULL) {
+    for (size_t i = 0; i < sizeof spans / sizeof spans[0]; i++) {
+        *spans[i] = arcp__arena_copy(&page->strings, *spans[i]);
+        if (spans[i]->data == NULL) {
             return false;
         }
     }
@@ -242,15 +242,15 @@ arcp_job_page *arcp__client_job_page_new(arcp__client_session *session)
     page->rows = arcp__alloc_array(arcp_json_count(json, jobs) + 1, sizeof *page->rows);
     page->next_cursor = arcp__arena_copy(&page->strings, session->in.jobs.next_cursor);
     bool is_whole = page->rows != NULL && page->next_cursor.data != NULL;
-    for (arcp_json_ref at = arcp_json_first(json, jobs); is_whole && at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, jobs, at)) {
-        if (!arcp_json_is(json, at, ARCP_JSON_OBJECT)) {
+    for (arcp_json_ref item = arcp_json_first(json, jobs); is_whole && item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(json, jobs, item)) {
+        if (!arcp_json_is(json, item, ARCP_JSON_OBJECT)) {
             continue;
         }
         arcp_job_row *row = &page->rows[page->count++];
         arcp_buf text = arcp_buf_init();
-        (void)!arcp__decode_row(json, &session->scratch, at, &row_table, row);
-        arcp__client_credentials_redact(json, at, &text);
+        (void)!arcp__decode_row(json, &session->scratch, item, &row_table, row);
+        arcp__client_credentials_redact(json, item, &text);
         row->status = arcp_job_status_from_wire(row->status_text);
         row->json = arcp_buf_span(&text);
         is_whole = !text.failed && keep(page, row);

@@ -17,7 +17,7 @@
 
 arcp_job *arcp__client_job_new(arcp_span id)
 {
-    arcp_job *job = arcp__alloc(sizeof(*job));
+    arcp_job *job = arcp__alloc(sizeof *job);
     if (job == NULL) {
         return NULL;
     }
@@ -84,10 +84,10 @@ void arcp__client_job_hand_over(arcp_job *job, arcp__client_item *item)
     if (item->event.type != ARCP_CLIENT_JOB_ENDED) {
         return;
     }
-    uint64_t announced_size = outcome->streamed_bytes;
+    const uint64_t announced_size = outcome->streamed_bytes;
     outcome->streamed_bytes = job->stream.bytes;
     /* Also what came before a chunk that there was no memory for. */
-    arcp_buf *memory = &job->stream.memory;
+    const arcp_buf *memory = &job->stream.memory;
     outcome->bytes = ARCP_SPAN_LITERAL("");
     if (memory->size != 0) {
         memory->data[memory->size] = '\0'; /* its place was reserved with the bytes */
@@ -159,7 +159,7 @@ void arcp__client_session_announce(arcp__client_session *session, arcp_job *job,
     arcp__client_item *next = NULL;
     DL_FOREACH_SAFE (job->held, item, next) {
         DL_DELETE(job->held, item);
-        uint64_t seq = item->event.event_seq;
+        const uint64_t seq = item->event.event_seq;
         arcp__client_item_queue(session, item);
         item->floor_seq = seq == 0 ? item->floor_seq : seq - 1;
     }
@@ -174,14 +174,14 @@ static uint16_t *bucket_of(arcp__removed_jobs *removed, uint64_t hash)
 
 void arcp__removed_jobs_add(arcp__removed_jobs *removed, arcp_span id)
 {
-    uint64_t hash = arcp__hash_bytes(id.data, id.size);
-    size_t place = removed->added % ARCP__REMOVED_JOBS_MAX;
+    const uint64_t hash = arcp__hash_bytes(id.data, id.size);
+    const size_t place = removed->added % ARCP__REMOVED_JOBS_MAX;
     if (removed->added >= ARCP__REMOVED_JOBS_MAX) { /* remove the oldest from its bucket */
-        uint16_t *at = bucket_of(removed, removed->hashes[place]);
-        while (*at != place + 1) {
-            at = &removed->next[*at - 1];
+        uint16_t *next = bucket_of(removed, removed->hashes[place]);
+        while (*next != place + 1) {
+            next = &removed->next[*next - 1];
         }
-        *at = removed->next[place];
+        *next = removed->next[place];
     }
     uint16_t *bucket = bucket_of(removed, hash);
     removed->hashes[place] = hash;
@@ -192,15 +192,15 @@ void arcp__removed_jobs_add(arcp__removed_jobs *removed, arcp_span id)
 
 bool arcp__removed_jobs_has(const arcp__removed_jobs *removed, arcp_span id)
 {
-    uint64_t hash = arcp__hash_bytes(id.data, id.size);
+    const uint64_t hash = arcp__hash_bytes(id.data, id.size);
     if (removed == NULL) {
         return false;
     }
-    uint16_t at = removed->buckets[hash % ARCP__REMOVED_JOBS_MAX];
-    while (at != 0 && removed->hashes[at - 1] != hash) {
-        at = removed->next[at - 1];
+    uint16_t next = removed->buckets[hash % ARCP__REMOVED_JOBS_MAX];
+    while (next != 0 && removed->hashes[next - 1] != hash) {
+        next = removed->next[next - 1];
     }
-    return at != 0;
+    return next != 0;
 }
 
 /* ---- keeping and removing ---- */
@@ -208,7 +208,7 @@ bool arcp__removed_jobs_has(const arcp__removed_jobs *removed, arcp_span id)
 static void forget(arcp__client_session *session, arcp_job *job)
 {
     if (session->removed == NULL) {
-        session->removed = arcp__alloc(sizeof(*session->removed));
+        session->removed = arcp__alloc(sizeof *session->removed);
     }
     if (session->removed != NULL) { /* otherwise a late response may look like a new job */
         arcp__removed_jobs_add(session->removed, job->id);
@@ -242,7 +242,7 @@ void arcp__client_session_reap(arcp_job *job)
     }
     job->is_kept = true;
     job->kept_size =
-        sizeof(*job) + job->descriptor.size + job->outcome.payload.size + job->outcome.bytes.size;
+        sizeof *job + job->descriptor.size + job->outcome.payload.size + job->outcome.bytes.size;
     session->kept_bytes += job->kept_size;
     DL_APPEND2(session->kept, job, kept_prev, kept_next);
     while (session->kept != NULL && session->kept_bytes > ARCP__KEPT_BYTES_MAX) {

@@ -144,7 +144,7 @@ static void read(arcp__client_session *session, arcp_json_ref object, const arcp
 static arcp_status scan(arcp__client_session *session, arcp_span text, arcp_error *err)
 {
     const arcp_json_limits limits = {64, 10000, session->given.frame_bytes_max};
-    arcp_status status = arcp_json_scan(&session->json, text, &limits, err);
+    const arcp_status status = arcp_json_scan(&session->json, text, &limits, err);
     if (status != ARCP_OK || !session->json.has_space) {
         return status;
     }
@@ -163,7 +163,7 @@ static arcp_status read_message(arcp__client_session *session, arcp_span text, a
     arcp__client_message *in = &session->in;
     *in = (arcp__client_message){.type = ARCP_MESSAGE_UNKNOWN};
     arcp_buf_clear(&session->scratch);
-    arcp_status status = scan(session, text, err);
+    const arcp_status status = scan(session, text, err);
     if (status != ARCP_OK) {
         return status;
     }
@@ -174,10 +174,10 @@ static arcp_status read_message(arcp__client_session *session, arcp_span text, a
     read(session, ARCP_JSON_ROOT, &envelope_members);
     /* `arcp` should be "1.1"; other versions with the same major number, and a missing version, are
      * accepted. */
-    arcp_span version = arcp_json_string(&session->json, in->version, &session->scratch);
+    const arcp_span version = arcp_json_string(&session->json, in->version, &session->scratch);
     if (!arcp_json_is_missing(&session->json, in->version) && !arcp_span_equal_cstr(version, "1") &&
         !arcp_span_starts_with(version, ARCP_SPAN_LITERAL("1."))) {
-        arcp_span raw = arcp_span_first(arcp_json_raw(&session->json, in->version), 32);
+        const arcp_span raw = arcp_span_first(arcp_json_raw(&session->json, in->version), 32);
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
                               "the runtime speaks ARCP %.*s, this client speaks 1.1", (int)raw.size,
                               raw.data);
@@ -237,7 +237,7 @@ static uint64_t *own_numbering(arcp__client_session *session)
     }
     arcp__client_request *subscribe =
         arcp__client_bind_by_job(session, ARCP__CLIENT_REQUEST_SUBSCRIBE);
-    bool is_early = subscribe != NULL && (job == NULL || subscribe->early_seq != 0);
+    const bool is_early = subscribe != NULL && (job == NULL || subscribe->early_seq != 0);
     return is_early && in->event_seq <= subscribe->early_seq + 1 ? &subscribe->early_seq : NULL;
 }
 
@@ -245,7 +245,7 @@ static void receive_live(arcp__client_session *session)
 {
     arcp__client_message *in = &session->in;
     const uint64_t seq = in->event_seq;
-    bool is_error = in->type == ARCP_MESSAGE_SESSION_ERROR && !in->is_older;
+    const bool is_error = in->type == ARCP_MESSAGE_SESSION_ERROR && !in->is_older;
     if (in->session_id.size != 0 && !is_error &&
         !arcp_span_equal(in->session_id, arcp_buf_span(&session->id))) {
         arcp__client_notice(session, "ignored a frame of another session");
@@ -292,7 +292,8 @@ void arcp__client_session_receive(arcp__client_session *session, arcp_time now, 
 {
     const arcp__client_message *in = &session->in;
     session->now = now;
-    bool is_live = session->state == ARCP__SESSION_LIVE || session->state == ARCP__SESSION_CLOSING;
+    const bool is_live =
+        session->state == ARCP__SESSION_LIVE || session->state == ARCP__SESSION_CLOSING;
     if ((!is_live && !arcp__client_is_handshaking(session)) ||
         session->action == ARCP__SESSION_ABORT) {
         return;
@@ -300,16 +301,16 @@ void arcp__client_session_receive(arcp__client_session *session, arcp_time now, 
     session->received_ns = now.mono_ns;
     session->frames_received++;
     arcp_error err = {0};
-    arcp_status status = read_message(session, text, &err);
+    const arcp_status status = read_message(session, text, &err);
     if (status != ARCP_OK) {
         session->broken++;
-        bool is_final = status != ARCP_E_NO_MEMORY && session->broken > ARCP__BROKEN_MAX;
+        const bool is_final = status != ARCP_E_NO_MEMORY && session->broken > ARCP__BROKEN_MAX;
         arcp__client_break(session, is_final ? ARCP_E_CORRUPT : status,
                            "a frame could not be read: %s", err.message);
         return;
     }
     /* The Java SDK's runtime refuses a handshake with a job.error that names no job. */
-    bool is_refusal = in->type == ARCP_MESSAGE_JOB_ERROR && in->envelope_job_id.size == 0;
+    const bool is_refusal = in->type == ARCP_MESSAGE_JOB_ERROR && in->envelope_job_id.size == 0;
     if (is_live) {
         receive_live(session);
     } else if (is_refusal) {

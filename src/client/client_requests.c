@@ -66,7 +66,7 @@ static arcp_status put_json(arcp_json_writer *writer, const char *name, arcp_spa
         writer->out->failed = writer->out->failed || line.failed;
     }
     for (size_t row = 0; status == ARCP_OK && needs != NULL && row < DEPENDENT_MEMBERS; row++) {
-        arcp_json_ref ref =
+        const arcp_json_ref ref =
             arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(dependent_members[row].member));
         *needs |=
             arcp_json_is_missing(&json, ref) ? 0 : ARCP_FEATURE_BIT(dependent_members[row].feature);
@@ -248,8 +248,8 @@ static arcp_status prepare(arcp__client_session *session, arcp__client_request *
     if (job_id.size != 0) {
         request->job_id = arcp__copy_cstr(job_id.data, job_id.size);
     }
-    bool lacks_memory = request->payload.failed || request->extensions.failed ||
-                        (job_id.size != 0 && request->job_id == NULL);
+    const bool lacks_memory = request->payload.failed || request->extensions.failed ||
+                              (job_id.size != 0 && request->job_id == NULL);
     return status == ARCP_OK && lacks_memory ? no_memory(err) : status;
 }
 
@@ -279,7 +279,7 @@ arcp__client_request *arcp__client_request_new(arcp__client_session *session,
         session->unsent = request;
     }
     HASH_ADD(hh, session->by_id, id, ARCP__MESSAGE_ID_SIZE, request);
-    int64_t due_ns = arcp__client_in_ms(session, session->given.request_timeout_ms);
+    const int64_t due_ns = arcp__client_in_ms(session, session->given.request_timeout_ms);
     arcp_status status = ARCP_OK;
     if (!ARCP__HASH_ADDED(request) ||
         arcp__timer_arm(&session->timers, &request->timer, due_ns) != ARCP_OK) {
@@ -407,10 +407,10 @@ void arcp__client_requests_fail(arcp__client_session *session, const arcp_error 
  * next request, or the other way round. */
 void arcp__client_request_abandon(arcp__client_session *session, arcp__client_request *request)
 {
-    bool keeps_place =
+    const bool keeps_place =
         request->state == ARCP__REQUEST_SENT && !session->names_requests && !request->abandoned;
     request->abandoned = true;
-    int64_t due_ns = arcp__client_in_ms(session, session->given.request_timeout_ms);
+    const int64_t due_ns = arcp__client_in_ms(session, session->given.request_timeout_ms);
     if (!keeps_place || arcp__timer_arm(&session->timers, &request->timer, due_ns) != ARCP_OK) {
         arcp__client_request_free(session, request);
         return;
@@ -436,7 +436,7 @@ void arcp__client_request_expire(arcp__client_session *session, arcp__client_req
     const char *unknown = request->kind == ARCP__CLIENT_REQUEST_SUBMIT
                               ? "; it is not known whether the job was started"
                               : "";
-    long long timeout_ms = session->given.request_timeout_ms;
+    const long long timeout_ms = session->given.request_timeout_ms;
     if (request->sends == 0) {
         (void)arcp_error_set(&error, ARCP_E_DEADLINE,
                              "%s could not be sent within %lld ms: no connection", type,
@@ -511,9 +511,9 @@ void arcp__client_requests_flush(arcp__client_session *session)
             continue;
         }
         /* Refuse requests that need a feature that was not negotiated. [arcp:6.2-4] */
-        arcp_feature_set missing = request->needs & ~session->features;
+        const arcp_feature_set missing = request->needs & ~session->features;
         if (missing != 0) {
-            arcp_feature feature = (arcp_feature)__builtin_ctz(missing);
+            const arcp_feature feature = (arcp_feature)__builtin_ctz(missing);
             arcp__client_request_fail(
                 session, request, ARCP_E_INVALID_REQUEST,
                 "%s needs the feature %s, which was not negotiated with the runtime", type,

@@ -22,7 +22,7 @@ void arcp__client_result_stream_fini(arcp__client_result_stream *stream)
 static arcp_status write_all(int fd, arcp_span bytes, arcp_error *err)
 {
     while (bytes.size != 0) {
-        ssize_t written = write(fd, bytes.data, bytes.size);
+        const ssize_t written = write(fd, bytes.data, bytes.size);
         if (written >= 0) {
             bytes = arcp_span_from(bytes, (size_t)written);
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {

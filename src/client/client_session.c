@@ -36,7 +36,7 @@ static arcp_status check_options(const arcp_client_options *from, arcp_error *er
         {"frame_bytes_max",
          from->frame_bytes_max > UINT32_MAX / 2 ? 0 : (int64_t)from->frame_bytes_max, 1024},
     };
-    for (size_t row = 0; row < sizeof(numbers) / sizeof(numbers[0]); row++) {
+    for (size_t row = 0; row < sizeof numbers / sizeof numbers[0]; row++) {
         if (numbers[row].value < numbers[row].least) {
             return arcp_error_set(err, ARCP_E_USAGE, "option %s is %lld, must be at least %lld",
                                   numbers[row].name, (long long)numbers[row].value,
@@ -50,7 +50,7 @@ static arcp_status check_options(const arcp_client_options *from, arcp_error *er
 static bool copy_span(arcp__arena *strings, arcp_span *span)
 {
     char *copy = span->size == 0 ? NULL : arcp__arena_take(strings, span->size + 1);
-    bool failed = span->size != 0 && copy == NULL;
+    const bool failed = span->size != 0 && copy == NULL;
     if (copy != NULL) {
         memcpy(copy, span->data, span->size);
         copy[span->size] = '\0';
@@ -71,7 +71,7 @@ arcp_status arcp__client_session_new(const arcp_client_options *given, arcp__ran
     if (status != ARCP_OK) {
         return status;
     }
-    arcp__client_session *session = arcp__alloc(sizeof(*session));
+    arcp__client_session *session = arcp__alloc(sizeof *session);
     if (session == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
@@ -110,10 +110,10 @@ arcp_status arcp__client_session_new(const arcp_client_options *given, arcp__ran
     (void)arcp_buf_cstr(&session->id); /* hooks are given it */
     kept->token = arcp_span_make(NULL, 0);
     kept->resume = (arcp_session_state){0};
-    bool is_whole = copy_span(&session->strings, &kept->url) &&
-                    copy_span(&session->strings, &kept->client_name) &&
-                    copy_span(&session->strings, &kept->client_version) &&
-                    copy_span(&session->strings, &kept->tls_ca_file);
+    const bool is_whole = copy_span(&session->strings, &kept->url) &&
+                          copy_span(&session->strings, &kept->client_name) &&
+                          copy_span(&session->strings, &kept->client_version) &&
+                          copy_span(&session->strings, &kept->tls_ca_file);
     if (!is_whole || session->closed == NULL || session->id.failed ||
         (options.token.size != 0 && session->token == NULL) ||
         (resumes && session->resume_token == NULL)) {
@@ -239,28 +239,29 @@ static void on_connection_lost(arcp__client_session *session)
 {
     const arcp_client_options *given = &session->given;
     const arcp_error *why = &session->connection_error;
-    int64_t now_ns = session->now.mono_ns;
+    const int64_t now_ns = session->now.mono_ns;
     if (session->state == ARCP__SESSION_LIVE) {
         /* Keep the backoff for a runtime that closes the connection right after its welcome. */
-        bool was_useful = session->welcomed_at != arcp__client_progress(session) ||
-                          now_ns - session->welcome_ns >= arcp__client_ms(given->backoff_max_ms);
+        const bool was_useful =
+            session->welcomed_at != arcp__client_progress(session) ||
+            now_ns - session->welcome_ns >= arcp__client_ms(given->backoff_max_ms);
         session->attempt = was_useful ? 0 : session->attempt;
-        int64_t give_up_ns =
+        const int64_t give_up_ns =
             given->give_up_ms != 0 ? arcp__client_ms(given->give_up_ms) : session->resume_window_ns;
         session->give_up_ns = arcp__client_after(now_ns, give_up_ns);
         arcp__client_requests_unsend(session);
     }
     /* Failures that another attempt cannot cure. Others may be temporary: they are retried until
      * give_up_ns. */
-    arcp_status status = why->status;
-    bool is_final = status == ARCP_E_RESUME_WINDOW_EXPIRED || status == ARCP_E_UNAUTHENTICATED ||
-                    status == ARCP_E_PERMISSION_DENIED || status == ARCP_E_CORRUPT ||
-                    status == ARCP_E_USAGE;
+    const arcp_status status = why->status;
+    const bool is_final = status == ARCP_E_RESUME_WINDOW_EXPIRED ||
+                          status == ARCP_E_UNAUTHENTICATED || status == ARCP_E_PERMISSION_DENIED ||
+                          status == ARCP_E_CORRUPT || status == ARCP_E_USAGE;
     /* The runtime refused the handshake, and would do so again. */
-    bool is_refused =
+    const bool is_refused =
         arcp__client_is_handshaking(session) && why->code[0] != '\0' && !why->retryable;
-    bool can_come_back = session->was_live ? session->has_session && !given->no_reconnect
-                                           : given->connect_retry_ms != 0;
+    const bool can_come_back = session->was_live ? session->has_session && !given->no_reconnect
+                                                 : given->connect_retry_ms != 0;
     /* Exponential backoff, half of each pause random, so that the clients of a restarted runtime do
      * not all reconnect at the same time. */
     int64_t pause_ms = given->backoff_first_ms;
@@ -269,10 +270,10 @@ static void on_connection_lost(arcp__client_session *session)
     }
     pause_ms = pause_ms > given->backoff_max_ms ? given->backoff_max_ms : pause_ms;
     uint64_t random = 0;
-    session->id_source.random(session->id_source.user, &random, sizeof(random));
+    session->id_source.random(session->id_source.user, &random, sizeof random);
     pause_ms += (int64_t)(random % (uint64_t)(pause_ms / 2 + 1)) - pause_ms / 2;
 
-    int64_t next_ns = arcp__client_in_ms(session, pause_ms);
+    const int64_t next_ns = arcp__client_in_ms(session, pause_ms);
     if (is_final || is_refused || !can_come_back || next_ns > session->give_up_ns) {
         finish(session, why);
         return;
@@ -311,7 +312,7 @@ void arcp__client_session_disconnected(arcp__client_session *session, arcp_time 
 
 arcp__client_session_action arcp__client_session_take_action(arcp__client_session *session)
 {
-    arcp__client_session_action action = session->action;
+    const arcp__client_session_action action = session->action;
     /* An ABORT stays until the connection is closed: further input is ignored. */
     if (action != ARCP__SESSION_ABORT) {
         session->action = ARCP__SESSION_NOTHING;
@@ -354,9 +355,9 @@ void arcp__client_session_close(arcp__client_session *session, arcp_time now)
     if (session->state == ARCP__SESSION_CLOSED || session->state == ARCP__SESSION_CLOSING) {
         return;
     }
-    bool is_live = session->state == ARCP__SESSION_LIVE;
+    const bool is_live = session->state == ARCP__SESSION_LIVE;
     if (!is_live && !arcp__client_is_handshaking(session)) {
-        bool is_dialing = session->state == ARCP__SESSION_CONNECTING;
+        const bool is_dialing = session->state == ARCP__SESSION_CONNECTING;
         finish(session, NULL);
         session->action = is_dialing ? ARCP__SESSION_ABORT : ARCP__SESSION_NOTHING;
         return;
@@ -429,7 +430,7 @@ static int64_t ack_due(const arcp__client_session *session)
 static void acknowledge(arcp__client_session *session, uint64_t event_seq)
 {
     char payload[64];
-    (void)snprintf(payload, sizeof(payload), "{\"last_processed_seq\":%llu}",
+    (void)snprintf(payload, sizeof payload, "{\"last_processed_seq\":%llu}",
                    (unsigned long long)event_seq);
     const arcp__client_envelope ack = {.type = "session.ack", .payload = arcp_span_cstr(payload)};
     if (arcp__client_send(session, ack)) { /* [arcp:6.5-6] */
@@ -480,8 +481,8 @@ int64_t arcp__client_session_deadline(const arcp__client_session *session)
     due = session->wait_until_ns < due ? session->wait_until_ns : due;
     if (session->state == ARCP__SESSION_LIVE && session->action != ARCP__SESSION_ABORT) {
         const int64_t dues[] = {ack_due(session), ping_due(session), lost_due(session)};
-        for (size_t at = 0; at < sizeof(dues) / sizeof(dues[0]); at++) {
-            due = dues[at] < due ? dues[at] : due;
+        for (size_t i = 0; i < sizeof dues / sizeof dues[0]; i++) {
+            due = dues[i] < due ? dues[i] : due;
         }
     }
     return due;
@@ -494,8 +495,8 @@ void arcp__client_session_tick(arcp__client_session *session, arcp_time now)
     if (session->state == ARCP__SESSION_CLOSED || session->state == ARCP__SESSION_IDLE) {
         return;
     }
-    arcp__timer *timer = arcp__timer_heap_pop_due(&session->timers, now.mono_ns);
-    bool is_due = timer != NULL;
+    const arcp__timer *timer = arcp__timer_heap_pop_due(&session->timers, now.mono_ns);
+    const bool is_due = timer != NULL;
     for (; timer != NULL; timer = arcp__timer_heap_pop_due(&session->timers, now.mono_ns)) {
         arcp__client_request *request = timer->owner;
         if (request->is_internal) {
@@ -508,7 +509,7 @@ void arcp__client_session_tick(arcp__client_session *session, arcp_time now)
         arcp__client_session_announce_held(session);
     }
     arcp__client_end_input(session);
-    bool is_late = now.mono_ns >= session->wait_until_ns;
+    const bool is_late = now.mono_ns >= session->wait_until_ns;
     if (is_late && session->state == ARCP__SESSION_WAITING) {
         dial(session);
     } else if (is_late && session->state == ARCP__SESSION_CLOSING) {

@@ -62,7 +62,7 @@ void arcp__client_silent_probe(arcp__client_session *session, const arcp_job *jo
 void arcp__client_silent_fence(arcp__client_session *session, const arcp_job *job)
 {
     /* Our runtime sends the end after the response, unless `replayed` is false. */
-    bool is_promised =
+    const bool is_promised =
         session->names_requests &&
         !arcp_json_is(&session->json, session->in.description.replayed, ARCP_JSON_FALSE);
     if (job->ended || !arcp_job_status_is_terminal(job->status) || is_promised) {
@@ -123,7 +123,7 @@ static void end_silent_job(arcp__client_session *session, arcp_job *job, arcp_jo
     arcp_json_end_object(&writer);
     outcome.payload = arcp__arena_copy(&job->strings, arcp_buf_span(&text));
     arcp__client_item *item = arcp__client_item_new(ARCP_CLIENT_JOB_ENDED, job, text.size);
-    bool lacks_memory = text.failed || outcome.payload.data == NULL || item == NULL;
+    const bool lacks_memory = text.failed || outcome.payload.data == NULL || item == NULL;
     arcp_buf_fini(&text);
     if (lacks_memory) {
         arcp__client_item_free(item);
@@ -160,7 +160,7 @@ void arcp__client_silent_refused(arcp__client_session *session, arcp__client_req
 void arcp__client_silent_expire(arcp__client_session *session, arcp__client_request *request)
 {
     const arcp_job *job = job_of(session, request);
-    bool is_probe = request->kind == ARCP__CLIENT_REQUEST_SUBSCRIBE;
+    const bool is_probe = request->kind == ARCP__CLIENT_REQUEST_SUBSCRIBE;
     if (is_probe && request->state == ARCP__REQUEST_WAITING && job != NULL && !job->ended &&
         !job->has_events) { /* no frame about it so far: send the probe */
         request->state = ARCP__REQUEST_UNSENT;
@@ -199,7 +199,7 @@ arcp_status arcp__client_session_unsubscribe(arcp__client_session *session, arcp
     arcp_json_end_object(&writer);
     const arcp__client_envelope e = {
         .type = "job.unsubscribe", .job_id = job_id, .payload = arcp_buf_span(&payload)};
-    bool is_sent = !payload.failed && arcp__client_send(session, e);
+    const bool is_sent = !payload.failed && arcp__client_send(session, e);
     arcp_buf_fini(&payload);
     return is_sent ? ARCP_OK : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
 }

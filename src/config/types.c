@@ -113,7 +113,7 @@ static arcp_status read_pair(arcp__yaml_reader *r, void *user, arcp_span key)
 {
     const pairs *into = user;
     const arcp__config_row *row = into->row;
-    char *text = NULL;
+    const char *text = NULL;
     char *name = arcp__copy_cstr(key.data, key.size);
     char **item = arcp__config_list_add(row, into->owner);
     if (name == NULL || item == NULL) {

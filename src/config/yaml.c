@@ -16,7 +16,7 @@
 
 arcp_status arcp__yaml_refuse(const arcp__yaml_reader *r, const char *what, ...)
 {
-    char text[sizeof(r->err->message)];
+    char text[sizeof r->err->message];
     va_list arguments;
     va_start(arguments, what);
     (void)vsnprintf(text, sizeof text, what, arguments);
@@ -37,8 +37,7 @@ arcp__yaml_place arcp__yaml_enter(arcp__yaml_reader *r, const yaml_node_t *node,
     const arcp__yaml_place before = {r->node, strlen(r->path)};
     va_list arguments;
     va_start(arguments, more);
-    (void)vsnprintf(r->path + before.path_size, sizeof(r->path) - before.path_size, more,
-                    arguments);
+    (void)vsnprintf(r->path + before.path_size, sizeof r->path - before.path_size, more, arguments);
     va_end(arguments);
     r->node = node;
     return before;
@@ -67,7 +66,7 @@ bool arcp__yaml_is_null(const yaml_node_t *node)
     if (node->type != YAML_SCALAR_NODE || node->data.scalar.style != YAML_PLAIN_SCALAR_STYLE) {
         return false;
     }
-    arcp_span text = arcp__yaml_scalar(node);
+    const arcp_span text = arcp__yaml_scalar(node);
     return text.size == 0 || arcp_span_equal_cstr(text, "null") || arcp_span_equal_cstr(text, "~");
 }
 
@@ -129,17 +128,17 @@ static arcp_status not_yaml(const arcp__yaml_reader *r, const yaml_parser_t *par
 {
     const yaml_mark_t mark = parser->problem_mark;
     const char *problem = parser->problem == NULL ? "not valid YAML" : parser->problem;
-    size_t at = 0;
-    for (size_t line = 0; line < mark.line && at < r->text.size; at++) {
-        line += r->text.data[at] == '\n';
+    size_t i = 0;
+    for (size_t line = 0; line < mark.line && i < r->text.size; i++) {
+        line += r->text.data[i] == '\n';
     }
     /* Columns count characters of UTF-8. */
-    for (size_t column = 0; column < mark.column && at < r->text.size; column++) {
+    for (size_t column = 0; column < mark.column && i < r->text.size; column++) {
         do {
-            at++;
-        } while (at < r->text.size && ((unsigned char)r->text.data[at] & 0xc0u) == 0x80u);
+            i++;
+        } while (i < r->text.size && ((unsigned char)r->text.data[i] & 0xc0u) == 0x80u);
     }
-    if (at < r->text.size && r->text.data[at] == '\t') {
+    if (i < r->text.size && r->text.data[i] == '\t') {
         problem = "YAML must be indented by blanks, not tabs";
     }
     return arcp_error_set(r->err, ARCP_E_USAGE, "%s:%zu: %s", r->name, mark.line + 1, problem);

@@ -5,8 +5,9 @@
 /* Takes the part before `end` from the text, and skips `end`. */
 static arcp_span take_to(arcp_span *text, const char *end)
 {
-    const char *at = text->size == 0 ? NULL : memmem(text->data, text->size, end, strlen(end));
-    const arcp_span taken = at == NULL ? *text : arcp_span_first(*text, (size_t)(at - text->data));
+    const char *found = text->size == 0 ? NULL : memmem(text->data, text->size, end, strlen(end));
+    const arcp_span taken =
+        found == NULL ? *text : arcp_span_first(*text, (size_t)(found - text->data));
     *text = arcp_span_from(*text, taken.size + strlen(end));
     return taken;
 }
@@ -14,11 +15,11 @@ static arcp_span take_to(arcp_span *text, const char *end)
 bool arcp__case_next(arcp_span *text, arcp__case *out)
 {
     static const char begins[] = "\ncase ";
-    const char *at = text->size == 0 ? NULL : memmem(text->data, text->size, begins, 6);
-    if (at == NULL) {
+    const char *found = text->size == 0 ? NULL : memmem(text->data, text->size, begins, 6);
+    if (found == NULL) {
         return false;
     }
-    *text = arcp_span_from(*text, (size_t)(at - text->data) + 6);
+    *text = arcp_span_from(*text, (size_t)(found - text->data) + 6);
     arcp_span rest = *text;
     rest = take_to(&rest, "\ncase ");
     *text = arcp_span_from(*text, rest.size);

@@ -102,7 +102,7 @@ a refused INVALID_REQUEST
 
 case 12 a submit without an agent is INVALID_REQUEST
 hello a
-a> job.submit {"input":null}
+a> job.submit {"input":{}}
 a refused INVALID_REQUEST
 
 case 6.4 a pong has the nonce of its ping and no event_seq
@@ -180,13 +180,13 @@ case 7.1 pipelined submits are answered in their order
 needs agent
 hello a
 a> job.submit {"agent":$agent,"input":$input}
-a> job.submit {"agent":"no-such-agent","input":null}
+a> job.submit {"agent":"no-such-agent","input":{}}
 a> job.submit {"agent":$agent,"input":$input}
 a> job.submit {"agent":$agent,"input":$input}
-a> job.submit {"agent":"no-such-agent","input":null}
-a> job.submit {"agent":"no-such-agent","input":null}
+a> job.submit {"agent":"no-such-agent","input":{}}
+a> job.submit {"agent":"no-such-agent","input":{}}
 a> job.submit {"agent":$agent,"input":$input}
-a> job.submit {"agent":"no-such-agent","input":null}
+a> job.submit {"agent":"no-such-agent","input":{}}
 a> job.submit {"agent":$agent,"input":$input}
 a> job.submit {"agent":$agent,"input":$input}
 a answers +-++--+-++
@@ -232,7 +232,7 @@ a refused JOB_NOT_FOUND
 
 case 12 an unknown agent is AGENT_NOT_AVAILABLE
 hello a
-a> job.submit {"agent":"no-such-agent","input":null}
+a> job.submit {"agent":"no-such-agent","input":{}}
 a refused AGENT_NOT_AVAILABLE
 
 case 7.5 an unknown agent version is AGENT_VERSION_NOT_AVAILABLE
@@ -243,7 +243,7 @@ a refused AGENT_VERSION_NOT_AVAILABLE
 
 case 7.5 an invalid agent name is refused
 hello a
-a> job.submit {"agent":"Not An Agent","input":null}
+a> job.submit {"agent":"Not An Agent","input":{}}
 a refused INVALID_REQUEST|AGENT_NOT_AVAILABLE
 
 case 7.5 job.accepted has the chosen version

@@ -84,15 +84,15 @@ static const struct {
 /* Checks the rules for every frame, or those for the type of this frame. */
 static bool check_members(const arcp_json *json, bool of_all, const char **section, arcp_buf *why)
 {
-    for (size_t row = 0; row < sizeof(member_rules) / sizeof(member_rules[0]); row++) {
+    for (size_t row = 0; row < sizeof member_rules / sizeof member_rules[0]; row++) {
         if (of_all
                 ? member_rules[row].type != NULL
                 : member_rules[row].type == NULL || !arcp__frame_is(json, member_rules[row].type)) {
             continue;
         }
-        arcp_json_ref value = member_rules[row].in_payload
-                                  ? arcp__payload_member(json, member_rules[row].name)
-                                  : arcp__frame_member(json, member_rules[row].name);
+        const arcp_json_ref value = member_rules[row].in_payload
+                                        ? arcp__payload_member(json, member_rules[row].name)
+                                        : arcp__frame_member(json, member_rules[row].name);
         if (value == ARCP_JSON_ABSENT ||
             (member_rules[row].types >> arcp_json_type_of(json, value) & 1) == 0) {
             return fail_rule(section, why, member_rules[row].section, member_rules[row].what, json,
@@ -106,9 +106,9 @@ static bool check_members(const arcp_json *json, bool of_all, const char **secti
 static bool check_number(arcp__frame_rules *rules, const arcp_json *json, const char **section,
                          arcp_buf *why)
 {
-    arcp_json_ref seq = arcp__frame_member(json, "event_seq");
+    const arcp_json_ref seq = arcp__frame_member(json, "event_seq");
     uint64_t number = 0;
-    bool is_event = arcp__frame_is(json, "job.event");
+    const bool is_event = arcp__frame_is(json, "job.event");
     if (arcp_json_is_missing(json, seq)) {
         return is_event || arcp__frame_is(json, "job.result")
                    ? fail_rule(section, why, "8.1", "an event has no event_seq", json,
@@ -137,8 +137,8 @@ static bool check_number(arcp__frame_rules *rules, const arcp_json *json, const 
 static bool check_payload(const arcp__frame_rules *rules, const arcp_json *json,
                           const char **section, arcp_buf *why)
 {
-    arcp_json_ref kind = arcp__payload_member(json, "kind");
-    arcp_json_ref code = arcp__payload_member(json, "code");
+    const arcp_json_ref kind = arcp__payload_member(json, "kind");
+    const arcp_json_ref code = arcp__payload_member(json, "code");
     const bool is_true =
         arcp_json_is(json, arcp__payload_member(json, "retryable"), ARCP_JSON_TRUE);
     if (arcp__frame_is(json, "job.event")) {
@@ -172,7 +172,7 @@ bool arcp__frame_rules_check(arcp__frame_rules *rules, const arcp_json *json, co
     if (!check_members(json, true, section, why)) {
         return false;
     }
-    arcp_json_ref session = arcp__frame_member(json, "session_id");
+    const arcp_json_ref session = arcp__frame_member(json, "session_id");
     if (rules->session.size != 0 && !arcp_json_is_missing(json, session) &&
         !arcp_span_equal(arcp_json_raw(json, session), arcp_buf_span(&rules->session))) {
         return fail_rule(section, why, "5", "the frame belongs to another session", json, session);

@@ -57,17 +57,17 @@ static arcp_status read_wait(const arcp__arguments *arguments, int64_t *wait_ms,
     return status;
 }
 
-/* Sets the variable to the agent's input, or to null when none was given. */
+/* Sets the variable to the agent's input, or to {} when none was given. */
 static arcp_status take_input(suite *s, const char *variable, arcp__option option,
                               bool may_be_stdin, arcp_error *err)
 {
     arcp_buf text = arcp_buf_init();
-    arcp_status status =
+    const arcp_status status =
         arcp__json_text(arcp__options[option].name, arcp__value(&s->program->arguments, option),
                         may_be_stdin, &text, err);
     if (status == ARCP_OK) {
         arcp__variable_set(&s->variables, arcp_span_cstr(variable),
-                           text.size == 0 ? ARCP_SPAN_LITERAL("null") : arcp_buf_span(&text));
+                           text.size == 0 ? ARCP_SPAN_LITERAL("{}") : arcp_buf_span(&text));
     }
     arcp_buf_fini(&text);
     return status;
@@ -81,9 +81,9 @@ static void set_features(suite *s)
 #undef ARCP_FEATURE
     };
     arcp_buf list = arcp_buf_init();
-    for (size_t at = 0; at < sizeof(features) / sizeof(features[0]); at++) {
-        if (strncmp(features[at], "x-", 2) != 0) { /* only features of the draft */
-            arcp_buf_append_format(&list, "%s\"%s\"", list.size == 0 ? "[" : ",", features[at]);
+    for (size_t i = 0; i < sizeof features / sizeof features[0]; i++) {
+        if (strncmp(features[i], "x-", 2) != 0) { /* only features of the draft */
+            arcp_buf_append_format(&list, "%s\"%s\"", list.size == 0 ? "[" : ",", features[i]);
         }
     }
     arcp_buf_append_byte(&list, ']');
@@ -147,7 +147,7 @@ static void set_agents(suite *s)
     if (given != NULL) {
         arcp_buf_append_cstr(&agent, given);
     } else {
-        bool is_object = arcp_json_is(&s->json, item, ARCP_JSON_OBJECT);
+        const bool is_object = arcp_json_is(&s->json, item, ARCP_JSON_OBJECT);
         append_text(s, is_object ? member(s, item, "name") : item, &agent);
     }
     s->has_agent = agent.size != 0;
@@ -223,7 +223,7 @@ static const char *why_unmet(const suite *s, arcp_span need, char room[96])
         {"other", s->has_other, "needs another principal's token: ARCP_OTHER_TOKEN"},
         {"many", !s->is_stdio, "each connection to a stdio: URL starts a runtime of its own"},
     };
-    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         if (arcp_span_equal_cstr(need, rows[row].need)) {
             return rows[row].is_met ? NULL : rows[row].why;
         }
@@ -254,7 +254,7 @@ static void set_case_variables(suite *s, size_t index)
     char key[80];
     char text[ARCP__TIMESTAMP_SIZE + 8];
     const int64_t now_ns = arcp__now_wall_ns();
-    (void)snprintf(key, sizeof(key), "arcp-conformance-%ld-%" PRId64 "-%zu", (long)getpid(), now_ns,
+    (void)snprintf(key, sizeof key, "arcp-conformance-%ld-%" PRId64 "-%zu", (long)getpid(), now_ns,
                    index);
     arcp__variable_set_text(&s->variables, "key", arcp_span_cstr(key));
     arcp__timestamp_format(now_ns + 2 * HOUR_NS, text);
@@ -310,7 +310,7 @@ static int conformance(arcp__program *program)
 {
     suite s = {.program = program, .json = ARCP__JSON_INIT};
     arcp_error err = {0};
-    int exit_status =
+    const int exit_status =
         prepare(&s, &err) == ARCP_OK ? play_all(&s) : arcp__program_usage(program, &err);
     arcp__wire_free(s.wire);
     arcp__variables_fini(&s.variables);

@@ -18,22 +18,22 @@ static void append_hidden(arcp_buf *out, arcp_span frame)
         arcp_json_compact(&json, ARCP_JSON_ROOT, &compact);
         frame = arcp_buf_span(&compact);
     }
-    size_t at = 0;
-    while (at < frame.size) {
+    size_t i = 0;
+    while (i < frame.size) {
         size_t begins = 0; /* size of the name and opening quote of a secret that starts here */
-        for (size_t row = 0; row < sizeof(secrets) / sizeof(secrets[0]) && begins == 0; row++) {
+        for (size_t row = 0; row < sizeof secrets / sizeof secrets[0] && begins == 0; row++) {
             const arcp_span name = arcp_span_cstr(secrets[row]);
-            begins = arcp_span_starts_with(arcp_span_from(frame, at), name) ? name.size : 0;
+            begins = arcp_span_starts_with(arcp_span_from(frame, i), name) ? name.size : 0;
         }
         if (begins == 0) {
-            arcp_buf_append_byte(out, frame.data[at++]);
+            arcp_buf_append_byte(out, frame.data[i++]);
             continue;
         }
-        arcp_buf_append(out, arcp_span_make(frame.data + at, begins));
+        arcp_buf_append(out, arcp_span_make(frame.data + i, begins));
         arcp_buf_append_cstr(out, "***");
-        at += begins;
-        while (at < frame.size && frame.data[at] != '"') {
-            at += frame.data[at] == '\\' ? 2 : 1;
+        i += begins;
+        while (i < frame.size && frame.data[i] != '"') {
+            i += frame.data[i] == '\\' ? 2 : 1;
         }
     }
     arcp__json_fini(&json);

@@ -78,7 +78,7 @@ static bool fail_with_error(playing *t, const char *while_what, const arcp_error
 static void set_client_variable(playing *t, const char *prefix, const char *name, arcp_span json)
 {
     char own[ARCP__VARIABLE_NAME_MAX];
-    (void)snprintf(own, sizeof(own), "%s_%s", prefix, name);
+    (void)snprintf(own, sizeof own, "%s_%s", prefix, name);
     arcp__variable_set(&t->story.variables, arcp_span_cstr(own), json);
 }
 
@@ -86,7 +86,7 @@ static void set_client_variable(playing *t, const char *prefix, const char *name
 
 arcp__wire *arcp__wire_new(const char *url, const char *ca_file, uint64_t wait_ms)
 {
-    arcp__wire *wire = arcp__alloc(sizeof(*wire));
+    arcp__wire *wire = arcp__alloc(sizeof *wire);
     if (wire == NULL) {
         return NULL;
     }
@@ -133,7 +133,7 @@ static void begin_step(void *user)
 static void wait_for(arcp__wire *wire, bool (*is_done)(const client *c), const client *c)
 {
     uv_update_time(&wire->loop);
-    uint64_t now_ms = uv_now(&wire->loop);
+    const uint64_t now_ms = uv_now(&wire->loop);
     wire->is_late = now_ms >= wire->deadline_ms;
     wire->timer.data = wire;
     (void)uv_timer_start(&wire->timer, on_late, wire->is_late ? 0 : wire->deadline_ms - now_ms, 0);
@@ -148,7 +148,7 @@ static void wait_for(arcp__wire *wire, bool (*is_done)(const client *c), const c
 static void on_message(void *user, arcp_connection *connection, arcp_span text)
 {
     client *c = user;
-    frame *added = arcp__alloc(sizeof(*added));
+    frame *added = arcp__alloc(sizeof *added);
     if (added != NULL) {
         arcp_buf_append(&added->text, text);
         arcp_buf_append_byte(&added->text, '\0');
@@ -240,7 +240,7 @@ static bool connect_client(void *user, const char *name)
      */
     c->rules.may_chunk = c->rules.may_progress = true;
     options.ca_file = t->wire->ca_file;
-    arcp_status status =
+    const arcp_status status =
         arcp_connect(&t->wire->loop, t->wire->url, &options, &callbacks, &connector, &c->why);
     if (status == ARCP_OK) {
         wait_for(t->wire, has_connected_or_failed, c);
@@ -259,8 +259,8 @@ static void note_hello(client *c, arcp_span text)
     arcp_json json = ARCP__JSON_INIT;
     arcp_error err = {0};
     if (arcp__wire_scan(&json, text, &err) == ARCP_OK && arcp__frame_is(&json, "session.hello")) {
-        arcp_json_ref capabilities = arcp__payload_member(&json, "capabilities");
-        arcp_json_ref resume = arcp__payload_member(&json, "resume");
+        const arcp_json_ref capabilities = arcp__payload_member(&json, "capabilities");
+        const arcp_json_ref resume = arcp__payload_member(&json, "resume");
         arcp_buf_clear(&c->requested);
         if (resume == ARCP_JSON_ABSENT) {
             arcp_buf_append(&c->requested,
@@ -297,15 +297,15 @@ static bool answer_ping(playing *t, const char *name)
 {
     char id[ARCP__ULID_SIZE + 1] = {0};
     arcp_buf payload = arcp_buf_init();
-    arcp_json_ref nonce = arcp__payload_member(&t->story.json, "nonce");
+    const arcp_json_ref nonce = arcp__payload_member(&t->story.json, "nonce");
     arcp__ulid_next(&t->story.ids, arcp__now_wall_ns() / ARCP_NS_PER_MS, id);
     arcp_buf_append_cstr(&payload, "{\"ping_nonce\":");
     arcp_buf_append(&payload, nonce == ARCP_JSON_ABSENT ? ARCP_SPAN_LITERAL("null")
                                                         : arcp_json_raw(&t->story.json, nonce));
     arcp_buf_append(&payload, ARCP_SPAN_LITERAL(",\"received_at\":$now}\0"));
-    bool sent = payload.failed
-                    ? arcp__story_fail(&t->story, "out of memory")
-                    : arcp__story_send(&t->story, name, "session.pong", id, payload.data);
+    const bool sent = payload.failed
+                          ? arcp__story_fail(&t->story, "out of memory")
+                          : arcp__story_send(&t->story, name, "session.pong", id, payload.data);
     arcp_buf_fini(&payload);
     return sent;
 }
@@ -334,11 +334,11 @@ static bool check_frame(playing *t, const char *name, arcp_span text)
         return false;
     }
     if (!had_number && c->rules.has_number) {
-        (void)snprintf(number, sizeof(number), "%" PRIu64, c->rules.before);
+        (void)snprintf(number, sizeof number, "%" PRIu64, c->rules.before);
         set_client_variable(t, "before", name, arcp_span_cstr(number));
     }
-    arcp_json_ref session = arcp__frame_member(&story->json, "session_id");
-    arcp_json_ref token = arcp__payload_member(&story->json, "resume_token");
+    const arcp_json_ref session = arcp__frame_member(&story->json, "session_id");
+    const arcp_json_ref token = arcp__payload_member(&story->json, "resume_token");
     if (arcp__frame_is(&story->json, "session.welcome") &&
         arcp_json_is(&story->json, session, ARCP_JSON_STRING) &&
         arcp_json_is(&story->json, token, ARCP_JSON_STRING)) {
@@ -382,7 +382,7 @@ static const char *text_at(void *user, const char *name, unsigned index)
     char waiting[96];
     arcp_error err = {0};
     (void)index; /* frames that are skipped are removed, so this is always 0 */
-    (void)snprintf(waiting, sizeof(waiting), "waiting for %s", t->story.awaited);
+    (void)snprintf(waiting, sizeof waiting, "waiting for %s", t->story.awaited);
     while (!c->has_frame) {
         if (!c->is_open) {
             (void)arcp__story_fail(&t->story,
@@ -443,7 +443,7 @@ static bool play_left_open(arcp__story *story, char *rest)
 
 /* Macros of cases.story: the draft's message, and the hello that most clients send instead. */
 static const char *const resume_forms[] = {"resume_by_message", "resume_by_hello"};
-#define RESUME_FORMS (sizeof(resume_forms) / sizeof(resume_forms[0]))
+#define RESUME_FORMS (sizeof resume_forms / sizeof resume_forms[0])
 
 /* Tries one form, on a new connection. The next event must have the number after `after`. */
 static bool try_resume(playing *t, const char *name, const char *of, const char *after, size_t form)
@@ -453,8 +453,8 @@ static bool try_resume(playing *t, const char *name, const char *of, const char 
     char lines[96];
     char session_name[] = "$session_?";
     arcp_buf number = arcp_buf_init();
-    session_name[sizeof(session_name) - 2] = of[0];
-    (void)snprintf(lines, sizeof(lines), "connect %s\n%s %s %s %s", name, resume_forms[form], name,
+    session_name[sizeof session_name - 2] = of[0];
+    (void)snprintf(lines, sizeof lines, "connect %s\n%s %s %s %s", name, resume_forms[form], name,
                    of, after);
     const arcp_buf *session = arcp__story_value(story, session_name);
     bool resumed = session != NULL && arcp__story_play(story, arcp_span_cstr(lines)) &&
@@ -538,9 +538,9 @@ static void clean_up(playing *t)
 {
     char lines[] = "?> job.cancel {\"job_id\":$job,\"reason\":\"conformance\"}\n?< job.cancelled";
     bool is_cancelled = false;
-    for (size_t at = 0; at < CLIENTS && !is_cancelled; at++) {
-        lines[0] = strchr(lines, '\n')[1] = (char)('a' + at);
-        is_cancelled = t->clients[at].is_open && arcp__story_play(&t->story, arcp_span_cstr(lines));
+    for (size_t i = 0; i < CLIENTS && !is_cancelled; i++) {
+        lines[0] = strchr(lines, '\n')[1] = (char)('a' + i);
+        is_cancelled = t->clients[i].is_open && arcp__story_play(&t->story, arcp_span_cstr(lines));
     }
 }
 
@@ -552,9 +552,9 @@ void arcp__case_play(const arcp__case *played, arcp__wire *wire, const arcp__var
     own.user = &t;
     arcp__story_init(&t.story, &own);
     *verdict = (arcp__verdict){.section = played->section};
-    for (size_t at = 0; at < given->count; at++) {
-        arcp__variable_set(&t.story.variables, arcp_span_cstr(given->rows[at].name),
-                           arcp_buf_span(&given->rows[at].json));
+    for (size_t i = 0; i < given->count; i++) {
+        arcp__variable_set(&t.story.variables, arcp_span_cstr(given->rows[i].name),
+                           arcp_buf_span(&given->rows[i].json));
     }
     verdict->passed = arcp__story_play(&t.story, played->steps);
     arcp_buf_append(&verdict->why, arcp_buf_span(&t.story.why));
@@ -572,8 +572,8 @@ void arcp__case_play(const arcp__case *played, arcp__wire *wire, const arcp__var
         clean_up(&t);
         arcp__verdict_fini(&ignored);
     }
-    for (size_t at = 0; at < CLIENTS; at++) {
-        drop(&t, (const char[2]){(char)('a' + at)});
+    for (size_t i = 0; i < CLIENTS; i++) {
+        drop(&t, (const char[2]){(char)('a' + i)});
     }
     arcp__story_fini(&t.story);
 }

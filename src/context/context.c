@@ -45,12 +45,13 @@ void arcp__context_set_time(arcp__context *context, arcp_time now)
 
 static int64_t after(const arcp__context *context, uint64_t amount, int64_t unit_ns)
 {
-    int64_t at = 0;
-    if (amount > (uint64_t)INT64_MAX || __builtin_mul_overflow((int64_t)amount, unit_ns, &at) ||
-        __builtin_add_overflow(at, context->now.mono_ns, &at)) {
+    int64_t deadline = 0;
+    if (amount > (uint64_t)INT64_MAX ||
+        __builtin_mul_overflow((int64_t)amount, unit_ns, &deadline) ||
+        __builtin_add_overflow(deadline, context->now.mono_ns, &deadline)) {
         return ARCP_TIME_NEVER;
     }
-    return at;
+    return deadline;
 }
 
 int64_t arcp__context_after_sec(const arcp__context *context, uint64_t seconds)
@@ -92,7 +93,7 @@ void arcp__context_check_text(arcp__context *context, const arcp_buf *text)
 
 void arcp__context_make_id(arcp__context *context, const char *prefix, char out[ARCP__ID_SIZE])
 {
-    size_t size = strlen(prefix);
+    const size_t size = strlen(prefix);
     memcpy(out, prefix, size);
     arcp__ulid_next(&context->ids, context->now.wall_ns / ARCP_NS_PER_MS, out + size);
     out[size + ARCP__ULID_SIZE] = '\0';

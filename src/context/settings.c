@@ -32,7 +32,7 @@ static const setting_row rows[] = {
 #undef ARCP_SETTING_NUMBER
 #undef ARCP_SETTING_CHOICE
 };
-#define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
+#define ROW_COUNT (sizeof rows / sizeof rows[0])
 
 static uint64_t *number_of(arcp_settings *settings, const setting_row *row)
 {
@@ -48,22 +48,22 @@ static uint32_t *choice_of(arcp_settings *settings, const setting_row *row)
 static uint32_t word_index(const char *words, arcp_span word)
 {
     uint32_t index = 0;
-    for (const char *at = words;; index++) {
-        size_t size = strcspn(at, "|");
-        if (arcp_span_equal(arcp_span_make(at, size), word)) {
+    for (const char *rest = words;; index++) {
+        const size_t size = strcspn(rest, "|");
+        if (arcp_span_equal(arcp_span_make(rest, size), word)) {
             return index;
         }
-        if (at[size] == '\0') {
+        if (rest[size] == '\0') {
             return UINT32_MAX;
         }
-        at += size + 1;
+        rest += size + 1;
     }
 }
 
 void arcp__settings_default(arcp_settings *settings)
 {
-    for (size_t at = 0; at < ROW_COUNT; at++) {
-        const setting_row *row = &rows[at];
+    for (size_t i = 0; i < ROW_COUNT; i++) {
+        const setting_row *row = &rows[i];
         if (row->words == NULL) {
             *number_of(settings, row) = row->initial;
         } else {
@@ -87,6 +87,28 @@ void arcp_settings_fit_memory(arcp_settings *settings)
     lower(&settings->limits_principal_bytes, MEMORY_PRINCIPAL_BYTES);
 }
 
+static size_t word_count(const char *words)
+{
+    size_t count = 1;
+    for (const char *bar = strchr(words, '|'); bar != NULL; bar = strchr(bar + 1, '|')) {
+        count++;
+    }
+    return count;
+}
+
+bool arcp__settings_are_valid(const arcp_settings *settings)
+{
+    for (const setting_row *row = rows; row < rows + ROW_COUNT; row++) {
+        const void *member = (const char *)settings + row->offset;
+        const uint64_t number = row->words == NULL ? *(const uint64_t *)member : 0;
+        if (row->words != NULL ? *(const uint32_t *)member >= word_count(row->words)
+                               : number < row->minimum || number > row->maximum) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* NULL, and why, for one that does not exist. */
 static const setting_row *find(arcp_span group, arcp_span key, arcp_error *err)
 {
@@ -108,9 +130,9 @@ arcp_status arcp__settings_set(arcp_settings *settings, arcp_span group, arcp_sp
     if (row == NULL) {
         return ARCP_E_NOT_FOUND;
     }
-    arcp_span shown = arcp_span_first(value, 40);
+    const arcp_span shown = arcp_span_first(value, 40);
     if (row->words != NULL) {
-        uint32_t choice = word_index(row->words, value);
+        const uint32_t choice = word_index(row->words, value);
         if (choice == UINT32_MAX) {
             return arcp_error_set(err, ARCP_E_USAGE, "%s.%s is \"%.*s\", must be one of %s",
                                   row->group, row->key, (int)shown.size, shown.data, row->words);

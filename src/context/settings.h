@@ -2,6 +2,7 @@
 #ifndef ARCP_CONTEXT_SETTINGS_H
 #define ARCP_CONTEXT_SETTINGS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <arcp/settings.h>
@@ -26,6 +27,9 @@ enum { ARCP__SUBSCRIBE_SAME_PRINCIPAL, ARCP__SUBSCRIBE_ANY };
 
 /* Every setting with its default in settings.def. */
 void arcp__settings_default(arcp_settings *settings);
+
+/* Whether each setting is in its range. */
+bool arcp__settings_are_valid(const arcp_settings *settings);
 
 /* As arcp_settings_set, by the two parts of the name. */
 ARCP_MUST_CHECK arcp_status arcp__settings_set(arcp_settings *settings, arcp_span group,

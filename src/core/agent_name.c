@@ -18,15 +18,17 @@ static bool is_part(arcp_span text, const char *others)
 arcp_status arcp__agent_name_parse(arcp_span text, arcp_span *name, arcp_span *version,
                                    arcp_error *err)
 {
-    const char *at = text.size == 0 ? NULL : memchr(text.data, '@', text.size);
-    arcp_span name_part = at == NULL ? text : arcp_span_first(text, (size_t)(at - text.data));
+    const char *separator = text.size == 0 ? NULL : memchr(text.data, '@', text.size);
+    const arcp_span name_part =
+        separator == NULL ? text : arcp_span_first(text, (size_t)(separator - text.data));
     arcp_span version_part = {NULL, 0};
-    if (at != NULL) {
+    if (separator != NULL) {
         version_part = arcp_span_from(text, name_part.size + 1);
     }
     const bool is_name = is_part(name_part, "._-") && is_part(arcp_span_first(name_part, 1), "");
-    if (!is_name || (at != NULL && !is_part(version_part, "ABCDEFGHIJKLMNOPQRSTUVWXYZ.+_-"))) {
-        arcp_span shown = arcp_span_first(text, 80);
+    if (!is_name ||
+        (separator != NULL && !is_part(version_part, "ABCDEFGHIJKLMNOPQRSTUVWXYZ.+_-"))) {
+        const arcp_span shown = arcp_span_first(text, 80);
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
                               "agent \"%.*s\" is not of the form name or name@version "
                               "(name: a-z 0-9 . _ -, version: letters, digits and . + _ -)",

@@ -16,9 +16,9 @@ const char *arcp__audit_event_name(arcp__audit_event event)
 
 arcp__audit_event arcp__audit_event_from_name(arcp_span name)
 {
-    for (size_t at = 0; at < ARCP__AUDIT_EVENT_COUNT; at++) {
-        if (arcp_span_equal_cstr(name, names[at])) {
-            return (arcp__audit_event)at;
+    for (size_t i = 0; i < ARCP__AUDIT_EVENT_COUNT; i++) {
+        if (arcp_span_equal_cstr(name, names[i])) {
+            return (arcp__audit_event)i;
         }
     }
     return ARCP__AUDIT_EVENT_COUNT;

@@ -6,11 +6,11 @@
 
 #define GRACE_NS_MAX ARCP_NS_PER_SEC
 
-/* The instant `duration` (>= 0) after `at`; ARCP_TIME_NEVER on overflow. */
-static int64_t after(int64_t at, int64_t duration)
+/* The instant `duration` (>= 0) after `instant`; ARCP_TIME_NEVER on overflow. */
+static int64_t after(int64_t instant, int64_t duration)
 {
     int64_t sum = 0;
-    return __builtin_add_overflow(at, duration, &sum) ? ARCP_TIME_NEVER : sum;
+    return __builtin_add_overflow(instant, duration, &sum) ? ARCP_TIME_NEVER : sum;
 }
 
 /* Anchors the lease's expiry to the monotonic clock. */

@@ -246,16 +246,17 @@ static size_t settle(node_counter *first, const node_counter *end, arcp__units h
     size_t count = 0;
     held = held > 0 ? held : 0;
     actual = actual > 0 ? actual : 0;
-    for (node_counter *at = first; at != end; at = at->up) {
-        lock(at);
-        at->reserved -= held < at->reserved ? held : at->reserved;
-        at->spent = actual > UNITS_MAX - at->spent ? UNITS_MAX : at->spent + actual;
-        if (reports != NULL && count < reports_max && actual > 0 && is_report_due(at)) {
-            at->reported = at->spent;
-            reports[count++] = (arcp_budget_report){
-                at->owner, at->currency, arcp__decimal_of(left(at)), at->spent >= at->initial};
+    for (node_counter *node = first; node != end; node = node->up) {
+        lock(node);
+        node->reserved -= held < node->reserved ? held : node->reserved;
+        node->spent = actual > UNITS_MAX - node->spent ? UNITS_MAX : node->spent + actual;
+        if (reports != NULL && count < reports_max && actual > 0 && is_report_due(node)) {
+            node->reported = node->spent;
+            reports[count++] =
+                (arcp_budget_report){node->owner, node->currency, arcp__decimal_of(left(node)),
+                                     node->spent >= node->initial};
         }
-        unlock(at);
+        unlock(node);
     }
     return count;
 }

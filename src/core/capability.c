@@ -34,20 +34,20 @@ static bool is_vendor_name(arcp_span name)
         return false;
     }
     size_t segments = 0;
-    size_t at = vendor->size - 1;
-    while (at < name.size && name.data[at] == '.') {
-        const size_t begin = ++at;
-        while (at < name.size && ((name.data[at] >= 'a' && name.data[at] <= 'z') ||
-                                  (name.data[at] >= '0' && name.data[at] <= '9') ||
-                                  name.data[at] == '_' || name.data[at] == '-')) {
-            at++;
+    size_t i = vendor->size - 1;
+    while (i < name.size && name.data[i] == '.') {
+        const size_t begin = ++i;
+        while (i < name.size && ((name.data[i] >= 'a' && name.data[i] <= 'z') ||
+                                 (name.data[i] >= '0' && name.data[i] <= '9') ||
+                                 name.data[i] == '_' || name.data[i] == '-')) {
+            i++;
         }
-        if (at == begin) {
+        if (i == begin) {
             return false;
         }
         segments++;
     }
-    return at == name.size && segments >= 2;
+    return i == name.size && segments >= 2;
 }
 
 arcp__capability arcp__capability_from_name(arcp_span name)

@@ -36,13 +36,13 @@ static bool push_digit(wide *value, unsigned digit)
     return true;
 }
 
-/* The index of the first byte from `at` on that is not a digit. */
-static size_t skip_digits(arcp_span text, size_t at)
+/* The index of the first byte from `i` on that is not a digit. */
+static size_t skip_digits(arcp_span text, size_t i)
 {
-    while (at < text.size && is_digit(text.data[at])) {
-        at++;
+    while (i < text.size && is_digit(text.data[i])) {
+        i++;
     }
-    return at;
+    return i;
 }
 
 /* The parts of an amount, or of a JSON number (RFC 8259 §6). */
@@ -123,45 +123,45 @@ arcp_status arcp_decimal_parse(arcp_span text, arcp_decimal *out, arcp_error *er
 
 static arcp_status split_number(arcp_span text, number_text *out, arcp_error *err)
 {
-    size_t at = 0;
+    size_t i = 0;
     out->exponent = 0;
     out->is_negative = text.size > 0 && text.data[0] == '-';
-    at += out->is_negative;
-    const size_t whole_end = skip_digits(text, at);
-    if (whole_end == at) {
-        return refuse(err, text, at, "is not a number");
+    i += out->is_negative;
+    const size_t whole_end = skip_digits(text, i);
+    if (whole_end == i) {
+        return refuse(err, text, i, "is not a number");
     }
-    if (text.data[at] == '0' && whole_end > at + 1) {
-        return refuse(err, text, at, "is not a JSON number: it begins with a superfluous zero");
+    if (text.data[i] == '0' && whole_end > i + 1) {
+        return refuse(err, text, i, "is not a JSON number: it begins with a superfluous zero");
     }
-    out->whole = arcp_span_make(text.data + at, whole_end - at);
+    out->whole = arcp_span_make(text.data + i, whole_end - i);
     out->fraction = arcp_span_make(text.data + whole_end, 0);
-    at = whole_end;
-    if (at < text.size && text.data[at] == '.') {
-        const size_t fraction_end = skip_digits(text, at + 1);
-        if (fraction_end == at + 1) {
+    i = whole_end;
+    if (i < text.size && text.data[i] == '.') {
+        const size_t fraction_end = skip_digits(text, i + 1);
+        if (fraction_end == i + 1) {
             return refuse(err, text, fraction_end,
                           "is not a JSON number: a digit must follow the point");
         }
-        out->fraction = arcp_span_make(text.data + at + 1, fraction_end - (at + 1));
-        at = fraction_end;
+        out->fraction = arcp_span_make(text.data + i + 1, fraction_end - (i + 1));
+        i = fraction_end;
     }
-    if (at < text.size && (text.data[at] == 'e' || text.data[at] == 'E')) {
-        const size_t sign = ++at;
-        at += at < text.size && (text.data[at] == '+' || text.data[at] == '-') ? 1 : 0;
-        const size_t digits = at;
-        for (; at < text.size && is_digit(text.data[at]); at++) {
+    if (i < text.size && (text.data[i] == 'e' || text.data[i] == 'E')) {
+        const size_t sign = ++i;
+        i += i < text.size && (text.data[i] == '+' || text.data[i] == '-') ? 1 : 0;
+        const size_t digits = i;
+        for (; i < text.size && is_digit(text.data[i]); i++) {
             const bool is_small = out->exponent < EXPONENT_MAX / 10;
-            out->exponent = is_small ? out->exponent * 10 + (text.data[at] - '0') : EXPONENT_MAX;
+            out->exponent = is_small ? out->exponent * 10 + (text.data[i] - '0') : EXPONENT_MAX;
         }
-        if (at == digits) {
+        if (i == digits) {
             return refuse(err, text, sign,
                           "is not a JSON number: a digit must follow the exponent sign");
         }
         out->exponent = text.data[sign] == '-' ? -out->exponent : out->exponent;
     }
-    if (at != text.size) {
-        return refuse(err, text, at, "is not a number");
+    if (i != text.size) {
+        return refuse(err, text, i, "is not a number");
     }
     return ARCP_OK;
 }

@@ -36,9 +36,8 @@ static bool is_not_negative(arcp_span number)
     if (number.size == 0 || number.data[0] != '-') {
         return true;
     }
-    for (size_t at = 1; at < number.size && number.data[at] != 'e' && number.data[at] != 'E';
-         at++) {
-        if (number.data[at] >= '1' && number.data[at] <= '9') {
+    for (size_t i = 1; i < number.size && number.data[i] != 'e' && number.data[i] != 'E'; i++) {
+        if (number.data[i] >= '1' && number.data[i] <= '9') {
             return false;
         }
     }
@@ -58,11 +57,11 @@ static bool has_shape(const arcp_json *json, arcp_json_ref ref, arcp__shape shap
         return arcp_json_u64(json, ref, number) && (*number > 0 || shape == ARCP__SHAPE_COUNT);
     }
     if (shape == ARCP__SHAPE_STRINGS) {
-        arcp_json_ref at = arcp_json_first(json, ref);
-        while (arcp_json_is(json, at, ARCP_JSON_STRING)) {
-            at = arcp_json_next(json, ref, at);
+        arcp_json_ref item = arcp_json_first(json, ref);
+        while (arcp_json_is(json, item, ARCP_JSON_STRING)) {
+            item = arcp_json_next(json, ref, item);
         }
-        return at == ARCP_JSON_ABSENT;
+        return item == ARCP_JSON_ABSENT;
     }
     return shape != ARCP__SHAPE_NOT_NEGATIVE || is_not_negative(arcp_json_raw(json, ref));
 }
@@ -70,18 +69,18 @@ static bool has_shape(const arcp_json *json, arcp_json_ref ref, arcp__shape shap
 static bool read_hash(arcp_span hex, uint8_t out[32])
 {
     uint8_t bytes[32];
-    bool is_hash = hex.size == 2 * sizeof(bytes);
-    for (size_t at = 0; is_hash && at < sizeof(bytes); at++) {
-        const unsigned char digits[2] = {(unsigned char)hex.data[2 * at],
-                                         (unsigned char)hex.data[2 * at + 1]};
+    bool is_hash = hex.size == 2 * sizeof bytes;
+    for (size_t i = 0; is_hash && i < sizeof bytes; i++) {
+        const unsigned char digits[2] = {(unsigned char)hex.data[2 * i],
+                                         (unsigned char)hex.data[2 * i + 1]};
         const int high = arcp__hex_value(digits[0]);
         const int low = arcp__hex_value(digits[1]);
         /* Digits and lower-case letters have this bit, upper-case letters do not. */
         is_hash = high >= 0 && low >= 0 && (digits[0] & digits[1] & 0x20) != 0;
-        bytes[at] = (uint8_t)(high * 16 + low);
+        bytes[i] = (uint8_t)(high * 16 + low);
     }
     if (is_hash) {
-        memcpy(out, bytes, sizeof(bytes));
+        memcpy(out, bytes, sizeof bytes);
     }
     return is_hash;
 }
@@ -108,12 +107,12 @@ static bool take(const arcp__decoder *decoder, const arcp__member *row, arcp_jso
             if (row->shape == ARCP__SHAPE_ID && text.size > ARCP__SPAN_ID_MAX) {
                 return false;
             }
-            memcpy(field, &text, sizeof(text));
+            memcpy(field, &text, sizeof text);
         }
         return true;
     case ARCP__FIELD_U64:
         assert(row->shape == ARCP__SHAPE_COUNT || row->shape == ARCP__SHAPE_POSITIVE);
-        memcpy(field, &number, sizeof(number));
+        memcpy(field, &number, sizeof number);
         return true;
     case ARCP__FIELD_BOOL:
         *(bool *)field = arcp_json_is(json, ref, ARCP_JSON_TRUE);
@@ -123,7 +122,7 @@ static bool take(const arcp__decoder *decoder, const arcp__member *row, arcp_jso
             ARCP_OK) {
             return false;
         }
-        memcpy(field, &instant.wall_ns, sizeof(instant.wall_ns));
+        memcpy(field, &instant.wall_ns, sizeof instant.wall_ns);
         return true;
     case ARCP__FIELD_HASH:
         return read_hash(arcp_json_string(json, ref, decoder->scratch), (uint8_t *)field);
@@ -162,8 +161,8 @@ static arcp_status decode(arcp__decoder *decoder, arcp_json_ref object, const ch
                           const arcp__members *members, void *out, arcp_error *err)
 {
     arcp_status status = ARCP_OK;
-    for (size_t at = 0; at < members->count; at++) {
-        const arcp__member *row = &members->rows[at];
+    for (size_t i = 0; i < members->count; i++) {
+        const arcp__member *row = &members->rows[i];
         arcp_json_ref ref = arcp_json_member(decoder->json, object, arcp_span_cstr(row->name));
         if (row->older != NULL) {
             const arcp_json_ref older =
@@ -176,7 +175,7 @@ static arcp_status decode(arcp__decoder *decoder, arcp_json_ref object, const ch
         const bool is_read = !missing && take(decoder, row, ref, field);
         if (row->field == ARCP__FIELD_REF) {
             const arcp_json_ref value = is_read || missing ? ref : ARCP_JSON_ABSENT;
-            memcpy(field, &value, sizeof(value));
+            memcpy(field, &value, sizeof value);
         }
         if (!is_read && (row->required || (!missing && decoder->where != NULL)) &&
             status == ARCP_OK) {
@@ -184,7 +183,7 @@ static arcp_status decode(arcp__decoder *decoder, arcp_json_ref object, const ch
         }
         if (row->parts != NULL) { /* all absent when there is no object */
             assert(within == NULL);
-            arcp_status inner =
+            const arcp_status inner =
                 decode(decoder, ref, row->name, row->parts, out, status == ARCP_OK ? err : NULL);
             status = status == ARCP_OK ? inner : status;
         }
@@ -209,7 +208,7 @@ static bool is_empty(const arcp__member *member, const char *field)
 {
     arcp_span text;
     if (member->field == ARCP__FIELD_SPAN) {
-        memcpy(&text, field, sizeof(text));
+        memcpy(&text, field, sizeof text);
         return text.size == 0;
     }
     size_t zeros = 0;
@@ -230,24 +229,24 @@ static void write_value(arcp_json_writer *writer, arcp__field kind, const char *
     case ARCP__FIELD_REF:
         break;
     case ARCP__FIELD_SPAN:
-        memcpy(&span, field, sizeof(span));
+        memcpy(&span, field, sizeof span);
         arcp_json_write_string(writer, span);
         break;
     case ARCP__FIELD_U64:
-        memcpy(&number, field, sizeof(number));
+        memcpy(&number, field, sizeof number);
         arcp_json_write_u64(writer, number);
         break;
     case ARCP__FIELD_BOOL:
         arcp_json_write_bool(writer, *(const bool *)field);
         break;
     case ARCP__FIELD_INSTANT:
-        memcpy(&wall_ns, field, sizeof(wall_ns));
+        memcpy(&wall_ns, field, sizeof wall_ns);
         arcp__timestamp_format(wall_ns, text);
         arcp_json_write_string(writer, arcp_span_make(text, ARCP__TIMESTAMP_SIZE));
         break;
     case ARCP__FIELD_HASH:
-        arcp__hex_format((const uint8_t *)field, sizeof(text) / 2, text);
-        arcp_json_write_string(writer, arcp_span_make(text, sizeof(text)));
+        arcp__hex_format((const uint8_t *)field, sizeof text / 2, text);
+        arcp_json_write_string(writer, arcp_span_make(text, sizeof text));
         break;
     case ARCP__FIELD_ID:
         arcp_json_write_cstr(writer, field);
@@ -257,8 +256,8 @@ static void write_value(arcp_json_writer *writer, arcp__field kind, const char *
 
 void arcp__encode_row(arcp_json_writer *writer, const arcp__members *members, const void *row)
 {
-    for (size_t at = 0; at < members->count; at++) {
-        const arcp__member *member = &members->rows[at];
+    for (size_t i = 0; i < members->count; i++) {
+        const arcp__member *member = &members->rows[i];
         const char *field = (const char *)row + member->at;
         const bool is_written =
             member->field != ARCP__FIELD_NONE && member->field != ARCP__FIELD_REF;

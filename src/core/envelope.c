@@ -6,16 +6,16 @@
 static arcp_status read_id(const arcp_json *json, const char *name, arcp_buf *scratch,
                            arcp_span *out, arcp_error *err)
 {
-    arcp_json_ref ref = arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(name));
+    const arcp_json_ref ref = arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(name));
     if (arcp_json_is_missing(json, ref)) {
         return ARCP_OK;
     }
-    size_t offset = json->nodes[ref].start;
+    const size_t offset = json->nodes[ref].start;
     if (!arcp_json_is(json, ref, ARCP_JSON_STRING)) {
         return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, offset,
                                  "envelope member \"%s\" must be a string", name);
     }
-    arcp_span text = arcp_json_string(json, ref, scratch);
+    const arcp_span text = arcp_json_string(json, ref, scratch);
     if (text.size == 0 || text.size > ARCP__ENVELOPE_ID_MAX) {
         return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, offset,
                                  "envelope member \"%s\" has %zu bytes, must have 1 to %d", name,

@@ -119,7 +119,7 @@ static const char *log_level(arcp_span text)
         {"trace", "debug"}, {"warning", "warn"}, {"err", "error"}, {"critical", "error"},
         {"fatal", "error"}, {"notice", "info"},
     };
-    for (size_t row = 0; row < sizeof(levels) / sizeof(levels[0]); row++) {
+    for (size_t row = 0; row < sizeof levels / sizeof levels[0]; row++) {
         if (strlen(levels[row].written) == text.size &&
             strncasecmp(levels[row].written, text.data, text.size) == 0) {
             return levels[row].level;
@@ -244,7 +244,7 @@ arcp_status arcp__event_check(const arcp_json *json, arcp_span kind_text, arcp_j
 {
     const arcp_event_kind kind = arcp_event_kind_from_wire(kind_text);
     if (kind == ARCP_EVENT_UNKNOWN) {
-        arcp_span shown = arcp_span_first(kind_text, 64);
+        const arcp_span shown = arcp_span_first(kind_text, 64);
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
                               "event kind \"%.*s\" is neither one of the draft's nor x-vendor.*",
                               (int)shown.size, shown.size == 0 ? "" : shown.data);

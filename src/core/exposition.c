@@ -26,11 +26,11 @@ static void append_name(arcp_buf *out, const char *name, const char *const *labe
         arcp_buf_append_byte(out, ' ');
         return;
     }
-    for (size_t at = 0; labels[at] != NULL; at += 2) {
-        arcp_buf_append_byte(out, at == 0 ? '{' : ',');
-        arcp_buf_append_cstr(out, labels[at]);
+    for (size_t i = 0; labels[i] != NULL; i += 2) {
+        arcp_buf_append_byte(out, i == 0 ? '{' : ',');
+        arcp_buf_append_cstr(out, labels[i]);
         arcp_buf_append_cstr(out, "=\"");
-        for (const char *value = labels[at + 1]; *value != '\0'; value++) {
+        for (const char *value = labels[i + 1]; *value != '\0'; value++) {
             if (*value == '\\' || *value == '"' || *value == '\n') {
                 arcp_buf_append_byte(out, '\\');
             }

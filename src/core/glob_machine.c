@@ -110,8 +110,8 @@ static bool run_words(const arcp__glob_machine *machine, const unsigned char cla
     const uint64_t *const skip = machine->rows + ARCP__GLOB_ROW_SKIP * words;
     uint64_t now[ARCP__GLOB_WORDS_MAX];
     memcpy(now, machine->rows + ARCP__GLOB_ROW_START * words, words * sizeof now[0]);
-    for (size_t at = 0; at < size; at++) {
-        const unsigned byte_class = classes[bytes[at]];
+    for (size_t i = 0; i < size; i++) {
+        const unsigned byte_class = classes[bytes[i]];
         const unsigned fixed =
             byte_class < ARCP__GLOB_BYTE_FIRST ? byte_class : ARCP__GLOB_BYTE_OTHER;
         const uint64_t *const stepped = machine->rows + (ARCP__GLOB_ROW_STEP + byte_class) * words;
@@ -119,14 +119,14 @@ static bool run_words(const arcp__glob_machine *machine, const unsigned char cla
         const bool is_slash = byte_class == ARCP__GLOB_BYTE_SLASH;
         uint64_t below = 0; /* the previous word, before this step */
         uint64_t any = 0;
-        for (size_t i = 0; i < words; i++) {
-            const uint64_t word = now[i];
-            uint64_t next = ((word << 1 | below >> 63) & stepped[i]) | (word & kept[i]);
+        for (size_t j = 0; j < words; j++) {
+            const uint64_t word = now[j];
+            uint64_t next = ((word << 1 | below >> 63) & stepped[j]) | (word & kept[j]);
             if (is_slash) {
-                next |= (word << 2 | below >> 62) & skip[i];
+                next |= (word << 2 | below >> 62) & skip[j];
             }
             below = word;
-            now[i] = next;
+            now[j] = next;
             any |= next;
         }
         if (any == 0) {

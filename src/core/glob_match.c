@@ -29,16 +29,16 @@ static inline bool equal_bytes(const char *a, const unsigned char *label, size_t
 {
     const char *b = (const char *)label;
     if (size >= 8) {
-        size_t at = 0;
-        for (; at + 8 < size; at += 8) {
-            if (load_word(a + at) != load_word(b + at)) {
+        size_t i = 0;
+        for (; i + 8 < size; i += 8) {
+            if (load_word(a + i) != load_word(b + i)) {
                 return false;
             }
         }
         return load_word(a + size - 8) == load_word(b + size - 8);
     }
-    for (size_t at = 0; at < size; at++) {
-        if (a[at] != b[at]) {
+    for (size_t i = 0; i < size; i++) {
+        if (a[i] != b[i]) {
             return false;
         }
     }
@@ -71,16 +71,16 @@ static bool hits(matcher *m, arcp__glob_hit hit)
     return hit != 0;
 }
 
-/* The end of the segment that contains `at`. */
-static size_t find_separator(const matcher *m, size_t at)
+/* The end of the segment that contains `from`. */
+static size_t find_separator(const matcher *m, size_t from)
 {
     if (arcp__target_kind_has_dots(m->set->kind)) {
-        while (at < m->size && m->bytes[at] != '/' && m->bytes[at] != '.') {
-            at++;
+        while (from < m->size && m->bytes[from] != '/' && m->bytes[from] != '.') {
+            from++;
         }
-        return at;
+        return from;
     }
-    const char *slash = memchr(m->bytes + at, '/', m->size - at);
+    const char *slash = memchr(m->bytes + from, '/', m->size - from);
     return slash == NULL ? m->size : (size_t)(slash - m->bytes);
 }
 
@@ -121,8 +121,8 @@ static bool match_machines(matcher *m, const arcp__glob_rest *rest, size_t from,
     const arcp__glob_candidate *candidates = arcp__glob_at(m->set, rest->machines);
     /* The literals that occur. Not worth it for a single machine. */
     uint64_t marks = rest->machine_count > 1 ? 0 : UINT64_MAX;
-    for (size_t at = from; at < to && marks != UINT64_MAX; at++) {
-        marks |= arcp__glob_mark((unsigned char)m->bytes[at]);
+    for (size_t i = from; i < to && marks != UINT64_MAX; i++) {
+        marks |= arcp__glob_mark((unsigned char)m->bytes[i]);
     }
     for (uint32_t i = 0; i < rest->machine_count; i++) {
         if ((candidates[i].literals & ~marks) != 0) {
@@ -160,7 +160,7 @@ static bool match_rest(matcher *m, arcp__glob_part part, size_t from)
     return false;
 }
 
-static bool match_from(matcher *m, arcp__glob_part part, size_t at);
+static bool match_from(matcher *m, arcp__glob_part part, size_t from);
 
 /* Matches the segment that begins at `from` by its end, then what follows. */
 static bool match_segments(matcher *m, arcp__glob_part part, size_t from)
@@ -183,41 +183,41 @@ static bool match_segments(matcher *m, arcp__glob_part part, size_t from)
     return false;
 }
 
-static bool match_ends(matcher *m, const arcp__glob_ends *ends, size_t at)
+static bool match_ends(matcher *m, const arcp__glob_ends *ends, size_t from)
 {
-    const bool is_end = at == m->size;
+    const bool is_end = from == m->size;
     if (ends->any != 0) {
         return hits(m, ends->any);
     }
     if (is_end && ends->exact != 0) {
         return hits(m, ends->exact);
     }
-    if (ends->tail != 0 && (is_end || m->bytes[at] == '/')) {
+    if (ends->tail != 0 && (is_end || m->bytes[from] == '/')) {
         return hits(m, ends->tail);
     }
-    if (ends->segment != 0 && find_separator(m, at) == m->size) {
+    if (ends->segment != 0 && find_separator(m, from) == m->size) {
         return hits(m, ends->segment);
     }
-    return (ends->rest != 0 && match_rest(m, ends->rest, at)) ||
-           (ends->segments != 0 && match_segments(m, ends->segments, at));
+    return (ends->rest != 0 && match_rest(m, ends->rest, from)) ||
+           (ends->segments != 0 && match_segments(m, ends->segments, from));
 }
 
-static bool match_from(matcher *m, arcp__glob_part part, size_t at)
+static bool match_from(matcher *m, arcp__glob_part part, size_t from)
 {
     while (part != 0) {
         const arcp__glob_node *node = arcp__glob_at(m->set, part);
-        if (m->size - at < node->label_size ||
-            !equal_bytes(m->bytes + at, node->label, node->label_size)) {
+        if (m->size - from < node->label_size ||
+            !equal_bytes(m->bytes + from, node->label, node->label_size)) {
             return false;
         }
-        at += node->label_size;
-        if (node->payload != 0 && match_ends(m, arcp__glob_at(m->set, node->payload), at)) {
+        from += node->label_size;
+        if (node->payload != 0 && match_ends(m, arcp__glob_at(m->set, node->payload), from)) {
             return true;
         }
-        if (node->branches == 0 || at == m->size) {
+        if (node->branches == 0 || from == m->size) {
             return false;
         }
-        part = find_branch(m->set, node->branches, (unsigned char)m->bytes[at]);
+        part = find_branch(m->set, node->branches, (unsigned char)m->bytes[from]);
     }
     return false;
 }

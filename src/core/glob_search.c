@@ -70,9 +70,9 @@ static void fill_alphabet(search *s)
     for (uint32_t i = 0; i < s->child->last; i++) {
         is_literal[s->child->literals[i]] = true;
     }
-    for (const char *at = "/.?"; *at != '\0'; at++) {
-        if (arcp__glob_class_of(s->kind, (unsigned char)*at) != ARCP__GLOB_ORDINARY) {
-            to->special[to->special_count++] = (unsigned char)*at;
+    for (const char *byte = "/.?"; *byte != '\0'; byte++) {
+        if (arcp__glob_class_of(s->kind, (unsigned char)*byte) != ARCP__GLOB_ORDINARY) {
+            to->special[to->special_count++] = (unsigned char)*byte;
         }
     }
     for (size_t i = 0; i < sizeof printable - 1; i++) {
@@ -293,12 +293,12 @@ static arcp_status write_witness(const search *s, arcp_buf *witness)
     if (!arcp_buf_reserve(witness, size)) {
         return ARCP_E_NO_MEMORY;
     }
-    size_t at = size;
+    size_t first = size;
     for (int32_t i = s->found; i != NO_NODE; i = s->nodes[i].parent) {
         if (s->nodes[i].parent == NO_NODE) {
-            memcpy(witness->data, s->child->literals, at);
+            memcpy(witness->data, s->child->literals, first);
         } else {
-            witness->data[--at] = (char)s->nodes[i].byte;
+            witness->data[--first] = (char)s->nodes[i].byte;
         }
     }
     witness->size = size;

@@ -257,12 +257,12 @@ static void sort(glob_entry *entries, size_t count, int (*compare)(const void *,
     }
     for (size_t i = 1; i < count; i++) {
         const glob_entry moved = entries[i];
-        size_t at = i;
-        while (at > 0 && compare(&moved, &entries[at - 1]) < 0) {
-            entries[at] = entries[at - 1];
-            at--;
+        size_t place = i;
+        while (place > 0 && compare(&moved, &entries[place - 1]) < 0) {
+            entries[place] = entries[place - 1];
+            place--;
         }
-        entries[at] = moved;
+        entries[place] = moved;
     }
 }
 
@@ -423,7 +423,7 @@ static arcp__glob_part make_branches(builder *b, trie kind, size_t low, size_t h
 {
     const bool backward = kind != TRIE_FORWARD;
     uint32_t count = 0;
-    for (size_t at = low; at < high; at = same_byte(b, at, high, backward, depth)) {
+    for (size_t i = low; i < high; i = same_byte(b, i, high, backward, depth)) {
         count++;
     }
     const size_t table = count <= ARCP__GLOB_BRANCHES_FEW ? ARCP__GLOB_BRANCHES_FEW : 256;
@@ -436,17 +436,17 @@ static arcp__glob_part make_branches(builder *b, trie kind, size_t low, size_t h
     branches->count = count;
     branches->nodes = (uint32_t)nodes;
     uint32_t index = 0;
-    for (size_t at = low; at < high; index++) {
-        const unsigned char byte = key_byte(&b->entries[at], backward, depth);
-        const size_t end = same_byte(b, at, high, backward, depth);
+    for (size_t i = low; i < high; index++) {
+        const unsigned char byte = key_byte(&b->entries[i], backward, depth);
+        const size_t end = same_byte(b, i, high, backward, depth);
         if (table == ARCP__GLOB_BRANCHES_FEW) {
             branches->bytes[index] = byte;
         } else {
             branches->bytes[byte] = (unsigned char)(index + 1);
         }
-        queue_work(b, kind, part + (arcp__glob_part)(nodes + index * sizeof(arcp__glob_part)), at,
+        queue_work(b, kind, part + (arcp__glob_part)(nodes + index * sizeof(arcp__glob_part)), i,
                    end, depth);
-        at = end;
+        i = end;
     }
     return part;
 }

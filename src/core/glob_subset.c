@@ -86,7 +86,7 @@ static arcp_status side_init(question *q, parent_side *p, const arcp_span *patte
     if (q->work > q->work_max) {
         return ARCP_E_LIMIT;
     }
-    arcp_status status = arcp__glob_union_init(&p->machine, patterns, count);
+    const arcp_status status = arcp__glob_union_init(&p->machine, patterns, count);
     if (status != ARCP_OK) {
         return status;
     }

@@ -109,10 +109,10 @@ void arcp__glob_union_fini(arcp__glob_union *u)
     *u = (arcp__glob_union){0};
 }
 
-static void add_word(arcp__glob_states_set *out, uint32_t at, uint64_t bits)
+static void add_word(arcp__glob_states_set *out, uint32_t index, uint64_t bits)
 {
     if (bits != 0) {
-        out->words[out->count++] = (arcp__glob_word){.bits = bits, .at = at};
+        out->words[out->count++] = (arcp__glob_word){.bits = bits, .at = index};
     }
 }
 
@@ -120,21 +120,21 @@ void arcp__glob_union_start(arcp__glob_union *u, arcp__glob_states_set *out)
 {
     out->count = 0;
     u->work += u->words;
-    for (uint32_t at = 0; at < u->words; at++) {
-        add_word(out, at, u->start[at]);
+    for (uint32_t i = 0; i < u->words; i++) {
+        add_word(out, i, u->start[i]);
     }
 }
 
-/* The states reached in word `at` from that word and from the word below it. */
-static uint64_t step_word(const arcp__glob_union *u, uint32_t at, uint64_t bits, uint64_t below,
+/* The states reached in word `index` from that word and from the word below it. */
+static uint64_t step_word(const arcp__glob_union *u, uint32_t index, uint64_t bits, uint64_t below,
                           const uint64_t *step, const uint64_t *keep, bool is_slash)
 {
-    uint64_t next = bits & keep[at];
+    uint64_t next = bits & keep[index];
     if (step != NULL) {
-        next |= (bits << 1 | below >> 63) & step[at];
+        next |= (bits << 1 | below >> 63) & step[index];
     }
     if (is_slash) {
-        next |= (bits << 2 | below >> 62) & u->skip[at];
+        next |= (bits << 2 | below >> 62) & u->skip[index];
     }
     return next;
 }

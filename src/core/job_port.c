@@ -67,14 +67,14 @@ bool arcp__job_port_authorize(const arcp__job_port *port, arcp_time now, arcp_sp
 /* The index of a call; calls->count when it is not there. */
 static size_t find_denied(const arcp__denied_calls *calls, arcp_span call_id)
 {
-    size_t at = 0;
+    size_t i = 0;
     if (calls->count != 0) {
         const uint64_t hash = arcp__hash_bytes(call_id.data, call_id.size);
-        while (at < calls->count && calls->hashes[at] != hash) {
-            at++;
+        while (i < calls->count && calls->hashes[i] != hash) {
+            i++;
         }
     }
-    return at;
+    return i;
 }
 
 bool arcp__denied_calls_add(arcp__denied_calls *calls, arcp_span call_id)
@@ -83,7 +83,7 @@ bool arcp__denied_calls_add(arcp__denied_calls *calls, arcp_span call_id)
         return true;
     }
     if (calls->hashes == NULL) {
-        calls->hashes = arcp__alloc_array(ARCP__DENIED_CALLS_MAX, sizeof(*calls->hashes));
+        calls->hashes = arcp__alloc_array(ARCP__DENIED_CALLS_MAX, sizeof *calls->hashes);
         if (calls->hashes == NULL) {
             return false;
         }
@@ -112,8 +112,8 @@ arcp_status arcp__job_port_emit(arcp__job_port *port, arcp_time now,
     arcp__event_body read;
     arcp_target_scratch scratch;
     *out = (arcp__job_message){.is_decided = false};
-    arcp_status status = arcp__event_check(event->json, event->kind, event->body, event->scratch,
-                                           event->out, &read, err);
+    const arcp_status status = arcp__event_check(event->json, event->kind, event->body,
+                                                 event->scratch, event->out, &read, err);
     if (status != ARCP_OK) {
         return status;
     }
@@ -142,9 +142,9 @@ arcp_status arcp__job_port_emit(arcp__job_port *port, arcp_time now,
     }
     if (read.kind == ARCP_EVENT_TOOL_CALL) {
         /* The id now names a call that was allowed. */
-        const size_t at = find_denied(denied, read.call_id);
-        if (at < denied->count) {
-            denied->hashes[at] = denied->hashes[--denied->count];
+        const size_t index = find_denied(denied, read.call_id);
+        if (index < denied->count) {
+            denied->hashes[index] = denied->hashes[--denied->count];
             denied->next = denied->count % ARCP__DENIED_CALLS_MAX;
         }
         out->decision.canonical = arcp_span_make(NULL, 0); /* it may be in `scratch` */

@@ -132,12 +132,12 @@ static void add_amount(arcp__lease_draft *draft, const arcp__draft_capability *c
     draft->amounts[draft->amount_count++] = amount;
 }
 
-void arcp__lease_draft_pattern(arcp__lease_draft *draft, size_t at, arcp_span pattern)
+void arcp__lease_draft_pattern(arcp__lease_draft *draft, size_t index, arcp_span pattern)
 {
     if (draft->status != ARCP_OK) {
         return;
     }
-    arcp__draft_capability *capability = &draft->capabilities[at];
+    arcp__draft_capability *capability = &draft->capabilities[index];
     const bool is_amount = capability->kind == ARCP__CAPABILITY_COST_BUDGET;
     const char *fault = arcp__glob_pattern_fault(pattern);
     if (capability->count == draft->limits.patterns_max) {
@@ -181,9 +181,9 @@ void arcp__lease_draft_pattern(arcp__lease_draft *draft, size_t at, arcp_span pa
 
 void arcp__lease_draft_copy(arcp__lease_draft *draft, const arcp__lease_capability *from)
 {
-    const size_t at = arcp__lease_draft_capability(draft, from->name);
+    const size_t index = arcp__lease_draft_capability(draft, from->name);
     for (size_t i = 0; i < from->count; i++) {
-        arcp__lease_draft_pattern(draft, at, from->patterns[i]);
+        arcp__lease_draft_pattern(draft, index, from->patterns[i]);
     }
 }
 
@@ -331,9 +331,9 @@ static size_t place_of(arcp__lease_draft *draft, arcp_span capability)
 
 void arcp_lease_allow(arcp_lease_builder *builder, const char *capability, const char *pattern)
 {
-    const size_t at = place_of(&builder->draft, arcp_span_cstr(capability));
+    const size_t index = place_of(&builder->draft, arcp_span_cstr(capability));
     if (pattern != NULL) {
-        arcp__lease_draft_pattern(&builder->draft, at, arcp_span_cstr(pattern));
+        arcp__lease_draft_pattern(&builder->draft, index, arcp_span_cstr(pattern));
     }
 }
 

@@ -45,8 +45,8 @@ void arcp__lease_draft_fini(arcp__lease_draft *draft);
 
 /* Adds a capability that the draft does not have yet; returns its index. */
 size_t arcp__lease_draft_capability(arcp__lease_draft *draft, arcp_span name);
-/* Adds a pattern, or for cost.budget an amount, to the capability with index `at`. */
-void arcp__lease_draft_pattern(arcp__lease_draft *draft, size_t at, arcp_span pattern);
+/* Adds a pattern, or for cost.budget an amount, to the capability with this index. */
+void arcp__lease_draft_pattern(arcp__lease_draft *draft, size_t index, arcp_span pattern);
 /* Adds a capability of another lease unchanged. */
 void arcp__lease_draft_copy(arcp__lease_draft *draft, const arcp__lease_capability *from);
 void arcp__lease_draft_expiry(arcp__lease_draft *draft, arcp_span text);

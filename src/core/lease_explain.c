@@ -28,7 +28,7 @@ static arcp_status count_agreeing(arcp_span pattern, arcp_span target, arcp__tar
                                   size_t *agrees)
 {
     arcp__glob_union machine;
-    arcp_status status = arcp__glob_union_init(&machine, &pattern, 1);
+    const arcp_status status = arcp__glob_union_init(&machine, &pattern, 1);
     if (status != ARCP_OK) {
         arcp__glob_union_fini(&machine);
         return status;

@@ -73,10 +73,10 @@ static void end_row(narrowing *job)
 
 /* Adds a replacement to the draft and the report unless it is there already. The table of the
  * draft's patterns is filled only here, because most requests need no replacement. */
-static void keep_meet(narrowing *job, size_t at, arcp_span meet)
+static void keep_meet(narrowing *job, size_t index, arcp_span meet)
 {
     kept_pattern *entry = NULL;
-    const arcp__draft_capability *to = &job->draft.capabilities[at];
+    const arcp__draft_capability *to = &job->draft.capabilities[index];
     for (; job->kept_count < to->count; job->kept_count++) {
         const arcp_span text = to->patterns[job->kept_count];
         HASH_FIND(hh, job->kept, text.data, text.size, entry);
@@ -96,7 +96,7 @@ static void keep_meet(narrowing *job, size_t at, arcp_span meet)
     HASH_FIND(hh, job->kept, meet.data, meet.size, entry);
     if (entry == NULL) {
         arcp_json_write_string(&job->report, meet);
-        arcp__lease_draft_pattern(&job->draft, at, meet);
+        arcp__lease_draft_pattern(&job->draft, index, meet);
     }
 }
 
@@ -198,9 +198,9 @@ static arcp_status prove_guess(const narrowing *job, arcp__capability kind, arcp
 
 /* Adds the first guess that is proven to be within both `a` and `b`, if any. `a` is not within `b`.
  */
-static void add_meet(narrowing *job, size_t at, arcp_span a, arcp_span b, arcp_buf *guess)
+static void add_meet(narrowing *job, size_t index, arcp_span a, arcp_span b, arcp_buf *guess)
 {
-    const arcp__capability kind = job->draft.capabilities[at].kind;
+    const arcp__capability kind = job->draft.capabilities[index].kind;
     const bool has_dots = arcp__target_kind_has_dots(arcp__capability_kind(kind));
     arcp_status status = ARCP_OK;
     bool is_proven = false;
@@ -214,14 +214,14 @@ static void add_meet(narrowing *job, size_t at, arcp_span a, arcp_span b, arcp_b
     if (status != ARCP_OK) {
         fail(job, status);
     } else if (is_proven) {
-        keep_meet(job, at, arcp_buf_span(guess));
+        keep_meet(job, index, arcp_buf_span(guess));
     }
 }
 
 /* ---- patterns ---- */
 
 /* Keeps the pattern, or replaces it by its intersections with the ceiling's patterns. */
-static void narrow_pattern(narrowing *job, size_t at, const arcp__lease_capability *allowed,
+static void narrow_pattern(narrowing *job, size_t index, const arcp__lease_capability *allowed,
                            arcp_span pattern)
 {
     if (!arcp__lease_work_take(job->work, arcp__lease_work_pairs(pattern, allowed->count))) {
@@ -246,15 +246,15 @@ static void narrow_pattern(narrowing *job, size_t at, const arcp__lease_capabili
         }
     }
     if (stays) {
-        arcp__lease_draft_pattern(&job->draft, at, pattern);
+        arcp__lease_draft_pattern(&job->draft, index, pattern);
         return;
     }
-    begin_row(job, job->draft.capabilities[at].name, pattern);
+    begin_row(job, job->draft.capabilities[index].name, pattern);
     arcp_buf guess = arcp_buf_init();
     for (size_t i = 0; i < near_count && job->draft.status == ARCP_OK && job->pairs < PAIRS_MAX;
          i++) {
         job->pairs++;
-        add_meet(job, at, pattern, job->near[i], &guess);
+        add_meet(job, index, pattern, job->near[i], &guess);
     }
     arcp_buf_fini(&guess);
     end_row(job);
@@ -264,7 +264,7 @@ static void narrow_pattern(narrowing *job, size_t at, const arcp__lease_capabili
 static void narrow_patterns(narrowing *job, const arcp__lease_capability *requested,
                             const arcp__lease_capability *allowed)
 {
-    const size_t at = arcp__lease_draft_capability(&job->draft, requested->name);
+    const size_t index = arcp__lease_draft_capability(&job->draft, requested->name);
     job->bases = arcp__alloc_array(allowed->count, 2 * sizeof *job->bases);
     if (job->bases == NULL) {
         fail(job, ARCP_E_NO_MEMORY);
@@ -275,7 +275,7 @@ static void narrow_patterns(narrowing *job, const arcp__lease_capability *reques
         job->bases[i] = arcp__glob_literal_prefix(allowed->patterns[i]);
     }
     for (size_t i = 0; i < requested->count && job->draft.status == ARCP_OK; i++) {
-        narrow_pattern(job, at, allowed, requested->patterns[i]);
+        narrow_pattern(job, index, allowed, requested->patterns[i]);
     }
     arcp__free(job->bases);
     HASH_CLEAR(hh, job->kept);
@@ -286,7 +286,7 @@ static void narrow_patterns(narrowing *job, const arcp__lease_capability *reques
 /* ---- limits ---- */
 
 /* Replaces the request's amount (NULL: none) by the ceiling's. */
-static void lower_amount(narrowing *job, size_t at, const arcp__lease_amount *requested,
+static void lower_amount(narrowing *job, size_t index, const arcp__lease_amount *requested,
                          const arcp__lease_amount *allowed)
 {
     arcp_buf before = arcp_buf_init();
@@ -301,7 +301,7 @@ static void lower_amount(narrowing *job, size_t at, const arcp__lease_amount *re
     if (before.failed || after.failed) {
         fail(job, ARCP_E_NO_MEMORY);
     }
-    arcp__lease_draft_pattern(&job->draft, at, arcp_buf_span(&after));
+    arcp__lease_draft_pattern(&job->draft, index, arcp_buf_span(&after));
     arcp_buf_fini(&before);
     arcp_buf_fini(&after);
 }
@@ -314,7 +314,8 @@ static void narrow_budget(narrowing *job, const arcp__lease_capability *requeste
     const arcp_lease *request = job->request;
     const arcp_lease *ceiling = job->ceiling;
     const size_t count = requested == NULL ? 0 : requested->count;
-    const size_t at = arcp__lease_draft_capability(&job->draft, ARCP_SPAN_LITERAL("cost.budget"));
+    const size_t index =
+        arcp__lease_draft_capability(&job->draft, ARCP_SPAN_LITERAL("cost.budget"));
     for (size_t i = 0; i < count && job->draft.status == ARCP_OK; i++) {
         arcp__lease_amount named;
         if (!arcp__lease_work_take(job->work, 1 + request->amount_count)) {
@@ -329,14 +330,14 @@ static void narrow_budget(narrowing *job, const arcp__lease_capability *requeste
         const arcp__lease_amount *total = arcp__lease_find_amount(request, named.currency);
         const arcp__lease_amount *limit = arcp__lease_find_amount(ceiling, named.currency);
         if (limit == NULL || arcp_decimal_compare(total->total, limit->total) <= 0) {
-            arcp__lease_draft_pattern(&job->draft, at, requested->patterns[i]);
+            arcp__lease_draft_pattern(&job->draft, index, requested->patterns[i]);
         } else if (total->entry == i) {
-            lower_amount(job, at, total, limit);
+            lower_amount(job, index, total, limit);
         }
     }
     for (size_t i = 0; i < ceiling->amount_count; i++) {
         if (arcp__lease_find_amount(request, ceiling->amounts[i].currency) == NULL) {
-            lower_amount(job, at, NULL, &ceiling->amounts[i]);
+            lower_amount(job, index, NULL, &ceiling->amounts[i]);
         }
     }
 }

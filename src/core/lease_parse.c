@@ -40,7 +40,7 @@ static void read_patterns(arcp__lease_draft *draft, const arcp_json *json, arcp_
                                        name.data, type_name(json, list));
         return;
     }
-    const size_t at = arcp__lease_draft_capability(draft, name);
+    const size_t capability = arcp__lease_draft_capability(draft, name);
     size_t index = 0;
     for (arcp_json_ref item = arcp_json_first(json, list);
          draft->status == ARCP_OK && item != ARCP_JSON_ABSENT;
@@ -51,7 +51,7 @@ static void read_patterns(arcp__lease_draft *draft, const arcp_json *json, arcp_
                                            index, type_name(json, item));
             return;
         }
-        arcp__lease_draft_pattern(draft, at, read_string(draft, json, item, scratch));
+        arcp__lease_draft_pattern(draft, capability, read_string(draft, json, item, scratch));
         index++;
     }
 }

@@ -7,17 +7,17 @@ bool arcp__name_glob_matches(const char *glob, arcp_span name)
 {
     const char *star = NULL;
     size_t resume = 0;
-    size_t at = 0;
-    while (at < name.size) {
+    size_t i = 0;
+    while (i < name.size) {
         if (*glob == '*') {
             star = glob++;
-            resume = at;
-        } else if (*glob == name.data[at] && *glob != '\0') {
+            resume = i;
+        } else if (*glob == name.data[i] && *glob != '\0') {
             glob++;
-            at++;
+            i++;
         } else if (star != NULL) {
             glob = star + 1;
-            at = ++resume;
+            i = ++resume;
         } else {
             return false;
         }

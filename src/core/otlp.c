@@ -22,8 +22,8 @@ static void write_attributes(arcp_json_writer *writer, const arcp__otlp_attribut
                              size_t count)
 {
     arcp__put_array(writer, "attributes");
-    for (size_t at = 0; at < count; at++) {
-        const arcp__otlp_attribute *attribute = &attributes[at];
+    for (size_t i = 0; i < count; i++) {
+        const arcp__otlp_attribute *attribute = &attributes[i];
         if (attribute->texts == NULL ? attribute->text.size == 0 : attribute->text_count == 0) {
             continue;
         }
@@ -36,8 +36,8 @@ static void write_attributes(arcp_json_writer *writer, const arcp__otlp_attribut
             arcp_json_begin_object(writer);
             arcp__put_object(writer, "arrayValue");
             arcp__put_array(writer, "values");
-            for (size_t i = 0; i < attribute->text_count; i++) {
-                write_value(writer, attribute->texts[i]);
+            for (size_t j = 0; j < attribute->text_count; j++) {
+                write_value(writer, attribute->texts[j]);
             }
             arcp_json_end_array(writer);
             arcp_json_end_object(writer);
@@ -53,7 +53,7 @@ static void write_attributes(arcp_json_writer *writer, const arcp__otlp_attribut
 static void write_instant(arcp_json_writer *writer, const char *name, int64_t wall_ns)
 {
     char digits[24];
-    (void)snprintf(digits, sizeof(digits), "%lld", wall_ns < 0 ? 0LL : (long long)wall_ns);
+    (void)snprintf(digits, sizeof digits, "%lld", wall_ns < 0 ? 0LL : (long long)wall_ns);
     arcp__put_string(writer, name, arcp_span_cstr(digits));
 }
 
@@ -61,9 +61,9 @@ void arcp__otlp_span_format(const arcp__otlp_span *span, arcp_buf *out)
 {
     assert(span->trace_id.size == 32 && span->span_id.size == 16);
     assert(span->parent_id.size == 0 || span->parent_id.size == 16);
-    unsigned flags =
+    const unsigned flags =
         FLAG_SAMPLED | FLAG_REMOTE_KNOWN | (span->parent_is_remote ? FLAG_PARENT_REMOTE : 0);
-    int64_t end_ns =
+    const int64_t end_ns =
         span->end_wall_ns < span->start_wall_ns ? span->start_wall_ns : span->end_wall_ns;
     arcp_json_writer writer = arcp__put_begin(out);
     arcp__put_string(&writer, "traceId", span->trace_id);

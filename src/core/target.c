@@ -13,19 +13,19 @@ static inline arcp__scan_bytes is_odd_in_path(arcp__scan_bytes bytes, arcp__scan
     return (bytes == 0) | ((before == '/') & ((bytes == '/') | (bytes == '.')));
 }
 
-/* The next non-empty segment from *at on; empty at the end. */
-static inline arcp_span next_segment(arcp_span target, size_t *at)
+/* The next non-empty segment from *next on; empty at the end. */
+static inline arcp_span next_segment(arcp_span target, size_t *next)
 {
-    while (*at < target.size && target.data[*at] == '/') {
-        (*at)++;
+    while (*next < target.size && target.data[*next] == '/') {
+        (*next)++;
     }
-    const size_t begin = *at;
+    const size_t begin = *next;
     if (begin == target.size) {
         return arcp_span_make(NULL, 0);
     }
     const char *slash = memchr(target.data + begin, '/', target.size - begin);
-    *at = slash == NULL ? target.size : (size_t)(slash - target.data);
-    return arcp_span_make(target.data + begin, *at - begin);
+    *next = slash == NULL ? target.size : (size_t)(slash - target.data);
+    return arcp_span_make(target.data + begin, *next - begin);
 }
 
 /* [arcp:LA-9] */
@@ -41,9 +41,9 @@ static arcp_deny_reason canonical_path(arcp_span target, bool has_cwd, char *byt
     if (is_absolute) {
         bytes[0] = '/';
     }
-    size_t at = 0;
-    for (arcp_span segment = next_segment(target, &at); segment.size != 0;
-         segment = next_segment(target, &at)) {
+    size_t next = 0;
+    for (arcp_span segment = next_segment(target, &next); segment.size != 0;
+         segment = next_segment(target, &next)) {
         const bool may_be_dots = segment.data[0] == '.';
         if (may_be_dots && arcp_span_equal_cstr(segment, "..")) {
             if (size == root && !is_absolute) {
@@ -86,9 +86,9 @@ static arcp_deny_reason check_name(arcp_span target)
     if (arcp__has_control_byte(target)) {
         return ARCP_DENY_CONTROL_BYTE;
     }
-    size_t at = 0;
-    for (arcp_span segment = next_segment(target, &at); segment.size != 0;
-         segment = next_segment(target, &at)) {
+    size_t next = 0;
+    for (arcp_span segment = next_segment(target, &next); segment.size != 0;
+         segment = next_segment(target, &next)) {
         if (arcp_span_equal_cstr(segment, ".") || arcp_span_equal_cstr(segment, "..")) {
             return ARCP_DENY_DOT_SEGMENT;
         }

@@ -34,8 +34,8 @@ arcp__scan_is_even(arcp_span target,
     }
     const char *const last = target.data + target.size - ARCP__SCAN_BYTES;
     arcp__scan_bytes odd = {0};
-    for (const char *at = target.data + 1; at < last; at += ARCP__SCAN_BYTES) {
-        odd |= is_odd(arcp__scan_load(at), arcp__scan_load(at - 1));
+    for (const char *block = target.data + 1; block < last; block += ARCP__SCAN_BYTES) {
+        odd |= is_odd(arcp__scan_load(block), arcp__scan_load(block - 1));
     }
     odd |= is_odd(arcp__scan_load(last), arcp__scan_load(last - 1));
     uint64_t halves[2];

@@ -48,9 +48,9 @@ static arcp__url_scheme scheme_of(arcp__shape shape)
     return (arcp__url_scheme)(shape >> KIND_SHIFT & 3);
 }
 
-static arcp__shape make(place at, arcp__url_scheme scheme, uint64_t value)
+static arcp__shape make(place where, arcp__url_scheme scheme, uint64_t value)
 {
-    return (uint64_t)at | (uint64_t)scheme << KIND_SHIFT | value << VALUE_SHIFT;
+    return (uint64_t)where | (uint64_t)scheme << KIND_SHIFT | value << VALUE_SHIFT;
 }
 
 /* Segments of paths and names. */
@@ -291,31 +291,31 @@ arcp__shape arcp__shape_step(arcp__target_kind kind, arcp__shape shape, unsigned
 
 bool arcp__shape_is_target(arcp__target_kind kind, arcp__shape shape)
 {
-    const place at = place_of(shape);
+    const place where = place_of(shape);
     if (kind == ARCP__TARGET_PATH) {
-        return at == PLACE_ROOT || at == PLACE_INSIDE;
+        return where == PLACE_ROOT || where == PLACE_INSIDE;
     }
     if (kind != ARCP__TARGET_URL) {
         return (kind == ARCP__TARGET_TOOL || kind == ARCP__TARGET_NAME) &&
                (shape == PLACE_BETWEEN || shape == PLACE_INSIDE);
     }
-    if (at == PLACE_PATH) {
+    if (where == PLACE_PATH) {
         const uint64_t state = value_of(shape) >> 1;
         return (value_of(shape) & QUERY) != 0 ? state == 0 : arcp__escape_may_end(state);
     }
-    const bool may_end =
-        at == PLACE_HOST || at == PLACE_IPV6_END || (at == PLACE_PORT && port_value(shape) != 0);
+    const bool may_end = where == PLACE_HOST || where == PLACE_IPV6_END ||
+                         (where == PLACE_PORT && port_value(shape) != 0);
     return may_end && scheme_of(shape) != ARCP__URL_HTTP; /* whose path must not be empty */
 }
 
 /* `a` and `b` have the same place. */
 static bool url_covers(arcp__shape a, arcp__shape b)
 {
-    const place at = place_of(a);
-    if (at == PLACE_SCHEME) {
+    const place where = place_of(a);
+    if (where == PLACE_SCHEME) {
         return value_of(a) == 0;
     }
-    if (at == PLACE_PATH) {
+    if (where == PLACE_PATH) {
         return (value_of(a) & QUERY) == (value_of(b) & QUERY) &&
                arcp__shape_is_widest(ARCP__TARGET_URL, a);
     }
@@ -323,15 +323,15 @@ static bool url_covers(arcp__shape a, arcp__shape b)
     if (scheme_of(a) != ARCP__URL_OTHER && scheme_of(a) != scheme_of(b)) {
         return false;
     }
-    if (at == PLACE_IPV6) {
+    if (where == PLACE_IPV6) {
         return arcp__ipv6_covers((uint32_t)value_of(a), (uint32_t)value_of(b));
     }
-    if (at == PLACE_PORT) {
+    if (where == PLACE_PORT) {
         return value_of(a) == value_of(b) ||
                (port_value(a) != 0 && port_digits(a) <= port_digits(b) &&
                 port_value(a) <= port_value(b));
     }
-    return at == PLACE_HOST || at == PLACE_IPV6_END;
+    return where == PLACE_HOST || where == PLACE_IPV6_END;
 }
 
 bool arcp__shape_covers(arcp__target_kind kind, arcp__shape a, arcp__shape b)

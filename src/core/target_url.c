@@ -43,19 +43,19 @@ static bool is_lower_host_byte(char byte)
     return index < sizeof allowed && allowed[index];
 }
 
-/* The index after the digits of a valid port; `at` when there is none. */
-static size_t skip_port(arcp_span target, size_t at)
+/* The index after the digits of a valid port; `from` when there is none. */
+static size_t skip_port(arcp_span target, size_t from)
 {
     unsigned long value = 0;
-    size_t end = at;
+    size_t end = from;
     while (end < target.size && is_digit(target.data[end])) {
-        if (end - at == PORT_DIGITS_MAX) {
-            return at;
+        if (end - from == PORT_DIGITS_MAX) {
+            return from;
         }
         value = value * 10 + (unsigned long)(target.data[end] - '0');
         end++;
     }
-    return value >= 1 && value <= PORT_MAX ? end : at;
+    return value >= 1 && value <= PORT_MAX ? end : from;
 }
 
 /* Odd after the authority: bytes that URLs cannot contain, '\\', '%' and '#' (and '$', which is
@@ -70,7 +70,7 @@ static inline arcp__scan_bytes is_odd(arcp__scan_bytes bytes, arcp__scan_bytes b
  * others. */
 bool arcp__target_url_is_plain(arcp_span target)
 {
-    size_t host = sizeof("https://") - 1;
+    size_t host = sizeof "https://" - 1;
     if (!arcp_span_starts_with(target, ARCP_SPAN_LITERAL("https://"))) {
         size_t end = 0;
         while (end < target.size && ((target.data[end] >= 'a' && target.data[end] <= 'z') ||
@@ -83,22 +83,22 @@ bool arcp__target_url_is_plain(arcp_span target)
         }
         host = end + 3;
     }
-    size_t at = host;
-    while (at < target.size && is_lower_host_byte(target.data[at])) {
-        at++;
+    size_t i = host;
+    while (i < target.size && is_lower_host_byte(target.data[i])) {
+        i++;
     }
-    if (at == host) {
+    if (i == host) {
         return false;
     }
-    if (at < target.size && target.data[at] == ':') {
-        const size_t port = at + 1;
-        at = skip_port(target, port);
-        if (at == port) {
+    if (i < target.size && target.data[i] == ':') {
+        const size_t port = i + 1;
+        i = skip_port(target, port);
+        if (i == port) {
             return false;
         }
     }
-    return at < target.size && target.data[at] == '/' &&
-           arcp__scan_is_even(arcp_span_from(target, at), is_odd);
+    return i < target.size && target.data[i] == '/' &&
+           arcp__scan_is_even(arcp_span_from(target, i), is_odd);
 }
 
 /* The parts of a URL, as spans of the target. */
@@ -213,11 +213,11 @@ static arcp_deny_reason split(arcp_span target, url *out)
     return ARCP_DENY_NONE;
 }
 
-/* The segment of `path` that begins at *at; *at is moved after its '/'. */
-static arcp_span take_segment(arcp_span path, size_t *at)
+/* The segment of `path` that begins at *next; *next is moved after its '/'. */
+static arcp_span take_segment(arcp_span path, size_t *next)
 {
-    const arcp_span segment = before_any(arcp_span_from(path, *at), '/', '/', '/');
-    *at += segment.size + 1;
+    const arcp_span segment = before_any(arcp_span_from(path, *next), '/', '/', '/');
+    *next += segment.size + 1;
     return segment;
 }
 
@@ -241,10 +241,10 @@ static arcp_deny_reason check_segments(const url *parts, bool *has_dots)
     bool has_empty = false;
     bool hides = false;
     *has_dots = false;
-    for (size_t at = 1; at <= parts->path.size;) {
-        const arcp_span segment = take_segment(parts->path, &at);
+    for (size_t next = 1; next <= parts->path.size;) {
+        const arcp_span segment = take_segment(parts->path, &next);
         if (segment.size == 0) {
-            has_empty = has_empty || at <= parts->path.size;
+            has_empty = has_empty || next <= parts->path.size;
         } else if (segment.data[0] == '.' &&
                    (arcp_span_equal_cstr(segment, ".") || arcp_span_equal_cstr(segment, ".."))) {
             *has_dots = true;
@@ -286,8 +286,8 @@ static void put_resolved(writer *out, arcp_span path)
 {
     const size_t root = out->size;
     out->bytes[out->size++] = '/';
-    for (size_t at = 1; at <= path.size;) {
-        const arcp_span segment = take_segment(path, &at);
+    for (size_t next = 1; next <= path.size;) {
+        const arcp_span segment = take_segment(path, &next);
         if (arcp_span_equal_cstr(segment, "..")) {
             if (out->size > root + 1) {
                 do {
@@ -296,7 +296,7 @@ static void put_resolved(writer *out, arcp_span path)
             }
         } else if (!arcp_span_equal_cstr(segment, ".")) {
             put(out, segment);
-            if (at <= path.size) {
+            if (next <= path.size) {
                 out->bytes[out->size++] = '/';
             }
         }

@@ -4,8 +4,8 @@
 static bool is_nonzero_hex(arcp_span text)
 {
     bool nonzero = false;
-    for (size_t at = 0; at < text.size; at++) {
-        int value = arcp__hex_value((unsigned char)text.data[at]);
+    for (size_t i = 0; i < text.size; i++) {
+        const int value = arcp__hex_value((unsigned char)text.data[i]);
         if (value < 0) {
             return false;
         }
@@ -26,7 +26,7 @@ bool arcp__traceparent_is_valid(arcp_span text)
 
 bool arcp__traceparent_is_sampled(arcp_span text)
 {
-    int flags = arcp__hex_value((unsigned char)text.data[54]);
+    const int flags = arcp__hex_value((unsigned char)text.data[54]);
     return flags >= 0 && (flags & 1) != 0;
 }
 
@@ -39,8 +39,8 @@ bool arcp__trace_id_parse(arcp_span text, char out[ARCP__TRACE_ID_SIZE])
     if (digits.size != ARCP__TRACE_ID_SIZE || !is_nonzero_hex(digits)) {
         return false;
     }
-    for (size_t at = 0; at < digits.size; at++) {
-        out[at] = (char)(digits.data[at] | 0x20); /* lower case; digits have this bit already */
+    for (size_t i = 0; i < digits.size; i++) {
+        out[i] = (char)(digits.data[i] | 0x20); /* lower case; digits have this bit already */
     }
     return true;
 }

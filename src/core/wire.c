@@ -18,17 +18,17 @@ static const message_row message_rows[ARCP_MESSAGE_COUNT] = {
 
 static bool is_vendor(arcp_span text)
 {
-    static const arcp_span prefix = {"x-vendor.", sizeof("x-vendor.") - 1};
+    static const arcp_span prefix = {"x-vendor.", sizeof "x-vendor." - 1};
     return arcp_span_starts_with(text, prefix) && text.size > prefix.size;
 }
 
 /* An event's kind is written into its record unescaped, so only name characters are valid. */
 static bool is_vendor_kind(arcp_span text)
 {
-    for (size_t at = 0; at < text.size; at++) {
-        char byte = text.data[at];
-        bool is_letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
-        bool is_digit = byte >= '0' && byte <= '9';
+    for (size_t i = 0; i < text.size; i++) {
+        const char byte = text.data[i];
+        const bool is_letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
+        const bool is_digit = byte >= '0' && byte <= '9';
         if (!is_letter && !is_digit && byte != '.' && byte != '_' && byte != '-') {
             return false;
         }

@@ -102,7 +102,7 @@ static void revoke(arcp__credentials *credentials, arcp__credential *credential)
     const bool is_ours = options->terms != NULL &&
                          arcp_span_equal_cstr(credential->provisioner, options->provisioner);
     if (!is_ours) {
-        (void)snprintf(credential->last_error, sizeof(credential->last_error),
+        (void)snprintf(credential->last_error, sizeof credential->last_error,
                        "it was issued by the provisioner \"%s\", which is not configured",
                        credential->provisioner.size == 0 ? "" : credential->provisioner.data);
         credential->attempts += credential->attempts == 0 ? 1 : 0;
@@ -139,12 +139,13 @@ void arcp__credential_release(arcp__credentials *credentials, arcp__credential_s
 /* [arcp:14-14] */
 void arcp__credentials_restored(arcp__credentials *credentials)
 {
-    for (arcp__credential *at = credentials->all; at != NULL; at = at->hh.next) {
-        if (at->state == ARCP__CREDENTIAL_INTENT) {
-            at->requested_wall_ns =
+    for (arcp__credential *credential = credentials->all; credential != NULL;
+         credential = credential->hh.next) {
+        if (credential->state == ARCP__CREDENTIAL_INTENT) {
+            credential->requested_wall_ns =
                 credentials->context->now.wall_ns; /* it was requested before now */
         }
-        abandon(credentials, at);
+        abandon(credentials, credential);
     }
 }
 
@@ -172,7 +173,7 @@ static void revoke_answered(arcp__credentials *credentials, arcp__credential *cr
     } else {
         /* [arcp:9.8.2-5] */
         credential->attempts++;
-        (void)snprintf(credential->last_error, sizeof(credential->last_error), "%s",
+        (void)snprintf(credential->last_error, sizeof credential->last_error, "%s",
                        result->message == NULL ? "the provisioner gave no reason"
                                                : result->message);
         arcp__effect_log(credentials->log, ARCP__LOG_WARN,
@@ -276,9 +277,9 @@ static bool is_clean(arcp_span text, size_t size_max)
 /* Two jobs must never have the same value (§9.8.2). [arcp:9.8.2-3] [arcp:14-9] */
 static bool is_new(const arcp__credentials *credentials, const arcp__credential *credential)
 {
-    for (const arcp__credential *at = credentials->all; at != NULL; at = at->hh.next) {
-        if (at != credential && at->has_fingerprint &&
-            memcmp(at->fingerprint, credential->fingerprint, sizeof(at->fingerprint)) == 0) {
+    for (const arcp__credential *other = credentials->all; other != NULL; other = other->hh.next) {
+        if (other != credential && other->has_fingerprint &&
+            memcmp(other->fingerprint, credential->fingerprint, sizeof other->fingerprint) == 0) {
             return false;
         }
     }

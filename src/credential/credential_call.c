@@ -121,7 +121,7 @@ bool arcp__credential_limit(arcp__credentials *credentials, arcp__credential *cr
     arcp_json_writer writer = arcp__put_begin(&text);
     if ((terms->enforces & ARCP_ENFORCES_BUDGET) != 0 && credential->budget[0] != '\0') {
         char amount[ARCP_DECIMAL_TEXT_MAX + 64];
-        (void)snprintf(amount, sizeof(amount), "%.60s:%s", terms->currency, credential->budget);
+        (void)snprintf(amount, sizeof amount, "%.60s:%s", terms->currency, credential->budget);
         arcp__put_array(&writer, "cost.budget");
         arcp_json_write_cstr(&writer, amount);
         arcp_json_end_array(&writer);
@@ -156,7 +156,7 @@ void arcp__credential_call(arcp__credentials *credentials, arcp__credential *cre
     }
     credential->call_id = ++credentials->next_call_id;
     credential->verb = verb;
-    HASH_ADD(hh_call, credentials->calls, call_id, sizeof(credential->call_id), credential);
+    HASH_ADD(hh_call, credentials->calls, call_id, sizeof credential->call_id, credential);
     if (credential->hh_call.tbl == NULL) {
         credential->call_id = 0;
         arcp__context_no_memory(credentials->context);
@@ -180,7 +180,7 @@ arcp__provision_verb arcp__credential_request(arcp__credentials *credentials, ui
 {
     const int64_t now_wall_ns = credentials->context->now.wall_ns;
     arcp__credential *credential = NULL;
-    HASH_FIND(hh_call, credentials->calls, &call_id, sizeof(call_id), credential);
+    HASH_FIND(hh_call, credentials->calls, &call_id, sizeof call_id, credential);
     assert(credential != NULL);
     const arcp__provision_verb verb = credential->verb;
     /* The credential whose value the request names. */
@@ -203,7 +203,7 @@ arcp__provision_verb arcp__credential_request(arcp__credentials *credentials, ui
                        credential->traceparent.size == 0 ? "" : credential->traceparent.data);
     }
     *out = (arcp_provision_request){
-        .struct_size = sizeof(*out),
+        .struct_size = sizeof *out,
         .call_id = call_id,
         .alias = arcp_span_cstr(credential->alias),
         .credential_id = arcp_span_cstr(credential->id),
@@ -256,7 +256,7 @@ arcp__credential *arcp__credential_end_call(arcp__credentials *credentials,
         [ARCP_PROVISION_ABSENT] = "absent",
     };
     arcp__credential *credential = NULL;
-    HASH_FIND(hh_call, credentials->calls, &result->call_id, sizeof(result->call_id), credential);
+    HASH_FIND(hh_call, credentials->calls, &result->call_id, sizeof result->call_id, credential);
     if (credential == NULL) {
         return NULL;
     }

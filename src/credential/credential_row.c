@@ -118,9 +118,10 @@ void arcp__credential_free(arcp__credentials *credentials, arcp__credential *cre
 
 void arcp__credentials_fini(arcp__credentials *credentials)
 {
-    for (arcp__credential *at = credentials->all, *next = NULL; at != NULL; at = next) {
-        next = at->hh.next;
-        arcp__credential_free(credentials, at);
+    for (arcp__credential *credential = credentials->all, *next = NULL; credential != NULL;
+         credential = next) {
+        next = credential->hh.next;
+        arcp__credential_free(credentials, credential);
     }
     arcp_buf_fini(&credentials->request_value);
 }
@@ -159,10 +160,10 @@ arcp_status arcp__credential_restore(arcp__credentials *credentials, const arcp_
     if (credential == NULL) {
         return arcp__row_out_of_memory(err);
     }
-    for (size_t at = 0; at < members.count; at++) {
-        char *field = (char *)credential + rows[at].at;
-        memcpy(field, (const char *)&row + rows[at].at, rows[at].size);
-        if (rows[at].field == ARCP__FIELD_SPAN) {
+    for (size_t i = 0; i < members.count; i++) {
+        char *field = (char *)credential + rows[i].at;
+        memcpy(field, (const char *)&row + rows[i].at, rows[i].size);
+        if (rows[i].field == ARCP__FIELD_SPAN) {
             arcp_span *text = (arcp_span *)(void *)field;
             *text = arcp__credential_copy(credentials, credential, *text);
         }

@@ -102,13 +102,14 @@ static const arcp__credential *read_rotated(const arcp__credentials *credentials
     if (arcp_json_scan(&json, record, &limits, NULL) == ARCP_OK) {
         const arcp_json_ref job_id =
             arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("job_id"));
-        arcp_json_ref at = arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
-        at = arcp_json_member(&json, at, ARCP_SPAN_LITERAL("body"));
-        at = arcp_json_member(&json, at, ARCP_SPAN_LITERAL("details"));
-        const arcp_span id =
-            arcp_json_string(&json, arcp_json_member(&json, at, ARCP_SPAN_LITERAL("id")), &scratch);
+        arcp_json_ref details =
+            arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
+        details = arcp_json_member(&json, details, ARCP_SPAN_LITERAL("body"));
+        details = arcp_json_member(&json, details, ARCP_SPAN_LITERAL("details"));
+        const arcp_span id = arcp_json_string(
+            &json, arcp_json_member(&json, details, ARCP_SPAN_LITERAL("id")), &scratch);
         if (id.size != 0 && id.size < ARCP__ID_SIZE &&
-            arcp_json_u64(&json, arcp_json_member(&json, at, ARCP_SPAN_LITERAL("generation")),
+            arcp_json_u64(&json, arcp_json_member(&json, details, ARCP_SPAN_LITERAL("generation")),
                           &generation) &&
             generation != 0 && generation <= UINT32_MAX) {
             char text[ARCP__ID_SIZE] = "";

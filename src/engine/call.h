@@ -10,7 +10,7 @@ struct arcp__link;
 struct arcp__job;
 
 typedef enum arcp__call_kind {
-#define ARCP_CALL(id, name) ARCP__CALL_##id,
+#define ARCP_CALL(id, name, more) ARCP__CALL_##id,
 #include "engine/call.def"
 #undef ARCP_CALL
     ARCP__CALL_COUNT

@@ -4,7 +4,7 @@
 arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine **out,
                              arcp_error *err)
 {
-    arcp__engine *engine = arcp__alloc(sizeof(*engine));
+    arcp__engine *engine = arcp__alloc(sizeof *engine);
     if (engine == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }

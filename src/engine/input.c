@@ -52,7 +52,7 @@ bool arcp__engine_receive(arcp__engine *engine, arcp_time now, arcp__link *link,
     }
     arcp__link_receive(&engine->sessions, link, frame);
     arcp__engine_settle(engine);
-    return arcp__record_bool(engine, arcp__link_takes_more(link));
+    return arcp__record_bool(engine, arcp__link_takes_more(&engine->sessions, link));
 }
 
 bool arcp__engine_frame_took(arcp__engine *engine, arcp_time now, arcp__link *link, int64_t took_ns)
@@ -66,7 +66,8 @@ bool arcp__engine_frame_took(arcp__engine *engine, arcp_time now, arcp__link *li
 bool arcp__engine_takes_frames(arcp__engine *engine, arcp__link *link)
 {
     ARCP__RECORD(engine, .kind = ARCP__CALL_TAKES_FRAMES, .link = link);
-    return arcp__record_bool(engine, !engine->context.failed && arcp__link_takes_more(link));
+    return arcp__record_bool(engine, !engine->context.failed &&
+                                         arcp__link_takes_more(&engine->sessions, link));
 }
 
 void arcp__engine_drained(arcp__engine *engine, arcp_time now, arcp__link *link, size_t unsent)

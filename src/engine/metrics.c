@@ -6,19 +6,19 @@ static void write_agents(const arcp__job_metrics *metrics, arcp_buf *out)
 {
     const size_t last = ARCP__METRIC_AGENTS_MAX;
     arcp__exposition_family(out, ARCP__METRIC_JOBS_RUNNING);
-    for (size_t at = 0; at <= last; at++) {
-        const arcp__agent_metrics *agent = &metrics->agents[at];
-        const char *labels[] = {"agent", at == last ? "other" : agent->name, NULL};
-        if (at < metrics->agent_count || agent->live != 0) {
+    for (size_t i = 0; i <= last; i++) {
+        const arcp__agent_metrics *agent = &metrics->agents[i];
+        const char *labels[] = {"agent", i == last ? "other" : agent->name, NULL};
+        if (i < metrics->agent_count || agent->live != 0) {
             arcp__exposition_u64(out, arcp__metric_name(ARCP__METRIC_JOBS_RUNNING), labels,
                                  agent->live);
         }
     }
     arcp__exposition_family(out, ARCP__METRIC_JOBS_ENDED);
-    for (size_t at = 0; at <= last; at++) {
-        const arcp__agent_metrics *agent = &metrics->agents[at];
+    for (size_t i = 0; i <= last; i++) {
+        const arcp__agent_metrics *agent = &metrics->agents[i];
         for (size_t status = 0; status < ARCP_JOB_STATUS_COUNT; status++) {
-            const char *labels[] = {"agent", at == last ? "other" : agent->name, "status",
+            const char *labels[] = {"agent", i == last ? "other" : agent->name, "status",
                                     arcp_job_status_name((arcp_job_status)status), NULL};
             if (agent->ended[status] != 0) {
                 arcp__exposition_u64(out, arcp__metric_name(ARCP__METRIC_JOBS_ENDED), labels,
@@ -31,12 +31,12 @@ static void write_agents(const arcp__job_metrics *metrics, arcp_buf *out)
 static void write_spent(const arcp__job_metrics *metrics, arcp_buf *out)
 {
     arcp__exposition_family(out, ARCP__METRIC_BUDGET_SPENT);
-    for (size_t at = 0; at <= ARCP__METRIC_CURRENCIES_MAX; at++) {
-        bool is_other = at == ARCP__METRIC_CURRENCIES_MAX;
-        const char *labels[] = {"currency", is_other ? "other" : metrics->spent[at].currency, NULL};
+    for (size_t i = 0; i <= ARCP__METRIC_CURRENCIES_MAX; i++) {
+        const bool is_other = i == ARCP__METRIC_CURRENCIES_MAX;
+        const char *labels[] = {"currency", is_other ? "other" : metrics->spent[i].currency, NULL};
         char text[ARCP_DECIMAL_TEXT_MAX];
-        size_t size = arcp_decimal_format(metrics->spent[at].amount, text);
-        if (at < metrics->currency_count ||
+        const size_t size = arcp_decimal_format(metrics->spent[i].amount, text);
+        if (i < metrics->currency_count ||
             (is_other && !arcp_span_equal_cstr(arcp_span_make(text, size), "0"))) {
             arcp__exposition_text(out, arcp__metric_name(ARCP__METRIC_BUDGET_SPENT), labels,
                                   arcp_span_make(text, size));

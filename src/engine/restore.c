@@ -166,8 +166,8 @@ static void take_records(arcp__engine *engine, const restore_read *request, cons
         request->kind == READ_END) {
         return;
     }
-    for (size_t at = 0; at < page->count; at++) {
-        bytes += page->records[at].size;
+    for (size_t i = 0; i < page->count; i++) {
+        bytes += page->records[i].size;
     }
     if (stream->owner != NULL) {
         arcp__job_count_bytes(stream->owner, bytes);
@@ -260,9 +260,9 @@ void arcp__engine_restore_done(arcp__engine *engine, arcp_time now)
     }
     arcp__jobs_restore_authorities(&engine->jobs);
     (void)!arcp__sessions_restore_observers(&engine->sessions, &engine->restore->failure);
-    for (arcp__session *at = arcp__session_next(&engine->sessions, NULL); at != NULL;
-         at = arcp__session_next(&engine->sessions, at)) {
-        start_read(engine, READ_INDEX, at, NULL, 0);
+    for (arcp__session *session = arcp__session_next(&engine->sessions, NULL); session != NULL;
+         session = arcp__session_next(&engine->sessions, session)) {
+        start_read(engine, READ_INDEX, session, NULL, 0);
     }
     advance(engine);
     arcp__engine_settle(engine);

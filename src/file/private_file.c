@@ -51,7 +51,7 @@ static arcp_status read_all(const arcp__private_file *file, int fd, arcp_buf *ou
         if (!arcp_buf_reserve(out, room)) {
             return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
         }
-        ssize_t got = read(fd, out->data + out->size, room);
+        const ssize_t got = read(fd, out->data + out->size, room);
         if (got < 0 && errno == EINTR) {
             continue;
         }
@@ -69,7 +69,7 @@ static arcp_status read_all(const arcp__private_file *file, int fd, arcp_buf *ou
 
 arcp_status arcp__private_file_read(const arcp__private_file *file, arcp_buf *out, arcp_error *err)
 {
-    int fd =
+    const int fd =
         open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (file->may_be_link ? 0 : O_NOFOLLOW));
     if (fd < 0 && errno == ENOENT) {
         return arcp_error_set(err, ARCP_E_NOT_FOUND, "%s %s cannot be read: %s", file->what,
@@ -92,16 +92,16 @@ arcp_status arcp__private_file_read(const arcp__private_file *file, arcp_buf *ou
 static arcp_status write_fresh(const arcp__private_file *file, arcp_span text, bool is_durable,
                                char fresh[4096], arcp_error *err)
 {
-    int size = snprintf(fresh, 4096, "%s.new%ld", file->path, (long)getpid());
+    const int size = snprintf(fresh, 4096, "%s.new%ld", file->path, (long)getpid());
     if (size < 0 || size >= 4096) {
         return arcp_error_set(err, ARCP_E_USAGE, "%s: the path is too long", file->what);
     }
     (void)unlink(fresh);
-    int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    const int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         return io_failed(file, "made", errno, err);
     }
-    int number = arcp__write_all(fd, text) && (!is_durable || fsync(fd) == 0) ? 0 : errno;
+    const int number = arcp__write_all(fd, text) && (!is_durable || fsync(fd) == 0) ? 0 : errno;
     (void)close(fd);
     if (number != 0) {
         (void)unlink(fresh);

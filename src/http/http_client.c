@@ -52,8 +52,8 @@ static void transfer_free(transfer *t)
         (void)curl_multi_remove_handle(t->client->multi, t->easy);
         curl_easy_cleanup(t->easy);
     }
-    for (struct curl_slist *at = t->headers; at != NULL; at = at->next) {
-        arcp_wipe(at->data, strlen(at->data));
+    for (struct curl_slist *header = t->headers; header != NULL; header = header->next) {
+        arcp_wipe(header->data, strlen(header->data));
     }
     curl_slist_free_all(t->headers);
     arcp__http_message_fini(&t->message);
@@ -137,51 +137,53 @@ static void release_handle(arcp__http_client *client)
 
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
-    watch *at = poll->data;
-    arcp__http_client *client = at->client;
-    int flags = (events & UV_READABLE ? CURL_CSELECT_IN : 0) |
-                (events & UV_WRITABLE ? CURL_CSELECT_OUT : 0) | (status < 0 ? CURL_CSELECT_ERR : 0);
+    const watch *watched = poll->data;
+    arcp__http_client *client = watched->client;
+    const int flags = (events & UV_READABLE ? CURL_CSELECT_IN : 0) |
+                      (events & UV_WRITABLE ? CURL_CSELECT_OUT : 0) |
+                      (status < 0 ? CURL_CSELECT_ERR : 0);
     int running = 0;
-    (void)curl_multi_socket_action(client->multi, at->socket, flags, &running);
+    (void)curl_multi_socket_action(client->multi, watched->socket, flags, &running);
     take_finished(client);
 }
 
 static void on_poll_closed(uv_handle_t *handle)
 {
-    watch *at = handle->data;
-    arcp__http_client *client = at->client;
-    arcp__free(at);
+    watch *watched = handle->data;
+    arcp__http_client *client = watched->client;
+    arcp__free(watched);
     release_handle(client);
 }
 
 static int on_socket(CURL *easy, curl_socket_t socket, int what, void *user, void *socket_user)
 {
     arcp__http_client *client = user;
-    watch *at = socket_user;
+    watch *watched = socket_user;
     (void)easy;
     if (what == CURL_POLL_REMOVE) {
-        if (at != NULL) {
-            (void)uv_poll_stop(&at->poll);
-            uv_close((uv_handle_t *)&at->poll, on_poll_closed);
+        if (watched != NULL) {
+            (void)uv_poll_stop(&watched->poll);
+            uv_close((uv_handle_t *)&watched->poll, on_poll_closed);
             (void)curl_multi_assign(client->multi, socket, NULL);
         }
         return 0;
     }
-    if (at == NULL) {
-        at = arcp__alloc(sizeof *at);
-        if (at == NULL || uv_poll_init_socket(client->options.loop, &at->poll, socket) != 0) {
-            arcp__free(at);
+    if (watched == NULL) {
+        watched = arcp__alloc(sizeof *watched);
+        if (watched == NULL ||
+            uv_poll_init_socket(client->options.loop, &watched->poll, socket) != 0) {
+            arcp__free(watched);
             return -1;
         }
-        at->client = client;
-        at->socket = socket;
-        at->poll.data = at;
+        watched->client = client;
+        watched->socket = socket;
+        watched->poll.data = watched;
         client->open_handles++;
-        (void)curl_multi_assign(client->multi, socket, at);
+        (void)curl_multi_assign(client->multi, socket, watched);
     }
     const int events =
         (what != CURL_POLL_OUT ? UV_READABLE : 0) | (what != CURL_POLL_IN ? UV_WRITABLE : 0);
-    return uv_poll_start(&at->poll, events, on_poll) == 0 ? 0 : -1;
+    return uv_poll_start(&watched->poll, events, on_poll) == 0 ? 0 : -1;
 }
 
 static void on_time(uv_timer_t *timer)
@@ -206,7 +208,7 @@ static int on_timer(CURLM *multi, long timeout_ms, void *user)
 static size_t on_answer(char *bytes, size_t size, size_t count, void *user)
 {
     transfer *t = user;
-    size_t all = size * count;
+    const size_t all = size * count;
     if (t->answer.size + all > ANSWER_BYTES_MAX) {
         return 0;
     }
@@ -223,8 +225,8 @@ static bool set_up(transfer *t)
     CURL *easy = t->easy;
     const arcp_span headers = arcp_buf_span(&message->headers);
     const long own_connection = options->keeps_connections ? 0 : 1;
-    for (size_t at = 0; at < headers.size; at += strlen(headers.data + at) + 1) {
-        struct curl_slist *longer = curl_slist_append(t->headers, headers.data + at);
+    for (size_t offset = 0; offset < headers.size; offset += strlen(headers.data + offset) + 1) {
+        struct curl_slist *longer = curl_slist_append(t->headers, headers.data + offset);
         if (longer == NULL) {
             return false;
         }
@@ -257,7 +259,7 @@ static bool set_up(transfer *t)
 arcp_status arcp__http_client_send(arcp__http_client *client, arcp__http_message *message,
                                    arcp_error *err)
 {
-    transfer *added = arcp__alloc(sizeof(*added));
+    transfer *added = arcp__alloc(sizeof *added);
     if (added == NULL) {
         arcp__http_message_fini(message);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
@@ -304,7 +306,7 @@ void arcp__http_client_free(arcp__http_client *client)
 arcp_status arcp__http_client_new(const arcp__http_client_options *options, arcp__http_client **out,
                                   arcp_error *err)
 {
-    arcp__http_client *client = arcp__alloc(sizeof(*client));
+    arcp__http_client *client = arcp__alloc(sizeof *client);
     if (client == NULL || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
         arcp__free(client);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
@@ -314,13 +316,14 @@ arcp_status arcp__http_client_new(const arcp__http_client_options *options, arcp
     client->timer.data = client;
     client->open_handles = 1;
     client->multi = curl_multi_init();
-    bool good = client->multi != NULL &&
-                curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, on_socket) == CURLM_OK &&
-                curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client) == CURLM_OK &&
-                curl_multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, on_timer) == CURLM_OK &&
-                curl_multi_setopt(client->multi, CURLMOPT_TIMERDATA, client) == CURLM_OK &&
-                curl_multi_setopt(client->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS,
-                                  (long)options->connections) == CURLM_OK;
+    const bool good =
+        client->multi != NULL &&
+        curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, on_socket) == CURLM_OK &&
+        curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client) == CURLM_OK &&
+        curl_multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, on_timer) == CURLM_OK &&
+        curl_multi_setopt(client->multi, CURLMOPT_TIMERDATA, client) == CURLM_OK &&
+        curl_multi_setopt(client->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS,
+                          (long)options->connections) == CURLM_OK;
     if (!good) {
         arcp__http_client_free(client);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");

@@ -94,21 +94,21 @@ typedef struct brace {
 /* Finds the next `{...}` that begins with a lower-case letter; other braces are plain text. */
 static bool next_brace(arcp_span text, size_t from, brace *out)
 {
-    for (size_t at = from; at + 1 < text.size; at++) {
-        if (text.data[at] != '{' || text.data[at + 1] < 'a' || text.data[at + 1] > 'z') {
+    for (size_t i = from; i + 1 < text.size; i++) {
+        if (text.data[i] != '{' || text.data[i + 1] < 'a' || text.data[i + 1] > 'z') {
             continue;
         }
-        const char *close = memchr(text.data + at, '}', text.size - at);
+        const char *close = memchr(text.data + i, '}', text.size - i);
         if (close == NULL) {
             return false;
         }
-        out->begin = at;
+        out->begin = i;
         out->end = (size_t)(close - text.data) + 1;
-        out->name = arcp_span_make(text.data + at + 1, out->end - at - 2);
+        out->name = arcp_span_make(text.data + i + 1, out->end - i - 2);
         out->which = &unknown;
-        for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
-            if (arcp_span_equal_cstr(out->name, variables[i].name)) {
-                out->which = &variables[i];
+        for (size_t j = 0; j < sizeof variables / sizeof variables[0]; j++) {
+            if (arcp_span_equal_cstr(out->name, variables[j].name)) {
+                out->which = &variables[j];
             }
         }
         return true;
@@ -277,8 +277,8 @@ static bool expand_text(arcp_span text, arcp__template_use use,
         append_value(request, next.which, &value);
         clean = clean && is_acceptable(use, next.which, arcp_buf_span(&value));
         *names_key = *names_key || (next.which->kind == VAR_KEY && value.size != 0);
-        for (size_t at = 0; at < value.size; at++) {
-            unsigned char byte = (unsigned char)value.data[at];
+        for (size_t i = 0; i < value.size; i++) {
+            const unsigned char byte = (unsigned char)value.data[i];
             clean = clean && (use != ARCP__TEMPLATE_HEADER || (byte >= 0x20 && byte != 0x7f));
             if (use == ARCP__TEMPLATE_URL && !is_unreserved(byte)) {
                 arcp_buf_append_format(out, "%%%02X", byte);
@@ -335,8 +335,8 @@ static void write_string(body_writer *writer, arcp_span text)
         arcp_json_write_u64(&writer->writer, writer->request->ttl_sec);
     } else if (kind == VAR_MODELS) {
         arcp_json_begin_array(&writer->writer);
-        for (size_t at = 0; at < writer->request->model_count; at++) {
-            arcp_json_write_string(&writer->writer, writer->request->models[at]);
+        for (size_t i = 0; i < writer->request->model_count; i++) {
+            arcp_json_write_string(&writer->writer, writer->request->models[i]);
         }
         arcp_json_end_array(&writer->writer);
     } else {
@@ -360,14 +360,14 @@ static void write_body(body_writer *writer, arcp_json_ref ref)
         } else {
             arcp_json_begin_array(&writer->writer);
         }
-        for (arcp_json_ref at = arcp_json_first(json, ref); at != ARCP_JSON_ABSENT;
-             at = arcp_json_next(json, ref, at)) {
-            const arcp_json_ref value = is_object ? at + 1 : at;
+        for (arcp_json_ref name = arcp_json_first(json, ref); name != ARCP_JSON_ABSENT;
+             name = arcp_json_next(json, ref, name)) {
+            const arcp_json_ref value = is_object ? name + 1 : name;
             if (is_omitted(writer, value)) {
                 continue;
             }
             if (is_object) {
-                arcp_json_name_span(&writer->writer, string_at(writer, at));
+                arcp_json_name_span(&writer->writer, string_at(writer, name));
             }
             write_body(writer, value);
         }
@@ -386,7 +386,7 @@ static void write_body(body_writer *writer, arcp_json_ref ref)
 bool arcp__template_expand(const arcp__template *template, const arcp_provision_request *request,
                            bool *names_key, arcp_buf *out)
 {
-    arcp_span text = arcp_buf_span(&template->text);
+    const arcp_span text = arcp_buf_span(&template->text);
     if (template->use != ARCP__TEMPLATE_BODY) {
         return expand_text(text, template->use, request, names_key, out);
     }

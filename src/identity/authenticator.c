@@ -1,8 +1,8 @@
-/* A question has one owner at a time: the authenticator, then the verifier that checks it, then the
- * authenticator again with the answer. Only the list of answered questions is shared between
+/* A request has one owner at a time: the authenticator, then the verifier that checks it, then the
+ * authenticator again with the response. Only the list of answered requests is shared between
  * threads, under a lock; verifiers and counts are used on the loop's thread only.
  *
- * A verifier that was replaced stays until its last question is answered; a token that it refuses
+ * A verifier that was replaced stays until its last request is answered; a token that it refuses
  * is then passed to the current verifiers. */
 #include "identity/identity.h"
 
@@ -22,32 +22,32 @@
 typedef struct entry {
     struct entry *next;
     arcp_token_verifier *verifier; /* owned */
-    size_t open;                   /* its questions without an answer */
+    size_t open;                   /* its requests without a response */
     bool is_retired;
 } entry;
 
-struct arcp_token_question {
+struct arcp_token_request {
     arcp__authenticator *authenticator; /* referenced; NULL: `answered` is called */
-    arcp_token_question *prev, *next;
+    arcp_token_request *prev, *next;
     entry *current;
     arcp_secret *token;
     uint64_t auth_id;
     int64_t wall_ns;
-    arcp_status status; /* the last answer */
+    arcp_status status; /* the last response */
     bool is_anonymous;
     bool is_undecided; /* some verifier could not decide */
     char principal[ARCP_PRINCIPAL_BYTES_MAX];
     size_t principal_size;
     char peer[64];
     char why[WHY_SIZE];
-    void (*answered)(void *user, const arcp_token_answer *answer);
+    void (*answered)(void *user, const arcp_token_response *response);
     void *user;
 };
 
 struct arcp__authenticator {
     arcp__authenticator_owner owner;
     pthread_mutex_t mutex;
-    arcp_token_question *answered; /* under the lock, like is_closed */
+    arcp_token_request *answered; /* under the lock, like is_closed */
     bool is_closed;
     atomic_uint refs;
     size_t open, open_max;
@@ -56,12 +56,12 @@ struct arcp__authenticator {
 };
 
 arcp__authenticator *arcp__authenticator_new(const arcp__authenticator_owner *owner,
-                                             size_t questions_max)
+                                             size_t requests_max)
 {
-    arcp__authenticator *authenticator = arcp__alloc(sizeof(*authenticator));
+    arcp__authenticator *authenticator = arcp__alloc(sizeof *authenticator);
     if (authenticator != NULL) {
         authenticator->owner = *owner;
-        authenticator->open_max = questions_max;
+        authenticator->open_max = requests_max;
         atomic_init(&authenticator->refs, 1);
         (void)pthread_mutex_init(&authenticator->mutex, NULL);
     }
@@ -76,106 +76,109 @@ static void authenticator_unref(arcp__authenticator *authenticator)
     }
 }
 
-/* ---- questions ---- */
+/* ---- requests ---- */
 
-static arcp_token_question *question_new(arcp_span token, int64_t wall_ns)
+static arcp_token_request *request_new(arcp_span token, int64_t wall_ns)
 {
-    arcp_token_question *question = arcp__alloc(sizeof(*question));
-    if (question != NULL) {
-        question->status = ARCP_E_UNAUTHENTICATED;
-        question->wall_ns = wall_ns;
-        question->token = arcp_secret_new(token);
-        if (question->token == NULL) {
-            arcp__free(question);
+    arcp_token_request *request = arcp__alloc(sizeof *request);
+    if (request != NULL) {
+        request->status = ARCP_E_UNAUTHENTICATED;
+        request->wall_ns = wall_ns;
+        request->token = arcp_secret_new(token);
+        if (request->token == NULL) {
+            arcp__free(request);
             return NULL;
         }
     }
-    return question;
+    return request;
 }
 
-static void question_free(arcp_token_question *question)
+static void request_free(arcp_token_request *request)
 {
-    if (question->authenticator != NULL) {
-        authenticator_unref(question->authenticator);
+    if (request->authenticator != NULL) {
+        authenticator_unref(request->authenticator);
     }
-    arcp_secret_free(question->token);
-    arcp__free(question);
+    arcp_secret_free(request->token);
+    arcp__free(request);
 }
 
-arcp_token_question *
-arcp__token_question_new(arcp_span token, int64_t wall_ns,
-                         void (*answered)(void *user, const arcp_token_answer *answer), void *user)
+arcp_token_request *arcp__token_request_new(arcp_span token, int64_t wall_ns,
+                                            void (*answered)(void *user,
+                                                             const arcp_token_response *response),
+                                            void *user)
 {
-    arcp_token_question *question = question_new(token, wall_ns);
-    if (question != NULL) {
-        question->answered = answered;
-        question->user = user;
+    arcp_token_request *request = request_new(token, wall_ns);
+    if (request != NULL) {
+        request->answered = answered;
+        request->user = user;
     }
-    return question;
+    return request;
 }
 
-arcp_span arcp_token_question_token(const arcp_token_question *question)
+arcp_span arcp_token_request_token(const arcp_token_request *request)
 {
-    return arcp_secret_reveal(question->token);
+    return arcp_secret_reveal(request->token);
 }
 
-int64_t arcp_token_question_wall_ns(const arcp_token_question *question)
+int64_t arcp_token_request_wall_ns(const arcp_token_request *request)
 {
-    return question->wall_ns;
+    return request->wall_ns;
 }
 
-static void add_why(arcp_token_question *question, const char *verifier, const char *why)
+static void add_why(arcp_token_request *request, const char *verifier, const char *why)
 {
-    size_t used = strlen(question->why);
-    (void)snprintf(question->why + used, WHY_SIZE - used, "%s%s: %s", used == 0 ? "" : "; ",
+    const size_t used = strlen(request->why);
+    (void)snprintf(request->why + used, WHY_SIZE - used, "%s%s: %s", used == 0 ? "" : "; ",
                    verifier, why == NULL ? "refused" : why);
 }
 
-static void keep_answer(arcp_token_question *question, const arcp_token_answer *given)
+static void keep_response(arcp_token_request *request, const arcp_token_response *given)
 {
-    arcp_token_answer answer = arcp_token_answer_init();
+    arcp_token_response response = arcp_token_response_init();
     arcp_error why = {0};
-    const char *verifier = question->current->verifier->ops->name;
-    if (arcp__options_take(&answer, given, sizeof answer, "arcp_token_answer", &why) != ARCP_OK) {
-        question->is_undecided = true;
-        question->status = ARCP_E_UNAUTHENTICATED;
-        add_why(question, verifier, why.message);
-    } else if (answer.status != ARCP_OK) {
-        question->is_undecided = question->is_undecided || answer.status == ARCP_E_INTERNAL_ERROR;
-        question->status = ARCP_E_UNAUTHENTICATED;
-        add_why(question, verifier, answer.why);
-    } else if (answer.principal.size == 0 || answer.principal.size > ARCP_PRINCIPAL_BYTES_MAX ||
-               !arcp__utf8_is_valid(answer.principal) || arcp__has_control_byte(answer.principal)) {
-        question->status = ARCP_E_UNAUTHENTICATED;
-        add_why(question, verifier,
+    const char *verifier = request->current->verifier->ops->name;
+    if (arcp__options_take(&response, given, sizeof response, "arcp_token_response", &why) !=
+        ARCP_OK) {
+        request->is_undecided = true;
+        request->status = ARCP_E_UNAUTHENTICATED;
+        add_why(request, verifier, why.message);
+    } else if (response.status != ARCP_OK) {
+        request->is_undecided = request->is_undecided || response.status == ARCP_E_INTERNAL_ERROR;
+        request->status = ARCP_E_UNAUTHENTICATED;
+        add_why(request, verifier, response.why);
+    } else if (response.principal.size == 0 || response.principal.size > ARCP_PRINCIPAL_BYTES_MAX ||
+               !arcp__utf8_is_valid(response.principal) ||
+               arcp__has_control_byte(response.principal)) {
+        request->status = ARCP_E_UNAUTHENTICATED;
+        add_why(request, verifier,
                 "the principal's name is empty, too long, not UTF-8 or has control characters");
     } else {
-        question->status = ARCP_OK;
-        question->is_anonymous = answer.is_anonymous;
-        question->principal_size = answer.principal.size;
-        memcpy(question->principal, answer.principal.data, answer.principal.size);
+        request->status = ARCP_OK;
+        request->is_anonymous = response.is_anonymous;
+        request->principal_size = response.principal.size;
+        memcpy(request->principal, response.principal.data, response.principal.size);
     }
 }
 
-void arcp_token_question_answer(arcp_token_question *question, const arcp_token_answer *answer)
+void arcp_token_request_respond(arcp_token_request *request, const arcp_token_response *response)
 {
-    arcp__authenticator *authenticator = question->authenticator;
+    arcp__authenticator *authenticator = request->authenticator;
     if (authenticator == NULL) {
-        question->answered(question->user, answer);
-        question_free(question);
+        request->answered(request->user, response);
+        request_free(request);
         return;
     }
     (void)pthread_mutex_lock(&authenticator->mutex);
-    bool is_closed = authenticator->is_closed;
+    const bool is_closed = authenticator->is_closed;
     if (!is_closed) {
-        keep_answer(question, answer);
-        DL_APPEND(authenticator->answered, question);
+        keep_response(request, response);
+        DL_APPEND(authenticator->answered, request);
         /* Under the lock: the owner may be woken only until the authenticator is closed. */
         authenticator->owner.wake(authenticator->owner.user);
     }
     (void)pthread_mutex_unlock(&authenticator->mutex);
     if (is_closed) {
-        question_free(question);
+        request_free(request);
     }
 }
 
@@ -211,14 +214,14 @@ arcp_status arcp__authenticator_set(arcp__authenticator *authenticator,
             return status;
         }
     }
-    for (size_t at = 0; at < count; at++) {
-        entry *added = failed ? NULL : arcp__alloc(sizeof(*added));
+    for (size_t i = 0; i < count; i++) {
+        entry *added = failed ? NULL : arcp__alloc(sizeof *added);
         if (added == NULL) {
             failed = true;
-            arcp_token_verifier_free(verifiers[at]);
+            arcp_token_verifier_free(verifiers[i]);
             continue;
         }
-        added->verifier = verifiers[at];
+        added->verifier = verifiers[i];
         *end = added;
         end = &added->next;
     }
@@ -241,13 +244,13 @@ arcp_status arcp__authenticator_set(arcp__authenticator *authenticator,
     return ARCP_OK;
 }
 
-/* ---- passing questions to verifiers ---- */
+/* ---- passing requests to verifiers ---- */
 
-static void pass_to(arcp_token_question *question, entry *to)
+static void pass_to(arcp_token_request *request, entry *to)
 {
-    question->current = to;
+    request->current = to;
     to->open++;
-    to->verifier->ops->ask(to->verifier, question);
+    to->verifier->ops->verify(to->verifier, request);
 }
 
 static void report(const arcp__authenticator *authenticator, uint64_t auth_id, arcp_status status,
@@ -257,60 +260,60 @@ static void report(const arcp__authenticator *authenticator, uint64_t auth_id, a
                                   is_anonymous);
 }
 
-void arcp__authenticator_ask(arcp__authenticator *authenticator, uint64_t auth_id, arcp_span token,
-                             const char *peer, int64_t wall_ns)
+void arcp__authenticator_verify(arcp__authenticator *authenticator, uint64_t auth_id,
+                                arcp_span token, const char *peer, int64_t wall_ns)
 {
     if (authenticator->entries == NULL) {
         report(authenticator, auth_id, ARCP_E_UNAUTHENTICATED, arcp_span_make(NULL, 0), false);
         return;
     }
     const bool is_full = authenticator->open >= authenticator->open_max;
-    arcp_token_question *question = is_full ? NULL : question_new(token, wall_ns);
-    if (question == NULL) {
+    arcp_token_request *request = is_full ? NULL : request_new(token, wall_ns);
+    if (request == NULL) {
         authenticator->owner.refused(
             authenticator->owner.user, peer,
             is_full ? "too many tokens are being verified" : "out of memory", true);
         report(authenticator, auth_id, ARCP_E_INTERNAL_ERROR, arcp_span_make(NULL, 0), false);
         return;
     }
-    question->auth_id = auth_id;
-    (void)snprintf(question->peer, sizeof(question->peer), "%s", peer);
-    question->authenticator = authenticator;
+    request->auth_id = auth_id;
+    (void)snprintf(request->peer, sizeof request->peer, "%s", peer);
+    request->authenticator = authenticator;
     (void)atomic_fetch_add(&authenticator->refs, 1);
     authenticator->open++;
-    pass_to(question, authenticator->entries);
+    pass_to(request, authenticator->entries);
 }
 
-/* After an answer: passes a refused token to the next verifier, or reports the result. */
-static void advance(arcp__authenticator *authenticator, arcp_token_question *question)
+/* After a response: passes a refused token to the next verifier, or reports the result. */
+static void advance(arcp__authenticator *authenticator, arcp_token_request *request)
 {
-    entry *from = question->current;
+    entry *from = request->current;
     entry *next = from->is_retired ? authenticator->entries : from->next;
     from->open--;
     if (from->is_retired && from->open == 0) {
         LL_DELETE(authenticator->retired, from);
         entry_free(from);
     }
-    if (question->status != ARCP_OK && next != NULL) {
-        pass_to(question, next);
+    if (request->status != ARCP_OK && next != NULL) {
+        pass_to(request, next);
         return;
     }
-    arcp_status status = question->status;
+    arcp_status status = request->status;
     if (status != ARCP_OK) {
-        status = question->is_undecided ? ARCP_E_INTERNAL_ERROR : ARCP_E_UNAUTHENTICATED;
-        authenticator->owner.refused(authenticator->owner.user, question->peer, question->why,
-                                     question->is_undecided);
+        status = request->is_undecided ? ARCP_E_INTERNAL_ERROR : ARCP_E_UNAUTHENTICATED;
+        authenticator->owner.refused(authenticator->owner.user, request->peer, request->why,
+                                     request->is_undecided);
     }
     authenticator->open--;
-    report(authenticator, question->auth_id, status,
-           arcp_span_make(question->principal, question->principal_size), question->is_anonymous);
-    question_free(question);
+    report(authenticator, request->auth_id, status,
+           arcp_span_make(request->principal, request->principal_size), request->is_anonymous);
+    request_free(request);
 }
 
-static arcp_token_question *take_answered(arcp__authenticator *authenticator)
+static arcp_token_request *take_answered(arcp__authenticator *authenticator)
 {
     (void)pthread_mutex_lock(&authenticator->mutex);
-    arcp_token_question *answered = authenticator->answered;
+    arcp_token_request *answered = authenticator->answered;
     authenticator->answered = NULL;
     (void)pthread_mutex_unlock(&authenticator->mutex);
     return answered;
@@ -318,12 +321,12 @@ static arcp_token_question *take_answered(arcp__authenticator *authenticator)
 
 bool arcp__authenticator_take(arcp__authenticator *authenticator)
 {
-    arcp_token_question *questions = take_answered(authenticator);
-    bool any = questions != NULL;
-    while (questions != NULL) {
-        arcp_token_question *question = questions;
-        questions = question->next;
-        advance(authenticator, question);
+    arcp_token_request *requests = take_answered(authenticator);
+    const bool any = requests != NULL;
+    while (requests != NULL) {
+        arcp_token_request *request = requests;
+        requests = request->next;
+        advance(authenticator, request);
     }
     return any;
 }
@@ -336,10 +339,10 @@ void arcp__authenticator_close(arcp__authenticator *authenticator)
     (void)pthread_mutex_lock(&authenticator->mutex);
     authenticator->is_closed = true;
     (void)pthread_mutex_unlock(&authenticator->mutex);
-    for (arcp_token_question *at = take_answered(authenticator), *next = NULL; at != NULL;
+    for (arcp_token_request *at = take_answered(authenticator), *next = NULL; at != NULL;
          at = next) {
         next = at->next;
-        question_free(at);
+        request_free(at);
     }
     free_entries(&authenticator->entries);
     free_entries(&authenticator->retired);

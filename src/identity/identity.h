@@ -1,5 +1,5 @@
 /* Authentication: the authenticator passes a token to the configured verifiers (arcp/token.h), one
- * after the other, and takes their answers from any thread. The only header of this folder for
+ * after the other, and takes their responses from any thread. The only header of this folder for
  * others. */
 #ifndef ARCP_IDENTITY_IDENTITY_H
 #define ARCP_IDENTITY_IDENTITY_H
@@ -12,44 +12,46 @@ typedef struct arcp__authenticator arcp__authenticator;
 
 /* The owner of an authenticator. */
 typedef struct arcp__authenticator_owner {
-    /* The result for a token. Called on the loop's thread, from inside ask or take. */
+    /* The result for a token. Called on the loop's thread, from inside verify or take. */
     void (*answered)(void *user, uint64_t auth_id, arcp_status status, arcp_span principal,
                      bool is_anonymous);
     /* Called before `answered` for a token that was refused or could not be verified: `why` is for
      * the operator. `is_trouble`: it is not known whether the token is valid. */
     void (*refused)(void *user, const char *peer, const char *why, bool is_trouble);
-    /* An answer is ready for take. Called on any thread, not after close. */
+    /* A response is ready for take. Called on any thread, not after close. */
     void (*wake)(void *user);
     void *user;
 } arcp__authenticator_owner;
 
-/* `questions_max`: questions that may be open at the same time. NULL when out of memory. Questions
+/* `requests_max`: requests that may be open at the same time. NULL when out of memory. Requests
  * may outlive the authenticator. */
 arcp__authenticator *arcp__authenticator_new(const arcp__authenticator_owner *owner,
-                                             size_t questions_max);
+                                             size_t requests_max);
 
-/* Closes the authenticator and frees the verifiers; later answers are ignored. NULL is accepted. */
+/* Closes the authenticator and frees the verifiers; later responses are ignored. NULL is accepted.
+ */
 void arcp__authenticator_close(arcp__authenticator *authenticator);
 
-/* Takes over the verifiers, even on failure. Previous verifiers are freed when their last question
- * is answered. */
+/* Takes over the verifiers, also when out of memory, but not with ARCP_E_USAGE. Previous verifiers
+ * are freed when their last request is answered. */
 ARCP_MUST_CHECK arcp_status arcp__authenticator_set(arcp__authenticator *authenticator,
                                                     arcp_token_verifier *const *verifiers,
                                                     size_t count, arcp_error *err);
 
 /* Starts to verify a token, as of `wall_ns`. `peer` is for the log. */
-void arcp__authenticator_ask(arcp__authenticator *authenticator, uint64_t auth_id, arcp_span token,
-                             const char *peer, int64_t wall_ns);
+void arcp__authenticator_verify(arcp__authenticator *authenticator, uint64_t auth_id,
+                                arcp_span token, const char *peer, int64_t wall_ns);
 
-/* Handles the answers that have come: reports results to the owner, or passes tokens to the next
+/* Handles the responses that have come: reports results to the owner, or passes tokens to the next
  * verifier. True when there were any. On the loop's thread. */
 bool arcp__authenticator_take(arcp__authenticator *authenticator);
 
-/* A question without an authenticator, for tests of verifiers and the fuzzer: `answered` is called
- * from inside arcp_token_question_answer. NULL when out of memory. */
-arcp_token_question *
-arcp__token_question_new(arcp_span token, int64_t wall_ns,
-                         void (*answered)(void *user, const arcp_token_answer *answer), void *user);
+/* A request without an authenticator, for tests of verifiers: `answered` is called from inside
+ * arcp_token_request_respond. NULL when out of memory. */
+arcp_token_request *arcp__token_request_new(arcp_span token, int64_t wall_ns,
+                                            void (*answered)(void *user,
+                                                             const arcp_token_response *response),
+                                            void *user);
 
 /* ---- facts about configured tokens, for warnings to the operator ---- */
 

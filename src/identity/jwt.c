@@ -53,7 +53,7 @@ arcp_status arcp__jwt_rules_init(arcp__jwt_rules *rules, const arcp_jwt_options 
         return arcp_error_set(err, ARCP_E_USAGE, "leeway_sec is at most %u",
                               ARCP_JWT_LEEWAY_SEC_MAX);
     }
-    arcp_status status =
+    const arcp_status status =
         options->key_file != NULL
             ? arcp__jwt_key_read(options->algorithm, options->key_file, &rules->key, err)
             : arcp__jwt_key_new(options->algorithm, options->key, &rules->key, err);
@@ -117,9 +117,9 @@ static arcp_json_ref member(const arcp_json *json, const char *name)
 static bool is_token_type(const arcp_json *json, arcp_json_ref type)
 {
     char text[32] = {0};
-    arcp_span raw = arcp_json_raw(json, type);
+    const arcp_span raw = arcp_json_raw(json, type);
     if (!arcp_json_is(json, type, ARCP_JSON_STRING) || raw.size < 2 ||
-        raw.size - 2 >= sizeof(text)) {
+        raw.size - 2 >= sizeof text) {
         return false;
     }
     memcpy(text, raw.data + 1, raw.size - 2);
@@ -131,7 +131,7 @@ static arcp_status check_header(const arcp__jwt_rules *rules, const arcp_json *j
                                 arcp_error *err)
 {
     const char *algorithm = arcp__jwt_key_algorithm(rules->key);
-    arcp_json_ref type = member(json, "typ");
+    const arcp_json_ref type = member(json, "typ");
     if (!arcp_json_string_equals(json, member(json, "alg"), arcp_span_cstr(algorithm))) {
         return arcp_error_set(err, ARCP_E_UNAUTHENTICATED, "its alg is not %s", algorithm);
     }
@@ -173,7 +173,7 @@ static bool read_date(const arcp_json *json, arcp_json_ref ref, uint64_t *second
 static arcp_status check_dates(const arcp__jwt_rules *rules, const arcp_json *json, int64_t now_ns,
                                arcp_error *err)
 {
-    uint64_t now = now_ns < 0 ? 0 : (uint64_t)(now_ns / ARCP_NS_PER_SEC);
+    const uint64_t now = now_ns < 0 ? 0 : (uint64_t)(now_ns / ARCP_NS_PER_SEC);
     uint64_t seconds = 0;
     bool has_more = false;
     if (!read_date(json, member(json, "exp"), &seconds, &has_more)) {
@@ -182,7 +182,7 @@ static arcp_status check_dates(const arcp__jwt_rules *rules, const arcp_json *js
     if (now >= seconds + rules->leeway_sec) {
         return refuse(err, "it has expired");
     }
-    arcp_json_ref not_before = member(json, "nbf");
+    const arcp_json_ref not_before = member(json, "nbf");
     if (not_before == ARCP_JSON_ABSENT) {
         return ARCP_OK;
     }
@@ -204,9 +204,9 @@ static bool has_audience(const arcp_json *json, arcp_json_ref audience, arcp_spa
     if (!arcp_json_is(json, audience, ARCP_JSON_ARRAY)) {
         return false;
     }
-    for (arcp_json_ref at = arcp_json_first(json, audience); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, audience, at)) {
-        if (arcp_json_string_equals(json, at, ours)) {
+    for (arcp_json_ref item = arcp_json_first(json, audience); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(json, audience, item)) {
+        if (arcp_json_string_equals(json, item, ours)) {
             return true;
         }
     }
@@ -220,7 +220,7 @@ static arcp_status check_claims(const arcp__jwt_rules *rules, const arcp_json *j
     if (status != ARCP_OK) {
         return status;
     }
-    arcp_json_ref audience = member(json, "aud");
+    const arcp_json_ref audience = member(json, "aud");
     if (rules->issuer != NULL &&
         !arcp_json_string_equals(json, member(json, "iss"), arcp_span_cstr(rules->issuer))) {
         return refuse(err, "its iss is not the configured issuer");
@@ -232,8 +232,8 @@ static arcp_status check_claims(const arcp__jwt_rules *rules, const arcp_json *j
         return refuse(err, "its aud does not include the configured audience");
     }
     arcp_buf scratch = arcp_buf_init();
-    arcp_json_ref ref = member(json, rules->principal_claim);
-    arcp_span name = arcp_json_string(json, ref, &scratch);
+    const arcp_json_ref ref = member(json, rules->principal_claim);
+    const arcp_span name = arcp_json_string(json, ref, &scratch);
     arcp_buf_append(principal, name);
     if (scratch.failed || principal->failed) {
         status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
@@ -288,7 +288,7 @@ arcp_status arcp__jwt_check(const arcp__jwt_rules *rules, arcp_span token, int64
     arcp_json json = ARCP__JSON_INIT;
     arcp_buf text = arcp_buf_init();
     arcp_buf signature = arcp_buf_secret_init();
-    arcp_status status =
+    const arcp_status status =
         check_parts(rules, &parts, now_wall_ns, &json, &text, &signature, principal, err);
     arcp__json_fini(&json);
     arcp_buf_fini(&text);
@@ -303,22 +303,24 @@ typedef struct jwt_verifier {
     arcp__jwt_rules rules;
 } jwt_verifier;
 
-static void ask(arcp_token_verifier *base, arcp_token_question *question)
+static void verify(arcp_token_verifier *base, arcp_token_request *request)
 {
     const jwt_verifier *verifier = (const jwt_verifier *)base;
-    arcp_token_answer answer = arcp_token_answer_init();
+    arcp_token_response response = arcp_token_response_init();
     arcp_error why = {0};
     arcp_buf principal = arcp_buf_init();
-    arcp_status status = arcp__jwt_check(&verifier->rules, arcp_token_question_token(question),
-                                         arcp_token_question_wall_ns(question), &principal, &why);
+    const arcp_status status =
+        arcp__jwt_check(&verifier->rules, arcp_token_request_token(request),
+                        arcp_token_request_wall_ns(request), &principal, &why);
     if (status == ARCP_OK) {
-        answer.status = ARCP_OK;
-        answer.principal = arcp_buf_span(&principal);
+        response.status = ARCP_OK;
+        response.principal = arcp_buf_span(&principal);
     } else {
-        answer.status = status == ARCP_E_NO_MEMORY ? ARCP_E_INTERNAL_ERROR : ARCP_E_UNAUTHENTICATED;
-        answer.why = why.message;
+        response.status =
+            status == ARCP_E_NO_MEMORY ? ARCP_E_INTERNAL_ERROR : ARCP_E_UNAUTHENTICATED;
+        response.why = why.message;
     }
-    arcp_token_question_answer(question, &answer);
+    arcp_token_request_respond(request, &response);
     arcp_buf_fini(&principal);
 }
 
@@ -339,8 +341,8 @@ arcp_status arcp_token_verifier_new_jwt(const arcp_jwt_options *given, arcp_toke
         return status;
     }
     static const arcp_token_verifier_ops ops = {
-        .struct_size = sizeof ops, .name = "jwt", .ask = ask, .free = free_jwt};
-    jwt_verifier *verifier = arcp__alloc(sizeof(*verifier));
+        .struct_size = sizeof ops, .name = "jwt", .verify = verify, .free = free_jwt};
+    jwt_verifier *verifier = arcp__alloc(sizeof *verifier);
     if (verifier == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }

@@ -28,7 +28,7 @@ struct arcp__jwt_key {
 };
 
 static const char *const names[] = {"HS256", "RS256", "ES256"};
-#define NAME_COUNT (sizeof(names) / sizeof(names[0]))
+#define NAME_COUNT (sizeof names / sizeof names[0])
 
 void arcp__jwt_key_free(arcp__jwt_key *key)
 {
@@ -108,7 +108,7 @@ static arcp_status take_public(arcp__jwt_key *key, arcp_span bytes, arcp_error *
     }
     char group[64] = {0};
     if (EVP_PKEY_get_base_id(found) != EVP_PKEY_EC ||
-        EVP_PKEY_get_group_name(found, group, sizeof(group), NULL) != 1 ||
+        EVP_PKEY_get_group_name(found, group, sizeof group, NULL) != 1 ||
         strcmp(group, "prime256v1") != 0) {
         ERR_clear_error();
         return arcp_error_set(err, ARCP_E_USAGE,
@@ -127,12 +127,12 @@ arcp_status arcp__jwt_key_new(arcp_jwt_algorithm algorithm, arcp_span bytes, arc
         return arcp_error_set(err, ARCP_E_USAGE, "the key has more than %u bytes",
                               KEY_FILE_BYTES_MAX);
     }
-    arcp__jwt_key *key = arcp__alloc(sizeof(*key));
+    arcp__jwt_key *key = arcp__alloc(sizeof *key);
     if (key == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     key->algorithm = algorithm;
-    arcp_status status =
+    const arcp_status status =
         algorithm == ARCP_JWT_HS256 ? take_secret(key, bytes, err) : take_public(key, bytes, err);
     if (status != ARCP_OK) {
         arcp__jwt_key_free(key);
@@ -179,10 +179,11 @@ static bool verify_digest(EVP_PKEY *public_key, arcp_span text, const unsigned c
                           size_t size)
 {
     EVP_MD_CTX *context = EVP_MD_CTX_new();
-    bool is_right = context != NULL &&
-                    EVP_DigestVerifyInit(context, NULL, EVP_sha256(), NULL, public_key) == 1 &&
-                    EVP_DigestVerify(context, signature, size, (const unsigned char *)text.data,
-                                     text.size) == 1;
+    const bool is_right =
+        context != NULL &&
+        EVP_DigestVerifyInit(context, NULL, EVP_sha256(), NULL, public_key) == 1 &&
+        EVP_DigestVerify(context, signature, size, (const unsigned char *)text.data, text.size) ==
+            1;
     EVP_MD_CTX_free(context);
     ERR_clear_error();
     return is_right;
@@ -205,9 +206,9 @@ static bool verify_ecdsa(EVP_PKEY *public_key, arcp_span text, arcp_span signatu
         return false;
     }
     unsigned char *der = NULL;
-    int size = i2d_ECDSA_SIG(pair, &der);
+    const int size = i2d_ECDSA_SIG(pair, &der);
     ECDSA_SIG_free(pair);
-    bool is_right = size > 0 && verify_digest(public_key, text, der, (size_t)size);
+    const bool is_right = size > 0 && verify_digest(public_key, text, der, (size_t)size);
     OPENSSL_free(der);
     return is_right;
 }
@@ -223,14 +224,14 @@ bool arcp__jwt_key_verify(const arcp__jwt_key *key, arcp_span text, arcp_span si
     }
     unsigned char mac[SHA256_DIGEST_LENGTH];
     unsigned size = 0;
-    arcp_span secret = arcp_secret_reveal(key->secret);
+    const arcp_span secret = arcp_secret_reveal(key->secret);
     if (HMAC(EVP_sha256(), secret.data, (int)secret.size, (const unsigned char *)text.data,
              text.size, mac, &size) == NULL) {
         ERR_clear_error();
         return false;
     }
-    bool is_same =
+    const bool is_same =
         arcp_bytes_equal_constant_time(arcp_span_make((const char *)mac, size), signature);
-    arcp_wipe(mac, sizeof(mac));
+    arcp_wipe(mac, sizeof mac);
     return is_same;
 }

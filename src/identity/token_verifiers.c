@@ -31,37 +31,37 @@ typedef struct table_verifier {
 
 /* ---- the table ---- */
 
-static void ask_table(arcp_token_verifier *base, arcp_token_question *question)
+static void verify_table(arcp_token_verifier *base, arcp_token_request *request)
 {
     const table_verifier *table = (const table_verifier *)base;
-    arcp_token_answer answer = arcp_token_answer_init();
-    arcp_span token = arcp_token_question_token(question);
+    arcp_token_response response = arcp_token_response_init();
+    const arcp_span token = arcp_token_request_token(request);
     unsigned char hash[SHA256_DIGEST_LENGTH];
     const table_row *found = NULL;
     (void)SHA256((const unsigned char *)token.data, token.size, hash);
-    for (size_t at = 0; at < table->count; at++) {
+    for (size_t i = 0; i < table->count; i++) {
         if (arcp_bytes_equal_constant_time(
-                arcp_span_make((const char *)hash, sizeof(hash)),
-                arcp_span_make((const char *)table->rows[at].hash, sizeof(hash)))) {
-            found = &table->rows[at];
+                arcp_span_make((const char *)hash, sizeof hash),
+                arcp_span_make((const char *)table->rows[i].hash, sizeof hash))) {
+            found = &table->rows[i];
         }
     }
     if (token.size == 0) {
-        answer.why = "the token is empty";
+        response.why = "the token is empty";
     } else if (found == NULL) {
-        answer.why = "it is not in the table";
+        response.why = "it is not in the table";
     } else {
-        answer.status = ARCP_OK;
-        answer.principal = arcp_span_cstr(found->principal);
+        response.status = ARCP_OK;
+        response.principal = arcp_span_cstr(found->principal);
     }
-    arcp_token_question_answer(question, &answer);
+    arcp_token_request_respond(request, &response);
 }
 
 static void free_table(arcp_token_verifier *base)
 {
     table_verifier *table = (table_verifier *)base;
-    for (size_t at = 0; at < table->count; at++) {
-        arcp__free(table->rows[at].principal);
+    for (size_t i = 0; i < table->count; i++) {
+        arcp__free(table->rows[i].principal);
     }
     arcp__free(table->rows);
     arcp__free(table);
@@ -69,12 +69,12 @@ static void free_table(arcp_token_verifier *base)
 
 static const arcp_token_verifier_ops table_ops = {.struct_size = sizeof(arcp_token_verifier_ops),
                                                   .name = "tokens",
-                                                  .ask = ask_table,
+                                                  .verify = verify_table,
                                                   .free = free_table};
 
 static table_verifier *table_new(void)
 {
-    table_verifier *table = arcp__alloc(sizeof(*table));
+    table_verifier *table = arcp__alloc(sizeof *table);
     if (table != NULL) {
         table->base.ops = &table_ops;
         table->token_bytes_min = SIZE_MAX;
@@ -90,7 +90,7 @@ static arcp_status add_row(table_verifier *table, arcp_span token, arcp_span pri
                               "a token and a principal of 1 to %u bytes are needed",
                               ARCP_PRINCIPAL_BYTES_MAX);
     }
-    table_row *rows = arcp__realloc_array(table->rows, table->count + 1, sizeof(*rows));
+    table_row *rows = arcp__realloc_array(table->rows, table->count + 1, sizeof *rows);
     if (rows == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
@@ -116,8 +116,8 @@ void arcp__token_table_look(const arcp_token_verifier *verifier, arcp__token_fac
     if (table->token_bytes_min < facts->token_bytes_min) {
         facts->token_bytes_min = table->token_bytes_min;
     }
-    for (size_t at = 0; at < table->count; at++) {
-        const char *principal = table->rows[at].principal;
+    for (size_t i = 0; i < table->count; i++) {
+        const char *principal = table->rows[i].principal;
         facts->principal = facts->principal == NULL ? principal : facts->principal;
         facts->has_other_principals =
             facts->has_other_principals || strcmp(principal, facts->principal) != 0;
@@ -142,9 +142,9 @@ arcp_status arcp_token_verifier_new_table(const arcp_token_row *rows, size_t cou
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     arcp_status status = ARCP_OK;
-    for (size_t at = 0; status == ARCP_OK && at < count; at++) {
+    for (size_t i = 0; status == ARCP_OK && i < count; i++) {
         status =
-            add_row(table, arcp_span_cstr(rows[at].token), arcp_span_cstr(rows[at].principal), err);
+            add_row(table, arcp_span_cstr(rows[i].token), arcp_span_cstr(rows[i].principal), err);
     }
     return hand_out(table, status, out);
 }
@@ -180,7 +180,7 @@ static arcp_status read_lines(table_verifier *table, const char *path, arcp_span
 /* Does not use stdio, whose buffers are not wiped. */
 static arcp_status read_file(const char *path, arcp_buf *out, arcp_error *err)
 {
-    int file =
+    const int file =
         open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* does not wait for the writer of a FIFO */
     if (file < 0) {
         return arcp_error_set(err, ARCP_E_USAGE, "token file %s cannot be read: %s", path,
@@ -222,25 +222,24 @@ arcp_status arcp_token_verifier_new_file(const char *path, arcp_token_verifier *
 /* ---- anonymous access ---- */
 
 /* Each anonymous session gets its own principal, so that they see nothing of each other. */
-static void ask_anonymous(arcp_token_verifier *base, arcp_token_question *question)
+static void verify_anonymous(arcp_token_verifier *base, arcp_token_request *request)
 {
-    arcp_token_answer answer = arcp_token_answer_init();
+    arcp_token_response response = arcp_token_response_init();
     arcp_buf name = arcp_buf_init();
     unsigned char bytes[16];
     (void)base;
-    arcp__random(bytes, sizeof(bytes));
+    arcp__random(bytes, sizeof bytes);
     arcp_buf_append_cstr(&name, "anonymous-");
-    arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof(bytes)), ARCP__BASE64_URL,
-                        &name);
+    arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof bytes), ARCP__BASE64_URL, &name);
     if (!name.failed) {
-        answer.status = ARCP_OK;
-        answer.principal = arcp_buf_span(&name);
-        answer.is_anonymous = true;
+        response.status = ARCP_OK;
+        response.principal = arcp_buf_span(&name);
+        response.is_anonymous = true;
     } else {
-        answer.status = ARCP_E_INTERNAL_ERROR;
-        answer.why = "no name could be made";
+        response.status = ARCP_E_INTERNAL_ERROR;
+        response.why = "no name could be made";
     }
-    arcp_token_question_answer(question, &answer);
+    arcp_token_request_respond(request, &response);
     arcp_buf_fini(&name);
 }
 
@@ -253,9 +252,9 @@ arcp_status arcp_token_verifier_new_anonymous(arcp_token_verifier **out, arcp_er
 {
     static const arcp_token_verifier_ops ops = {.struct_size = sizeof ops,
                                                 .name = "anonymous",
-                                                .ask = ask_anonymous,
+                                                .verify = verify_anonymous,
                                                 .free = free_anonymous};
-    arcp_token_verifier *verifier = arcp__alloc(sizeof(*verifier));
+    arcp_token_verifier *verifier = arcp__alloc(sizeof *verifier);
     if (verifier == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
@@ -268,15 +267,15 @@ arcp_status arcp_token_verifier_new_anonymous(arcp_token_verifier **out, arcp_er
 
 typedef struct callback_verifier {
     arcp_token_verifier base;
-    void (*ask)(void *user, arcp_token_question *question);
+    void (*verify)(void *user, arcp_token_request *request);
     void (*free_user)(void *user);
     void *user;
 } callback_verifier;
 
-static void ask_callback(arcp_token_verifier *base, arcp_token_question *question)
+static void verify_callback(arcp_token_verifier *base, arcp_token_request *request)
 {
     const callback_verifier *verifier = (const callback_verifier *)base;
-    verifier->ask(verifier->user, question);
+    verifier->verify(verifier->user, request);
 }
 
 static void free_callback(arcp_token_verifier *base)
@@ -288,19 +287,21 @@ static void free_callback(arcp_token_verifier *base)
     arcp__free(verifier);
 }
 
-arcp_status arcp_token_verifier_new_callback(void (*ask_fn)(void *user,
-                                                            arcp_token_question *question),
+arcp_status arcp_token_verifier_new_callback(void (*verify_fn)(void *user,
+                                                               arcp_token_request *request),
                                              void (*free_user)(void *user), void *user,
                                              arcp_token_verifier **out, arcp_error *err)
 {
-    static const arcp_token_verifier_ops ops = {
-        .struct_size = sizeof ops, .name = "callback", .ask = ask_callback, .free = free_callback};
-    callback_verifier *verifier = arcp__alloc(sizeof(*verifier));
+    static const arcp_token_verifier_ops ops = {.struct_size = sizeof ops,
+                                                .name = "callback",
+                                                .verify = verify_callback,
+                                                .free = free_callback};
+    callback_verifier *verifier = arcp__alloc(sizeof *verifier);
     if (verifier == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    *verifier =
-        (callback_verifier){.base = {&ops}, .ask = ask_fn, .free_user = free_user, .user = user};
+    *verifier = (callback_verifier){
+        .base = {&ops}, .verify = verify_fn, .free_user = free_user, .user = user};
     *out = &verifier->base;
     return ARCP_OK;
 }

@@ -12,7 +12,7 @@
 static arcp__admission *admission_new(arcp__jobs *jobs, const arcp__job_order *order,
                                       arcp_buf *notes)
 {
-    arcp__admission *admission = arcp__alloc(sizeof(*admission));
+    arcp__admission *admission = arcp__alloc(sizeof *admission);
     if (admission == NULL) {
         arcp__context_no_memory(jobs->context);
         return NULL;
@@ -164,24 +164,24 @@ bool arcp__submitter_waits_for_key(arcp__submitter *submitter, const arcp__princ
                                    arcp_span key)
 {
     stop_waiting(submitter);
-    arcp__admission *at = key.size == 0 ? NULL : principal->admissions;
-    while (at != NULL && !arcp_span_equal(key, at->order.key)) {
-        at = at->peer_next;
+    arcp__admission *admission = key.size == 0 ? NULL : principal->admissions;
+    while (admission != NULL && !arcp_span_equal(key, admission->order.key)) {
+        admission = admission->peer_next;
     }
-    if (at != NULL) {
-        submitter->waits_for = at;
-        DL_APPEND2(at->key_waiters, submitter, previous_waiter, next_waiter);
+    if (admission != NULL) {
+        submitter->waits_for = admission;
+        DL_APPEND2(admission->key_waiters, submitter, previous_waiter, next_waiter);
     }
-    return at != NULL;
+    return admission != NULL;
 }
 
 arcp__admission *arcp__submitter_ready_child(const arcp__submitter *submitter)
 {
-    arcp__admission *at = submitter->admissions;
-    while (at != NULL && (at->order.parent == NULL || !at->is_ready)) {
-        at = at->own_next;
+    arcp__admission *admission = submitter->admissions;
+    while (admission != NULL && (admission->order.parent == NULL || !admission->is_ready)) {
+        admission = admission->own_next;
     }
-    return at;
+    return admission;
 }
 
 void arcp__submitter_fini(arcp__jobs *jobs, arcp__submitter *submitter)
@@ -196,21 +196,22 @@ void arcp__submitter_fini(arcp__jobs *jobs, arcp__submitter *submitter)
 
 void arcp__admission_drop_children(arcp__jobs *jobs, const arcp__job *parent)
 {
-    arcp__admission *at = parent->admissions == 0 ? NULL : parent->principal->admissions;
-    for (arcp__admission *next = NULL; at != NULL; at = next) {
-        next = at->peer_next;
-        if (at->order.parent == parent) {
-            arcp__admission_free(jobs, at);
+    arcp__admission *admission = parent->admissions == 0 ? NULL : parent->principal->admissions;
+    for (arcp__admission *next = NULL; admission != NULL; admission = next) {
+        next = admission->peer_next;
+        if (admission->order.parent == parent) {
+            arcp__admission_free(jobs, admission);
         }
     }
 }
 
 void arcp__admissions_refuse(arcp__jobs *jobs, const char *why)
 {
-    for (arcp__admission *at = jobs->admissions; at != NULL; at = at->next) {
-        if (!at->is_ready) {
-            (void)arcp_error_set(&at->error, ARCP_E_INTERNAL_ERROR, "%s", why);
-            arcp__admission_provisioned(jobs, at, NULL);
+    for (arcp__admission *admission = jobs->admissions; admission != NULL;
+         admission = admission->next) {
+        if (!admission->is_ready) {
+            (void)arcp_error_set(&admission->error, ARCP_E_INTERNAL_ERROR, "%s", why);
+            arcp__admission_provisioned(jobs, admission, NULL);
         }
     }
 }

@@ -180,7 +180,7 @@ void arcp__agent_cancel(arcp__jobs *jobs, arcp__job *job, arcp__cancel_reason re
                           &line, waits_for_store(jobs, job));
     }
     /* A later reason may leave it less time, never more. */
-    int64_t due = arcp__context_after_ms(jobs->context, grace_ms);
+    const int64_t due = arcp__context_after_ms(jobs->context, grace_ms);
     if (job->live->grace_timer.place == 0 || due < job->live->grace_timer.at_ns) {
         arcp__context_arm(jobs->context, &job->live->grace_timer, jobs->timer_kind, job, due);
     }

@@ -56,8 +56,8 @@ static bool is_overdrawn(const arcp__job *job)
 {
     const arcp_budget *budget = arcp_authority_budget(job->live->authority);
     for (; budget != NULL; budget = arcp_budget_parent(budget)) {
-        for (size_t at = 0; at < arcp_budget_count(budget); at++) {
-            if (arcp_decimal_compare(arcp_budget_remaining(budget, at),
+        for (size_t i = 0; i < arcp_budget_count(budget); i++) {
+            if (arcp_decimal_compare(arcp_budget_remaining(budget, i),
                                      (arcp_decimal)ARCP_DECIMAL_ZERO) < 0) {
                 return true;
             }
@@ -70,18 +70,18 @@ static bool is_overdrawn(const arcp__job *job)
  * job. */
 static void spent(arcp__jobs *jobs, arcp__job *job, const arcp_budget_report *reports, size_t count)
 {
-    for (size_t at = 0; at < count; at++) {
+    for (size_t i = 0; i < count; i++) {
         arcp__job *counted = job; /* the job or ancestor whose counters these are */
-        while (counted != NULL && counted->budget != reports[at].budget) {
+        while (counted != NULL && counted->budget != reports[i].budget) {
             counted = counted->parent;
         }
         if (counted != NULL && !arcp__job_has_ended(counted)) {
-            arcp__job_emit_remaining(jobs, counted, &reports[at]);
+            arcp__job_emit_remaining(jobs, counted, &reports[i]);
         }
     }
-    for (arcp__job *at = job; at != NULL; at = at->parent) {
-        if (!arcp__job_has_ended(at) && at->budget != NULL) {
-            arcp__job_store_with_batch(jobs, at, ARCP__ROW_SPENT);
+    for (arcp__job *ancestor = job; ancestor != NULL; ancestor = ancestor->parent) {
+        if (!arcp__job_has_ended(ancestor) && ancestor->budget != NULL) {
+            arcp__job_store_with_batch(jobs, ancestor, ARCP__ROW_SPENT);
         }
     }
     /* Reports are debounced, so the counters are checked instead. */
@@ -306,8 +306,8 @@ static void take_error(arcp__jobs *jobs, arcp__job *job, line *in)
     bool known = arcp_status_is_wire_code(payload.code);
     if (!known) {
         char message[128];
-        arcp_span shown = arcp_span_first(payload.code, 64);
-        (void)snprintf(message, sizeof(message),
+        const arcp_span shown = arcp_span_first(payload.code, 64);
+        (void)snprintf(message, sizeof message,
                        "the agent's error code \"%.*s\" is not one of the draft's", (int)shown.size,
                        shown.data);
         arcp__job_log(jobs, ARCP__LOG_WARN, job, message);
@@ -316,7 +316,7 @@ static void take_error(arcp__jobs *jobs, arcp__job *job, line *in)
     arcp_status status = payload.status;
     arcp_json_compact(&jobs->context->json, payload.details, &details);
     if (!known || status == ARCP_E_INTERNAL_ERROR) {
-        arcp_status translated = arcp__credential_translate(
+        const arcp_status translated = arcp__credential_translate(
             jobs->credentials, &job->live->credential, &jobs->context->json, in->payload);
         if (translated != ARCP_OK) {
             status = translated;
@@ -357,14 +357,14 @@ const char *arcp__agent_line_type(size_t i, const arcp__members **members)
 /* Unknown types are ignored, both ways. */
 static void dispatch(arcp__jobs *jobs, arcp__job *job, line *in)
 {
-    for (size_t at = 0; at < sizeof(lines) / sizeof(lines[0]); at++) {
-        if (!arcp_span_equal_cstr(in->type, lines[at].type)) {
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        if (!arcp_span_equal_cstr(in->type, lines[i].type)) {
             continue;
         }
-        if (read_members(jobs, in->payload, &lines[at].members, in)) {
-            lines[at].take(jobs, job, in);
+        if (read_members(jobs, in->payload, &lines[i].members, in)) {
+            lines[i].take(jobs, job, in);
         } else {
-            refuse(jobs, job, in, lines[at].needs);
+            refuse(jobs, job, in, lines[i].needs);
         }
         return;
     }
@@ -376,9 +376,9 @@ static void take_json_line(arcp__jobs *jobs, arcp__job *job, arcp_span text)
     const arcp_json_limits limits =
         arcp__context_json_limits(jobs->context, jobs->context->settings.limits_agent_line_bytes);
     arcp_error error = {0};
-    arcp_status status = arcp__context_can_read(jobs->context, text)
-                             ? arcp_json_scan(json, text, &limits, &error)
-                             : ARCP_E_NO_MEMORY;
+    const arcp_status status = arcp__context_can_read(jobs->context, text)
+                                   ? arcp_json_scan(json, text, &limits, &error)
+                                   : ARCP_E_NO_MEMORY;
     if (status == ARCP_E_NO_MEMORY) { /* the agent chose the size */
         arcp__job_fail_with(jobs, job, ARCP_E_INTERNAL_ERROR,
                             "there is no memory for a line of this size");

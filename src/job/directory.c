@@ -33,7 +33,7 @@ arcp__principal *arcp__principal_get(arcp__jobs *jobs, arcp_span name)
         unlist(jobs, principal);
         return principal;
     }
-    principal = arcp__alloc(sizeof(*principal));
+    principal = arcp__alloc(sizeof *principal);
     if (principal == NULL) {
         arcp__context_no_memory(jobs->context);
         return NULL;
@@ -89,9 +89,10 @@ void arcp__principal_maybe_free(arcp__jobs *jobs, arcp__principal *principal)
 
 void arcp__principals_sweep(arcp__jobs *jobs)
 {
-    for (arcp__principal *at = jobs->idle, *next = NULL; at != NULL; at = next) {
-        next = at->idle_next;
-        arcp__principal_maybe_free(jobs, at);
+    for (arcp__principal *principal = jobs->idle, *next = NULL; principal != NULL;
+         principal = next) {
+        next = principal->idle_next;
+        arcp__principal_maybe_free(jobs, principal);
     }
 }
 
@@ -132,8 +133,8 @@ int64_t arcp__principal_refused(arcp__jobs *jobs, arcp__principal *principal)
 static void close_holes(arcp__principal *principal)
 {
     size_t to = 0;
-    for (size_t at = principal->job_first; at < principal->job_count; at++) {
-        arcp__job *job = principal->jobs[at];
+    for (size_t i = principal->job_first; i < principal->job_count; i++) {
+        arcp__job *job = principal->jobs[i];
         if (job != NULL) {
             job->place = to;
             principal->jobs[to++] = job;
@@ -151,28 +152,29 @@ bool arcp__principal_add_job(arcp__principal *principal, arcp__job *job)
         close_holes(principal);
     }
     arcp__job **grown = arcp__make_room(principal->jobs, principal->job_count,
-                                        &principal->job_capacity, sizeof(*grown));
+                                        &principal->job_capacity, sizeof *grown);
     if (grown == NULL) {
         return false;
     }
     principal->jobs = grown;
     /* Ids grow with time; only a job that is restored after a restart, or that waited for a
      * credential, is added later than its id says. */
-    size_t at = principal->job_count++;
-    bool is_newest = strcmp(principal->newest_job, job->id) < 0;
+    size_t place = principal->job_count++;
+    const bool is_newest = strcmp(principal->newest_job, job->id) < 0;
     if (is_newest) {
-        memcpy(principal->newest_job, job->id, sizeof(job->id));
+        memcpy(principal->newest_job, job->id, sizeof job->id);
     }
-    while (!is_newest && at > principal->job_first &&
-           (principal->jobs[at - 1] == NULL || strcmp(principal->jobs[at - 1]->id, job->id) > 0)) {
-        principal->jobs[at] = principal->jobs[at - 1];
-        if (principal->jobs[at] != NULL) {
-            principal->jobs[at]->place = at;
+    while (!is_newest && place > principal->job_first &&
+           (principal->jobs[place - 1] == NULL ||
+            strcmp(principal->jobs[place - 1]->id, job->id) > 0)) {
+        principal->jobs[place] = principal->jobs[place - 1];
+        if (principal->jobs[place] != NULL) {
+            principal->jobs[place]->place = place;
         }
-        at--;
+        place--;
     }
-    principal->jobs[at] = job;
-    job->place = at;
+    principal->jobs[place] = job;
+    job->place = place;
     return true;
 }
 
@@ -196,24 +198,24 @@ void arcp__principal_drop_job(arcp__principal *principal, const arcp__job *job)
 
 static arcp__agent_version *find_version(const arcp__jobs *jobs, arcp_span name, arcp_span version)
 {
-    arcp__agent_version *at = jobs->agents;
-    while (at != NULL &&
-           (!arcp_span_equal_cstr(name, at->name) || !arcp_span_equal_cstr(version, at->version))) {
-        at = at->next;
+    arcp__agent_version *entry = jobs->agents;
+    while (entry != NULL && (!arcp_span_equal_cstr(name, entry->name) ||
+                             !arcp_span_equal_cstr(version, entry->version))) {
+        entry = entry->next;
     }
-    return at;
+    return entry;
 }
 
 /* The default version of this name; NULL: the name is unknown. */
 static arcp__agent_version *find_default(const arcp__jobs *jobs, arcp_span name)
 {
     arcp__agent_version *first = NULL;
-    for (arcp__agent_version *at = jobs->agents; at != NULL; at = at->next) {
-        if (arcp_span_equal_cstr(name, at->name)) {
-            if (at->is_default) {
-                return at;
+    for (arcp__agent_version *version = jobs->agents; version != NULL; version = version->next) {
+        if (arcp_span_equal_cstr(name, version->name)) {
+            if (version->is_default) {
+                return version;
             }
-            first = first == NULL ? at : first;
+            first = first == NULL ? version : first;
         }
     }
     return first;
@@ -246,10 +248,10 @@ static arcp__agent_version *version_new(arcp__jobs *jobs, const arcp__agent_regi
         return NULL;
     }
     arcp__agent_version *last = NULL; /* of its name, else of all */
-    for (arcp__agent_version *at = jobs->agents; at != NULL; at = at->next) {
-        if (last == NULL || strcmp(at->name, version->name) == 0 ||
+    for (arcp__agent_version *entry = jobs->agents; entry != NULL; entry = entry->next) {
+        if (last == NULL || strcmp(entry->name, version->name) == 0 ||
             strcmp(last->name, version->name) != 0) {
-            last = at;
+            last = entry;
         }
     }
     arcp__agent_version **place = last == NULL ? &jobs->agents : &last->next;
@@ -324,8 +326,9 @@ static void each_host(const arcp__job *job, void (*each)(void *user, void *host)
 void arcp__agents_for_each_host(const arcp__jobs *jobs, void (*each)(void *user, void *host),
                                 void *user)
 {
-    for (const arcp__agent_version *at = jobs->agents; at != NULL; at = at->next) {
-        each(user, at->host);
+    for (const arcp__agent_version *version = jobs->agents; version != NULL;
+         version = version->next) {
+        each(user, version->host);
     }
     for (const arcp__job *job = jobs->all; job != NULL; job = job->hh.next) {
         each_host(job, each, user);
@@ -342,7 +345,7 @@ arcp_status arcp__agent_resolve(const arcp__jobs *jobs, arcp_span text,
 {
     arcp_span name;
     arcp_span wanted;
-    arcp_status status = arcp__agent_name_parse(text, &name, &wanted, err);
+    const arcp_status status = arcp__agent_name_parse(text, &name, &wanted, err);
     if (status != ARCP_OK) {
         return status;
     }
@@ -365,7 +368,8 @@ arcp_status arcp__agent_resolve(const arcp__jobs *jobs, arcp_span text,
 void arcp__agents_write(const arcp__jobs *jobs, bool rich, arcp_json_writer *writer)
 {
     arcp__put_array(writer, "agents");
-    for (const arcp__agent_version *first = jobs->agents, *at = NULL; first != NULL; first = at) {
+    for (const arcp__agent_version *first = jobs->agents, *version = NULL; first != NULL;
+         first = version) {
         const arcp__agent_version *chosen = first;
         if (rich) {
             arcp_json_begin_object(writer);
@@ -374,10 +378,11 @@ void arcp__agents_write(const arcp__jobs *jobs, bool rich, arcp_json_writer *wri
         } else {
             arcp_json_write_cstr(writer, first->name);
         }
-        for (at = first; at != NULL && strcmp(at->name, first->name) == 0; at = at->next) {
-            chosen = at->is_default ? at : chosen;
-            if (rich && at->version[0] != '\0') {
-                arcp_json_write_cstr(writer, at->version);
+        for (version = first; version != NULL && strcmp(version->name, first->name) == 0;
+             version = version->next) {
+            chosen = version->is_default ? version : chosen;
+            if (rich && version->version[0] != '\0') {
+                arcp_json_write_cstr(writer, version->version);
             }
         }
         if (rich) {

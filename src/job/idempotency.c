@@ -81,7 +81,7 @@ static void write_members(const arcp__idempotency *entry, arcp_span key, const c
 {
     key_row row = {
         .key = key, .job_id = arcp_span_cstr(job_id), .expires_at = entry->expires_wall_ns};
-    memcpy(row.fingerprint, entry->fingerprint, sizeof(row.fingerprint));
+    memcpy(row.fingerprint, entry->fingerprint, sizeof row.fingerprint);
     arcp__encode_row(writer, &members, &row);
 }
 
@@ -90,7 +90,7 @@ static void delete_row(arcp__jobs *jobs, arcp__idempotency *entry)
     char key[64];
     if (entry->has_row) {
         row_key(jobs, entry, key);
-        arcp__batch_delete(jobs->log, ARCP_STORE_IDEMPOTENCY, arcp_span_make(key, sizeof(key)));
+        arcp__batch_delete(jobs->log, ARCP_STORE_IDEMPOTENCY, arcp_span_make(key, sizeof key));
         entry->has_row = false;
     }
 }
@@ -103,7 +103,7 @@ static arcp__idempotency *entry_new(arcp__jobs *jobs, arcp__principal *principal
                                     int64_t expires_wall_ns)
 {
     const size_t name_size = strlen(principal->name);
-    arcp__idempotency *entry = arcp__alloc(sizeof(*entry) + name_size + 1 + key.size);
+    arcp__idempotency *entry = arcp__alloc(sizeof *entry + name_size + 1 + key.size);
     if (entry == NULL) {
         arcp__context_no_memory(jobs->context);
         return NULL;
@@ -182,7 +182,7 @@ void arcp__idempotency_write_row(const arcp__job *job, arcp_json_writer *writer)
     if (entry == NULL) {
         return;
     }
-    size_t before = strlen(job->principal->name) + 1;
+    const size_t before = strlen(job->principal->name) + 1;
     arcp__put_object(writer, "idempotency");
     write_members(entry, arcp_span_make(entry->key + before, entry->key_size - before), NULL,
                   writer);
@@ -261,7 +261,7 @@ void arcp__idempotency_detach(arcp__jobs *jobs, arcp__job *job)
         write_members(entry, arcp_span_make(entry->key, entry->key_size), entry->job_id, &writer);
         arcp__put_raw(&writer, "accepted", arcp__idempotency_accepted(entry));
         arcp_json_end_object(&writer);
-        arcp__batch_put(jobs->log, ARCP_STORE_IDEMPOTENCY, arcp_span_make(key, sizeof(key)),
+        arcp__batch_put(jobs->log, ARCP_STORE_IDEMPOTENCY, arcp_span_make(key, sizeof key),
                         arcp_buf_span(&row));
         entry->has_row = true;
         arcp__context_give_buf(jobs->context, &row);

@@ -17,10 +17,10 @@ void arcp__job_format_head(arcp__job *job)
                                 ARCP_SPAN_LITERAL("\",\"payload\":")};
     arcp__job_live *live = job->live;
     live->head_size = 0;
-    for (size_t at = 0; at < sizeof(pieces) / sizeof(pieces[0]); at++) {
-        assert(pieces[at].size <= sizeof(live->head) - live->head_size);
-        memcpy(live->head + live->head_size, pieces[at].data, pieces[at].size);
-        live->head_size += pieces[at].size;
+    for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
+        assert(pieces[i].size <= sizeof live->head - live->head_size);
+        memcpy(live->head + live->head_size, pieces[i].data, pieces[i].size);
+        live->head_size += pieces[i].size;
     }
 }
 
@@ -60,12 +60,12 @@ void arcp__job_unpin(arcp__job *job)
 
 arcp__job *arcp__job_new(arcp__jobs *jobs, arcp__principal *principal, arcp_span id)
 {
-    arcp__job *job = arcp__alloc(sizeof(*job));
+    arcp__job *job = arcp__alloc(sizeof *job);
     if (job == NULL) {
         arcp__context_no_memory(jobs->context);
         return NULL;
     }
-    job->live = arcp__alloc(sizeof(*job->live));
+    job->live = arcp__alloc(sizeof *job->live);
     job->principal = principal;
     job->pins = 1; /* the table's pin */
     if (id.size != 0) {
@@ -212,11 +212,11 @@ void arcp__job_write_budget(const arcp__job *job, bool current, bool as_text,
     }
     arcp_json_name(writer, "budget");
     arcp_json_begin_object(writer);
-    for (size_t at = 0; at < arcp_budget_count(budget); at++) {
+    for (size_t i = 0; i < arcp_budget_count(budget); i++) {
         char amount[ARCP_DECIMAL_TEXT_MAX];
-        arcp_span currency = arcp_budget_currency(budget, at);
-        size_t size = arcp_decimal_format(
-            current ? arcp_budget_remaining(budget, at) : arcp_budget_initial(budget, at), amount);
+        const arcp_span currency = arcp_budget_currency(budget, i);
+        const size_t size = arcp_decimal_format(
+            current ? arcp_budget_remaining(budget, i) : arcp_budget_initial(budget, i), amount);
         arcp_json_name_span(writer, currency);
         if (as_text) {
             arcp_buf text = arcp_buf_init();
@@ -315,8 +315,8 @@ void arcp__job_note_owner_run(arcp__jobs *jobs, arcp__job *job, uint64_t job_fir
         }
     }
     if (job->owner_run_count == job->owner_run_capacity) {
-        size_t capacity = job->owner_run_capacity == 0 ? 1 : job->owner_run_capacity * 2;
-        arcp__owner_run *runs = arcp__realloc_array(job->owner_runs, capacity, sizeof(*runs));
+        const size_t capacity = job->owner_run_capacity == 0 ? 1 : job->owner_run_capacity * 2;
+        arcp__owner_run *runs = arcp__realloc_array(job->owner_runs, capacity, sizeof *runs);
         if (runs == NULL) {
             arcp__context_no_memory(jobs->context);
             return;
@@ -332,8 +332,8 @@ uint64_t arcp__job_position_after(const arcp__job *job, uint64_t owner_seq)
     if (owner_seq == 0 || job->owner_run_count == 0 || owner_seq < job->owner_runs[0].first_seq) {
         return 0; /* rather too many records than too few */
     }
-    for (size_t at = 0; at < job->owner_run_count; at++) {
-        const arcp__owner_run *run = &job->owner_runs[at];
+    for (size_t i = 0; i < job->owner_run_count; i++) {
+        const arcp__owner_run *run = &job->owner_runs[i];
         if (owner_seq < run->first_seq) {
             return run->first_position;
         }
@@ -347,12 +347,12 @@ uint64_t arcp__job_position_after(const arcp__job *job, uint64_t owner_seq)
 uint64_t arcp__job_owner_seq(const arcp__job *job, uint64_t position)
 {
     uint64_t seq = 0;
-    for (size_t at = 0; at < job->owner_run_count; at++) {
-        const arcp__owner_run *run = &job->owner_runs[at];
+    for (size_t i = 0; i < job->owner_run_count; i++) {
+        const arcp__owner_run *run = &job->owner_runs[i];
         if (position <= run->first_position) {
             break;
         }
-        uint64_t below = position - run->first_position;
+        const uint64_t below = position - run->first_position;
         seq = run->first_seq + (below < run->count ? below : run->count) - 1;
     }
     return seq;
@@ -383,9 +383,9 @@ void arcp__job_set_owner_behind(arcp__jobs *jobs, arcp__job *job, bool is_behind
 
 void arcp__jobs_update_pressure(arcp__jobs *jobs)
 {
-    uint64_t limit = jobs->context->settings.limits_store_queue_bytes;
-    bool wanted = arcp__log_is_failing(jobs->log) ||
-                  jobs->log->queue_bytes > (jobs->agents_paused ? limit / 2 : limit);
+    const uint64_t limit = jobs->context->settings.limits_store_queue_bytes;
+    const bool wanted = arcp__log_is_failing(jobs->log) ||
+                        jobs->log->queue_bytes > (jobs->agents_paused ? limit / 2 : limit);
     if (wanted == jobs->agents_paused) {
         return;
     }
@@ -395,18 +395,22 @@ void arcp__jobs_update_pressure(arcp__jobs *jobs)
     }
 }
 
-/* Where there are several principals, the jobs of one are paused when it has filled this part of
- * limits.store_queue_bytes, so that records of the others never wait for more than that. One that
- * is alone may fill the queue: that is a tenth faster. */
+/* Where there are several principals, the jobs of one are paused and its links are not read when
+ * its records and rows fill this part of limits.store_queue_bytes, so that those of the others
+ * never wait for more than that. One that is alone may fill the queue: that is a tenth faster. */
 #define PRINCIPAL_PART 64u
+
+bool arcp__principal_is_ahead(const arcp__jobs *jobs, const arcp__principal *principal, bool was)
+{
+    const uint64_t part = jobs->context->settings.limits_store_queue_bytes / PRINCIPAL_PART;
+    return HASH_COUNT(jobs->principals) > 1 &&
+           arcp__queued_bytes(jobs->log, &principal->queued) > (was ? part / 2 : part);
+}
 
 void arcp__job_recorded(arcp__jobs *jobs, arcp__job *job, size_t bytes)
 {
-    arcp__queued *queued = &job->principal->queued;
-    arcp__queued_add(jobs->log, queued, bytes);
-    if (!job->is_ahead && HASH_COUNT(jobs->principals) > 1 &&
-        arcp__queued_bytes(jobs->log, queued) >
-            jobs->context->settings.limits_store_queue_bytes / PRINCIPAL_PART) {
+    arcp__queued_add(jobs->log, &job->principal->queued, bytes);
+    if (!job->is_ahead && arcp__principal_is_ahead(jobs, job->principal, false)) {
         job->is_ahead = true;
         LL_PREPEND2(jobs->ahead, job, next_ahead);
         arcp__job_pin(job);
@@ -416,15 +420,14 @@ void arcp__job_recorded(arcp__jobs *jobs, arcp__job *job, size_t bytes)
 
 void arcp__jobs_committed(arcp__jobs *jobs)
 {
-    const uint64_t enough = jobs->context->settings.limits_store_queue_bytes / PRINCIPAL_PART / 2;
-    for (arcp__job **at = &jobs->ahead; *at != NULL;) {
-        arcp__job *job = *at;
+    for (arcp__job **next = &jobs->ahead; *next != NULL;) {
+        arcp__job *job = *next;
         if (job->principal != NULL && !jobs->context->closing &&
-            arcp__queued_bytes(jobs->log, &job->principal->queued) > enough) {
-            at = &job->next_ahead;
+            arcp__principal_is_ahead(jobs, job->principal, true)) {
+            next = &job->next_ahead;
             continue;
         }
-        *at = job->next_ahead;
+        *next = job->next_ahead;
         job->is_ahead = false;
         if (job->principal != NULL) { /* else it was forgotten meanwhile */
             arcp__job_update_pressure(jobs, job);

@@ -132,7 +132,7 @@ struct arcp__principal {
     size_t evicted_count;                /* of its jobs, as in arcp__jobs */
     uint64_t evicted_bytes;
     uint64_t stored_bytes; /* of records of all its jobs */
-    arcp__queued queued;   /* of these, what is not durable */
+    arcp__queued queued;   /* records and rows of its jobs that are not durable */
     size_t key_count;      /* of its idempotency keys */
     uint64_t key_bytes;    /* of the job.accepted payloads that answer them */
     arcp__job **jobs;      /* owned array in order of id; NULL where one was dropped */
@@ -217,8 +217,7 @@ typedef enum arcp__row_due {
     ARCP__ROW_WHOLE  /* the job's row: it has ended */
 } arcp__row_due;
 
-/* Maps positions of the job's stream to event numbers of the owning session, in which
- * from_event_seq and last_event_seq are given. */
+/* Maps positions of the job's stream to the event numbers of the owning session. */
 typedef struct arcp__owner_run {
     uint64_t first_seq;
     uint64_t first_position;
@@ -410,8 +409,7 @@ typedef struct arcp__currency_sum {
     arcp_decimal amount;
 } arcp__currency_sum;
 
-/* The part that a job needs only until it has ended and its agent is released: ended jobs are many
- * and are kept long. */
+/* What a job needs only until its end and its agent's release: many ended jobs are kept long. */
 struct arcp__job_live {
     arcp__trace trace;
     char *tracestate;        /* owned; NULL for none */
@@ -576,6 +574,8 @@ bool arcp__jobs_sweep(arcp__jobs *jobs);
 void arcp__jobs_update_pressure(arcp__jobs *jobs);
 /* A batch is durable: resumes reading agents whose principals have little in the queue again. */
 void arcp__jobs_committed(arcp__jobs *jobs);
+/* Whether so much of the principal is in the queue that its agents and links are not read. */
+bool arcp__principal_is_ahead(const arcp__jobs *jobs, const arcp__principal *principal, bool was);
 /* Hands out the cancels and kills of running agents although the store fails. */
 void arcp__jobs_release_stops(arcp__jobs *jobs);
 /* Ends the jobs that exceeded a limit during this input. */

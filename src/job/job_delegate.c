@@ -18,7 +18,8 @@ static arcp_status read_body(const arcp_json *json, arcp_json_ref body, arcp_buf
 {
     arcp__event_body asked;
     arcp__decoder decoder = {.json = json, .scratch = scratch, .where = "body"};
-    arcp_status status = arcp__event_body_read(&decoder, ARCP_EVENT_DELEGATE, body, &asked, err);
+    const arcp_status status =
+        arcp__event_body_read(&decoder, ARCP_EVENT_DELEGATE, body, &asked, err);
     order->requested_agent = asked.agent;
     order->json = json;
     order->requested_input = asked.input;
@@ -42,7 +43,7 @@ static uint64_t runtime_left(const arcp__jobs *jobs, const arcp__job *parent)
     if (parent->live->runtime_timer.place == 0) {
         return 0;
     }
-    int64_t left = parent->live->runtime_timer.at_ns - jobs->context->now.mono_ns;
+    const int64_t left = parent->live->runtime_timer.at_ns - jobs->context->now.mono_ns;
     return left <= 0 ? 1 : (uint64_t)((left + ARCP_NS_PER_SEC - 1) / ARCP_NS_PER_SEC);
 }
 
@@ -103,8 +104,8 @@ static arcp_status check(arcp__jobs *jobs, arcp__job *parent, arcp__job_order *o
 static void audit(arcp__jobs *jobs, const arcp__job *parent, const arcp__job *child,
                   const arcp__job_order *order, arcp_status status)
 {
-    bool made = child != NULL;
-    arcp_span parent_id = arcp_span_cstr(parent->id);
+    const bool made = child != NULL;
+    const arcp_span parent_id = arcp_span_cstr(parent->id);
     arcp__audit(jobs->log,
                 &(arcp__audit_line){.event = ARCP__AUDIT_DELEGATION,
                                     .decision = made ? "allowed" : "denied",

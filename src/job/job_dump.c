@@ -113,7 +113,8 @@ void arcp__jobs_dump(const arcp__jobs *jobs, arcp__dump *dump)
             dump_job(jobs, job, dump);
         }
     }
-    for (const arcp__admission *at = jobs->admissions; at != NULL; at = at->next) {
-        dump_admission(at, dump);
+    for (const arcp__admission *admission = jobs->admissions; admission != NULL;
+         admission = admission->next) {
+        dump_admission(admission, dump);
     }
 }

@@ -30,20 +30,21 @@ static void answer_wait(arcp__jobs *jobs, arcp__job *parent, const arcp__job *ch
     arcp__put_cstr(&writer, "job_id", child->id);
     static const char *const copied[] = {"final_status", "result", "result_id", "result_size",
                                          "summary"};
-    for (size_t at = 0; at < sizeof(copied) / sizeof(copied[0]); at++) {
-        arcp_json_ref ref = arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(copied[at]));
+    for (size_t i = 0; i < sizeof copied / sizeof copied[0]; i++) {
+        const arcp_json_ref ref =
+            arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(copied[i]));
         if (ref != ARCP_JSON_ABSENT) {
-            arcp__put_raw(&writer, copied[at], arcp_json_raw(&json, ref));
+            arcp__put_raw(&writer, copied[i], arcp_json_raw(&json, ref));
         }
     }
     if (arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("code")) != ARCP_JSON_ABSENT) {
         static const char *const members[] = {"code", "message", "retryable", "details"};
         arcp__put_object(&writer, "error");
-        for (size_t at = 0; at < sizeof(members) / sizeof(members[0]); at++) {
-            arcp_json_ref ref =
-                arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(members[at]));
+        for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+            const arcp_json_ref ref =
+                arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(members[i]));
             if (ref != ARCP_JSON_ABSENT) {
-                arcp__put_raw(&writer, members[at], arcp_json_raw(&json, ref));
+                arcp__put_raw(&writer, members[i], arcp_json_raw(&json, ref));
             }
         }
         arcp_json_end_object(&writer);
@@ -97,8 +98,8 @@ static void finish(arcp__jobs *jobs, arcp__job *job, arcp_job_status status, con
     arcp__credential_release(jobs->credentials, &live->credential);
     arcp__job_store_with_batch(jobs, job, ARCP__ROW_WHOLE); /* written when its end is numbered */
     arcp__budget_delete_row(jobs, job);
-    for (arcp__observer *at = job->observers; at != NULL; at = at->next) {
-        at->ops->ended(jobs->user, at);
+    for (arcp__observer *observer = job->observers; observer != NULL; observer = observer->next) {
+        observer->ops->ended(jobs->user, observer);
     }
     if (job->parent != NULL) {
         job->parent->live_children--;
@@ -204,7 +205,7 @@ void arcp__job_fail_with(arcp__jobs *jobs, arcp__job *job, arcp_status code, con
 /* Writes the result of a job that sent chunks, for a session without result_chunk. */
 static bool write_inline(arcp__jobs *jobs, const arcp__job *job, arcp_json_writer *writer)
 {
-    arcp_span bytes = arcp_buf_span(&job->live->inline_result);
+    const arcp_span bytes = arcp_buf_span(&job->live->inline_result);
     if (bytes.size > jobs->context->settings.limits_frame_bytes - 1024) {
         return false;
     }
@@ -232,7 +233,7 @@ void arcp__job_succeed(arcp__jobs *jobs, arcp__job *job, arcp_span result_json,
         arcp__job_fail_with(jobs, job, ARCP_E_CANCELLED, "the job was cancelled");
         return;
     }
-    bool chunked = job->chunks != ARCP__CHUNKS_NONE;
+    const bool chunked = job->chunks != ARCP__CHUNKS_NONE;
     if (chunked && result_json.size != 0) {
         arcp__job_fail_with(jobs, job, ARCP_E_INTERNAL_ERROR,
                             "the agent sent an inline result after result chunks");
@@ -298,7 +299,7 @@ static void expiry_due(arcp__jobs *jobs, arcp__job *job)
     if (arcp__job_has_ended(job)) {
         return;
     }
-    bool ends = jobs->context->settings.lease_on_expiry == ARCP__ON_EXPIRY_TERMINATE;
+    const bool ends = jobs->context->settings.lease_on_expiry == ARCP__ON_EXPIRY_TERMINATE;
     if (!job->expiry_logged) {
         job->expiry_logged = true;
         arcp__context_disarm(jobs->context, &job->live->expiry_timer);
@@ -379,9 +380,8 @@ void arcp__jobs_end_over_limit(arcp__jobs *jobs)
         if (job->principal != NULL) { /* else it was removed meanwhile */
             char message[96];
             char details[64];
-            (void)snprintf(message, sizeof(message), "the job's output exceeds %s",
-                           job->over_limit);
-            (void)snprintf(details, sizeof(details), "{\"limit\":\"%s\"}", job->over_limit);
+            (void)snprintf(message, sizeof message, "the job's output exceeds %s", job->over_limit);
+            (void)snprintf(details, sizeof details, "{\"limit\":\"%s\"}", job->over_limit);
             arcp__job_fail(jobs, job, ARCP_E_INTERNAL_ERROR, arcp_span_cstr(message), true,
                            arcp_span_cstr(details));
         }

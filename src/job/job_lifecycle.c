@@ -26,7 +26,7 @@ static const struct {
 
 bool arcp__job_status_may_become(arcp_job_status from, arcp_job_status to)
 {
-    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         if (rows[row].from == from && rows[row].to == to) {
             return true;
         }

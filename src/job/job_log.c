@@ -13,11 +13,11 @@
 
 static arcp__agent_metrics *agent_of(arcp__job_metrics *metrics, const char *agent_text)
 {
-    size_t size = strcspn(agent_text, "@");
-    for (size_t at = 0; at < metrics->agent_count; at++) {
-        if (strlen(metrics->agents[at].name) == size &&
-            memcmp(metrics->agents[at].name, agent_text, size) == 0) {
-            return &metrics->agents[at];
+    const size_t size = strcspn(agent_text, "@");
+    for (size_t i = 0; i < metrics->agent_count; i++) {
+        if (strlen(metrics->agents[i].name) == size &&
+            memcmp(metrics->agents[i].name, agent_text, size) == 0) {
+            return &metrics->agents[i];
         }
     }
     if (size >= sizeof metrics->agents[0].name || metrics->agent_count == ARCP__METRIC_AGENTS_MAX) {
@@ -39,20 +39,20 @@ void arcp__metrics_job_began(arcp__jobs *jobs, arcp__job *job)
  * the same name. */
 static size_t sum_of(arcp__currency_sum *sums, size_t *count, size_t max, arcp_span currency)
 {
-    size_t at = 0;
-    while (at < *count && !arcp_span_equal_cstr(currency, sums[at].currency)) {
-        at++;
+    size_t i = 0;
+    while (i < *count && !arcp_span_equal_cstr(currency, sums[i].currency)) {
+        i++;
     }
-    if (at < *count) {
-        return at;
+    if (i < *count) {
+        return i;
     }
-    if (at == max || currency.size > ARCP__CURRENCY_BYTES_MAX ||
+    if (i == max || currency.size > ARCP__CURRENCY_BYTES_MAX ||
         memchr(currency.data, '\0', currency.size) != NULL) {
         return max;
     }
-    memcpy(sums[at].currency, currency.data, currency.size);
+    memcpy(sums[i].currency, currency.data, currency.size);
     (*count)++;
-    return at;
+    return i;
 }
 
 /* A sum that would exceed the largest decimal stays as it is. */
@@ -60,18 +60,18 @@ void arcp__job_note_cost(arcp__jobs *jobs, arcp__job *job, arcp_span currency, a
 {
     arcp__job_metrics *metrics = &jobs->metrics;
     arcp__job_live *live = job->live;
-    size_t at =
+    size_t index =
         sum_of(metrics->spent, &metrics->currency_count, ARCP__METRIC_CURRENCIES_MAX, currency);
-    (void)!arcp_decimal_add(metrics->spent[at].amount, amount, &metrics->spent[at].amount);
+    (void)!arcp_decimal_add(metrics->spent[index].amount, amount, &metrics->spent[index].amount);
     if (live->costs == NULL) {
         live->costs = arcp__alloc_array(COSTS_MAX, sizeof *live->costs);
     }
     if (live->costs == NULL) {
         return; /* only for display; budgets have their own counters */
     }
-    at = sum_of(live->costs, &live->cost_count, COSTS_MAX, currency);
-    if (at < COSTS_MAX) {
-        (void)!arcp_decimal_add(live->costs[at].amount, amount, &live->costs[at].amount);
+    index = sum_of(live->costs, &live->cost_count, COSTS_MAX, currency);
+    if (index < COSTS_MAX) {
+        (void)!arcp_decimal_add(live->costs[index].amount, amount, &live->costs[index].amount);
     }
 }
 

@@ -51,7 +51,8 @@ arcp_status arcp__job_chunk(arcp__jobs *jobs, arcp__job *job, arcp_span data, ar
         return violation(jobs, job, "the agent sent a result chunk after the last one", err);
     }
     if (is_base64) {
-        arcp_status status = arcp__base64_decoded_size(data, ARCP__BASE64_STANDARD, &size, err);
+        const arcp_status status =
+            arcp__base64_decoded_size(data, ARCP__BASE64_STANDARD, &size, err);
         if (status != ARCP_OK) {
             return status;
         }
@@ -95,11 +96,11 @@ arcp_status arcp__job_chunk(arcp__jobs *jobs, arcp__job *job, arcp_span data, ar
 /* Sends the first `size` bytes as one chunk: text when it is text, else base64. */
 static void plain_chunk(arcp__jobs *jobs, arcp__job *job, size_t size, bool more)
 {
-    arcp_span bytes = arcp_span_first(arcp_buf_span(&job->live->plain_output), size);
+    const arcp_span bytes = arcp_span_first(arcp_buf_span(&job->live->plain_output), size);
     arcp_buf data = arcp_buf_init();
     arcp_buf json = arcp_buf_init();
     arcp_error error = {0};
-    bool is_text = arcp__utf8_is_valid(bytes);
+    const bool is_text = arcp__utf8_is_valid(bytes);
     if (is_text) {
         arcp_buf_append(&data, bytes);
     } else {
@@ -131,9 +132,9 @@ static size_t plain_chunk_max(const arcp__jobs *jobs)
 /* The number of bytes that fit a chunk without cutting a character. */
 static size_t plain_piece(const arcp__jobs *jobs, const arcp__job *job)
 {
-    size_t most = plain_chunk_max(jobs);
-    arcp_span bytes = arcp_buf_span(&job->live->plain_output);
-    size_t cut = arcp__utf8_cut(bytes, most);
+    const size_t most = plain_chunk_max(jobs);
+    const arcp_span bytes = arcp_buf_span(&job->live->plain_output);
+    const size_t cut = arcp__utf8_cut(bytes, most);
     return cut + 4 > most && cut != 0 ? cut : (bytes.size < most ? bytes.size : most);
 }
 
@@ -203,10 +204,10 @@ static void fail_exit(arcp__jobs *jobs, arcp__job *job, const arcp__agent_exit *
     }
     arcp_json_end_object(&writer);
     if (!exit->by_signal && exit->code == 0) {
-        (void)snprintf(message, sizeof(message),
+        (void)snprintf(message, sizeof message,
                        "the agent ended without a result after a line that is not valid JSON");
     } else {
-        (void)snprintf(message, sizeof(message), "the agent ended with %s %d",
+        (void)snprintf(message, sizeof message, "the agent ended with %s %d",
                        exit->by_signal ? "signal" : "exit status", exit->code);
     }
     if (!job->cancelling) { /* a cancelled agent may exit with any status */

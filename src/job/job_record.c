@@ -62,12 +62,12 @@ static bool emit(arcp__jobs *jobs, arcp__job *job, const char *type, arcp_featur
     all[used++] = arcp_span_cstr(type);
     all[used++] = ARCP_SPAN_LITERAL("\"");
     all[used++] = arcp_span_make(job->live->head, job->live->head_size);
-    for (size_t at = 0; at < count; at++) {
-        all[used++] = pieces[at];
+    for (size_t i = 0; i < count; i++) {
+        all[used++] = pieces[i];
     }
     all[used++] = ARCP_SPAN_LITERAL("}");
-    for (size_t at = 0; at < used; at++) {
-        size += all[at].size;
+    for (size_t i = 0; i < used; i++) {
+        size += all[i].size;
     }
     uint64_t position = 0;
     size_t bytes = 0;
@@ -78,9 +78,9 @@ static bool emit(arcp__jobs *jobs, arcp__job *job, const char *type, arcp_featur
     job->principal->stored_bytes += bytes;
     arcp__job_recorded(jobs, job, bytes);
     jobs->metrics.event_count++;
-    for (arcp__observer *at = job->observers; at != NULL; at = at->next) {
-        if (at->is_live) {
-            at->ops->record(jobs->user, at, position, bytes, feature);
+    for (arcp__observer *observer = job->observers; observer != NULL; observer = observer->next) {
+        if (observer->is_live) {
+            observer->ops->record(jobs->user, observer, position, bytes, feature);
         }
     }
     return true;
@@ -108,7 +108,7 @@ void arcp__job_emit_event(arcp__jobs *jobs, arcp__job *job, arcp_feature feature
         ARCP_SPAN_LITERAL("{\"kind\":\""), kind_text, arcp_span_make(ts, 8 + ARCP__TIMESTAMP_SIZE),
         ARCP_SPAN_LITERAL("\",\"body\":"), body,      ARCP_SPAN_LITERAL("}"),
     };
-    (void)emit(jobs, job, "job.event", feature, pieces, sizeof(pieces) / sizeof(pieces[0]), true);
+    (void)emit(jobs, job, "job.event", feature, pieces, sizeof pieces / sizeof pieces[0], true);
 }
 
 /* [arcp:8.1-1] */
@@ -160,7 +160,7 @@ void arcp__job_emit_denial(arcp__jobs *jobs, arcp__job *job, arcp_span call_id,
 void arcp__job_emit_remaining(arcp__jobs *jobs, arcp__job *job, const arcp_budget_report *report)
 {
     char amount[ARCP_DECIMAL_TEXT_MAX];
-    size_t size = arcp_decimal_format(report->remaining, amount);
+    const size_t size = arcp_decimal_format(report->remaining, amount);
     arcp_buf body = arcp__context_take_buf(jobs->context);
     arcp__event_write_metric(ARCP_SPAN_LITERAL("cost.budget.remaining"),
                              arcp_span_make(amount, size), report->currency, &body);

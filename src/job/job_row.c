@@ -60,11 +60,11 @@ static const arcp__members accepted_members = ARCP__MEMBERS(accepted_rows);
 
 /* ---- spending ---- */
 
-static arcp_span spent_key(const arcp__job *job, char out[ARCP__ID_SIZE + sizeof(SPENT_SUFFIX)])
+static arcp_span spent_key(const arcp__job *job, char out[ARCP__ID_SIZE + sizeof SPENT_SUFFIX])
 {
     const size_t size = strlen(job->id);
     memcpy(out, job->id, size);
-    memcpy(out + size, SPENT_SUFFIX, sizeof(SPENT_SUFFIX));
+    memcpy(out + size, SPENT_SUFFIX, sizeof SPENT_SUFFIX);
     return arcp_span_cstr(out);
 }
 
@@ -76,10 +76,10 @@ static void write_spent(const arcp__job *job, arcp_json_writer *writer)
         return;
     }
     arcp__put_object(writer, "spent");
-    for (size_t at = 0; at < arcp_budget_count(budget); at++) {
+    for (size_t i = 0; i < arcp_budget_count(budget); i++) {
         char amount[ARCP_DECIMAL_TEXT_MAX];
-        (void)arcp_decimal_format(arcp_budget_spent(budget, at), amount);
-        arcp_json_name_span(writer, arcp_budget_currency(budget, at));
+        (void)arcp_decimal_format(arcp_budget_spent(budget, i), amount);
+        arcp_json_name_span(writer, arcp_budget_currency(budget, i));
         arcp_json_write_cstr(writer, amount);
     }
     arcp_json_end_object(writer);
@@ -89,8 +89,8 @@ static void write_spent(const arcp__job *job, arcp_json_writer *writer)
 static bool is_counted_below(const arcp_budget *from, const arcp_budget *end, arcp_span currency)
 {
     for (const arcp_budget *node = from; node != end; node = arcp_budget_parent(node)) {
-        for (size_t at = 0; at < arcp_budget_count(node); at++) {
-            if (arcp_span_equal(arcp_budget_currency(node, at), currency)) {
+        for (size_t i = 0; i < arcp_budget_count(node); i++) {
+            if (arcp_span_equal(arcp_budget_currency(node, i), currency)) {
                 return true;
             }
         }
@@ -103,8 +103,8 @@ void arcp__budget_write_available(const arcp__job *job, arcp_json_writer *writer
     const arcp_budget *budget = arcp_authority_budget(job->live->authority);
     bool any = false;
     for (const arcp_budget *node = budget; node != NULL; node = arcp_budget_parent(node)) {
-        for (size_t at = 0; at < arcp_budget_count(node); at++) {
-            arcp_span currency = arcp_budget_currency(node, at);
+        for (size_t i = 0; i < arcp_budget_count(node); i++) {
+            const arcp_span currency = arcp_budget_currency(node, i);
             arcp_decimal left;
             char amount[ARCP_DECIMAL_TEXT_MAX];
             if (is_counted_below(budget, node, currency) ||
@@ -127,7 +127,7 @@ void arcp__budget_write_available(const arcp__job *job, arcp_json_writer *writer
 void arcp__budget_delete_row(arcp__jobs *jobs, const arcp__job *job)
 {
     if (job->has_spent_row) {
-        char key[ARCP__ID_SIZE + sizeof(SPENT_SUFFIX)];
+        char key[ARCP__ID_SIZE + sizeof SPENT_SUFFIX];
         arcp__batch_delete(jobs->log, ARCP_STORE_JOBS, spent_key(job, key));
     }
 }
@@ -173,6 +173,7 @@ void arcp__job_store(arcp__jobs *jobs, arcp__job *job)
     arcp__idempotency_write_row(job, &writer);
     arcp_json_end_object(&writer);
     arcp__batch_put(jobs->log, ARCP_STORE_JOBS, arcp_span_cstr(job->id), arcp_buf_span(&text));
+    arcp__queued_add(jobs->log, &job->principal->queued, text.size);
     arcp__context_give_buf(jobs->context, &text);
 }
 
@@ -197,7 +198,7 @@ void arcp__jobs_store_due(arcp__jobs *jobs)
         if (is_written && job->row_due == ARCP__ROW_WHOLE) {
             arcp__job_store(jobs, job);
         } else if (is_written) {
-            char key[ARCP__ID_SIZE + sizeof(SPENT_SUFFIX)];
+            char key[ARCP__ID_SIZE + sizeof SPENT_SUFFIX];
             arcp_buf row = arcp__context_take_buf(jobs->context);
             arcp_json_writer writer = arcp__put_begin(&row);
             write_spent(job, &writer);
@@ -328,7 +329,7 @@ static arcp_status restore_job(arcp__jobs *jobs, arcp_span key, arcp_error *err)
 arcp_status arcp__job_restore_row(arcp__jobs *jobs, arcp_span key, arcp_error *err)
 {
     const arcp_json *json = &jobs->context->json;
-    const size_t size = sizeof(SPENT_SUFFIX) - 1;
+    const size_t size = sizeof SPENT_SUFFIX - 1;
     if (key.size <= size ||
         !arcp_span_equal_cstr(arcp_span_from(key, key.size - size), SPENT_SUFFIX)) {
         return restore_job(jobs, key, err);
@@ -372,13 +373,13 @@ static void restore_spent(arcp__jobs *jobs, const arcp__job *job)
             jobs->context); /* it is valid JSON, so only memory can be missing */
         return;
     }
-    for (size_t at = 0; at < arcp_budget_count(job->budget); at++) {
+    for (size_t i = 0; i < arcp_budget_count(job->budget); i++) {
         arcp_decimal spent;
         const arcp_json_ref amount =
-            arcp_json_member(json, ARCP_JSON_ROOT, arcp_budget_currency(job->budget, at));
+            arcp_json_member(json, ARCP_JSON_ROOT, arcp_budget_currency(job->budget, i));
         if (arcp_decimal_parse_spend(arcp_json_string(json, amount, &jobs->context->scratch),
                                      &spent, NULL) == ARCP_OK) {
-            arcp_budget_restore(job->budget, at, spent);
+            arcp_budget_restore(job->budget, i, spent);
         }
     }
 }

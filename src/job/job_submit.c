@@ -25,8 +25,8 @@ arcp_status arcp__job_read_lease(const arcp__jobs *jobs, const arcp__job_order *
         .pattern_bytes_max = (size_t)settings->limits_pattern_bytes,
         .pattern_wildcards_max = (size_t)settings->limits_pattern_wildcards,
     };
-    arcp_status status = arcp_lease_from_json(order->json, order->lease_request,
-                                              order->lease_constraints, &limits, out, err);
+    const arcp_status status = arcp_lease_from_json(order->json, order->lease_request,
+                                                    order->lease_constraints, &limits, out, err);
     if (status == ARCP_OK && arcp_lease_has_expiry(*out) &&
         arcp_lease_expires_wall_ns(*out) <= jobs->context->now.wall_ns) {
         arcp_lease_unref(*out);
@@ -97,7 +97,7 @@ static bool copy_order(const arcp__jobs *jobs, const arcp__job_order *order, arc
     memcpy(job->trace_id, order->trace_id.data, ARCP__TRACE_ID_SIZE);
     live->trace = *order->trace;
     if (order->parent != NULL) {
-        memcpy(job->parent_id, order->parent->id, sizeof(job->parent_id));
+        memcpy(job->parent_id, order->parent->id, sizeof job->parent_id);
         job->depth = order->parent->depth + 1;
     }
     if (!copy_any(&job->agent_text, arcp_span_cstr(order->agent->text)) ||
@@ -321,7 +321,7 @@ static arcp_status check_again(arcp__jobs *jobs, arcp__job_order *order, arcp_er
         return arcp_error_set(err, ARCP_E_LEASE_EXPIRED,
                               "the lease expired while its credential was being provisioned");
     }
-    arcp_status status = arcp__audit_check(jobs->log, err);
+    const arcp_status status = arcp__audit_check(jobs->log, err);
     return status == ARCP_OK ? arcp__agent_resolve(jobs, order->requested_agent, &order->agent, err)
                              : status;
 }

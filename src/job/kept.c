@@ -57,8 +57,9 @@ void arcp__jobs_restored(arcp__jobs *jobs)
     count_bytes(jobs, jobs->ended->ended_prev, true);
     DL_SORT2(jobs->ended, by_end, ended_prev, ended_next);
     count_bytes(jobs, jobs->ended->ended_prev, false);
-    for (arcp__principal *at = jobs->principals; at != NULL; at = at->hh.next) {
-        DL_SORT2(at->ended_jobs, by_end, own_ended_prev, own_ended_next);
+    for (arcp__principal *principal = jobs->principals; principal != NULL;
+         principal = principal->hh.next) {
+        DL_SORT2(principal->ended_jobs, by_end, own_ended_prev, own_ended_next);
     }
 }
 
@@ -173,8 +174,9 @@ void arcp__job_keep_due(arcp__jobs *jobs, arcp__job *job)
      * it. */
     bool is_needed =
         jobs->is_restoring || arcp__job_has_agent(job) || is_unsent_to_owner(jobs, job);
-    for (const arcp__observer *at = job->observers; at != NULL && !is_needed; at = at->next) {
-        is_needed = !at->is_live;
+    for (const arcp__observer *observer = job->observers; observer != NULL && !is_needed;
+         observer = observer->next) {
+        is_needed = !observer->is_live;
     }
     if (is_needed) {
         /* Check again soon, but less often the longer the job has waited: such jobs may be many. */

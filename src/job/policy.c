@@ -17,7 +17,7 @@ struct arcp__policy_row {
 arcp_status arcp__policy_add(arcp__jobs *jobs, const arcp__policy *policy, arcp_error *err)
 {
     arcp__policy_row *rows =
-        arcp__realloc_array(jobs->policies, jobs->policy_count + 1, sizeof(*rows));
+        arcp__realloc_array(jobs->policies, jobs->policy_count + 1, sizeof *rows);
     if (rows != NULL) {
         jobs->policies = rows;
     }
@@ -42,10 +42,10 @@ arcp_status arcp__policy_add(arcp__jobs *jobs, const arcp__policy *policy, arcp_
 
 void arcp__policies_clear(arcp__jobs *jobs)
 {
-    for (size_t at = 0; at < jobs->policy_count; at++) {
-        arcp__free(jobs->policies[at].principal_glob);
-        arcp__free(jobs->policies[at].agent_glob);
-        arcp_lease_unref(jobs->policies[at].ceiling);
+    for (size_t i = 0; i < jobs->policy_count; i++) {
+        arcp__free(jobs->policies[i].principal_glob);
+        arcp__free(jobs->policies[i].agent_glob);
+        arcp_lease_unref(jobs->policies[i].ceiling);
     }
     arcp__free(jobs->policies);
     jobs->policies = NULL;
@@ -131,7 +131,7 @@ static arcp_status ask_program(arcp__jobs *jobs, arcp__job_order *order, arcp_bu
                                arcp_error *err)
 {
     const arcp_submit_request request = {
-        .struct_size = sizeof(request),
+        .struct_size = sizeof request,
         .principal = arcp_span_cstr(order->principal->name),
         .agent = arcp_span_cstr(order->agent->text),
         .input = order->input,
@@ -150,7 +150,8 @@ static arcp_status ask_program(arcp__jobs *jobs, arcp__job_order *order, arcp_bu
     if (status == ARCP_OK && answered != NULL) {
         status = take_answer(jobs, answered, order, err);
     } else if (status != ARCP_OK) {
-        bool has_code = arcp_status_is_wire_code(arcp_span_cstr(arcp_status_wire_code(status)));
+        const bool has_code =
+            arcp_status_is_wire_code(arcp_span_cstr(arcp_status_wire_code(status)));
         (void)arcp_error_copy(err, &refusal);
         if (refusal.status != status || !has_code || refusal.message[0] == '\0') {
             (void)arcp_error_set(err, has_code ? status : ARCP_E_INTERNAL_ERROR, "%s",
@@ -184,8 +185,8 @@ arcp_status arcp__policy_apply(arcp__jobs *jobs, arcp__job_order *order, arcp_bu
     }
     arcp__lease_work *work = &order->lease_work;
     arcp_status status = ARCP_OK;
-    for (size_t at = 0; at < jobs->policy_count && status == ARCP_OK; at++) {
-        const arcp__policy_row *row = &jobs->policies[at];
+    for (size_t i = 0; i < jobs->policy_count && status == ARCP_OK; i++) {
+        const arcp__policy_row *row = &jobs->policies[i];
         if (!arcp__name_glob_matches(row->principal_glob, arcp_span_cstr(order->principal->name)) ||
             !arcp__name_glob_matches(row->agent_glob, agent)) {
             continue;
@@ -222,10 +223,10 @@ void arcp__policy_audit(arcp__jobs *jobs, const arcp__job *job, const arcp_buf *
     if (notes->failed) {
         return; /* the last note may be truncated */
     }
-    for (size_t at = 0; at < notes->size;) {
-        const char *rule = notes->data + at;
+    for (size_t offset = 0; offset < notes->size;) {
+        const char *rule = notes->data + offset;
         const char *dropped = rule + strlen(rule) + 1;
-        at = (size_t)(dropped + strlen(dropped) + 1 - notes->data);
+        offset = (size_t)(dropped + strlen(dropped) + 1 - notes->data);
         arcp__audit(jobs->log, &(arcp__audit_line){.event = ARCP__AUDIT_NARROWING,
                                                    .decision = "narrowed",
                                                    .who = arcp__job_who(job),

@@ -59,7 +59,7 @@ static void put_own(arcp__jobs *jobs, const char trace_id[ARCP__TRACE_ID_SIZE],
                     char out[ARCP__TRACEPARENT_SIZE + 1])
 {
     uint8_t bytes[8];
-    make_id(jobs->context, bytes, sizeof(bytes));
+    make_id(jobs->context, bytes, sizeof bytes);
     arcp__traceparent_format(trace_id, bytes, out);
     out[ARCP__TRACEPARENT_SIZE] = '\0';
 }
@@ -82,18 +82,18 @@ static void begin(arcp__jobs *jobs, const char trace_id[ARCP__TRACE_ID_SIZE], ar
         if (parent.size != 0) {
             memcpy(out->parent_id, span_id_of(parent.data).data, ARCP__SPAN_ID_SIZE);
         }
-        make_id(jobs->context, bytes, sizeof(bytes));
-        arcp__hex_format(bytes, sizeof(bytes), out->session_id);
+        make_id(jobs->context, bytes, sizeof bytes);
+        arcp__hex_format(bytes, sizeof bytes, out->session_id);
         put_own(jobs, trace_id, out->traceparent);
     } else if (parent.size != 0) {
-        assert(parent.size < sizeof(out->traceparent));
+        assert(parent.size < sizeof out->traceparent);
         memcpy(out->traceparent, parent.data, parent.size);
     } else {
         /* Neither the caller nor the runtime has a span: use an id that is the same for the whole
          * trace, in every process. */
         static const uint64_t key[2] = {0, 0};
         const uint64_t hash = arcp__siphash(key, trace_id, ARCP__TRACE_ID_SIZE) | 1;
-        memcpy(bytes, &hash, sizeof(bytes));
+        memcpy(bytes, &hash, sizeof bytes);
         arcp__traceparent_format(trace_id, bytes, out->traceparent);
     }
 }
@@ -114,11 +114,11 @@ static bool read_ids(arcp__context *context, const arcp__envelope *envelope,
     /* A context of another trace than the envelope's is ignored. */
     if (!arcp__traceparent_is_valid(out->traceparent) ||
         !arcp__trace_id_parse(out->traceparent, of_parent) ||
-        (is_named && memcmp(of_parent, trace_id, sizeof(of_parent)) != 0)) {
+        (is_named && memcmp(of_parent, trace_id, sizeof of_parent) != 0)) {
         *out = (trace_context){0};
         return is_named;
     }
-    memcpy(trace_id, of_parent, sizeof(of_parent));
+    memcpy(trace_id, of_parent, sizeof of_parent);
     return true;
 }
 
@@ -138,8 +138,8 @@ void arcp__trace_read(arcp__jobs *jobs, const arcp__envelope *envelope,
     trace_context requested;
     if (!read_ids(jobs->context, envelope, trace_id, &requested)) {
         uint8_t bytes[ARCP__TRACE_ID_SIZE / 2];
-        make_id(jobs->context, bytes, sizeof(bytes));
-        arcp__hex_format(bytes, sizeof(bytes), trace_id);
+        make_id(jobs->context, bytes, sizeof bytes);
+        arcp__hex_format(bytes, sizeof bytes, trace_id);
     }
     *tracestate = arcp_span_first(requested.tracestate, TRACESTATE_MAX);
     begin(jobs, trace_id, requested.traceparent, out);
@@ -155,7 +155,7 @@ void arcp__trace_of_child(arcp__jobs *jobs, const arcp__job *parent, arcp__trace
         memcpy(out->parent_id, span_id_of(above->traceparent).data, ARCP__SPAN_ID_SIZE);
         put_own(jobs, parent->trace_id, out->traceparent);
     } else {
-        memcpy(out->traceparent, above->traceparent, sizeof(out->traceparent));
+        memcpy(out->traceparent, above->traceparent, sizeof out->traceparent);
     }
 }
 
@@ -223,14 +223,14 @@ static void add_lease(draft *out, const arcp_lease *lease)
     }
     size_t count = arcp_lease_capability_count(lease);
     count = count < CAPABILITIES_MAX ? count : CAPABILITIES_MAX;
-    for (size_t at = 0; at < count; at++) {
-        out->capabilities[at] = arcp_span_first(arcp_lease_capability_name(lease, at), TEXT_MAX);
+    for (size_t i = 0; i < count; i++) {
+        out->capabilities[i] = arcp_span_first(arcp_lease_capability_name(lease, i), TEXT_MAX);
     }
     add_list(out, "arcp.lease.capabilities", out->capabilities, count);
     if (arcp_lease_has_expiry(lease)) {
         arcp__timestamp_format(arcp_lease_expires_wall_ns(lease), out->expires_at);
         add_text(out, "arcp.lease.expires_at",
-                 arcp_span_make(out->expires_at, sizeof(out->expires_at)));
+                 arcp_span_make(out->expires_at, sizeof out->expires_at));
     }
 }
 
@@ -239,15 +239,15 @@ static void add_budget(draft *out, const arcp_budget *budget)
 {
     size_t count = budget == NULL ? 0 : arcp_budget_count(budget);
     count = count < CURRENCIES_MAX ? count : CURRENCIES_MAX;
-    for (size_t at = 0; at < count; at++) {
+    for (size_t i = 0; i < count; i++) {
         char amount[ARCP_DECIMAL_TEXT_MAX];
-        size_t size = arcp_decimal_format(arcp_budget_remaining(budget, at), amount);
-        arcp_span currency =
-            arcp_span_first(arcp_budget_currency(budget, at), ARCP__CURRENCY_BYTES_MAX);
-        char *text = out->budget_texts[at];
-        (void)snprintf(text, sizeof(out->budget_texts[at]), "%.*s:%.*s", (int)currency.size,
+        const size_t size = arcp_decimal_format(arcp_budget_remaining(budget, i), amount);
+        const arcp_span currency =
+            arcp_span_first(arcp_budget_currency(budget, i), ARCP__CURRENCY_BYTES_MAX);
+        char *text = out->budget_texts[i];
+        (void)snprintf(text, sizeof out->budget_texts[i], "%.*s:%.*s", (int)currency.size,
                        currency.data, (int)size, amount);
-        out->budgets[at] = arcp_span_cstr(text);
+        out->budgets[i] = arcp_span_cstr(text);
     }
     add_list(out, "arcp.budget.remaining", out->budgets, count);
 }

@@ -11,8 +11,8 @@
 static uint32_t hex4(const char *digits)
 {
     uint32_t value = 0;
-    for (int at = 0; at < 4; at++) {
-        unsigned char byte = (unsigned char)digits[at];
+    for (int i = 0; i < 4; i++) {
+        const unsigned char byte = (unsigned char)digits[i];
         value = value * 16 + (byte <= '9' ? byte - 0x30u : (byte | 0x20u) - 0x57u);
     }
     return value;
@@ -24,7 +24,7 @@ arcp_span arcp__json_read(arcp__json_reader *reader)
     static const char meant[128] = {
         ['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'};
     const char *start = reader->at;
-    size_t left = (size_t)(reader->end - start);
+    const size_t left = (size_t)(reader->end - start);
     if (left == 0) {
         return arcp_span_make(NULL, 0);
     }
@@ -54,8 +54,8 @@ int arcp__json_compare_strings(arcp_span a, arcp_span b)
     arcp_span left = arcp__json_read(&readers[0]);
     arcp_span right = arcp__json_read(&readers[1]);
     while (left.size != 0 && right.size != 0) {
-        size_t common = left.size < right.size ? left.size : right.size;
-        int order = memcmp(left.data, right.data, common);
+        const size_t common = left.size < right.size ? left.size : right.size;
+        const int order = memcmp(left.data, right.data, common);
         if (order != 0) {
             return order;
         }
@@ -98,7 +98,7 @@ arcp_span arcp_json_string(const arcp_json *json, arcp_json_ref ref, arcp_buf *s
     if (!arcp_json_is(json, ref, ARCP_JSON_STRING)) {
         return arcp_span_make(NULL, 0);
     }
-    arcp_span raw = arcp_json_raw(json, ref);
+    const arcp_span raw = arcp_json_raw(json, ref);
     if ((json->nodes[ref].flags & ARCP__JSON_ESCAPED) == 0) {
         return arcp_span_make(raw.data + 1, raw.size - 2);
     }
@@ -107,7 +107,7 @@ arcp_span arcp_json_string(const arcp_json *json, arcp_json_ref ref, arcp_buf *s
     if (!arcp_buf_reserve(scratch, raw.size)) {
         return arcp_span_make(NULL, 0);
     }
-    size_t start = scratch->size;
+    const size_t start = scratch->size;
     arcp__json_reader reader = arcp__json_reader_make(raw);
     for (arcp_span run = arcp__json_read(&reader); run.size != 0; run = arcp__json_read(&reader)) {
         arcp_buf_append(scratch, run);
@@ -122,10 +122,10 @@ arcp_json_ref arcp_json_member(const arcp_json *json, arcp_json_ref object, arcp
     if (!arcp_json_is(json, object, ARCP_JSON_OBJECT)) {
         return ARCP_JSON_ABSENT;
     }
-    uint32_t end = json->nodes[object].next;
-    for (uint32_t at = object + 1; at < end; at = json->nodes[at + 1].next) {
-        if (equals(json, at, name)) {
-            return at + 1;
+    const uint32_t end = json->nodes[object].next;
+    for (uint32_t member = object + 1; member < end; member = json->nodes[member + 1].next) {
+        if (equals(json, member, name)) {
+            return member + 1;
         }
     }
     return ARCP_JSON_ABSENT;
@@ -149,16 +149,16 @@ arcp_json_ref arcp_json_next(const arcp_json *json, arcp_json_ref container, arc
     if (at == ARCP_JSON_ABSENT || !is_container(json, container)) {
         return ARCP_JSON_ABSENT;
     }
-    bool in_object = json->nodes[container].type == ARCP_JSON_OBJECT;
-    uint32_t next = json->nodes[in_object ? at + 1 : at].next;
+    const bool in_object = json->nodes[container].type == ARCP_JSON_OBJECT;
+    const uint32_t next = json->nodes[in_object ? at + 1 : at].next;
     return next < json->nodes[container].next ? next : ARCP_JSON_ABSENT;
 }
 
 size_t arcp_json_count(const arcp_json *json, arcp_json_ref container)
 {
     size_t count = 0;
-    for (arcp_json_ref at = arcp_json_first(json, container); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, container, at)) {
+    for (arcp_json_ref item = arcp_json_first(json, container); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(json, container, item)) {
         count++;
     }
     return count;

@@ -33,8 +33,8 @@ static bool is_zero_or_point(char byte)
 /* Splits a literal that was scanned before. */
 static number_parts read_number(arcp_span literal)
 {
-    bool negative = literal.data[0] == '-';
-    arcp_span body = arcp_span_from(literal, negative ? 1 : 0);
+    const bool negative = literal.data[0] == '-';
+    const arcp_span body = arcp_span_from(literal, negative ? 1 : 0);
     size_t end = 0;
     size_t point = SIZE_MAX;
     while (end < body.size && (body.data[end] | 0x20) != 'e') {
@@ -79,8 +79,8 @@ static bool small_exponent(const number_parts *number, int64_t *out)
         return false;
     }
     int64_t value = 0;
-    for (size_t at = 0; at < number->exponent.size; at++) {
-        value = value * 10 + (number->exponent.data[at] - '0');
+    for (size_t i = 0; i < number->exponent.size; i++) {
+        value = value * 10 + (number->exponent.data[i] - '0');
     }
     *out = (number->exponent_negative ? -value : value) + number->shift;
     return true;
@@ -93,21 +93,21 @@ static void append_large_exponent(const number_parts *number, arcp_buf *out)
     if (number->exponent_negative) {
         arcp_buf_append_byte(out, '-');
     }
-    size_t start = out->size;
+    const size_t start = out->size;
     arcp_buf_append(out, number->exponent);
     if (out->failed) {
         return;
     }
     int64_t carry = number->exponent_negative ? -number->shift : number->shift;
-    for (size_t at = out->size; carry != 0 && at > start; at--) {
-        int64_t sum = carry + (out->data[at - 1] - '0');
+    for (size_t i = out->size; carry != 0 && i > start; i--) {
+        const int64_t sum = carry + (out->data[i - 1] - '0');
         int64_t digit = sum % 10;
         carry = sum / 10;
         if (digit < 0) {
             digit += 10;
             carry--;
         }
-        out->data[at - 1] = (char)('0' + digit);
+        out->data[i - 1] = (char)('0' + digit);
     }
     if (carry != 0) {
         /* 99...9 became 1 and a row of digits; the carry is 1, as 2^32 has 10 digits. */
@@ -137,7 +137,7 @@ static void append_number(arcp_span literal, arcp_buf *out)
         arcp_buf_append_byte(out, '-');
     }
     const char *point = memchr(number.digits.data, '.', number.digits.size);
-    size_t whole = point == NULL ? number.digits.size : (size_t)(point - number.digits.data);
+    const size_t whole = point == NULL ? number.digits.size : (size_t)(point - number.digits.data);
     arcp_buf_append(out, arcp_span_first(number.digits, whole));
     arcp_buf_append(out, arcp_span_from(number.digits, whole + 1));
     int64_t exponent = 0;
@@ -162,8 +162,8 @@ bool arcp_json_u64(const arcp_json *json, arcp_json_ref ref, uint64_t *out)
         return false;
     }
     uint64_t value = 0;
-    for (size_t at = 0; at < number.digits.size; at++) {
-        char digit = number.digits.data[at];
+    for (size_t i = 0; i < number.digits.size; i++) {
+        const char digit = number.digits.data[i];
         if (digit != '.' && (__builtin_mul_overflow(value, 10, &value) ||
                              __builtin_add_overflow(value, (uint64_t)(digit - '0'), &value))) {
             return false;
@@ -204,18 +204,18 @@ static int by_name(const void *a, const void *b, void *user)
 /* Sorts the names from f->names[base] on. */
 static void sort_names(form *f, size_t base)
 {
-    size_t count = f->count - base;
+    const size_t count = f->count - base;
     if (count < 2) {
         return;
     }
     uint32_t *names = f->names + base;
     if (count > INSERTION_MAX) {
-        qsort_r(names, count, sizeof(*names), by_name, f);
+        qsort_r(names, count, sizeof *names, by_name, f);
         return;
     }
-    for (size_t at = 1; at < count; at++) {
-        uint32_t name = names[at];
-        size_t to = at;
+    for (size_t i = 1; i < count; i++) {
+        uint32_t name = names[i];
+        size_t to = i;
         for (; to > 0 && by_name(&names[to - 1], &name, f) > 0; to--) {
             names[to] = names[to - 1];
         }
@@ -226,14 +226,14 @@ static void sort_names(form *f, size_t base)
 static bool push_name(form *f, uint32_t name)
 {
     if (f->count == f->capacity) {
-        size_t capacity = f->capacity * 2;
-        uint32_t *names = arcp__realloc_array(f->owned, capacity, sizeof(*names));
+        const size_t capacity = f->capacity * 2;
+        uint32_t *names = arcp__realloc_array(f->owned, capacity, sizeof *names);
         if (names == NULL) {
             f->out->failed = true;
             return false;
         }
         if (f->owned == NULL) {
-            memcpy(names, f->few, sizeof(f->few));
+            memcpy(names, f->few, sizeof f->few);
         }
         f->names = f->owned = names;
         f->capacity = capacity;
@@ -244,7 +244,7 @@ static bool push_name(form *f, uint32_t name)
 
 static void append_string(form *f, arcp_json_ref ref)
 {
-    arcp_span raw = arcp_json_raw(f->json, ref);
+    const arcp_span raw = arcp_json_raw(f->json, ref);
     if ((f->json->nodes[ref].flags & ARCP__JSON_ESCAPED) == 0) {
         arcp_buf_append(f->out, raw); /* without escapes it is canonical already */
         return;
@@ -259,7 +259,7 @@ static void append_string(form *f, arcp_json_ref ref)
 
 static void append_object(form *f, arcp_json_ref ref)
 {
-    size_t base = f->count;
+    const size_t base = f->count;
     for (arcp_json_ref name = arcp_json_first(f->json, ref); name != ARCP_JSON_ABSENT;
          name = arcp_json_next(f->json, ref, name)) {
         if (!push_name(f, name)) {
@@ -268,10 +268,10 @@ static void append_object(form *f, arcp_json_ref ref)
     }
     sort_names(f, base);
     arcp_buf_append_byte(f->out, '{');
-    size_t end = f->count;
-    for (size_t at = base; at < end; at++) {
-        uint32_t name = f->names[at];
-        if (at > base) {
+    const size_t end = f->count;
+    for (size_t i = base; i < end; i++) {
+        const uint32_t name = f->names[i];
+        if (i > base) {
             arcp_buf_append_byte(f->out, ',');
         }
         append_string(f, name);
@@ -285,12 +285,12 @@ static void append_object(form *f, arcp_json_ref ref)
 static void append_array(form *f, arcp_json_ref ref)
 {
     arcp_buf_append_byte(f->out, '[');
-    uint32_t end = f->json->nodes[ref].next;
-    for (uint32_t at = ref + 1; at < end; at = f->json->nodes[at].next) {
-        if (at > ref + 1) {
+    const uint32_t end = f->json->nodes[ref].next;
+    for (uint32_t item = ref + 1; item < end; item = f->json->nodes[item].next) {
+        if (item > ref + 1) {
             arcp_buf_append_byte(f->out, ',');
         }
-        append_value(f, at);
+        append_value(f, item);
     }
     arcp_buf_append_byte(f->out, ']');
 }
@@ -329,8 +329,8 @@ static void append_value(form *f, arcp_json_ref ref)
 arcp_status arcp_json_canonical(const arcp_json *json, arcp_json_ref ref, arcp_buf *out,
                                 arcp_error *err)
 {
-    size_t start = out->size;
-    form f = {.json = json, .out = out, .capacity = sizeof(f.few) / sizeof(f.few[0])};
+    const size_t start = out->size;
+    form f = {.json = json, .out = out, .capacity = sizeof f.few / sizeof f.few[0]};
     f.names = f.few;
     if (ref == ARCP_JSON_ABSENT) {
         arcp_buf_append_cstr(out, "null");

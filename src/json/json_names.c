@@ -35,9 +35,9 @@ static bool same_name(const arcp_json *json, uint32_t a, uint32_t b)
 
 static arcp_status refuse_duplicate(const arcp_json *json, uint32_t name, arcp_error *err)
 {
-    arcp_span raw = arcp_json_raw(json, name);
-    arcp_span shown = arcp_span_first(raw, 64);
-    size_t offset = json->nodes[name].start;
+    const arcp_span raw = arcp_json_raw(json, name);
+    const arcp_span shown = arcp_span_first(raw, 64);
+    const size_t offset = json->nodes[name].start;
     return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, offset,
                              "JSON: the name %.*s%s occurs twice in one object, again at byte %zu",
                              (int)shown.size, shown.data, shown.size < raw.size ? "..." : "",
@@ -51,17 +51,17 @@ static uint64_t fingerprint(const arcp_json *json, const arcp__json_node *name)
 {
     uint64_t word = 0;
     const char *inside = json->text.data + name->start + 1;
-    size_t size = name->size - 2;
-    if (size >= sizeof(word)) {
-        memcpy(&word, inside, sizeof(word));
+    const size_t size = name->size - 2;
+    if (size >= sizeof word) {
+        memcpy(&word, inside, sizeof word);
     } else if (size >= 4) {
         uint32_t halves[2];
         memcpy(&halves[0], inside, 4);
         memcpy(&halves[1], inside + size - 4, 4);
         word = (uint64_t)halves[0] << 32 | halves[1];
     } else {
-        for (size_t at = 0; at < size; at++) {
-            word = word << 8 | (unsigned char)inside[at];
+        for (size_t i = 0; i < size; i++) {
+            word = word << 8 | (unsigned char)inside[i];
         }
     }
     return word ^ size * UINT64_C(0xff51afd7ed558ccd);
@@ -71,13 +71,14 @@ static arcp_status check_small(const arcp_json *json, const uint32_t *names, uin
                                bool any_escaped, arcp_error *err)
 {
     uint64_t seen = 0;
-    for (uint32_t at = 0; at < count; at++) {
-        uint64_t mixed = fingerprint(json, &json->nodes[names[at]]) * UINT64_C(0x9e3779b97f4a7c15);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t mixed =
+            fingerprint(json, &json->nodes[names[i]]) * UINT64_C(0x9e3779b97f4a7c15);
         uint64_t bit = UINT64_C(1) << (mixed >> 58);
         if ((seen & bit) != 0 || any_escaped) {
-            for (uint32_t other = 0; other < at; other++) {
-                if (same_name(json, names[other], names[at])) {
-                    return refuse_duplicate(json, names[at], err);
+            for (uint32_t other = 0; other < i; other++) {
+                if (same_name(json, names[other], names[i])) {
+                    return refuse_duplicate(json, names[i], err);
                 }
             }
         }
@@ -96,14 +97,14 @@ static arcp_status check_large(arcp_json *json, uint32_t object, uint32_t member
         capacity *= 2;
     }
     if (table == NULL) {
-        table = json->workspace = arcp__alloc(sizeof(*table));
+        table = json->workspace = arcp__alloc(sizeof *table);
     }
     if (table != NULL && table->capacity < capacity && capacity <= UINT32_MAX) {
         arcp__free(table->slots);
-        table->slots = arcp__alloc_array((size_t)capacity, sizeof(*table->slots));
+        table->slots = arcp__alloc_array((size_t)capacity, sizeof *table->slots);
         table->capacity = table->slots == NULL ? 0 : (uint32_t)capacity;
     } else if (table != NULL && table->capacity >= capacity) {
-        memset(table->slots, 0, (size_t)capacity * sizeof(*table->slots));
+        memset(table->slots, 0, (size_t)capacity * sizeof *table->slots);
     }
     if (table == NULL || table->capacity < capacity) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
@@ -111,18 +112,18 @@ static arcp_status check_large(arcp_json *json, uint32_t object, uint32_t member
     const uint32_t mask = (uint32_t)capacity - 1;
     for (uint32_t name = object + 1; name < json->count; name = json->nodes[name + 1].next) {
         arcp_buf_clear(&table->scratch);
-        arcp_span text = arcp_json_string(json, name, &table->scratch);
+        const arcp_span text = arcp_json_string(json, name, &table->scratch);
         if (table->scratch.failed) {
             return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
         }
-        uint32_t hash = (uint32_t)arcp__hash_bytes(text.data, text.size);
-        uint32_t at = hash & mask;
-        for (; table->slots[at].node != 0; at = (at + 1) & mask) {
-            if (table->slots[at].hash == hash && same_name(json, table->slots[at].node, name)) {
+        const uint32_t hash = (uint32_t)arcp__hash_bytes(text.data, text.size);
+        uint32_t slot = hash & mask;
+        for (; table->slots[slot].node != 0; slot = (slot + 1) & mask) {
+            if (table->slots[slot].hash == hash && same_name(json, table->slots[slot].node, name)) {
                 return refuse_duplicate(json, name, err);
             }
         }
-        table->slots[at] = (name_slot){hash, name};
+        table->slots[slot] = (name_slot){hash, name};
     }
     return ARCP_OK;
 }
@@ -135,7 +136,7 @@ arcp_status arcp__json_check_names(arcp_json *json, arcp_json_ref object, uint32
     uint8_t flags = 0;
     for (uint32_t name = object + 1; name < json->count; name = json->nodes[name + 1].next) {
         if (members == members_max) {
-            size_t offset = json->nodes[name].start;
+            const size_t offset = json->nodes[name].start;
             return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, offset,
                                      "JSON: an object has more than %u members, at byte %zu",
                                      members_max, offset);

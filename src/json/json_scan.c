@@ -33,7 +33,7 @@ typedef struct scan {
 static __attribute__((cold, noinline)) const unsigned char *refuse(scan *s, const unsigned char *at,
                                                                    const char *what)
 {
-    size_t offset = (size_t)(at - s->text);
+    const size_t offset = (size_t)(at - s->text);
     s->status = arcp_error_set_at(s->err, ARCP_E_INVALID_REQUEST, offset, "JSON: %s, at byte %zu",
                                   what, offset);
     return NULL;
@@ -43,7 +43,7 @@ static __attribute__((cold, noinline)) const unsigned char *refuse(scan *s, cons
 static __attribute__((cold, noinline)) const unsigned char *
 refuse_found(scan *s, const unsigned char *at, const char *expected)
 {
-    size_t offset = (size_t)(at - s->text);
+    const size_t offset = (size_t)(at - s->text);
     char found[32] = "the end of the text";
     if (at < s->end && 0x20 < *at && *at < 0x7f) {
         found[0] = '\'';
@@ -69,7 +69,7 @@ static __attribute__((cold, noinline)) bool grow(scan *s)
     uint32_t capacity = json->capacity == 0 ? 64 : json->capacity;
     arcp__json_node *nodes = NULL;
     if (json->capacity == 0 || !__builtin_mul_overflow(capacity, 2, &capacity)) {
-        nodes = arcp__realloc_array(json->nodes, capacity, sizeof(*nodes));
+        nodes = arcp__realloc_array(json->nodes, capacity, sizeof *nodes);
     }
     if (nodes == NULL) {
         s->status = arcp_error_set(s->err, ARCP_E_NO_MEMORY, "out of memory");
@@ -88,7 +88,7 @@ static inline const unsigned char *add_node(scan *s, arcp_json_type type, uint8_
     if (__builtin_expect(json->count == json->capacity, 0) && !grow(s)) {
         return NULL;
     }
-    uint32_t count = json->count;
+    const uint32_t count = json->count;
     json->nodes[count] = (arcp__json_node){.start = (uint32_t)(start - s->text),
                                            .size = (uint32_t)(at - start),
                                            .next = count + 1,
@@ -126,7 +126,7 @@ static int32_t unicode_escape(const scan *s, const unsigned char *at)
     }
     int32_t value = 0;
     for (int digit = 2; digit < 6; digit++) {
-        int nibble = arcp__hex_value(at[digit]);
+        const int nibble = arcp__hex_value(at[digit]);
         if (nibble < 0) {
             return -1;
         }
@@ -156,14 +156,14 @@ static const unsigned char *scan_escape(scan *s, const unsigned char *at)
     default:
         return refuse_found(s, at + 1, "one of \"\\/bfnrtu after a backslash");
     }
-    int32_t unit = unicode_escape(s, at);
+    const int32_t unit = unicode_escape(s, at);
     if (unit < 0) {
         return refuse(s, at, "\\u without four hexadecimal digits after it");
     }
     if (unit < 0xd800 || unit > 0xdfff) {
         return at + 6;
     }
-    int32_t low = unit < 0xdc00 ? unicode_escape(s, at + 6) : -1;
+    const int32_t low = unit < 0xdc00 ? unicode_escape(s, at + 6) : -1;
     if (low < 0xdc00 || low > 0xdfff) {
         return refuse(s, at, "half a surrogate pair (\\ud800-\\udbff, then \\udc00-\\udfff)");
     }
@@ -182,7 +182,7 @@ static const unsigned char *scan_special(scan *s, const unsigned char *at, uint8
         return refuse(s, at, "a control character in a string (write it as an escape)");
     }
     do {
-        size_t character = arcp__utf8_character_size(at, (size_t)(s->end - at));
+        const size_t character = arcp__utf8_character_size(at, (size_t)(s->end - at));
         if (character == 0) {
             return refuse(s, at, "a string that is not UTF-8");
         }
@@ -260,7 +260,7 @@ static const unsigned char *scan_word(scan *s, const unsigned char *at)
         arcp_json_type type;
     } words[] = {
         {"null", 4, ARCP_JSON_NULL}, {"true", 4, ARCP_JSON_TRUE}, {"false", 5, ARCP_JSON_FALSE}};
-    for (size_t row = 0; row < sizeof(words) / sizeof(words[0]); row++) {
+    for (size_t row = 0; row < sizeof words / sizeof words[0]; row++) {
         if ((size_t)(s->end - at) >= words[row].size &&
             memcmp(at, words[row].word, words[row].size) == 0) {
             return add_node(s, words[row].type, 0, at, at + words[row].size);
@@ -274,7 +274,7 @@ static const unsigned char *scan_word(scan *s, const unsigned char *at)
 static const unsigned char *close_container(scan *s, const unsigned char *at)
 {
     arcp_json *json = s->json;
-    uint32_t container = s->parent;
+    const uint32_t container = s->parent;
     arcp__json_node *node = &json->nodes[container];
     at++;
     node->size = (uint32_t)(at - s->text) - node->start;
@@ -314,19 +314,19 @@ static const unsigned char *scan_name(scan *s, const unsigned char *at)
 static const unsigned char *open_container(scan *s, const unsigned char *at, bool *opened)
 {
     if (s->depth >= s->limits->depth_max) {
-        size_t offset = (size_t)(at - s->text);
+        const size_t offset = (size_t)(at - s->text);
         s->status = arcp_error_set_at(s->err, ARCP_E_INVALID_REQUEST, offset,
                                       "JSON: more than %u levels of arrays and objects, at byte "
                                       "%zu",
                                       s->limits->depth_max, offset);
         return NULL;
     }
-    bool is_object = *at == '{';
+    const bool is_object = *at == '{';
     at = add_node(s, is_object ? ARCP_JSON_OBJECT : ARCP_JSON_ARRAY, 0, at, at);
     if (at == NULL) {
         return NULL;
     }
-    uint32_t container = s->json->count - 1;
+    const uint32_t container = s->json->count - 1;
     s->json->nodes[container].next = s->parent;
     s->parent = container;
     s->closer = is_object ? '}' : ']';

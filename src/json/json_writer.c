@@ -17,7 +17,7 @@ static bool is_space(unsigned char byte)
 
 void arcp_json_compact(const arcp_json *json, arcp_json_ref ref, arcp_buf *out)
 {
-    arcp_span raw = arcp_json_raw(json, ref);
+    const arcp_span raw = arcp_json_raw(json, ref);
     if (!json->has_space || raw.size == 0) { /* an absent value is empty */
         arcp_buf_append(out, raw);
         return;

@@ -48,15 +48,15 @@ static int open_own_cgroup(void)
     char root[4096] = "";  /* the cgroup at the root of that mount */
     char line[12400];
     FILE *file = fopen("/proc/self/cgroup", "re");
-    while (file != NULL && path[0] == '\0' && fgets(line, sizeof(path), file) != NULL) {
+    while (file != NULL && path[0] == '\0' && fgets(line, sizeof path, file) != NULL) {
         line[strcspn(line, "\n")] = '\0';
-        (void)snprintf(path, sizeof(path), "%s", strncmp(line, "0::/", 4) == 0 ? line + 3 : "");
+        (void)snprintf(path, sizeof path, "%s", strncmp(line, "0::/", 4) == 0 ? line + 3 : "");
     }
     if (file != NULL) {
         (void)fclose(file);
     }
     file = fopen("/proc/self/mountinfo", "re");
-    while (file != NULL && mount[0] == '\0' && fgets(line, sizeof(line), file) != NULL) {
+    while (file != NULL && mount[0] == '\0' && fgets(line, sizeof line, file) != NULL) {
         if (strstr(line, " - cgroup2 ") != NULL) {
             (void)sscanf(line, "%*s %*s %*s %4095s %4095s", root, mount);
         }
@@ -69,7 +69,7 @@ static int open_own_cgroup(void)
         (root_size != 0 && path[root_size] != '/' && path[root_size] != '\0')) {
         return -1; /* our own cgroup is not visible below this mount */
     }
-    (void)snprintf(line, sizeof(line), "%s%s", mount, path + root_size);
+    (void)snprintf(line, sizeof line, "%s%s", mount, path + root_size);
     return open(line, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
@@ -77,8 +77,8 @@ static int open_own_cgroup(void)
 
 static bool write_file(int directory, const char *name, const char *text)
 {
-    int fd = openat(directory, name, O_WRONLY | O_CLOEXEC);
-    bool written = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    const int fd = openat(directory, name, O_WRONLY | O_CLOEXEC);
+    const bool written = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
     arcp__close(fd);
     return written;
 }
@@ -87,7 +87,7 @@ static bool write_file(int directory, const char *name, const char *text)
 static bool reads_empty(int events_fd)
 {
     char text[EVENTS_BYTES];
-    ssize_t size = pread(events_fd, text, sizeof(text) - 1, 0);
+    const ssize_t size = pread(events_fd, text, sizeof text - 1, 0);
     text[size < 0 ? 0 : size] = '\0';
     return size < 0 || strstr(text, "populated 0") != NULL;
 }
@@ -96,11 +96,11 @@ static bool reads_empty(int events_fd)
  * kernel. */
 static bool await_empty(int directory, const char *events, int wait_ms)
 {
-    int fd = openat(directory, events, O_RDONLY | O_CLOEXEC);
+    const int fd = openat(directory, events, O_RDONLY | O_CLOEXEC);
     bool empty = fd >= 0 && reads_empty(fd);
     struct pollfd changed = {.fd = fd, .events = POLLPRI};
     while (fd >= 0 && !empty && wait_ms > 0) {
-        int ready = poll(&changed, 1, wait_ms);
+        const int ready = poll(&changed, 1, wait_ms);
         if (ready < 0 && errno == EINTR) {
             continue;
         }
@@ -151,7 +151,7 @@ static void remove_abandoned(int parent_fd)
         }
         const int pid = (int)strtol(name + strlen(NAME_START), &end, 10);
         const unsigned long long started = *end == '.' ? strtoull(end + 1, NULL, 10) : 0;
-        (void)snprintf(again, sizeof(again), NAME_FORMAT, pid, started);
+        (void)snprintf(again, sizeof again, NAME_FORMAT, pid, started);
         if (strcmp(again, name) == 0 &&
             (!arcp__proc_stat_read(pid, &owner) || owner.started != started)) {
             remove_all(parent_fd, name);
@@ -177,7 +177,7 @@ static void free_memory(arcp__cgroups *cgroups)
 arcp__cgroups *arcp__cgroups_open(void)
 {
     arcp__proc_stat self;
-    arcp__cgroups *cgroups = arcp__alloc(sizeof(*cgroups));
+    arcp__cgroups *cgroups = arcp__alloc(sizeof *cgroups);
     if (cgroups == NULL) {
         return NULL;
     }
@@ -190,7 +190,7 @@ arcp__cgroups *arcp__cgroups_open(void)
         free_memory(cgroups);
         return NULL;
     }
-    (void)snprintf(cgroups->name, sizeof(cgroups->name), NAME_FORMAT, (int)self.pid,
+    (void)snprintf(cgroups->name, sizeof cgroups->name, NAME_FORMAT, (int)self.pid,
                    (unsigned long long)self.started);
     if (mkdirat(cgroups->parent_fd, cgroups->name, OWN_MODE) != 0) {
         free_memory(cgroups);
@@ -216,7 +216,7 @@ void arcp__cgroups_close(arcp__cgroups *cgroups)
 static bool is_empty(const arcp__cgroups *cgroups, unsigned number)
 {
     char name[32];
-    (void)snprintf(name, sizeof(name), "%u/cgroup.events", number);
+    (void)snprintf(name, sizeof name, "%u/cgroup.events", number);
     return await_empty(cgroups->fd, name, 0);
 }
 
@@ -233,9 +233,9 @@ unsigned arcp__cgroups_take(arcp__cgroups *cgroups, int *directory_fd)
          tries++) {
         free_cgroup *one = cgroups->unused;
         DL_DELETE(cgroups->unused, one);
-        (void)snprintf(name, sizeof(name), "%u", one->number);
-        bool is_done = one->is_killed ? unlinkat(cgroups->fd, name, AT_REMOVEDIR) == 0
-                                      : is_empty(cgroups, one->number);
+        (void)snprintf(name, sizeof name, "%u", one->number);
+        const bool is_done = one->is_killed ? unlinkat(cgroups->fd, name, AT_REMOVEDIR) == 0
+                                            : is_empty(cgroups, one->number);
         if (is_done) {
             number = one->is_killed ? 0 : one->number;
             arcp__free(one);
@@ -245,7 +245,7 @@ unsigned arcp__cgroups_take(arcp__cgroups *cgroups, int *directory_fd)
     }
     const bool is_new = number == 0;
     number = is_new ? cgroups->made + 1 : number;
-    (void)snprintf(name, sizeof(name), "%u", number);
+    (void)snprintf(name, sizeof name, "%u", number);
     if (is_new && mkdirat(cgroups->fd, name, OWN_MODE) != 0) {
         return 0;
     }
@@ -264,12 +264,12 @@ void arcp__cgroups_end(arcp__cgroups *cgroups, unsigned number)
     if (number == 0) {
         return;
     }
-    bool is_killed = !is_empty(cgroups, number);
+    const bool is_killed = !is_empty(cgroups, number);
     if (is_killed) {
-        (void)snprintf(name, sizeof(name), "%u/cgroup.kill", number);
+        (void)snprintf(name, sizeof name, "%u/cgroup.kill", number);
         (void)write_file(cgroups->fd, name, "1");
     }
-    free_cgroup *one = arcp__alloc(sizeof(*one));
+    free_cgroup *one = arcp__alloc(sizeof *one);
     if (one != NULL) {
         one->number = number;
         one->is_killed = is_killed;

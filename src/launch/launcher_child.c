@@ -13,7 +13,7 @@
 void arcp__launch_child_fail(const arcp__launch_child *child, arcp__launch_stage stage)
 {
     arcp__launch_failure failure = {(int)stage, errno};
-    ssize_t written = write(child->error_fd, &failure, sizeof(failure));
+    const ssize_t written = write(child->error_fd, &failure, sizeof failure);
     (void)written;
     _exit(127);
 }
@@ -24,9 +24,9 @@ static bool place_files(arcp__launch_child *child, const arcp__launch_files *fil
 {
     int from[ARCP__LAUNCH_FD_COUNT];
     bool is_low = false;
-    for (int at = 0; at < files->count; at++) {
-        from[at] = files->from[at];
-        is_low = is_low || from[at] < files->count;
+    for (int i = 0; i < files->count; i++) {
+        from[i] = files->from[i];
+        is_low = is_low || from[i] < files->count;
     }
     /* If the program that we are in has closed a standard descriptor, some of these may have the
      * numbers 0, 1, 2, ...: move them to higher numbers first. */
@@ -58,10 +58,10 @@ void arcp__launch_child_die_with_parent(const arcp__launch_child *child)
 /* Used when the parent could not create us in the cgroup. */
 static bool join_cgroup(int directory)
 {
-    int fd = openat(directory, "cgroup.procs", O_WRONLY | O_CLOEXEC);
-    bool joined = fd >= 0 && write(fd, "0", 1) == 1;
+    const int fd = openat(directory, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+    const bool joined = fd >= 0 && write(fd, "0", 1) == 1;
     if (fd >= 0) {
-        int number = errno;
+        const int number = errno;
         (void)close(fd);
         errno = number;
     }
@@ -111,8 +111,8 @@ bool arcp__launch_child_become_user(const arcp__launch_child *child)
 
 void arcp__launch_child_run(const arcp__launch_child *child)
 {
-    for (size_t at = 0; at < child->limit_count; at++) {
-        const arcp_launch_limit *from = &child->limits[at];
+    for (size_t i = 0; i < child->limit_count; i++) {
+        const arcp_launch_limit *from = &child->limits[i];
         struct rlimit limit = {
             .rlim_cur = from->soft == ARCP_LAUNCH_NO_LIMIT ? RLIM_INFINITY : (rlim_t)from->soft,
             .rlim_max = from->hard == ARCP_LAUNCH_NO_LIMIT ? RLIM_INFINITY : (rlim_t)from->hard,

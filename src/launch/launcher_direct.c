@@ -157,7 +157,7 @@ static pid_t start_child(arcp__launch_plan *plan)
             run_child(plan);
         }
     }
-    int number = errno;
+    const int number = errno;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = number;
     return pid;
@@ -177,10 +177,9 @@ static bool read_failure(int fd, int timeout_ms, arcp__launch_failure *out)
     }
     ssize_t size;
     do {
-        size = read(fd, out, sizeof(*out));
+        size = read(fd, out, sizeof *out);
     } while (size < 0 && errno == EINTR);
-    return size == (ssize_t)sizeof(*out) && out->stage >= 0 &&
-           out->stage < ARCP__LAUNCH_STAGE_COUNT;
+    return size == (ssize_t)sizeof *out && out->stage >= 0 && out->stage < ARCP__LAUNCH_STAGE_COUNT;
 }
 
 static arcp_status describe(const arcp__launch_plan *plan, const arcp__launch_failure *failure,
@@ -197,7 +196,7 @@ static arcp_status describe(const arcp__launch_plan *plan, const arcp__launch_fa
         [ARCP__LAUNCH_EXEC] = "exec",
         [ARCP__LAUNCH_HELPER] = "the helper program",
     };
-    bool is_missing = failure->stage == ARCP__LAUNCH_EXEC && failure->number == ENOENT;
+    const bool is_missing = failure->stage == ARCP__LAUNCH_EXEC && failure->number == ENOENT;
     return arcp_error_set(err, is_missing ? ARCP_E_USAGE : ARCP_E_IO,
                           "%s cannot be started (%s): %s", plan->program, what[failure->stage],
                           strerror(failure->number));
@@ -213,8 +212,8 @@ static arcp_status start_planned(direct_launcher *launcher, arcp__launch_plan *p
     }
     plan->child.error_fd = errors[1];
     plan->files.from[ARCP__LAUNCH_ERRORS_FD] = errors[1];
-    pid_t pid = start_child(plan);
-    int fork_error = errno;
+    const pid_t pid = start_child(plan);
+    const int fork_error = errno;
     (void)close(errors[1]);
     if (pid < 0) {
         (void)close(errors[0]);
@@ -223,7 +222,7 @@ static arcp_status start_planned(direct_launcher *launcher, arcp__launch_plan *p
     bool failed =
         read_failure(errors[0], plan->files.keeps_errors ? HELPER_TIMEOUT_MS : -1, &failure);
     (void)close(errors[0]);
-    arcp_status status =
+    const arcp_status status =
         failed ? describe(plan, &failure, err)
                : arcp__launch_watch_init(&direct->watch, pid, &launcher->no_pidfd, err);
     if (status != ARCP_OK) {

@@ -35,19 +35,19 @@ arcp_status arcp__launch_limit_parse(const char *name, const char *value, arcp_l
                                      arcp_error *err)
 {
     size_t row = 0;
-    while (row < sizeof(rows) / sizeof(rows[0]) && strcmp(rows[row].name, name) != 0) {
+    while (row < sizeof rows / sizeof rows[0] && strcmp(rows[row].name, name) != 0) {
         row++;
     }
-    if (row == sizeof(rows) / sizeof(rows[0])) {
+    if (row == sizeof rows / sizeof rows[0]) {
         return arcp_error_set(err, ARCP_E_USAGE,
                               "unknown resource limit \"%s\": must be as, core, cpu, data, fsize, "
                               "nofile, nproc, stack, or another of setrlimit(2)",
                               name);
     }
-    arcp_span text = arcp_span_cstr(value);
-    size_t colon = strcspn(value, ":");
+    const arcp_span text = arcp_span_cstr(value);
+    const size_t colon = strcspn(value, ":");
     arcp_launch_limit limit = {.resource = rows[row].resource};
-    bool is_pair = colon < text.size;
+    const bool is_pair = colon < text.size;
     if (!read_amount(arcp_span_first(text, colon), &limit.soft) ||
         !read_amount(is_pair ? arcp_span_from(text, colon + 1) : text, &limit.hard) ||
         limit.soft > limit.hard) {

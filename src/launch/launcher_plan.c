@@ -24,10 +24,10 @@ static bool is_program(const char *path)
 
 static const char *value_of(const char *const *env, const char *name)
 {
-    size_t size = strlen(name);
-    for (const char *const *at = env; at != NULL && *at != NULL; at++) {
-        if (strncmp(*at, name, size) == 0 && (*at)[size] == '=') {
-            return *at + size + 1;
+    const size_t size = strlen(name);
+    for (const char *const *pair = env; pair != NULL && *pair != NULL; pair++) {
+        if (strncmp(*pair, name, size) == 0 && (*pair)[size] == '=') {
+            return *pair + size + 1;
         }
     }
     return NULL;
@@ -73,7 +73,7 @@ static arcp_status find_user(arcp__launch_plan *plan, const char *user, arcp_err
     char buffer[16384];
     struct passwd entry;
     struct passwd *found = NULL;
-    int number = getpwnam_r(user, &entry, buffer, sizeof(buffer), &found);
+    const int number = getpwnam_r(user, &entry, buffer, sizeof buffer, &found);
     if (number != 0) {
         return arcp_error_set(err, ARCP_E_IO, "the user \"%s\" cannot be looked up: %s", user,
                               strerror(number));

@@ -19,7 +19,7 @@ static void *wait_for_end(void *argument)
     siginfo_t info;
     while (waitid(P_PID, (id_t)watch->pid, &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
     }
-    ssize_t written = write(watch->fd, &one, sizeof(one));
+    const ssize_t written = write(watch->fd, &one, sizeof one);
     (void)written; /* this cannot fail on a new eventfd */
     return NULL;
 }

@@ -17,7 +17,7 @@
 static int open_of(pid_t pid, const char *name)
 {
     char path[64];
-    (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+    (void)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
@@ -41,15 +41,15 @@ bool arcp__proc_stat_parse(const char *text, arcp__proc_stat *out)
         return false;
     }
     arcp__proc_stat found = {.pid = (pid_t)strtol(text, NULL, 10), .state = close[2]};
-    const char *at = close + 3;
+    const char *rest = close + 3;
     long long number = 0;
     for (int field = 4; field <= 22; field++) {
         char *end = NULL;
-        number = strtoll(at, &end, 10);
-        if (end == at) {
+        number = strtoll(rest, &end, 10);
+        if (end == rest) {
             return false;
         }
-        at = end;
+        rest = end;
         found.parent = field == 4 ? (pid_t)number : found.parent;
         found.group = field == 5 ? (pid_t)number : found.group;
     }
@@ -64,11 +64,11 @@ bool arcp__proc_stat_parse(const char *text, arcp__proc_stat *out)
 bool arcp__proc_stat_read(pid_t pid, arcp__proc_stat *out)
 {
     char text[1024];
-    int fd = open_of(pid, "stat");
+    const int fd = open_of(pid, "stat");
     if (fd < 0) {
         return false;
     }
-    ssize_t size = read_some(fd, text, sizeof(text) - 1);
+    const ssize_t size = read_some(fd, text, sizeof text - 1);
     (void)close(fd);
     if (size <= 0) {
         return false;
@@ -87,7 +87,7 @@ static void for_each_process(pid_t parent, arcp__proc_fn each, void *user)
     for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
         arcp__proc_stat found;
         char *rest = NULL;
-        long pid = strtol(entry->d_name, &rest, 10);
+        const long pid = strtol(entry->d_name, &rest, 10);
         if (pid > 0 && *rest == '\0' && arcp__proc_stat_read((pid_t)pid, &found) &&
             (parent == 0 || found.parent == parent)) {
             each(user, &found);
@@ -105,7 +105,7 @@ void arcp__proc_each_child(arcp__proc_fn each, void *user)
 {
     const pid_t parent = getpid();
     char path[64];
-    (void)snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)parent);
+    (void)snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)parent);
     FILE *file = fopen(path, "re");
     if (file == NULL) {
         for_each_process(parent, each, user); /* the kernel does not have this list */
@@ -129,17 +129,17 @@ bool arcp__proc_variable(pid_t pid, const char *name, char *out, size_t size)
     arcp_buf text = arcp_buf_init();
     const size_t name_size = strlen(name);
     bool found = false;
-    int fd = open_of(pid, "environ");
-    ssize_t got = fd < 0 ? 0 : read_some(fd, chunk, sizeof(chunk));
+    const int fd = open_of(pid, "environ");
+    ssize_t got = fd < 0 ? 0 : read_some(fd, chunk, sizeof chunk);
     while (got > 0 && text.size < ENVIRON_BYTES_MAX) {
         arcp_buf_append(&text, arcp_span_make(chunk, (size_t)got));
-        got = read_some(fd, chunk, sizeof(chunk));
+        got = read_some(fd, chunk, sizeof chunk);
     }
     arcp__close(fd);
     arcp_buf_append_byte(&text, '\0');
-    for (size_t at = 0; !text.failed && at < text.size && !found;
-         at += strlen(text.data + at) + 1) {
-        const char *pair = text.data + at;
+    for (size_t offset = 0; !text.failed && offset < text.size && !found;
+         offset += strlen(text.data + offset) + 1) {
+        const char *pair = text.data + offset;
         found = strncmp(pair, name, name_size) == 0 && pair[name_size] == '=' &&
                 strlen(pair + name_size + 1) < size;
         if (found) {
@@ -154,9 +154,9 @@ bool arcp__proc_is_inside(pid_t pid, arcp_span directory)
 {
     char path[64];
     char target[4096];
-    (void)snprintf(path, sizeof(path), "/proc/%d/cwd", (int)pid);
-    ssize_t size = readlink(path, target, sizeof(target));
-    arcp_span cwd = arcp_span_make(target, size < 0 ? 0 : (size_t)size);
+    (void)snprintf(path, sizeof path, "/proc/%d/cwd", (int)pid);
+    const ssize_t size = readlink(path, target, sizeof target);
+    const arcp_span cwd = arcp_span_make(target, size < 0 ? 0 : (size_t)size);
     return directory.size != 0 && arcp_span_starts_with(cwd, directory) &&
            (cwd.size == directory.size || cwd.data[directory.size] == '/' ||
             cwd.data[directory.size] == ' '); /* " (deleted)" */

@@ -41,7 +41,7 @@ static inline long vfork_into(int cgroup_fd, void (*run)(void *argument), void *
                      "ud2\n"
                      "1:"
                      : "+a"(result)
-                     : "D"(&how), "S"(sizeof(how)), [run] "r"(run), [argument] "r"(argument)
+                     : "D"(&how), "S"(sizeof how), [run] "r"(run), [argument] "r"(argument)
                      : "rcx", "r11", "cc", "memory");
 #ifdef VFORK_INTO_IS_WATCHED
     /* The child never returned from its frames, so AddressSanitizer still regards the memory

@@ -21,7 +21,7 @@ static void write_lease(arcp__log *log, arcp_json_writer *writer, const char *na
                         const arcp_lease *lease)
 {
     uint8_t hash[32];
-    char hex[2 * sizeof(hash)];
+    char hex[2 * sizeof hash];
     arcp_buf text = arcp_buf_init();
     if (lease == NULL) {
         return;
@@ -32,8 +32,8 @@ static void write_lease(arcp__log *log, arcp_json_writer *writer, const char *na
     }
     writer->out->failed = writer->out->failed || text.failed;
     arcp__context_sha256(log->context, arcp_buf_span(&text), hash);
-    arcp__hex_format(hash, sizeof(hash), hex);
-    write_text(writer, name, arcp_span_make(hex, sizeof(hex)));
+    arcp__hex_format(hash, sizeof hash, hex);
+    write_text(writer, name, arcp_span_make(hex, sizeof hex));
     arcp_buf_fini(&text);
 }
 
@@ -67,9 +67,9 @@ void arcp__audit(arcp__log *log, const arcp__audit_line *line)
     write_text(&writer, "pattern", line->pattern);
     write_lease(log, &writer, "lease_sha256", line->lease);
     write_lease(log, &writer, "parent_lease_sha256", line->parent_lease);
-    for (size_t at = 0; at < sizeof(line->more) / sizeof(line->more[0]); at++) {
-        if (line->more[at].name != NULL) {
-            write_text(&writer, line->more[at].name, line->more[at].value);
+    for (size_t i = 0; i < sizeof line->more / sizeof line->more[0]; i++) {
+        if (line->more[i].name != NULL) {
+            write_text(&writer, line->more[i].name, line->more[i].value);
         }
     }
     if (line->dropped.size != 0) {

@@ -194,7 +194,7 @@ static bool fail(arcp__log *log)
             log, ARCP__LOG_ERROR,
             "the store cannot be written: nothing new is shown to any peer until it can");
     }
-    unsigned shift = log->failures < 6 ? log->failures : 6;
+    const unsigned shift = log->failures < 6 ? log->failures : 6;
     arcp__context_arm(log->context, &log->retry_timer, log->options.retry_timer, NULL,
                       arcp__context_after_ms(log->context, (uint64_t)100 << shift));
     return begins;

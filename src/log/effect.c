@@ -81,10 +81,11 @@ void arcp__effects_release_committed(arcp__log *log)
 
 void arcp__effect_release(arcp__log *log, bool (*may_go)(const arcp__effect *effect))
 {
-    for (arcp__pending_effect *at = log->waiting, *next = NULL; at != NULL; at = next) {
-        next = at->next;
-        if (may_go(&at->effect)) {
-            make_ready(log, at);
+    for (arcp__pending_effect *pending = log->waiting, *next = NULL; pending != NULL;
+         pending = next) {
+        next = pending->next;
+        if (may_go(&pending->effect)) {
+            make_ready(log, pending);
         }
     }
 }
@@ -97,7 +98,7 @@ void arcp__effect_log(arcp__log *log, arcp__log_level level, const char *format,
     }
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(line, sizeof(line), format, arguments);
+    (void)vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
     arcp__effect_log_fields(log, level, line, &(arcp_buf){0});
 }

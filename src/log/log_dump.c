@@ -46,7 +46,8 @@ void arcp__log_dump(const arcp__log *log, arcp__dump *dump)
         arcp__put_object(&writer, "effects");
         for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++) {
             uint64_t count = 0;
-            for (const arcp__pending_effect *at = queues[i].first; at != NULL; at = at->next) {
+            for (const arcp__pending_effect *pending = queues[i].first; pending != NULL;
+                 pending = pending->next) {
                 count++;
             }
             arcp__put_u64(&writer, queues[i].name, count);
@@ -73,11 +74,11 @@ void arcp__log_dump(const arcp__log *log, arcp__dump *dump)
 
 void arcp__port_dump_wait(const arcp__port *port, arcp_json_writer *writer)
 {
-    const arcp__pending_effect *at = port->waiting;
-    while (at != NULL && at->batch_id == 0) {
-        at = at->own_next;
+    const arcp__pending_effect *pending = port->waiting;
+    while (pending != NULL && pending->batch_id == 0) {
+        pending = pending->own_next;
     }
-    if (at != NULL) {
-        arcp__dump_wait(writer, "store batch %llu", (unsigned long long)at->batch_id);
+    if (pending != NULL) {
+        arcp__dump_wait(writer, "store batch %llu", (unsigned long long)pending->batch_id);
     }
 }

@@ -15,8 +15,8 @@ arcp__stream *arcp__stream_new(arcp__log *log, const char *prefix, arcp_span id)
 {
     const size_t prefix_size = strlen(prefix);
     arcp__stream *stream = NULL;
-    if (prefix_size + id.size < sizeof(stream->key)) {
-        stream = arcp__alloc(sizeof(*stream));
+    if (prefix_size + id.size < sizeof stream->key) {
+        stream = arcp__alloc(sizeof *stream);
     }
     if (stream == NULL) {
         arcp__context_no_memory(log->context);
@@ -80,13 +80,13 @@ void arcp__stream_unref(arcp__log *log, arcp__stream *stream)
 
 void arcp__streams_committed(arcp__log *log)
 {
-    for (arcp__stream **at = &log->dying; *at != NULL;) {
-        arcp__stream *stream = *at;
+    for (arcp__stream **next = &log->dying; *next != NULL;) {
+        arcp__stream *stream = *next;
         if (log->context->closing || stream->newest->batch_id <= log->committed_id) {
-            *at = stream->next_dying;
+            *next = stream->next_dying;
             stream_free(log, stream);
         } else {
-            at = &stream->next_dying;
+            next = &stream->next_dying;
         }
     }
     /* The least recently appended stream is durable before all others. */
@@ -108,7 +108,7 @@ static size_t place_of_end(const arcp__chunk *chunk, uint32_t index)
 static uint32_t read_end(const arcp__chunk *chunk, uint32_t index)
 {
     uint32_t end = 0;
-    memcpy(&end, chunk->bytes + place_of_end(chunk, index), sizeof(end));
+    memcpy(&end, chunk->bytes + place_of_end(chunk, index), sizeof end);
     return end;
 }
 
@@ -124,7 +124,7 @@ static arcp__chunk *chunk_for(arcp__log *log, arcp__stream *stream, size_t size)
     size_t bytes = newest == NULL ? CHUNK_BYTES_MIN : (size_t)newest->capacity * 4;
     bytes = bytes > CHUNK_BYTES_MAX ? CHUNK_BYTES_MAX : bytes;
     bytes = bytes < need ? need : bytes;
-    arcp__chunk *chunk = arcp__alloc(sizeof(*chunk) + bytes);
+    arcp__chunk *chunk = arcp__alloc(sizeof *chunk + bytes);
     if (chunk == NULL) {
         arcp__context_no_memory(log->context);
         return NULL;
@@ -153,8 +153,8 @@ bool arcp__stream_append(arcp__log *log, arcp__stream *stream, const arcp_span *
         return false; /* the record may be truncated */
     }
     size_t size = 0;
-    for (size_t at = 0; at < count; at++) {
-        size += pieces[at].size;
+    for (size_t i = 0; i < count; i++) {
+        size += pieces[i].size;
     }
     arcp__chunk *chunk = chunk_for(log, stream, size);
     if (chunk == NULL) {
@@ -162,12 +162,12 @@ bool arcp__stream_append(arcp__log *log, arcp__stream *stream, const arcp_span *
     }
     char *start = chunk->bytes + chunk->used;
     char *to = start;
-    for (size_t at = 0; at < count; at++) {
-        memcpy(to, pieces[at].data, pieces[at].size);
-        to += pieces[at].size;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(to, pieces[i].data, pieces[i].size);
+        to += pieces[i].size;
     }
     chunk->used += (uint32_t)size;
-    memcpy(chunk->bytes + place_of_end(chunk, chunk->count++), &chunk->used, sizeof(chunk->used));
+    memcpy(chunk->bytes + place_of_end(chunk, chunk->count++), &chunk->used, sizeof chunk->used);
     if (stream->newer != NULL) {
         DL_DELETE2(log->tails, stream, older, newer);
         DL_APPEND2(log->tails, stream, older, newer);
@@ -202,8 +202,8 @@ bool arcp__stream_find_record(arcp__stream *stream, uint64_t position, arcp_span
         }
         stream->last_found = chunk;
     }
-    uint32_t index = (uint32_t)(position - chunk->first);
-    uint32_t start = index == 0 ? 0 : read_end(chunk, index - 1);
+    const uint32_t index = (uint32_t)(position - chunk->first);
+    const uint32_t start = index == 0 ? 0 : read_end(chunk, index - 1);
     *record = arcp_span_make(chunk->bytes + start, read_end(chunk, index) - start);
     return true;
 }

@@ -188,7 +188,7 @@ void arcp__agent_process_pause(arcp__agent_process *process, bool paused)
 
 void arcp__agent_process_set_job(arcp__agent_process *process, arcp_span job)
 {
-    arcp_span shown = arcp_span_first(job, sizeof process->job - 1);
+    const arcp_span shown = arcp_span_first(job, sizeof process->job - 1);
     (void)snprintf(process->job, sizeof process->job, "%.*s", (int)shown.size,
                    shown.size == 0 ? "" : shown.data);
 }
@@ -290,7 +290,7 @@ static arcp_status write_bytes(arcp__agent_process *process, arcp_span bytes, bo
     } first = {bytes.data};
     const uv_buf_t parts[2] = {uv_buf_init(first.to, (unsigned)bytes.size),
                                uv_buf_init(end, (unsigned)end_size)};
-    int written = size == 0 && queued == 0 ? 0 : uv_try_write(input, parts, 2);
+    const int written = size == 0 && queued == 0 ? 0 : uv_try_write(input, parts, 2);
     if (written < 0 && written != UV_EAGAIN) {
         close_input(process);
         return ARCP_OK;
@@ -335,10 +335,10 @@ arcp_status arcp__agent_process_write_last(arcp__agent_process *process, arcp_sp
 
 static void close_ends(int ends[3])
 {
-    for (int at = 0; at < 3; at++) {
-        if (ends[at] >= 0) {
-            (void)close(ends[at]);
-            ends[at] = -1;
+    for (int i = 0; i < 3; i++) {
+        if (ends[i] >= 0) {
+            (void)close(ends[i]);
+            ends[i] = -1;
         }
     }
 }
@@ -346,16 +346,17 @@ static void close_ends(int ends[3])
 /* Our ends are non-blocking; those of the program are blocking, as programs expect. */
 static arcp_status make_pipes(int ours[3], int theirs[3], arcp_error *err)
 {
-    for (int at = 0; at < 3; at++) {
+    for (int i = 0; i < 3; i++) {
         int fds[2];
-        int result = uv_pipe(fds, at == 0 ? 0 : UV_NONBLOCK_PIPE, at == 0 ? UV_NONBLOCK_PIPE : 0);
+        const int result =
+            uv_pipe(fds, i == 0 ? 0 : UV_NONBLOCK_PIPE, i == 0 ? UV_NONBLOCK_PIPE : 0);
         if (result != 0) {
             close_ends(ours);
             close_ends(theirs);
             return arcp_error_set(err, ARCP_E_IO, "cannot create a pipe: %s", uv_strerror(result));
         }
-        ours[at] = fds[at == 0 ? 1 : 0];
-        theirs[at] = fds[at == 0 ? 0 : 1];
+        ours[i] = fds[i == 0 ? 1 : 0];
+        theirs[i] = fds[i == 0 ? 0 : 1];
     }
     return ARCP_OK;
 }
@@ -371,7 +372,7 @@ static void close_theirs(arcp__agent_process *process)
 static arcp_status launch(arcp__agent_process *process, const arcp__process_spec *spec,
                           arcp_error *err)
 {
-    arcp__process_table *table = process->table;
+    const arcp__process_table *table = process->table;
     uv_pipe_t *pipes[3] = {&process->input, &process->output.pipe, &process->errors.pipe};
     int ours[3] = {-1, -1, -1};
     arcp_status status = make_pipes(ours, process->theirs, err);
@@ -399,11 +400,11 @@ static arcp_status launch(arcp__agent_process *process, const arcp__process_spec
     }
     (void)uv_timer_init(table->loop, &process->timer);
     process->timer.data = process;
-    for (int at = 0; at < 3; at++) {
-        (void)uv_pipe_init(table->loop, pipes[at], 0);
-        pipes[at]->data = process;
+    for (int i = 0; i < 3; i++) {
+        (void)uv_pipe_init(table->loop, pipes[i], 0);
+        pipes[i]->data = process;
         /* This cannot fail: it only reads the flags of a descriptor that is open. */
-        (void)uv_pipe_open(pipes[at], ours[at]);
+        (void)uv_pipe_open(pipes[i], ours[i]);
     }
     process->open_handles = 4;
     return ARCP_OK;

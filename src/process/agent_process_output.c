@@ -98,10 +98,10 @@ void arcp__agent_process_finish(arcp__agent_process *process)
         !process->errors.ended) {
         return;
     }
-    for (size_t at = 0; at < 2; at++) {
-        if (streams[at]->line.size != 0) { /* the end of output ends the line */
-            deliver_line(process, streams[at], arcp_buf_span(&streams[at]->line));
-            arcp_buf_clear(&streams[at]->line);
+    for (size_t i = 0; i < 2; i++) {
+        if (streams[i]->line.size != 0) { /* the end of output ends the line */
+            deliver_line(process, streams[i], arcp_buf_span(&streams[i]->line));
+            arcp_buf_clear(&streams[i]->line);
         }
     }
     if (process->is_reported) {
@@ -157,12 +157,12 @@ static void deliver(arcp__agent_process *process, arcp__agent_stream *stream, ar
 static void on_read(uv_stream_t *pipe, ssize_t size, const uv_buf_t *buffer)
 {
     arcp__agent_process *process = pipe->data;
-    bool is_output = pipe == (uv_stream_t *)&process->output.pipe;
+    const bool is_output = pipe == (uv_stream_t *)&process->output.pipe;
     arcp__agent_stream *stream = is_output ? &process->output : &process->errors;
     if (size < 0) {
         end_stream(process, stream);
     } else if (size > 0) {
-        arcp_span bytes = arcp_span_make(buffer->base, (size_t)size);
+        const arcp_span bytes = arcp_span_make(buffer->base, (size_t)size);
         if (!is_output) {
             const size_t skipped = bytes.size > STDERR_TAIL ? bytes.size - STDERR_TAIL : 0;
             arcp_buf_append(&process->tail, arcp_span_from(bytes, skipped));
@@ -188,7 +188,7 @@ static void read_stream(arcp__agent_process *process, arcp__agent_stream *stream
     if (stream->ended || uv_is_closing((uv_handle_t *)&stream->pipe)) {
         return;
     }
-    bool is_held = is_held_back(process, stream);
+    const bool is_held = is_held_back(process, stream);
     if (stream->left.size != 0 && !is_held) {
         arcp__process_table_rest(process); /* the next turn delivers `left` first */
     }
@@ -210,9 +210,9 @@ void arcp__agent_process_read(arcp__agent_process *process)
 void arcp__agent_process_continue(arcp__agent_process *process)
 {
     arcp__agent_stream *const streams[] = {&process->output, &process->errors};
-    for (size_t at = 0; at < 2; at++) {
-        if (streams[at]->left.size != 0 && !is_held_back(process, streams[at])) {
-            deliver(process, streams[at], arcp_buf_span(&streams[at]->left));
+    for (size_t i = 0; i < 2; i++) {
+        if (streams[i]->left.size != 0 && !is_held_back(process, streams[i])) {
+            deliver(process, streams[i], arcp_buf_span(&streams[i]->left));
         }
     }
     arcp__agent_process_read(process);

@@ -21,10 +21,10 @@ typedef struct removal {
     unsigned moved;
 } removal;
 
-/* Removes the contents of the directory `name` in `at`. False if it cannot be read. */
-static bool empty(removal *r, int at, const char *name, int depth)
+/* Removes the contents of the directory `name` in `parent`. False if it cannot be read. */
+static bool empty(removal *r, int parent, const char *name, int depth)
 {
-    DIR *entries = arcp__directory_entries(at, name);
+    DIR *entries = arcp__directory_entries(parent, name);
     if (entries == NULL) {
         return false;
     }
@@ -37,12 +37,12 @@ static bool empty(removal *r, int at, const char *name, int depth)
         }
         if (depth == DEPTH_MAX) {
             char to[32];
-            (void)snprintf(to, sizeof(to), ".deep-%u", r->moved);
+            (void)snprintf(to, sizeof to, ".deep-%u", r->moved);
             r->moved += renameat(directory, inner, r->top, to) == 0 ? 1 : 0;
             continue;
         }
         /* Programs leave directories that not even their owner may write to. */
-        int changed = fchmodat(directory, inner, 0700, AT_SYMLINK_NOFOLLOW);
+        const int changed = fchmodat(directory, inner, 0700, AT_SYMLINK_NOFOLLOW);
         (void)changed; /* if it failed, so does opening the directory */
         (void)empty(r, directory, inner, depth + 1);
         (void)unlinkat(directory, inner, AT_REMOVEDIR);
@@ -59,7 +59,7 @@ void arcp__directory_remove(const char *path)
     }
     (void)fchmod(r.top, 0700);
     for (unsigned pass = 0; rmdir(path) != 0 && pass < PASSES_MAX; pass++) {
-        unsigned before = r.moved;
+        const unsigned before = r.moved;
         if (!empty(&r, r.top, ".", 0) || (r.moved == before && rmdir(path) != 0)) {
             break; /* no progress: the rest cannot be removed */
         }

@@ -14,16 +14,16 @@ static void set(arcp__environment *environment, arcp_span name, arcp_span value)
     const char *end = value.size == 0 ? NULL : memchr(value.data, '\0', value.size);
     const size_t value_size = end == NULL ? value.size : (size_t)(end - value.data);
     const size_t count = environment->count;
-    size_t at = 0;
-    while (at < count && (strncmp(environment->pairs[at], name.data, name.size) != 0 ||
-                          environment->pairs[at][name.size] != '=')) {
-        at++;
+    size_t i = 0;
+    while (i < count && (strncmp(environment->pairs[i], name.data, name.size) != 0 ||
+                         environment->pairs[i][name.size] != '=')) {
+        i++;
     }
     char **pairs = environment->pairs;
-    if (at == count && count % PAIRS_STEP == 0) {
-        pairs = arcp__arena_take(&environment->arena, (count + PAIRS_STEP + 1) * sizeof(*pairs));
+    if (i == count && count % PAIRS_STEP == 0) {
+        pairs = arcp__arena_take(&environment->arena, (count + PAIRS_STEP + 1) * sizeof *pairs);
         if (pairs != NULL && count != 0) {
-            memcpy(pairs, environment->pairs, count * sizeof(*pairs));
+            memcpy(pairs, environment->pairs, count * sizeof *pairs);
         }
     }
     char *text = arcp__arena_take(&environment->arena, name.size + value_size + 2);
@@ -38,8 +38,8 @@ static void set(arcp__environment *environment, arcp_span name, arcp_span value)
     }
     text[name.size + 1 + value_size] = '\0';
     environment->pairs = pairs;
-    pairs[at] = text;
-    if (at == count) {
+    pairs[i] = text;
+    if (i == count) {
         pairs[++environment->count] = NULL;
     }
 }
@@ -67,15 +67,15 @@ void arcp__environment_base(arcp__environment *environment, const char *user)
     set_own(environment, "TZ", NULL);
     if (user == NULL) {
         set_own(environment, "HOME", NULL);
-    } else if (getpwnam_r(user, &entry, buffer, sizeof(buffer), &found) == 0 && found != NULL) {
+    } else if (getpwnam_r(user, &entry, buffer, sizeof buffer, &found) == 0 && found != NULL) {
         arcp__environment_set(environment, "HOME", arcp_span_cstr(found->pw_dir));
     }
 }
 
 void arcp__environment_pass(arcp__environment *environment, const char *const *names)
 {
-    for (size_t at = 0; names != NULL && names[at] != NULL; at++) {
-        const char *given = names[at];
+    for (size_t i = 0; names != NULL && names[i] != NULL; i++) {
+        const char *given = names[i];
         const char *equals = strchr(given, '=');
         if (equals == NULL) {
             set_own(environment, given, NULL);
@@ -98,7 +98,7 @@ arcp_status arcp__process_check(const char *const *argv, const char *const *env,
     arcp__environment environment = {.failed = false};
     arcp__environment_base(&environment, user);
     arcp__environment_pass(&environment, env);
-    arcp_status status =
+    const arcp_status status =
         environment.failed
             ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
             : arcp__launch_check(argv, (const char *const *)environment.pairs, user, err);

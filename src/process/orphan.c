@@ -14,11 +14,11 @@
 
 static bool read_boot_id(char out[ARCP__BOOT_ID_SIZE])
 {
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return false;
     }
-    ssize_t size = read(fd, out, ARCP__BOOT_ID_SIZE - 1);
+    const ssize_t size = read(fd, out, ARCP__BOOT_ID_SIZE - 1);
     (void)close(fd);
     out[ARCP__BOOT_ID_SIZE - 1] = '\0';
     return size == ARCP__BOOT_ID_SIZE - 1;
@@ -76,9 +76,9 @@ bool arcp__orphan_parse(arcp_span text, arcp__orphan *out)
 static bool kill_exactly(pid_t pid, uint64_t started, bool whole_group)
 {
     arcp__proc_stat found;
-    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-    bool has_fd = fd >= 0 || (errno != ENOSYS && errno != EPERM);
-    bool is_it = arcp__proc_stat_read(pid, &found) && found.started == started;
+    const int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    const bool has_fd = fd >= 0 || (errno != ENOSYS && errno != EPERM);
+    const bool is_it = arcp__proc_stat_read(pid, &found) && found.started == started;
     bool killed = is_it && whole_group && found.group == pid && kill(-pid, SIGKILL) == 0;
     if (is_it && !killed) {
         killed = has_fd ? syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0
@@ -103,12 +103,12 @@ static void on_process(void *user, const arcp__proc_stat *process)
     if (process->pid == getpid() || process->state == 'Z') {
         return;
     }
-    for (size_t at = 0; at < s->count; at++) {
-        const arcp__orphan *orphan = &s->orphans[at];
+    for (size_t i = 0; i < s->count; i++) {
+        const arcp__orphan *orphan = &s->orphans[i];
         if (process->group == orphan->pid && process->pid != orphan->pid &&
             process->started >= orphan->started && strcmp(orphan->boot, s->boot) == 0 &&
             (arcp__proc_is_inside(process->pid, s->directory) ||
-             arcp__proc_variable(process->pid, "ARCP_JOB_ID", job, sizeof(job)))) {
+             arcp__proc_variable(process->pid, "ARCP_JOB_ID", job, sizeof job))) {
             s->killed += kill_exactly(process->pid, process->started, false) ? 1 : 0;
             return;
         }
@@ -122,9 +122,9 @@ size_t arcp__orphan_kill(const arcp__orphan *orphans, size_t count, arcp_span di
         return 0;
     }
     search s = {.orphans = orphans, .count = count, .boot = boot, .directory = directory};
-    for (size_t at = 0; at < count; at++) {
-        if (strcmp(orphans[at].boot, boot) == 0) {
-            s.killed += kill_exactly(orphans[at].pid, orphans[at].started, true) ? 1 : 0;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(orphans[i].boot, boot) == 0) {
+            s.killed += kill_exactly(orphans[i].pid, orphans[i].started, true) ? 1 : 0;
         }
     }
     arcp__proc_each(on_process, &s);

@@ -29,8 +29,10 @@ static void fill_after(arcp__process_pool *pool, uint32_t pause_ms)
 /* Doubles the pause before the next start. */
 static void back_off(arcp__process_pool *pool)
 {
-    uint32_t min = pool->options.pause_min_ms == 0 ? PAUSE_MIN_MS : pool->options.pause_min_ms;
-    uint32_t max = pool->options.pause_max_ms == 0 ? PAUSE_MAX_MS : pool->options.pause_max_ms;
+    const uint32_t min =
+        pool->options.pause_min_ms == 0 ? PAUSE_MIN_MS : pool->options.pause_min_ms;
+    const uint32_t max =
+        pool->options.pause_max_ms == 0 ? PAUSE_MAX_MS : pool->options.pause_max_ms;
     pool->pause_ms = pool->pause_ms == 0 ? min : pool->pause_ms * 2;
     if (pool->pause_ms > max) {
         pool->pause_ms = max;
@@ -58,7 +60,7 @@ static void on_exited(void *user, const arcp_process_exit *end, arcp_span stderr
     arcp__agent_process *process = user;
     arcp__process_pool *pool = process->pool;
     (void)stderr_tail; /* its lines were already logged */
-    (void)snprintf(text, sizeof(text), "a warm process of %s ended with %s %d before it got a job",
+    (void)snprintf(text, sizeof text, "a warm process of %s ended with %s %d before it got a job",
                    pool->options.spec->argv[0], end->by_signal ? "signal" : "status", end->code);
     pool->options.report(pool->options.user, false, text);
     remove_waiting(process);
@@ -104,9 +106,9 @@ static void on_timer(uv_timer_t *timer)
     arcp__process_spec spec = *pool->options.spec;
     const arcp__agent_process_callbacks callbacks = {.started = on_started, .user = pool};
     if (spec.makes_cwd) {
-        int written = snprintf(directory, sizeof(directory), "%s/warm-%p-%llu", spec.cwd,
-                               (void *)pool, (unsigned long long)pool->made++);
-        if (written < 0 || (size_t)written >= sizeof(directory)) {
+        const int written = snprintf(directory, sizeof directory, "%s/warm-%p-%llu", spec.cwd,
+                                     (void *)pool, (unsigned long long)pool->made++);
+        if (written < 0 || (size_t)written >= sizeof directory) {
             status =
                 arcp_error_set(&error, ARCP_E_USAGE, "the path of the work directory is too long");
         }
@@ -126,7 +128,7 @@ static void on_timer(uv_timer_t *timer)
 arcp_status arcp__process_pool_new(const arcp__process_pool_options *options,
                                    arcp__process_pool **out, arcp_error *err)
 {
-    arcp__process_pool *pool = arcp__alloc(sizeof(*pool));
+    arcp__process_pool *pool = arcp__alloc(sizeof *pool);
     if (pool == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }

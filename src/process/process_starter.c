@@ -63,7 +63,7 @@ static void *run(void *user)
 
 static void on_closed(uv_handle_t *handle)
 {
-    arcp__starter *starter = handle->data;
+    const arcp__starter *starter = handle->data;
     starter->closed(starter->user);
 }
 

@@ -86,7 +86,7 @@ static void on_child(void *user, const arcp__proc_stat *child)
     const arcp__agent_process *process = NULL;
     char job[ARCP__PROCESS_JOB_SIZE];
     if (child->state == 'Z' || find(table, child->pid) != NULL ||
-        !arcp__proc_variable(child->pid, "ARCP_JOB_ID", job, sizeof(job))) {
+        !arcp__proc_variable(child->pid, "ARCP_JOB_ID", job, sizeof job)) {
         return;
     }
     DL_FOREACH (table->processes, process) {
@@ -94,8 +94,8 @@ static void on_child(void *user, const arcp__proc_stat *child)
             return; /* another process of the same job still runs */
         }
     }
-    for (size_t at = 0; at < table->ended.size; at += ARCP__PROCESS_JOB_SIZE) {
-        if (strcmp(table->ended.data + at, job) == 0) {
+    for (size_t offset = 0; offset < table->ended.size; offset += ARCP__PROCESS_JOB_SIZE) {
+        if (strcmp(table->ended.data + offset, job) == 0) {
             search->killed += kill(child->pid, SIGKILL) == 0 ? 1 : 0;
             return;
         }
@@ -146,7 +146,7 @@ static void on_starter_closed(void *user)
 arcp_status arcp__process_table_new(const arcp__process_table_options *options,
                                     arcp__process_table **out, arcp_error *err)
 {
-    arcp__process_table *table = arcp__alloc(sizeof(*table));
+    arcp__process_table *table = arcp__alloc(sizeof *table);
     if (table == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }

@@ -41,7 +41,7 @@ arcp_status arcp__directory_make(const char *path, const char *user, arcp_error 
     char buffer[16384];
     struct passwd entry;
     struct passwd *found = NULL;
-    if (getpwnam_r(user, &entry, buffer, sizeof(buffer), &found) != 0 || found == NULL ||
+    if (getpwnam_r(user, &entry, buffer, sizeof buffer, &found) != 0 || found == NULL ||
         lchown(path, found->pw_uid, found->pw_gid) != 0) {
         (void)rmdir(path);
         return arcp_error_set(err, found == NULL ? ARCP_E_USAGE : ARCP_E_IO,
@@ -50,9 +50,9 @@ arcp_status arcp__directory_make(const char *path, const char *user, arcp_error 
     return ARCP_OK;
 }
 
-static int open_directory(int at, const char *name)
+static int open_directory(int parent, const char *name)
 {
-    return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 static bool lock(int fd, bool waits)
@@ -81,10 +81,10 @@ void arcp__work_directory_note(const arcp__work_directory *directory, pid_t pid)
         return;
     }
     const size_t size = arcp__orphan_format(&orphan, text);
-    int fd =
+    const int fd =
         openat(directory->fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd >= 0) {
-        ssize_t written = write(fd, text, size);
+        const ssize_t written = write(fd, text, size);
         (void)written; /* a truncated note is ignored when it is read */
         (void)close(fd);
     }
@@ -100,11 +100,11 @@ void arcp__work_directory_forget(const arcp__work_directory *directory, pid_t pi
 static bool read_note(int run, const char *name, arcp__orphan *out)
 {
     char text[NOTE_BYTES_MAX];
-    int fd = openat(run, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const int fd = openat(run, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) {
         return false;
     }
-    ssize_t size = read(fd, text, sizeof(text));
+    const ssize_t size = read(fd, text, sizeof text);
     (void)close(fd);
     return size > 0 && arcp__orphan_parse(arcp_span_make(text, (size_t)size), out);
 }
@@ -122,12 +122,13 @@ static size_t kill_noted(int run, const char *path)
         arcp__orphan orphan;
         if (strncmp(entry->d_name, NOTE_PREFIX, strlen(NOTE_PREFIX)) == 0 &&
             read_note(run, entry->d_name, &orphan)) {
-            arcp_buf_append(&found, arcp_span_make((const char *)&orphan, sizeof(orphan)));
+            arcp_buf_append(&found, arcp_span_make((const char *)&orphan, sizeof orphan));
         }
     }
     (void)closedir(entries);
-    size_t killed = arcp__orphan_kill((const arcp__orphan *)(const void *)found.data,
-                                      found.size / sizeof(arcp__orphan), arcp_span_cstr(path));
+    const size_t killed =
+        arcp__orphan_kill((const arcp__orphan *)(const void *)found.data,
+                          found.size / sizeof(arcp__orphan), arcp_span_cstr(path));
     arcp_buf_fini(&found);
     return killed;
 }
@@ -145,9 +146,9 @@ static size_t sweep(int base, const char *base_path)
         if (strncmp(entry->d_name, RUN_PREFIX, strlen(RUN_PREFIX)) != 0) {
             continue;
         }
-        int run = open_directory(base, entry->d_name);
-        int written = snprintf(path, sizeof(path), "%s/%s", base_path, entry->d_name);
-        if (run >= 0 && written > 0 && (size_t)written < sizeof(path) && lock(run, false)) {
+        const int run = open_directory(base, entry->d_name);
+        const int written = snprintf(path, sizeof path, "%s/%s", base_path, entry->d_name);
+        if (run >= 0 && written > 0 && (size_t)written < sizeof path && lock(run, false)) {
             killed += kill_noted(run, path);
             arcp__directory_remove(path);
         }
@@ -162,11 +163,11 @@ static size_t sweep(int base, const char *base_path)
 static arcp_status make_run(const char *base, arcp__work_directory *directory, arcp_error *err)
 {
     unsigned char random[6];
-    arcp__random(random, sizeof(random));
-    int written = snprintf(directory->path, sizeof(directory->path),
-                           "%s/" RUN_PREFIX "%02x%02x%02x%02x%02x%02x", base, random[0], random[1],
-                           random[2], random[3], random[4], random[5]);
-    if (written < 0 || (size_t)written >= sizeof(directory->path) - 300) {
+    arcp__random(random, sizeof random);
+    const int written = snprintf(directory->path, sizeof directory->path,
+                                 "%s/" RUN_PREFIX "%02x%02x%02x%02x%02x%02x", base, random[0],
+                                 random[1], random[2], random[3], random[4], random[5]);
+    if (written < 0 || (size_t)written >= sizeof directory->path - 300) {
         return arcp_error_set(err, ARCP_E_USAGE, "the path of the work directory is too long");
     }
     arcp_status status = arcp__directory_make(directory->path, NULL, err);
@@ -187,13 +188,13 @@ arcp_status arcp__work_directory_open(const char *base, arcp__work_directory **o
                                       arcp_error *err)
 {
     char path[4096]; /* without symbolic links, as in /proc/PID/cwd */
-    arcp__work_directory *directory = arcp__alloc(sizeof(*directory));
+    arcp__work_directory *directory = arcp__alloc(sizeof *directory);
     if (directory == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     directory->fd = -1;
     (void)mkdir(base, 0711);
-    int base_fd = realpath(base, path) == NULL ? -1 : open_directory(AT_FDCWD, path);
+    const int base_fd = realpath(base, path) == NULL ? -1 : open_directory(AT_FDCWD, path);
     arcp_status status = ARCP_OK;
     if (base_fd < 0 || !lock(base_fd, true)) {
         status = arcp_error_set(err, ARCP_E_IO, "the work directory %s cannot be used: %s", base,

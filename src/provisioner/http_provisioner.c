@@ -106,7 +106,8 @@ static arcp_span text_at(const arcp_json *json, const arcp__http_request *reques
                          arcp__http_pointer which, arcp_buf *scratch, const char *otherwise)
 {
     const char *pointer = request->pointers[which];
-    arcp_json_ref ref = pointer == NULL ? ARCP_JSON_ABSENT : arcp__json_pointer(json, pointer);
+    const arcp_json_ref ref =
+        pointer == NULL ? ARCP_JSON_ABSENT : arcp__json_pointer(json, pointer);
     if (arcp_json_is(json, ref, ARCP_JSON_STRING)) {
         return arcp_json_string(json, ref, scratch);
     }
@@ -129,11 +130,11 @@ static void read_answer(const http_provisioner *provisioner, unsigned kind, cons
     result->endpoint = text_at(json, how, ARCP__HTTP_ENDPOINT, scratch, upstream->endpoint);
     result->scheme = text_at(json, how, ARCP__HTTP_SCHEME, scratch, upstream->scheme);
     result->profile = text_at(json, how, ARCP__HTTP_PROFILE, scratch, upstream->profile);
-    arcp_span lifetime = text_at(json, how, ARCP__HTTP_LIFETIME, scratch, NULL);
-    for (size_t at = 0; at < lifetime.size && lifetime.data[at] >= '0' &&
-                        lifetime.data[at] <= '9' && result->lifetime_sec < UINT32_MAX;
-         at++) {
-        result->lifetime_sec = result->lifetime_sec * 10 + (uint64_t)(lifetime.data[at] - '0');
+    const arcp_span lifetime = text_at(json, how, ARCP__HTTP_LIFETIME, scratch, NULL);
+    for (size_t i = 0; i < lifetime.size && lifetime.data[i] >= '0' && lifetime.data[i] <= '9' &&
+                       result->lifetime_sec < UINT32_MAX;
+         i++) {
+        result->lifetime_sec = result->lifetime_sec * 10 + (uint64_t)(lifetime.data[i] - '0');
     }
 }
 
@@ -164,7 +165,7 @@ static arcp_provision_outcome outcome_of(const http_provisioner *provisioner,
 
 static void on_answer(void *user, const arcp__http_answer *answer)
 {
-    http_provisioner *provisioner = user;
+    const http_provisioner *provisioner = user;
     char message[96] = "";
     arcp_json json = ARCP__JSON_INIT;
     arcp_buf scratch = arcp_buf_secret_init();
@@ -215,11 +216,11 @@ static void provisioner_free(arcp_provisioner *base)
 /* Puts the configuration key before the message of an error. */
 static arcp_status add_key(arcp_status status, size_t kind, const char *part, arcp_error *err)
 {
-    char why[sizeof(err->message)];
+    char why[sizeof err->message];
     if (status == ARCP_OK) {
         return ARCP_OK;
     }
-    (void)snprintf(why, sizeof(why), "%s", err->message);
+    (void)snprintf(why, sizeof why, "%s", err->message);
     return arcp_error_set(err, status, "credentials.http.%s.%s: %s", kind_names[kind], part, why);
 }
 
@@ -266,7 +267,7 @@ ARCP_API arcp_status arcp__http_provisioner_new(const arcp__http_provisioner_opt
 arcp_status arcp__http_provisioner_new(const arcp__http_provisioner_options *options,
                                        arcp_provisioner **out, arcp_error *err)
 {
-    http_provisioner *provisioner = arcp__alloc(sizeof(*provisioner));
+    http_provisioner *provisioner = arcp__alloc(sizeof *provisioner);
     if (provisioner == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }

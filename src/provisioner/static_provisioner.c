@@ -94,9 +94,9 @@ static arcp_status read_used(static_provisioner *pool, const char *path, arcp_er
     if (pool->used_fd < 0 || !drop_torn_line(pool->used_fd) || fsync(pool->used_fd) != 0) {
         return arcp_error_set(err, ARCP_E_IO, "%s: %s", path, strerror(errno));
     }
-    for (off_t at = 0;; at += LINE_SIZE) {
+    for (off_t offset = 0;; offset += LINE_SIZE) {
         char line[LINE_SIZE];
-        const ssize_t size = pread(pool->used_fd, line, sizeof line, at);
+        const ssize_t size = pread(pool->used_fd, line, sizeof line, offset);
         if (size < 0) {
             return arcp_error_set(err, ARCP_E_IO, "%s: %s", path, strerror(errno));
         }
@@ -144,7 +144,7 @@ static void on_worked(uv_work_t *work, int status)
     }
     call *done = pool->calls;
     pool->calls = done->next;
-    arcp_provision_result result = {.struct_size = sizeof(result),
+    arcp_provision_result result = {.struct_size = sizeof result,
                                     .call_id = done->id,
                                     .outcome = done->outcome,
                                     .status = ARCP_E_INTERNAL_ERROR,
@@ -265,7 +265,7 @@ static arcp_status take_values(static_provisioner *pool,
 arcp_status arcp__static_provisioner_new(const arcp__static_provisioner_options *options,
                                          arcp_provisioner **out, arcp_error *err)
 {
-    static_provisioner *pool = arcp__alloc(sizeof(*pool));
+    static_provisioner *pool = arcp__alloc(sizeof *pool);
     if (pool == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }

@@ -64,10 +64,10 @@ static void put_digest(arcp_buf *out, arcp_span text)
     put_text(out, arcp_span_first(text, BEGINNING_BYTES_MAX));
 }
 
-static void put_u32(char *at, uint32_t value)
+static void put_u32(char *out, uint32_t value)
 {
     for (unsigned i = 0; i < 4; i++) {
-        at[i] = (char)(uint8_t)(value >> (8 * i));
+        out[i] = (char)(uint8_t)(value >> (8 * i));
     }
 }
 
@@ -134,7 +134,7 @@ static void drop_handles(handles *all)
 
 static void *object_of(const handles *all, uint64_t number)
 {
-    handle *found = NULL;
+    const handle *found = NULL;
     HASH_FIND(hh_number, all->by_number, &number, sizeof number, found);
     return found == NULL ? NULL : found->object;
 }
@@ -149,9 +149,7 @@ arcp__job *arcp__recorder_job(const arcp__recorder *recorder, uint64_t number)
     return object_of(&recorder->jobs, number);
 }
 
-/* ---- fields of one kind ---- */
-
-static void put_settings(arcp_buf *out, const arcp_settings *settings)
+static void put_all_settings(arcp_buf *out, const arcp_settings *settings)
 {
 #define ARCP_SETTING_NUMBER(group, key, initial, minimum, maximum, text)                           \
     put_number(out, settings->group##_##key);
@@ -170,13 +168,23 @@ static void put_cstrs(arcp_buf *out, const char *const *texts, size_t count)
     }
 }
 
-static void put_options(arcp_buf *out, const arcp__engine_options *options)
+/* ---- what a kind of call has more (engine/call.def) ---- */
+
+static void put_nothing(arcp__recorder *recorder, const arcp__call *call)
 {
+    (void)recorder;
+    (void)call;
+}
+
+static void put_options(arcp__recorder *recorder, const arcp__call *call)
+{
+    arcp_buf *out = &recorder->out;
+    const arcp__engine_options *options = call->what;
     const arcp__credential_options *credentials = &options->credentials;
     const arcp_provisioner_terms *terms = credentials->terms;
     put_text(out, arcp_span_cstr(options->runtime_name));
     put_text(out, arcp_span_cstr(options->runtime_version));
-    put_settings(out, &options->settings);
+    put_all_settings(out, &options->settings);
     put_number(out, options->store_is_durable);
     put_text(out, options->work_directory);
     put_number(out, options->makes_spans);
@@ -194,8 +202,15 @@ static void put_options(arcp_buf *out, const arcp__engine_options *options)
     }
 }
 
-static void put_policy(arcp_buf *out, const arcp__policy *policy)
+static void put_settings(arcp__recorder *recorder, const arcp__call *call)
 {
+    put_all_settings(&recorder->out, call->what);
+}
+
+static void put_policy(arcp__recorder *recorder, const arcp__call *call)
+{
+    arcp_buf *out = &recorder->out;
+    const arcp__policy *policy = call->what;
     put_text(out, policy->principal_glob);
     put_text(out, policy->agent_glob);
     put_number(out, policy->leaves_others_open);
@@ -214,8 +229,29 @@ static void put_policy(arcp_buf *out, const arcp__policy *policy)
     arcp_buf_fini(&text);
 }
 
-static void put_result(arcp_buf *out, const arcp_provision_result *result)
+static void put_link_options(arcp__recorder *recorder, const arcp__call *call)
 {
+    arcp_buf *out = &recorder->out;
+    const arcp__link_options *link = call->what;
+    put_number(out, link->is_local);
+    put_number(out, link->is_encrypted);
+    put_number(out, link->waited_ms);
+    put_text(out, link->principal);
+    put_text(out, arcp_span_cstr(link->peer));
+}
+
+static void put_records(arcp__recorder *recorder, const arcp__call *call)
+{
+    const arcp_span *records = call->what;
+    for (uint64_t i = 0; i < call->numbers[3]; i++) {
+        put_text(&recorder->out, records[i]);
+    }
+}
+
+static void put_result(arcp__recorder *recorder, const arcp__call *call)
+{
+    arcp_buf *out = &recorder->out;
+    const arcp_provision_result *result = call->what;
     const arcp_span texts[] = {arcp_span_cstr(result->message),
                                result->upstream_id,
                                result->value,
@@ -233,8 +269,10 @@ static void put_result(arcp_buf *out, const arcp_provision_result *result)
     }
 }
 
-static void put_request(arcp_buf *out, const arcp_provision_request *request)
+static void put_request(arcp__recorder *recorder, const arcp__call *call)
 {
+    arcp_buf *out = &recorder->out;
+    const arcp_provision_request *request = call->what;
     const arcp_span texts[] = {request->alias,  request->credential_id, request->upstream_id,
                                request->value,  request->job_id,        request->principal,
                                request->agent,  request->trace_id,      request->traceparent,
@@ -250,8 +288,10 @@ static void put_request(arcp_buf *out, const arcp_provision_request *request)
     }
 }
 
-static void put_batch(arcp_buf *out, const arcp_store_batch *batch)
+static void put_batch(arcp__recorder *recorder, const arcp__call *call)
 {
+    arcp_buf *out = &recorder->out;
+    const arcp_store_batch *batch = call->what;
     put_number(out, batch != NULL);
     if (batch == NULL) {
         return;
@@ -268,10 +308,11 @@ static void put_batch(arcp_buf *out, const arcp_store_batch *batch)
     }
 }
 
-static void put_effect(arcp__recorder *recorder, const arcp__effect *effect)
+static void put_effect(arcp__recorder *recorder, const arcp__call *call)
 {
     arcp_buf *out = &recorder->out;
-    handle *link = NULL;
+    const arcp__effect *effect = call->what;
+    const handle *link = NULL;
     put_number(out, effect != NULL);
     if (effect == NULL) {
         return;
@@ -298,37 +339,11 @@ static void put_effect(arcp__recorder *recorder, const arcp__effect *effect)
     }
 }
 
-static void put_more(arcp__recorder *recorder, const arcp__call *call)
-{
-    arcp_buf *out = &recorder->out;
-    const arcp__link_options *link = call->what;
-    const arcp_span *records = call->what;
-    if (call->kind == ARCP__CALL_BEGIN) {
-        put_options(out, call->what);
-    } else if (call->kind == ARCP__CALL_SET_SETTINGS) {
-        put_settings(out, call->what);
-    } else if (call->kind == ARCP__CALL_ADD_POLICY) {
-        put_policy(out, call->what);
-    } else if (call->kind == ARCP__CALL_CONNECT) {
-        put_number(out, link->is_local);
-        put_number(out, link->is_encrypted);
-        put_number(out, link->waited_ms);
-        put_text(out, link->principal);
-        put_text(out, arcp_span_cstr(link->peer));
-    } else if (call->kind == ARCP__CALL_READ_DONE) {
-        for (uint64_t i = 0; i < call->numbers[3]; i++) {
-            put_text(out, records[i]);
-        }
-    } else if (call->kind == ARCP__CALL_PROVISIONED) {
-        put_result(out, call->what);
-    } else if (call->kind == ARCP__CALL_REQUEST) {
-        put_request(out, call->what);
-    } else if (call->kind == ARCP__CALL_BATCH) {
-        put_batch(out, call->what);
-    } else if (call->kind == ARCP__CALL_EFFECT) {
-        put_effect(recorder, call->what);
-    }
-}
+static void (*const put_more[])(arcp__recorder *recorder, const arcp__call *call) = {
+#define ARCP_CALL(id, name, more) put_##more,
+#include "engine/call.def"
+#undef ARCP_CALL
+};
 
 /* ---- records ---- */
 
@@ -344,7 +359,7 @@ static void on_call(void *user, const arcp__call *call)
 {
     arcp__recorder *recorder = user;
     arcp_buf *out = &recorder->out;
-    const size_t at = out->size;
+    const size_t begin = out->size;
     if (recorder->failed) {
         return;
     }
@@ -364,16 +379,16 @@ static void on_call(void *user, const arcp__call *call)
     for (size_t i = 0; i < 4; i++) {
         put_text(out, call->texts[i]);
     }
-    put_more(recorder, call);
+    put_more[call->kind](recorder, call);
     if (call->kind == ARCP__CALL_DISCONNECT) {
         drop_handle(&recorder->links, find_object(&recorder->links, call->link));
     }
-    const size_t size = out->size - at - ARCP__RECORDING_HEAD_SIZE;
+    const size_t size = out->size - begin - ARCP__RECORDING_HEAD_SIZE;
     recorder->failed = recorder->failed || out->failed || size > UINT32_MAX;
     if (recorder->failed) {
         return;
     }
-    char *head = out->data + at;
+    char *head = out->data + begin;
     put_u32(head, (uint32_t)size);
     put_u32(head + 4, arcp__crc32c(0, head, 4));
     put_u32(head + 8, arcp__crc32c(0, head + ARCP__RECORDING_HEAD_SIZE, size));

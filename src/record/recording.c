@@ -6,14 +6,14 @@
 #include "record/format.h"
 
 static const char *const kind_names[] = {
-#define ARCP_CALL(id, name) name,
+#define ARCP_CALL(id, name, more) name,
 #include "engine/call.def"
 #undef ARCP_CALL
 };
 
-static uint32_t read_u32(const char *at)
+static uint32_t read_u32(const char *text)
 {
-    const uint8_t *bytes = (const uint8_t *)at;
+    const uint8_t *bytes = (const uint8_t *)text;
     return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
            (uint32_t)bytes[3] << 24;
 }

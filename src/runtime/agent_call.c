@@ -66,7 +66,7 @@ bool arcp_agent_is_cancelled(const arcp_agent_call *call)
 /* The credentials of the start, or those that replaced them. */
 arcp_status arcp_agent_credentials(const arcp_agent_call *call, arcp_buf *out, arcp_error *err)
 {
-    arcp_json_ref first =
+    const arcp_json_ref first =
         arcp_json_member(&call->start, call->payload, ARCP_SPAN_LITERAL("credentials"));
     out->secret = true;
     arcp__agent_inbox_lock(&call->runtime->inbox);
@@ -108,7 +108,7 @@ static arcp_status put(arcp_agent_call *call, arcp__agent_message_kind kind,
     for (size_t i = 0; i < count; i++) {
         size += texts[i]->size;
     }
-    arcp__agent_message *message = arcp__alloc(sizeof(*message) + size);
+    arcp__agent_message *message = arcp__alloc(sizeof *message + size);
     if (message == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
@@ -147,8 +147,12 @@ static arcp_status wait_for_room(arcp_agent_call *call, arcp_error *err)
 {
     if (call->entry->callback.kind == ARCP_AGENT_NON_BLOCKING) {
         if (!atomic_load(&call->port.is_over) && !arcp__agent_inbox_check_room(call)) {
-            return arcp_error_set(err, ARCP_E_LIMIT,
-                                  "the job's observers are too slow; wait for drained");
+            return arcp_error_set(
+                err, ARCP_E_LIMIT, "%s; send again when drained is called",
+                atomic_load(&call->paused)
+                    ? "the job is paused, because its owner does not read or the store's queue is "
+                      "full"
+                    : "too many events of callback agents wait for the runtime");
         }
     } else if (!arcp__agent_inbox_wait(call, false)) {
         return arcp_error_set(err, ARCP_E_CLOSED, "the job has ended");
@@ -218,7 +222,7 @@ arcp_status arcp_agent_authorize(arcp_agent_call *call, arcp_span capability, ar
     arcp_target_scratch own_scratch;
     arcp__job_message message;
     arcp_buf details = arcp_buf_init();
-    bool is_allowed = arcp__job_port_authorize(
+    const bool is_allowed = arcp__job_port_authorize(
         &call->port, arcp__clock_now(), capability, target,
         scratch == NULL ? &own_scratch : scratch,
         err == NULL || err->details == NULL ? NULL : &details, &message, err);
@@ -246,8 +250,9 @@ arcp_status arcp_agent_authorize_model(arcp_agent_call *call, arcp_span model, a
 /* Emits an event and frees its body. */
 static arcp_status emit(arcp_agent_call *call, const char *kind, arcp_buf *body, arcp_error *err)
 {
-    arcp_status status = body->failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                                      : arcp_agent_event(call, kind, arcp_buf_span(body), err);
+    const arcp_status status = body->failed
+                                   ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                                   : arcp_agent_event(call, kind, arcp_buf_span(body), err);
     arcp_buf_fini(body);
     return status;
 }
@@ -291,7 +296,7 @@ arcp_status arcp_agent_chunk(arcp_agent_call *call, arcp_span bytes, bool more, 
     if (status != ARCP_OK) {
         return status;
     }
-    bool is_text = arcp__utf8_is_valid(bytes);
+    const bool is_text = arcp__utf8_is_valid(bytes);
     arcp_buf line = arcp_buf_init();
     arcp_buf_append_cstr(&line, "{\"type\":\"result.chunk\",\"payload\":{\"data\":");
     if (is_text) {
@@ -319,10 +324,11 @@ static arcp_status read_reply(arcp_agent_call *call, arcp_buf *reply, arcp_error
         arcp_json_scan(&call->json, arcp_buf_span(&call->reply), &limits, NULL) != ARCP_OK) {
         return arcp_error_set(err, ARCP_E_CLOSED, "the job has ended");
     }
-    arcp_json_ref payload =
+    const arcp_json_ref payload =
         arcp_json_member(&call->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
-    arcp_json_ref refused = arcp_json_member(&call->json, payload, ARCP_SPAN_LITERAL("error"));
-    bool has_outcome =
+    const arcp_json_ref refused =
+        arcp_json_member(&call->json, payload, ARCP_SPAN_LITERAL("error"));
+    const bool has_outcome =
         arcp_json_member(&call->json, payload, ARCP_SPAN_LITERAL("job_id")) != ARCP_JSON_ABSENT;
     if (!has_outcome &&
         arcp__error_payload_parse(&call->json, refused, &call->scratch, &error, NULL) == ARCP_OK) {
@@ -357,7 +363,7 @@ arcp_status arcp_agent_delegate(arcp_agent_call *call, arcp_span request, arcp_b
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "a delegation must be an object");
     }
     arcp_buf id = arcp_buf_init(); /* holds `name` if it has escapes */
-    arcp_span name = arcp_json_string(
+    const arcp_span name = arcp_json_string(
         &call->json,
         arcp_json_member(&call->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("delegate_id")), &id);
     arcp_buf line = arcp_buf_init();
@@ -375,7 +381,7 @@ arcp_status arcp_agent_delegate(arcp_agent_call *call, arcp_span request, arcp_b
         status = read_reply(call, reply, err);
         /* The engine has already recorded a tool_result for a refused delegation. */
         if (status != ARCP_OK && status != ARCP_E_CLOSED) {
-            bool added = arcp__denied_calls_add(&call->port.denied, name);
+            const bool added = arcp__denied_calls_add(&call->port.denied, name);
             (void)added; /* without it a second result of the agent's would be accepted */
         }
     }
@@ -432,7 +438,7 @@ void arcp_agent_fail(arcp_agent_call *call, arcp_status status, const char *mess
     arcp_json_writer writer = arcp__put_begin(&line);
     arcp__put_cstr(&writer, "type", "job.error");
     arcp__put_object(&writer, "payload");
-    arcp_status known = status == ARCP_OK ? ARCP_E_INTERNAL_ERROR : status;
+    const arcp_status known = status == ARCP_OK ? ARCP_E_INTERNAL_ERROR : status;
     arcp__error_payload_members(&writer, known, arcp_span_cstr(arcp_status_wire_code(known)),
                                 arcp_span_cstr(message), arcp_status_is_retryable_by_default(known),
                                 details);

@@ -37,7 +37,7 @@ struct arcp_agent_call {
     arcp_json_ref payload;
 
     atomic_bool cancelled;
-    atomic_bool paused;  /* its observers are too slow */
+    atomic_bool paused;  /* its owner does not read, or the store's queue is full */
     atomic_bool is_done; /* it has finished and sends nothing more */
 
     arcp_agent_call *previous_queued, *next_queued; /* for a thread; guarded by the inbox */

@@ -5,7 +5,7 @@
 static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *job, arcp_span line)
 {
     const arcp_json_limits limits = ARCP__JSON_CHECKED_LIMITS;
-    arcp_agent_call *call = arcp__alloc(sizeof(*call));
+    arcp_agent_call *call = arcp__alloc(sizeof *call);
     bool is_made = call != NULL;
     if (call != NULL) {
         atomic_init(&call->refs, 1);
@@ -14,7 +14,7 @@ static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *jo
         call->job = job;
         call->port.authority = arcp_authority_ref(job->live->authority);
         call->port.gates = arcp__engine_gates(runtime->engine);
-        memcpy(call->job_id, job->id, sizeof(job->id));
+        memcpy(call->job_id, job->id, sizeof job->id);
         call->start_text.secret = true;
         arcp_buf_append(&call->start_text, line);
         is_made = !call->start_text.failed &&
@@ -58,9 +58,10 @@ static void take_line(void *agent, arcp_span line)
     arcp_json json = ARCP__JSON_INIT;
     const arcp_json_limits limits = {64, 1000, SIZE_MAX};
     if (arcp_json_scan(&json, line, &limits, NULL) == ARCP_OK) {
-        arcp_json_ref payload =
+        const arcp_json_ref payload =
             arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
-        arcp_json_ref list = arcp_json_member(&json, payload, ARCP_SPAN_LITERAL("credentials"));
+        const arcp_json_ref list =
+            arcp_json_member(&json, payload, ARCP_SPAN_LITERAL("credentials"));
         arcp_secret *fresh = arcp_secret_new(arcp_json_raw(&json, list));
         arcp_secret *old = fresh;
         if (fresh != NULL) {
@@ -97,7 +98,7 @@ static void kill_agent(void *agent)
 
 static void pause_agent(void *agent, bool paused)
 {
-    arcp_agent_call *call = agent;
+    const arcp_agent_call *call = agent;
     arcp__agent_inbox_lock(&call->runtime->inbox);
     atomic_store(&call->paused, paused);
     arcp__agent_inbox_unlock(&call->runtime->inbox);

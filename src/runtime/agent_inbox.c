@@ -11,7 +11,7 @@
 
 static size_t cost(const arcp__agent_message *message)
 {
-    return message->size + sizeof(*message);
+    return message->size + sizeof *message;
 }
 
 static void message_free(arcp__agent_message *message)
@@ -26,7 +26,7 @@ static void message_free(arcp__agent_message *message)
 void arcp__agent_inbox_fini(arcp__agent_inbox *inbox)
 {
     while (inbox->speaking != NULL) {
-        arcp_agent_call *call = inbox->speaking;
+        const arcp_agent_call *call = inbox->speaking;
         arcp__agent_message *messages = call->messages;
         DL_DELETE2(inbox->speaking, call, previous_speaking, next_speaking);
         while (messages != NULL) {
@@ -52,13 +52,13 @@ void arcp__agent_inbox_put(arcp__agent_message *message)
     arcp_runtime *runtime = call->runtime;
     arcp__agent_inbox *inbox = &runtime->inbox;
     (void)pthread_mutex_lock(&inbox->mutex);
-    bool was_empty = inbox->speaking == NULL;
+    const bool was_empty = inbox->speaking == NULL;
     if (call->messages == NULL) {
         DL_APPEND2(inbox->speaking, call, previous_speaking, next_speaking);
     }
     DL_APPEND(call->messages, message);
     inbox->bytes += cost(message);
-    bool closed = inbox->closed;
+    const bool closed = inbox->closed;
     (void)pthread_mutex_unlock(&inbox->mutex);
     if (arcp__runtime_is_driven_here(runtime)) {
         runtime->has_agent_messages = true;
@@ -80,7 +80,7 @@ bool arcp__agent_inbox_check_room(arcp_agent_call *call)
 {
     arcp__agent_inbox *inbox = &call->runtime->inbox;
     (void)pthread_mutex_lock(&inbox->mutex);
-    bool room = has_room(call);
+    const bool room = has_room(call);
     if (!room && !call->awaits_room && !inbox->closed) {
         call->awaits_room = true;
         (void)arcp__agent_call_ref(call);
@@ -99,7 +99,7 @@ void arcp__agent_inbox_notify(arcp_runtime *runtime)
     while (awaiting != NULL) {
         arcp_agent_call *call = awaiting;
         const arcp_agent *agent = &call->entry->callback;
-        bool is_done = atomic_load(&call->is_done);
+        const bool is_done = atomic_load(&call->is_done);
         DL_DELETE2(awaiting, call, previous_awaiting, next_awaiting);
         if (!is_done && !has_room(call)) {
             DL_APPEND2(inbox->awaiting_room, call, previous_awaiting, next_awaiting);
@@ -126,7 +126,7 @@ bool arcp__agent_inbox_wait(arcp_agent_call *call, bool for_reply)
         (void)pthread_cond_wait(&inbox->changed, &inbox->mutex);
     }
     inbox->waiters--;
-    bool closed = inbox->closed;
+    const bool closed = inbox->closed;
     (void)pthread_mutex_unlock(&inbox->mutex);
     return !closed;
 }
@@ -153,7 +153,7 @@ static arcp__agent_message *take_some(arcp__agent_inbox *inbox)
     (void)pthread_mutex_lock(&inbox->mutex);
     arcp_agent_call *call = inbox->speaking;
     arcp__agent_message *messages = NULL;
-    bool was_full = inbox->bytes > WAITING_BYTES_MAX / 2;
+    const bool was_full = inbox->bytes > WAITING_BYTES_MAX / 2;
     if (call != NULL) {
         for (unsigned count = 0; count < MESSAGES_AT_A_TIME && call->messages != NULL; count++) {
             arcp__agent_message *message = call->messages;
@@ -279,7 +279,7 @@ void arcp__agent_threads_end(arcp_runtime *runtime)
     (void)pthread_cond_broadcast(&inbox->changed);
     (void)pthread_cond_broadcast(&inbox->has_work);
     (void)pthread_mutex_unlock(&inbox->mutex);
-    for (size_t at = 0; at < inbox->thread_count; at++) {
-        (void)pthread_join(inbox->threads[at], NULL);
+    for (size_t i = 0; i < inbox->thread_count; i++) {
+        (void)pthread_join(inbox->threads[i], NULL);
     }
 }

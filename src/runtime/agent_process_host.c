@@ -58,7 +58,7 @@ static void on_log(void *user, arcp_span line)
                                line);
         return;
     }
-    arcp_span shown = arcp_span_first(line, 400);
+    const arcp_span shown = arcp_span_first(line, 400);
     arcp__runtime_log(pj->runtime, pj->job, ARCP_LOG_INFO, "%.*s", (int)shown.size, shown.data);
 }
 
@@ -114,10 +114,10 @@ static arcp_status start_program(process_job *pj, const char *cwd,
     spec.cwd = cwd;
     spec.makes_cwd = live->owns_cwd;
     spec.line_bytes_max = pj->runtime->settings_agent_line_bytes;
-    arcp_status status = environment.failed
-                             ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                             : arcp__agent_process_start(pj->runtime->processes, &spec, callbacks,
-                                                         &pj->process, err);
+    const arcp_status status = environment.failed
+                                   ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                                   : arcp__agent_process_start(pj->runtime->processes, &spec,
+                                                               callbacks, &pj->process, err);
     arcp__environment_fini(&environment);
     pj->is_starting = status == ARCP_OK;
     pj->runtime->starting_programs += pj->is_starting;
@@ -135,7 +135,7 @@ static arcp_status begin(process_job *pj, arcp_error *err)
         .exited = on_exited,
         .user = pj,
     };
-    arcp__process_agent *agent = pj->agent;
+    const arcp__process_agent *agent = pj->agent;
     if (agent->max_jobs != 0 && agent->running->jobs >= agent->max_jobs) {
         return arcp_error_set(err, ARCP_E_LIMIT, "the agent already runs max_jobs (%zu) jobs",
                               agent->max_jobs);
@@ -175,11 +175,11 @@ static void write_plain_input(const process_job *pj, arcp_span start)
     const arcp_json_limits limits = ARCP__JSON_CHECKED_LIMITS;
     arcp_buf scratch = arcp_buf_init();
     arcp_span input = {NULL, 0};
-    bool is_read = arcp_json_scan(&json, start, &limits, NULL) == ARCP_OK;
+    const bool is_read = arcp_json_scan(&json, start, &limits, NULL) == ARCP_OK;
     if (is_read) {
-        arcp_json_ref payload =
+        const arcp_json_ref payload =
             arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
-        arcp_json_ref ref = arcp_json_member(&json, payload, ARCP_SPAN_LITERAL("input"));
+        const arcp_json_ref ref = arcp_json_member(&json, payload, ARCP_SPAN_LITERAL("input"));
         input = arcp_json_is(&json, ref, ARCP_JSON_STRING) ? arcp_json_string(&json, ref, &scratch)
                                                            : arcp_json_raw(&json, ref);
     }
@@ -210,7 +210,7 @@ static void report_failure(process_job *pj, arcp_status status, const char *why)
 static void launch(process_job *pj, arcp_span line)
 {
     arcp_error error = {0};
-    arcp_status status = begin(pj, &error);
+    const arcp_status status = begin(pj, &error);
     if (status != ARCP_OK) {
         report_failure(pj, status, error.message);
         return;
@@ -279,7 +279,7 @@ static process_job *previous_in_queue(const process_job *pj)
 static void enqueue(process_job *pj)
 {
     arcp_runtime *runtime = pj->runtime;
-    process_job *first = runtime->waiting_process_jobs;
+    const process_job *first = runtime->waiting_process_jobs;
     process_job *before = first == NULL ? NULL : first->previous; /* the last */
     const arcp__principal *principal = pj->job->principal;
     pj->is_waiting = true;
@@ -307,7 +307,7 @@ static void abandon_start(process_job *pj, arcp_span why)
 
 static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *job, arcp_span line)
 {
-    process_job *pj = arcp__alloc(sizeof(*pj));
+    process_job *pj = arcp__alloc(sizeof *pj);
     if (pj == NULL) {
         arcp__runtime_log(runtime, job, ARCP_LOG_ERROR, "out of memory");
         arcp__engine_agent_started(runtime->engine, arcp__input_now(runtime), job, ARCP_E_NO_MEMORY,

@@ -23,7 +23,7 @@ static const char *const *copy_texts(arcp__process_agent *agent, const char *con
     while (texts != NULL && texts[count] != NULL) {
         count++;
     }
-    const char **copy = arcp__arena_take(&agent->arena, (count + 1) * sizeof(*copy));
+    const char **copy = arcp__arena_take(&agent->arena, (count + 1) * sizeof *copy);
     *failed = *failed || copy == NULL;
     for (size_t i = 0; copy != NULL && i <= count; i++) {
         copy[i] = i == count ? NULL : copy_text(agent, texts[i], failed);
@@ -44,7 +44,7 @@ static arcp_status fill(arcp__process_agent *agent, arcp_runtime *runtime,
     if (from->limit_count != 0) {
         limits = arcp__arena_copy(
             &agent->arena,
-            arcp_span_make((const char *)from->limits, from->limit_count * sizeof(*from->limits)));
+            arcp_span_make((const char *)from->limits, from->limit_count * sizeof *from->limits));
         failed = failed || limits.data == NULL;
     }
     agent->spec = (arcp__process_spec){
@@ -63,7 +63,7 @@ static arcp_status fill(arcp__process_agent *agent, arcp_runtime *runtime,
         }
     }
     if (agent->running == NULL) {
-        agent->running = arcp__alloc(sizeof(*agent->running));
+        agent->running = arcp__alloc(sizeof *agent->running);
     }
     if (agent->running != NULL) {
         agent->running->refs++;
@@ -94,7 +94,7 @@ static void report_warm(void *user, bool is_error, const char *text)
 static void log_warm(void *user, arcp_span line)
 {
     const arcp__process_agent *agent = user;
-    arcp_span shown = arcp_span_first(line, 400);
+    const arcp_span shown = arcp_span_first(line, 400);
     arcp__runtime_log(agent->runtime, NULL, ARCP_LOG_INFO, "%s: %.*s", agent->spec.argv[0],
                       (int)shown.size, shown.data);
 }
@@ -102,7 +102,7 @@ static void log_warm(void *user, arcp_span line)
 /* Warm processes get the environment that does not depend on a job; the rest is in job.start. */
 static arcp_status keep_warm(arcp__process_agent *agent, size_t size, arcp_error *err)
 {
-    arcp_runtime *runtime = agent->runtime;
+    const arcp_runtime *runtime = agent->runtime;
     arcp__environment *environment = &agent->warm_environment;
     arcp__environment_base(environment, agent->spec.user);
     arcp__environment_pass(environment, agent->env);
@@ -140,7 +140,7 @@ arcp_status arcp_runtime_register_process(arcp_runtime *runtime, const arcp_proc
         return arcp_error_set(err, ARCP_E_USAGE, "the command of agent \"%s\" is empty",
                               from.name == NULL ? "" : from.name);
     }
-    arcp__agent_entry *entry = arcp__alloc(sizeof(*entry));
+    arcp__agent_entry *entry = arcp__alloc(sizeof *entry);
     if (entry == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }

@@ -174,15 +174,15 @@ static arcp_status make_parts(arcp_runtime *runtime, const arcp_runtime_options 
     inbox->threads = arcp__alloc_array(inbox->threads_max, sizeof *inbox->threads);
     runtime->name = copy_or(options->name, "arcpd");
     runtime->version = copy_or(options->version, ARCP_VERSION_STRING);
-    runtime->authenticator = arcp__authenticator_new(&owner, options->token_questions_max == 0
+    runtime->authenticator = arcp__authenticator_new(&owner, options->token_requests_max == 0
                                                                  ? TOKEN_QUESTIONS_DEFAULT
-                                                                 : options->token_questions_max);
+                                                                 : options->token_requests_max);
     if (inbox->threads == NULL || runtime->name == NULL || runtime->version == NULL ||
         runtime->authenticator == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     /* This also kills processes that an earlier run left behind. */
-    arcp_status status = arcp__process_table_new(&table, &runtime->processes, err);
+    const arcp_status status = arcp__process_table_new(&table, &runtime->processes, err);
     if (status != ARCP_OK) {
         return status;
     }
@@ -323,9 +323,10 @@ arcp_status arcp__runtime_add_entry(arcp_runtime *runtime, arcp__agent_entry *en
         .host = entry,
         .cwd = arcp_span_cstr(cwd),
     };
-    arcp_status status = entry->name == NULL || entry->version == NULL
-                             ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                             : arcp__engine_register_agent(runtime->engine, &registration, err);
+    const arcp_status status =
+        entry->name == NULL || entry->version == NULL
+            ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+            : arcp__engine_register_agent(runtime->engine, &registration, err);
     if (status == ARCP_OK) {
         LL_PREPEND(runtime->agents, entry);
     } else {
@@ -337,7 +338,7 @@ arcp_status arcp__runtime_add_entry(arcp_runtime *runtime, arcp__agent_entry *en
 arcp_status arcp_runtime_register(arcp_runtime *runtime, const arcp_agent *given, arcp_error *err)
 {
     arcp_agent agent = arcp_agent_init();
-    arcp_status status = arcp__options_take(&agent, given, sizeof agent, "arcp_agent", err);
+    const arcp_status status = arcp__options_take(&agent, given, sizeof agent, "arcp_agent", err);
     if (status != ARCP_OK) {
         return status;
     }
@@ -373,14 +374,14 @@ void arcp_runtime_clear_agents(arcp_runtime *runtime)
     /* Free process agents that no job uses. Callback agents are kept, because a thread may still
      * use one when its job has been forgotten. */
     arcp__engine_for_each_host(runtime->engine, mark_used, NULL);
-    for (arcp__agent_entry **at = &runtime->agents; *at != NULL;) {
-        arcp__agent_entry *entry = *at;
+    for (arcp__agent_entry **next = &runtime->agents; *next != NULL;) {
+        arcp__agent_entry *entry = *next;
         if (entry->ops == &arcp__agent_process_host && !entry->is_used) {
-            *at = entry->next;
+            *next = entry->next;
             free_entry(entry);
         } else {
             entry->is_used = false;
-            at = &entry->next;
+            next = &entry->next;
         }
     }
 }
@@ -390,7 +391,7 @@ void arcp_runtime_clear_agents(arcp_runtime *runtime)
 void arcp_runtime_set_settings(arcp_runtime *runtime, const arcp_settings *settings)
 {
     runtime->settings_agent_line_bytes = (size_t)settings->limits_agent_line_bytes;
-    arcp_status ignored = arcp__runtime_bound_connections(runtime, settings, NULL);
+    const arcp_status ignored = arcp__runtime_bound_connections(runtime, settings, NULL);
     (void)ignored; /* only the first call allocates and can fail */
     arcp__engine_set_settings(runtime->engine, settings);
 }
@@ -421,9 +422,9 @@ arcp_status arcp_runtime_add_policy(arcp_runtime *runtime, const arcp_policy *gi
     return status == ARCP_OK ? arcp__engine_add_policy(runtime->engine, &row, err) : status;
 }
 
-void arcp_runtime_set_submit_policy(arcp_runtime *runtime, arcp_submit_policy_fn ask, void *user)
+void arcp_runtime_set_submit_policy(arcp_runtime *runtime, arcp_submit_policy_fn decide, void *user)
 {
-    arcp__engine_set_submit_policy(runtime->engine, ask, user);
+    arcp__engine_set_submit_policy(runtime->engine, decide, user);
 }
 
 void arcp_runtime_clear_peer_profiles(arcp_runtime *runtime)

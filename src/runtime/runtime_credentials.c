@@ -87,7 +87,8 @@ void arcp__runtime_provision(arcp_runtime *runtime, uint64_t call_id)
     const arcp_provisioner_ops *ops = provisioner->ops;
     arcp_provision_request request;
     arcp_error error = {0};
-    arcp__provision_verb verb = arcp__engine_provision_request(runtime->engine, call_id, &request);
+    const arcp__provision_verb verb =
+        arcp__engine_provision_request(runtime->engine, call_id, &request);
     arcp_status status = ARCP_E_USAGE;
     switch (verb) {
     case ARCP__PROVISION_ISSUE:

@@ -46,7 +46,7 @@ static void perform(arcp_runtime *runtime, const arcp__effect *effect)
         }
         break;
     case ARCP__EFFECT_CLOSE:
-        (void)snprintf(reason, sizeof(reason), "%.*s", (int)effect->text.size,
+        (void)snprintf(reason, sizeof reason, "%.*s", (int)effect->text.size,
                        effect->text.size == 0 ? "" : effect->text.data);
         link->connection->ops->close(link->connection, (arcp_close_code)effect->close_code, reason);
         break;
@@ -60,9 +60,9 @@ static void perform(arcp_runtime *runtime, const arcp__effect *effect)
         break;
     case ARCP__EFFECT_AUTHENTICATE:
         link->connection->ops->info(link->connection, &info);
-        arcp__authenticator_ask(runtime->authenticator, effect->id, effect->text,
-                                info.peer == NULL ? "a peer" : info.peer,
-                                arcp__clock_now().wall_ns);
+        arcp__authenticator_verify(runtime->authenticator, effect->id, effect->text,
+                                   info.peer == NULL ? "a peer" : info.peer,
+                                   arcp__clock_now().wall_ns);
         break;
     case ARCP__EFFECT_START_AGENT:
     case ARCP__EFFECT_AGENT_LINE:
@@ -100,12 +100,12 @@ static void on_timer(uv_timer_t *timer)
 
 static void arm_timer(arcp_runtime *runtime, int64_t now_ns)
 {
-    int64_t deadline = arcp__engine_deadline(runtime->engine);
+    const int64_t deadline = arcp__engine_deadline(runtime->engine);
     if (deadline == ARCP_TIME_NEVER) {
         (void)uv_timer_stop(&runtime->timer);
         return;
     }
-    int64_t left_ns = deadline > now_ns ? deadline - now_ns : 0;
+    const int64_t left_ns = deadline > now_ns ? deadline - now_ns : 0;
     uint64_t left_ms = (uint64_t)((left_ns + ARCP_NS_PER_MS - 1) / ARCP_NS_PER_MS);
     /* The loop's clock stops while the machine is suspended, but deadlines do not move; and the
      * wall clock may be set at any time. So check the clocks at least this often. */
@@ -115,9 +115,17 @@ static void arm_timer(arcp_runtime *runtime, int64_t now_ns)
     (void)uv_timer_start(&runtime->timer, on_timer, left_ms, 0);
 }
 
-/* Calls `failed` and `stopped` of the runtime's owner, each once. */
+/* Calls `failed` and `stopped` of the runtime's owner, each once, and logs the end of a recording.
+ */
 static void notify_owner(arcp_runtime *runtime)
 {
+    if (!runtime->recorder_failure_logged && runtime->recorder != NULL &&
+        arcp__recorder_has_failed(runtime->recorder)) {
+        runtime->recorder_failure_logged = true;
+        arcp__runtime_log(runtime, NULL, ARCP_LOG_ERROR,
+                          "out of memory: recording has ended, and the trace can be played up to "
+                          "there; restart the runtime to record again");
+    }
     if (!runtime->has_failed && arcp__engine_has_failed(runtime->engine)) {
         /* The engine has closed its links; the next runtime continues from the store. */
         runtime->has_failed = true;

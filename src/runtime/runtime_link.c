@@ -57,7 +57,7 @@ static void on_message(void *user, arcp_connection *connection, arcp_span frame)
 {
     arcp__runtime_link *link = user;
     arcp_runtime *runtime = link->runtime;
-    arcp_time now = arcp__clock_now();
+    const arcp_time now = arcp__clock_now();
     link->is_refused = !arcp__engine_receive(runtime->engine, now, link->link, frame);
     /* A single frame may take as long as a whole share. */
     const arcp_time done = arcp__clock_now();
@@ -87,7 +87,7 @@ static void on_drained(void *user, arcp_connection *connection, size_t written, 
 {
     (void)connection;
     (void)written;
-    arcp__runtime_link *link = user;
+    const arcp__runtime_link *link = user;
     if (link->link != NULL) {
         arcp__engine_drained(link->runtime->engine, arcp__input_now(link->runtime), link->link,
                              unsent);
@@ -97,7 +97,7 @@ static void on_drained(void *user, arcp_connection *connection, size_t written, 
 static void on_input_over(void *user, arcp_connection *connection)
 {
     (void)connection;
-    arcp__runtime_link *link = user;
+    const arcp__runtime_link *link = user;
     arcp__engine_input_over(link->runtime->engine, arcp__input_now(link->runtime), link->link);
     if (link->input_over != NULL) {
         link->input_over(link->user);
@@ -151,7 +151,7 @@ static void on_closed(void *user, arcp_connection *connection, arcp_close_code c
 static arcp_status serve(arcp_runtime *runtime, arcp_connection *connection,
                          const arcp_serve_options *wanted, arcp_error *err)
 {
-    arcp__runtime_link *link = arcp__alloc(sizeof(*link));
+    arcp__runtime_link *link = arcp__alloc(sizeof *link);
     if (link == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
     }
@@ -225,9 +225,10 @@ arcp_status arcp__runtime_bound_connections(arcp_runtime *runtime, const arcp_se
     limits.connections_max = UINT32_MAX;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY) {
         /* The reserved descriptors are for agents' pipes, the store and the logs. */
-        uint64_t reserved = settings->limits_reserved_files == 0 ? files.rlim_cur / 2
-                                                                 : settings->limits_reserved_files;
-        uint64_t left = files.rlim_cur > reserved ? files.rlim_cur - reserved : 1;
+        const uint64_t reserved = settings->limits_reserved_files == 0
+                                      ? files.rlim_cur / 2
+                                      : settings->limits_reserved_files;
+        const uint64_t left = files.rlim_cur > reserved ? files.rlim_cur - reserved : 1;
         limits.connections_max = left < UINT32_MAX ? (uint32_t)left : UINT32_MAX;
     }
     if (runtime->admission == NULL) {
@@ -250,7 +251,7 @@ arcp_status arcp_runtime_listen(arcp_runtime *runtime, const char *url,
                                 const arcp_listen_options *given, const char **url_out,
                                 arcp_error *err)
 {
-    arcp__runtime_listener *listener = arcp__alloc(sizeof(*listener));
+    arcp__runtime_listener *listener = arcp__alloc(sizeof *listener);
     if (listener == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
@@ -278,8 +279,9 @@ arcp_status arcp_runtime_listen(arcp_runtime *runtime, const char *url,
 arcp_status arcp_runtime_reload_tls(arcp_runtime *runtime, arcp_error *err)
 {
     arcp_status result = ARCP_OK;
-    for (arcp__runtime_listener *at = runtime->listeners; at != NULL; at = at->next) {
-        arcp_status status = at->listener->ops->reload(at->listener, err);
+    for (arcp__runtime_listener *listener = runtime->listeners; listener != NULL;
+         listener = listener->next) {
+        const arcp_status status = listener->listener->ops->reload(listener->listener, err);
         result = result == ARCP_OK ? status : result;
     }
     return result;

@@ -30,7 +30,7 @@ void arcp__runtime_log(arcp_runtime *runtime, const arcp__job *job, arcp_log_lev
         arcp__job_fields(job, &fields);
     }
     va_start(arguments, format);
-    (void)vsnprintf(line, sizeof(line), format, arguments);
+    (void)vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
     log_span(runtime, level, arcp_span_cstr(line), arcp_buf_span(&fields));
     arcp_buf_fini(&fields);

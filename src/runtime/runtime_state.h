@@ -130,6 +130,7 @@ struct arcp_runtime {
     arcp_runtime_options options; /* only its callbacks are used after creation */
     arcp__engine *engine;
     arcp__recorder *recorder; /* owned; NULL: nothing is recorded */
+    bool recorder_failure_logged;
     arcp_store *store;
     arcp__authenticator *authenticator;
     arcp_provisioner *provisioner;  /* owned; NULL: none */

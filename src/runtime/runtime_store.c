@@ -26,8 +26,8 @@ static void on_done(void *user, uint64_t batch_id, arcp_status status, const arc
     runtime->commits.counts[bucket]++;
     runtime->commits.sum_ns += took_ns < 0 ? 0 : (uint64_t)took_ns;
     runtime->batches_under_way--;
-    for (unsigned at = 0; at < runtime->batches_under_way; at++) {
-        runtime->submitted_ns[at] = runtime->submitted_ns[at + 1];
+    for (unsigned i = 0; i < runtime->batches_under_way; i++) {
+        runtime->submitted_ns[i] = runtime->submitted_ns[i + 1];
     }
     runtime->batches++;
     if (status != ARCP_OK) {
@@ -65,10 +65,10 @@ static void on_scan(void *user, uint64_t read_id, arcp_status status, const arcp
             runtime->restore_error = *err;
         }
     }
-    for (size_t at = 0; at < count && runtime->restore_status == ARCP_OK; at++) {
+    for (size_t i = 0; i < count && runtime->restore_status == ARCP_OK; i++) {
         runtime->restore_status =
-            arcp__engine_restore_row(runtime->engine, (arcp_store_table)read_id, rows[at].key,
-                                     rows[at].value, &runtime->restore_error);
+            arcp__engine_restore_row(runtime->engine, (arcp_store_table)read_id, rows[i].key,
+                                     rows[i].value, &runtime->restore_error);
     }
     if (last || status != ARCP_OK) {
         runtime->scans_under_way--;
@@ -94,9 +94,9 @@ arcp_status arcp__runtime_restore(arcp_runtime *runtime, arcp_error *err)
     const arcp_store_ops *ops = runtime->store->ops;
     arcp_status status = ARCP_OK;
     ops->set_callbacks(runtime->store, &callbacks);
-    for (size_t at = 0; at < sizeof(tables) / sizeof(tables[0]) && status == ARCP_OK; at++) {
-        status = ops->scan(runtime->store, (uint64_t)tables[at], tables[at],
-                           arcp_span_make(NULL, 0), err);
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0] && status == ARCP_OK; i++) {
+        status =
+            ops->scan(runtime->store, (uint64_t)tables[i], tables[i], arcp_span_make(NULL, 0), err);
         runtime->scans_under_way += status == ARCP_OK ? 1 : 0;
     }
     while (status == ARCP_OK && runtime->scans_under_way != 0) {
@@ -140,8 +140,8 @@ bool arcp__runtime_submit_batches(arcp_runtime *runtime)
         if (runtime->options.audit_barrier != NULL) {
             runtime->options.audit_barrier(runtime->options.audit_barrier_user, false);
         }
-        int64_t submitted_ns = arcp__clock_now().mono_ns;
-        arcp_status status = runtime->store->ops->submit(runtime->store, batch, &error);
+        const int64_t submitted_ns = arcp__clock_now().mono_ns;
+        const arcp_status status = runtime->store->ops->submit(runtime->store, batch, &error);
         any = true;
         if (status != ARCP_OK) {
             arcp__runtime_log(runtime, NULL, ARCP_LOG_ERROR, "store: %s", error.message);
@@ -161,7 +161,7 @@ bool arcp__runtime_feed_store(arcp_runtime *runtime)
     if (arcp__engine_pending_changes(runtime->engine) < WORTH_A_COMMIT) {
         return false;
     }
-    bool polls = runtime->batches_under_way != 0 && !runtime->has_polled;
+    const bool polls = runtime->batches_under_way != 0 && !runtime->has_polled;
     if (polls) {
         /* Completions wait for the audit log and cause further work, so poll once per round. */
         runtime->has_polled = true;
@@ -177,10 +177,10 @@ arcp_status arcp_runtime_write_metrics(const arcp_runtime *runtime, arcp_buf *ou
     uint64_t count = 0;
     arcp__engine_write_metrics(runtime->engine, out);
     arcp__exposition_family(out, ARCP__METRIC_COMMIT_SECONDS);
-    for (size_t at = 0; at < ARCP__COMMIT_BUCKETS; at++) {
-        bool is_last = at == ARCP__COMMIT_BUCKETS - 1;
-        const char *labels[] = {"le", is_last ? "+Inf" : buckets[at].text, NULL};
-        count += runtime->commits.counts[at];
+    for (size_t i = 0; i < ARCP__COMMIT_BUCKETS; i++) {
+        const bool is_last = i == ARCP__COMMIT_BUCKETS - 1;
+        const char *labels[] = {"le", is_last ? "+Inf" : buckets[i].text, NULL};
+        count += runtime->commits.counts[i];
         arcp__exposition_u64(out, "arcp_commit_seconds_bucket", labels, count);
     }
     arcp_buf_append_format(out, "arcp_commit_seconds_sum %llu.%09llu\n",

@@ -24,7 +24,7 @@ arcp_status arcp__seal_open(const char *path, arcp__seal **out, arcp_error *err)
     const arcp__private_file file = {
         .what = "credential key file", .path = path, .bytes_max = KEY_BYTES + 1, .closed_to = 077};
     arcp_buf key = arcp_buf_secret_init();
-    arcp__seal *seal = arcp__alloc(sizeof(*seal));
+    arcp__seal *seal = arcp__alloc(sizeof *seal);
     if (seal == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
@@ -50,7 +50,7 @@ arcp_status arcp__seal_open(const char *path, arcp__seal **out, arcp_error *err)
 void arcp__seal_free(arcp__seal *seal)
 {
     if (seal != NULL) {
-        arcp_wipe(seal, sizeof(*seal));
+        arcp_wipe(seal, sizeof *seal);
         arcp__free(seal);
     }
 }
@@ -66,7 +66,7 @@ static bool cipher(const arcp__seal *seal, arcp_span label, arcp_buf *sealed, bo
     unsigned char *text = nonce + NONCE_BYTES;
     unsigned char *tag = text + size;
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-    bool done =
+    const bool done =
         context != NULL &&
         EVP_CipherInit_ex(context, EVP_aes_256_gcm(), NULL, seal->key, nonce, encrypts ? 1 : 0) ==
             1 &&
@@ -88,10 +88,10 @@ bool arcp__seal_close_value(const arcp__seal *seal, arcp_span label, arcp_span v
     if (value.size == 0 || value.size > 1u << 20) {
         return false;
     }
-    arcp__random(nonce, sizeof(nonce));
-    arcp_buf_append(&sealed, arcp_span_make(nonce, sizeof(nonce)));
+    arcp__random(nonce, sizeof nonce);
+    arcp_buf_append(&sealed, arcp_span_make(nonce, sizeof nonce));
     arcp_buf_append(&sealed, value);
-    arcp_buf_append(&sealed, arcp_span_make(tag, sizeof(tag)));
+    arcp_buf_append(&sealed, arcp_span_make(tag, sizeof tag));
     bool done = !sealed.failed && cipher(seal, label, &sealed, true);
     if (done) {
         arcp__base64_encode(arcp_buf_span(&sealed), ARCP__BASE64_URL, out);

@@ -12,7 +12,7 @@
 
 arcp__link *arcp__link_new(arcp__sessions *sessions, const arcp__link_options *options)
 {
-    arcp__link *link = arcp__alloc(sizeof(*link));
+    arcp__link *link = arcp__alloc(sizeof *link);
     if (link == NULL) {
         arcp__context_no_memory(sessions->context);
         return NULL;
@@ -110,7 +110,7 @@ bool arcp__links_next_close(arcp__sessions *sessions, arcp__effect *out)
         sessions->next_to_close = sessions->links;
     }
     while (sessions->next_to_close != NULL) {
-        arcp__link *link = sessions->next_to_close;
+        const arcp__link *link = sessions->next_to_close;
         sessions->next_to_close = link->next;
         if (!link->is_disconnected) {
             *out = (arcp__effect){.kind = ARCP__EFFECT_CLOSE,
@@ -130,18 +130,35 @@ bool arcp__links_next_close(arcp__sessions *sessions, arcp__effect *out)
 /* Whether the link takes frames. is_full counts the memory that the peer's requests take: responses
  * as soon as they are made, wherever they wait, and submits that wait for their turn. It does not
  * count events of jobs, whose frames are made only when the link can take them. */
-static bool takes_frames(arcp__link *link)
+static bool takes_frames(arcp__sessions *sessions, arcp__link *link)
 {
     const arcp__session *session = link->session;
     const uint64_t unsent = (uint64_t)link->port.queued + link->port.unsent +
                             (session == NULL ? 0 : session->refusal_bytes + session->held_bytes);
     link->is_full = unsent > (link->is_full ? UNSENT_PAUSE_BYTES / 2 : UNSENT_PAUSE_BYTES);
-    return !link->is_full && !link->has_next_frame && !link->is_throttled;
+    const bool is_ahead =
+        session != NULL &&
+        arcp__principal_is_ahead(sessions->jobs, session->principal, link->is_ahead);
+    if (is_ahead && !link->is_ahead) {
+        LL_PREPEND2(sessions->ahead, link, next_ahead);
+    } else if (!is_ahead && link->is_ahead) {
+        LL_DELETE2(sessions->ahead, link, next_ahead);
+    }
+    link->is_ahead = is_ahead;
+    return !link->is_full && !link->has_next_frame && !link->is_throttled && !is_ahead;
+}
+
+void arcp__links_committed(arcp__sessions *sessions)
+{
+    for (arcp__link *link = sessions->ahead, *next = NULL; link != NULL; link = next) {
+        next = link->next_ahead;
+        arcp__link_resume(sessions, link);
+    }
 }
 
 void arcp__link_resume(arcp__sessions *sessions, arcp__link *link)
 {
-    if (!link->paused || link->port.is_closed || !takes_frames(link)) {
+    if (!link->paused || link->port.is_closed || !takes_frames(sessions, link)) {
         return;
     }
     link->paused = false;
@@ -164,10 +181,11 @@ void arcp__link_throttle(arcp__sessions *sessions, arcp__link *link, int64_t for
     }
 }
 
-/* Most frames take microseconds; frames with leases that are hard to compare take milliseconds and
- * delay all principals. The links of the principal pause for four times what a frame takes beyond
- * SLOW_FRAME_NS, so that such frames get at most a fifth of the loop's time. */
-#define SLOW_FRAME_NS  ARCP_NS_PER_MS
+/* Most frames take microseconds; frames with large leases, or leases that are hard to compare, take
+ * up to milliseconds and delay all principals. The links of the principal pause for four times what
+ * a frame takes beyond SLOW_FRAME_NS, so that such frames get at most a fifth of the loop's time.
+ */
+#define SLOW_FRAME_NS  (ARCP_NS_PER_MS / 4)
 #define SLOW_FRAME_FEE 4
 
 bool arcp__link_took(arcp__sessions *sessions, const arcp__link *link, int64_t took_ns)
@@ -177,20 +195,22 @@ bool arcp__link_took(arcp__sessions *sessions, const arcp__link *link, int64_t t
     }
     const arcp__principal *principal = link->session->principal;
     bool has_others = sessions->jobs->running > principal->running_jobs;
-    for (const arcp__link *at = sessions->links; at != NULL && !has_others; at = at->next) {
-        has_others = at->session != NULL && at->session->principal != principal;
+    for (const arcp__link *other = sessions->links; other != NULL && !has_others;
+         other = other->next) {
+        has_others = other->session != NULL && other->session->principal != principal;
     }
-    for (arcp__link *at = has_others ? sessions->links : NULL; at != NULL; at = at->next) {
-        if (at->session != NULL && at->session->principal == principal) {
-            arcp__link_throttle(sessions, at, (took_ns - SLOW_FRAME_NS) * SLOW_FRAME_FEE);
+    for (arcp__link *other = has_others ? sessions->links : NULL; other != NULL;
+         other = other->next) {
+        if (other->session != NULL && other->session->principal == principal) {
+            arcp__link_throttle(sessions, other, (took_ns - SLOW_FRAME_NS) * SLOW_FRAME_FEE);
         }
     }
     return has_others;
 }
 
-bool arcp__link_takes_more(arcp__link *link)
+bool arcp__link_takes_more(arcp__sessions *sessions, arcp__link *link)
 {
-    link->paused = !takes_frames(link);
+    link->paused = !takes_frames(sessions, link);
     return !link->paused;
 }
 
@@ -222,7 +242,7 @@ static int64_t ping_due(const arcp__sessions *sessions, const arcp__session *ses
     const int64_t sent_ns = session->link->port.last_sent_ns;
     int64_t quiet_ns = sent_ns < session->last_received_ns ? sent_ns : session->last_received_ns;
     quiet_ns = quiet_ns < session->last_ping_ns ? session->last_ping_ns : quiet_ns;
-    int64_t due = quiet_ns + interval_ns(sessions);
+    const int64_t due = quiet_ns + interval_ns(sessions);
     return due - due % (interval_ns(sessions) / INSTANTS_OF_INTERVAL);
 }
 
@@ -239,8 +259,8 @@ static int64_t lost_due(const arcp__sessions *sessions, const arcp__session *ses
 
 static void arm(arcp__sessions *sessions, arcp__session *session)
 {
-    int64_t ping = ping_due(sessions, session);
-    int64_t lost = lost_due(sessions, session);
+    const int64_t ping = ping_due(sessions, session);
+    const int64_t lost = lost_due(sessions, session);
     arcp__context_arm(sessions->context, &session->heartbeat_timer, sessions->timer_kinds.session,
                       session, ping < lost ? ping : lost);
 }
@@ -318,11 +338,11 @@ static bool has_nothing_left(const arcp__link *link)
         arcp__session_has_live_jobs(session)) {
         return false;
     }
-    const arcp__observation *at = session->observations;
-    while (at != NULL && at->read == NULL) {
-        at = at->next;
+    const arcp__observation *observation = session->observations;
+    while (observation != NULL && observation->read == NULL) {
+        observation = observation->next;
     }
-    return at == NULL; /* none is catching up */
+    return observation == NULL; /* none is catching up */
 }
 
 void arcp__links_close_finished(arcp__sessions *sessions)
@@ -367,6 +387,9 @@ void arcp__link_disconnect(arcp__sessions *sessions, arcp__link *link)
     arcp__port_drop(sessions->log, &link->port);
     arcp__context_disarm(sessions->context, &link->hello_timer);
     arcp__context_disarm(sessions->context, &link->throttle_timer);
+    if (link->is_ahead) {
+        LL_DELETE2(sessions->ahead, link, next_ahead);
+    }
     DL_DELETE2(sessions->links, link, previous, next);
     arcp_buf_fini(&link->hello);
     arcp_buf_fini(&link->next_frame);

@@ -16,8 +16,8 @@
 arcp__observation *arcp__observation_find(const arcp__session *session, const arcp__job *job)
 {
     /* A job usually has few observers, while a session may have many jobs. */
-    for (arcp__observer *at = job->observers; at != NULL; at = at->next) {
-        arcp__observation *observation = arcp__observation_of(at);
+    for (arcp__observer *observer = job->observers; observer != NULL; observer = observer->next) {
+        arcp__observation *observation = arcp__observation_of(observer);
         if (observation->session == session) {
             return observation;
         }
@@ -64,8 +64,8 @@ void arcp__observation_store(arcp__sessions *sessions, arcp__observation *observ
         return;
     }
     char key[2 * ARCP__ID_SIZE];
-    int key_size = snprintf(key, sizeof(key), "%s/%s", observation->session->id,
-                            observation->observer.job->id);
+    const int key_size =
+        snprintf(key, sizeof key, "%s/%s", observation->session->id, observation->observer.job->id);
     const subscription_row row = {.session_id = arcp_span_cstr(observation->session->id),
                                   .job_id = arcp_span_cstr(observation->observer.job->id),
                                   .may_cancel = observation->may_cancel,
@@ -90,11 +90,11 @@ void arcp__observation_moved(arcp__observation *observation, uint64_t position)
 
 void arcp__observations_store_moved(arcp__sessions *sessions, arcp__session *session)
 {
-    arcp__observation *at = NULL;
+    arcp__observation *observation = NULL;
     arcp__observation *next = NULL;
-    DL_FOREACH_SAFE2(session->outdated, at, next, next_outdated)
+    DL_FOREACH_SAFE2(session->outdated, observation, next, next_outdated)
     {
-        arcp__observation_store(sessions, at);
+        arcp__observation_store(sessions, observation);
     }
 }
 
@@ -158,7 +158,7 @@ arcp__observation *arcp__observation_add(arcp__sessions *sessions, arcp__session
     const arcp_feature_set wanted = ARCP_FEATURE_BIT(ARCP_FEATURE_PROGRESS) |
                                     ARCP_FEATURE_BIT(ARCP_FEATURE_RESULT_CHUNK) |
                                     ARCP_FEATURE_BIT(ARCP_FEATURE_COST_BUDGET);
-    arcp__observation *observation = arcp__alloc(sizeof(*observation));
+    arcp__observation *observation = arcp__alloc(sizeof *observation);
     if (observation == NULL) {
         arcp__context_no_memory(sessions->context);
         return NULL;
@@ -190,7 +190,7 @@ bool arcp__session_adopt(arcp__sessions *sessions, arcp__session *session, arcp_
 void arcp__observation_remove(arcp__sessions *sessions, arcp__observation *observation)
 {
     arcp__session *session = observation->session;
-    arcp__job *job = observation->observer.job;
+    const arcp__job *job = observation->observer.job;
     arcp__read_end(sessions->log, &observation->read);
     for (size_t i = sessions->notification_first; i < sessions->notification_end; i++) {
         if (sessions->notifications[i].observation == observation) {
@@ -202,7 +202,7 @@ void arcp__observation_remove(arcp__sessions *sessions, arcp__observation *obser
     arcp__job_unobserve(sessions->jobs, &observation->observer);
     if (observation->has_row && !sessions->context->closing) {
         char key[2 * ARCP__ID_SIZE];
-        int size = snprintf(key, sizeof(key), "%s/%s", session->id, job->id);
+        const int size = snprintf(key, sizeof key, "%s/%s", session->id, job->id);
         arcp__batch_delete(sessions->log, ARCP_STORE_SUBSCRIPTIONS,
                            arcp_span_make(key, (size_t)size));
     }
@@ -211,10 +211,10 @@ void arcp__observation_remove(arcp__sessions *sessions, arcp__observation *obser
 
 /* ---- numbering ---- */
 
-static bool starts_at(arcp_span record, size_t at, const char *text)
+static bool starts_at(arcp_span record, size_t offset, const char *text)
 {
-    size_t size = strlen(text);
-    return record.size >= at + size && memcmp(record.data + at, text, size) == 0;
+    const size_t size = strlen(text);
+    return record.size >= offset + size && memcmp(record.data + offset, text, size) == 0;
 }
 
 /* Whether the session lacks the feature that a record needs. Records of events have a fixed
@@ -222,20 +222,20 @@ static bool starts_at(arcp_span record, size_t at, const char *text)
 static bool is_hidden(const arcp__session *session, arcp_span record)
 {
     static const char mark[] = "\"payload\":{\"kind\":\"";
-    arcp_span begin = arcp_span_first(record, 256);
-    const char *found = memmem(begin.data, begin.size, mark, sizeof(mark) - 1);
+    const arcp_span begin = arcp_span_first(record, 256);
+    const char *found = memmem(begin.data, begin.size, mark, sizeof mark - 1);
     if (found == NULL) {
         return false;
     }
-    size_t at = (size_t)(found - record.data) + sizeof(mark) - 1;
+    const size_t kind = (size_t)(found - record.data) + sizeof mark - 1;
     arcp_feature feature = ARCP_FEATURE_NONE;
-    if (starts_at(record, at, "progress\"")) {
+    if (starts_at(record, kind, "progress\"")) {
         feature = ARCP_FEATURE_PROGRESS;
-    } else if (starts_at(record, at, "result_chunk\"")) {
+    } else if (starts_at(record, kind, "result_chunk\"")) {
         feature = ARCP_FEATURE_RESULT_CHUNK;
-    } else if (starts_at(record, at, "metric\"")) {
+    } else if (starts_at(record, kind, "metric\"")) {
         /* metric","ts":"<24 bytes>","body":{"name":"cost.budget. */
-        if (starts_at(record, at + 14 + ARCP__TIMESTAMP_SIZE,
+        if (starts_at(record, kind + 14 + ARCP__TIMESTAMP_SIZE,
                       "\",\"body\":{\"name\":\"cost.budget.")) {
             feature = ARCP_FEATURE_COST_BUDGET;
         }
@@ -247,8 +247,8 @@ static bool is_hidden(const arcp__session *session, arcp_span record)
 static bool number(arcp__sessions *sessions, arcp__observation *observation, uint64_t position,
                    uint32_t count, uint64_t bytes)
 {
-    uint64_t seq = arcp__session_number(sessions, observation->session,
-                                        observation->observer.job->stream, position, count, bytes);
+    const uint64_t seq = arcp__session_number(
+        sessions, observation->session, observation->observer.job->stream, position, count, bytes);
     if (seq == 0) {
         return false;
     }
@@ -343,14 +343,14 @@ static void take_page(void *user, void *owner, const arcp__page *page)
         }
         return;
     }
-    for (size_t at = 0; at < page->count; at++) {
-        uint64_t position = page->first + at;
+    for (size_t i = 0; i < page->count; i++) {
+        const uint64_t position = page->first + i;
         if (position < observation->next_position) {
             continue;
         }
-        if (is_hidden(observation->session, page->records[at])) {
+        if (is_hidden(observation->session, page->records[i])) {
             observation->next_position = position + 1;
-        } else if (!number(sessions, observation, position, 1, page->records[at].size)) {
+        } else if (!number(sessions, observation, position, 1, page->records[i].size)) {
             return;
         }
     }

@@ -8,7 +8,7 @@ static const arcp__peer_profile table[] = {
 #include "session/peer_profile.def"
 #undef ARCP_PEER_PROFILE
 };
-#define ROW_COUNT (sizeof(table) / sizeof(table[0]))
+#define ROW_COUNT (sizeof table / sizeof table[0])
 
 const arcp__peer_profile *arcp__peer_profile_draft(void)
 {
@@ -51,11 +51,12 @@ arcp_status arcp__peer_profile_add(arcp__sessions *sessions, const arcp__peer_pr
                               (int)arcp_span_first(rule->profile, 40).size, rule->profile.data);
     }
     arcp__profile_row *rows =
-        arcp__realloc_array(sessions->profiles, sessions->profile_count + 1, sizeof(*rows));
+        arcp__realloc_array(sessions->profiles, sessions->profile_count + 1, sizeof *rows);
     if (rows != NULL) {
         sessions->profiles = rows;
     }
-    arcp__profile_row row = {copy_glob(rule->client_glob), copy_glob(rule->principal_glob), named};
+    const arcp__profile_row row = {copy_glob(rule->client_glob), copy_glob(rule->principal_glob),
+                                   named};
     if (rows == NULL || row.client_glob == NULL || row.principal_glob == NULL) {
         arcp__free(row.client_glob);
         arcp__free(row.principal_glob);
@@ -67,9 +68,9 @@ arcp_status arcp__peer_profile_add(arcp__sessions *sessions, const arcp__peer_pr
 
 void arcp__peer_profiles_clear(arcp__sessions *sessions)
 {
-    for (size_t at = 0; at < sessions->profile_count; at++) {
-        arcp__free(sessions->profiles[at].client_glob);
-        arcp__free(sessions->profiles[at].principal_glob);
+    for (size_t i = 0; i < sessions->profile_count; i++) {
+        arcp__free(sessions->profiles[i].client_glob);
+        arcp__free(sessions->profiles[i].principal_glob);
     }
     arcp__free(sessions->profiles);
     sessions->profiles = NULL;
@@ -79,18 +80,17 @@ void arcp__peer_profiles_clear(arcp__sessions *sessions)
 const arcp__peer_profile *arcp__peer_profile_of(const arcp__sessions *sessions, arcp_span client,
                                                 const arcp__principal *principal)
 {
-    arcp_span name = principal == NULL ? ARCP__NOTHING : arcp_span_cstr(principal->name);
-    for (size_t at = sessions->profile_count; at > 0; at--) {
-        const arcp__profile_row *row = &sessions->profiles[at - 1];
+    const arcp_span name = principal == NULL ? ARCP__NOTHING : arcp_span_cstr(principal->name);
+    for (size_t i = sessions->profile_count; i > 0; i--) {
+        const arcp__profile_row *row = &sessions->profiles[i - 1];
         if (arcp__name_glob_matches(row->client_glob, client) &&
             arcp__name_glob_matches(row->principal_glob, name)) {
             return row->profile;
         }
     }
-    for (size_t at = 0; at < ROW_COUNT; at++) {
-        if (table[at].client_glob != NULL &&
-            arcp__name_glob_matches(table[at].client_glob, client)) {
-            return &table[at];
+    for (size_t i = 0; i < ROW_COUNT; i++) {
+        if (table[i].client_glob != NULL && arcp__name_glob_matches(table[i].client_glob, client)) {
+            return &table[i];
         }
     }
     return arcp__peer_profile_draft();

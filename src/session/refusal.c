@@ -33,7 +33,7 @@ typedef struct arcp__refusals {
  * row. */
 static arcp_span address_of(const char *peer)
 {
-    arcp_span text = arcp_span_cstr(peer);
+    const arcp_span text = arcp_span_cstr(peer);
     const char *colon = text.size == 0 ? NULL : memrchr(text.data, ':', text.size);
     const size_t size = colon == NULL ? text.size : (size_t)(colon - text.data);
     return arcp_span_first(text,
@@ -42,8 +42,8 @@ static arcp_span address_of(const char *peer)
 
 static arcp__refused *find(arcp__refusals *table, arcp_span address, const char *rule, int code)
 {
-    for (size_t at = 0; at < table->count; at++) {
-        arcp__refused *row = &table->rows[at];
+    for (size_t i = 0; i < table->count; i++) {
+        arcp__refused *row = &table->rows[i];
         if (row->code == code && strcmp(row->rule, rule) == 0 &&
             arcp_span_equal_cstr(address, row->address)) {
             return row;
@@ -72,7 +72,7 @@ bool arcp__refusal_is_written(arcp__sessions *sessions, const arcp__refusal *ref
 {
     arcp__refusals *table = sessions->refusals;
     if (table == NULL) {
-        table = sessions->refusals = arcp__alloc(sizeof(*table));
+        table = sessions->refusals = arcp__alloc(sizeof *table);
     }
     if (table == NULL) {
         return true; /* better too many lines than too few */
@@ -112,13 +112,13 @@ void arcp__refusals_report(arcp__sessions *sessions)
 {
     arcp__refusals *table = sessions->refusals;
     arcp__context_disarm(sessions->context, &sessions->refusal_timer);
-    for (size_t at = 0; table != NULL && at < table->count; at++) {
-        const arcp__refused *row = &table->rows[at];
+    for (size_t i = 0; table != NULL && i < table->count; i++) {
+        const arcp__refused *row = &table->rows[i];
         char kind[64];
         if (row->counted == 0) {
             continue;
         }
-        describe(row->rule, row->code, kind, sizeof(kind));
+        describe(row->rule, row->code, kind, sizeof kind);
         if (row->is_logged) {
             arcp__effect_log(sessions->log, ARCP__LOG_INFO, "refused %s (%s): %llu more times",
                              row->address, kind, (unsigned long long)row->counted);
@@ -144,7 +144,7 @@ void arcp__refusal_note(arcp__sessions *sessions, const arcp__refusal *refusal, 
     if (arcp__refusal_is_written(sessions, &logged)) {
         const char *peer = refusal->peer == NULL ? "a peer" : refusal->peer;
         char kind[64];
-        describe(refusal->rule, refusal->code, kind, sizeof(kind));
+        describe(refusal->rule, refusal->code, kind, sizeof kind);
         arcp__effect_log(sessions->log, refusal->is_trouble ? ARCP__LOG_WARN : ARCP__LOG_INFO,
                          "refused %s (%s): %s", peer, kind, reason);
         if (refusal->is_audited) {

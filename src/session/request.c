@@ -24,8 +24,7 @@ static void forget_text(arcp__session *session, arcp__cached_request *cached)
 arcp__cached_request *arcp__cache_find(const arcp__session *session, uint64_t hash)
 {
     arcp__cached_request *cached = NULL; /* the id's hash is also the hash table's */
-    HASH_FIND_BYHASHVALUE(hh, session->cached_requests, &hash, sizeof(hash), (unsigned)hash,
-                          cached);
+    HASH_FIND_BYHASHVALUE(hh, session->cached_requests, &hash, sizeof hash, (unsigned)hash, cached);
     return cached;
 }
 
@@ -43,14 +42,14 @@ bool arcp__cache_add(arcp__sessions *sessions, arcp__session *session, uint64_t 
         forget_text(session, cached);
         session->cache_count--;
     } else {
-        cached = arcp__alloc(sizeof(*cached));
+        cached = arcp__alloc(sizeof *cached);
         if (cached == NULL) {
             arcp__context_no_memory(sessions->context);
             return false;
         }
     }
     *cached = (arcp__cached_request){.hash = hash};
-    HASH_ADD_BYHASHVALUE(hh, session->cached_requests, hash, sizeof(cached->hash), (unsigned)hash,
+    HASH_ADD_BYHASHVALUE(hh, session->cached_requests, hash, sizeof cached->hash, (unsigned)hash,
                          cached);
     if (!ARCP__HASH_ADDED(cached)) {
         arcp__free(cached);
@@ -108,7 +107,7 @@ static void forget_answer(arcp__session *session, uint64_t hash)
 arcp__request *arcp__session_new_request(arcp__sessions *sessions, arcp__session *session,
                                          const arcp__envelope *envelope, uint64_t hash)
 {
-    arcp__request *request = arcp__alloc(sizeof(*request) + envelope->id.size + 1);
+    arcp__request *request = arcp__alloc(sizeof *request + envelope->id.size + 1);
     if (request == NULL) {
         arcp__context_no_memory(sessions->context);
         return NULL;
@@ -141,7 +140,7 @@ static uint64_t append_own(arcp__sessions *sessions, arcp__session *session, arc
         !arcp__stream_append(sessions->log, session->own, &record, 1, &position, &bytes)) {
         return 0;
     }
-    uint64_t seq = arcp__session_number(sessions, session, session->own, position, 1, bytes);
+    const uint64_t seq = arcp__session_number(sessions, session, session->own, position, 1, bytes);
     session->refusal_bytes += seq == 0 ? 0 : record.size;
     return seq;
 }
@@ -266,8 +265,9 @@ static bool waits_for_more(const arcp__request *request)
     if (session->submitter.admissions != NULL || session->sent_seq + 1 < session->next_seq) {
         return true;
     }
-    for (const arcp__observation *at = session->observations; at != NULL; at = at->next) {
-        if (!arcp__job_has_ended(at->observer.job) || !at->observer.is_live) {
+    for (const arcp__observation *observation = session->observations; observation != NULL;
+         observation = observation->next) {
+        if (!arcp__job_has_ended(observation->observer.job) || !observation->observer.is_live) {
             return true;
         }
     }
@@ -376,7 +376,7 @@ void arcp__request_refuse(arcp__sessions *sessions, arcp__request *request, cons
     if (accepts) {
         format_accepted(sessions, request, job_id, subject);
     }
-    bool fits = details.size < arcp__frame_text_max(sessions->context);
+    const bool fits = details.size < arcp__frame_text_max(sessions->context);
     arcp_json_writer writer = arcp__put_begin(&payload);
     arcp__error_payload_local(&writer, error, fits ? details : ARCP__FRAME_LIMIT);
     arcp__put_cstr(&writer, "final_status", "error");
@@ -406,8 +406,8 @@ void arcp__request_refuse(arcp__sessions *sessions, arcp__request *request, cons
                           sessions->timer_kinds.session, request->session,
                           sessions->context->now.mono_ns + LONE_REFUSAL_MS * ARCP_NS_PER_MS);
     }
-    bool failed = payload.failed || request->frame.failed || request->record.failed ||
-                  request->lone_error.failed;
+    const bool failed = payload.failed || request->frame.failed || request->record.failed ||
+                        request->lone_error.failed;
     arcp_buf_fini(&payload);
     if (failed) {
         arcp_buf_clear(&request->lone_error);
@@ -438,7 +438,7 @@ void arcp__request_refuse_unknown_job(arcp__sessions *sessions, arcp__request *r
 {
     arcp_error error = {0};
     arcp_buf details = arcp_buf_init();
-    arcp_span shown = arcp_span_first(job_id, 64);
+    const arcp_span shown = arcp_span_first(job_id, 64);
     job_id = arcp_span_first(job_id, ARCP__ENVELOPE_ID_MAX);
     (void)arcp_error_set(&error, ARCP_E_JOB_NOT_FOUND, "there is no job \"%.*s\"", (int)shown.size,
                          shown.data);
@@ -456,7 +456,7 @@ void arcp__request_answer(arcp__sessions *sessions, arcp__request *request, cons
     arcp_buf_fini(&request->frame);
     request->frame = arcp__context_take_buf(sessions->context);
     whole.secret = request->frame.secret = request->is_secret;
-    arcp_span id = arcp_span_cstr(request->id);
+    const arcp_span id = arcp_span_cstr(request->id);
     (void)arcp_buf_reserve(&whole, payload.size + 2 * id.size + 64);
     arcp_buf_append_cstr(&whole, "{\"request_id\":");
     arcp_json_quote(id, &whole);

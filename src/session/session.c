@@ -32,7 +32,7 @@ static const arcp__submitter_ops submitter_ops = {child_is_made, admission_is_re
 
 arcp__session *arcp__session_new(arcp__sessions *sessions, arcp__principal *principal, arcp_span id)
 {
-    arcp__session *session = arcp__alloc(sizeof(*session));
+    arcp__session *session = arcp__alloc(sizeof *session);
     if (session == NULL) {
         arcp__context_no_memory(sessions->context);
         return NULL;
@@ -79,8 +79,9 @@ bool arcp__session_has_live_jobs(const arcp__session *session)
     if (session->held_submits != 0 || session->submitter.admissions != NULL) {
         return true;
     }
-    for (const arcp__observation *at = session->observations; at != NULL; at = at->next) {
-        if (at->may_cancel && !arcp__job_has_ended(at->observer.job)) {
+    for (const arcp__observation *observation = session->observations; observation != NULL;
+         observation = observation->next) {
+        if (observation->may_cancel && !arcp__job_has_ended(observation->observer.job)) {
             return true;
         }
     }
@@ -100,9 +101,9 @@ void arcp__session_store(arcp__sessions *sessions, arcp__session *session)
                              .features = session->features,
                              .created_at = session->created_wall_ns,
                              .acked_seq = session->acked_seq};
-    memcpy(row.token_hash, session->token_hash, sizeof(row.token_hash));
+    memcpy(row.token_hash, session->token_hash, sizeof row.token_hash);
     if (session->has_previous) {
-        memcpy(row.previous_token_hash, session->previous_hash, sizeof(row.previous_token_hash));
+        memcpy(row.previous_token_hash, session->previous_hash, sizeof row.previous_token_hash);
     }
     arcp_buf text = arcp__context_take_buf(sessions->context);
     arcp__row_format(&arcp__session_members, &row, &text);
@@ -131,7 +132,7 @@ void arcp__session_send(arcp__sessions *sessions, arcp__session *session, arcp_b
         return;
     }
     /* Nothing overtakes the welcome, even if the client sends requests before it arrives. */
-    bool is_open = sessions->log->committed_id >= session->welcome_batch_id;
+    const bool is_open = sessions->log->committed_id >= session->welcome_batch_id;
     arcp__port_send(sessions->log, &session->link->port, frame, durable || !is_open);
 }
 
@@ -173,7 +174,7 @@ void arcp__session_attach(arcp__sessions *sessions, arcp__session *session, arcp
     session->last_received_ns = sessions->context->now.mono_ns;
     link->port.last_sent_ns = sessions->context->now.mono_ns;
     session->last_activity_ns = sessions->context->now.mono_ns;
-    uint64_t idle = sessions->context->settings.session_idle_timeout_sec;
+    const uint64_t idle = sessions->context->settings.session_idle_timeout_sec;
     arcp__context_arm(
         sessions->context, &session->window_timer, sessions->timer_kinds.session, session,
         idle == 0 ? ARCP_TIME_NEVER : arcp__context_after_sec(sessions->context, idle));
@@ -182,13 +183,13 @@ void arcp__session_attach(arcp__sessions *sessions, arcp__session *session, arcp
 /* Starts the resume window; with live jobs it begins when the last of them ends. [arcp:6.4-6] */
 void arcp__session_start_window(arcp__sessions *sessions, arcp__session *session)
 {
-    int64_t at =
+    const int64_t deadline =
         arcp__session_has_live_jobs(session)
             ? ARCP_TIME_NEVER
             : arcp__context_after_sec(sessions->context,
                                       sessions->context->settings.session_resume_window_sec);
     arcp__context_arm(sessions->context, &session->window_timer, sessions->timer_kinds.session,
-                      session, at);
+                      session, deadline);
 }
 
 /* [arcp:6.4-5] [arcp:6.7-2] */
@@ -324,10 +325,11 @@ void arcp__session_end(arcp__sessions *sessions, arcp__session *session, const c
     DL_DELETE2(session->principal->oldest_session, session, own_previous, own_next);
     arcp__principal_maybe_free(sessions->jobs, session->principal);
     HASH_CLEAR(hh, session->cached_requests);
-    for (arcp__cached_request *at = session->cache_oldest, *next = NULL; at != NULL; at = next) {
-        next = at->newer;
-        arcp_buf_fini(&at->answer);
-        arcp__free(at);
+    for (arcp__cached_request *cached = session->cache_oldest, *next = NULL; cached != NULL;
+         cached = next) {
+        next = cached->newer;
+        arcp_buf_fini(&cached->answer);
+        arcp__free(cached);
     }
     arcp__free(session->client_name);
     arcp__free(session->client_version);

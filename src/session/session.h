@@ -66,7 +66,7 @@ typedef struct arcp__refusal {
 arcp__link *arcp__link_new(arcp__sessions *sessions, const arcp__link_options *options);
 void arcp__link_receive(arcp__sessions *sessions, arcp__link *link, arcp_span frame);
 /* False: its owner must pass no more frames until RESUME_LINK. */
-bool arcp__link_takes_more(arcp__link *link);
+bool arcp__link_takes_more(arcp__sessions *sessions, arcp__link *link);
 /* Reports how long a frame took; true when this makes its principal's links pause. */
 bool arcp__link_took(arcp__sessions *sessions, const arcp__link *link, int64_t took_ns);
 void arcp__link_drained(arcp__sessions *sessions, arcp__link *link, size_t unsent);
@@ -139,6 +139,7 @@ struct arcp__sessions {
     } timer_kinds;
 
     arcp__link *links;
+    arcp__link *ahead;  /* links that are not read because of their principal's queued rows */
     arcp__session *all; /* by id */
     size_t count, connected_count;
     struct arcp__profile_row *profiles; /* owned */

@@ -30,7 +30,7 @@ void arcp__session_send_in_order(arcp__sessions *sessions, arcp__session *sessio
         }
         return;
     }
-    arcp__answer *answer = arcp__alloc(sizeof(*answer));
+    arcp__answer *answer = arcp__alloc(sizeof *answer);
     if (answer == NULL || frame->failed) {
         arcp__free(answer);
         arcp_buf_fini(frame);
@@ -100,7 +100,7 @@ void arcp__accepted_format(arcp__sessions *sessions, arcp_span accepted,
     arcp_json_writer writer = arcp__put_begin(out);
     for (arcp_json_ref name = arcp_json_first(&json, ARCP_JSON_ROOT); name != ARCP_JSON_ABSENT;
          name = arcp_json_next(&json, ARCP_JSON_ROOT, name)) {
-        arcp_span text = arcp_json_string(&json, name, &sessions->context->scratch);
+        const arcp_span text = arcp_json_string(&json, name, &sessions->context->scratch);
         if (profile->omits_lease && arcp_span_equal_cstr(text, "lease")) {
             continue;
         }
@@ -111,13 +111,13 @@ void arcp__accepted_format(arcp__sessions *sessions, arcp_span accepted,
         }
         /* {"USD": 5} as {"USD": "USD:5"} */
         arcp_json_begin_object(&writer);
-        for (arcp_json_ref at = arcp_json_first(&json, name + 1); at != ARCP_JSON_ABSENT;
-             at = arcp_json_next(&json, name + 1, at)) {
-            arcp_span currency = arcp_json_string(&json, at, &sessions->context->scratch);
+        for (arcp_json_ref item = arcp_json_first(&json, name + 1); item != ARCP_JSON_ABSENT;
+             item = arcp_json_next(&json, name + 1, item)) {
+            const arcp_span currency = arcp_json_string(&json, item, &sessions->context->scratch);
             arcp_buf value = arcp_buf_init();
             arcp_buf_append(&value, currency);
             arcp_buf_append_byte(&value, ':');
-            arcp_buf_append(&value, arcp_json_raw(&json, at + 1));
+            arcp_buf_append(&value, arcp_json_raw(&json, item + 1));
             arcp_json_name_span(&writer, currency);
             arcp_json_write_string(&writer, arcp_buf_span(&value));
             out->failed = out->failed || value.failed;

@@ -41,6 +41,9 @@ static void dump_link(const arcp__link *link, arcp__dump *dump)
     if (link->is_full) {
         arcp__dump_wait(&writer, "room for responses: no frame of it is taken");
     }
+    if (link->is_ahead) {
+        arcp__dump_wait(&writer, "the store: too many bytes of its principal are queued");
+    }
     if (link->is_throttled) {
         arcp__dump_wait(&writer, "the end of its pause: too many frames of its principal were "
                                  "refused or took long");
@@ -99,7 +102,8 @@ static void dump_session(const arcp__sessions *sessions, const arcp__session *se
     if (!arcp__dump_begin(dump, ARCP__DUMP_SESSION, &writer)) {
         return;
     }
-    for (const arcp__observation *at = session->observations; at != NULL; at = at->next) {
+    for (const arcp__observation *observation = session->observations; observation != NULL;
+         observation = observation->next) {
         subscriptions++;
     }
     arcp__put_cstr(&writer, "id", session->id);
@@ -150,25 +154,25 @@ static void dump_request(const arcp__request *request, arcp__dump *dump)
     arcp__dump_end(dump, &writer);
 }
 
-static void dump_subscription(const arcp__observation *at, arcp__dump *dump)
+static void dump_subscription(const arcp__observation *observation, arcp__dump *dump)
 {
     arcp_json_writer writer;
-    const arcp__job *job = at->observer.job;
+    const arcp__job *job = observation->observer.job;
     if (!arcp__dump_begin(dump, ARCP__DUMP_SUBSCRIPTION, &writer)) {
         return;
     }
-    arcp__put_cstr(&writer, "session", at->session->id);
+    arcp__put_cstr(&writer, "session", observation->session->id);
     arcp__put_cstr(&writer, "job", job->id);
-    arcp__put_bool(&writer, "owner", arcp__observation_is_owner(at));
-    arcp__put_bool(&writer, "live", at->observer.is_live);
-    if (!at->observer.is_live) {
-        arcp__put_u64(&writer, "next_event", at->next_position);
+    arcp__put_bool(&writer, "owner", arcp__observation_is_owner(observation));
+    arcp__put_bool(&writer, "live", observation->observer.is_live);
+    if (!observation->observer.is_live) {
+        arcp__put_u64(&writer, "next_event", observation->next_position);
         arcp__put_u64(&writer, "events", job->stream->next);
     }
     arcp__dump_begin_waits(&writer);
-    if (at->read != NULL) {
+    if (observation->read != NULL) {
         arcp__dump_wait(&writer, "a page of the job's history from the store");
-    } else if (at->observer.is_live && !arcp__job_has_ended(job)) {
+    } else if (observation->observer.is_live && !arcp__job_has_ended(job)) {
         arcp__dump_wait(&writer, "the job's next event");
     }
     arcp__dump_end(dump, &writer);
@@ -179,12 +183,14 @@ void arcp__sessions_dump(const arcp__sessions *sessions, arcp__dump *dump)
     for (const arcp__link *link = sessions->links; link != NULL; link = link->next) {
         dump_link(link, dump);
     }
-    for (const arcp__session *at = sessions->all; at != NULL; at = at->hh.next) {
-        dump_session(sessions, at, dump);
-        for (const arcp__request *request = at->submits; request != NULL; request = request->next) {
+    for (const arcp__session *session = sessions->all; session != NULL;
+         session = session->hh.next) {
+        dump_session(sessions, session, dump);
+        for (const arcp__request *request = session->submits; request != NULL;
+             request = request->next) {
             dump_request(request, dump);
         }
-        for (const arcp__observation *of = at->observations; of != NULL; of = of->next) {
+        for (const arcp__observation *of = session->observations; of != NULL; of = of->next) {
             dump_subscription(of, dump);
         }
     }

@@ -80,11 +80,11 @@ static void begin(arcp__sessions *sessions, arcp__session *session, arcp__link *
 {
     uint8_t bytes[32];
     arcp_buf token = arcp_buf_secret_init();
-    arcp__context_random(sessions->context, bytes, sizeof(bytes));
+    arcp__context_random(sessions->context, bytes, sizeof bytes);
     arcp_buf_append_cstr(&token, "rt_");
-    arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof(bytes)), ARCP__BASE64_URL,
+    arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof bytes), ARCP__BASE64_URL,
                         &token);
-    arcp_wipe(bytes, sizeof(bytes));
+    arcp_wipe(bytes, sizeof bytes);
     if (token.failed || session->client_name == NULL || session->client_version == NULL) {
         arcp_buf_fini(&token);
         arcp__context_no_memory(sessions->context);
@@ -128,12 +128,12 @@ static bool is_evictable(const arcp__session *session)
  * thousand times would lock its user out. */
 static void evict_closed(arcp__sessions *sessions, const arcp__principal *principal)
 {
-    arcp__session *at = principal == NULL ? sessions->all : principal->oldest_session;
-    while (at != NULL && !is_evictable(at)) {
-        at = principal == NULL ? at->hh.next : at->own_next;
+    arcp__session *session = principal == NULL ? sessions->all : principal->oldest_session;
+    while (session != NULL && !is_evictable(session)) {
+        session = principal == NULL ? session->hh.next : session->own_next;
     }
-    if (at != NULL) {
-        arcp__session_end(sessions, at, "it was closed, and its place was needed");
+    if (session != NULL) {
+        arcp__session_end(sessions, session, "it was closed, and its place was needed");
     }
 }
 
@@ -161,7 +161,7 @@ static bool within_caps(arcp__sessions *sessions, arcp__link *link, arcp__princi
     }
     char details[96];
     arcp_error error = {0};
-    (void)snprintf(details, sizeof(details), "{\"limit\":\"limits.%s\"}", limit);
+    (void)snprintf(details, sizeof details, "{\"limit\":\"limits.%s\"}", limit);
     (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR, "too many sessions (limits.%s)", limit);
     arcp__link_fail(sessions, link, &error, arcp_span_cstr(details), 1008);
     return false;
@@ -181,10 +181,10 @@ static void open_session(arcp__sessions *sessions, arcp__link *link, arcp__princ
         return;
     }
     session->is_anonymous = is_anonymous;
-    for (arcp_json_ref at = arcp_json_first(json, hello->features); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, hello->features, at)) {
+    for (arcp_json_ref item = arcp_json_first(json, hello->features); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(json, hello->features, item)) {
         const arcp_feature feature =
-            arcp_feature_from_wire(arcp_json_string(json, at, &sessions->context->scratch));
+            arcp_feature_from_wire(arcp_json_string(json, item, &sessions->context->scratch));
         session->features |= feature == ARCP_FEATURE_NONE ? 0 : ARCP_FEATURE_BIT(feature);
     }
     session->features &= ARCP_FEATURES_ALL;
@@ -203,10 +203,10 @@ static void open_session(arcp__sessions *sessions, arcp__link *link, arcp__princ
 
 static bool token_matches(const arcp__session *session, const uint8_t hash[32])
 {
-    arcp_span given = arcp_span_make((const char *)hash, 32);
-    bool current = arcp_bytes_equal_constant_time(
+    const arcp_span given = arcp_span_make((const char *)hash, 32);
+    const bool current = arcp_bytes_equal_constant_time(
         given, arcp_span_make((const char *)session->token_hash, 32));
-    bool previous = arcp_bytes_equal_constant_time(
+    const bool previous = arcp_bytes_equal_constant_time(
         given, arcp_span_make((const char *)session->previous_hash, 32));
     return current || (previous && session->has_previous);
 }
@@ -219,9 +219,9 @@ static arcp__session *find_resumed(arcp__sessions *sessions, const arcp__resume_
         arcp__session *session = arcp__session_find(sessions, resume->session_id);
         return session != NULL && token_matches(session, hash) ? session : NULL;
     }
-    for (arcp__session *at = sessions->all; at != NULL; at = at->hh.next) {
-        if (token_matches(at, hash)) {
-            return at;
+    for (arcp__session *session = sessions->all; session != NULL; session = session->hh.next) {
+        if (token_matches(session, hash)) {
+            return session;
         }
     }
     return NULL;
@@ -288,7 +288,7 @@ static void resume_session(arcp__sessions *sessions, arcp__link *link, arcp__pri
     }
     /* A new token is made; the one just used stays valid until the new link sends a frame.
      * [arcp:6.3-1] */
-    memcpy(session->previous_hash, hash, sizeof(hash));
+    memcpy(session->previous_hash, hash, sizeof hash);
     session->has_previous = true;
     session->sent_seq = resume->last_event_seq;
     session->backlog_bytes = 0;
@@ -296,12 +296,13 @@ static void resume_session(arcp__sessions *sessions, arcp__link *link, arcp__pri
     begin(sessions, session, link, in->envelope.id, "session.resume");
     /* Submits of which the client may have got nothing get their job.accepted again. */
     const bool repeats = arcp__session_has_feature(session, ARCP_FEATURE_ACCEPTED_AGAIN);
-    arcp__observation *newest = session->observations; /* whose `previous` is the oldest */
-    for (arcp__observation *at = newest == NULL || !repeats ? NULL : newest->previous; at != NULL;
-         at = at == newest ? NULL : at->previous) {
-        const arcp__job *job = at->observer.job;
-        const bool is_unseen = at->first_seq == 0 || at->first_seq > resume->last_event_seq;
-        if (at->may_cancel && is_unseen && job->parent_id[0] == '\0') {
+    const arcp__observation *newest = session->observations; /* whose `previous` is the oldest */
+    for (arcp__observation *observation = newest == NULL || !repeats ? NULL : newest->previous;
+         observation != NULL; observation = observation == newest ? NULL : observation->previous) {
+        const arcp__job *job = observation->observer.job;
+        const bool is_unseen =
+            observation->first_seq == 0 || observation->first_seq > resume->last_event_seq;
+        if (observation->may_cancel && is_unseen && job->parent_id[0] == '\0') {
             arcp_buf frame = arcp_buf_init();
             arcp__session_format_accepted(sessions, session, job, &frame);
             arcp__session_send_revealed(sessions, session, arcp_span_cstr(job->id), &frame);
@@ -317,7 +318,7 @@ static void resume_session(arcp__sessions *sessions, arcp__link *link, arcp__pri
 static void continue_hello(arcp__sessions *sessions, arcp__link *link, arcp_span principal_name,
                            bool is_anonymous)
 {
-    arcp_span frame = arcp_buf_span(&link->hello);
+    const arcp_span frame = arcp_buf_span(&link->hello);
     arcp__message in;
     if (!arcp__message_read(sessions->context, frame, &in)) {
         /* It was read before, so only memory can be missing. */
@@ -328,9 +329,10 @@ static void continue_hello(arcp__sessions *sessions, arcp__link *link, arcp_span
     const arcp_json *json = &sessions->context->json;
     const arcp_json_ref encodings = in.hello.encodings; /* optional */
     bool accepts_json = arcp_json_is_missing(json, encodings);
-    for (arcp_json_ref at = arcp_json_first(json, encodings); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, encodings, at)) {
-        accepts_json = accepts_json || arcp_json_string_equals(json, at, ARCP_SPAN_LITERAL("json"));
+    for (arcp_json_ref item = arcp_json_first(json, encodings); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(json, encodings, item)) {
+        accepts_json =
+            accepts_json || arcp_json_string_equals(json, item, ARCP_SPAN_LITERAL("json"));
     }
     if (!accepts_json) {
         refuse(sessions, link, ARCP_E_INVALID_REQUEST,
@@ -400,7 +402,7 @@ static void take_hello(arcp__sessions *sessions, arcp__link *link, arcp_span fra
 {
     const arcp_json *json = &sessions->context->json;
     arcp_error error = {0};
-    arcp_status status = arcp__message_read_payload(sessions->context, in, &error);
+    const arcp_status status = arcp__message_read_payload(sessions->context, in, &error);
     link->profile = arcp__peer_profile_of(sessions, in->hello.client_name, NULL);
     if (status != ARCP_OK) {
         arcp__link_fail(sessions, link, &error, ARCP__NOTHING, 1008);
@@ -465,7 +467,7 @@ static void handle_frame(arcp__sessions *sessions, arcp__link *link, arcp_span f
         take_hello(sessions, link, frame, &in);
         return;
     }
-    arcp_span shown = arcp_span_first(in.envelope.type_text, 64);
+    const arcp_span shown = arcp_span_first(in.envelope.type_text, 64);
     (void)arcp_error_set(&error, ARCP_E_UNAUTHENTICATED, "%.*s arrived before session.hello",
                          (int)shown.size, shown.data);
     arcp__link_fail(sessions, link, &error, ARCP__NOTHING, 1008);

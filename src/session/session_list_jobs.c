@@ -38,10 +38,10 @@ static arcp_status read_filter(arcp__sessions *sessions, const arcp__list_jobs *
     *out = (list_filter){.agent = requested->agent,
                          .limit = requested->limit == 0 ? LIMIT_DEFAULT : requested->limit,
                          .cursor = requested->cursor};
-    for (arcp_json_ref at = arcp_json_first(json, requested->statuses); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, requested->statuses, at)) {
-        arcp_span word = arcp_json_string(json, at, &sessions->context->scratch);
-        arcp_job_status status = arcp_job_status_from_wire(word);
+    for (arcp_json_ref item = arcp_json_first(json, requested->statuses); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(json, requested->statuses, item)) {
+        arcp_span word = arcp_json_string(json, item, &sessions->context->scratch);
+        const arcp_job_status status = arcp_job_status_from_wire(word);
         if (status == ARCP_JOB_STATUS_COUNT) {
             word = arcp_span_first(word, 32);
             return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
@@ -75,7 +75,7 @@ static bool matches(const list_filter *filter, const arcp__job *job)
     if (filter->statuses != 0 && (filter->statuses & ((uint32_t)1 << job->status)) == 0) {
         return false;
     }
-    arcp__instant created = arcp__instant_at(job->created_wall_ns);
+    const arcp__instant created = arcp__instant_at(job->created_wall_ns);
     if (filter->has_after && arcp__instant_compare(created, filter->after) <= 0) {
         return false;
     }
@@ -130,7 +130,7 @@ static size_t place_after(const arcp__principal *principal, arcp_span cursor)
     size_t low = principal->job_first;
     size_t high = principal->job_count;
     while (low < high) {
-        size_t middle = low + (high - low) / 2;
+        const size_t middle = low + (high - low) / 2;
         size_t probe = middle;
         while (probe > low && principal->jobs[probe] == NULL) {
             probe--;
@@ -165,10 +165,10 @@ void arcp__session_list_jobs(arcp__sessions *sessions, arcp__request *request,
     arcp_buf out = arcp_buf_init();
     bool is_full = false; /* there are more */
     arcp_buf_append_cstr(&out, "{\"jobs\":[");
-    size_t at =
+    size_t i =
         filter.cursor.size == 0 ? principal->job_first : place_after(principal, filter.cursor);
-    for (uint64_t shown = 0; at < principal->job_count; at++) {
-        const arcp__job *job = principal->jobs[at];
+    for (uint64_t shown = 0; i < principal->job_count; i++) {
+        const arcp__job *job = principal->jobs[i];
         if (job == NULL || !matches(&filter, job)) {
             continue;
         }

@@ -49,14 +49,14 @@ void arcp__session_unmark(arcp__sessions *sessions, arcp__session *session)
 bool arcp__session_push_run(arcp__session *session, const arcp__run *run)
 {
     if (session->run_end == session->run_capacity) {
-        size_t used = session->run_end - session->run_first;
+        const size_t used = session->run_end - session->run_first;
         if (session->run_first > session->run_capacity / 2) {
             memmove(session->runs, session->runs + session->run_first,
                     used * sizeof *session->runs);
             session->run_first = 0;
             session->run_end = used;
         } else {
-            size_t capacity = session->run_capacity == 0 ? 4 : session->run_capacity * 2;
+            const size_t capacity = session->run_capacity == 0 ? 4 : session->run_capacity * 2;
             arcp__run *runs = arcp__realloc_array(session->runs, capacity, sizeof *runs);
             if (runs == NULL) {
                 return false;
@@ -83,9 +83,10 @@ void arcp__session_check_backlog(arcp__sessions *sessions, arcp__session *sessio
         return;
     }
     session->pauses_agents = holds;
-    for (arcp__observation *at = session->observations; at != NULL; at = at->next) {
-        if (arcp__observation_is_owner(at)) {
-            arcp__job_set_owner_behind(sessions->jobs, at->observer.job, holds);
+    for (arcp__observation *observation = session->observations; observation != NULL;
+         observation = observation->next) {
+        if (arcp__observation_is_owner(observation)) {
+            arcp__job_set_owner_behind(sessions->jobs, observation->observer.job, holds);
         }
     }
 }
@@ -100,7 +101,7 @@ static size_t find_run(const arcp__session *session, uint64_t seq)
         return seq < last->first_seq + last->count ? high - 1 : high;
     }
     while (low < high) {
-        size_t middle = low + (high - low) / 2;
+        const size_t middle = low + (high - low) / 2;
         const arcp__run *run = &session->runs[middle];
         if (seq < run->first_seq) {
             high = middle;
@@ -123,7 +124,7 @@ void arcp__session_index_key(const arcp__session *session, char key[ARCP__SESSIO
 
 static void drop_first_run(arcp__sessions *sessions, arcp__session *session)
 {
-    arcp__run *run = &session->runs[session->run_first];
+    const arcp__run *run = &session->runs[session->run_first];
     session->floor_seq = run->first_seq + run->count - 1;
     session->kept_bytes -= run->bytes;
     session->index_first++;
@@ -137,18 +138,19 @@ static void drop_first_run(arcp__sessions *sessions, arcp__session *session)
 static void forget_first_run(arcp__sessions *sessions, arcp__session *session)
 {
     const arcp__run *run = &session->runs[session->run_first];
-    arcp__job *job = run->stream->owner;
-    arcp__observation *at = job == NULL ? NULL : arcp__observation_find(session, job);
-    if (at != NULL) {
+    const arcp__job *job = run->stream->owner;
+    arcp__observation *observation = job == NULL ? NULL : arcp__observation_find(session, job);
+    if (observation != NULL) {
         /* The index is about to lose this run of the job, so the observation's row must have its
          * end. */
         const uint64_t end = run->first_position + run->count;
-        const bool row_has_end = arcp__observation_is_owner(at) && job->last_seq != 0;
+        const bool row_has_end = arcp__observation_is_owner(observation) && job->last_seq != 0;
         const bool is_last = arcp__job_has_ended(job) && end == job->stream->next;
         if (sessions->log->options.keeps_rows && !row_has_end) {
-            arcp__observation_moved(at, end);
+            arcp__observation_moved(observation, end);
         }
-        if (is_last && job->observers == &at->observer && at->observer.next == NULL) {
+        if (is_last && job->observers == &observation->observer &&
+            observation->observer.next == NULL) {
             /* Later readers read it from the store. */
             arcp__stream_trim_tail(sessions->log, job->stream, 0);
         }
@@ -215,7 +217,7 @@ uint64_t arcp__session_number(arcp__sessions *sessions, arcp__session *session,
                               uint64_t bytes)
 {
     arcp__session_mark(sessions, session);
-    uint64_t seq = session->next_seq;
+    const uint64_t seq = session->next_seq;
     arcp__run *last =
         session->run_end > session->run_first ? &session->runs[session->run_end - 1] : NULL;
     if (last != NULL && last->stream == stream && last->first_position + last->count == position &&
@@ -257,12 +259,12 @@ void arcp__sessions_write_indexes(arcp__sessions *sessions)
          session = session->undurable_next) {
         char key[ARCP__SESSION_KEY_SIZE];
         arcp__session_index_key(session, key);
-        size_t at = session->run_end;
+        size_t i = session->run_end;
         if (session->indexed_seq + 1 < session->next_seq) {
-            at = find_run(session, session->indexed_seq + 1);
+            i = find_run(session, session->indexed_seq + 1);
         }
-        for (; at < session->run_end; at++) {
-            arcp__run *run = &session->runs[at];
+        for (; i < session->run_end; i++) {
+            arcp__run *run = &session->runs[i];
             if (keeps_rows) {
                 /* When the run ends with the stream, add the stream's exact bytes: those of a run
                  * may be an average. */
@@ -293,9 +295,9 @@ void arcp__sessions_durable(arcp__sessions *sessions)
     for (arcp__session *session = sessions->undurable, *next = NULL; session != NULL;
          session = next) {
         next = session->undurable_next;
-        for (size_t at = find_run(session, session->durable_seq + 1);
-             session->durable_seq < session->indexed_seq; at++) {
-            const arcp__run *run = &session->runs[at];
+        for (size_t i = find_run(session, session->durable_seq + 1);
+             session->durable_seq < session->indexed_seq; i++) {
+            const arcp__run *run = &session->runs[i];
             if ((int32_t)(run->batch - (uint32_t)committed_id) > 0) {
                 break;
             }
@@ -306,6 +308,7 @@ void arcp__sessions_durable(arcp__sessions *sessions)
             arcp__session_unmark(sessions, session);
         }
     }
+    arcp__links_committed(sessions);
 }
 
 /* ---- sending ---- */
@@ -340,11 +343,11 @@ static void take_page(void *user, void *owner, const arcp__page *page)
     arcp__session *session = owner;
     arcp__read_end(sessions->log, &session->read);
     no_page(session);
-    size_t at = find_run(session, session->read_seq);
-    bool expected =
-        at != session->run_end && page->count != 0 &&
-        session->runs[at].first_position + (session->read_seq - session->runs[at].first_seq) ==
-            page->first;
+    const size_t index = find_run(session, session->read_seq);
+    const bool expected = index != session->run_end && page->count != 0 &&
+                          session->runs[index].first_position +
+                                  (session->read_seq - session->runs[index].first_seq) ==
+                              page->first;
     if (page->status != ARCP_OK || !expected) {
         arcp_error error = {0};
         (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
@@ -355,7 +358,7 @@ static void take_page(void *user, void *owner, const arcp__page *page)
         return;
     }
     for (size_t record = 0; record < page->count; record++) {
-        uint32_t size = (uint32_t)page->records[record].size;
+        const uint32_t size = (uint32_t)page->records[record].size;
         arcp_buf_append(&session->read_bytes, arcp_span_make((const char *)&size, sizeof size));
         arcp_buf_append(&session->read_bytes, page->records[record]);
     }
@@ -480,16 +483,16 @@ static bool next_frame(arcp__sessions *sessions, arcp__session *session)
     if (session->sent_seq >= session->durable_seq || session->read != NULL) {
         return false;
     }
-    uint64_t seq = session->sent_seq + 1;
-    size_t at = find_run(session, seq);
-    if (at == session->run_end) {
+    const uint64_t seq = session->sent_seq + 1;
+    const size_t index = find_run(session, seq);
+    if (index == session->run_end) {
         arcp__effect_log(sessions->log, ARCP__LOG_ERROR,
                          "session %s: event_seq %llu is not in the event log", session->id,
                          (unsigned long long)seq);
         arcp__link_close(sessions, link, 1011, "the event log is damaged", false);
         return false;
     }
-    const arcp__run *run = &session->runs[at];
+    const arcp__run *run = &session->runs[index];
     arcp_span record;
     if (!take_read(session, seq, &record) &&
         !arcp__stream_find_record(run->stream, run->first_position + (seq - run->first_seq),

@@ -167,7 +167,7 @@ void arcp__session_receive(arcp__sessions *sessions, arcp__session *session, arc
     }
     arcp_span job_id = ARCP__NOTHING;
     if (!arcp_message_type_is_from_client(envelope->type)) {
-        arcp_span shown = arcp_span_first(envelope->type_text, 64);
+        const arcp_span shown = arcp_span_first(envelope->type_text, 64);
         (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST,
                              "\"%.*s\" is not a message that a client can send", (int)shown.size,
                              shown.data);

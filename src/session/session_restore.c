@@ -40,9 +40,9 @@ arcp_status arcp__session_restore_row(arcp__sessions *sessions, arcp_span key, a
     session->acked_seq = row.acked_seq;
     session->profile = arcp__peer_profile_of(sessions, row.client, principal);
     session->created_wall_ns = row.created_at;
-    memcpy(session->token_hash, row.token_hash, sizeof(row.token_hash));
-    memcpy(session->previous_hash, row.previous_token_hash, sizeof(row.previous_token_hash));
-    session->has_previous = memcmp(row.previous_token_hash, none, sizeof(none)) != 0;
+    memcpy(session->token_hash, row.token_hash, sizeof row.token_hash);
+    memcpy(session->previous_hash, row.previous_token_hash, sizeof row.previous_token_hash);
+    session->has_previous = memcmp(row.previous_token_hash, none, sizeof none) != 0;
     session->client_name = arcp__copy_cstr(row.client.data, row.client.size);
     session->client_version = arcp__copy_cstr(row.client_version.data, row.client_version.size);
     return session->client_name != NULL && session->client_version != NULL
@@ -53,7 +53,7 @@ arcp_status arcp__session_restore_row(arcp__sessions *sessions, arcp_span key, a
 arcp_status arcp__subscription_keep_row(arcp__sessions *sessions, arcp_span key, arcp_span value,
                                         arcp_error *err)
 {
-    struct arcp__kept_row *row = arcp__alloc(sizeof(*row) + key.size + value.size);
+    struct arcp__kept_row *row = arcp__alloc(sizeof *row + key.size + value.size);
     if (row == NULL) {
         return arcp__row_out_of_memory(err);
     }
@@ -69,8 +69,8 @@ arcp_status arcp__sessions_restore_observers(arcp__sessions *sessions, arcp_erro
 {
     arcp__context *context = sessions->context;
     const arcp_json_limits limits = {8, 64, 4096};
-    for (arcp__session *at = sessions->all; at != NULL; at = at->hh.next) {
-        arcp__session_enter(at, ARCP__SESSION_LOADING);
+    for (arcp__session *session = sessions->all; session != NULL; session = session->hh.next) {
+        arcp__session_enter(session, ARCP__SESSION_LOADING);
     }
     for (arcp__job *job = sessions->jobs->all; job != NULL; job = job->hh.next) {
         arcp__session *session = arcp__session_find(sessions, arcp_span_cstr(job->session_id));
@@ -79,7 +79,7 @@ arcp_status arcp__sessions_restore_observers(arcp__sessions *sessions, arcp_erro
         }
     }
     for (struct arcp__kept_row *row = sessions->kept_rows; row != NULL; row = row->next) {
-        arcp_span text = arcp_span_make(row->text + row->key_size, row->size);
+        const arcp_span text = arcp_span_make(row->text + row->key_size, row->size);
         arcp_error why = {0};
         arcp_status status = arcp_json_scan(&context->json, text, &limits, &why);
         if (status == ARCP_OK && !arcp__context_prepare_scratch(context, text)) {
@@ -129,7 +129,7 @@ static arcp__stream *stream_of(arcp__sessions *sessions, arcp__session *session,
     if (known != NULL) {
         return known->stream;
     }
-    known = arcp__alloc(sizeof(*known));
+    known = arcp__alloc(sizeof *known);
     arcp__stream *stream = known == NULL ? NULL : arcp__stream_new(sessions->log, "", key);
     if (stream == NULL) {
         arcp__free(known);
@@ -149,15 +149,15 @@ void arcp__sessions_for_each_stream(arcp__sessions *sessions,
                                     void (*each)(void *user, arcp__stream *stream, bool is_own),
                                     void *user)
 {
-    for (arcp__session *at = sessions->all; at != NULL; at = at->hh.next) {
+    for (arcp__session *session = sessions->all; session != NULL; session = session->hh.next) {
         arcp__stream *own =
-            own_stream(sessions, at); /* also when the index has none of its records */
+            own_stream(sessions, session); /* also when the index has none of its records */
         if (own != NULL) {
             each(user, own, true);
         }
     }
-    for (struct arcp__lost_stream *at = sessions->lost; at != NULL; at = at->hh.next) {
-        each(user, at->stream, false);
+    for (struct arcp__lost_stream *lost = sessions->lost; lost != NULL; lost = lost->hh.next) {
+        each(user, lost->stream, false);
     }
 }
 
@@ -194,9 +194,10 @@ static arcp_status take_run(arcp__sessions *sessions, arcp__session *session, ar
                      .first_position = in.position,
                      .bytes = in.bytes,
                      .count = (uint32_t)in.count};
-    bool follows = session->run_first == session->run_end ? run.first_seq != 0
-                                                          : run.first_seq == session->next_seq;
-    if (!is_read || !follows || run.count == 0 || in.stream.size >= sizeof(run.stream->key)) {
+    const bool follows = session->run_first == session->run_end
+                             ? run.first_seq != 0
+                             : run.first_seq == session->next_seq;
+    if (!is_read || !follows || run.count == 0 || in.stream.size >= sizeof run.stream->key) {
         return arcp__row_damaged("index of session", arcp_span_cstr(session->id), err);
     }
     run.stream = stream_of(sessions, session, in.stream);
@@ -204,7 +205,7 @@ static arcp_status take_run(arcp__sessions *sessions, arcp__session *session, ar
         arcp__context_no_memory(sessions->context);
         return ARCP_OK;
     }
-    uint64_t end = run.first_position + run.count;
+    const uint64_t end = run.first_position + run.count;
     if (run.stream->next < end) {
         run.stream->next = end;
     }
@@ -244,20 +245,21 @@ arcp_status arcp__session_restore_index(arcp__sessions *sessions, arcp__session 
         session->index_next = first + count;
         arcp_status status = ARCP_OK;
         /* Stop when memory ran out: the next run would seem damaged because it does not follow. */
-        for (size_t at = 0; at < count && status == ARCP_OK && !sessions->context->failed; at++) {
-            status = take_run(sessions, session, records[at], err);
+        for (size_t i = 0; i < count && status == ARCP_OK && !sessions->context->failed; i++) {
+            status = take_run(sessions, session, records[i], err);
         }
         return status;
     }
     /* The index ends here. Of a job that ended, the session has all records that the job's row
      * counts, even when the index was trimmed; a row that counts more than the index ever had is
      * from an interrupted write. */
-    for (arcp__observation *at = session->observations; at != NULL; at = at->next) {
-        const arcp__job *job = at->observer.job;
-        if (arcp__observation_is_owner(at) && arcp__job_has_ended(job) && job->last_seq != 0 &&
-            job->last_seq <= last_seq) {
-            at->next_position = job->stream->next;
-            at->first_seq = job->first_seq;
+    for (arcp__observation *observation = session->observations; observation != NULL;
+         observation = observation->next) {
+        const arcp__job *job = observation->observer.job;
+        if (arcp__observation_is_owner(observation) && arcp__job_has_ended(job) &&
+            job->last_seq != 0 && job->last_seq <= last_seq) {
+            observation->next_position = job->stream->next;
+            observation->first_seq = job->first_seq;
         }
     }
     arcp__session_enter(session, ARCP__SESSION_AWAY);
@@ -279,8 +281,8 @@ arcp_status arcp__sessions_catch_up(arcp__sessions *sessions, arcp_error *err)
      * dropped since. They are the oldest: the newest run is never trimmed. */
     for (arcp__session *session = sessions->all; session != NULL; session = session->hh.next) {
         size_t count = 0;
-        for (size_t at = session->run_first; at < session->run_end; at++) {
-            count = session->runs[at].stream->was_dropped ? at + 1 - session->run_first : count;
+        for (size_t i = session->run_first; i < session->run_end; i++) {
+            count = session->runs[i].stream->was_dropped ? i + 1 - session->run_first : count;
         }
         if (count != 0 && count == session->run_end - session->run_first) {
             const arcp__stream *stream = session->runs[session->run_end - 1].stream;
@@ -289,9 +291,10 @@ arcp_status arcp__sessions_catch_up(arcp__sessions *sessions, arcp_error *err)
         arcp__session_discard_oldest(sessions, session, count);
     }
     for (arcp__session *session = sessions->all; session != NULL; session = session->hh.next) {
-        for (arcp__observation *at = session->observations; at != NULL; at = at->next) {
-            arcp__notification_queue(
-                sessions, &(arcp__notification){.kind = ARCP__NOTIFY_CATCH_UP, .observation = at});
+        for (arcp__observation *observation = session->observations; observation != NULL;
+             observation = observation->next) {
+            arcp__notification_queue(sessions, &(arcp__notification){.kind = ARCP__NOTIFY_CATCH_UP,
+                                                                     .observation = observation});
         }
     }
     return ARCP_OK;
@@ -299,8 +302,8 @@ arcp_status arcp__sessions_catch_up(arcp__sessions *sessions, arcp_error *err)
 
 void arcp__sessions_start_windows(arcp__sessions *sessions)
 {
-    for (arcp__session *at = sessions->all; at != NULL; at = at->hh.next) {
-        arcp__session_start_window(sessions, at);
+    for (arcp__session *session = sessions->all; session != NULL; session = session->hh.next) {
+        arcp__session_start_window(sessions, session);
     }
 }
 

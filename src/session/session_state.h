@@ -147,6 +147,7 @@ typedef enum arcp__link_state {
 
 struct arcp__link {
     arcp__link *previous, *next; /* all links */
+    arcp__link *next_ahead;      /* in sessions->ahead */
     arcp__port port;
     arcp__session *session; /* NULL unless OPEN */
     char *preset_principal; /* owned; NULL: authenticate */
@@ -163,6 +164,7 @@ struct arcp__link {
     bool has_next_frame;
     bool is_throttled; /* paused until throttle_timer: too many refusals, or too slow frames */
     bool is_full;    /* its unsent responses exceeded the limit and are not yet below half of it */
+    bool is_ahead;   /* too many bytes of its principal are not durable */
     bool paused;     /* its owner passes no more frames */
     bool input_over; /* the peer sends nothing more */
 };
@@ -350,6 +352,8 @@ void arcp__link_fail(arcp__sessions *sessions, arcp__link *link, const arcp_erro
 void arcp__link_close(arcp__sessions *sessions, arcp__link *link, int close_code,
                       const char *reason, bool durable);
 /* Pauses the link for so long. */
+/* A batch is durable: resumes links that were not read because of their principal's queue. */
+void arcp__links_committed(arcp__sessions *sessions);
 void arcp__link_throttle(arcp__sessions *sessions, arcp__link *link, int64_t for_ns);
 void arcp__session_heartbeat_start(arcp__sessions *sessions, arcp__session *session);
 void arcp__session_heartbeat_due(arcp__sessions *sessions, arcp__session *session);

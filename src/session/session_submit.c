@@ -20,8 +20,8 @@ static void fingerprint(arcp__sessions *sessions, const arcp__submit *submit, ui
     arcp_buf text = arcp__context_take_buf(sessions->context);
     arcp_json_quote(submit->agent, &text);
     arcp_buf_append_byte(&text, '\n');
-    for (size_t at = 0; at < sizeof(members) / sizeof(members[0]); at++) {
-        if (arcp_json_canonical(&sessions->context->json, members[at], &text, NULL) != ARCP_OK) {
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        if (arcp_json_canonical(&sessions->context->json, members[i], &text, NULL) != ARCP_OK) {
             break;
         }
         arcp_buf_append_byte(&text, '\n');
@@ -36,8 +36,8 @@ static void refuse(arcp__sessions *sessions, arcp__request *request, arcp_span a
                    arcp_span trace_id, const arcp_error *error, const arcp_buf *details)
 {
     char trace[ARCP__TRACE_ID_SIZE];
-    size_t trace_size = arcp__trace_id_parse(trace_id, trace) ? sizeof(trace) : 0;
-    arcp_span more = arcp__details(details);
+    const size_t trace_size = arcp__trace_id_parse(trace_id, trace) ? sizeof trace : 0;
+    const arcp_span more = arcp__details(details);
     arcp__audit(sessions->log,
                 &(arcp__audit_line){.event = ARCP__AUDIT_SUBMIT,
                                     .decision = "denied",

@@ -88,7 +88,7 @@ void arcp__session_subscribe(arcp__sessions *sessions, arcp__request *request,
     }
     write_descriptor(session, job, start, &text);
     arcp__context_check_text(sessions->context, &text);
-    memcpy(request->revealed_job, job->id, sizeof(job->id));
+    memcpy(request->revealed_job, job->id, sizeof job->id);
     arcp__request_answer(sessions, request, "job.subscribed", arcp_span_cstr(job->id),
                          arcp_span_cstr(job->trace_id), arcp_buf_span(&text));
     arcp_buf_fini(&text);

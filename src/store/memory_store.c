@@ -110,12 +110,12 @@ static memory_stream *stream_find(const memory_store *store, arcp_span key)
 
 static memory_stream *stream_new(memory_store *store, arcp_span key)
 {
-    memory_stream *stream = arcp__alloc(sizeof(*stream) + key.size);
+    memory_stream *stream = arcp__alloc(sizeof *stream + key.size);
     if (stream == NULL) {
         return NULL;
     }
     stream->runs = stream->few;
-    stream->capacity = sizeof(stream->few) / sizeof(stream->few[0]);
+    stream->capacity = sizeof stream->few / sizeof stream->few[0];
     stream->key_size = (uint32_t)key.size;
     memcpy(stream->key, key.data, key.size);
     HASH_ADD_KEYPTR(hh, store->streams, stream->key, stream->key_size, stream);
@@ -171,19 +171,19 @@ static bool reserve_run(memory_stream *stream)
         return true;
     }
     if (stream->head > stream->count) {
-        memmove(stream->runs, stream->runs + stream->head, stream->count * sizeof(*stream->runs));
+        memmove(stream->runs, stream->runs + stream->head, stream->count * sizeof *stream->runs);
         stream->head = 0;
         return true;
     }
     const size_t capacity = (size_t)stream->capacity * 2;
     memory_run **owned = stream->runs == stream->few ? NULL : stream->runs;
     memory_run **runs =
-        capacity > UINT32_MAX ? NULL : arcp__realloc_array(owned, capacity, sizeof(*stream->runs));
+        capacity > UINT32_MAX ? NULL : arcp__realloc_array(owned, capacity, sizeof *stream->runs);
     if (runs == NULL) {
         return false;
     }
     if (owned == NULL) {
-        memcpy(runs, stream->few, sizeof(stream->few));
+        memcpy(runs, stream->few, sizeof stream->few);
     }
     stream->runs = runs;
     stream->capacity = (uint32_t)capacity;
@@ -199,7 +199,7 @@ static arcp_status prepare_runs(memory_store *store, arcp_error *err)
             continue;
         }
         /* The records are all in memory, so the sum of their sizes cannot overflow. */
-        size_t head = sizeof(memory_run) + plan->count * sizeof(size_t);
+        const size_t head = sizeof(memory_run) + plan->count * sizeof(size_t);
         plan->run = arcp__alloc(head + plan->bytes);
         if (plan->run == NULL || !reserve_run(plan->stream)) {
             return no_memory(err);
@@ -269,7 +269,7 @@ static void forget_plans(memory_store *store)
 
 static memory_row *row_new(memory_store *store, arcp_store_table table, arcp_span key)
 {
-    memory_row *row = arcp__alloc(sizeof(*row) + key.size);
+    memory_row *row = arcp__alloc(sizeof *row + key.size);
     if (row == NULL) {
         return NULL;
     }
@@ -357,7 +357,7 @@ static arcp_status stage(memory_store *store, const arcp__request *batch, arcp_e
     if (batch->count > store->plan_capacity) {
         memory_plan *plans = batch->count > UINT32_MAX - 1
                                  ? NULL
-                                 : arcp__realloc_array(store->plans, batch->count, sizeof(*plans));
+                                 : arcp__realloc_array(store->plans, batch->count, sizeof *plans);
         if (plans == NULL) {
             return no_memory(err);
         }
@@ -441,8 +441,8 @@ static int compare_rows(const void *left, const void *right)
 {
     const arcp_store_row *a = left;
     const arcp_store_row *b = right;
-    size_t shorter = a->key.size < b->key.size ? a->key.size : b->key.size;
-    int order = memcmp(a->key.data, b->key.data, shorter);
+    const size_t shorter = a->key.size < b->key.size ? a->key.size : b->key.size;
+    const int order = memcmp(a->key.data, b->key.data, shorter);
     if (order != 0) {
         return order;
     }
@@ -453,7 +453,7 @@ static void scan_rows(memory_store *store, arcp__request *scan)
 {
     const memory_row *row = store->rows[scan->table];
     scan->is_last = true;
-    scan->rows = arcp__alloc_array((size_t)HASH_COUNT(row) + 1, sizeof(*scan->rows));
+    scan->rows = arcp__alloc_array((size_t)HASH_COUNT(row) + 1, sizeof *scan->rows);
     if (scan->rows == NULL) {
         (void)no_memory(&scan->error);
         return;
@@ -465,7 +465,7 @@ static void scan_rows(memory_store *store, arcp__request *scan)
                 (arcp_store_row){key, arcp_span_make(row->value, row->value_size)};
         }
     }
-    qsort(scan->rows, scan->answer_count, sizeof(*scan->rows), compare_rows);
+    qsort(scan->rows, scan->answer_count, sizeof *scan->rows, compare_rows);
 }
 
 static void serve(arcp__store_queue *queue, arcp__request *request)
@@ -527,7 +527,7 @@ static const arcp_store_ops memory_ops = {
 
 arcp_status arcp_store_open_memory(arcp_store **out, arcp_error *err)
 {
-    memory_store *store = arcp__alloc(sizeof(*store));
+    memory_store *store = arcp__alloc(sizeof *store);
     if (store == NULL) {
         return no_memory(err);
     }

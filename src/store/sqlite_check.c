@@ -49,10 +49,10 @@ static void each_row(checking *all, const char *sql, int64_t parameter,
 
 static void take_structure(checking *all, sqlite3_stmt *row, void *user, arcp_error *err)
 {
-    arcp_span text = arcp__sqlite_column_text(row, 0);
+    const arcp_span text = arcp__sqlite_column_text(row, 0);
     /* The text can have several lines about one page; the first names the page. */
     const char *end = text.size == 0 ? NULL : memchr(text.data, '\n', text.size);
-    size_t size = end == NULL ? text.size : (size_t)(end - text.data);
+    const size_t size = end == NULL ? text.size : (size_t)(end - text.data);
     if (!arcp_span_equal_cstr(text, "ok")) {
         (void)arcp_error_set(err, ARCP_E_CORRUPT, "%s: damaged: %.*s", all->sqlite.path, (int)size,
                              text.data);
@@ -198,7 +198,7 @@ arcp_status arcp__sqlite_check(const char *path, arcp__sqlite_damage_fn report, 
 {
     checking all = {.sqlite = {.path = path}, .report = report, .user = user};
     *err = (arcp_error){0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
         return arcp_error_set(err, ARCP_E_IO, "%s: cannot be opened: %s", path, strerror(errno));
     }

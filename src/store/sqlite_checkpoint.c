@@ -83,7 +83,7 @@ static bool restart_log(arcp__sqlite_checkpoint *checkpoint, arcp__sqlite_stream
     sqlite3 *db = checkpoint->writer->db;
     pthread_mutex_lock(&checkpoint->gate);
     sqlite3_busy_timeout(db, 0);
-    int code = sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL);
+    const int code = sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL);
     sqlite3_busy_timeout(db, ARCP__SQLITE_BUSY_TIMEOUT_MS);
     pthread_mutex_unlock(&checkpoint->gate);
     checkpoint->start_at =
@@ -104,8 +104,8 @@ bool arcp__sqlite_checkpoint_after_commit(arcp__sqlite_checkpoint *checkpoint,
         checkpoint->state = ARCP__CHECKPOINT_REQUESTED;
         pthread_cond_broadcast(&checkpoint->changed);
     }
-    bool must_wait = checkpoint->log_pages >= ARCP__SQLITE_LOG_PAGES_LIMIT &&
-                     checkpoint->start_at == ARCP__SQLITE_LOG_PAGES;
+    const bool must_wait = checkpoint->log_pages >= ARCP__SQLITE_LOG_PAGES_LIMIT &&
+                           checkpoint->start_at == ARCP__SQLITE_LOG_PAGES;
     while (must_wait && checkpoint->state == ARCP__CHECKPOINT_REQUESTED) {
         pthread_cond_wait(&checkpoint->changed, &checkpoint->mutex);
     }
@@ -120,7 +120,7 @@ bool arcp__sqlite_checkpoint_after_commit(arcp__sqlite_checkpoint *checkpoint,
 bool arcp__sqlite_checkpoint_now(arcp__sqlite_checkpoint *checkpoint, arcp__sqlite_streams *streams)
 {
     pthread_mutex_lock(&checkpoint->mutex);
-    bool is_idle = checkpoint->state == ARCP__CHECKPOINT_IDLE;
+    const bool is_idle = checkpoint->state == ARCP__CHECKPOINT_IDLE;
     pthread_mutex_unlock(&checkpoint->mutex);
     return is_idle && restart_log(checkpoint, streams);
 }
@@ -128,6 +128,6 @@ bool arcp__sqlite_checkpoint_now(arcp__sqlite_checkpoint *checkpoint, arcp__sqli
 /* The log has a header, and a header for each page. */
 uint64_t arcp__sqlite_checkpoint_log_bytes(const arcp__sqlite_checkpoint *checkpoint)
 {
-    uint64_t pages = (uint64_t)checkpoint->log_pages;
+    const uint64_t pages = (uint64_t)checkpoint->log_pages;
     return pages == 0 ? 0 : 32 + pages * (24 + ARCP__SQLITE_PAGE_BYTES);
 }

@@ -55,12 +55,12 @@ arcp_status arcp__sqlite_error(const arcp__sqlite *sqlite, int code, arcp_error 
     if ((extended & 0xff) != (code & 0xff)) {
         extended = code;
     }
-    arcp_status status = status_of(code);
+    const arcp_status status = status_of(code);
     if ((code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED) {
         return arcp_error_set(err, status, "%s: another program has locked the database",
                               sqlite->path);
     }
-    int system_code = sqlite->db == NULL ? 0 : sqlite3_system_errno(sqlite->db);
+    const int system_code = sqlite->db == NULL ? 0 : sqlite3_system_errno(sqlite->db);
     if (status == ARCP_E_IO && system_code != 0) {
         return arcp_error_set(err, status, "%s: %s: %s (SQLite code %d)", sqlite->path,
                               sqlite3_errstr(code), strerror(system_code), extended);
@@ -88,8 +88,9 @@ arcp_status arcp__sqlite_open(arcp__sqlite *sqlite, const char *path, bool may_w
     if (err->status != ARCP_OK) {
         return err->status;
     }
-    int flags = (may_write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY) | SQLITE_OPEN_NOMUTEX;
-    int code = sqlite3_open_v2(path, &sqlite->db, flags, NULL);
+    const int flags =
+        (may_write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY) | SQLITE_OPEN_NOMUTEX;
+    const int code = sqlite3_open_v2(path, &sqlite->db, flags, NULL);
     if (code == SQLITE_OK) {
         sqlite3_extended_result_codes(sqlite->db, 1);
         sqlite3_busy_timeout(sqlite->db, ARCP__SQLITE_BUSY_TIMEOUT_MS);
@@ -119,14 +120,15 @@ void arcp__sqlite_close(arcp__sqlite *sqlite)
 
 arcp_status arcp__sqlite_exec(arcp__sqlite *sqlite, const char *sql, arcp_error *err)
 {
-    int code = err->status != ARCP_OK ? SQLITE_OK : sqlite3_exec(sqlite->db, sql, NULL, NULL, NULL);
+    const int code =
+        err->status != ARCP_OK ? SQLITE_OK : sqlite3_exec(sqlite->db, sql, NULL, NULL, NULL);
     return code == SQLITE_OK ? err->status : arcp__sqlite_error(sqlite, code, err);
 }
 
 int64_t arcp__sqlite_integer(arcp__sqlite *sqlite, const char *sql, arcp_error *err)
 {
     sqlite3_stmt *statement = arcp__sqlite_prepare(sqlite, sql, err);
-    int64_t value =
+    const int64_t value =
         arcp__sqlite_next(sqlite, statement, err) ? sqlite3_column_int64(statement, 0) : 0;
     sqlite3_finalize(statement);
     return value;
@@ -136,7 +138,7 @@ static sqlite3_stmt *prepare(arcp__sqlite *sqlite, const char *sql, unsigned fla
 {
     sqlite3_stmt *statement = NULL;
     if (err->status == ARCP_OK) {
-        int code = sqlite3_prepare_v3(sqlite->db, sql, -1, flags, &statement, NULL);
+        const int code = sqlite3_prepare_v3(sqlite->db, sql, -1, flags, &statement, NULL);
         if (code != SQLITE_OK) {
             (void)arcp__sqlite_error(sqlite, code, err);
         }
@@ -164,7 +166,7 @@ sqlite3_stmt *arcp__sqlite_get_row(arcp__sqlite *sqlite, arcp__sqlite_row which,
     sqlite3_stmt **slot = &sqlite->rows[table][which];
     if (*slot == NULL) {
         char sql[256];
-        (void)format_row(which, arcp_store_table_name(table), sql, sizeof(sql));
+        (void)format_row(which, arcp_store_table_name(table), sql, sizeof sql);
         *slot = prepare(sqlite, sql, SQLITE_PREPARE_PERSISTENT, err);
     }
     return err->status == ARCP_OK ? *slot : NULL;
@@ -175,7 +177,7 @@ bool arcp__sqlite_next(const arcp__sqlite *sqlite, sqlite3_stmt *statement, arcp
     if (err->status != ARCP_OK) {
         return false;
     }
-    int code = sqlite3_step(statement);
+    const int code = sqlite3_step(statement);
     if (code != SQLITE_ROW && code != SQLITE_DONE) {
         (void)arcp__sqlite_error(sqlite, code, err);
     }
@@ -223,13 +225,13 @@ arcp_span arcp__sqlite_column_text(sqlite3_stmt *statement, int column)
 {
     /* Read as a blob, so that SQLite does not append a NUL. */
     const char *data = sqlite3_column_blob(statement, column);
-    int size = sqlite3_column_bytes(statement, column);
+    const int size = sqlite3_column_bytes(statement, column);
     return arcp_span_make(data, data == NULL || size < 0 ? 0 : (size_t)size);
 }
 
 arcp_span arcp__sqlite_value_text(sqlite3_value *value)
 {
     const char *data = sqlite3_value_blob(value);
-    int size = sqlite3_value_bytes(value);
+    const int size = sqlite3_value_bytes(value);
     return arcp_span_make(data, data == NULL || size < 0 ? 0 : (size_t)size);
 }

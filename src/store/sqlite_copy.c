@@ -22,7 +22,7 @@ static arcp_status io_error(const char *path, const char *what, arcp_error *err)
 static arcp_status make_name(char out[PATH_MAX], const char *path, const char *suffix,
                              arcp_error *err)
 {
-    int size = snprintf(out, PATH_MAX, "%s%s", path, suffix);
+    const int size = snprintf(out, PATH_MAX, "%s%s", path, suffix);
     return size > 0 && size < PATH_MAX
                ? ARCP_OK
                : arcp_error_set(err, ARCP_E_USAGE, "%.200s...: the name is too long", path);
@@ -54,7 +54,7 @@ static void check_owner(arcp__sqlite *sqlite, arcp_error *err)
 /* Creates an empty file for a copy. ARCP_E_EXISTS: it already exists. */
 static void make_empty(const char *path, arcp_error *err)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) {
         (void)io_error(path, "cannot be created", err);
         return;
@@ -114,7 +114,7 @@ static void sync_file(const char *path, arcp_error *err)
     if (err->status != ARCP_OK) {
         return;
     }
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fsync(fd) != 0) {
         (void)io_error(path, "cannot be synced", err);
     }
@@ -130,7 +130,7 @@ static void sync_file(const char *path, arcp_error *err)
  * it when it started. */
 static void check_log_unless_in_use(const char *path, arcp_error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
         (void)io_error(path, "cannot be opened", err);
         return;
@@ -202,7 +202,7 @@ static int lock_old(const char *path, arcp_error *err)
     if (make_name(name, path, "-wal", err) != ARCP_OK) {
         return -1;
     }
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 && errno != ENOENT) {
         (void)io_error(path, "cannot be opened", err);
     } else if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
@@ -235,7 +235,7 @@ static void prepare(const char *copy, const arcp__sqlite_restore_options *option
 {
     arcp__sqlite sqlite = {0};
     char sql[1024];
-    (void)snprintf(sql, sizeof(sql),
+    (void)snprintf(sql, sizeof sql,
                    "BEGIN IMMEDIATE; DELETE FROM \"%s\";"
                    "DELETE FROM runs WHERE id >> 38 IN"
                    " (SELECT id FROM streams WHERE substr(key, 1, length('%s')) = '%s');"

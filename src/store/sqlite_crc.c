@@ -5,10 +5,10 @@
 static uint32_t add_integer(uint32_t crc, int64_t value)
 {
     uint8_t bytes[8];
-    for (size_t i = 0; i < sizeof(bytes); i++) {
+    for (size_t i = 0; i < sizeof bytes; i++) {
         bytes[i] = (uint8_t)((uint64_t)value >> (8 * i));
     }
-    return arcp__crc32c(crc, bytes, sizeof(bytes));
+    return arcp__crc32c(crc, bytes, sizeof bytes);
 }
 
 /* The size goes first, so that the boundary between two texts is part of the checksum. */
@@ -24,7 +24,7 @@ static uint32_t crc_of_head(int64_t id, int64_t count, int64_t bytes)
 
 int64_t arcp__sqlite_crc_run(int64_t id, int64_t count, int64_t bytes, arcp_span data)
 {
-    uint64_t head = crc_of_head(id, count, bytes);
+    const uint64_t head = crc_of_head(id, count, bytes);
     return (int64_t)(head << 32 | arcp__crc32c(0, data.data, data.size));
 }
 
@@ -91,11 +91,10 @@ arcp_status arcp__sqlite_crc_add_functions(arcp__sqlite *sqlite, arcp_error *err
                      {"arcp_crc_stream", 4, crc_in_sql},
                      {"arcp_crc_stream_name", 2, crc_in_sql},
                      {"arcp_crc_sum", 4, crc_in_sql}};
-    for (size_t i = 0; err->status == ARCP_OK && i < sizeof(functions) / sizeof(functions[0]);
-         i++) {
-        int code = sqlite3_create_function(sqlite->db, functions[i].name, functions[i].arguments,
-                                           SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
-                                           functions[i].call, NULL, NULL);
+    for (size_t i = 0; err->status == ARCP_OK && i < sizeof functions / sizeof functions[0]; i++) {
+        const int code = sqlite3_create_function(
+            sqlite->db, functions[i].name, functions[i].arguments,
+            SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, functions[i].call, NULL, NULL);
         if (code != SQLITE_OK) {
             (void)arcp__sqlite_error(sqlite, code, err);
         }

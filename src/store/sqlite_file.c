@@ -30,16 +30,16 @@ static arcp_status io_error(const char *path, const char *what, int code, arcp_e
 static arcp_status make_directories(const char *path, arcp_error *err)
 {
     char directory[PATH_MAX];
-    size_t size = strlen(path);
+    const size_t size = strlen(path);
     memcpy(directory, path, size + 1);
-    for (char *at = directory + 1; (at = strchr(at, '/')) != NULL; at++) {
-        *at = '\0';
+    for (char *slash = directory + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+        *slash = '\0';
         if (mkdir(directory, 0700) == 0) {
             (void)arcp__directory_sync(directory);
         } else if (errno != EEXIST) {
             return io_error(directory, "the directory cannot be created", errno, err);
         }
-        *at = '/';
+        *slash = '/';
     }
     return ARCP_OK;
 }
@@ -47,7 +47,7 @@ static arcp_status make_directories(const char *path, arcp_error *err)
 /* -1 on failure. */
 static int open_or_create(const char *path, arcp_error *err)
 {
-    int flags = O_RDWR | O_CLOEXEC;
+    const int flags = O_RDWR | O_CLOEXEC;
     int fd = open(path, flags);
     if (fd < 0 && errno == ENOENT) {
         if (make_directories(path, err) != ARCP_OK) {
@@ -99,7 +99,7 @@ static arcp_status refuse_lone_log(const char *path, arcp_error *err)
     if (err->status != ARCP_OK || (stat(path, &info) == 0 ? info.st_size != 0 : errno != ENOENT)) {
         return err->status;
     }
-    snprintf(log, sizeof(log), "%s-wal", path);
+    snprintf(log, sizeof log, "%s-wal", path);
     if (stat(log, &info) != 0 || info.st_size == 0) {
         return ARCP_OK;
     }
@@ -111,7 +111,7 @@ static arcp_status refuse_lone_log(const char *path, arcp_error *err)
 
 arcp_status arcp__sqlite_file_open(const char *path, arcp__sqlite_file *out, arcp_error *err)
 {
-    size_t size = strlen(path);
+    const size_t size = strlen(path);
     if (size == 0) {
         return arcp_error_set(err, ARCP_E_USAGE, "the store has no path: must be sqlite:PATH");
     }
@@ -119,7 +119,7 @@ arcp_status arcp__sqlite_file_open(const char *path, arcp__sqlite_file *out, arc
         return arcp_error_set(err, ARCP_E_USAGE, "the store's path is longer than %d bytes",
                               PATH_MAX - 1);
     }
-    int fd = refuse_lone_log(path, err) == ARCP_OK ? open_or_create(path, err) : -1;
+    const int fd = refuse_lone_log(path, err) == ARCP_OK ? open_or_create(path, err) : -1;
     if (fd < 0) {
         return err->status;
     }
@@ -153,7 +153,7 @@ void arcp__sqlite_file_close(arcp__sqlite_file *file)
 static bool find_log(const arcp__sqlite_file *file, struct stat *info)
 {
     char log[PATH_MAX + 8];
-    snprintf(log, sizeof(log), "%s-wal", file->path);
+    snprintf(log, sizeof log, "%s-wal", file->path);
     return stat(log, info) == 0;
 }
 

@@ -65,7 +65,7 @@ typedef struct frame_header {
 static uint32_t word_at(const uint8_t *bytes, size_t index)
 {
     uint32_t word;
-    memcpy(&word, bytes + 4 * index, sizeof(word));
+    memcpy(&word, bytes + 4 * index, sizeof word);
     return be32toh(word);
 }
 
@@ -73,7 +73,7 @@ static checksum add_bytes(const log_file *log, checksum sum, const uint8_t *byte
 {
     for (size_t i = 0; i < size; i += 8) {
         uint32_t pair[2];
-        memcpy(pair, bytes + i, sizeof(pair));
+        memcpy(pair, bytes + i, sizeof pair);
         sum.words[0] += (log->is_big_endian ? be32toh(pair[0]) : le32toh(pair[0])) + sum.words[1];
         sum.words[1] += (log->is_big_endian ? be32toh(pair[1]) : le32toh(pair[1])) + sum.words[0];
     }
@@ -86,10 +86,11 @@ static bool is_same(checksum left, checksum right)
 }
 
 /* False (ARCP_E_IO) on failure, also if the file has become shorter. */
-static bool read_at(const log_file *log, uint64_t at, uint8_t *out, size_t size, arcp_error *err)
+static bool read_at(const log_file *log, uint64_t offset, uint8_t *out, size_t size,
+                    arcp_error *err)
 {
     for (size_t done = 0; done < size;) {
-        ssize_t got = pread(log->fd, out + done, size - done, (off_t)(at + done));
+        const ssize_t got = pread(log->fd, out + done, size - done, (off_t)(offset + done));
         if (got < 0 && errno == EINTR) {
             continue;
         }
@@ -103,18 +104,18 @@ static bool read_at(const log_file *log, uint64_t at, uint8_t *out, size_t size,
     return true;
 }
 
-static arcp_status damaged(const log_file *log, uint64_t at, const char *what, arcp_error *err)
+static arcp_status damaged(const log_file *log, uint64_t offset, const char *what, arcp_error *err)
 {
     return arcp_error_set(err, ARCP_E_CORRUPT,
                           "%s: damaged: %s at offset %llu; commits after it would be lost",
-                          log->path, what, (unsigned long long)at);
+                          log->path, what, (unsigned long long)offset);
 }
 
 /* ---- the header ---- */
 
 static bool take_header(log_file *log, const uint8_t *bytes)
 {
-    uint32_t magic = word_at(bytes, 0);
+    const uint32_t magic = word_at(bytes, 0);
     log->is_big_endian = (magic & 1) != 0;
     log->page_bytes = word_at(bytes, 2);
     log->salts[0] = word_at(bytes, 4);
@@ -130,10 +131,10 @@ static bool take_header(log_file *log, const uint8_t *bytes)
 static bool is_blank(const log_file *log, arcp_error *err)
 {
     uint8_t bytes[4096];
-    for (uint64_t at = 0; at < log->bytes; at += sizeof(bytes)) {
-        uint64_t left = log->bytes - at;
-        size_t size = left < sizeof(bytes) ? (size_t)left : sizeof(bytes);
-        if (!read_at(log, at, bytes, size, err)) {
+    for (uint64_t offset = 0; offset < log->bytes; offset += sizeof bytes) {
+        const uint64_t left = log->bytes - offset;
+        const size_t size = left < sizeof bytes ? (size_t)left : sizeof bytes;
+        if (!read_at(log, offset, bytes, size, err)) {
             return false;
         }
         for (size_t i = 0; i < size; i++) {
@@ -153,8 +154,8 @@ static arcp_status check_frames(const log_file *log, arcp_error *err)
     const uint64_t size = FRAME_HEADER_BYTES + log->page_bytes;
     uint64_t bad_at = 0; /* offset of the first bad frame; 0: none yet */
     frame_header before = {.stored = log->sum};
-    for (uint64_t at = HEADER_BYTES; at + size <= log->bytes; at += size) {
-        if (!read_at(log, at, log->frame, size, err)) {
+    for (uint64_t offset = HEADER_BYTES; offset + size <= log->bytes; offset += size) {
+        if (!read_at(log, offset, log->frame, size, err)) {
             return err->status;
         }
         const bool has_first = word_at(frame, 2) == log->salts[0];
@@ -168,9 +169,9 @@ static arcp_status check_frames(const log_file *log, arcp_error *err)
             header.has_salts && word_at(frame, 0) != 0 && is_same(sum, header.stored);
         if (bad_at == 0 && !follows) {
             if (has_first != has_second) {
-                return damaged(log, at, "the frame", err);
+                return damaged(log, offset, "the frame", err);
             }
-            bad_at = at;
+            bad_at = offset;
         } else if (bad_at != 0 && follows && before.has_salts && before.ends_commit) {
             return damaged(log, bad_at, "the frame", err);
         }
@@ -191,7 +192,7 @@ static arcp_status check_open(log_file *log, arcp_error *err)
     if (!S_ISREG(info.st_mode) || log->bytes < HEADER_BYTES) {
         return ARCP_OK; /* not a log; SQLite reports it if it is not usable */
     }
-    if (!read_at(log, 0, header, sizeof(header), err)) {
+    if (!read_at(log, 0, header, sizeof header, err)) {
         return err->status;
     }
     if (!take_header(log, header)) {
@@ -204,7 +205,7 @@ static arcp_status check_open(log_file *log, arcp_error *err)
     if (log->frame == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory to check %s", log->path);
     }
-    arcp_status status = check_frames(log, err);
+    const arcp_status status = check_frames(log, err);
     arcp__free(log->frame);
     return status;
 }
@@ -216,7 +217,7 @@ arcp_status arcp__sqlite_log_check(const char *path, arcp_error *err)
     if (err->status != ARCP_OK) {
         return err->status;
     }
-    snprintf(log.path, sizeof(log.path), "%s-wal",
+    snprintf(log.path, sizeof log.path, "%s-wal",
              realpath(path, resolved) != NULL ? resolved : path);
     log.fd = open(log.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     if (log.fd < 0) {
@@ -224,7 +225,7 @@ arcp_status arcp__sqlite_log_check(const char *path, arcp_error *err)
                                : arcp_error_set(err, ARCP_E_IO, "%s: cannot be opened: %s",
                                                 log.path, strerror(errno));
     }
-    arcp_status status = check_open(&log, err);
+    const arcp_status status = check_open(&log, err);
     close(log.fd);
     return status;
 }

@@ -160,7 +160,7 @@ static arcp_status take_row(const arcp__sqlite_reader *reader, scanning *all, ar
     const arcp_span key = row.key;
     const size_t common = key.size < all->after_size ? key.size : all->after_size;
     const int order = common == 0 ? 0 : memcmp(key.data, all->after, common);
-    if (key.size > sizeof(all->after) || order < 0 || (order == 0 && key.size <= all->after_size)) {
+    if (key.size > sizeof all->after || order < 0 || (order == 0 && key.size <= all->after_size)) {
         return arcp_error_set(err, ARCP_E_CORRUPT,
                               "%s: damaged: table \"%s\", the row of \"%.*s\" is out of order",
                               reader->sqlite.path, arcp_store_table_name(table),
@@ -208,7 +208,7 @@ static arcp__request *read_page(arcp__sqlite_reader *reader, scanning *all, arcp
     arcp__request *page =
         arcp__request_new(ARCP__REQUEST_SCAN, all->scan->id, arcp_span_make(NULL, 0));
     if (page != NULL) {
-        page->rows = arcp__alloc_array(ARCP_STORE_SCAN_ROWS_MAX, sizeof(*page->rows));
+        page->rows = arcp__alloc_array(ARCP_STORE_SCAN_ROWS_MAX, sizeof *page->rows);
     }
     if (page == NULL || page->rows == NULL) {
         (void)no_memory(err);

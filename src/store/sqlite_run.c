@@ -7,9 +7,9 @@
 arcp_status arcp__sqlite_stream_take(const arcp__sqlite *sqlite, sqlite3_stmt *statement,
                                      arcp_span key, arcp__sqlite_stream_row *out, arcp_error *err)
 {
-    int64_t id = sqlite3_column_int64(statement, 0);
-    int64_t next = sqlite3_column_int64(statement, 1);
-    int64_t is_open = sqlite3_column_int64(statement, 2);
+    const int64_t id = sqlite3_column_int64(statement, 0);
+    const int64_t next = sqlite3_column_int64(statement, 1);
+    const int64_t is_open = sqlite3_column_int64(statement, 2);
     *out = (arcp__sqlite_stream_row){id, (uint64_t)next, is_open != 0};
     if (arcp__sqlite_crc_stream(id, key, next, is_open) != sqlite3_column_int64(statement, 3)) {
         return arcp_error_set(err, ARCP_E_CORRUPT,
@@ -71,7 +71,7 @@ static arcp_status next_id(arcp__sqlite *sqlite, arcp__sqlite_ids *ids, arcp_err
         }
         sqlite3_stmt *statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_STREAM_TAKEN, err);
         sqlite3_bind_int64(statement, 1, ids->newest);
-        bool is_taken = arcp__sqlite_next(sqlite, statement, err);
+        const bool is_taken = arcp__sqlite_next(sqlite, statement, err);
         sqlite3_reset(statement);
         if (!is_taken) {
             return err->status;
@@ -142,9 +142,9 @@ arcp_status arcp__sqlite_run_error(const arcp__sqlite *sqlite, arcp_span key, ui
 arcp_status arcp__sqlite_run_range(const arcp__sqlite *sqlite, sqlite3_stmt *statement,
                                    arcp_span key, arcp__sqlite_range *out, arcp_error *err)
 {
-    int64_t id = sqlite3_column_int64(statement, 0);
-    int64_t count = sqlite3_column_int64(statement, 1);
-    uint64_t first = arcp__sqlite_run_position(id);
+    const int64_t id = sqlite3_column_int64(statement, 0);
+    const int64_t count = sqlite3_column_int64(statement, 1);
+    const uint64_t first = arcp__sqlite_run_position(id);
     if (!arcp__sqlite_crc_is_of_run(sqlite3_column_int64(statement, 3), id, count,
                                     sqlite3_column_int64(statement, 2))) {
         return arcp__sqlite_run_error(sqlite, key, first, "does not match its checksum", err);
@@ -196,7 +196,7 @@ arcp_status arcp__sqlite_run_find_first(arcp__sqlite *sqlite, int64_t stream, ar
 arcp_status arcp__sqlite_run_find_last(arcp__sqlite *sqlite, int64_t stream, arcp_span key,
                                        uint64_t position, arcp__sqlite_range *out, arcp_error *err)
 {
-    uint64_t limit = position < ARCP_STORE_POSITION_MAX ? position : ARCP_STORE_POSITION_MAX;
+    const uint64_t limit = position < ARCP_STORE_POSITION_MAX ? position : ARCP_STORE_POSITION_MAX;
     return find(sqlite, ARCP__SQLITE_RUN_LAST, stream, key, limit, out, err);
 }
 

@@ -101,7 +101,7 @@ static const char *const sums[] = {
 
 arcp_status arcp__sqlite_schema_seal_sums(arcp__sqlite *sqlite, arcp_error *err)
 {
-    for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++) {
+    for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++) {
         arcp__sqlite_exec(sqlite, sums[i], err);
     }
     return err->status;
@@ -110,7 +110,7 @@ arcp_status arcp__sqlite_schema_seal_sums(arcp__sqlite *sqlite, arcp_error *err)
 /* The schema version of the database; an error if it is greater than `known`. */
 static int64_t get_version(arcp__sqlite *sqlite, size_t known, arcp_error *err)
 {
-    int64_t version = arcp__sqlite_integer(sqlite, "PRAGMA user_version", err);
+    const int64_t version = arcp__sqlite_integer(sqlite, "PRAGMA user_version", err);
     if (version < 0) {
         (void)arcp_error_set(err, ARCP_E_CORRUPT, "%s: damaged: the header says schema %lld",
                              sqlite->path, (long long)version);
@@ -135,7 +135,7 @@ arcp_status arcp__sqlite_schema_migrate(arcp__sqlite *sqlite, const arcp__sqlite
     while (err->status == ARCP_OK && i < count) {
         const size_t next = list[i].version;
         char mark[64];
-        snprintf(mark, sizeof(mark), "PRAGMA user_version = %zu", next);
+        snprintf(mark, sizeof mark, "PRAGMA user_version = %zu", next);
         arcp__sqlite_exec(sqlite, "BEGIN IMMEDIATE", err);
         for (; i < count && list[i].version == next; i++) {
             arcp__sqlite_exec(sqlite, list[i].sql, err);
@@ -167,16 +167,16 @@ static void create_table(arcp__sqlite *sqlite, arcp_store_table table, arcp_erro
 {
     const char *name = arcp_store_table_name(table);
     char sql[320];
-    snprintf(sql, sizeof(sql), "SELECT count(*) FROM sqlite_schema WHERE name = '%s'", name);
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM sqlite_schema WHERE name = '%s'", name);
     if (arcp__sqlite_integer(sqlite, sql, err) != 0 || err->status != ARCP_OK) {
         return;
     }
-    snprintf(sql, sizeof(sql), "SELECT count(*) FROM sums WHERE name = '%s'", name);
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM sums WHERE name = '%s'", name);
     if (arcp__sqlite_integer(sqlite, sql, err) != 0) {
         (void)arcp_error_set(err, ARCP_E_CORRUPT, "%s: damaged: table \"%s\" is missing",
                              sqlite->path, name);
     }
-    snprintf(sql, sizeof(sql),
+    snprintf(sql, sizeof sql,
              TABLE("%s") "; INSERT INTO sums VALUES('%s', 0, 0, 1, arcp_crc_sum('%s', 0, 0, 1))",
              name, name, name);
     arcp__sqlite_exec(sqlite, sql, err);
@@ -205,7 +205,7 @@ arcp_status arcp__sqlite_schema_check(arcp__sqlite *sqlite, arcp_error *err)
         (void)arcp_error_set(err, ARCP_E_CORRUPT,
                              "%s: damaged: the header says that text is not UTF-8", sqlite->path);
     }
-    for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
+    for (size_t i = 0; i < sizeof objects / sizeof objects[0]; i++) {
         check_object(sqlite, objects[i].name, objects[i].sql, err);
     }
     return err->status;
@@ -234,7 +234,7 @@ arcp_status arcp__sqlite_schema_open(arcp__sqlite *sqlite, arcp_error *err)
     const bool is_new = get_version(sqlite, VERSION, err) == 0;
     use_log(sqlite, err);
     arcp__sqlite_schema_migrate(sqlite, is_new ? &newest : steps,
-                                is_new ? 1 : sizeof(steps) / sizeof(steps[0]), err);
+                                is_new ? 1 : sizeof steps / sizeof steps[0], err);
     arcp__sqlite_exec(sqlite, "BEGIN", err);
     for (int table = 0; table < ARCP_STORE_TABLE_COUNT; table++) {
         create_table(sqlite, (arcp_store_table)table, err);

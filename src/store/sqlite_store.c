@@ -79,7 +79,7 @@ static bool start_threads(sqlite_store *store)
 arcp_status arcp_store_open_sqlite(const char *path, arcp_store **out, arcp_error *err)
 {
     arcp_error failure = {0};
-    sqlite_store *store = arcp__alloc(sizeof(*store));
+    sqlite_store *store = arcp__alloc(sizeof *store);
     if (store == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a store");
     }

@@ -103,7 +103,7 @@ static arcp__sqlite_stream *load(arcp__sqlite_streams *streams, arcp_span key, b
     if (arcp__sqlite_stream_check_end(streams->sqlite, key, &row, last.end, err) != ARCP_OK) {
         return NULL;
     }
-    arcp__sqlite_stream *stream = arcp__alloc(sizeof(*stream) + key.size);
+    arcp__sqlite_stream *stream = arcp__alloc(sizeof *stream + key.size);
     if (stream == NULL) {
         (void)no_memory(err);
         return NULL;
@@ -155,7 +155,7 @@ arcp_status arcp__sqlite_streams_init(arcp__sqlite_streams *streams, arcp__sqlit
     sqlite3_stmt *statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_STREAM_ALL, err);
     while (arcp__sqlite_next(sqlite, statement, err)) {
         arcp__sqlite_stream_row row = {0};
-        arcp_span key = arcp__sqlite_column_text(statement, 4);
+        const arcp_span key = arcp__sqlite_column_text(statement, 4);
         (void)arcp__sqlite_stream_take(sqlite, statement, key, &row, err);
         arcp__sqlite_sum_add(&found, arcp__sqlite_crc_stream_name(row.id, key));
         streams->has_dropped = streams->has_dropped || key.size == 0;
@@ -231,7 +231,7 @@ static arcp_status append(arcp__sqlite_streams *streams, arcp__sqlite_stream *st
         flush_run(streams, stream, err) != ARCP_OK) {
         return err->status;
     }
-    arcp__sqlite_append *entry = arcp__arena_take(&streams->appends, sizeof(*entry));
+    arcp__sqlite_append *entry = arcp__arena_take(&streams->appends, sizeof *entry);
     if (entry == NULL) {
         return no_memory(err);
     }

@@ -36,7 +36,7 @@ static arcp_status sum_missing(const arcp__sqlite *sqlite, int which, arcp_error
 arcp_status arcp__sqlite_sum_read(arcp__sqlite *sqlite, int which, arcp__sqlite_sum *out,
                                   arcp_error *err)
 {
-    arcp_span name = arcp_span_cstr(name_of(which));
+    const arcp_span name = arcp_span_cstr(name_of(which));
     sqlite3_stmt *statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_SUM_READ, err);
     arcp__sqlite_bind_text(statement, 1, name);
     if (arcp__sqlite_next(sqlite, statement, err)) {
@@ -121,7 +121,7 @@ arcp_status arcp__sqlite_tables_init(arcp__sqlite_tables *tables, arcp__sqlite *
     if (err->status != ARCP_OK) {
         return err->status;
     }
-    int code =
+    const int code =
         sqlite3_create_function(sqlite->db, "arcp_may_change", 2, SQLITE_UTF8 | SQLITE_DIRECTONLY,
                                 tables, may_change, NULL, NULL);
     return code == SQLITE_OK ? ARCP_OK : arcp__sqlite_error(sqlite, code, err);
@@ -168,7 +168,7 @@ arcp_status arcp__sqlite_tables_flush(arcp__sqlite_tables *tables, arcp_error *e
         if (sum->changes == tables->stored[which].changes) {
             continue;
         }
-        arcp_span name = arcp_span_cstr(name_of(which));
+        const arcp_span name = arcp_span_cstr(name_of(which));
         sqlite3_stmt *statement = arcp__sqlite_get(tables->sqlite, ARCP__SQLITE_SUM_WRITE, err);
         arcp__sqlite_bind_text(statement, 1, name);
         sqlite3_bind_int64(statement, 2, sum->count);
@@ -187,10 +187,10 @@ arcp_status arcp__sqlite_tables_flush(arcp__sqlite_tables *tables, arcp_error *e
 
 void arcp__sqlite_tables_committed(arcp__sqlite_tables *tables)
 {
-    memcpy(tables->stored, tables->now, sizeof(tables->stored));
+    memcpy(tables->stored, tables->now, sizeof tables->stored);
 }
 
 void arcp__sqlite_tables_abandoned(arcp__sqlite_tables *tables)
 {
-    memcpy(tables->now, tables->stored, sizeof(tables->now));
+    memcpy(tables->now, tables->stored, sizeof tables->now);
 }

@@ -35,8 +35,8 @@
 static void note_length(arcp__sqlite_writer *writer, bool is_settled)
 {
     arcp_error ignored = {0};
-    uint64_t bytes = arcp__sqlite_file_database_bytes(writer->file);
-    int64_t pages = arcp__sqlite_integer(&writer->sqlite, "PRAGMA page_count", &ignored);
+    const uint64_t bytes = arcp__sqlite_file_database_bytes(writer->file);
+    const int64_t pages = arcp__sqlite_integer(&writer->sqlite, "PRAGMA page_count", &ignored);
     uint64_t least = (uint64_t)pages * ARCP__SQLITE_PAGE_BYTES;
     least = least < bytes ? least : bytes;
     if (ignored.status == ARCP_OK && (is_settled || least < writer->file->bytes_min)) {
@@ -161,7 +161,7 @@ static bool has_free_pages(arcp__sqlite_writer *writer)
     bool has = false;
     sqlite3_stmt *statement = arcp__sqlite_get(&writer->sqlite, ARCP__SQLITE_FREE_PAGES, &ignored);
     if (arcp__sqlite_next(&writer->sqlite, statement, &ignored)) {
-        int64_t free_pages = sqlite3_column_int64(statement, 0);
+        const int64_t free_pages = sqlite3_column_int64(statement, 0);
         has = free_pages > FREE_PAGES_KEPT && free_pages > sqlite3_column_int64(statement, 1) / 4;
     }
     sqlite3_reset(statement);

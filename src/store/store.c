@@ -2,11 +2,11 @@
 
 arcp_status arcp_store_open(const char *url, arcp_store **out, arcp_error *err)
 {
-    arcp_span text = arcp_span_cstr(url);
+    const arcp_span text = arcp_span_cstr(url);
     if (arcp_span_equal_cstr(text, "memory:")) {
         return arcp_store_open_memory(out, err);
     }
-    arcp_span scheme = ARCP_SPAN_LITERAL("sqlite:");
+    const arcp_span scheme = ARCP_SPAN_LITERAL("sqlite:");
     if (arcp_span_starts_with(text, scheme)) {
         return arcp_store_open_sqlite(url + scheme.size, out, err);
     }

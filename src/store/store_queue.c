@@ -90,7 +90,7 @@ static arcp_status check_op(const arcp_store_op *op, size_t *bytes, arcp_error *
 
 arcp__request *arcp__request_new(arcp__request_kind kind, uint64_t id, arcp_span key)
 {
-    arcp__request *request = arcp__alloc(sizeof(*request) + key.size);
+    arcp__request *request = arcp__alloc(sizeof *request + key.size);
     if (request != NULL) {
         request->kind = kind;
         request->id = id;
@@ -122,7 +122,7 @@ bool arcp__request_add(arcp__request *read, uint64_t position, arcp_span record)
     }
     if (read->answer_count == read->capacity) {
         const size_t capacity = read->capacity == 0 ? 64 : read->capacity * 2;
-        arcp_span *records = arcp__realloc_array(read->records, capacity, sizeof(*records));
+        arcp_span *records = arcp__realloc_array(read->records, capacity, sizeof *records);
         if (records == NULL) {
             return false;
         }
@@ -178,14 +178,14 @@ void arcp__queue_stats(arcp_store *base, uint64_t bytes, arcp_store_stats *out)
 /* Marks the owner as woken. True if the caller must wake it, without holding the mutex. */
 static bool mark_woken(arcp__store_queue *queue)
 {
-    bool must_wake = !queue->is_woken && queue->callbacks.wake != NULL;
+    const bool must_wake = !queue->is_woken && queue->callbacks.wake != NULL;
     queue->is_woken = true;
     return must_wake;
 }
 
 static void unlock_and_wake(arcp__store_queue *queue)
 {
-    bool must_wake = mark_woken(queue);
+    const bool must_wake = mark_woken(queue);
     pthread_cond_signal(&queue->answers_changed);
     pthread_mutex_unlock(&queue->mutex);
     if (must_wake) {
@@ -231,7 +231,7 @@ arcp_status arcp__queue_submit(arcp_store *base, const arcp_store_batch *batch, 
 {
     size_t bytes = 0;
     for (size_t i = 0; i < batch->count; i++) {
-        arcp_status status = check_op(&batch->ops[i], &bytes, err);
+        const arcp_status status = check_op(&batch->ops[i], &bytes, err);
         if (status != ARCP_OK) {
             return status;
         }
@@ -252,7 +252,7 @@ arcp_status arcp__queue_read(arcp_store *base, uint64_t read_id, arcp_span strea
     if (count_max == 0) {
         return arcp_error_set(err, ARCP_E_USAGE, "a read must request at least one record");
     }
-    arcp_status status = check_key(stream, err);
+    const arcp_status status = check_key(stream, err);
     if (status != ARCP_OK) {
         return status;
     }
@@ -268,7 +268,7 @@ arcp_status arcp__queue_read(arcp_store *base, uint64_t read_id, arcp_span strea
 arcp_status arcp__queue_scan(arcp_store *base, uint64_t read_id, arcp_store_table table,
                              arcp_span prefix, arcp_error *err)
 {
-    arcp_status status = check_table(table, err);
+    const arcp_status status = check_table(table, err);
     if (status != ARCP_OK) {
         return status;
     }
@@ -342,7 +342,7 @@ bool arcp__queue_poll(arcp_store *base)
     pthread_mutex_lock(&queue->mutex);
     queue->outstanding -= ended;
     queue->undelivered -= bytes;
-    bool has_more = queue->answers != NULL;
+    const bool has_more = queue->answers != NULL;
     if (bytes != 0) {
         pthread_cond_signal(&queue->reads_changed);
     }
@@ -386,14 +386,14 @@ bool arcp__queue_take_batches(arcp__store_queue *queue, bool may_wait, size_t by
         DL_DELETE(queue->batches, batch);
         DL_APPEND(*out, batch);
     }
-    bool goes_on = !queue->is_stopping;
+    const bool goes_on = !queue->is_stopping;
     pthread_mutex_unlock(&queue->mutex);
     return goes_on;
 }
 
 void arcp__queue_answer_batches(arcp__store_queue *queue, arcp__request *batches)
 {
-    uint64_t sequence = batches->prev->sequence; /* of the last one */
+    const uint64_t sequence = batches->prev->sequence; /* of the last one */
     pthread_mutex_lock(&queue->mutex);
     assert(batches->sequence == queue->answered + 1);
     queue->answered = sequence;

@@ -25,14 +25,14 @@ static void append_ids(const arcp__story *story, const char *client, arcp_span p
     char name[] = "session_?";
     arcp_json json = ARCP__JSON_INIT;
     arcp_error err = {0};
-    name[sizeof(name) - 2] = client[0];
+    name[sizeof name - 2] = client[0];
     const arcp_buf *session = arcp__variable_get(&story->variables, arcp_span_cstr(name));
     if (session != NULL) {
         arcp_buf_append_cstr(out, ",\"session_id\":");
         arcp_buf_append(out, arcp_buf_span(session));
     }
     if (arcp__wire_scan(&json, payload, &err) == ARCP_OK) {
-        arcp_json_ref job = arcp__frame_member(&json, "job_id");
+        const arcp_json_ref job = arcp__frame_member(&json, "job_id");
         if (job != ARCP_JSON_ABSENT) {
             arcp_buf_append_cstr(out, ",\"job_id\":");
             arcp_buf_append(out, arcp_json_raw(&json, job));
@@ -87,7 +87,7 @@ bool arcp__frame_is(const arcp_json *json, const char *type)
 
 static bool type_starts_with(const arcp__story *story, const char *prefix)
 {
-    arcp_span raw = arcp_json_raw(&story->json, arcp__frame_member(&story->json, "type"));
+    const arcp_span raw = arcp_json_raw(&story->json, arcp__frame_member(&story->json, "type"));
     return raw.size > 2 && arcp_span_starts_with(arcp_span_from(raw, 1), arcp_span_cstr(prefix));
 }
 
@@ -204,20 +204,20 @@ static bool take_relevant(arcp__story *story, const char *client, const char *aw
 static bool expect_refusal(arcp__story *story, const char *client, char *codes, int detail)
 {
     char wanted[96];
-    (void)snprintf(wanted, sizeof(wanted), "a refusal: %s", codes);
+    (void)snprintf(wanted, sizeof wanted, "a refusal: %s", codes);
     if (!take_relevant(story, client, wanted)) {
         return false;
     }
     if (!is_refusal(story)) {
         return arcp__story_unexpected(story, wanted);
     }
-    arcp_json_ref code = arcp__payload_member(&story->json, "code");
-    for (const char *at = codes; *at != '\0';) {
-        const size_t size = strcspn(at, "|");
-        if (arcp_json_string_equals(&story->json, code, arcp_span_make(at, size))) {
+    const arcp_json_ref code = arcp__payload_member(&story->json, "code");
+    for (const char *rest = codes; *rest != '\0';) {
+        const size_t size = strcspn(rest, "|");
+        if (arcp_json_string_equals(&story->json, code, arcp_span_make(rest, size))) {
             return true;
         }
-        at += size + (at[size] == '|');
+        rest += size + (rest[size] == '|');
     }
     arcp_buf_append_cstr(&story->why, "payload.code is ");
     arcp__append_value(&story->why, &story->json, code);
@@ -228,7 +228,7 @@ static bool expect_refusal(arcp__story *story, const char *client, char *codes, 
  * line), or announces a child. */
 static bool is_of_job(const arcp__story *story, const arcp_buf *jobs)
 {
-    arcp_span job = arcp_json_raw(&story->json, arcp__frame_member(&story->json, "job_id"));
+    const arcp_span job = arcp_json_raw(&story->json, arcp__frame_member(&story->json, "job_id"));
     return arcp__frame_is(&story->json, "job.result") ||
            (arcp__frame_is(&story->json, "job.error") && job.size != 0 && jobs->size != 0 &&
             memmem(jobs->data, jobs->size, job.data, job.size) != NULL) ||
@@ -243,19 +243,19 @@ static bool expect_answers(arcp__story *story, const char *client, char *wanted,
 {
     arcp_buf jobs = arcp_buf_init();
     bool in_order = true;
-    for (size_t at = 0; in_order && wanted[at] != '\0';) {
+    for (size_t i = 0; in_order && wanted[i] != '\0';) {
         in_order = arcp__story_take(story, client, "the response to a submit");
         const bool is_accepted = in_order && arcp__frame_is(&story->json, "job.accepted");
         if (!in_order || is_of_job(story, &jobs) || (!is_accepted && may_be_skipped(story))) {
             continue;
         }
         if (is_accepted) {
-            arcp_json_ref job = arcp__payload_member(&story->json, "job_id");
+            const arcp_json_ref job = arcp__payload_member(&story->json, "job_id");
             arcp_buf_append(&jobs, arcp_json_raw(&story->json, job));
             arcp_buf_append_byte(&jobs, '\n');
         }
-        if (wanted[at++] == '+' ? !is_accepted : !is_refusal(story)) {
-            (void)arcp__story_fail(story, "response %zu of %zu submits: ", at, strlen(wanted));
+        if (wanted[i++] == '+' ? !is_accepted : !is_refusal(story)) {
+            (void)arcp__story_fail(story, "response %zu of %zu submits: ", i, strlen(wanted));
             in_order =
                 arcp__story_unexpected(story, is_refusal(story) ? "job.accepted" : "a refusal");
         }
@@ -277,7 +277,7 @@ static bool expect_end(arcp__story *story, const char *client, char *word, int d
     }
     const bool has_ended =
         arcp__frame_is(&story->json, "job.result") || arcp__frame_is(&story->json, "job.error");
-    arcp_span of = arcp_json_raw(&story->json, arcp__frame_member(&story->json, "job_id"));
+    const arcp_span of = arcp_json_raw(&story->json, arcp__frame_member(&story->json, "job_id"));
     return (has_ended && arcp_span_equal(of, arcp_buf_span(job))) ||
            arcp__story_unexpected(story, "the job's end");
 }
@@ -342,7 +342,7 @@ static bool play_send(arcp__story *story, const char *client, char *rest)
     char id[ARCP__ULID_SIZE + 1];
     arcp_buf frame = arcp_buf_secret_init();
     make_id(story, id);
-    bool sent =
+    const bool sent =
         arcp__story_expand(story, rest, &frame) && stage->send(stage->user, client, frame.data);
     arcp_buf_fini(&frame);
     return sent;
@@ -388,7 +388,7 @@ bool arcp__story_play_client(arcp__story *story, const char *word, char *rest)
         return word[1] == '>' ? play_send(story, client, rest) : play_expect(story, client, rest);
     }
     const char *verb = arcp__story_word(&rest);
-    for (size_t row = 0; row < sizeof(verbs) / sizeof(verbs[0]); row++) {
+    for (size_t row = 0; row < sizeof verbs / sizeof verbs[0]; row++) {
         if (strcmp(verb, verbs[row].name) == 0) {
             return verbs[row].play(story, client, rest, verbs[row].detail);
         }

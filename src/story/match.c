@@ -25,9 +25,9 @@ void arcp__variables_fini(arcp__variables *variables)
 
 static arcp__variable *find(const arcp__variables *variables, arcp_span name)
 {
-    for (size_t at = 0; at < variables->count; at++) {
-        if (arcp_span_equal_cstr(name, variables->rows[at].name)) {
-            return (arcp__variable *)&variables->rows[at];
+    for (size_t i = 0; i < variables->count; i++) {
+        if (arcp_span_equal_cstr(name, variables->rows[i].name)) {
+            return (arcp__variable *)&variables->rows[i];
         }
     }
     return NULL;
@@ -43,7 +43,7 @@ void arcp__variable_set(arcp__variables *variables, arcp_span name, arcp_span js
 {
     arcp__variable *row = find(variables, name);
     if (row == NULL) {
-        if (variables->count == ARCP__VARIABLES_MAX || name.size >= sizeof(row->name)) {
+        if (variables->count == ARCP__VARIABLES_MAX || name.size >= sizeof row->name) {
             variables->failed = true;
             return;
         }
@@ -84,30 +84,30 @@ static bool is_name_byte(char byte)
 
 bool arcp__variables_replace(const arcp__variables *variables, arcp_span text, arcp_buf *out)
 {
-    size_t at = 0;
+    size_t i = 0;
     bool in_string = false;
     out->secret = true; /* tokens are variables */
-    while (at < text.size) {
-        size_t end = at + 1;
-        if (text.data[at] != '$') {
-            end += in_string && text.data[at] == '\\' && end < text.size;
-            in_string = in_string != (text.data[at] == '"');
-            arcp_buf_append(out, arcp_span_make(text.data + at, end - at));
-            at = end;
+    while (i < text.size) {
+        size_t end = i + 1;
+        if (text.data[i] != '$') {
+            end += in_string && text.data[i] == '\\' && end < text.size;
+            in_string = in_string != (text.data[i] == '"');
+            arcp_buf_append(out, arcp_span_make(text.data + i, end - i));
+            i = end;
             continue;
         }
         while (end < text.size && is_name_byte(text.data[end])) {
             end++;
         }
         const arcp_buf *value =
-            arcp__variable_get(variables, arcp_span_make(text.data + at + 1, end - at - 1));
+            arcp__variable_get(variables, arcp_span_make(text.data + i + 1, end - i - 1));
         if (value == NULL) {
             return false;
         }
-        arcp_span json = arcp_buf_span(value);
-        bool is_text = in_string && arcp_span_starts_with(json, ARCP_SPAN_LITERAL("\""));
+        const arcp_span json = arcp_buf_span(value);
+        const bool is_text = in_string && arcp_span_starts_with(json, ARCP_SPAN_LITERAL("\""));
         arcp_buf_append(out, is_text ? arcp_span_make(json.data + 1, json.size - 2) : json);
-        at = end;
+        i = end;
     }
     return true;
 }
@@ -126,7 +126,7 @@ static bool fits(match *m, arcp_json_ref wanted, arcp_json_ref value);
 
 void arcp__append_value(arcp_buf *out, const arcp_json *json, arcp_json_ref value)
 {
-    arcp_span raw = arcp_json_raw(json, value);
+    const arcp_span raw = arcp_json_raw(json, value);
     if (value == ARCP_JSON_ABSENT) {
         arcp_buf_append_cstr(out, "missing");
         return;
@@ -149,14 +149,15 @@ static bool differs(match *m, arcp_json_ref value, const char *must, arcp_span w
     return false;
 }
 
-static bool are_equal(const arcp_json *a, arcp_json_ref at, const arcp_json *b, arcp_json_ref other)
+static bool are_equal(const arcp_json *a, arcp_json_ref one, const arcp_json *b,
+                      arcp_json_ref other)
 {
     arcp_buf left = arcp_buf_init();
     arcp_buf right = arcp_buf_init();
     arcp_error err = {0};
-    bool equal = arcp_json_canonical(a, at, &left, &err) == ARCP_OK &&
-                 arcp_json_canonical(b, other, &right, &err) == ARCP_OK &&
-                 arcp_span_equal(arcp_buf_span(&left), arcp_buf_span(&right));
+    const bool equal = arcp_json_canonical(a, one, &left, &err) == ARCP_OK &&
+                       arcp_json_canonical(b, other, &right, &err) == ARCP_OK &&
+                       arcp_span_equal(arcp_buf_span(&left), arcp_buf_span(&right));
     arcp_buf_fini(&left);
     arcp_buf_fini(&right);
     return equal;
@@ -175,8 +176,8 @@ static bool fits_variable(match *m, arcp_span name, arcp_json_ref value)
     }
     arcp_json json = ARCP__JSON_INIT;
     arcp_error err = {0};
-    bool equal = arcp__wire_scan(&json, arcp_buf_span(known), &err) == ARCP_OK &&
-                 are_equal(&json, 0, m->json, value);
+    const bool equal = arcp__wire_scan(&json, arcp_buf_span(known), &err) == ARCP_OK &&
+                       are_equal(&json, 0, m->json, value);
     arcp__json_fini(&json);
     return equal || differs(m, value, "", arcp_buf_span(known));
 }
@@ -201,7 +202,7 @@ static bool fits_word(match *m, arcp_span word, arcp_json_ref value)
     if (arcp_span_equal_cstr(word, "$absent")) {
         return !is_present || differs(m, value, "absent", arcp_span_make(NULL, 0));
     }
-    for (size_t row = 0; row < sizeof(kinds) / sizeof(kinds[0]); row++) {
+    for (size_t row = 0; row < sizeof kinds / sizeof kinds[0]; row++) {
         if (arcp_span_equal_cstr(word, kinds[row].word)) {
             const arcp_span raw = arcp_json_raw(m->json, value);
             bool fit =
@@ -220,23 +221,23 @@ static bool fits_object(match *m, arcp_json_ref wanted, arcp_json_ref value)
     if (!arcp_json_is(m->json, value, ARCP_JSON_OBJECT)) {
         return differs(m, value, "an object", arcp_span_make(NULL, 0));
     }
-    size_t length = strlen(m->path);
+    const size_t length = strlen(m->path);
     for (arcp_json_ref name = arcp_json_first(m->pattern, wanted); name != ARCP_JSON_ABSENT;
          name = arcp_json_next(m->pattern, wanted, name)) {
-        arcp_span raw = arcp_json_raw(m->pattern, name);
-        arcp_span text =
+        const arcp_span raw = arcp_json_raw(m->pattern, name);
+        const arcp_span text =
             arcp_span_make(raw.data + 1, raw.size - 2); /* names in patterns have no escapes */
-        if (length + text.size + 2 > sizeof(m->path)) {
+        if (length + text.size + 2 > sizeof m->path) {
             return differs(m, value, "matched by a pattern with shorter names",
                            arcp_span_make(NULL, 0));
         }
         if (length != 0) {
             m->path[length] = '.';
         }
-        size_t start = length == 0 ? 0 : length + 1;
+        const size_t start = length == 0 ? 0 : length + 1;
         memcpy(m->path + start, text.data, text.size);
         m->path[start + text.size] = '\0';
-        bool fit = fits(m, name + 1, arcp_json_member(m->json, value, text));
+        const bool fit = fits(m, name + 1, arcp_json_member(m->json, value, text));
         m->path[length] = '\0';
         if (!fit) {
             return false;
@@ -298,7 +299,7 @@ static bool fits_array(match *m, arcp_json_ref wanted, arcp_json_ref value)
 
 static bool fits_any(match *m, arcp_json_ref wanted, arcp_json_ref value)
 {
-    arcp_span raw = arcp_json_raw(m->pattern, wanted);
+    const arcp_span raw = arcp_json_raw(m->pattern, wanted);
     if (arcp_json_is(m->pattern, wanted, ARCP_JSON_OBJECT)) {
         return fits_object(m, wanted, value);
     }
@@ -315,7 +316,7 @@ static bool fits_any(match *m, arcp_json_ref wanted, arcp_json_ref value)
 static bool fits(match *m, arcp_json_ref wanted, arcp_json_ref value)
 {
     const size_t before = m->variables->count;
-    bool fit = fits_any(m, wanted, value);
+    const bool fit = fits_any(m, wanted, value);
     if (!fit) {
         truncate_to(m->variables, before);
     }

@@ -36,7 +36,7 @@ bool arcp__story_fail(arcp__story *story, const char *format, ...)
     char text[1024];
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(text, sizeof(text), format, arguments);
+    (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     arcp_buf_append_cstr(&story->why, text);
     return false;
@@ -66,12 +66,12 @@ const arcp_buf *arcp__story_value(arcp__story *story, const char *word)
 /* Sets $now, $in_2s, $ago_1h and the like when they are used for the first time. */
 static bool bind_instants(arcp__story *story, const char *text)
 {
-    for (const char *at = strchr(text, '$'); at != NULL; at = strchr(at + 1, '$')) {
+    for (const char *found = strchr(text, '$'); found != NULL; found = strchr(found + 1, '$')) {
         char name[ARCP__VARIABLE_NAME_MAX] = {0};
         char instant[ARCP__TIMESTAMP_SIZE];
         arcp_error err = {0};
         int64_t ns = 0;
-        (void)sscanf(at, "$%23[a-z0-9_]", name);
+        (void)sscanf(found, "$%23[a-z0-9_]", name);
         const bool is_ahead = strncmp(name, "in_", 3) == 0;
         const bool is_past = strncmp(name, "ago_", 4) == 0;
         if ((!is_ahead && !is_past && strcmp(name, "now") != 0) ||
@@ -84,7 +84,7 @@ static bool bind_instants(arcp__story *story, const char *text)
         }
         arcp__timestamp_format(story->stage->now(story->stage->user) + (is_past ? -ns : ns),
                                instant);
-        arcp__variable_set_text(&story->variables, name, arcp_span_make(instant, sizeof(instant)));
+        arcp__variable_set_text(&story->variables, name, arcp_span_make(instant, sizeof instant));
     }
     return true;
 }
@@ -164,8 +164,8 @@ static bool is_client(arcp_span word)
 
 static arcp_span text_before(arcp_span text, char end)
 {
-    const char *at = text.size == 0 ? NULL : memchr(text.data, end, text.size);
-    return at == NULL ? text : arcp_span_first(text, (size_t)(at - text.data));
+    const char *found = text.size == 0 ? NULL : memchr(text.data, end, text.size);
+    return found == NULL ? text : arcp_span_first(text, (size_t)(found - text.data));
 }
 
 static arcp_span first_line(arcp_span text)
@@ -187,7 +187,7 @@ static arcp_span find_macro(const arcp__story *story, arcp_span name)
 {
     arcp_span text = arcp_span_cstr(story->stage->macros);
     while (text.size != 0) {
-        arcp_span line = first_line(text);
+        const arcp_span line = first_line(text);
         if (arcp_span_equal_cstr(first_word(line), "define") &&
             arcp_span_equal(first_word(arcp_span_from(line, 7)), name)) {
             return arcp_span_from(text, 7 + name.size + 1);
@@ -224,17 +224,17 @@ static bool play_macro(arcp__story *story, arcp_span definition, char *rest)
         }
         arcp_span piece = arcp_span_first(body, size == 0 ? 1 : size);
         body = arcp_span_from(body, piece.size);
-        for (size_t at = 0; at < count; at++) {
-            if (arcp_span_equal(piece, parameters[at])) {
-                piece = arcp_span_cstr(values[at]);
+        for (size_t i = 0; i < count; i++) {
+            if (arcp_span_equal(piece, parameters[i])) {
+                piece = arcp_span_cstr(values[i]);
                 break;
             }
         }
         arcp_buf_append(&text, piece);
     }
     const unsigned line = story->line;
-    bool passed = text.failed ? arcp__story_fail(story, "out of memory")
-                              : arcp__story_play(story, arcp_buf_span(&text));
+    const bool passed = text.failed ? arcp__story_fail(story, "out of memory")
+                                    : arcp__story_play(story, arcp_buf_span(&text));
     story->line = line;
     arcp_buf_fini(&text);
     return passed;

@@ -22,7 +22,7 @@ struct arcp__loop_share {
 
 arcp__loop_share *arcp__loop_share_new(uv_loop_t *loop)
 {
-    arcp__loop_share *share = arcp__alloc(sizeof(*share));
+    arcp__loop_share *share = arcp__alloc(sizeof *share);
     if (share == NULL) {
         return NULL;
     }

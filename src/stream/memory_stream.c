@@ -127,7 +127,7 @@ static const arcp__stream_ops memory_stream_ops = {
 
 arcp_status arcp__memory_streams_new(arcp__loop_share *share, arcp__stream *out[2], arcp_error *err)
 {
-    memory_stream *ends[2] = {arcp__alloc(sizeof(**ends)), arcp__alloc(sizeof(**ends))};
+    memory_stream *ends[2] = {arcp__alloc(sizeof **ends), arcp__alloc(sizeof **ends)};
     if (ends[0] == NULL || ends[1] == NULL) {
         arcp__free(ends[0]);
         arcp__free(ends[1]);

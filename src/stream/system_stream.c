@@ -34,7 +34,7 @@ typedef struct handle_stream {
 
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 {
-    handle_stream *stream = handle->data;
+    const handle_stream *stream = handle->data;
     char *buffer = arcp__loop_share_read_buffer(stream->share);
     /* Given an empty buffer, libuv reports UV_ENOBUFS. */
     *out = uv_buf_init(buffer, buffer == NULL ? 0 : (unsigned)ARCP__READ_BUFFER_BYTES);
@@ -52,9 +52,9 @@ static void report_end(const arcp__stream *stream, int code)
 
 static void on_read(uv_stream_t *handle, ssize_t count, const uv_buf_t *buffer)
 {
-    handle_stream *stream = handle->data;
+    const handle_stream *stream = handle->data;
     if (count > 0) {
-        arcp_span bytes = arcp_span_make(buffer->base, (size_t)count);
+        const arcp_span bytes = arcp_span_make(buffer->base, (size_t)count);
         stream->base.events.bytes(stream->base.events.user, bytes);
     } else if (count < 0) {
         uv_read_stop(handle);
@@ -67,7 +67,7 @@ static void stream_start(arcp__stream *base)
     handle_stream *stream = (handle_stream *)base;
     if (!uv_is_closing(&stream->uv.handle)) {
         /* It fails only for handles that cannot be read, and we create none. */
-        int result = uv_read_start(&stream->uv.stream, on_alloc, on_read);
+        const int result = uv_read_start(&stream->uv.stream, on_alloc, on_read);
         assert(result == 0 || result == UV_EALREADY || result == UV_ENOTCONN);
         (void)result;
     }
@@ -116,9 +116,9 @@ static bool stream_write(arcp__stream *base, arcp_buf *bytes, size_t *written)
     handle_stream *stream = (handle_stream *)base;
     assert(stream->writing.size == 0 && bytes->size > 0);
     *written = 0;
-    unsigned now = bytes->size < UINT32_MAX ? (unsigned)bytes->size : UINT32_MAX;
+    const unsigned now = bytes->size < UINT32_MAX ? (unsigned)bytes->size : UINT32_MAX;
     uv_buf_t buffer = uv_buf_init(bytes->data, now);
-    int result = uv_try_write(&stream->uv.stream, &buffer, 1);
+    const int result = uv_try_write(&stream->uv.stream, &buffer, 1);
     /* Errors other than EAGAIN are reported again by uv_write's callback, from the loop. */
     if (result > 0) {
         *written = (size_t)result;
@@ -179,7 +179,7 @@ static const arcp__stream_ops handle_stream_ops = {
 
 static handle_stream *handle_stream_new(arcp__loop_share *share)
 {
-    handle_stream *stream = arcp__alloc(sizeof(*stream));
+    handle_stream *stream = arcp__alloc(sizeof *stream);
     if (stream != NULL) {
         stream->base.ops = &handle_stream_ops;
         stream->share = arcp__loop_share_ref(share);
@@ -209,7 +209,7 @@ static void tcp_settings(handle_stream *stream)
 int arcp__tcp_stream_accept(arcp__loop_share *share, uv_stream_t *listener,
                             struct sockaddr_storage *peer, arcp__stream **out)
 {
-    int size = sizeof(*peer);
+    int size = sizeof *peer;
     handle_stream *stream = tcp_stream_new(share);
     if (stream == NULL) {
         return UV_ENOMEM;
@@ -365,7 +365,7 @@ arcp_status arcp__fd_stream_new(arcp__loop_share *share, int fd, arcp__stream **
     const uv_handle_type type = uv_guess_handle(fd);
     const int flags = fcntl(fd, F_GETFL);
     if (type == UV_FILE) {
-        file_stream *file = arcp__alloc(sizeof(*file));
+        file_stream *file = arcp__alloc(sizeof *file);
         if (file == NULL) {
             return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
         }

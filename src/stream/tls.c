@@ -110,7 +110,7 @@ arcp_status arcp__tls_context_reload(arcp__tls_context *context, arcp_error *err
 arcp_status arcp__tls_context_new_server(const char *certificate_file, const char *key_file,
                                          arcp__tls_context **out, arcp_error *err)
 {
-    arcp__tls_context *context = arcp__alloc(sizeof(*context));
+    arcp__tls_context *context = arcp__alloc(sizeof *context);
     if (context != NULL) {
         context->certificate_file = arcp__copy_cstr(certificate_file, strlen(certificate_file));
         context->key_file = arcp__copy_cstr(key_file, strlen(key_file));
@@ -132,12 +132,12 @@ arcp_status arcp__tls_context_new_client(const char *ca_file, arcp__tls_context 
                                          arcp_error *err)
 {
     if (ca_file != NULL) {
-        arcp_status status = check_readable(ca_file, "CA file", err);
+        const arcp_status status = check_readable(ca_file, "CA file", err);
         if (status != ARCP_OK) {
             return status;
         }
     }
-    arcp__tls_context *context = arcp__alloc(sizeof(*context));
+    arcp__tls_context *context = arcp__alloc(sizeof *context);
     SSL_CTX *ssl = context == NULL ? NULL : context_base(TLS_client_method());
     if (ssl == NULL) {
         arcp__free(context);
@@ -145,8 +145,8 @@ arcp_status arcp__tls_context_new_client(const char *ca_file, arcp__tls_context 
     }
     context->ssl = ssl;
     SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
-    int loaded = ca_file == NULL ? SSL_CTX_set_default_verify_paths(ssl)
-                                 : SSL_CTX_load_verify_file(ssl, ca_file);
+    const int loaded = ca_file == NULL ? SSL_CTX_set_default_verify_paths(ssl)
+                                       : SSL_CTX_load_verify_file(ssl, ca_file);
     if (loaded != 1) {
         arcp__tls_context_free(context);
         return arcp_error_set(err, ARCP_E_USAGE, "%s has no usable PEM certificate: %s",
@@ -203,7 +203,7 @@ static void report_end(tls_stream *stream, const arcp_error *why)
 static bool push(tls_stream *stream)
 {
     char *data = NULL;
-    long size = BIO_get_mem_data(SSL_get_wbio(stream->ssl), &data);
+    const long size = BIO_get_mem_data(SSL_get_wbio(stream->ssl), &data);
     if (stream->lower_busy > 0 || size <= 0) {
         return true;
     }
@@ -216,7 +216,7 @@ static bool push(tls_stream *stream)
     }
     (void)BIO_reset(SSL_get_wbio(stream->ssl));
     size_t written = 0;
-    bool writable = stream->lower->ops->write(stream->lower, &bytes, &written);
+    const bool writable = stream->lower->ops->write(stream->lower, &bytes, &written);
     stream->lower_busy = (size_t)size - written;
     return writable;
 }
@@ -226,8 +226,8 @@ static bool push(tls_stream *stream)
 static bool encrypt(tls_stream *stream, size_t *written)
 {
     while (stream->secured && stream->lower_busy == 0 && stream->plain_done < stream->plain.size) {
-        size_t size = stream->plain.size - stream->plain_done;
-        size_t piece = size < TLS_PIECE_BYTES ? size : TLS_PIECE_BYTES;
+        const size_t size = stream->plain.size - stream->plain_done;
+        const size_t piece = size < TLS_PIECE_BYTES ? size : TLS_PIECE_BYTES;
         size_t done = 0;
         ERR_clear_error();
         if (SSL_write_ex(stream->ssl, stream->plain.data + stream->plain_done, piece, &done) != 1) {
@@ -254,7 +254,7 @@ static bool encrypt(tls_stream *stream, size_t *written)
 static void fail(tls_stream *stream, const char *fallback)
 {
     arcp_error err = {0};
-    long verified = SSL_get_verify_result(stream->ssl);
+    const long verified = SSL_get_verify_result(stream->ssl);
     if (!stream->secured && verified != X509_V_OK) {
         arcp_error_set(&err, ARCP_E_IO, "TLS: the certificate was refused: %s",
                        X509_verify_cert_error_string(verified));
@@ -268,7 +268,7 @@ static void fail(tls_stream *stream, const char *fallback)
 /* Whether an unsuccessful OpenSSL call is only waiting for bytes. */
 static bool only_waits(const tls_stream *stream, int result)
 {
-    int reason = SSL_get_error(stream->ssl, result);
+    const int reason = SSL_get_error(stream->ssl, result);
     return reason == SSL_ERROR_WANT_READ || reason == SSL_ERROR_WANT_WRITE;
 }
 
@@ -280,7 +280,7 @@ static void decrypt(tls_stream *stream)
     while (stream->is_reading && !stream->closed && !stream->ended) {
         size_t size = 0;
         ERR_clear_error();
-        int result = SSL_read_ex(stream->ssl, record, sizeof(record), &size);
+        const int result = SSL_read_ex(stream->ssl, record, sizeof record, &size);
         if (result == 1) {
             stream->base.events.bytes(stream->base.events.user, arcp_span_make(record, size));
         } else if (SSL_get_error(stream->ssl, result) == SSL_ERROR_ZERO_RETURN) {
@@ -513,7 +513,7 @@ arcp_status arcp__tls_stream_new(arcp__loop_share *share, const arcp__tls_contex
                                  const char *host, arcp__stream *lower, arcp__stream **out,
                                  arcp_error *err)
 {
-    tls_stream *stream = arcp__alloc(sizeof(*stream));
+    tls_stream *stream = arcp__alloc(sizeof *stream);
     SSL *ssl = stream == NULL ? NULL : start_tls(context, host);
     if (ssl == NULL) {
         arcp__free(stream);

@@ -56,9 +56,9 @@ typedef struct otlp_exporter {
 
 static void settle(otlp_exporter *exporter, size_t exported, size_t dropped, const char *why)
 {
-    bool fails = why != NULL;
+    const bool fails = why != NULL;
     (void)pthread_mutex_lock(&exporter->lock);
-    bool changed = fails != exporter->stats.is_failing;
+    const bool changed = fails != exporter->stats.is_failing;
     exporter->stats.is_failing = fails;
     exporter->stats.exported += exported;
     exporter->stats.dropped += dropped;
@@ -106,12 +106,12 @@ static uint64_t pause_ms(const otlp_exporter *exporter, uint64_t retry_after_sec
 {
     uint64_t pause = exporter->options.retry_ms;
     uint32_t random = 0;
-    for (unsigned at = 1; at < exporter->failures && pause < PAUSE_MAX_MS; at++) {
+    for (unsigned i = 1; i < exporter->failures && pause < PAUSE_MAX_MS; i++) {
         pause *= 2;
     }
     pause = pause < PAUSE_MAX_MS ? pause : PAUSE_MAX_MS;
     /* Randomised, so that clients of one collector do not retry at the same time. */
-    arcp__random(&random, sizeof(random));
+    arcp__random(&random, sizeof random);
     pause = pause / 2 + random % (pause / 2 + 1);
     const uint64_t requested =
         retry_after_sec < RETRY_AFTER_MAX_MS / 1000 ? retry_after_sec * 1000 : RETRY_AFTER_MAX_MS;
@@ -123,7 +123,7 @@ static void pause_batch(otlp_exporter *exporter, uint64_t retry_after_sec, const
     exporter->failures++;
     exporter->state = PAUSED;
     settle(exporter, 0, 0, why);
-    uint64_t pause = pause_ms(exporter, retry_after_sec);
+    const uint64_t pause = pause_ms(exporter, retry_after_sec);
     if (exporter->is_flushing && uv_now(&exporter->loop) + pause >= exporter->deadline_ms) {
         finish_later(exporter);
         return;
@@ -172,9 +172,10 @@ static size_t rejected_of(arcp_span body)
     arcp_buf scratch = arcp_buf_init();
     uint64_t count = 0;
     if (arcp_json_scan(&json, body, &limits, NULL) == ARCP_OK) {
-        arcp_json_ref partial =
+        const arcp_json_ref partial =
             arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("partialSuccess"));
-        arcp_json_ref ref = arcp_json_member(&json, partial, ARCP_SPAN_LITERAL("rejectedSpans"));
+        const arcp_json_ref ref =
+            arcp_json_member(&json, partial, ARCP_SPAN_LITERAL("rejectedSpans"));
         /* In OTLP's JSON 64-bit integers are strings. */
         (void)arcp__digits_parse(arcp_json_string(&json, ref, &scratch), &count);
         if (arcp_json_is(&json, ref, ARCP_JSON_NUMBER)) {
@@ -190,9 +191,9 @@ static void on_answer(void *user, const arcp__http_answer *answer)
 {
     otlp_exporter *exporter = user;
     char why[96];
-    size_t count = exporter->queue.taken_count; /* only this thread changes it */
-    int status = answer->result == ARCP__HTTP_ANSWERED ? answer->status : 0;
-    (void)snprintf(why, sizeof(why), "the collector answered %d", status);
+    const size_t count = exporter->queue.taken_count; /* only this thread changes it */
+    const int status = answer->result == ARCP__HTTP_ANSWERED ? answer->status : 0;
+    (void)snprintf(why, sizeof why, "the collector answered %d", status);
     if (status == 0 || status == 429 || status == 502 || status == 503 || status == 504) {
         pause_batch(exporter, answer->retry_after_sec, status == 0 ? answer->problem : why);
         return;
@@ -216,7 +217,7 @@ static void on_answer(void *user, const arcp__http_answer *answer)
 static void schedule(otlp_exporter *exporter)
 {
     (void)pthread_mutex_lock(&exporter->lock);
-    size_t waiting = arcp__span_queue_waiting(&exporter->queue);
+    const size_t waiting = arcp__span_queue_waiting(&exporter->queue);
     (void)pthread_mutex_unlock(&exporter->lock);
     if (waiting == 0) {
         if (exporter->is_flushing) {
@@ -271,12 +272,12 @@ static bool add(arcp__span_exporter *base, arcp_span span)
 {
     otlp_exporter *exporter = (otlp_exporter *)base;
     (void)pthread_mutex_lock(&exporter->lock);
-    size_t before = arcp__span_queue_waiting(&exporter->queue);
-    bool added = arcp__span_queue_add(&exporter->queue, span);
-    size_t after = arcp__span_queue_waiting(&exporter->queue);
+    const size_t before = arcp__span_queue_waiting(&exporter->queue);
+    const bool added = arcp__span_queue_add(&exporter->queue, span);
+    const size_t after = arcp__span_queue_waiting(&exporter->queue);
     exporter->stats.dropped += added ? 0 : 1;
     (void)pthread_mutex_unlock(&exporter->lock);
-    size_t full = (size_t)exporter->options.batch_bytes;
+    const size_t full = (size_t)exporter->options.batch_bytes;
     if (added && (before == 0 || (before < full && after >= full))) {
         (void)uv_async_send(&exporter->wake);
     }
@@ -319,7 +320,7 @@ static void close_exporter(arcp__span_exporter *base, uint64_t flush_ms,
 
 static arcp_status add_header(otlp_exporter *exporter, const char *text, arcp_error *err)
 {
-    const arcp_provision_request nobody = {.struct_size = sizeof(nobody)};
+    const arcp_provision_request nobody = {.struct_size = sizeof nobody};
     arcp__template header;
     bool names_key = false; /* not used: there is no credential */
     arcp_error why = {0};
@@ -328,13 +329,13 @@ static arcp_status add_header(otlp_exporter *exporter, const char *text, arcp_er
         status =
             arcp_error_set(&why, ARCP_E_USAGE, "only {env:NAME} and {file:PATH} are allowed here");
     }
-    size_t from = exporter->headers.size;
+    const size_t from = exporter->headers.size;
     if (status == ARCP_OK &&
         !arcp__template_expand(&header, &nobody, &names_key, &exporter->headers)) {
         status = arcp_error_set(&why, ARCP_E_NO_MEMORY, "out of memory");
     }
-    for (size_t at = from; status == ARCP_OK && at < exporter->headers.size; at++) {
-        if ((unsigned char)exporter->headers.data[at] < 0x20) {
+    for (size_t i = from; status == ARCP_OK && i < exporter->headers.size; i++) {
+        if ((unsigned char)exporter->headers.data[i] < 0x20) {
             status = arcp_error_set(&why, ARCP_E_USAGE, "a header must be one line");
         }
     }
@@ -355,8 +356,8 @@ static arcp_status set_up(otlp_exporter *exporter, arcp_error *err)
                                               .done = on_answer,
                                               .user = exporter};
     arcp_status status = add_header(exporter, "Content-Type: application/json", err);
-    for (size_t at = 0; status == ARCP_OK && at < exporter->options.header_count; at++) {
-        status = add_header(exporter, exporter->options.headers[at], err);
+    for (size_t i = 0; status == ARCP_OK && i < exporter->options.header_count; i++) {
+        status = add_header(exporter, exporter->options.headers[i], err);
     }
     if (status == ARCP_OK && exporter->headers.failed) {
         status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
@@ -378,7 +379,7 @@ arcp_status arcp__span_exporter_new(const arcp__span_exporter_options *options,
                                     arcp__span_exporter **out, arcp_error *err)
 {
     static const arcp__span_exporter_ops ops = {add, get_stats, close_exporter};
-    otlp_exporter *exporter = arcp__alloc(sizeof(*exporter));
+    otlp_exporter *exporter = arcp__alloc(sizeof *exporter);
     if (exporter == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
@@ -397,7 +398,7 @@ arcp_status arcp__span_exporter_new(const arcp__span_exporter_options *options,
     exporter->wake.data = exporter;
     exporter->timer.data = exporter;
     exporter->deadline.data = exporter;
-    arcp_status status = set_up(exporter, err);
+    const arcp_status status = set_up(exporter, err);
     if (status != ARCP_OK) {
         finish(exporter);
         (void)uv_run(&exporter->loop, UV_RUN_DEFAULT);

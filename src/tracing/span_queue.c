@@ -47,7 +47,7 @@ void arcp__span_queue_format(const arcp__span_queue *queue, arcp_buf *out)
     const size_t size = queue->taken_size == 0 ? 0 : queue->taken_size - 1;
     const size_t from = out->size;
     arcp_buf_append(out, arcp_span_make(queue->spans.data, size));
-    for (size_t at = from; at < out->size; at++) {
-        out->data[at] = out->data[at] == '\n' ? ',' : out->data[at];
+    for (size_t i = from; i < out->size; i++) {
+        out->data[i] = out->data[i] == '\n' ? ',' : out->data[i];
     }
 }

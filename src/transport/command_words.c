@@ -9,14 +9,14 @@ static bool is_blank(char byte)
 
 /* Takes a quoted part from *text, which begins after the opening quote. False when the closing
  * quote is missing. */
-static bool take_quoted(arcp_span *text, char quote, char **at)
+static bool take_quoted(arcp_span *text, char quote, char **out)
 {
     size_t i = 0;
     for (; i < text->size && text->data[i] != quote; i++) {
         const bool is_escape = quote == '"' && text->data[i] == '\\' && i + 1 < text->size &&
                                strchr("\\\"$`", text->data[i + 1]) != NULL;
         i += is_escape;
-        *(*at)++ = text->data[i];
+        *(*out)++ = text->data[i];
     }
     if (i == text->size) {
         return false;
@@ -26,7 +26,7 @@ static bool take_quoted(arcp_span *text, char quote, char **at)
 }
 
 /* Returns NULL, or what is wrong with the text. */
-static const char *split(arcp_span text, char **words, char *at)
+static const char *split(arcp_span text, char **words, char *out)
 {
     bool in_word = false;
     while (text.size > 0) {
@@ -34,26 +34,26 @@ static const char *split(arcp_span text, char **words, char *at)
         text = arcp_span_from(text, 1);
         if (is_blank(byte)) {
             if (in_word) {
-                *at++ = '\0';
+                *out++ = '\0';
             }
             in_word = false;
             continue;
         }
         if (!in_word) {
             in_word = true;
-            *words++ = at;
+            *words++ = out;
         }
         if (byte == '\'' || byte == '"') {
-            if (!take_quoted(&text, byte, &at)) {
+            if (!take_quoted(&text, byte, &out)) {
                 return "a quote is not closed";
             }
         } else if (byte == '\\' && text.size == 0) {
             return "a backslash at the end";
         } else if (byte == '\\') {
-            *at++ = text.data[0];
+            *out++ = text.data[0];
             text = arcp_span_from(text, 1);
         } else {
-            *at++ = byte;
+            *out++ = byte;
         }
     }
     return NULL;

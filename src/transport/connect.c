@@ -117,7 +117,7 @@ static void fail_upgrade(arcp_connector *connector, const char *why)
 {
     arcp_error err = {0};
     const char *path = connector->url.path;
-    size_t size = strcspn(path, "?");
+    const size_t size = strcspn(path, "?");
     arcp_error_set(&err, ARCP_E_IO, "%s://%s%.*s: %s", scheme(connector), connector->where,
                    (int)(size < PATH_SHOWN_MAX ? size : PATH_SHOWN_MAX), path, why);
     connector_fail(connector, &err);
@@ -153,7 +153,7 @@ static void on_bytes(void *user, arcp_span bytes)
     arcp__authority peer;
     char peer_name[ARCP__PEER_NAME_MAX];
     arcp__socket_authority(&connector->peer, &peer);
-    arcp__authority_format(&peer, peer_name, sizeof(peer_name));
+    arcp__authority_format(&peer, peer_name, sizeof peer_name);
     const arcp__websocket_connection_options options = {
         .upgraded = {.share = connector->share,
                      .stream = connector->stream,
@@ -201,7 +201,7 @@ static void attempt_failed(arcp_connector *connector, int result)
 
 static uint64_t time_left_ms(const arcp_connector *connector)
 {
-    uint64_t now = uv_now(connector->timer.loop);
+    const uint64_t now = uv_now(connector->timer.loop);
     return connector->deadline_ms > now ? connector->deadline_ms - now : 0;
 }
 
@@ -307,7 +307,7 @@ static void run_task(arcp__task *task)
         return;
     }
     char port[8];
-    snprintf(port, sizeof(port), "%u", (unsigned)connector->url.authority.port);
+    snprintf(port, sizeof port, "%u", (unsigned)connector->url.authority.port);
     const bool is_numeric = connector->url.authority.kind != ARCP__HOST_NAME;
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
                                    .ai_flags = is_numeric ? AI_NUMERICHOST : 0};
@@ -346,7 +346,7 @@ static arcp_status prepare_websocket(arcp_connector *connector, const arcp_conne
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
     }
     arcp__web_head_init(&connector->head, ARCP__WEB_RESPONSE, ARCP_HANDSHAKE_BYTES_DEFAULT);
-    arcp__authority_format(&connector->url.authority, connector->where, sizeof(connector->where));
+    arcp__authority_format(&connector->url.authority, connector->where, sizeof connector->where);
     return ARCP_OK;
 }
 
@@ -374,7 +374,7 @@ arcp_status arcp_connect(uv_loop_t *loop, const char *url, const arcp_connect_op
         return arcp_error_set(err, ARCP_E_USAGE, "cannot connect to port 0");
     }
     arcp__loop_share *share = arcp__loop_share_new(loop);
-    arcp_connector *connector = share == NULL ? NULL : arcp__alloc(sizeof(*connector));
+    arcp_connector *connector = share == NULL ? NULL : arcp__alloc(sizeof *connector);
     if (connector == NULL) {
         arcp__loop_share_unref(share);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");

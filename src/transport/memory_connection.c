@@ -61,7 +61,7 @@ void arcp_memory_cut(arcp_connection *end)
     if (connection->in == NULL) {
         return; /* it has ended */
     }
-    arcp__stream *peer = arcp__memory_stream_peer(connection->in);
+    const arcp__stream *peer = arcp__memory_stream_peer(connection->in);
     if (peer != NULL) {
         arcp__stream_connection_break(peer->events.user, ARCP_CLOSE_ABNORMAL, "");
     }

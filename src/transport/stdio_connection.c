@@ -166,11 +166,11 @@ static void line_ended(arcp__stream_connection *base)
      */
     if (connection->exited && !connection->closed_by_us && connection->exit_signal != 0) {
         base->code = ARCP_CLOSE_ABNORMAL;
-        snprintf(base->reason, sizeof(base->reason), "the program was killed by signal %d",
+        snprintf(base->reason, sizeof base->reason, "the program was killed by signal %d",
                  connection->exit_signal);
     } else if (connection->exited && !connection->closed_by_us && connection->exit_status != 0) {
         base->code = ARCP_CLOSE_ABNORMAL;
-        snprintf(base->reason, sizeof(base->reason), "the program exited with status %lld",
+        snprintf(base->reason, sizeof base->reason, "the program exited with status %lld",
                  (long long)connection->exit_status);
     }
     child_release(connection->child);
@@ -242,7 +242,7 @@ static arcp_status open_lines(uv_loop_t *loop, int input, int output, const char
         return status;
     }
     arcp__loop_share *share = arcp__loop_share_new(loop);
-    line_connection *connection = share == NULL ? NULL : arcp__alloc(sizeof(*connection));
+    line_connection *connection = share == NULL ? NULL : arcp__alloc(sizeof *connection);
     if (connection == NULL) {
         arcp__loop_share_unref(share);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
@@ -331,7 +331,7 @@ static arcp_status start_program(uv_loop_t *loop, char **words, child_process **
 {
     int input[2] = {-1, -1};
     int output[2] = {-1, -1};
-    child_process *child = arcp__alloc(sizeof(*child));
+    child_process *child = arcp__alloc(sizeof *child);
     if (child == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a process");
     }

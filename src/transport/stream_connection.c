@@ -17,7 +17,7 @@ enum {
     DUE_CLOSED = 16  /* call `closed` */
 };
 
-static arcp__stream_connection *self(arcp_connection *connection)
+static arcp__stream_connection *stream_of(arcp_connection *connection)
 {
     return (arcp__stream_connection *)connection;
 }
@@ -249,7 +249,7 @@ static void run_task(arcp__task *task)
 {
     arcp__stream_connection *connection =
         (arcp__stream_connection *)((char *)task - offsetof(arcp__stream_connection, task));
-    unsigned due = connection->due;
+    const unsigned due = connection->due;
     connection->due = 0;
     if ((due & DUE_BROKEN) != 0 && connection->state != ARCP__CONNECTION_ENDED) {
         stream_broke(connection, "cannot write");
@@ -270,7 +270,7 @@ static void run_task(arcp__task *task)
     }
     /* Anything that became due meanwhile waits for the next turn; `closed` is the last callback. */
     if ((due & DUE_CLOSED) != 0 && !connection->released) {
-        arcp_connection_callbacks callbacks = connection->callbacks;
+        const arcp_connection_callbacks callbacks = connection->callbacks;
         if (callbacks.closed != NULL) {
             callbacks.closed(callbacks.user, &connection->base, (arcp_close_code)connection->code,
                              connection->reason);
@@ -283,7 +283,7 @@ static void run_task(arcp__task *task)
 static void connection_set_callbacks(arcp_connection *base,
                                      const arcp_connection_callbacks *callbacks)
 {
-    self(base)->callbacks = *callbacks;
+    stream_of(base)->callbacks = *callbacks;
 }
 
 static void connection_info(const arcp_connection *base, arcp_connection_info *out)
@@ -302,7 +302,7 @@ static void connection_info(const arcp_connection *base, arcp_connection_info *o
 
 static arcp_status connection_send(arcp_connection *base, arcp_span frame)
 {
-    arcp__stream_connection *connection = self(base);
+    arcp__stream_connection *connection = stream_of(base);
     if (connection->state != ARCP__CONNECTION_OPEN) {
         return ARCP_E_CLOSED;
     }
@@ -317,7 +317,7 @@ static arcp_status connection_send(arcp_connection *base, arcp_span frame)
 
 static void connection_flush(arcp_connection *base)
 {
-    arcp__stream_connection_flush(self(base));
+    arcp__stream_connection_flush(stream_of(base));
 }
 
 static size_t connection_unsent(const arcp_connection *base)
@@ -327,7 +327,7 @@ static size_t connection_unsent(const arcp_connection *base)
 
 static void connection_pause(arcp_connection *base)
 {
-    arcp__stream_connection *connection = self(base);
+    arcp__stream_connection *connection = stream_of(base);
     if (connection->paused || connection->state != ARCP__CONNECTION_OPEN) {
         return;
     }
@@ -337,7 +337,7 @@ static void connection_pause(arcp_connection *base)
 
 static void connection_resume(arcp_connection *base)
 {
-    arcp__stream_connection *connection = self(base);
+    arcp__stream_connection *connection = stream_of(base);
     if (connection->paused) {
         connection->paused = false;
         make_due(connection, DUE_INPUT);
@@ -346,17 +346,17 @@ static void connection_resume(arcp_connection *base)
 
 static void connection_admit(arcp_connection *base)
 {
-    arcp__admission_admit(&self(base)->counted);
+    arcp__admission_admit(&stream_of(base)->counted);
 }
 
 static void connection_close(arcp_connection *base, arcp_close_code code, const char *reason)
 {
-    arcp__stream_connection_begin_close(self(base), (uint16_t)code, arcp_span_cstr(reason));
+    arcp__stream_connection_begin_close(stream_of(base), (uint16_t)code, arcp_span_cstr(reason));
 }
 
 static void connection_abort(arcp_connection *base)
 {
-    arcp__stream_connection_break(self(base), ARCP_CLOSE_ABNORMAL, "");
+    arcp__stream_connection_break(stream_of(base), ARCP_CLOSE_ABNORMAL, "");
 }
 
 static void on_timer_closed(uv_handle_t *handle)
@@ -371,7 +371,7 @@ static void on_timer_closed(uv_handle_t *handle)
 
 static void connection_free(arcp_connection *base)
 {
-    arcp__stream_connection *connection = self(base);
+    arcp__stream_connection *connection = stream_of(base);
     assert(!connection->released);
     connection->released = true;
     arcp__task_cancel(connection->share, &connection->task);
@@ -403,7 +403,7 @@ void arcp__stream_connection_init(arcp__stream_connection *connection, arcp__loo
     if (connection->close_timeout_ms == 0) {
         connection->close_timeout_ms = ARCP_CLOSE_TIMEOUT_MS_DEFAULT;
     }
-    snprintf(connection->peer, sizeof(connection->peer), "%s", peer);
+    snprintf(connection->peer, sizeof connection->peer, "%s", peer);
     uv_timer_init(arcp__loop_share_loop(share), &connection->timer); /* cannot fail */
     connection->timer.data = connection;
     connection->in->events = connection->out->events =

@@ -54,7 +54,7 @@ arcp_status arcp__url_parse(arcp_span text, arcp__url *out, arcp_error *err)
 {
     /* In the order of arcp__url_scheme; compared without case (RFC 3986 §3.1). */
     static const char *const schemes[] = {"ws://", "wss://", "stdio:", "memory:"};
-    for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
         const arcp_span scheme = arcp_span_cstr(schemes[i]);
         if (!arcp__web_equal(arcp_span_first(text, scheme.size), scheme)) {
             continue;
@@ -75,7 +75,7 @@ arcp_status arcp__url_parse(arcp_span text, arcp__url *out, arcp_error *err)
 void arcp__url_format(const arcp__url *url, char out[ARCP__URL_TEXT_MAX])
 {
     char authority[ARCP__HOST_MAX + 16];
-    arcp__authority_format(&url->authority, authority, sizeof(authority));
+    arcp__authority_format(&url->authority, authority, sizeof authority);
     snprintf(out, ARCP__URL_TEXT_MAX, "%s://%s%s", url->scheme == ARCP__URL_WSS ? "wss" : "ws",
              authority, url->path);
 }

@@ -90,7 +90,7 @@ static void websocket_advance(arcp__stream_connection *base)
 
 static void websocket_input_ended(arcp__stream_connection *base)
 {
-    websocket_connection *connection = (websocket_connection *)base;
+    const websocket_connection *connection = (websocket_connection *)base;
     if (connection->close_received || base->peer_at_fault) {
         websocket_advance(base);
     } else {
@@ -131,7 +131,7 @@ static void websocket_input(arcp__stream_connection *base, arcp_span *input)
 {
     websocket_connection *connection = (websocket_connection *)base;
     while (!arcp__stream_connection_is_stopped(base)) {
-        arcp__websocket_event event = arcp__websocket_reader_next(&connection->reader, input);
+        const arcp__websocket_event event = arcp__websocket_reader_next(&connection->reader, input);
         switch (event.type) {
         case ARCP__WEBSOCKET_NOTHING:
             return;
@@ -209,7 +209,7 @@ static const arcp__framing websocket_framing = {
 arcp_status arcp__websocket_connection_new(const arcp__websocket_connection_options *options,
                                            arcp_connection **out, arcp_error *err)
 {
-    websocket_connection *connection = arcp__alloc(sizeof(*connection));
+    websocket_connection *connection = arcp__alloc(sizeof *connection);
     if (connection == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
     }

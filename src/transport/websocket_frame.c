@@ -34,7 +34,7 @@ struct arcp__websocket_pool {
 
 static ssize_t on_send(const uint8_t *data, size_t size, int flags, void *user)
 {
-    arcp__websocket_pool *pool = user;
+    const arcp__websocket_pool *pool = user;
     arcp_buf_append(pool->out, arcp_span_make((const char *)data, size));
     return (ssize_t)size;
 }
@@ -84,7 +84,7 @@ static ssize_t on_receive(uint8_t *out, size_t size, int flags, void *user)
 static decoder *decoder_new(void)
 {
     const struct wslay_frame_callbacks callbacks = {.recv_callback = on_receive};
-    decoder *made = arcp__alloc(sizeof(*made));
+    decoder *made = arcp__alloc(sizeof *made);
     if (made != NULL && wslay_frame_context_init(&made->context, &callbacks, made) != 0) {
         arcp__free(made);
         return NULL;
@@ -101,16 +101,16 @@ static void decoder_free(decoder *old)
 }
 
 /* Whether it holds no part of a frame. */
-static bool is_at_rest(const decoder *at)
+static bool is_at_rest(const decoder *from)
 {
-    return at->given == at->used;
+    return from->given == from->used;
 }
 
 arcp__websocket_pool *arcp__websocket_pool_new(arcp__websocket_role role)
 {
     const struct wslay_frame_callbacks callbacks = {.send_callback = on_send,
                                                     .genmask_callback = on_mask};
-    arcp__websocket_pool *pool = arcp__alloc(sizeof(*pool));
+    arcp__websocket_pool *pool = arcp__alloc(sizeof *pool);
     if (pool == NULL || wslay_frame_context_init(&pool->encoder, &callbacks, pool) != 0) {
         arcp__free(pool);
         return NULL;

@@ -10,13 +10,13 @@ void arcp__websocket_accept(const char key[ARCP__WEBSOCKET_KEY_SIZE],
                             char out[ARCP__WEBSOCKET_ACCEPT_SIZE])
 {
     static const char guid[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"; /* RFC 6455 §1.3 */
-    unsigned char text[ARCP__WEBSOCKET_KEY_SIZE + sizeof(guid) - 1];
+    unsigned char text[ARCP__WEBSOCKET_KEY_SIZE + sizeof guid - 1];
     unsigned char digest[SHA_DIGEST_LENGTH];
     memcpy(text, key, ARCP__WEBSOCKET_KEY_SIZE);
-    memcpy(text + ARCP__WEBSOCKET_KEY_SIZE, guid, sizeof(guid) - 1);
-    SHA1(text, sizeof(text), digest);
+    memcpy(text + ARCP__WEBSOCKET_KEY_SIZE, guid, sizeof guid - 1);
+    SHA1(text, sizeof text, digest);
     unsigned char encoded[ARCP__WEBSOCKET_ACCEPT_SIZE + 1]; /* OpenSSL ends it with a NUL */
-    EVP_EncodeBlock(encoded, digest, sizeof(digest));
+    EVP_EncodeBlock(encoded, digest, sizeof digest);
     memcpy(out, encoded, ARCP__WEBSOCKET_ACCEPT_SIZE);
 }
 
@@ -75,9 +75,9 @@ void arcp__upgrade_accept(const char accept[ARCP__WEBSOCKET_ACCEPT_SIZE], arcp_b
 void arcp__websocket_key_new(char out[ARCP__WEBSOCKET_KEY_SIZE])
 {
     unsigned char bytes[16];
-    arcp__random(bytes, sizeof(bytes));
+    arcp__random(bytes, sizeof bytes);
     unsigned char encoded[ARCP__WEBSOCKET_KEY_SIZE + 1];
-    EVP_EncodeBlock(encoded, bytes, sizeof(bytes));
+    EVP_EncodeBlock(encoded, bytes, sizeof bytes);
     memcpy(out, encoded, ARCP__WEBSOCKET_KEY_SIZE);
 }
 
@@ -87,7 +87,7 @@ void arcp__upgrade_request(const arcp__url *url, const char key[ARCP__WEBSOCKET_
     arcp__authority host = url->authority;
     char text[ARCP__HOST_MAX + 16];
     host.has_port = host.port != (url->scheme == ARCP__URL_WSS ? 443 : 80);
-    arcp__authority_format(&host, text, sizeof(text));
+    arcp__authority_format(&host, text, sizeof text);
     arcp_buf_append_format(out,
                            "GET %s HTTP/1.1\r\nHost: %s\r\n"
                            "Upgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -111,7 +111,7 @@ bool arcp__upgrade_header_is_valid(const char *header)
         return false;
     }
     const arcp_span name = arcp_span_make(header, size);
-    for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++) {
+    for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++) {
         if (arcp__web_equal(name, arcp_span_cstr(reserved[i]))) {
             return false;
         }
@@ -132,7 +132,7 @@ arcp_status arcp__upgrade_check_response(const arcp__web_head *head,
                                          const char key[ARCP__WEBSOCKET_KEY_SIZE], arcp_error *err)
 {
     if (head->status != 101) {
-        arcp_span text = arcp_span_first(arcp__web_head_line(head), 80);
+        const arcp_span text = arcp_span_first(arcp__web_head_line(head), 80);
         return arcp_error_set(err, ARCP_E_IO, "the server answered \"HTTP/%u.%u %u %.*s\"",
                               head->major, head->minor, head->status, (int)text.size,
                               text.size == 0 ? "" : text.data);

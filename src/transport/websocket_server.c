@@ -128,7 +128,7 @@ arcp_status arcp_listen_websocket(uv_loop_t *loop, const char *url,
     if (is_secure && (options.certificate_file == NULL || options.key_file == NULL)) {
         return arcp_error_set(err, ARCP_E_USAGE, "wss:// needs a certificate and a key");
     }
-    websocket_listener *listener = arcp__alloc(sizeof(*listener));
+    websocket_listener *listener = arcp__alloc(sizeof *listener);
     arcp__websocket_pool *pool = arcp__websocket_pool_new(ARCP__WEBSOCKET_SERVER);
     if (listener == NULL || pool == NULL) {
         arcp__free(listener);

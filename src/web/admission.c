@@ -54,7 +54,7 @@ arcp_status arcp_admission_set_limits(arcp_admission *admission, const arcp_admi
 arcp_status arcp_admission_new(const arcp_admission_limits *limits, arcp_admission **out,
                                arcp_error *err)
 {
-    arcp_admission *admission = arcp__alloc(sizeof(*admission));
+    arcp_admission *admission = arcp__alloc(sizeof *admission);
     if (admission == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a listener");
     }
@@ -114,11 +114,11 @@ static arcp__counted *oldest_over_limit(const arcp_admission *admission,
                                         const struct in6_addr *peer)
 {
     arcp__counted *oldest = NULL;
-    arcp__counted *at = NULL;
+    arcp__counted *pending = NULL;
     size_t count = 0;
-    DL_FOREACH (admission->pending, at) {
-        if (memcmp(&at->peer, peer, sizeof(*peer)) == 0) {
-            oldest = oldest == NULL ? at : oldest;
+    DL_FOREACH (admission->pending, pending) {
+        if (memcmp(&pending->peer, peer, sizeof *peer) == 0) {
+            oldest = oldest == NULL ? pending : oldest;
             count++;
         }
     }
@@ -168,11 +168,11 @@ bool arcp__admission_note_bytes(arcp__counted *counted, size_t bytes)
     counted->bytes += bytes;
     admission->pending_bytes += bytes;
     while (counted->is_pending && admission->pending_bytes > admission->limits.pending_bytes_max) {
-        arcp__counted *at = admission->pending;
-        while (at->bytes == 0) { /* evicting it would free no bytes */
-            at = at->next;
+        arcp__counted *pending = admission->pending;
+        while (pending->bytes == 0) { /* evicting it would free no bytes */
+            pending = pending->next;
         }
-        evict(admission, at, "too many bytes from pending connections");
+        evict(admission, pending, "too many bytes from pending connections");
     }
     return counted->is_pending;
 }

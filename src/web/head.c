@@ -137,14 +137,14 @@ arcp__web_result arcp__web_head_feed(arcp__web_head *head, arcp_span *input)
     if (input->size == 0) {
         return ARCP__WEB_MORE; /* http_parser takes an empty input for the end of the connection */
     }
-    arcp_span now = arcp_span_first(*input, head->bytes_max - head->bytes);
-    bool all = now.size == input->size;
-    size_t used =
+    const arcp_span now = arcp_span_first(*input, head->bytes_max - head->bytes);
+    const bool all = now.size == input->size;
+    const size_t used =
         now.size == 0 ? 0 : http_parser_execute(parser_of(head), &settings, now.data, now.size);
     head->bytes += used;
     /* http_parser accepts four forms that RFC 9112 forbids; requests are checked for them. */
     for (size_t i = 0; i < used; i++) {
-        char byte = now.data[i];
+        const char byte = now.data[i];
         head->is_lax = head->is_lax || (byte == '\n' && head->last != '\r') ||
                        (byte != '\n' && head->last == '\r') ||
                        (head->last == '\n' && (byte == ' ' || byte == '\t'));
@@ -176,7 +176,7 @@ arcp_span arcp__web_head_line(const arcp__web_head *head)
 
 arcp_span arcp__web_head_path(const arcp__web_head *head)
 {
-    arcp_span target = arcp__web_head_line(head);
+    const arcp_span target = arcp__web_head_line(head);
     const char *query = target.size == 0 ? NULL : memchr(target.data, '?', target.size);
     return query == NULL ? target : arcp_span_first(target, (size_t)(query - target.data));
 }
@@ -209,7 +209,7 @@ static bool header_at(const arcp__web_head *head, size_t i, const char *name, ar
 {
     assert(head->text.data != NULL); /* there is a header, so there is text */
     const arcp__web_header *header = &head->headers[i];
-    arcp_span found = arcp_span_make(head->text.data + header->name_at, header->name_size);
+    const arcp_span found = arcp_span_make(head->text.data + header->name_at, header->name_size);
     if (!arcp__web_equal(found, arcp_span_cstr(name))) {
         return false;
     }
@@ -231,7 +231,7 @@ bool arcp__web_list_has(arcp_span list, const char *token)
 {
     while (list.size > 0 && list.data != NULL) {
         const char *comma = memchr(list.data, ',', list.size);
-        size_t size = comma == NULL ? list.size : (size_t)(comma - list.data);
+        const size_t size = comma == NULL ? list.size : (size_t)(comma - list.data);
         if (arcp__web_equal(trim(arcp_span_first(list, size)), arcp_span_cstr(token))) {
             return true;
         }

@@ -11,8 +11,8 @@
 
 static bool parse_name(arcp_span text, arcp__authority *out)
 {
-    bool rooted = text.size > 1 && text.data[text.size - 1] == '.';
-    arcp_span name = rooted ? arcp_span_first(text, text.size - 1) : text;
+    const bool rooted = text.size > 1 && text.data[text.size - 1] == '.';
+    const arcp_span name = rooted ? arcp_span_first(text, text.size - 1) : text;
     if (name.size == 0 || name.size > ARCP__HOST_MAX) {
         return false;
     }
@@ -33,7 +33,7 @@ static bool parse_name(arcp_span text, arcp__authority *out)
     }
     out->host[name.size] = '\0';
     struct in_addr address;
-    bool is_address = inet_pton(AF_INET, out->host, &address) == 1;
+    const bool is_address = inet_pton(AF_INET, out->host, &address) == 1;
     out->kind = is_address ? ARCP__HOST_IPV4 : ARCP__HOST_NAME;
     return !(is_address && rooted);
 }
@@ -47,7 +47,7 @@ bool arcp__authority_parse(arcp_span text, bool port_zero, arcp__authority *out)
         char copy[INET6_ADDRSTRLEN] = "";
         const char *end = memchr(text.data, ']', text.size);
         const size_t size = end == NULL ? 0 : (size_t)(end - text.data) - 1;
-        if (end == NULL || size >= sizeof(copy)) {
+        if (end == NULL || size >= sizeof copy) {
             return false;
         }
         memcpy(copy, text.data + 1, size);
@@ -55,7 +55,7 @@ bool arcp__authority_parse(arcp_span text, bool port_zero, arcp__authority *out)
             return false;
         }
         out->kind = ARCP__HOST_IPV6;
-        (void)inet_ntop(AF_INET6, &address, out->host, sizeof(out->host)); /* always fits */
+        (void)inet_ntop(AF_INET6, &address, out->host, sizeof out->host); /* always fits */
         rest = arcp_span_from(text, size + 2);
     } else {
         const char *colon = text.size == 0 ? NULL : memchr(text.data, ':', text.size);
@@ -99,7 +99,7 @@ bool arcp__authority_is_loopback(const arcp__authority *authority)
 
 void arcp__authority_format(const arcp__authority *authority, char *out, size_t size)
 {
-    bool brackets = authority->kind == ARCP__HOST_IPV6;
+    const bool brackets = authority->kind == ARCP__HOST_IPV6;
     const char *open = brackets ? "[" : "";
     const char *close = brackets ? "]" : "";
     if (authority->has_port) {
@@ -120,7 +120,7 @@ static bool ipv4_of(const struct sockaddr_storage *address, struct in_addr *out)
     }
     const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
     if (address->ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&six->sin6_addr)) {
-        memcpy(out, &six->sin6_addr.s6_addr[12], sizeof(*out));
+        memcpy(out, &six->sin6_addr.s6_addr[12], sizeof *out);
         return true;
     }
     return false;
@@ -133,10 +133,10 @@ void arcp__socket_authority(const struct sockaddr_storage *address, arcp__author
     *out = (arcp__authority){.has_port = true};
     if (ipv4_of(address, &four)) {
         out->kind = ARCP__HOST_IPV4;
-        inet_ntop(AF_INET, &four, out->host, sizeof(out->host));
+        inet_ntop(AF_INET, &four, out->host, sizeof out->host);
     } else {
         out->kind = ARCP__HOST_IPV6;
-        inet_ntop(AF_INET6, &six->sin6_addr, out->host, sizeof(out->host));
+        inet_ntop(AF_INET6, &six->sin6_addr, out->host, sizeof out->host);
     }
     out->port =
         ntohs(address->ss_family == AF_INET ? ((const struct sockaddr_in *)address)->sin_port
@@ -148,7 +148,7 @@ struct in6_addr arcp__socket_peer(const struct sockaddr_storage *address)
     struct in_addr four = {0};
     struct in6_addr peer = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
     if (ipv4_of(address, &four)) {
-        memcpy(&peer.s6_addr[12], &four, sizeof(four));
+        memcpy(&peer.s6_addr[12], &four, sizeof four);
         return peer;
     }
     peer = (struct in6_addr){0};
@@ -207,7 +207,7 @@ arcp_status arcp__web_names_init(arcp__web_names *names, const char *const *host
     if (host_count + origin_count == 0) {
         return ARCP_OK;
     }
-    names->hosts = arcp__alloc_array(host_count + origin_count, sizeof(*names->hosts));
+    names->hosts = arcp__alloc_array(host_count + origin_count, sizeof *names->hosts);
     if (names->hosts == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for the host lists");
     }
@@ -230,10 +230,10 @@ void arcp__web_names_fini(arcp__web_names *names)
     *names = (arcp__web_names){0};
 }
 
-void arcp__web_names_bind(arcp__web_names *names, const arcp__authority *self, bool loopback,
+void arcp__web_names_bind(arcp__web_names *names, const arcp__authority *authority, bool loopback,
                           bool secure)
 {
-    names->self = *self;
+    names->self = *authority;
     names->loopback = loopback;
     names->secure = secure;
 }
@@ -269,7 +269,7 @@ bool arcp__web_names_allow_host(const arcp__web_names *names, arcp_span text, bo
     if (names->any_host || (names->host_count == 0 && !names->loopback)) {
         return true;
     }
-    uint16_t port = host.has_port ? host.port : names->secure ? 443 : 80;
+    const uint16_t port = host.has_port ? host.port : names->secure ? 443 : 80;
     return is_ours(names, &host, port);
 }
 

@@ -77,7 +77,7 @@ ARCP_MUST_CHECK arcp_status arcp__web_names_init(arcp__web_names *names, const c
 void arcp__web_names_fini(arcp__web_names *names);
 
 /* Sets what the listener is bound to. */
-void arcp__web_names_bind(arcp__web_names *names, const arcp__authority *self, bool loopback,
+void arcp__web_names_bind(arcp__web_names *names, const arcp__authority *authority, bool loopback,
                           bool secure);
 
 /* Whether the value of the Host header is one of our names. *valid: whether it is syntactically a

@@ -165,10 +165,10 @@ void arcp__web_server_close(arcp__web_server *server)
 static int resolve(uv_loop_t *loop, const arcp__authority *authority, struct sockaddr_storage *out)
 {
     char port[8];
-    snprintf(port, sizeof(port), "%u", (unsigned)authority->port);
+    snprintf(port, sizeof port, "%u", (unsigned)authority->port);
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
     uv_getaddrinfo_t request;
-    int result = uv_getaddrinfo(loop, &request, NULL, authority->host, port, &hints);
+    const int result = uv_getaddrinfo(loop, &request, NULL, authority->host, port, &hints);
     if (result < 0) {
         return result;
     }
@@ -190,7 +190,7 @@ static arcp_status bind_and_listen(arcp__web_server *server, arcp_error *err)
 {
     arcp__authority self = *server->options.listen;
     struct sockaddr_storage address = {0};
-    int size = sizeof(address);
+    int size = sizeof address;
     int result = resolve(server->handle.loop, &self, &address);
     if (result == 0) {
         result = uv_tcp_bind(&server->handle, (const struct sockaddr *)&address, 0);
@@ -203,7 +203,7 @@ static arcp_status bind_and_listen(arcp__web_server *server, arcp_error *err)
     }
     if (result != 0) {
         char where[ARCP__HOST_MAX + 16];
-        arcp__authority_format(&self, where, sizeof(where));
+        arcp__authority_format(&self, where, sizeof where);
         return arcp_error_set(err, ARCP_E_IO, "cannot listen on %s: %s", where,
                               uv_strerror(result));
     }
@@ -218,7 +218,7 @@ static arcp_status bind_and_listen(arcp__web_server *server, arcp_error *err)
 arcp_status arcp__web_server_open(uv_loop_t *loop, const arcp__web_server_options *options,
                                   arcp__web_server **out, arcp_error *err)
 {
-    arcp__web_server *server = arcp__alloc(sizeof(*server));
+    arcp__web_server *server = arcp__alloc(sizeof *server);
     arcp__loop_share *share = server == NULL ? NULL : arcp__loop_share_new(loop);
     if (share == NULL) {
         arcp__free(server);

@@ -14,11 +14,11 @@ void arcpd_run_begin(arcpd_run *run)
 {
     char state[96];
     *run = (arcpd_run){.daemon = {.pid = 0}};
-    for (size_t row = 0; row < sizeof(foreign) / sizeof(foreign[0]); row++) {
+    for (size_t row = 0; row < sizeof foreign / sizeof foreign[0]; row++) {
         assert_int_equal(unsetenv(foreign[row]), 0);
     }
-    temp_tree_make(run->directory, sizeof(run->directory));
-    (void)snprintf(state, sizeof(state), "%s/state", run->directory);
+    temp_tree_make(run->directory, sizeof run->directory);
+    (void)snprintf(state, sizeof state, "%s/state", run->directory);
     assert_int_equal(setenv("XDG_STATE_HOME", state, 1), 0);
     assert_int_equal(setenv("HOME", run->directory, 1), 0);
 }
@@ -26,7 +26,7 @@ void arcpd_run_begin(arcpd_run *run)
 void arcpd_run_configure(const arcpd_run *run, const char *yaml)
 {
     char path[96];
-    (void)snprintf(path, sizeof(path), "%s/arcpd.yaml", run->directory);
+    (void)snprintf(path, sizeof path, "%s/arcpd.yaml", run->directory);
     FILE *file = fopen(path, "we");
     assert_non_null(file);
     assert_true(fputs(yaml, file) >= 0);
@@ -40,10 +40,10 @@ void arcpd_run_start(arcpd_run *run, unsigned port, const char *const *words)
     char listen[64];
     const char *all[64] = {program, "--config", config, "--listen", listen};
     size_t count = 5;
-    (void)snprintf(config, sizeof(config), "%s/arcpd.yaml", run->directory);
-    (void)snprintf(listen, sizeof(listen), "ws://127.0.0.1:%u/arcp", port);
+    (void)snprintf(config, sizeof config, "%s/arcpd.yaml", run->directory);
+    (void)snprintf(listen, sizeof listen, "ws://127.0.0.1:%u/arcp", port);
     for (; *words != NULL; words++) {
-        assert_true(count < sizeof(all) / sizeof(all[0]) - 1);
+        assert_true(count < sizeof all / sizeof all[0] - 1);
         all[count++] = *words;
     }
     process_start(&run->daemon, all, NULL, NULL);
@@ -55,7 +55,7 @@ void arcpd_run_start(arcpd_run *run, unsigned port, const char *const *words)
 int arcpd_run_stop(arcpd_run *run, int signal_number, int wanted)
 {
     process_signal(&run->daemon, signal_number);
-    int exit_status = process_finish(&run->daemon);
+    const int exit_status = process_finish(&run->daemon);
     if (exit_status != wanted) {
         print_error("arcpd ended with %d:\n%.*s\n", exit_status, (int)run->daemon.err.size,
                     run->daemon.err.size ? run->daemon.err.data : "");
@@ -67,6 +67,6 @@ int arcpd_run_stop(arcpd_run *run, int signal_number, int wanted)
 
 int arcpd_run_end(arcpd_run *run)
 {
-    bool well = run->daemon.pid == 0 || arcpd_run_stop(run, SIGTERM, 0) == 0;
+    const bool well = run->daemon.pid == 0 || arcpd_run_stop(run, SIGTERM, 0) == 0;
     return temp_tree_remove(run->directory) == 0 && well ? 0 : -1;
 }

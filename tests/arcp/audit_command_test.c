@@ -10,7 +10,7 @@ static void write_log(const char *path)
 {
     FILE *file = fopen(path, "we");
     assert_non_null(file);
-    for (int at = 0; at < LINES; at++) {
+    for (int i = 0; i < LINES; i++) {
         assert_true(fprintf(file, "{\"ts\":\"2026-01-01T00:00:00.000Z\",\"event\":\"gate\","
                                   "\"decision\":\"deny\"}\n") > 0);
     }
@@ -21,12 +21,12 @@ static void write_log(const char *path)
 static int run(const char *line, const char *path, char *errors, size_t size)
 {
     char command[1024];
-    (void)snprintf(command, sizeof(command),
+    (void)snprintf(command, sizeof command,
                    "arcp() { " ARCP_BINARY_DIR "/bin/arcp \"$@\"; }; LOG=%s; { %s; } 2>&1", path,
                    line);
     FILE *pipe = popen(command, "re"); /* NOLINT(cert-env33-c): constant arguments */
     assert_non_null(pipe);
-    size_t used = fread(errors, 1, size - 1, pipe);
+    const size_t used = fread(errors, 1, size - 1, pipe);
     errors[used] = '\0';
     return pclose(pipe) >> 8;
 }
@@ -56,11 +56,11 @@ static void each_error_is_printed_at_most_once(void **state)
     const char *path = temp_dir_join(dir, "", "audit.jsonl");
     (void)state;
     write_log(path);
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        print_message("  %s\n", rows[at].name);
-        int exit_status = run(rows[at].line, path, errors, sizeof(errors));
-        assert_string_equal(errors, rows[at].errors);
-        assert_int_equal(exit_status, rows[at].exit_status);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        print_message("  %s\n", rows[i].name);
+        const int exit_status = run(rows[i].line, path, errors, sizeof errors);
+        assert_string_equal(errors, rows[i].errors);
+        assert_int_equal(exit_status, rows[i].exit_status);
     }
     temp_dir_free(dir);
 }

@@ -1,5 +1,5 @@
 /* `arcp bench` against a real arcpd: what it counts, and how it ends. */
-#include "arcp/world.h"
+#include "arcp/fixture.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -8,21 +8,21 @@
 static double number_of(const process *p, const char *name)
 {
     char key[64];
-    snprintf(key, sizeof(key), "\"%s\":", name);
-    const char *at = memmem(p->out.data, p->out.size, key, strlen(key));
-    if (at == NULL) {
+    snprintf(key, sizeof key, "\"%s\":", name);
+    const char *found = memmem(p->out.data, p->out.size, key, strlen(key));
+    if (found == NULL) {
         fail_msg("there is no %s in %.*s", name, (int)p->out.size, p->out.data);
     }
-    return strtod(at + strlen(key), NULL);
+    return strtod(found + strlen(key), NULL);
 }
 
 static void bench_counts_jobs_events_and_sessions(void **state)
 {
     process p;
-    world_run(*state, &p, 0,
-              WORDS("bench", "--json", "--sessions", "3", "--in-flight", "7", "--idle", "40",
-                    "--jobs", "50", "--warmup", "0", "--input",
-                    "{\"events\":20,\"result_bytes\":1000}"));
+    fixture_run(*state, &p, 0,
+                WORDS("bench", "--json", "--sessions", "3", "--in-flight", "7", "--idle", "40",
+                      "--jobs", "50", "--warmup", "0", "--input",
+                      "{\"events\":20,\"result_bytes\":1000}"));
     arcp_buf_append_byte(&p.out, '\0');
     assert_int_equal(number_of(&p, "jobs"), 50);
     assert_int_equal(number_of(&p, "failed"), 0);
@@ -31,7 +31,7 @@ static void bench_counts_jobs_events_and_sessions(void **state)
     assert_int_equal(number_of(&p, "samples"), number_of(&p, "jobs"));
     /* Each job has a status event, 20 log events, a chunk and its end; a few more jobs may be in
      * flight. */
-    double events = number_of(&p, "events");
+    const double events = number_of(&p, "events");
     assert_true(events >= 50 * 23 && events <= 57 * 23);
     assert_true(number_of(&p, "result_bytes") >= 50000);
     assert_true(number_of(&p, "jobs_per_sec") > 0);
@@ -42,11 +42,11 @@ static void bench_holds_idle_sessions_without_a_job(void **state)
 {
     static const char *const durations[] = {"1ms",
                                             "50ms"}; /* the first one is the shortest possible */
-    for (size_t at = 0; at < sizeof(durations) / sizeof(durations[0]); at++) {
+    for (size_t i = 0; i < sizeof durations / sizeof durations[0]; i++) {
         process p;
-        world_run(*state, &p, 0,
-                  WORDS("bench", "--json", "--sessions", "0", "--idle", "5", "--duration",
-                        durations[at], "--warmup", "0"));
+        fixture_run(*state, &p, 0,
+                    WORDS("bench", "--json", "--sessions", "0", "--idle", "5", "--duration",
+                          durations[i], "--warmup", "0"));
         arcp_buf_append_byte(&p.out, '\0');
         assert_int_equal(number_of(&p, "sessions"), 0);
         assert_int_equal(number_of(&p, "idle_sessions"), 5);
@@ -60,9 +60,9 @@ static void bench_holds_idle_sessions_without_a_job(void **state)
 static void a_busy_polling_bench_counts_and_ends_like_others(void **state)
 {
     process p;
-    world_run(*state, &p, 0,
-              WORDS("bench", "--json", "--busy-poll", "--in-flight", "1", "--jobs", "20",
-                    "--warmup", "0", "--input", "{\"events\":1}"));
+    fixture_run(*state, &p, 0,
+                WORDS("bench", "--json", "--busy-poll", "--in-flight", "1", "--jobs", "20",
+                      "--warmup", "0", "--input", "{\"events\":1}"));
     arcp_buf_append_byte(&p.out, '\0');
     assert_non_null(strstr(p.out.data, "\"busy_poll\":true"));
     assert_int_equal(number_of(&p, "jobs"), 20);
@@ -73,23 +73,23 @@ static void a_busy_polling_bench_counts_and_ends_like_others(void **state)
 static void a_failing_bench_prints_the_reason(void **state)
 {
     process p;
-    world_run(*state, &p, 1, WORDS("bench", "--agent", "nobody", "--jobs", "5"));
+    fixture_run(*state, &p, 1, WORDS("bench", "--agent", "nobody", "--jobs", "5"));
     check_errors(&p, "error: AGENT_NOT_AVAILABLE: there is no agent \"nobody\"\n");
     process_fini(&p);
-    world_run(*state, &p, 1,
-              WORDS("bench", "--jobs", "5", "--warmup", "0", "--input", "{\"exit\":3}"));
+    fixture_run(*state, &p, 1,
+                WORDS("bench", "--jobs", "5", "--warmup", "0", "--input", "{\"exit\":3}"));
     arcp_buf_append_byte(&p.err, '\0');
     assert_non_null(strstr(p.err.data, "INTERNAL_ERROR"));
     process_fini(&p);
-    world_run(*state, &p, 3, WORDS("bench", "--url", "ws://127.0.0.1:1/arcp"));
+    fixture_run(*state, &p, 3, WORDS("bench", "--url", "ws://127.0.0.1:1/arcp"));
     process_fini(&p);
 }
 
 static void ctrl_c_ends_a_bench_with_the_results_so_far(void **state)
 {
     process p;
-    world_start_on_terminal(*state, &p, WORDS("bench", "--duration", "1h", "--warmup", "0"),
-                            (const char *const[]){"TERM=xterm", "LC_ALL=C", NULL}, 100);
+    fixture_start_on_terminal(*state, &p, WORDS("bench", "--duration", "1h", "--warmup", "0"),
+                              (const char *const[]){"TERM=xterm", "LC_ALL=C", NULL}, 100);
     process_await(&p, false, "measuring: ");
     assert_int_equal(write(p.output, "\003", 1), 1);
     assert_int_equal(process_finish(&p), 0);
@@ -107,5 +107,5 @@ int main(void)
         cmocka_unit_test(a_failing_bench_prints_the_reason),
         cmocka_unit_test(ctrl_c_ends_a_bench_with_the_results_so_far),
     };
-    return cmocka_run_group_tests(tests, world_begin, world_end);
+    return cmocka_run_group_tests(tests, fixture_begin, fixture_end);
 }

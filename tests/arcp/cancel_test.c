@@ -1,5 +1,5 @@
 /* `arcp` against a real arcpd: jobs that are cancelled or detached, and their saved sessions. */
-#include "arcp/world.h"
+#include "arcp/fixture.h"
 
 #include <dirent.h>
 #include <signal.h>
@@ -7,19 +7,19 @@
 
 /* Calls `each`, unless it is NULL, for the path of every session's file, temporary ones too;
  * returns how many there were. */
-static unsigned each_session_file(const world *w, void (*each)(const char *path))
+static unsigned each_session_file(const fixture *f, void (*each)(const char *path))
 {
     char folder[128];
     char path[512];
     unsigned count = 0;
-    snprintf(folder, sizeof(folder), "%s/state/arcp/sessions", w->directory);
+    snprintf(folder, sizeof folder, "%s/state/arcp/sessions", f->directory);
     DIR *entries = opendir(folder);
     assert_non_null(entries);
     for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
         if (strstr(entry->d_name, ".json") != NULL) {
             count++;
             if (each != NULL) {
-                snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+                snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
                 each(path);
             }
         }
@@ -28,9 +28,9 @@ static unsigned each_session_file(const world *w, void (*each)(const char *path)
     return count;
 }
 
-static unsigned count_session_files(const world *w)
+static unsigned count_session_files(const fixture *f)
 {
-    return each_session_file(w, NULL);
+    return each_session_file(f, NULL);
 }
 
 static void remove_file(const char *path)
@@ -38,9 +38,9 @@ static void remove_file(const char *path)
     assert_int_equal(unlink(path), 0);
 }
 
-static unsigned remove_session_files(const world *w)
+static unsigned remove_session_files(const fixture *f)
 {
-    return each_session_file(w, remove_file);
+    return each_session_file(f, remove_file);
 }
 
 /* Another resume token of the same length. */
@@ -49,7 +49,7 @@ static void spoil_file(const char *path)
     char text[4096];
     FILE *file = fopen(path, "r+e");
     assert_non_null(file);
-    size_t size = fread(text, 1, sizeof(text) - 1, file);
+    const size_t size = fread(text, 1, sizeof text - 1, file);
     text[size] = '\0';
     char *token = strstr(text, "\"resume_token\":\"");
     assert_non_null(token);
@@ -59,15 +59,15 @@ static void spoil_file(const char *path)
     assert_int_equal(fclose(file), 0);
 }
 
-static void spoil_session_files(const world *w)
+static void spoil_session_files(const fixture *f)
 {
-    assert_int_equal(each_session_file(w, spoil_file), 1);
+    assert_int_equal(each_session_file(f, spoil_file), 1);
 }
 
 static void ctrl_c_once_requests_the_cancellation(void **state)
 {
     process p;
-    world_start(*state, &p, WORDS("submit", "wait"));
+    fixture_start(*state, &p, WORDS("submit", "wait"));
     process_await(&p, true, "log       waiting\n");
     process_signal(&p, SIGINT);
     assert_int_equal(process_finish(&p), 5);
@@ -82,10 +82,10 @@ static void ctrl_c_detaches_a_watch_and_the_job_goes_on(void **state)
     process submitter;
     process watcher;
     char job[64];
-    world_start(*state, &submitter, WORDS("submit", "wait"));
+    fixture_start(*state, &submitter, WORDS("submit", "wait"));
     process_await(&submitter, true, "log       waiting\n");
     assert_int_equal(sscanf(submitter.err.data, "accepted %63s", job), 1);
-    world_start(*state, &watcher, WORDS("watch", job, "--from-start"));
+    fixture_start(*state, &watcher, WORDS("watch", job, "--from-start"));
     process_await(&watcher, true, "log       waiting\n");
     process_signal(&watcher, SIGINT);
     assert_int_equal(process_finish(&watcher), 130);
@@ -99,7 +99,7 @@ static void ctrl_c_detaches_a_watch_and_the_job_goes_on(void **state)
 static void ctrl_c_twice_detaches(void **state)
 {
     process p;
-    world_start(*state, &p, WORDS("submit", "stubborn"));
+    fixture_start(*state, &p, WORDS("submit", "stubborn"));
     process_await(&p, true, "log       never mind\n");
     process_signal(&p, SIGINT);
     process_await(&p, true, "cancelling the job (press Ctrl-C again");
@@ -116,16 +116,17 @@ static void a_cancel_without_the_session_is_refused_by_the_runtime(void **state)
 {
     process p;
     char job[64];
-    world_run(*state, &p, 0, WORDS("submit", "wait", "--max-runtime", "2", "--detach", "--quiet"));
+    fixture_run(*state, &p, 0,
+                WORDS("submit", "wait", "--max-runtime", "2", "--detach", "--quiet"));
     assert_int_equal(sscanf(p.out.data, "%63s", job), 1);
     process_fini(&p);
     spoil_session_files(*state);
-    world_run(*state, &p, 4, WORDS("cancel", job));
+    fixture_run(*state, &p, 4, WORDS("cancel", job));
     check_errors(
         &p, "error: PERMISSION_DENIED: only the session that submitted the job may cancel it\n");
     process_fini(&p);
     assert_int_equal(count_session_files(*state), 0);
-    world_run(*state, &p, 6, WORDS("watch", job));
+    fixture_run(*state, &p, 6, WORDS("watch", job));
     process_fini(&p);
 }
 
@@ -134,10 +135,10 @@ static void a_cancel_in_another_process_uses_the_saved_session(void **state)
     process submitter;
     process canceller;
     char job[64];
-    world_start(*state, &submitter, WORDS("submit", "wait"));
+    fixture_start(*state, &submitter, WORDS("submit", "wait"));
     process_await(&submitter, true, "log       waiting\n");
     assert_int_equal(sscanf(submitter.err.data, "accepted %63s", job), 1);
-    world_run(*state, &canceller, 0, WORDS("cancel", job, "--reason", "enough"));
+    fixture_run(*state, &canceller, 0, WORDS("cancel", job, "--reason", "enough"));
     process_fini(&canceller);
     assert_int_equal(process_finish(&submitter), 5);
     assert_non_null(strstr(submitter.err.data, "resumed   the connection was restored"));
@@ -150,24 +151,24 @@ static void a_detached_job_is_watched_listed_and_cancelled(void **state)
 {
     process p;
     char job[64];
-    world_run(*state, &p, 0, WORDS("submit", "wait", "--detach", "--quiet"));
+    fixture_run(*state, &p, 0, WORDS("submit", "wait", "--detach", "--quiet"));
     check_output(&p, "job_...\n");
     assert_int_equal(sscanf(p.out.data, "%63s", job), 1);
     process_fini(&p);
     assert_int_equal(count_session_files(*state), 1);
 
     process watcher;
-    world_start(*state, &watcher, WORDS("watch", job, "--from-start"));
+    fixture_start(*state, &watcher, WORDS("watch", job, "--from-start"));
     process_await(&watcher, true, "log       waiting\n");
 
-    world_run(*state, &p, 0, WORDS("jobs", "--status", "running", "--json"));
+    fixture_run(*state, &p, 0, WORDS("jobs", "--status", "running", "--json"));
     assert_non_null(strstr(p.out.data, job));
     process_fini(&p);
-    world_run(*state, &p, 0, WORDS("cancel", job));
+    fixture_run(*state, &p, 0, WORDS("cancel", job));
     process_fini(&p);
     assert_int_equal(process_finish(&watcher), 5);
     process_fini(&watcher);
-    world_run(*state, &p, 5, WORDS("watch", job));
+    fixture_run(*state, &p, 5, WORDS("watch", job));
     check_errors(&p, "error: CANCELLED: the job was cancelled\n");
     process_fini(&p);
 }
@@ -177,21 +178,21 @@ static void a_cancel_with_another_token_is_denied(void **state)
 {
     process p;
     char job[64];
-    world_run(*state, &p, 0, WORDS("submit", "wait", "--detach", "--token", "t-one"));
-    assert_true(p.out.size > 1 && p.out.size < sizeof(job));
+    fixture_run(*state, &p, 0, WORDS("submit", "wait", "--detach", "--token", "t-one"));
+    assert_true(p.out.size > 1 && p.out.size < sizeof job);
     memcpy(job, p.out.data, p.out.size);
     job[p.out.size - 1] = '\0';
     process_fini(&p);
-    world_run(*state, &p, 4, WORDS("cancel", job, "--token", "t-two"));
+    fixture_run(*state, &p, 4, WORDS("cancel", job, "--token", "t-two"));
     check_errors(&p,
                  "error: PERMISSION_DENIED: the job was submitted by another principal than that "
                  "of the token in use\n");
     process_fini(&p);
-    world_run(*state, &p, 3, WORDS("cancel", job, "--token", "nobodys"));
+    fixture_run(*state, &p, 3, WORDS("cancel", job, "--token", "nobodys"));
     process_fini(&p);
-    world_run(*state, &p, 0, WORDS("cancel", job, "--token", "t-one"));
+    fixture_run(*state, &p, 0, WORDS("cancel", job, "--token", "t-one"));
     process_fini(&p);
-    world_run(*state, &p, 5, WORDS("watch", job, "--token", "t-one"));
+    fixture_run(*state, &p, 5, WORDS("watch", job, "--token", "t-one"));
     process_fini(&p);
 }
 
@@ -199,14 +200,14 @@ static void a_cancel_with_another_token_is_denied(void **state)
 static int begin_with_two(void **state)
 {
     static const char agent[] = "wait=sh " ARCP_SOURCE_DIR "/tests/arcp/agents/wait.sh";
-    static world w;
-    arcpd_run_begin(&w);
-    arcpd_run_configure(&w, "jobs: {cancel_grace_ms: 2000}\n");
-    arcpd_run_start(&w, 0,
+    static fixture f;
+    arcpd_run_begin(&f);
+    arcpd_run_configure(&f, "jobs: {cancel_grace_ms: 2000}\n");
+    arcpd_run_start(&f, 0,
                     WORDS("--store", "memory:", "--token", "t-one=one", "--token", "t-two=two",
                           "--agent", agent));
-    assert_int_equal(setenv("ARCP_URL", w.url, 1), 0);
-    *state = &w;
+    assert_int_equal(setenv("ARCP_URL", f.url, 1), 0);
+    *state = &f;
     return 0;
 }
 
@@ -223,6 +224,6 @@ int main(void)
     const struct CMUnitTest with_two[] = {
         cmocka_unit_test(a_cancel_with_another_token_is_denied),
     };
-    return cmocka_run_group_tests(tests, world_begin, world_end) +
-           cmocka_run_group_tests(with_two, begin_with_two, world_end);
+    return cmocka_run_group_tests(tests, fixture_begin, fixture_end) +
+           cmocka_run_group_tests(with_two, begin_with_two, fixture_end);
 }

@@ -44,8 +44,8 @@ static run_result run(const char *const words[WORDS_MAX])
     static run_result result;
     char *argv[WORDS_MAX + 3] = {(char *)"arcp", (char *)"lease"};
     int argc = 2;
-    for (size_t at = 0; at < WORDS_MAX && words[at] != NULL; at++) {
-        argv[argc++] = (char *)words[at];
+    for (size_t i = 0; i < WORDS_MAX && words[i] != NULL; i++) {
+        argv[argc++] = (char *)words[i];
     }
     FILE *out = NULL;
     FILE *err = NULL;

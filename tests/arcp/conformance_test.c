@@ -1,13 +1,11 @@
 /* arcp conformance: arcpd passes every case, and each kind of fault is reported with its section
  * and its frame. The faulty runtimes are arcpd behind a proxy that replaces one text in its frames.
  */
-#include "arcp/world.h"
+#include "arcp/fixture.h"
 
 #include <stdlib.h>
 
 #include "arcp/editing_proxy.h"
-
-typedef arcpd_run fixture;
 
 static int begin(void **state)
 {
@@ -50,7 +48,7 @@ static void our_runtime_passes_every_case(void **state)
 {
     const fixture *f = *state;
     process p;
-    world_run(NULL, &p, 0, WORDS("conformance", f->url, "--long-agent", "wait"));
+    fixture_run(NULL, &p, 0, WORDS("conformance", f->url, "--long-agent", "wait"));
     check_has(&p, "ours", "pass  6.4 ");
     check_has(&p, "ours",
               "arcpd " ARCP_VERSION_STRING ": 37 passed, 0 failed, 0 differ, 0 skipped\n");
@@ -62,7 +60,7 @@ static void a_case_that_cannot_run_is_skipped_with_the_reason(void **state)
     const fixture *f = *state;
     process p;
     assert_int_equal(unsetenv("ARCP_OTHER_TOKEN"), 0);
-    world_run(NULL, &p, 0, WORDS("conformance", "--url", f->url, "--agent", "plain"));
+    fixture_run(NULL, &p, 0, WORDS("conformance", "--url", f->url, "--agent", "plain"));
     assert_int_equal(setenv("ARCP_OTHER_TOKEN", "token-of-bob", 1), 0);
     check_has(&p, "no long agent",
               "(needs an agent that runs until it is cancelled: --long-agent)");
@@ -73,13 +71,29 @@ static void a_case_that_cannot_run_is_skipped_with_the_reason(void **state)
 static void a_stdio_command_gets_the_cases_that_need_one_connection(void **state)
 {
     process p;
-    world_run(NULL, &p, 0,
-              WORDS("conformance",
-                    "stdio:" ARCP_BINARY_DIR "/bin/arcpd --stdio --store memory: --agent "
-                    "'hello@1.0.0=sh " ARCP_SOURCE_DIR "/tests/arcp/agents/hello.sh'"));
+    fixture_run(NULL, &p, 0,
+                WORDS("conformance",
+                      "stdio:" ARCP_BINARY_DIR "/bin/arcpd --stdio --store memory: --agent "
+                      "'hello@1.0.0=sh " ARCP_SOURCE_DIR "/tests/arcp/agents/hello.sh'"));
     check_has(&p, "stdio", "(each connection to a stdio: URL starts a runtime of its own)");
     check_has(&p, "stdio", "pass  7.2 ");
     check_has(&p, "stdio", " 0 failed, ");
+    process_fini(&p);
+}
+
+/* As arcp submit does. */
+static void jobs_without_an_input_get_an_empty_object(void **state)
+{
+    process p;
+    fixture_run(NULL, &p, 0,
+                WORDS("conformance", "--long-agent", "wait",
+                      "stdio:" ARCP_BINARY_DIR "/bin/arcpd --stdio --store memory: --agent "
+                      "'hello@1.0.0=sh " ARCP_SOURCE_DIR "/tests/arcp/agents/empty_input.sh hello' "
+                      "--agent 'wait=sh " ARCP_SOURCE_DIR
+                      "/tests/arcp/agents/empty_input.sh wait'"));
+    check_has(&p, "hello", "pass  7.1 ");
+    check_has(&p, "wait", "pass  7.4 ");
+    check_has(&p, "both", " 0 failed, ");
     process_fini(&p);
 }
 
@@ -87,7 +101,7 @@ static void json_has_a_line_for_each_case_and_a_summary(void **state)
 {
     const fixture *f = *state;
     process p;
-    world_run(NULL, &p, 0, WORDS("conformance", f->url, "--json", "--long-agent", "wait"));
+    fixture_run(NULL, &p, 0, WORDS("conformance", f->url, "--json", "--long-agent", "wait"));
     check_has(&p, "json",
               "{\"result\":\"pass\",\"section\":\"6.7\",\"case\":\"a close is answered by "
               "session.closed\"}\n");
@@ -183,32 +197,32 @@ static void run_edited(const fixture *f, process *p, int exit_status, const char
 {
     editing_proxy proxy;
     const char *words[8] = {"conformance", proxy.tcp.url};
-    for (size_t at = 0; options != NULL && options[at] != NULL; at++) {
-        assert_true(at < 5);
-        words[at + 2] = options[at];
+    for (size_t i = 0; options != NULL && options[i] != NULL; i++) {
+        assert_true(i < 5);
+        words[i + 2] = options[i];
     }
     editing_proxy_start(&proxy, f->port, from, to);
-    world_run(NULL, p, exit_status, words);
+    fixture_run(NULL, p, exit_status, words);
     editing_proxy_stop(&proxy);
 }
 
 static void each_kind_of_fault_is_named_with_its_section(void **state)
 {
     const fixture *f = *state;
-    for (size_t row = 0; row < sizeof(faults) / sizeof(faults[0]); row++) {
+    for (size_t row = 0; row < sizeof faults / sizeof faults[0]; row++) {
         const struct fault *fault = &faults[row];
         process p;
-        bool has_failed = strstr(fault->says[1], " 0 failed") == NULL;
+        const bool has_failed = strstr(fault->says[1], " 0 failed") == NULL;
         /* The case about a deadline is the only one that reaches it. */
-        bool waits = strstr(fault->says[1], "2000 ms") != NULL;
-        bool needs_long = strstr(fault->says[0], " 7.4 ") != NULL ||
-                          strstr(fault->says[0], " 7.6 ") != NULL ||
-                          strstr(fault->says[0], " 6.6 ") != NULL;
+        const bool waits = strstr(fault->says[1], "2000 ms") != NULL;
+        const bool needs_long = strstr(fault->says[0], " 7.4 ") != NULL ||
+                                strstr(fault->says[0], " 7.6 ") != NULL ||
+                                strstr(fault->says[0], " 6.6 ") != NULL;
         run_edited(f, &p, has_failed ? 1 : 0, fault->from, fault->to,
                    WORDS("--timeout", waits ? "2s" : "30s", needs_long ? "--long-agent" : "--quiet",
                          needs_long ? "wait" : NULL));
-        for (size_t at = 0; at < 3 && fault->says[at] != NULL; at++) {
-            check_has(&p, fault->name, fault->says[at]);
+        for (size_t i = 0; i < 3 && fault->says[i] != NULL; i++) {
+            check_has(&p, fault->name, fault->says[i]);
         }
         process_fini(&p);
     }
@@ -255,10 +269,10 @@ static void a_runtime_without_a_welcome_fails_and_the_others_exit_with_3(void **
     run_edited(f, &p, 1, "session.welcome", "session.walcome", NULL);
     check_has(&p, "no welcome", "fail  6.2   a hello is answered by a welcome");
     process_fini(&p);
-    world_run(NULL, &p, 3, WORDS("conformance", f->url, "--token", "nobodys"));
+    fixture_run(NULL, &p, 3, WORDS("conformance", f->url, "--token", "nobodys"));
     check_has(&p, "a wrong token", "UNAUTHENTICATED");
     process_fini(&p);
-    world_run(NULL, &p, 3, WORDS("conformance", "ws://127.0.0.1:1/arcp"));
+    fixture_run(NULL, &p, 3, WORDS("conformance", "ws://127.0.0.1:1/arcp"));
     process_fini(&p);
 }
 
@@ -267,7 +281,7 @@ static void a_peer_that_only_pings_is_given_up(void **state)
     static const char url[] =
         "stdio:yes '{\"arcp\":\"1.1\",\"id\":\"p\",\"type\":\"session.ping\",\"payload\":{}}'";
     process p;
-    world_run(NULL, &p, 3, WORDS("conformance", "--timeout", "500ms", url));
+    fixture_run(NULL, &p, 3, WORDS("conformance", "--timeout", "500ms", url));
     /* A fast machine has told it too much by then. */
     assert_true(memmem(p.err.data, p.err.size, "timed out after 500 ms", 22) != NULL ||
                 memmem(p.err.data, p.err.size, "does not read what it is sent", 29) != NULL);
@@ -287,9 +301,9 @@ static const struct wrong {
 
 static void usage_errors_are_printed(void **state)
 {
-    for (size_t row = 0; row < sizeof(wrongs) / sizeof(wrongs[0]); row++) {
+    for (size_t row = 0; row < sizeof wrongs / sizeof wrongs[0]; row++) {
         process p;
-        world_run(NULL, &p, 2, wrongs[row].words);
+        fixture_run(NULL, &p, 2, wrongs[row].words);
         if (memmem(p.err.data, p.err.size, wrongs[row].says, strlen(wrongs[row].says)) == NULL) {
             fail_msg("'%s' is not in %.*s", wrongs[row].says, (int)p.err.size, p.err.data);
         }
@@ -303,6 +317,7 @@ int main(void)
         cmocka_unit_test(our_runtime_passes_every_case),
         cmocka_unit_test(a_case_that_cannot_run_is_skipped_with_the_reason),
         cmocka_unit_test(a_stdio_command_gets_the_cases_that_need_one_connection),
+        cmocka_unit_test(jobs_without_an_input_get_an_empty_object),
         cmocka_unit_test(json_has_a_line_for_each_case_and_a_summary),
         cmocka_unit_test(each_kind_of_fault_is_named_with_its_section),
         cmocka_unit_test(json_has_what_the_draft_leaves_open),

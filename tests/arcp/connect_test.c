@@ -1,5 +1,5 @@
 /* Which runtime `arcp` connects to, with which token, and that the token stays hidden. */
-#include "arcp/world.h"
+#include "arcp/fixture.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -16,79 +16,80 @@ static void write_file(const char *path, const char *text)
 }
 
 /* Stores the daemon's token as a user would for another machine. */
-static void keep_token(const world *w, const char *name, char path[96])
+static void keep_token(const fixture *f, const char *name, char path[96])
 {
     char from[96];
     char token[256];
-    snprintf(path, 96, "%s/%s", w->directory, name);
-    snprintf(from, sizeof(from), "%s/state/arcp/token", w->directory);
+    snprintf(path, 96, "%s/%s", f->directory, name);
+    snprintf(from, sizeof from, "%s/state/arcp/token", f->directory);
     FILE *file = fopen(from, "re");
     assert_non_null(file);
-    assert_non_null(fgets(token, sizeof(token), file));
+    assert_non_null(fgets(token, sizeof token, file));
     assert_int_equal(fclose(file), 0);
     write_file(path, token);
 }
 
 static void profiles_have_url_and_token(void **state)
 {
-    world *w = *state;
+    const fixture *f = *state;
     process p;
     char path[128];
     char token[96];
     char text[1024];
-    keep_token(w, "prod.token", token);
-    snprintf(path, sizeof(path), "%s/.config/arcp", w->directory);
+    keep_token(f, "prod.token", token);
+    snprintf(path, sizeof path, "%s/.config/arcp", f->directory);
     temp_tree_add(path);
-    snprintf(path, sizeof(path), "%s/.config/arcp/config.yaml", w->directory);
-    snprintf(text, sizeof(text),
+    snprintf(path, sizeof path, "%s/.config/arcp/config.yaml", f->directory);
+    snprintf(text, sizeof text,
              "profiles:\n"
              "  prod: {url: '%s', token_file: %s}\n"
              "  pass: {url: '%s', token_command: [cat, %s]}\n"
              "  wrong: {url: '%s', token: wrong}\n"
              "  nowhere: {url: 'ws://127.0.0.1:1/arcp', token_file: %s}\n",
-             w->url, token, w->url, token, w->url, token);
+             f->url, token, f->url, token, f->url, token);
     write_file(path, text);
     assert_int_equal(unsetenv("ARCP_URL"), 0);
     /* A state directory without the token of the daemon. */
     char other[128];
-    snprintf(other, sizeof(other), "XDG_STATE_HOME=%s/other", w->directory);
+    snprintf(other, sizeof other, "XDG_STATE_HOME=%s/other", f->directory);
     const char *const elsewhere[] = {other, NULL};
     static const struct {
         const char *profile;
         int exit_status;
     } rows[] = {{"prod", 0}, {"pass", 0}, {"wrong", 3}, {"nowhere", 3}, {"other", 2}};
-    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         print_message("  %s\n", rows[row].profile);
-        world_start_with(w, &p, WORDS("submit", "hello", "--quiet", "--profile", rows[row].profile),
-                         elsewhere, NULL);
+        fixture_start_with(f, &p,
+                           WORDS("submit", "hello", "--quiet", "--profile", rows[row].profile),
+                           elsewhere, NULL);
         assert_int_equal(process_finish(&p), rows[row].exit_status);
         check_output(&p, rows[row].exit_status == 0 ? "hello\n" : "");
         process_fini(&p);
     }
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(setenv("ARCP_URL", w->url, 1), 0);
+    assert_int_equal(setenv("ARCP_URL", f->url, 1), 0);
 }
 
 /* Here the daemon plays a foreign runtime, named in a copied command. */
 static void the_token_of_the_file_is_not_sent_to_another_runtime(void **state)
 {
-    world *w = *state;
+    const fixture *f = *state;
     process p;
     char path[128];
     char token[96];
     char text[512];
     char other[128];
-    keep_token(w, "own.token", token);
-    snprintf(path, sizeof(path), "%s/own.yaml", w->directory);
-    snprintf(text, sizeof(text), "url: 'wss://own.example/arcp'\ntoken_file: %s\n", token);
+    keep_token(f, "own.token", token);
+    snprintf(path, sizeof path, "%s/own.yaml", f->directory);
+    snprintf(text, sizeof text, "url: 'wss://own.example/arcp'\ntoken_file: %s\n", token);
     write_file(path, text);
-    snprintf(other, sizeof(other), "XDG_STATE_HOME=%s/other", w->directory);
+    snprintf(other, sizeof other, "XDG_STATE_HOME=%s/other", f->directory);
     const char *const elsewhere[] = {other, NULL};
     const char *const words[][6] = {{"ping", "--config", path, NULL}, /* ARCP_URL */
-                                    {"ping", "--config", path, "--url", w->url, NULL},
-                                    {"conformance", "--config", path, w->url, NULL}};
-    for (size_t row = 0; row < sizeof(words) / sizeof(words[0]); row++) {
-        world_start_with(w, &p, words[row], elsewhere, NULL);
+                                    {"ping", "--config", path, "--url", f->url, NULL},
+                                    {"conformance", "--config", path, f->url, NULL}};
+    for (size_t row = 0; row < sizeof words / sizeof words[0]; row++) {
+        fixture_start_with(f, &p, words[row], elsewhere, NULL);
         assert_int_equal(process_finish(&p), 3);
         const char *want = "the configuration file has one for wss://own.example/arcp, not for ";
         assert_non_null(memmem(p.err.data, p.err.size, want, strlen(want)));
@@ -100,34 +101,34 @@ static void a_runtime_can_be_a_command(void **state)
 {
     process p;
     char url[1024];
-    snprintf(url, sizeof(url),
+    snprintf(url, sizeof url,
              "stdio:%s/bin/arcpd --stdio --store memory: --agent 'hello=sh %s/tests/arcp/agents/"
              "hello.sh'",
              ARCP_BINARY_DIR, ARCP_SOURCE_DIR);
-    world_run(*state, &p, 0, WORDS("submit", "hello", "--quiet", "--url", url));
+    fixture_run(*state, &p, 0, WORDS("submit", "hello", "--quiet", "--url", url));
     check_output(&p, "hello\n");
     process_fini(&p);
 }
 
 static void a_token_is_not_visible_in_the_process_list(void **state)
 {
-    world *w = *state;
+    const fixture *f = *state;
     process p;
     char path[96];
     char token[256] = "";
     char line[1024] = "";
-    snprintf(path, sizeof(path), "%s/state/arcp/token", w->directory);
+    snprintf(path, sizeof path, "%s/state/arcp/token", f->directory);
     FILE *file = fopen(path, "re");
     assert_non_null(file);
-    assert_non_null(fgets(token, sizeof(token), file));
+    assert_non_null(fgets(token, sizeof token, file));
     fclose(file);
     token[strcspn(token, "\n")] = '\0';
-    world_start(w, &p, WORDS("submit", "wait", "--token", token));
+    fixture_start(f, &p, WORDS("submit", "wait", "--token", token));
     process_await(&p, true, "log       waiting\n");
-    snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)p.pid);
+    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)p.pid);
     file = fopen(path, "re");
     assert_non_null(file);
-    size_t size = fread(line, 1, sizeof(line), file);
+    const size_t size = fread(line, 1, sizeof line, file);
     fclose(file);
     assert_non_null(memmem(line, size, "--token", 7));
     assert_null(memmem(line, size, token, strlen(token)));
@@ -144,5 +145,5 @@ int main(void)
         cmocka_unit_test(a_runtime_can_be_a_command),
         cmocka_unit_test(a_token_is_not_visible_in_the_process_list),
     };
-    return cmocka_run_group_tests(tests, world_begin, world_end);
+    return cmocka_run_group_tests(tests, fixture_begin, fixture_end);
 }

@@ -27,11 +27,11 @@ static void make_store(const char *path)
 static int run_keeping(const char *streams, const char *words, char *out, size_t size)
 {
     char command[1024];
-    (void)snprintf(command, sizeof(command), ARCP_BINARY_DIR "/bin/arcp credentials %s %s", words,
+    (void)snprintf(command, sizeof command, ARCP_BINARY_DIR "/bin/arcp credentials %s %s", words,
                    streams);
     FILE *pipe = popen(command, "re"); /* NOLINT(cert-env33-c): constant arguments */
     assert_non_null(pipe);
-    size_t used = fread(out, 1, size - 1, pipe);
+    const size_t used = fread(out, 1, size - 1, pipe);
     out[used] = '\0';
     return pclose(pipe) >> 8;
 }
@@ -49,8 +49,8 @@ static void outstanding_and_failed_credentials_are_listed(void **state)
     temp_dir *dir = temp_dir_new();
     (void)state;
     make_store(temp_dir_join(dir, "", "arcp.db"));
-    (void)snprintf(words, sizeof(words), "--store sqlite:%s", temp_dir_join(dir, "", "arcp.db"));
-    assert_int_equal(run(words, out, sizeof(out)), 0);
+    (void)snprintf(words, sizeof words, "--store sqlite:%s", temp_dir_join(dir, "", "arcp.db"));
+    assert_int_equal(run(words, out, sizeof out), 0);
     assert_string_equal(
         out, "cred_1 live job_1 alice 2026-01-01T00:00:00.000Z\n"
              "cred_2 stuck job_2 bob 2026-01-01T00:00:01.000Z 7 attempts: the upstream answered "
@@ -65,8 +65,8 @@ static void json_has_the_rows_without_sealed_values(void **state)
     temp_dir *dir = temp_dir_new();
     (void)state;
     make_store(temp_dir_join(dir, "", "arcp.db"));
-    (void)snprintf(words, sizeof(words), "--json --store %s", temp_dir_join(dir, "", "arcp.db"));
-    assert_int_equal(run(words, out, sizeof(out)), 0);
+    (void)snprintf(words, sizeof words, "--json --store %s", temp_dir_join(dir, "", "arcp.db"));
+    assert_int_equal(run(words, out, sizeof out), 0);
     assert_non_null(strstr(out, "{\"alias\":\"cred_1\",\"id\":\"cred_1\""));
     assert_non_null(strstr(out, "\"stuck\":true"));
     assert_null(strstr(out, "SEALED"));
@@ -80,12 +80,12 @@ static void a_missing_store_is_an_error_that_names_it(void **state)
     temp_dir *dir = temp_dir_new();
     const char *path = temp_dir_join(dir, "", "none.db");
     (void)state;
-    (void)snprintf(words, sizeof(words), "--store %s", path);
-    assert_int_equal(run(words, out, sizeof(out)), 1);
+    (void)snprintf(words, sizeof words, "--store %s", path);
+    assert_int_equal(run(words, out, sizeof out), 1);
     assert_non_null(strstr(out, path));
     assert_int_equal(access(path, F_OK), -1); /* it was not created */
-    (void)snprintf(words, sizeof(words), "--json --store %s", path);
-    assert_int_equal(run_keeping("2>/dev/null", words, out, sizeof(out)), 1);
+    (void)snprintf(words, sizeof words, "--json --store %s", path);
+    assert_int_equal(run_keeping("2>/dev/null", words, out, sizeof out), 1);
     assert_int_equal(strncmp(out, "{\"code\":\"IO\",\"message\":\"", 24), 0);
     assert_non_null(strstr(out, path));
     assert_string_equal(out + strlen(out) - 19, ",\"retryable\":true}\n");
@@ -101,11 +101,11 @@ static void a_damaged_row_is_an_error_among_the_others(void **state)
     make_store(temp_dir_join(dir, "", "arcp.db"));
     sql_change(temp_dir_join(dir, "", "arcp.db"),
                "UPDATE credentials SET value = '{' WHERE key = 'cred_1'");
-    (void)snprintf(words, sizeof(words), "--json --store %s", temp_dir_join(dir, "", "arcp.db"));
-    assert_int_equal(run_keeping("2>/dev/null", words, out, sizeof(out)), 1);
+    (void)snprintf(words, sizeof words, "--json --store %s", temp_dir_join(dir, "", "arcp.db"));
+    assert_int_equal(run_keeping("2>/dev/null", words, out, sizeof out), 1);
     static const char first[] = "{\"code\":\"CORRUPT\",\"message\":\"the row of cred_1 is "
                                 "damaged\",\"retryable\":false}\n{\"alias\":\"cred_2\",";
-    assert_int_equal(strncmp(out, first, sizeof(first) - 1), 0);
+    assert_int_equal(strncmp(out, first, sizeof first - 1), 0);
     temp_dir_free(dir);
 }
 
@@ -117,7 +117,7 @@ static void without_a_state_directory_there_is_an_error(void **state)
                        "/bin/arcp credentials --json 2>/dev/null",
                        "re");
     assert_non_null(pipe);
-    size_t used = fread(out, 1, sizeof(out) - 1, pipe);
+    const size_t used = fread(out, 1, sizeof out - 1, pipe);
     out[used] = '\0';
     assert_int_equal(pclose(pipe) >> 8, 1);
     assert_string_equal(out, "{\"code\":\"NOT_FOUND\",\"message\":\"no state directory is known: "
@@ -141,15 +141,15 @@ static void check_refusal(const char *sql, const char *text, const char *says)
         assert_true(fputs(text, file) >= 0);
         assert_int_equal(fclose(file), 0);
     }
-    (void)snprintf(words, sizeof(words), "--store %s", path);
-    (void)snprintf(expected, sizeof(expected), "error: CORRUPT: %s: %s\n", path, says);
-    assert_int_equal(run(words, out, sizeof(out)), 1);
+    (void)snprintf(words, sizeof words, "--store %s", path);
+    (void)snprintf(expected, sizeof expected, "error: CORRUPT: %s: %s\n", path, says);
+    assert_int_equal(run(words, out, sizeof out), 1);
     assert_string_equal(out, expected);
-    (void)snprintf(words, sizeof(words), "--json --store %s", path);
-    (void)snprintf(expected, sizeof(expected),
+    (void)snprintf(words, sizeof words, "--json --store %s", path);
+    (void)snprintf(expected, sizeof expected,
                    "{\"code\":\"CORRUPT\",\"message\":\"%s: %s\",\"retryable\":false}\n", path,
                    says);
-    assert_int_equal(run_keeping("2>/dev/null", words, out, sizeof(out)), 1);
+    assert_int_equal(run_keeping("2>/dev/null", words, out, sizeof out), 1);
     assert_string_equal(out, expected);
     temp_dir_free(dir);
 }

@@ -10,7 +10,7 @@
 static void cut(int fd)
 {
     const struct linger now = {.l_onoff = 1, .l_linger = 0};
-    (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+    (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
     (void)close(fd);
 }
 
@@ -29,7 +29,7 @@ static bool forward(cutting_proxy *proxy, int client, int server, unsigned long 
             return true;
         }
         if (fds[1].revents != 0) {
-            ssize_t got = recv(server, bytes, sizeof(bytes), 0);
+            const ssize_t got = recv(server, bytes, sizeof bytes, 0);
             if (got <= 0 || !tcp_proxy_send(client, bytes, (size_t)got)) {
                 return true;
             }
@@ -58,8 +58,8 @@ static void *run(void *user)
         if (poll(fds, 2, -1) <= 0 || fds[1].revents != 0) {
             break;
         }
-        int client = accept(proxy->tcp.listener, NULL, NULL);
-        int server = tcp_proxy_dial(&proxy->tcp);
+        const int client = accept(proxy->tcp.listener, NULL, NULL);
+        const int server = tcp_proxy_dial(&proxy->tcp);
         if (client >= 0 && server >= 0) {
             goes_on = forward(proxy, client, server, next_budget(proxy));
         }

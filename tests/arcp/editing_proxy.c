@@ -28,7 +28,7 @@ static void hang_up(pair *p)
 /* The number of bytes at the end that may be the beginning of `from`. */
 static size_t may_go_on(const editing_proxy *proxy, const char *bytes, size_t size)
 {
-    size_t most = size < proxy->size - 1 ? size : proxy->size - 1;
+    const size_t most = size < proxy->size - 1 ? size : proxy->size - 1;
     for (size_t count = most; count != 0; count--) {
         if (memcmp(bytes + size - count, proxy->from, count) == 0) {
             return count;
@@ -41,14 +41,14 @@ static bool forward_edited(const editing_proxy *proxy, pair *p)
 {
     char bytes[TEXT_MAX + BYTES_MAX];
     memcpy(bytes, p->held, p->held_size);
-    ssize_t got = recv(p->server, bytes + p->held_size, BYTES_MAX, 0);
+    const ssize_t got = recv(p->server, bytes + p->held_size, BYTES_MAX, 0);
     if (got <= 0) {
         return false;
     }
-    size_t size = p->held_size + (size_t)got;
-    for (size_t at = 0; at + proxy->size <= size; at++) {
-        if (memcmp(bytes + at, proxy->from, proxy->size) == 0) {
-            memcpy(bytes + at, proxy->to, proxy->size);
+    const size_t size = p->held_size + (size_t)got;
+    for (size_t i = 0; i + proxy->size <= size; i++) {
+        if (memcmp(bytes + i, proxy->from, proxy->size) == 0) {
+            memcpy(bytes + i, proxy->to, proxy->size);
         }
     }
     p->held_size = may_go_on(proxy, bytes, size);
@@ -58,14 +58,14 @@ static bool forward_edited(const editing_proxy *proxy, pair *p)
 
 static void take_in(const editing_proxy *proxy, pair *pairs)
 {
-    int client = accept(proxy->tcp.listener, NULL, NULL);
-    for (size_t at = 0; at < PAIRS; at++) {
-        if (pairs[at].client < 0) {
-            int server = tcp_proxy_dial(&proxy->tcp);
+    const int client = accept(proxy->tcp.listener, NULL, NULL);
+    for (size_t i = 0; i < PAIRS; i++) {
+        if (pairs[i].client < 0) {
+            const int server = tcp_proxy_dial(&proxy->tcp);
             if (server < 0) {
                 break;
             }
-            pairs[at] = (pair){.client = client, .server = server};
+            pairs[i] = (pair){.client = client, .server = server};
             return;
         }
     }
@@ -74,28 +74,27 @@ static void take_in(const editing_proxy *proxy, pair *pairs)
 
 static void *run(void *user)
 {
-    editing_proxy *proxy = user;
+    const editing_proxy *proxy = user;
     pair pairs[PAIRS];
     struct pollfd fds[FDS_BEFORE + 2 * PAIRS];
-    for (size_t at = 0; at < PAIRS; at++) {
-        pairs[at] = (pair){.client = -1, .server = -1};
+    for (size_t i = 0; i < PAIRS; i++) {
+        pairs[i] = (pair){.client = -1, .server = -1};
     }
     for (;;) {
         fds[0] = (struct pollfd){.fd = proxy->tcp.stop, .events = POLLIN};
         fds[1] = (struct pollfd){.fd = proxy->tcp.listener, .events = POLLIN};
-        for (size_t at = 0; at < PAIRS; at++) {
-            fds[FDS_BEFORE + 2 * at] = (struct pollfd){.fd = pairs[at].client, .events = POLLIN};
-            fds[FDS_BEFORE + 2 * at + 1] =
-                (struct pollfd){.fd = pairs[at].server, .events = POLLIN};
+        for (size_t i = 0; i < PAIRS; i++) {
+            fds[FDS_BEFORE + 2 * i] = (struct pollfd){.fd = pairs[i].client, .events = POLLIN};
+            fds[FDS_BEFORE + 2 * i + 1] = (struct pollfd){.fd = pairs[i].server, .events = POLLIN};
         }
         if (poll(fds, FDS_BEFORE + 2 * PAIRS, -1) <= 0 || fds[0].revents != 0) {
             break;
         }
-        for (size_t at = 0; at < PAIRS; at++) {
-            pair *p = &pairs[at];
-            if ((fds[FDS_BEFORE + 2 * at].revents != 0 &&
+        for (size_t i = 0; i < PAIRS; i++) {
+            pair *p = &pairs[i];
+            if ((fds[FDS_BEFORE + 2 * i].revents != 0 &&
                  !tcp_proxy_forward(p->client, p->server)) ||
-                (fds[FDS_BEFORE + 2 * at + 1].revents != 0 && !forward_edited(proxy, p))) {
+                (fds[FDS_BEFORE + 2 * i + 1].revents != 0 && !forward_edited(proxy, p))) {
                 hang_up(p);
             }
         }
@@ -103,9 +102,9 @@ static void *run(void *user)
             take_in(proxy, pairs);
         }
     }
-    for (size_t at = 0; at < PAIRS; at++) {
-        if (pairs[at].client >= 0) {
-            hang_up(&pairs[at]);
+    for (size_t i = 0; i < PAIRS; i++) {
+        if (pairs[i].client >= 0) {
+            hang_up(&pairs[i]);
         }
     }
     return NULL;

@@ -1,29 +1,29 @@
 # Start the programs of this build.
-add_library(arcp_world STATIC world.c arcpd_run.c temp_tree.c process.c tcp_proxy.c cutting_proxy.c)
-target_include_directories(arcp_world PUBLIC ${PROJECT_SOURCE_DIR}/tests)
-target_compile_definitions(arcp_world PRIVATE
+add_library(arcp_fixture STATIC fixture.c arcpd_run.c temp_tree.c process.c tcp_proxy.c cutting_proxy.c)
+target_include_directories(arcp_fixture PUBLIC ${PROJECT_SOURCE_DIR}/tests)
+target_compile_definitions(arcp_fixture PRIVATE
   ARCP_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ARCP_BINARY_DIR="${CMAKE_BINARY_DIR}")
-target_link_libraries(arcp_world PUBLIC arcp_base PkgConfig::CMOCKA Threads::Threads util
+target_link_libraries(arcp_fixture PUBLIC arcp_base PkgConfig::CMOCKA Threads::Threads util
   PRIVATE arcp_flags)
-add_dependencies(arcp_world arcp arcp-bench arcp-conformance arcpd arcp-bench-agent)
+add_dependencies(arcp_fixture arcp arcp-bench arcp-conformance arcpd arcp-bench-agent)
 
 foreach(name submit cancel query connect bench_run connection_loss)
-  arcp_test(arcp_${name}_test SOURCES ${name}_test.c NEEDS arcp_world LABELS integration slow)
+  arcp_test(arcp_${name}_test SOURCES ${name}_test.c NEEDS arcp_fixture LABELS integration slow)
 endforeach()
-arcp_test(arcp_exit_status_test SOURCES exit_status_test.c NEEDS arcp_world
+arcp_test(arcp_exit_status_test SOURCES exit_status_test.c NEEDS arcp_fixture
   LABELS integration slow)
-arcp_test(arcp_conformance_test SOURCES conformance_test.c editing_proxy.c NEEDS arcp_world
+arcp_test(arcp_conformance_test SOURCES conformance_test.c editing_proxy.c NEEDS arcp_fixture
   LABELS integration slow)
 target_compile_definitions(arcp_conformance_test PRIVATE
   ARCP_VERSION_STRING="${PROJECT_VERSION}"
   ARCP_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ARCP_BINARY_DIR="${CMAKE_BINARY_DIR}")
-arcp_test(arcp_tool_test SOURCES tool_test.c NEEDS arcp_world LABELS integration)
+arcp_test(arcp_tool_test SOURCES tool_test.c NEEDS arcp_fixture LABELS integration)
 target_compile_definitions(arcp_tool_test PRIVATE
   ARCP_LIBEXEC_DIRECTORY="${CMAKE_INSTALL_FULL_LIBEXECDIR}/arcp")
-arcp_test(arcp_golden_test SOURCES golden_test.c NEEDS arcp_world LABELS integration slow)
-arcp_test(arcp_terminal_test SOURCES terminal_test.c tty_screen.c NEEDS arcp_world
+arcp_test(arcp_golden_test SOURCES golden_test.c NEEDS arcp_fixture LABELS integration slow)
+arcp_test(arcp_terminal_test SOURCES terminal_test.c tty_screen.c NEEDS arcp_fixture
   LABELS integration slow)
-arcp_test(arcp_large_result_test SOURCES large_result_test.c NEEDS arcp_world
+arcp_test(arcp_large_result_test SOURCES large_result_test.c NEEDS arcp_fixture
   LABELS integration slow native)
 
 # `arcp run`, on the sandbox of this host.

@@ -1,5 +1,5 @@
 /* Every documented exit status, and the message that goes with it. */
-#include "arcp/world.h"
+#include "arcp/fixture.h"
 
 static const struct ending {
     const char *name;
@@ -83,12 +83,12 @@ static const struct ending {
 
 static void every_exit_status_is_produced(void **state)
 {
-    for (size_t row = 0; row < sizeof(endings) / sizeof(endings[0]); row++) {
+    for (size_t row = 0; row < sizeof endings / sizeof endings[0]; row++) {
         process p;
         const char *words[9] = {NULL};
-        memcpy(words, endings[row].words, sizeof(endings[row].words));
+        memcpy(words, endings[row].words, sizeof endings[row].words);
         print_message("  %s\n", endings[row].name);
-        world_run(*state, &p, endings[row].exit_status, words);
+        fixture_run(*state, &p, endings[row].exit_status, words);
         arcp_buf_append_byte(&p.err, '\0');
         if (strstr(p.err.data, endings[row].says) == NULL) {
             fail_msg("said: %s", p.err.data);
@@ -102,5 +102,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_exit_status_is_produced),
     };
-    return cmocka_run_group_tests(tests, world_begin, world_end);
+    return cmocka_run_group_tests(tests, fixture_begin, fixture_end);
 }

@@ -1,5 +1,5 @@
 /* The exact output of the commands in a pipe, plain and with --json. */
-#include "arcp/world.h"
+#include "arcp/fixture.h"
 
 #define STATUS_LINE "{\"kind\":\"status\",\"ts\":\"TIME\",\"body\":{\"phase\":\"running\"}}\n"
 #define LOG_LINE                                                                                   \
@@ -110,9 +110,9 @@ static void note_job(const process *p, char job[64])
     const arcp_buf *texts[] = {&p->out, &p->err};
     for (size_t row = 0; row < 2; row++) {
         const arcp_buf *text = texts[row];
-        const char *at = text->size == 0 ? NULL : memmem(text->data, text->size, "job_0", 5);
-        if (at != NULL && text->size - (size_t)(at - text->data) >= 30) {
-            memcpy(job, at, 30);
+        const char *found = text->size == 0 ? NULL : memmem(text->data, text->size, "job_0", 5);
+        if (found != NULL && text->size - (size_t)(found - text->data) >= 30) {
+            memcpy(job, found, 30);
             job[30] = '\0';
             return;
         }
@@ -122,15 +122,15 @@ static void note_job(const process *p, char job[64])
 static void the_pipe_and_json_output_is_unchanged(void **state)
 {
     char job[64] = "";
-    for (size_t row = 0; row < sizeof(goldens) / sizeof(goldens[0]); row++) {
+    for (size_t row = 0; row < sizeof goldens / sizeof goldens[0]; row++) {
         const char *words[9] = {NULL};
         process p;
         print_message("  %s\n", goldens[row].name);
-        for (size_t at = 0; at < 8 && goldens[row].words[at] != NULL; at++) {
-            bool is_job = strcmp(goldens[row].words[at], "JOB") == 0;
-            words[at] = is_job ? job : goldens[row].words[at];
+        for (size_t i = 0; i < 8 && goldens[row].words[i] != NULL; i++) {
+            const bool is_job = strcmp(goldens[row].words[i], "JOB") == 0;
+            words[i] = is_job ? job : goldens[row].words[i];
         }
-        world_run(*state, &p, goldens[row].exit_status, words);
+        fixture_run(*state, &p, goldens[row].exit_status, words);
         check_output(&p, goldens[row].out);
         check_errors(&p, goldens[row].err);
         note_job(&p, job);
@@ -143,5 +143,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_pipe_and_json_output_is_unchanged),
     };
-    return cmocka_run_group_tests(tests, world_begin, world_end);
+    return cmocka_run_group_tests(tests, fixture_begin, fixture_end);
 }

@@ -1,7 +1,7 @@
 /* The largest result that the default limits allow, streamed into a file while the connection is
  * cut and resumed: it must be complete, and neither program may hold it in memory. Prints the
  * memory peaks. */
-#include "arcp/world.h"
+#include "arcp/fixture.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -22,10 +22,10 @@ static long peak_kib(pid_t pid)
     char path[64];
     char line[256];
     long peak = 0;
-    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
     FILE *file = fopen(path, "re");
     assert_non_null(file);
-    while (fgets(line, sizeof(line), file) != NULL) {
+    while (fgets(line, sizeof line, file) != NULL) {
         if (strncmp(line, "VmHWM:", 6) == 0) {
             peak = strtol(line + 6, NULL, 10);
             break;
@@ -53,31 +53,32 @@ static void check_file(const char *path, size_t size)
     size_t offset = 0;
     FILE *file = fopen(path, "re");
     assert_non_null(file);
-    size_t got = fread(bytes, 1, sizeof(bytes), file);
+    size_t got = fread(bytes, 1, sizeof bytes, file);
     while (got != 0) {
         assert_int_equal(got % RECORD_BYTES, 0);
-        for (size_t at = 0; at < got; at += RECORD_BYTES, offset += RECORD_BYTES) {
+        for (size_t i = 0; i < got; i += RECORD_BYTES, offset += RECORD_BYTES) {
             write_record(offset, record);
-            if (memcmp(record, bytes + at, RECORD_BYTES) != 0) {
-                fail_msg("found at byte %zu: %.32s", offset, bytes + at);
+            if (memcmp(record, bytes + i, RECORD_BYTES) != 0) {
+                fail_msg("found at byte %zu: %.32s", offset, bytes + i);
             }
         }
-        got = fread(bytes, 1, sizeof(bytes), file);
+        got = fread(bytes, 1, sizeof bytes, file);
     }
     fclose(file);
     assert_int_equal(offset, size);
 }
 
 /* Runs one job into a file; returns the peak of `arcp`. */
-static long fetch(const world *w, const char *url, size_t size)
+static long fetch(const fixture *f, const char *url, size_t size)
 {
     process p;
     char path[96];
     char input[96];
-    snprintf(path, sizeof(path), "%s/result", w->directory);
-    snprintf(input, sizeof(input), "{\"result_bytes\":%zu}", size);
-    world_run(w, &p, 0, WORDS("submit", "bench", "--input", input, "--output", path, "--url", url));
-    long peak = p.max_rss_kib;
+    snprintf(path, sizeof path, "%s/result", f->directory);
+    snprintf(input, sizeof input, "{\"result_bytes\":%zu}", size);
+    fixture_run(f, &p, 0,
+                WORDS("submit", "bench", "--input", input, "--output", path, "--url", url));
+    const long peak = p.max_rss_kib;
     assert_int_equal(p.out.size, 0);
     process_fini(&p);
     check_file(path, size);
@@ -87,15 +88,15 @@ static long fetch(const world *w, const char *url, size_t size)
 
 static void a_result_of_256_mib_is_streamed_without_being_held_in_memory(void **state)
 {
-    world *w = *state;
+    const fixture *f = *state;
     cutting_proxy proxy;
-    cutting_proxy_start(&proxy, w->port, 50000000, 90000000);
-    long small = fetch(w, proxy.tcp.url, SMALL_BYTES);
-    long daemon_small = peak_kib(w->daemon.pid);
-    unsigned cuts_before = atomic_load(&proxy.cuts);
-    long large = fetch(w, proxy.tcp.url, LARGE_BYTES);
-    long daemon_large = peak_kib(w->daemon.pid);
-    unsigned cuts = atomic_load(&proxy.cuts) - cuts_before;
+    cutting_proxy_start(&proxy, f->port, 50000000, 90000000);
+    const long small = fetch(f, proxy.tcp.url, SMALL_BYTES);
+    const long daemon_small = peak_kib(f->daemon.pid);
+    const unsigned cuts_before = atomic_load(&proxy.cuts);
+    const long large = fetch(f, proxy.tcp.url, LARGE_BYTES);
+    const long daemon_large = peak_kib(f->daemon.pid);
+    const unsigned cuts = atomic_load(&proxy.cuts) - cuts_before;
     cutting_proxy_stop(&proxy);
     print_message("peak memory: arcp %ld KiB for 32 MiB, %ld KiB for 256 MiB; arcpd %ld KiB, "
                   "then %ld KiB; the connection was cut %u times\n",
@@ -113,5 +114,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_result_of_256_mib_is_streamed_without_being_held_in_memory),
     };
-    return cmocka_run_group_tests(tests, world_begin_durable, world_end);
+    return cmocka_run_group_tests(tests, fixture_begin_durable, fixture_end);
 }

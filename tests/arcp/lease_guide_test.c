@@ -13,15 +13,15 @@ static const char prompt[] = "$ arcp lease ";
 static int split(char *line, char *words[WORDS_MAX])
 {
     int count = 0;
-    for (char *at = line; *at != '\0' && count < WORDS_MAX - 1;) {
-        const bool quoted = *at == '\'';
-        at += quoted;
-        words[count++] = at;
-        at += strcspn(at, quoted ? "'" : " ");
-        if (*at != '\0') {
-            *at++ = '\0';
+    for (char *rest = line; *rest != '\0' && count < WORDS_MAX - 1;) {
+        const bool quoted = *rest == '\'';
+        rest += quoted;
+        words[count++] = rest;
+        rest += strcspn(rest, quoted ? "'" : " ");
+        if (*rest != '\0') {
+            *rest++ = '\0';
         }
-        at += strspn(at, " ");
+        rest += strspn(rest, " ");
     }
     words[count] = NULL;
     return count;
@@ -48,7 +48,7 @@ static void run(char *line, char out[TEXT_MAX])
     (void)close(saved_out);
     (void)close(saved_err);
     rewind(file);
-    size_t size = fread(out, 1, TEXT_MAX - 64, file);
+    const size_t size = fread(out, 1, TEXT_MAX - 64, file);
     (void)fclose(file);
     out[size] = '\0';
     if (status != 0) {

@@ -123,7 +123,7 @@ static size_t count_of(const char *const texts[3])
 
 static void leases_are_assembled_or_refused(void **state)
 {
-    for (size_t row = 0; row < sizeof(requests) / sizeof(requests[0]); row++) {
+    for (size_t row = 0; row < sizeof requests / sizeof requests[0]; row++) {
         request r = requests[row];
         arcp__arguments arguments = {.command = ARCP__COMMAND_SUBMIT};
         arcp_buf lease = arcp_buf_init();
@@ -192,9 +192,9 @@ static const struct duration_row {
 
 static void durations_are_numbers_with_a_unit(void **state)
 {
-    for (size_t row = 0; row < sizeof(durations) / sizeof(durations[0]); row++) {
+    for (size_t row = 0; row < sizeof durations / sizeof durations[0]; row++) {
         int64_t ns = 0;
-        arcp_status status = arcp__duration_parse(durations[row].text, &ns, NULL);
+        const arcp_status status = arcp__duration_parse(durations[row].text, &ns, NULL);
         print_message("  \"%s\"\n", durations[row].text);
         if (durations[row].ms < 0) {
             assert_int_equal(status, ARCP_E_USAGE);
@@ -212,7 +212,7 @@ static void seconds_start_at_one(void **state)
     assert_int_equal(arcp__seconds_parse("max-runtime", "18446744073709551615", &seconds, NULL),
                      ARCP_OK);
     static const char *const bad[] = {"0", "-1", "x", "", "1s", "1.5", "18446744073709551616"};
-    for (size_t row = 0; row < sizeof(bad) / sizeof(bad[0]); row++) {
+    for (size_t row = 0; row < sizeof bad / sizeof bad[0]; row++) {
         assert_int_equal(arcp__seconds_parse("max-runtime", bad[row], &seconds, NULL),
                          ARCP_E_USAGE);
     }

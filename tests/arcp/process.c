@@ -19,8 +19,8 @@ static void set_environment(const char *const *environment)
     for (; environment != NULL && *environment != NULL; environment++) {
         char name[64];
         const char *equals = strchr(*environment, '=');
-        size_t size = (size_t)(equals - *environment);
-        if (equals == NULL || size >= sizeof(name)) {
+        const size_t size = (size_t)(equals - *environment);
+        if (equals == NULL || size >= sizeof name) {
             _exit(126);
         }
         memcpy(name, *environment, size);
@@ -42,7 +42,7 @@ static void execute(const char *const *words)
 static int input_file(const char *text)
 {
     char path[] = "/tmp/arcp-input-XXXXXX";
-    int fd = mkstemp(path);
+    const int fd = mkstemp(path);
     assert_true(fd >= 0);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
@@ -55,7 +55,7 @@ void process_start(process *p, const char *const *words, const char *const *envi
 {
     int out[2];
     int err[2];
-    int in = input_file(input == NULL ? "" : input);
+    const int in = input_file(input == NULL ? "" : input);
     assert_int_equal(pipe2(out, O_CLOEXEC), 0);
     assert_int_equal(pipe2(err, O_CLOEXEC), 0);
     /* A daemon drops log lines that are not read for long. */
@@ -80,7 +80,7 @@ void process_start_on_terminal(process *p, const char *const *words, const char 
 {
     const struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)columns};
     int terminal = -1;
-    pid_t pid = forkpty(&terminal, NULL, NULL, &size);
+    const pid_t pid = forkpty(&terminal, NULL, NULL, &size);
     assert_true(pid >= 0);
     if (pid == 0) {
         set_environment(environment);
@@ -101,7 +101,7 @@ static int64_t now_ms(void)
 static void take(int *fd, arcp_buf *to)
 {
     char bytes[4096];
-    ssize_t got = read(*fd, bytes, sizeof(bytes));
+    const ssize_t got = read(*fd, bytes, sizeof bytes);
     if (got > 0) {
         arcp_buf_append(to, arcp_span_make(bytes, (size_t)got));
         assert_true(arcp_buf_reserve(to, 1));
@@ -125,8 +125,8 @@ static bool read_more(process *p, int64_t until_ms)
     if (p->output < 0 && p->errors < 0) {
         return false;
     }
-    int64_t left = until_ms - now_ms();
-    int ready = left <= 0 ? 0 : poll(fds, 2, (int)left);
+    const int64_t left = until_ms - now_ms();
+    const int ready = left <= 0 ? 0 : poll(fds, 2, (int)left);
     if (ready == 0) {
         fail_msg("timed out; so far:\n%s\n%s", text_of(&p->out), text_of(&p->err));
     }
@@ -146,7 +146,7 @@ static bool contains(const arcp_buf *text, const char *part)
 
 void process_await(process *p, bool in_errors, const char *text)
 {
-    int64_t until_ms = now_ms() + PROCESS_DEADLINE_MS;
+    const int64_t until_ms = now_ms() + PROCESS_DEADLINE_MS;
     const arcp_buf *where = in_errors ? &p->err : &p->out;
     while (!contains(where, text)) {
         if (!read_more(p, until_ms)) {
@@ -157,13 +157,13 @@ void process_await(process *p, bool in_errors, const char *text)
 
 int process_finish(process *p)
 {
-    int64_t until_ms = now_ms() + PROCESS_DEADLINE_MS;
+    const int64_t until_ms = now_ms() + PROCESS_DEADLINE_MS;
     while (read_more(p, until_ms)) {
     }
     int status = 0;
     struct rusage used = {0};
     while (!p->has_ended) {
-        pid_t ended = wait4(p->pid, &status, 0, &used);
+        const pid_t ended = wait4(p->pid, &status, 0, &used);
         assert_true(ended == p->pid || errno == EINTR);
         p->has_ended = ended == p->pid;
     }

@@ -1,5 +1,5 @@
 /* `arcp watch`, `jobs`, `agents` and `ping` with a real arcpd. */
-#include "arcp/world.h"
+#include "arcp/fixture.h"
 
 #include <stdlib.h>
 
@@ -7,14 +7,14 @@ static void a_finished_job_is_printed_from_its_start_or_only_its_end(void **stat
 {
     process p;
     char job[64];
-    world_run(*state, &p, 0, WORDS("submit", "hello"));
+    fixture_run(*state, &p, 0, WORDS("submit", "hello"));
     assert_int_equal(sscanf(p.err.data, "accepted %63s", job), 1);
     process_fini(&p);
-    world_run(*state, &p, 0, WORDS("watch", job));
+    fixture_run(*state, &p, 0, WORDS("watch", job));
     check_output(&p, "hello\n");
     check_errors(&p, "");
     process_fini(&p);
-    world_run(*state, &p, 0, WORDS("watch", job, "--from-start"));
+    fixture_run(*state, &p, 0, WORDS("watch", job, "--from-start"));
     check_output(&p, "hello\n");
     check_errors(&p, "status    running\nlog       working\n");
     process_fini(&p);
@@ -23,23 +23,23 @@ static void a_finished_job_is_printed_from_its_start_or_only_its_end(void **stat
 static void agents_and_jobs_are_listed(void **state)
 {
     process p;
-    world_run(*state, &p, 0, WORDS("agents"));
+    fixture_run(*state, &p, 0, WORDS("agents"));
     check_output(
         &p, "hello@1.0.0\nevents\ncount\nstream\nwait\nfail\necho\nprogress\nparent\nstubborn\n"
             "family\nbench\n");
     process_fini(&p);
-    world_run(*state, &p, 0, WORDS("agents", "--json"));
+    fixture_run(*state, &p, 0, WORDS("agents", "--json"));
     static const char first[] =
         "{\"name\":\"hello\",\"versions\":[\"1.0.0\"],\"default\":\"1.0.0\"}\n";
     assert_int_equal(strncmp(p.out.data, first, strlen(first)), 0);
     process_fini(&p);
-    world_run(*state, &p, 0, WORDS("submit", "hello", "--quiet"));
+    fixture_run(*state, &p, 0, WORDS("submit", "hello", "--quiet"));
     process_fini(&p);
-    world_run(*state, &p, 0, WORDS("jobs", "--agent", "hello", "--since", "1h", "--all"));
+    fixture_run(*state, &p, 0, WORDS("jobs", "--agent", "hello", "--since", "1h", "--all"));
     assert_int_equal(strncmp(p.out.data, "JOB ", 4), 0);
     assert_non_null(strstr(p.out.data, "hello@1.0.0\n"));
     process_fini(&p);
-    world_run(*state, &p, 0, WORDS("jobs", "--agent", "nobody"));
+    fixture_run(*state, &p, 0, WORDS("jobs", "--agent", "nobody"));
     check_output(&p, "");
     process_fini(&p);
 }
@@ -47,7 +47,7 @@ static void agents_and_jobs_are_listed(void **state)
 static void ping_names_the_runtime_and_the_time(void **state)
 {
     process p;
-    world_run(*state, &p, 0, WORDS("ping"));
+    fixture_run(*state, &p, 0, WORDS("ping"));
     arcp_buf_append_byte(&p.out, '\0');
     assert_int_equal(strncmp(p.out.data, "arcpd ", 6), 0);
     const char *time = strstr(p.out.data, ": ");
@@ -65,5 +65,5 @@ int main(void)
         cmocka_unit_test(agents_and_jobs_are_listed),
         cmocka_unit_test(ping_names_the_runtime_and_the_time),
     };
-    return cmocka_run_group_tests(tests, world_begin, world_end);
+    return cmocka_run_group_tests(tests, fixture_begin, fixture_end);
 }

@@ -75,7 +75,7 @@ static arcp_job *job_with_budget(void)
 {
     arcp_job *job = arcp__client_job_new(ARCP_SPAN_LITERAL("job_1"));
     assert_non_null(job);
-    job->budgets = arcp__alloc_array(1, sizeof(*job->budgets));
+    job->budgets = arcp__alloc_array(1, sizeof *job->budgets);
     assert_non_null(job->budgets);
     job->budgets[0] = (arcp_job_budget){.currency = "USD", .initial = "5.00", .remaining = "1.42"};
     job->budget_count = 1;
@@ -85,7 +85,7 @@ static arcp_job *job_with_budget(void)
 static void every_kind_has_a_line(void **state)
 {
     arcp_job *job = job_with_budget();
-    for (size_t row = 0; row < sizeof(line_rows) / sizeof(line_rows[0]); row++) {
+    for (size_t row = 0; row < sizeof line_rows / sizeof line_rows[0]; row++) {
         arcp__client_item *item = event_of(line_rows[row].kind, line_rows[row].body);
         arcp__line_style style = {0};
         arcp_buf line = arcp_buf_init();
@@ -153,16 +153,16 @@ static void characters_that_reverse_or_hide_text_are_escaped(void **state)
 static void print_on_terminal(const char *line, char *seen, size_t size)
 {
     arcp__program program = {.is_quiet = true};
-    int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
-    int other = open(ptsname(terminal), O_RDWR | O_NOCTTY | O_CLOEXEC);
-    int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    const int other = open(ptsname(terminal), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    const int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     assert_true(other >= 0 && kept >= 0);
     assert_int_equal(fflush(stdout), 0);
-    bool printed =
+    const bool printed =
         dup2(other, STDOUT_FILENO) >= 0 && arcp__program_print_line(&program, arcp_span_cstr(line));
     assert_true(dup2(kept, STDOUT_FILENO) >= 0);
-    ssize_t got = read(terminal, seen, size - 1);
+    const ssize_t got = read(terminal, seen, size - 1);
     assert_true(printed && got > 0);
     seen[got] = '\0';
     (void)close(kept);
@@ -174,9 +174,9 @@ static void print_on_terminal(const char *line, char *seen, size_t size)
 static void a_line_cannot_control_the_terminal(void **state)
 {
     char seen[256];
-    print_on_terminal("job_\x1b]0;owned\x07\x1b[2J", seen, sizeof(seen));
+    print_on_terminal("job_\x1b]0;owned\x07\x1b[2J", seen, sizeof seen);
     assert_string_equal(seen, "job_\\x1b]0;owned\\x07\\x1b[2J\r\n");
-    print_on_terminal("{\"a\":\"\xe2\x80\xae\"}", seen, sizeof(seen));
+    print_on_terminal("{\"a\":\"\xe2\x80\xae\"}", seen, sizeof seen);
     assert_string_equal(seen, "{\"a\":\"\\u202e\"}\r\n");
 }
 
@@ -200,12 +200,12 @@ static void a_result_cannot_control_the_terminal(void **state)
         {"\xe2\x80\x8d\xe2\x80\xaf\xe2\x81\xb0\xd9\x85",
          "\xe2\x80\x8d\xe2\x80\xaf\xe2\x81\xb0\xd9\x85"},
     };
-    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         for (size_t step = 1; step <= 4; step++) {
             arcp_buf out = arcp_buf_init();
             arcp_buf held = arcp_buf_init();
             for (arcp_span left = arcp_span_cstr(rows[row].text); left.size != 0;) {
-                arcp_span piece = arcp_span_first(left, step);
+                const arcp_span piece = arcp_span_first(left, step);
                 arcp__append_shown(&out, piece, &held, false);
                 left = arcp_span_from(left, piece.size);
             }
@@ -278,7 +278,7 @@ static void several_jobs_have_a_line_each(void **state)
     note(&progress, "job_2", "progress", "{\"current\":1}");
     for (int job = 0; job < 100; job++) {
         char id[32];
-        snprintf(id, sizeof(id), "more_%d", job);
+        snprintf(id, sizeof id, "more_%d", job);
         arcp__progress_add(&progress, arcp_span_cstr(id), ARCP_SPAN_LITERAL("x"), 0, 0);
     }
     assert_int_equal(progress.count, ARCP__PROGRESS_JOBS_MAX);
@@ -288,7 +288,7 @@ static void several_jobs_have_a_line_each(void **state)
 
 static void read_pipe(int fd, char *out, size_t room)
 {
-    ssize_t got = read(fd, out, room - 1);
+    const ssize_t got = read(fd, out, room - 1);
     assert_true(got >= 0);
     out[got] = '\0';
 }
@@ -306,7 +306,7 @@ static void a_pipe_gets_only_lines(void **state)
     arcp__screen_line(&screen, ARCP_SPAN_LITERAL("one"));
     arcp__screen_format(&screen, "two %d", 2);
     arcp__screen_fini(&screen);
-    read_pipe(ends[0], got, sizeof(got));
+    read_pipe(ends[0], got, sizeof got);
     assert_string_equal(got, "one\ntwo 2\n");
     close(ends[0]);
     close(ends[1]);
@@ -323,7 +323,7 @@ static void a_text_that_ran_out_of_memory_is_an_error_and_not_printed(void **sta
     arcp__screen_init(&program.screen, ends[1], ARCP__WHEN_NEVER);
     assert_false(arcp__program_print_buf(&program, &text));
     assert_false(arcp__program_print_buf_line(&program, &line));
-    read_pipe(ends[0], got, sizeof(got));
+    read_pipe(ends[0], got, sizeof got);
     assert_string_equal(got, "error: out of memory while printing\n"
                              "error: out of memory while printing\n");
     arcp__screen_fini(&program.screen);
@@ -341,10 +341,10 @@ static void on_a_terminal_lines_go_above_the_status_area(void **state)
     screen.is_terminal = true;
     screen.columns = 8;
     arcp__screen_status(&screen, ARCP_SPAN_LITERAL("one\nsomething long"));
-    read_pipe(ends[0], got, sizeof(got));
+    read_pipe(ends[0], got, sizeof got);
     assert_string_equal(got, "one\nsomethi\033[0m");
     arcp__screen_line(&screen, ARCP_SPAN_LITERAL("line"));
-    read_pipe(ends[0], got, sizeof(got));
+    read_pipe(ends[0], got, sizeof got);
     assert_string_equal(got, "\r\033[K\033[A\r\033[Kline\n");
     arcp__screen_fini(&screen);
     close(ends[0]);
@@ -396,7 +396,7 @@ static const struct exit_row {
 
 static void exit_statuses_follow_the_contract(void **state)
 {
-    for (size_t row = 0; row < sizeof(exit_rows) / sizeof(exit_rows[0]); row++) {
+    for (size_t row = 0; row < sizeof exit_rows / sizeof exit_rows[0]; row++) {
         arcp_outcome outcome = {.final_status = ARCP_JOB_ERROR, .status = exit_rows[row].status};
         print_message("  %s\n", arcp_status_name(exit_rows[row].status));
         assert_int_equal(arcp__exit_of_status(exit_rows[row].status), exit_rows[row].request);

@@ -18,7 +18,7 @@ static char directory[64];
 
 static int set_up(void **state)
 {
-    temp_tree_make(directory, sizeof(directory));
+    temp_tree_make(directory, sizeof directory);
     return 0;
 }
 
@@ -53,13 +53,13 @@ static unsigned count_files(const char *suffix, char *path, size_t room)
 {
     char folder[96];
     unsigned count = 0;
-    snprintf(folder, sizeof(folder), "%s/sessions", directory);
+    snprintf(folder, sizeof folder, "%s/sessions", directory);
     DIR *entries = opendir(folder);
     if (entries == NULL) {
         return 0;
     }
     for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
-        size_t size = strlen(entry->d_name);
+        const size_t size = strlen(entry->d_name);
         if (size > strlen(suffix) && strcmp(entry->d_name + size - strlen(suffix), suffix) == 0) {
             count++;
             if (path != NULL) {
@@ -84,9 +84,9 @@ static void a_session_is_kept_from_its_first_job_on_and_for_its_owner_only(void 
     arcp__session_file *file = new_file("sess_1", "rt_1");
     assert_int_equal(count_files(".json", NULL, 0), 0);
     add_job(file, "job_1");
-    assert_int_equal(count_files(".json", path, sizeof(path)), 1);
+    assert_int_equal(count_files(".json", path, sizeof path), 1);
     check_mode(path, 0600);
-    snprintf(path, sizeof(path), "%s/sessions", directory);
+    snprintf(path, sizeof path, "%s/sessions", directory);
     check_mode(path, 0700);
     arcp__session_file_free(file);
 }
@@ -103,7 +103,7 @@ static void a_session_is_found_by_its_job_and_url(void **state)
 
     check_ok(arcp__session_file_find(place(), URL, ARCP_SPAN_LITERAL("job_\"2\""), &found, &err),
              &err);
-    arcp_session_state saved = arcp__session_file_state(found);
+    const arcp_session_state saved = arcp__session_file_state(found);
     check_span(saved.session_id, "sess_1");
     check_span(saved.resume_token, "rt_1");
     assert_int_equal(saved.last_event_seq, 41);
@@ -134,7 +134,7 @@ static void the_youngest_of_several_is_found(void **state)
     arcp__session_file *found = NULL;
     for (int age = 0; age < 5; age++) {
         char session[32];
-        snprintf(session, sizeof(session), "sess_%d", age);
+        snprintf(session, sizeof session, "sess_%d", age);
         arcp__session_file *file = new_file(session, "t");
         add_job(file, "job_1");
         arcp__session_file_free(file);
@@ -177,12 +177,12 @@ static void the_lock_keeps_other_processes_out(void **state)
     add_job(file, "job_1");
     assert_true(arcp__session_file_lock(file));
     assert_true(arcp__session_file_lock(file));
-    pid_t child = fork();
+    const pid_t child = fork();
     if (child == 0) {
         arcp__session_file *mine = NULL;
-        bool ok = arcp__session_file_find(place(), URL, ARCP_SPAN_LITERAL("job_1"), &mine, NULL) ==
-                      ARCP_OK &&
-                  !arcp__session_file_lock(mine);
+        const bool ok = arcp__session_file_find(place(), URL, ARCP_SPAN_LITERAL("job_1"), &mine,
+                                                NULL) == ARCP_OK &&
+                        !arcp__session_file_lock(mine);
         _exit(ok ? 0 : 1);
     }
     int status = 0;
@@ -224,8 +224,8 @@ static void damaged_files_are_passed_over(void **state)
     char path[512];
     arcp__session_file *file = new_file("sess_1", "rt_1");
     add_job(file, "job_1");
-    assert_int_equal(count_files(".json", path, sizeof(path)), 1);
-    for (size_t row = 0; row < sizeof(texts) / sizeof(texts[0]); row++) {
+    assert_int_equal(count_files(".json", path, sizeof path), 1);
+    for (size_t row = 0; row < sizeof texts / sizeof texts[0]; row++) {
         arcp__session_file *found = NULL;
         arcp_error err = {0};
         FILE *out = fopen(path, "we");
@@ -248,8 +248,8 @@ static void a_symbolic_link_is_not_followed(void **state)
     arcp__session_file *file = new_file("sess_1", "rt_1");
     add_job(file, "job_1");
     arcp__session_file_free(file);
-    assert_int_equal(count_files(".json", path, sizeof(path)), 1);
-    snprintf(moved, sizeof(moved), "%s/elsewhere", directory);
+    assert_int_equal(count_files(".json", path, sizeof path), 1);
+    snprintf(moved, sizeof moved, "%s/elsewhere", directory);
     assert_int_equal(rename(path, moved), 0);
     assert_int_equal(symlink(moved, path), 0);
     assert_int_equal(
@@ -263,7 +263,7 @@ static void old_files_are_swept_and_young_ones_stay(void **state)
     arcp__session_file *file = new_file("sess_1", "rt_1");
     add_job(file, "job_1");
     arcp__session_file_free(file);
-    assert_int_equal(count_files(".json", path, sizeof(path)), 1);
+    assert_int_equal(count_files(".json", path, sizeof path), 1);
     arcp__session_file_sweep(place(), 3600);
     assert_int_equal(count_files(".json", NULL, 0), 1);
     const struct utimbuf old = {1000, 1000};

@@ -17,7 +17,7 @@ static struct sockaddr_in loopback(unsigned short port)
 void tcp_proxy_start(tcp_proxy *proxy, unsigned short target, void *(*run)(void *user), void *user)
 {
     struct sockaddr_in address = loopback(0);
-    socklen_t size = sizeof(address);
+    socklen_t size = sizeof address;
     int stop[2];
     *proxy = (tcp_proxy){.target = target};
     proxy->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -25,7 +25,7 @@ void tcp_proxy_start(tcp_proxy *proxy, unsigned short target, void *(*run)(void 
     assert_int_equal(bind(proxy->listener, (const struct sockaddr *)&address, size), 0);
     assert_int_equal(listen(proxy->listener, 16), 0);
     assert_int_equal(getsockname(proxy->listener, (struct sockaddr *)&address, &size), 0);
-    (void)snprintf(proxy->url, sizeof(proxy->url), "ws://127.0.0.1:%u/arcp",
+    (void)snprintf(proxy->url, sizeof proxy->url, "ws://127.0.0.1:%u/arcp",
                    (unsigned)ntohs(address.sin_port));
     assert_int_equal(pipe(stop), 0);
     proxy->stop = stop[0];
@@ -45,8 +45,8 @@ void tcp_proxy_stop(tcp_proxy *proxy)
 int tcp_proxy_dial(const tcp_proxy *proxy)
 {
     const struct sockaddr_in address = loopback(proxy->target);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0) {
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof address) != 0) {
         (void)close(fd);
         return -1;
     }
@@ -56,7 +56,7 @@ int tcp_proxy_dial(const tcp_proxy *proxy)
 bool tcp_proxy_send(int fd, const char *bytes, size_t size)
 {
     while (size != 0) {
-        ssize_t sent = send(fd, bytes, size, MSG_NOSIGNAL);
+        const ssize_t sent = send(fd, bytes, size, MSG_NOSIGNAL);
         if (sent <= 0) {
             return false;
         }
@@ -69,6 +69,6 @@ bool tcp_proxy_send(int fd, const char *bytes, size_t size)
 bool tcp_proxy_forward(int from, int to)
 {
     char bytes[65536];
-    ssize_t got = recv(from, bytes, sizeof(bytes), 0);
+    const ssize_t got = recv(from, bytes, sizeof bytes, 0);
     return got > 0 && tcp_proxy_send(to, bytes, (size_t)got);
 }

@@ -16,12 +16,12 @@ void temp_tree_make(char *out, size_t room)
 void temp_tree_add(const char *path)
 {
     char text[512];
-    assert_true(strlen(path) < sizeof(text));
+    assert_true(strlen(path) < sizeof text);
     memcpy(text, path, strlen(path) + 1);
-    for (char *at = strchr(text + 1, '/'); at != NULL; at = strchr(at + 1, '/')) {
-        *at = '\0';
+    for (char *slash = strchr(text + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
         assert_true(mkdir(text, 0700) == 0 || errno == EEXIST);
-        *at = '/';
+        *slash = '/';
     }
     assert_true(mkdir(text, 0700) == 0 || errno == EEXIST);
 }

@@ -3,7 +3,7 @@
  *
  *   ARCP_RENEW_TRANSCRIPTS=1    writes the transcripts instead of comparing; check them afterwards
  */
-#include "arcp/world.h"
+#include "arcp/fixture.h"
 
 #include <ctype.h>
 #include <unistd.h>
@@ -26,23 +26,23 @@ static void mask_row(const char *row, size_t size, arcp_buf *out)
     while (indent < size && row[indent] == ' ') {
         indent++;
     }
-    for (size_t at = 0; at < 4 && size >= indent + 2; at++) {
-        spins = spins || memcmp(row + indent, frames[at], 2) == 0;
+    for (size_t i = 0; i < 4 && size >= indent + 2; i++) {
+        spins = spins || memcmp(row + indent, frames[i], 2) == 0;
     }
-    for (size_t at = 0; at < size; at++) {
-        if (spins && at == indent) {
+    for (size_t i = 0; i < size; i++) {
+        if (spins && i == indent) {
             arcp_buf_append_byte(out, '*');
-        } else if (spins && isdigit((unsigned char)row[at]) && row[at - 1] == ' ') {
-            size_t end = at;
+        } else if (spins && isdigit((unsigned char)row[i]) && row[i - 1] == ' ') {
+            size_t end = i;
             while (end < size && isdigit((unsigned char)row[end])) {
                 end++;
             }
-            bool is_seconds = end < size && row[end] == 's';
-            arcp_buf_append(out, is_seconds ? ARCP_SPAN_LITERAL("N")
-                                            : arcp_span_make(row + at, end - at));
-            at = end - 1;
+            const bool is_seconds = end < size && row[end] == 's';
+            arcp_buf_append(out,
+                            is_seconds ? ARCP_SPAN_LITERAL("N") : arcp_span_make(row + i, end - i));
+            i = end - 1;
         } else {
-            arcp_buf_append_byte(out, row[at]);
+            arcp_buf_append_byte(out, row[i]);
         }
     }
     arcp_buf_append_byte(out, '\n');
@@ -50,13 +50,13 @@ static void mask_row(const char *row, size_t size, arcp_buf *out)
 
 static void mask_rows(const arcp_buf *text, arcp_buf *out)
 {
-    size_t at = 0;
-    while (at < text->size) {
-        const char *end = memchr(text->data + at, '\n', text->size - at);
+    size_t offset = 0;
+    while (offset < text->size) {
+        const char *end = memchr(text->data + offset, '\n', text->size - offset);
         assert_non_null(end);
-        size_t size = (size_t)(end - text->data) - at;
-        mask_row(text->data + at, size, out);
-        at += size + 1;
+        const size_t size = (size_t)(end - text->data) - offset;
+        mask_row(text->data + offset, size, out);
+        offset += size + 1;
     }
 }
 
@@ -64,8 +64,8 @@ static void compare(const char *name, const arcp_buf *got)
 {
     char path[256];
     char bytes[16384];
-    snprintf(path, sizeof(path), "%s/tests/arcp/transcripts/%s.txt", ARCP_SOURCE_DIR, name);
-    bool renews = getenv("ARCP_RENEW_TRANSCRIPTS") != NULL;
+    snprintf(path, sizeof path, "%s/tests/arcp/transcripts/%s.txt", ARCP_SOURCE_DIR, name);
+    const bool renews = getenv("ARCP_RENEW_TRANSCRIPTS") != NULL;
     FILE *file = fopen(path, renews ? "we" : "re");
     if (file == NULL) {
         fail_msg("%s cannot be opened", path);
@@ -75,7 +75,7 @@ static void compare(const char *name, const arcp_buf *got)
         assert_int_equal(fclose(file), 0);
         return;
     }
-    size_t size = fread(bytes, 1, sizeof(bytes), file);
+    const size_t size = fread(bytes, 1, sizeof bytes, file);
     assert_int_equal(fclose(file), 0);
     if (!arcp_span_equal(arcp_buf_span(got), arcp_span_make(bytes, size))) {
         fail_msg("%s is:\n%.*swant:\n%.*s", name, (int)got->size, got->data, (int)size, bytes);
@@ -89,7 +89,7 @@ static void check_screen_at(const process *p, size_t size, const char *name)
     arcp_buf masked = arcp_buf_init();
     arcp_buf text = arcp_buf_init();
     tty_render(arcp_span_make(p->out.data, size), COLUMNS, &rows);
-    world_mask(&rows, &masked);
+    fixture_mask(&rows, &masked);
     mask_rows(&masked, &text);
     compare(name, &text);
     arcp_buf_fini(&rows);
@@ -129,17 +129,17 @@ static void await_area(process *p, const char *text, unsigned rows, const char *
     arcp_buf_fini(&area);
 }
 
-static void start(const world *w, process *p, const char *const *environment,
+static void start(const fixture *f, process *p, const char *const *environment,
                   const char *const *words)
 {
-    world_start_on_terminal(w, p, words, environment, COLUMNS);
+    fixture_start_on_terminal(f, p, words, environment, COLUMNS);
 }
 
-static void run(const world *w, const char *const *environment, int exit_status, const char *name,
+static void run(const fixture *f, const char *const *environment, int exit_status, const char *name,
                 const char *const *words)
 {
     process p;
-    start(w, &p, environment, words);
+    start(f, &p, environment, words);
     assert_int_equal(process_finish(&p), exit_status);
     check_screen(&p, name);
     process_fini(&p);
@@ -154,9 +154,9 @@ static void press_ctrl_c(process *p)
 /* The job's id is in its first line. */
 static void job_of(const process *p, char job[64])
 {
-    const char *at = memmem(p->out.data, p->out.size, "job_", 4);
-    assert_non_null(at);
-    memcpy(job, at, 30);
+    const char *found = memmem(p->out.data, p->out.size, "job_", 4);
+    assert_non_null(found);
+    memcpy(job, found, 30);
     job[30] = '\0';
 }
 
@@ -270,9 +270,9 @@ static void jobs_are_a_table(void **state)
 {
     process p;
     char cancelled[64];
-    world_run(*state, &p, 0, WORDS("submit", "echo", "--quiet"));
+    fixture_run(*state, &p, 0, WORDS("submit", "echo", "--quiet"));
     process_fini(&p);
-    world_run(*state, &p, 0, WORDS("submit", "wait", "--detach", "--quiet"));
+    fixture_run(*state, &p, 0, WORDS("submit", "wait", "--detach", "--quiet"));
     assert_int_equal(sscanf(p.out.data, "%63s", cancelled), 1);
     process_fini(&p);
     run(*state, plain, 0, "cancel", WORDS("cancel", cancelled, "--reason", "enough"));
@@ -322,5 +322,5 @@ int main(void)
         cmocka_unit_test(a_cancel_in_another_process_is_seen_by_the_submit),
         cmocka_unit_test(usage_errors_have_two_lines),
     };
-    return cmocka_run_group_tests(tests, world_begin, world_end);
+    return cmocka_run_group_tests(tests, fixture_begin, fixture_end);
 }

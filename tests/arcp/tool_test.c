@@ -18,7 +18,7 @@ typedef struct fixture {
 static void write_program(const fixture *f, const char *place, const char *text)
 {
     char path[160];
-    snprintf(path, sizeof(path), "%s/%s", f->directory, place);
+    snprintf(path, sizeof path, "%s/%s", f->directory, place);
     FILE *file = fopen(path, "we");
     assert_non_null(file);
     assert_true(fputs(text, file) >= 0);
@@ -33,8 +33,8 @@ static void copy_arcp(const fixture *f)
     FILE *to = fopen(f->arcp, "we");
     assert_non_null(from);
     assert_non_null(to);
-    for (size_t got = fread(bytes, 1, sizeof(bytes), from); got != 0;
-         got = fread(bytes, 1, sizeof(bytes), from)) {
+    for (size_t got = fread(bytes, 1, sizeof bytes, from); got != 0;
+         got = fread(bytes, 1, sizeof bytes, from)) {
         assert_int_equal(fwrite(bytes, 1, got, to), got);
     }
     assert_int_equal(fclose(from), 0);
@@ -46,13 +46,13 @@ static int begin(void **state)
 {
     static fixture f;
     char path[128];
-    temp_tree_make(f.directory, sizeof(f.directory));
+    temp_tree_make(f.directory, sizeof f.directory);
     for (size_t row = 0; row < 3; row++) {
         static const char *const folders[] = {"bin", "libexec/arcp", "elsewhere"};
-        snprintf(path, sizeof(path), "%s/%s", f.directory, folders[row]);
+        snprintf(path, sizeof path, "%s/%s", f.directory, folders[row]);
         temp_tree_add(path);
     }
-    snprintf(f.arcp, sizeof(f.arcp), "%s/bin/arcp", f.directory);
+    snprintf(f.arcp, sizeof f.arcp, "%s/bin/arcp", f.directory);
     copy_arcp(&f);
     *state = &f;
     return 0;
@@ -74,7 +74,7 @@ static int run(const fixture *f, process *p, const char *const *words)
         assert_true(count < 15);
         all[count] = words[count - 1];
     }
-    snprintf(path, sizeof(path), "PATH=%s/elsewhere:/usr/bin:/bin", f->directory);
+    snprintf(path, sizeof path, "PATH=%s/elsewhere:/usr/bin:/bin", f->directory);
     process_start(p, all, WORDS(path), "said to standard input\n");
     return process_finish(p);
 }
@@ -104,7 +104,7 @@ static void the_own_folder_comes_before_libexec(void **state)
     const fixture *f = *state;
     process p;
     char beside[128];
-    snprintf(beside, sizeof(beside), "%s/bin/arcp-conformance", f->directory);
+    snprintf(beside, sizeof beside, "%s/bin/arcp-conformance", f->directory);
     assert_true(unlink(beside) == 0 || errno == ENOENT);
     write_program(f, "libexec/arcp/arcp-conformance", "#!/bin/sh\necho libexec\n");
     assert_int_equal(run(f, &p, WORDS("conformance")), 0);
@@ -123,14 +123,14 @@ static void path_and_the_current_directory_are_not_searched(void **state)
     char here[512];
     process p;
     write_program(f, "elsewhere/arcp-other", "#!/bin/sh\necho wrong\n");
-    assert_non_null(getcwd(here, sizeof(here)));
+    assert_non_null(getcwd(here, sizeof here));
     char elsewhere[96];
-    snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", f->directory);
+    snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", f->directory);
     assert_int_equal(chdir(elsewhere), 0);
-    for (size_t row = 0; row < sizeof(names) / sizeof(names[0]); row++) {
+    for (size_t row = 0; row < sizeof names / sizeof names[0]; row++) {
         char said[96];
         assert_int_equal(run(f, &p, WORDS(names[row])), 2);
-        snprintf(said, sizeof(said), "arcp: unknown command %s", names[row]);
+        snprintf(said, sizeof said, "arcp: unknown command %s", names[row]);
         assert_string_equal(text_of(&p.out), "");
         assert_memory_equal(text_of(&p.err), said, strlen(said));
         process_fini(&p);
@@ -143,14 +143,14 @@ static void a_helper_program_is_not_a_command(void **state)
 {
     const fixture *f = *state;
     static const char *const names[] = {"agent-exec", "bench-agent", "survey"};
-    for (size_t row = 0; row < sizeof(names) / sizeof(names[0]); row++) {
+    for (size_t row = 0; row < sizeof names / sizeof names[0]; row++) {
         char place[64];
         char said[96];
         process p;
-        snprintf(place, sizeof(place), "bin/arcp-%s", names[row]);
+        snprintf(place, sizeof place, "bin/arcp-%s", names[row]);
         write_program(f, place, "#!/bin/sh\necho wrong\n");
         assert_int_equal(run(f, &p, WORDS(names[row])), 2);
-        snprintf(said, sizeof(said), "arcp: unknown command %s", names[row]);
+        snprintf(said, sizeof said, "arcp: unknown command %s", names[row]);
         assert_string_equal(text_of(&p.out), "");
         assert_memory_equal(text_of(&p.err), said, strlen(said));
         process_fini(&p);
@@ -175,7 +175,7 @@ static void a_missing_or_broken_program_is_named(void **state)
     process p;
     if (access(ARCP_LIBEXEC_DIRECTORY "/arcp-bench", X_OK) != 0) { /* otherwise it is not missing */
         assert_int_equal(run(f, &p, WORDS("bench", "--jobs", "1")), 1);
-        snprintf(said, sizeof(said),
+        snprintf(said, sizeof said,
                  "arcp bench: the program arcp-bench is not installed; searched "
                  "%s/bin, %s/bin/../libexec/arcp, " ARCP_LIBEXEC_DIRECTORY "\n",
                  f->directory, f->directory);
@@ -184,7 +184,7 @@ static void a_missing_or_broken_program_is_named(void **state)
     }
     write_program(f, "bin/arcp-conformance", "#!/no/such/interpreter\n");
     assert_int_equal(run(f, &p, WORDS("conformance")), 1);
-    snprintf(said, sizeof(said),
+    snprintf(said, sizeof said,
              "arcp conformance: %s/bin/arcp-conformance cannot be run: No such file or directory\n",
              f->directory);
     assert_string_equal(text_of(&p.err), said);
@@ -222,11 +222,11 @@ static void options_before_the_command_name_are_passed_on(void **state)
         {{"--url", "ws://x", "conformance", "ws://y"}, 2, "", "arcp conformance: URL and --url "},
         {{"benhc"}, 2, "", "arcp: unknown command benhc; did you mean bench?\n"},
     };
-    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         const char *all[8] = {ARCP_BINARY_DIR "/bin/arcp"};
         process p;
-        for (size_t at = 0; at < 5 && rows[row].words[at] != NULL; at++) {
-            all[at + 1] = rows[row].words[at];
+        for (size_t i = 0; i < 5 && rows[row].words[i] != NULL; i++) {
+            all[i + 1] = rows[row].words[i];
         }
         print_message("  arcp %s %s\n", all[1], all[2] == NULL ? "" : all[2]);
         process_start(&p, all, NULL, NULL);

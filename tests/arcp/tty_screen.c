@@ -55,15 +55,15 @@ static void erase_to_end(tty *t)
 static size_t escape(tty *t, arcp_span rest)
 {
     unsigned number = 0;
-    size_t at = 2;
-    while (at < rest.size && rest.data[at] >= '0' && rest.data[at] <= '9') {
-        number = number * 10 + (unsigned)(rest.data[at++] - '0');
+    size_t i = 2;
+    while (i < rest.size && rest.data[i] >= '0' && rest.data[i] <= '9') {
+        number = number * 10 + (unsigned)(rest.data[i++] - '0');
     }
-    if (at >= rest.size) {
+    if (i >= rest.size) {
         return 0;
     }
     assert_int_equal(rest.data[1], '[');
-    switch (rest.data[at]) {
+    switch (rest.data[i]) {
     case 'm':
         t->color = (unsigned char)number;
         break;
@@ -76,9 +76,9 @@ static size_t escape(tty *t, arcp_span rest)
         t->row--;
         break;
     default:
-        fail_msg("unexpected sequence ESC%.*s", (int)at, rest.data + 1);
+        fail_msg("unexpected sequence ESC%.*s", (int)i, rest.data + 1);
     }
-    return at + 1;
+    return i + 1;
 }
 
 static void append_row(const tty *t, unsigned row, arcp_buf *out)
@@ -108,7 +108,7 @@ void tty_render(arcp_span bytes, unsigned columns, arcp_buf *out)
     assert_true(columns <= COLUMNS_MAX);
     while (bytes.size != 0) {
         size_t used = 1;
-        unsigned char byte = (unsigned char)bytes.data[0];
+        const unsigned char byte = (unsigned char)bytes.data[0];
         if (byte == '\n') {
             go_down(&t);
         } else if (byte == '\r') {
@@ -125,7 +125,7 @@ void tty_render(arcp_span bytes, unsigned columns, arcp_buf *out)
         bytes = arcp_span_from(bytes, used);
     }
     for (unsigned row = 0; row < t.rows; row++) {
-        bool is_last = row + 1 == t.rows;
+        const bool is_last = row + 1 == t.rows;
         if (is_last && t.row == row && t.column == 0) {
             arcp_buf_append_cstr(out, "_\n");
         } else {

@@ -32,7 +32,7 @@ static void every_option_is_in_the_help_of_its_command(void **state)
     for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
         arcp_buf text = arcp_buf_init();
         char name[64];
-        snprintf(name, sizeof(name), "--%s", arcp__options[option].name);
+        snprintf(name, sizeof name, "--%s", arcp__options[option].name);
         arcp__usage_help(arcp__options[option].command, &text);
         check_contains(&text, name);
         check_contains(&text, arcp__options[option].text);
@@ -44,15 +44,15 @@ static void a_command_without_a_runtime_has_no_connection_options(void **state)
 {
     static const char *const options[] = {"--url",    "--token",      "--profile",
                                           "--config", "--timestamps", "--quiet"};
-    for (size_t at = 0; at < sizeof(options) / sizeof(options[0]); at++) {
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         arcp_buf remote = arcp_buf_init();
         arcp_buf local = arcp_buf_init();
         arcp__usage_help(ARCP__COMMAND_PING, &remote);
         arcp__usage_help(ARCP__COMMAND_AUDIT, &local);
-        check_contains(&remote, options[at]);
+        check_contains(&remote, options[i]);
         check_contains(&local, "--json");
         arcp_buf_append_byte(&local, '\0');
-        assert_null(strstr(local.data, options[at]));
+        assert_null(strstr(local.data, options[i]));
         arcp_buf_fini(&remote);
         arcp_buf_fini(&local);
     }
@@ -76,7 +76,7 @@ static void every_completion_offers_every_option_and_command(void **state)
         assert_true(arcp__completion_script(shells[row], &text));
         for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
             char name[64];
-            snprintf(name, sizeof(name), "%s%s", row == 2 ? "-l " : "--",
+            snprintf(name, sizeof name, "%s%s", row == 2 ? "-l " : "--",
                      arcp__options[option].name);
             check_contains(&text, name);
         }
@@ -95,7 +95,7 @@ static int run_bash(arcp_span script, const char *more)
 {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
-    pid_t child = fork();
+    const pid_t child = fork();
     if (child == 0) {
         (void)dup2(ends[0], STDIN_FILENO);
         (void)close(ends[1]);
@@ -137,11 +137,11 @@ static void bash_completes(void **state)
 {
     arcp_buf script = arcp_buf_init();
     assert_true(arcp__completion_script("bash", &script));
-    for (size_t row = 0; row < sizeof(completion_rows) / sizeof(completion_rows[0]); row++) {
+    for (size_t row = 0; row < sizeof completion_rows / sizeof completion_rows[0]; row++) {
         char more[512];
         print_message("  %s\n", completion_rows[row].words);
         snprintf(
-            more, sizeof(more),
+            more, sizeof more,
             "COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _arcp\n"
             "[ \"${COMPREPLY[*]}\" = \"%s\" ] || { echo \"got: ${COMPREPLY[*]}\" >&2; exit 9; }\n",
             completion_rows[row].words, completion_rows[row].expected);
@@ -155,8 +155,8 @@ static void read_manual(arcp_buf *page)
     char bytes[4096];
     FILE *file = fopen(ARCP_SOURCE_DIR "/man/arcp.1.scd", "re");
     assert_non_null(file);
-    for (size_t got = fread(bytes, 1, sizeof(bytes), file); got != 0;
-         got = fread(bytes, 1, sizeof(bytes), file)) {
+    for (size_t got = fread(bytes, 1, sizeof bytes, file); got != 0;
+         got = fread(bytes, 1, sizeof bytes, file)) {
         arcp_buf_append(page, arcp_span_make(bytes, got));
     }
     fclose(file);
@@ -180,15 +180,15 @@ static void the_manual_page_has_the_options_of_the_table(void **state)
 static arcp_span synopsis_of(const arcp_buf *page, const char *command)
 {
     char begin[64];
-    snprintf(begin, sizeof(begin), "\n*arcp* %s", command);
-    const char *at = memmem(page->data, page->size, begin, strlen(begin));
-    if (at == NULL) {
+    snprintf(begin, sizeof begin, "\n*arcp* %s", command);
+    const char *found = memmem(page->data, page->size, begin, strlen(begin));
+    if (found == NULL) {
         fail_msg("the synopsis has no %s", command);
     }
-    size_t left = page->size - (size_t)(at - page->data);
-    const char *end = memmem(at, left, "\n\n", 2);
+    const size_t left = page->size - (size_t)(found - page->data);
+    const char *end = memmem(found, left, "\n\n", 2);
     assert_non_null(end);
-    return arcp_span_make(at, (size_t)(end - at));
+    return arcp_span_make(found, (size_t)(end - found));
 }
 
 static void the_manuals_synopsis_has_every_command_and_option(void **state)
@@ -201,8 +201,8 @@ static void the_manuals_synopsis_has_every_command_and_option(void **state)
             continue;
         }
         char name[64];
-        arcp_span lines = synopsis_of(&page, arcp__commands[row->command].name);
-        snprintf(name, sizeof(name), "*--%s*", row->name);
+        const arcp_span lines = synopsis_of(&page, arcp__commands[row->command].name);
+        snprintf(name, sizeof name, "*--%s*", row->name);
         if (memmem(lines.data, lines.size, name, strlen(name)) == NULL) {
             fail_msg("%s is missing in:%.*s", name, (int)lines.size, lines.data);
         }
@@ -222,8 +222,8 @@ static void audit_grep_offers_every_event(void **state)
     };
     arcp_buf all = arcp_buf_init();
     (void)state;
-    for (size_t at = 0; at < sizeof(names) / sizeof(names[0]); at++) {
-        arcp_buf_append_format(&all, "%s%s", at == 0 ? "" : "|", names[at]);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        arcp_buf_append_format(&all, "%s%s", i == 0 ? "" : "|", names[i]);
     }
     arcp_buf_append_byte(&all, '\0');
     assert_string_equal(arcp__options[ARCP__OPTION_AUDIT_EVENT].completes, all.data);

@@ -13,8 +13,8 @@ typedef struct line {
 static void line_make(line *l, const char *text)
 {
     *l = (line){.count = 0};
-    assert_true(strlen(text) < sizeof(l->text));
-    (void)snprintf(l->text, sizeof(l->text), "%s", text);
+    assert_true(strlen(text) < sizeof l->text);
+    (void)snprintf(l->text, sizeof l->text, "%s", text);
     for (char *word = l->text; word != NULL;) {
         char *end = strchr(word, '|');
         assert_true(l->count < 11);
@@ -122,7 +122,7 @@ static void an_option_with_a_wrong_value_is_named_and_a_token_is_not_shown(void 
         line l;
         line_make(&l, rows[i].line);
         arcp__config_init(&config);
-        arcp_status status = arcp__arguments_apply(l.count, l.words, &config, &error);
+        const arcp_status status = arcp__arguments_apply(l.count, l.words, &config, &error);
         assert_int_equal(status, ARCP_E_USAGE);
         assert_string_equal(error.message, rows[i].message);
         arcp__config_fini(&config);

@@ -21,7 +21,7 @@ static void grep(const host *place, const char *wanted, const char *const *filte
     const char *words[16] = {"audit", "grep", "--json"};
     char path[96];
     size_t count = 3;
-    snprintf(path, sizeof(path), "%s/audit.jsonl", place->directory);
+    snprintf(path, sizeof path, "%s/audit.jsonl", place->directory);
     for (; *filters != NULL; filters++) {
         words[count++] = *filters;
     }
@@ -37,7 +37,7 @@ static void verify(const host *place, int exit_status)
 {
     process p;
     char path[96];
-    snprintf(path, sizeof(path), "%s/audit.jsonl", place->directory);
+    snprintf(path, sizeof path, "%s/audit.jsonl", place->directory);
     host_run(place, NULL, &p, exit_status, WORDS("audit", "verify", path));
     process_fini(&p);
 }
@@ -47,12 +47,12 @@ static void submit(const host *place, int exit_status, char id[40], const char *
 {
     process p;
     host_run(place, "ta", &p, exit_status, words);
-    const char *at = strstr(p.err.data, "job_");
-    if (at == NULL) {
-        at = strstr(p.out.data, "job_");
+    const char *found = strstr(p.err.data, "job_");
+    if (found == NULL) {
+        found = strstr(p.out.data, "job_");
     }
-    assert_non_null(at);
-    snprintf(id, 40, "%.30s", at);
+    assert_non_null(found);
+    snprintf(id, 40, "%.30s", found);
     process_fini(&p);
 }
 
@@ -117,7 +117,7 @@ static void grants_are_not_recorded_unless_asked_for(void **state)
     submit(w, 0, life, WORDS("submit", "life", "--grant", "fs.read=/srv/**"));
     host_stop(w);
     char path[96];
-    snprintf(path, sizeof(path), "%s/audit.jsonl", w->directory);
+    snprintf(path, sizeof path, "%s/audit.jsonl", w->directory);
     host_run(w, NULL, &p, 0, WORDS("audit", "grep", "--json", "--event", "gate", path));
     assert_non_null(strstr(p.out.data, "/etc/passwd"));
     assert_null(strstr(p.out.data, "\"decision\":\"allowed\""));
@@ -136,7 +136,7 @@ static void the_chain_continues_after_kill_9_and_an_edit_is_found(void **state)
     verify(w, 0);
     char path[96];
     arcp_buf text = arcp_buf_init();
-    snprintf(path, sizeof(path), "%s/audit.jsonl", w->directory);
+    snprintf(path, sizeof path, "%s/audit.jsonl", w->directory);
     host_read(w, "audit.jsonl", &text);
     char *name = strstr(text.data, "alice");
     assert_non_null(name);
@@ -178,7 +178,7 @@ static void fill_disk(const host *w, bool full)
 {
     char path[96];
     struct stat about;
-    snprintf(path, sizeof(path), "%s/audit.jsonl", w->directory);
+    snprintf(path, sizeof path, "%s/audit.jsonl", w->directory);
     assert_int_equal(stat(path, &about), 0);
     host_limit_files(w, full ? (uint64_t)about.st_size : UINT64_MAX);
 }

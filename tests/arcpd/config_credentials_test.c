@@ -54,11 +54,11 @@ static void nothing_secret_is_printed(void **state)
                                "  values: [sk-one, sk-two]\n";
     const char *const texts[] = {HTTP, pool};
     (void)state;
-    for (size_t at = 0; at < 2; at++) {
+    for (size_t i = 0; i < 2; i++) {
         arcp__config config;
         arcp_error error = {0};
         arcp_buf out = arcp_buf_init();
-        check_ok(read_text(texts[at], &config, &error), &error);
+        check_ok(read_text(texts[i], &config, &error), &error);
         arcp__config_print(&config, &out);
         arcp_buf_append_byte(&out, '\0');
         assert_null(strstr(out.data, "sk-"));
@@ -142,13 +142,12 @@ static const struct {
 static void what_is_wrong_is_named_with_its_place(void **state)
 {
     (void)state;
-    for (size_t at = 0; at < sizeof(wrong) / sizeof(wrong[0]); at++) {
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         arcp__config config;
         arcp_error error = {0};
-        assert_int_equal(read_text(wrong[at].text, &config, &error), ARCP_E_USAGE);
-        if (strncmp(error.message, wrong[at].message, strlen(wrong[at].message)) != 0) {
-            fail_msg("%s: got \"%s\", want \"%s\"", wrong[at].text, error.message,
-                     wrong[at].message);
+        assert_int_equal(read_text(wrong[i].text, &config, &error), ARCP_E_USAGE);
+        if (strncmp(error.message, wrong[i].message, strlen(wrong[i].message)) != 0) {
+            fail_msg("%s: got \"%s\", want \"%s\"", wrong[i].text, error.message, wrong[i].message);
         }
         arcp__config_fini(&config);
     }
@@ -164,7 +163,7 @@ static void a_body_has_at_most_32_levels(void **state)
         arcp_error error = {0};
         memset(list, '[', levels);
         memset(list + levels, ']', levels);
-        snprintf(text, sizeof(text), "credentials: {http: {issue: {body: %s}}}", list);
+        snprintf(text, sizeof text, "credentials: {http: {issue: {body: %s}}}", list);
         assert_int_equal(read_text(text, &config, &error), levels == 32 ? ARCP_OK : ARCP_E_USAGE);
         const char *body = config.credentials.http.requests[ARCP__HTTP_ISSUE].body;
         if (levels == 32) {
@@ -183,10 +182,10 @@ static void aliases_do_not_make_a_short_file_a_long_body(void **state)
     arcp_error error = {0};
     (void)state;
     arcp_buf_append_cstr(&text, "credentials: {http: {issue: {body: {l0: &l0 [x]");
-    for (unsigned at = 1; at <= 20; at++) { /* each is eight times the one before */
-        arcp_buf_append_format(&text, ", l%u: &l%u [", at, at);
+    for (unsigned i = 1; i <= 20; i++) { /* each is eight times the one before */
+        arcp_buf_append_format(&text, ", l%u: &l%u [", i, i);
         for (unsigned copy = 0; copy < 8; copy++) {
-            arcp_buf_append_format(&text, "%s*l%u", copy == 0 ? "" : ", ", at - 1);
+            arcp_buf_append_format(&text, "%s*l%u", copy == 0 ? "" : ", ", i - 1);
         }
         arcp_buf_append_byte(&text, ']');
     }
@@ -250,7 +249,7 @@ static void at_most_32_statuses_mean_not_known(void **state)
         arcp__config config;
         arcp_error error = {0};
         arcp_buf_append_cstr(&text, HTTP "    gone: [404");
-        for (size_t at = 1; at < count; at++) {
+        for (size_t i = 1; i < count; i++) {
             arcp_buf_append_cstr(&text, ", 410");
         }
         arcp_buf_append(&text, ARCP_SPAN_LITERAL("]\n"));

@@ -18,26 +18,26 @@ typedef struct reload {
     arcp_buf changes;
 } reload;
 
-static void reload_to(reload *self, const char *text)
+static void reload_to(reload *r, const char *text)
 {
-    arcp_buf_clear(&self->changes);
-    read_config(&self->fresh, text);
-    arcp__config_keep_started(&self->fresh, &self->running, FRAME_BYTES_MAX, &self->changes);
-    arcp__config_fini(&self->running);
-    self->running = self->fresh;
+    arcp_buf_clear(&r->changes);
+    read_config(&r->fresh, text);
+    arcp__config_keep_started(&r->fresh, &r->running, FRAME_BYTES_MAX, &r->changes);
+    arcp__config_fini(&r->running);
+    r->running = r->fresh;
 }
 
-static void reload_begin(reload *self, const char *from, const char *to)
+static void reload_begin(reload *r, const char *from, const char *to)
 {
-    *self = (reload){.changes = arcp_buf_init()};
-    read_config(&self->running, from);
-    reload_to(self, to);
+    *r = (reload){.changes = arcp_buf_init()};
+    read_config(&r->running, from);
+    reload_to(r, to);
 }
 
-static void reload_end(reload *self)
+static void reload_end(reload *r)
 {
-    arcp__config_fini(&self->running);
-    arcp_buf_fini(&self->changes);
+    arcp__config_fini(&r->running);
+    arcp_buf_fini(&r->changes);
 }
 
 #define POOL                                                                                       \
@@ -107,7 +107,7 @@ static const struct {
 static void each_key_that_takes_a_restart_is_named_and_no_secret(void **state)
 {
     (void)state;
-    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         reload r;
         reload_begin(&r, rows[row].from, rows[row].to);
         assert_false(r.changes.failed);
@@ -127,7 +127,7 @@ static void what_was_started_stays_and_is_named_each_time(void **state)
     assert_string_equal(r.running.store, "memory:");
     assert_int_equal(r.running.credentials.kind, ARCP__PROVISIONER_STATIC);
     assert_int_equal(r.running.settings.shutdown_grace_sec, 7);
-    size_t size = r.changes.size;
+    const size_t size = r.changes.size;
     assert_true(size != 0);
     reload_to(&r, "store: sqlite:/a\nshutdown: {grace_sec: 8}\n");
     assert_int_equal(r.changes.size, size);
@@ -177,7 +177,7 @@ static void without_memory_it_keeps_the_same_and_says_that_it_does_not_know(void
         read_config(&r.fresh, "store: sqlite:/a\n" POOL);
         failing_alloc_arm(nth, FAILING_ALLOC_ONE);
         arcp__config_keep_started(&r.fresh, &r.running, FRAME_BYTES_MAX, &r.changes);
-        bool was_refused = failing_alloc_disarm();
+        const bool was_refused = failing_alloc_disarm();
         assert_string_equal(r.fresh.store, "memory:");
         assert_string_equal(r.running.store, "sqlite:/a");
         assert_int_equal(r.changes.failed, was_refused);

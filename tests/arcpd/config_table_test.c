@@ -97,8 +97,8 @@ static bool is_explained(const char *manual, const char *name, const char *initi
 {
     char mark[192];
     (void)snprintf(mark, sizeof mark, "*%s*%s%s", name, initial[0] == '\0' ? "" : ": ", initial);
-    for (const char *at = strstr(manual, mark); at != NULL; at = strstr(at + 1, mark)) {
-        const char behind = at[strlen(mark)];
+    for (const char *found = strstr(manual, mark); found != NULL; found = strstr(found + 1, mark)) {
+        const char behind = found[strlen(mark)];
         if (initial[0] == '\0' || !(isalnum((unsigned char)behind) || behind == '_')) {
             return true;
         }
@@ -158,16 +158,16 @@ static void the_manual_names_the_keys_that_take_a_restart(void **state)
     char *manual = read_file(MANUAL);
     restarts all = {.count = 0};
     (void)state;
-    char *paragraph = strstr(manual, "These keys take effect at the next start only:");
+    const char *paragraph = strstr(manual, "These keys take effect at the next start only:");
     assert_non_null(paragraph);
     char *end = strstr(paragraph, "A warning");
     assert_non_null(end);
     *end = '\0';
-    for (char *at = strchr(paragraph, '*'); at != NULL; at = strchr(at, '*')) {
-        const size_t size = strcspn(at + 1, "*");
+    for (char *found = strchr(paragraph, '*'); found != NULL; found = strchr(found, '*')) {
+        const size_t size = strcspn(found + 1, "*");
         assert_true(all.count < 32 && size < 64);
-        (void)snprintf(all.named[all.count++], 64, "%.*s", (int)size, at + 1);
-        at += size + 2;
+        (void)snprintf(all.named[all.count++], 64, "%.*s", (int)size, found + 1);
+        found += size + 2;
     }
     each_key_of_the_table(check_restart, &all);
     for (size_t i = 0; i < all.count; i++) {
@@ -194,8 +194,8 @@ static void check_sample(void *user, const table_key *key)
     char line[192];
     (void)snprintf(line, sizeof line, "%s%s%s", key->row->key, key->initial[0] == '\0' ? "" : ": ",
                    key->initial);
-    for (const char *at = strstr(sample, line); at != NULL; at = strstr(at + 1, line)) {
-        if (at > sample && !is_word_byte(at[-1]) && !is_word_byte(at[strlen(line)])) {
+    for (const char *found = strstr(sample, line); found != NULL; found = strstr(found + 1, line)) {
+        if (found > sample && !is_word_byte(found[-1]) && !is_word_byte(found[strlen(line)])) {
             return;
         }
     }

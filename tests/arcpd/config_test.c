@@ -170,11 +170,11 @@ static const struct {
 static void errors_name_the_line_and_the_key(void **state)
 {
     (void)state;
-    for (size_t at = 0; at < sizeof(wrong) / sizeof(wrong[0]); at++) {
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         arcp__config config;
         arcp_error error = {0};
-        assert_int_equal(read_text(&config, wrong[at].text, &error), ARCP_E_USAGE);
-        assert_string_equal(error.message, wrong[at].message);
+        assert_int_equal(read_text(&config, wrong[i].text, &error), ARCP_E_USAGE);
+        assert_string_equal(error.message, wrong[i].message);
         arcp__config_fini(&config);
     }
 }
@@ -236,23 +236,23 @@ static void what_is_nested_deep_is_refused_at_its_depth(void **state)
 {
     static const unsigned depths[] = {64, 65, 200000};
     (void)state;
-    for (size_t at = 0; at < sizeof(depths) / sizeof(depths[0]); at++) {
+    for (size_t i = 0; i < sizeof depths / sizeof depths[0]; i++) {
         arcp__config config;
         arcp_error error = {0};
         arcp_buf text = arcp_buf_init();
         arcp_buf_append_cstr(&text, "log:\n  level: ");
         /* Two mappings are around it. */
-        for (unsigned i = 0; i < depths[at] - 2; i++) {
+        for (unsigned j = 0; j < depths[i] - 2; j++) {
             arcp_buf_append_byte(&text, '[');
         }
-        for (unsigned i = 0; i < depths[at] - 2; i++) {
+        for (unsigned j = 0; j < depths[i] - 2; j++) {
             arcp_buf_append_byte(&text, ']');
         }
         arcp_buf_append_byte(&text, '\0');
         assert_false(text.failed);
         assert_int_equal(read_text(&config, text.data, &error), ARCP_E_USAGE);
         assert_int_equal(strstr(error.message, "test.yaml:2: nested deeper than 64") != NULL,
-                         depths[at] > 64);
+                         depths[i] > 64);
         arcp__config_fini(&config);
         arcp_buf_fini(&text);
     }
@@ -345,16 +345,16 @@ static void checks_of_several_keys_are_made_on_the_whole_configuration(void **st
                                                   "contain a version, which is given by version:"},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp__config config;
         arcp_error error = {0};
-        check_ok(read_text(&config, rows[at].text, &error), &error);
-        arcp_status status = arcp__config_check(&config, &error);
-        if ((status == ARCP_OK) != (rows[at].message == NULL)) {
-            fail_msg("%s: %s", rows[at].text, error.message);
+        check_ok(read_text(&config, rows[i].text, &error), &error);
+        const arcp_status status = arcp__config_check(&config, &error);
+        if ((status == ARCP_OK) != (rows[i].message == NULL)) {
+            fail_msg("%s: %s", rows[i].text, error.message);
         }
-        if (rows[at].message != NULL) {
-            assert_string_equal(error.message, rows[at].message);
+        if (rows[i].message != NULL) {
+            assert_string_equal(error.message, rows[i].message);
         }
         arcp__config_fini(&config);
     }
@@ -374,10 +374,10 @@ static void a_value_of_a_flag_has_no_place_in_the_file(void **state)
          "version: letters, digits and . + _ -)"},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char program[] = "arcpd";
         char given[64];
-        (void)snprintf(given, sizeof(given), "%s", rows[at].flag);
+        (void)snprintf(given, sizeof given, "%s", rows[i].flag);
         char *words[] = {program, given, NULL};
         arcp__config config;
         arcp_error error = {0};
@@ -388,7 +388,7 @@ static void a_value_of_a_flag_has_no_place_in_the_file(void **state)
                  &error);
         check_ok(arcp__arguments_apply(2, words, &config, &error), &error);
         assert_int_equal(arcp__config_check(&config, &error) == ARCP_OK, false);
-        assert_string_equal(error.message, rows[at].message);
+        assert_string_equal(error.message, rows[i].message);
         arcp__config_fini(&config);
     }
 }
@@ -414,16 +414,16 @@ static void tracing_is_printed_with_its_defaults_and_without_secrets(void **stat
                                  "    flush_ms: 3000\n"
                                  "    queue_bytes: 4194304\n"));
     arcp_free(text);
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char yaml[256];
         char expected[256];
-        (void)snprintf(yaml, sizeof(yaml),
+        (void)snprintf(yaml, sizeof yaml,
                        "tracing: {otlp: {endpoint: '%s', headers: {Authorization: hush-hush}, "
                        "queue_bytes: 65536, delay_ms: 0}}\n",
-                       rows[at].endpoint);
-        (void)snprintf(expected, sizeof(expected),
+                       rows[i].endpoint);
+        (void)snprintf(expected, sizeof expected,
                        "    endpoint: \"%s\"\n    headers: {Authorization: \"***\"}\n",
-                       rows[at].url);
+                       rows[i].url);
         text = printed(yaml);
         assert_non_null(strstr(text, expected));
         assert_non_null(strstr(text, "    queue_bytes: 65536\n"));
@@ -480,14 +480,14 @@ static void only_loopback_is_safe_without_tokens(void **state)
         {"", false},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp__config config;
         arcp_error error = {0};
         arcp__config_init(&config);
-        check_ok(arcp__text_list_add(&config.listen, rows[at].url, &error), &error);
+        check_ok(arcp__text_list_add(&config.listen, rows[i].url, &error), &error);
         arcp_status status = arcp__listen_is_safe(&config, &config.listen, &error);
-        if ((status == ARCP_OK) != rows[at].is_loopback) {
-            fail_msg("%s", rows[at].url);
+        if ((status == ARCP_OK) != rows[i].is_loopback) {
+            fail_msg("%s", rows[i].url);
         }
         char program[] = "arcpd";
         char token[] = "--token=t=alice";
@@ -497,7 +497,7 @@ static void only_loopback_is_safe_without_tokens(void **state)
         /* A door that is open to everybody has no use for tokens. */
         config.no_auth = true;
         status = arcp__listen_is_safe(&config, &config.listen, &error);
-        assert_int_equal(status == ARCP_OK, rows[at].is_loopback);
+        assert_int_equal(status == ARCP_OK, rows[i].is_loopback);
         arcp__config_fini(&config);
     }
 }

@@ -70,9 +70,9 @@ static void a_listener_that_can_be_reached_from_elsewhere_is_reported_with_its_p
          "authentication; listen on 127.0.0.1, or behind a proxy that requires authentication\n"},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        check_warnings(rows[at].text, ARCP__CONFIG_START, rows[at].want);
-        check_warnings(rows[at].text, ARCP__CONFIG_CHECK, rows[at].want);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        check_warnings(rows[i].text, ARCP__CONFIG_START, rows[i].want);
+        check_warnings(rows[i].text, ARCP__CONFIG_CHECK, rows[i].want);
     }
 }
 
@@ -99,11 +99,11 @@ static void tokens_of_a_file_count_too(void **state)
     const int file = mkstemp(path);
     assert_true(file >= 0);
     (void)close(file);
-    (void)snprintf(text, sizeof(text), "listen: ['ws://0.0.0.0:1/arcp']\ntoken_file: %s\n", path);
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        write_file(path, rows[at].tokens);
+    (void)snprintf(text, sizeof text, "listen: ['ws://0.0.0.0:1/arcp']\ntoken_file: %s\n", path);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        write_file(path, rows[i].tokens);
         char *got = warnings_of("t.yaml", text, ARCP__CONFIG_START);
-        assert_int_equal(strstr(got, "shorter than 16 bytes") != NULL, rows[at].is_short);
+        assert_int_equal(strstr(got, "shorter than 16 bytes") != NULL, rows[i].is_short);
         arcp_free(got);
     }
     (void)unlink(path);
@@ -132,8 +132,8 @@ static void check_shared(void)
                         " {name: c, command: [sh]}]\n",
          "agents: entries without user: (\"b\" and 1 more)" SHARED},
     };
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        check_warnings(rows[at].text, ARCP__CONFIG_START, rows[at].want);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        check_warnings(rows[i].text, ARCP__CONFIG_START, rows[i].want);
     }
 }
 
@@ -171,7 +171,7 @@ static void agents_that_are_root_are_named(void **state)
 static void check_words(const char *config_name, const char *real)
 {
     char want[512];
-    (void)snprintf(want, sizeof(want),
+    (void)snprintf(want, sizeof want,
                    "%s:1: agents[0].command[1]: agent \"a\": its jobs look for agent.py in a fresh "
                    "directory, where it does not exist; write %s/agent.py\n",
                    config_name, real);
@@ -190,29 +190,29 @@ static void a_word_that_names_a_file_here_is_not_found_by_a_job(void **state)
     char text[256];
     char here[PATH_MAX];
     (void)state;
-    assert_non_null(getcwd(here, sizeof(here)));
+    assert_non_null(getcwd(here, sizeof here));
     assert_non_null(mkdtemp(folder));
-    (void)snprintf(path, sizeof(path), "%s/agent.py", folder);
+    (void)snprintf(path, sizeof path, "%s/agent.py", folder);
     write_file(path, "");
-    (void)snprintf(path, sizeof(path), "%s/t.yaml", folder);
+    (void)snprintf(path, sizeof path, "%s/t.yaml", folder);
     check_words(path, folder);
     assert_int_equal(chdir(folder), 0);
     check_words("t.yaml", folder);
     /* Where it is looked for it is. */
-    (void)snprintf(text, sizeof(text),
+    (void)snprintf(text, sizeof text,
                    "agents: [{name: a, user: nobody, cwd: %s, command: [python3, agent.py]}]\n",
                    folder);
     check_warnings(text, ARCP__CONFIG_START, "");
     check_warnings("agents: [{name: a, user: nobody, cwd: /nowhere, command: [agent.py]}]\n",
                    ARCP__CONFIG_START, "");
-    (void)snprintf(text, sizeof(text),
+    (void)snprintf(text, sizeof text,
                    "t.yaml:1: agents[0].command[1]: agent \"a\": its jobs look for agent.py in /, "
                    "where it does not exist; write %s/agent.py\n",
                    folder);
     check_warnings("agents: [{name: a, user: nobody, cwd: /, command: [python3, agent.py]}]\n",
                    ARCP__CONFIG_START, text);
     assert_int_equal(chdir(here), 0);
-    (void)snprintf(path, sizeof(path), "%s/agent.py", folder);
+    (void)snprintf(path, sizeof path, "%s/agent.py", folder);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(folder), 0);
 }
@@ -310,9 +310,9 @@ static void a_check_says_what_a_start_would_miss(void **state)
     };
     (void)state;
     assert_int_equal(setenv("ARCP_TEST_SET", "", 1), 0);
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        check_warnings(rows[at].text, ARCP__CONFIG_START, "");
-        check_warnings(rows[at].text, ARCP__CONFIG_CHECK, rows[at].want);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        check_warnings(rows[i].text, ARCP__CONFIG_START, "");
+        check_warnings(rows[i].text, ARCP__CONFIG_CHECK, rows[i].want);
     }
 }
 

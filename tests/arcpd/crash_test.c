@@ -14,7 +14,7 @@
 #include <sys/random.h>
 #include <time.h>
 
-#include "arcpd/crash_world.h"
+#include "arcpd/crash_fixture.h"
 #include "audit/audit_check.h"
 
 #define LIVES_DEFAULT 220
@@ -23,88 +23,88 @@
 #define ACT_MS        4
 
 /* Reads the frames that have arrived for any client; waits for them at most this long. */
-static void take_all(crash_world *world, int wait_ms)
+static void take_all(crash_fixture *f, int wait_ms)
 {
     struct pollfd polls[CRASH_CLIENTS];
-    for (unsigned at = 0; at < CRASH_CLIENTS; at++) {
-        const wire *w = &world->clients[at].wire;
-        polls[at] = (struct pollfd){.fd = w->ended ? -1 : w->fd, .events = POLLIN};
+    for (unsigned i = 0; i < CRASH_CLIENTS; i++) {
+        const wire *w = &f->clients[i].wire;
+        polls[i] = (struct pollfd){.fd = w->ended ? -1 : w->fd, .events = POLLIN};
     }
     (void)poll(polls, CRASH_CLIENTS, wait_ms);
-    for (unsigned at = 0; at < CRASH_CLIENTS; at++) {
-        if (polls[at].revents != 0) {
-            (void)wire_fill(&world->clients[at].wire, 0);
-            crash_client_take(world, &world->clients[at]);
+    for (unsigned i = 0; i < CRASH_CLIENTS; i++) {
+        if (polls[i].revents != 0) {
+            (void)wire_fill(&f->clients[i].wire, 0);
+            crash_client_take(f, &f->clients[i]);
         }
     }
 }
 
-static void connect_all(crash_world *world, bool from_oldest)
+static void connect_all(crash_fixture *f, bool from_oldest)
 {
-    for (unsigned at = 0; at < CRASH_CLIENTS; at++) {
-        crash_client_connect(world, &world->clients[at], from_oldest);
+    for (unsigned i = 0; i < CRASH_CLIENTS; i++) {
+        crash_client_connect(f, &f->clients[i], from_oldest);
     }
 }
 
 /* After the kill: its frames are in the sockets, up to the last complete one. */
-static void take_the_rest(crash_world *world)
+static void take_the_rest(crash_fixture *f)
 {
-    for (unsigned at = 0; at < CRASH_CLIENTS; at++) {
-        crash_client *client = &world->clients[at];
+    for (unsigned i = 0; i < CRASH_CLIENTS; i++) {
+        crash_client *client = &f->clients[i];
         while (wire_fill(&client->wire, WIRE_PATIENCE_MS)) {
-            crash_client_take(world, client);
+            crash_client_take(f, client);
         }
         wire_close(&client->wire);
     }
 }
 
-static void live(crash_world *world)
+static void live(crash_fixture *f)
 {
-    int64_t until_ns = daemon_now_ns() + (int64_t)(crash_random(world, LIFE_MS_MAX) * 1000000);
-    connect_all(world, false);
+    const int64_t until_ns = daemon_now_ns() + (int64_t)(crash_random(f, LIFE_MS_MAX) * 1000000);
+    connect_all(f, false);
     /* First the keys whose response was lost. */
-    size_t first = world->key_count < 200 ? 0 : world->key_count - 200;
+    size_t first = f->key_count < 200 ? 0 : f->key_count - 200;
     for (int64_t act_ns = 0, now_ns = daemon_now_ns(); now_ns < until_ns;
          now_ns = daemon_now_ns()) {
-        take_all(world, ACT_MS / 2);
+        take_all(f, ACT_MS / 2);
         if (now_ns < act_ns) {
             continue;
         }
         act_ns = now_ns + ACT_MS * INT64_C(1000000);
-        while (first < world->key_count && world->keys[first].job != NULL) {
+        while (first < f->key_count && f->keys[first].job != NULL) {
             first++;
         }
-        if (first < world->key_count && world->keys[first].life < world->life &&
-            world->clients[world->keys[first].client].is_open) {
-            crash_client_ask_again(world, &world->clients[world->keys[first].client], first);
+        if (first < f->key_count && f->keys[first].life < f->life &&
+            f->clients[f->keys[first].client].is_open) {
+            crash_client_ask_again(f, &f->clients[f->keys[first].client], first);
             first++;
         } else {
-            crash_client_act(world, &world->clients[crash_random(world, CRASH_CLIENTS)]);
+            crash_client_act(f, &f->clients[crash_random(f, CRASH_CLIENTS)]);
         }
     }
 }
 
 /* ---- a life without new work ---- */
 
-static bool is_at_rest(const crash_world *world)
+static bool is_at_rest(const crash_fixture *f)
 {
-    for (unsigned at = 0; at < CRASH_CLIENTS; at++) {
-        const crash_client *client = &world->clients[at];
+    for (unsigned i = 0; i < CRASH_CLIENTS; i++) {
+        const crash_client *client = &f->clients[i];
         if (!client->is_open || client->last_seq < client->seen_count ||
-            crash_client_owes(world, client)) {
+            crash_client_owes(f, client)) {
             return false;
         }
     }
     return true;
 }
 
-static void come_to_rest(crash_world *world)
+static void come_to_rest(crash_fixture *f)
 {
-    int64_t patience_ns = daemon_now_ns() + WIRE_PATIENCE_MS * INT64_C(1000000);
-    while (!is_at_rest(world)) {
-        take_all(world, 100);
+    const int64_t patience_ns = daemon_now_ns() + WIRE_PATIENCE_MS * INT64_C(1000000);
+    while (!is_at_rest(f)) {
+        take_all(f, 100);
         if (daemon_now_ns() > patience_ns) {
-            daemon_fail("life %u: somebody still waits for the end of a job", world->life);
+            daemon_fail("life %u: somebody still waits for the end of a job", f->life);
         }
     }
 }
@@ -115,62 +115,63 @@ static const char *listed_as(crash_end end)
 }
 
 /* Compares one page; the cursor of the next goes into `cursor`, empty after the last. */
-static void check_page(crash_world *world, arcp_span frame, char cursor[256])
+static void check_page(crash_fixture *f, arcp_span frame, char cursor[256])
 {
     static const char open[] = "{\"job_id\":\"";
-    arcp_span next = wire_text(frame, "next_cursor");
+    const arcp_span next = wire_text(frame, "next_cursor");
     (void)snprintf(cursor, 256, "%.*s", (int)next.size, next.size == 0 ? "" : next.data);
-    const char *at = memmem(frame.data, frame.size, open, strlen(open));
-    while (at != NULL) {
-        arcp_span rest = arcp_span_from(frame, (size_t)(at - frame.data));
+    const char *found = memmem(frame.data, frame.size, open, strlen(open));
+    while (found != NULL) {
+        const arcp_span rest = arcp_span_from(frame, (size_t)(found - frame.data));
         const char *after = memmem(rest.data + 1, rest.size - 1, open, strlen(open));
-        arcp_span entry = after == NULL ? rest : arcp_span_first(rest, (size_t)(after - at));
-        arcp_span id = wire_text(entry, "job_id");
+        const arcp_span entry =
+            after == NULL ? rest : arcp_span_first(rest, (size_t)(after - found));
+        const arcp_span id = wire_text(entry, "job_id");
         crash_job *job = NULL;
-        HASH_FIND(hh, world->jobs, id.data, id.size, job);
+        HASH_FIND(hh, f->jobs, id.data, id.size, job);
         if (job != NULL && job->end != CRASH_RUNS) {
             const char *status = listed_as(job->end);
-            bool runs = memmem(entry.data, entry.size, "\"running\"", 9) != NULL;
+            const bool runs = memmem(entry.data, entry.size, "\"running\"", 9) != NULL;
             if (runs || memmem(entry.data, entry.size, status, strlen(status)) == NULL) {
-                daemon_fail("life %u: an end that was seen is listed as %.*s", world->life,
+                daemon_fail("life %u: an end that was seen is listed as %.*s", f->life,
                             (int)entry.size, entry.data);
             }
-            job->listed_life = world->life;
-            world->listed++;
+            job->listed_life = f->life;
+            f->listed++;
         }
-        at = after;
+        found = after;
     }
 }
 
-static void check_listing(crash_world *world, crash_client *client)
+static void check_listing(crash_fixture *f, crash_client *client)
 {
     char cursor[256] = "";
     do {
         wire_send(&client->wire,
                   "{\"arcp\":\"1.1\",\"id\":\"list-%llu\",\"type\":\"session.list_jobs\","
                   "\"payload\":{\"limit\":1000%s%s%s}}",
-                  (unsigned long long)crash_random(world, UINT64_MAX),
+                  (unsigned long long)crash_random(f, UINT64_MAX),
                   cursor[0] == '\0' ? "" : ",\"cursor\":\"", cursor, cursor[0] == '\0' ? "" : "\"");
-        check_page(world, wire_await_type(&client->wire, "session.jobs"), cursor);
+        check_page(f, wire_await_type(&client->wire, "session.jobs"), cursor);
     } while (cursor[0] != '\0');
 }
 
-static void settle(crash_world *world)
+static void settle(crash_fixture *f)
 {
-    connect_all(world, true);
-    come_to_rest(world);
-    for (int again = 0; again < 40 && world->key_count != 0; again++) {
-        size_t key = crash_random(world, world->key_count);
-        if (world->keys[key].job != NULL) {
-            crash_client_ask_again(world, &world->clients[world->keys[key].client], key);
+    connect_all(f, true);
+    come_to_rest(f);
+    for (int again = 0; again < 40 && f->key_count != 0; again++) {
+        const size_t key = crash_random(f, f->key_count);
+        if (f->keys[key].job != NULL) {
+            crash_client_ask_again(f, &f->clients[f->keys[key].client], key);
         }
     }
-    come_to_rest(world);
-    check_listing(world, &world->clients[0]);
-    check_listing(world, &world->clients[6]);
-    for (const crash_job *job = world->jobs; job != NULL; job = job->hh.next) {
-        if (job->listed_life != world->life) {
-            daemon_fail("life %u: job %s is not listed", world->life, job->id);
+    come_to_rest(f);
+    check_listing(f, &f->clients[0]);
+    check_listing(f, &f->clients[6]);
+    for (const crash_job *job = f->jobs; job != NULL; job = job->hh.next) {
+        if (job->listed_life != f->life) {
+            daemon_fail("life %u: job %s is not listed", f->life, job->id);
         }
     }
 }
@@ -185,7 +186,7 @@ static void on_finding(void *user, const arcp__audit_finding *finding)
 
 /* One whole chain, over all lives, with a line for every job that a client saw, and for every
  * subscription that had a response. */
-static void check_audit(const crash_world *world)
+static void check_audit(const crash_fixture *f)
 {
     char path[96];
     char line[4096];
@@ -193,22 +194,22 @@ static void check_audit(const crash_world *world)
     uint64_t subscriptions = 0;
     arcp_error err = {0};
     arcp__audit_check check;
-    (void)snprintf(path, sizeof(path), "%s/audit.jsonl", world->daemon.directory);
+    (void)snprintf(path, sizeof path, "%s/audit.jsonl", f->daemon.directory);
     FILE *file = fopen(path, "re");
     assert_non_null(file);
     arcp__audit_check_init(&check, on_finding, NULL);
     arcp__audit_check_begin(&check, path);
-    while (fgets(line, sizeof(line), file) != NULL) {
+    while (fgets(line, sizeof line, file) != NULL) {
         check_ok(arcp__audit_check_feed(&check, arcp_span_cstr(line), &err), &err);
-        bool is_allowed = strstr(line, "\"decision\":\"allowed\"") != NULL;
+        const bool is_allowed = strstr(line, "\"decision\":\"allowed\"") != NULL;
         submits += is_allowed && strstr(line, "\"event\":\"submit\"") != NULL;
         subscriptions += is_allowed && strstr(line, "\"event\":\"subscribe\"") != NULL;
     }
     assert_int_equal(fclose(file), 0);
     arcp__audit_check_end(&check);
     arcp__audit_check_fini(&check);
-    assert_true(submits >= HASH_COUNT(world->jobs));
-    assert_true(subscriptions >= world->subscribed && world->subscribed != 0);
+    assert_true(submits >= HASH_COUNT(f->jobs));
+    assert_true(subscriptions >= f->subscribed && f->subscribed != 0);
 }
 
 /* ---- all lives ---- */
@@ -219,67 +220,67 @@ static uint64_t from_environment(const char *name, uint64_t otherwise)
     return text == NULL ? otherwise : strtoull(text, NULL, 0);
 }
 
-static void one_life(crash_world *world, int64_t *longest_start_ns)
+static void one_life(crash_fixture *f, int64_t *longest_start_ns)
 {
-    bool settles = world->life % SETTLE_EVERY == 0;
-    daemon_launch(&world->daemon);
-    if (!settles && crash_random(world, 8) == 0) {
+    const bool settles = f->life % SETTLE_EVERY == 0;
+    daemon_launch(&f->daemon);
+    if (!settles && crash_random(f, 8) == 0) {
         /* Also while it starts. */
-        struct timespec pause = {0, (long)crash_random(world, (uint64_t)*longest_start_ns + 1)};
+        struct timespec pause = {0, (long)crash_random(f, (uint64_t)*longest_start_ns + 1)};
         (void)nanosleep(&pause, NULL);
-        daemon_kill(&world->daemon);
+        daemon_kill(&f->daemon);
         return;
     }
-    if (!daemon_await(&world->daemon)) {
-        daemon_fail("life %u: arcpd ended with %d: %s", world->life, world->daemon.exit_status,
-                    daemon_errors(&world->daemon));
+    if (!daemon_await(&f->daemon)) {
+        daemon_fail("life %u: arcpd ended with %d: %s", f->life, f->daemon.exit_status,
+                    daemon_errors(&f->daemon));
     }
-    if (world->daemon.ready_ns > *longest_start_ns) {
-        *longest_start_ns = world->daemon.ready_ns;
+    if (f->daemon.ready_ns > *longest_start_ns) {
+        *longest_start_ns = f->daemon.ready_ns;
     }
     if (settles) {
-        settle(world);
+        settle(f);
     } else {
-        live(world);
+        live(f);
     }
-    daemon_kill(&world->daemon);
-    take_the_rest(world);
+    daemon_kill(&f->daemon);
+    take_the_rest(f);
 }
 
 static void no_event_that_a_client_saw_is_lost_by_kill_9(void **state)
 {
-    static crash_world world;
+    static crash_fixture f;
     (void)state;
     uint64_t seed = 0;
     int64_t longest_start_ns = 0;
-    assert_int_equal(getrandom(&seed, sizeof(seed), 0), sizeof(seed));
+    assert_int_equal(getrandom(&seed, sizeof seed, 0), sizeof seed);
     seed = from_environment("ARCP_CRASH_SEED", seed);
-    unsigned lives = (unsigned)from_environment("ARCP_CRASH_LIVES", LIVES_DEFAULT);
+    const unsigned lives = (unsigned)from_environment("ARCP_CRASH_LIVES", LIVES_DEFAULT);
     print_message("ARCP_CRASH_SEED=0x%llx ARCP_CRASH_LIVES=%u\n", (unsigned long long)seed, lives);
-    world.random = seed;
-    daemon_begin(&world.daemon, &(daemon_options){.config = "jobs: {cancel_grace_ms: 500}\n"});
-    for (unsigned at = 0; at < CRASH_CLIENTS; at++) {
-        crash_client_begin(&world, at);
+    f.random = seed;
+    daemon_begin(&f.daemon, &(daemon_options){.config = "jobs: {cancel_grace_ms: 500}\n"});
+    for (unsigned i = 0; i < CRASH_CLIENTS; i++) {
+        crash_client_begin(&f, i);
     }
-    for (world.life = 1; world.life <= lives; world.life++) {
-        one_life(&world, &longest_start_ns);
+    for (f.life = 1; f.life <= lives; f.life++) {
+        one_life(&f, &longest_start_ns);
     }
-    world.life = SETTLE_EVERY * (lives / SETTLE_EVERY + 1);
-    one_life(&world, &longest_start_ns);
-    crash_store_check(&world);
-    check_audit(&world);
+    f.life = SETTLE_EVERY * (lives / SETTLE_EVERY + 1);
+    one_life(&f, &longest_start_ns);
+    crash_store_check(&f);
+    check_audit(&f);
     unsigned lost = 0;
-    for (crash_job *job = world.jobs; job != NULL; job = job->hh.next) {
+    for (crash_job *job = f.jobs; job != NULL; job = job->hh.next) {
         lost += job->end == CRASH_LOST;
     }
     print_message("%u deaths, %u jobs, %u of them lost with one, %llu resumes; %llu frames seen, "
                   "%llu of them again; %llu listed ends and %llu stored records compared; longest "
                   "start %.1f ms\n",
-                  world.daemon.start_count, HASH_COUNT(world.jobs), lost,
-                  (unsigned long long)world.resumes, (unsigned long long)world.frames,
-                  (unsigned long long)world.again, (unsigned long long)world.listed,
-                  (unsigned long long)world.checked, (double)longest_start_ns / 1e6);
-    daemon_end(&world.daemon);
+                  f.daemon.start_count, HASH_COUNT(f.jobs), lost, (unsigned long long)f.resumes,
+                  (unsigned long long)f.frames, (unsigned long long)f.again,
+                  (unsigned long long)f.listed, (unsigned long long)f.checked,
+                  (double)longest_start_ns / 1e6);
+    daemon_end(&f.daemon);
 }
 
 int main(void)

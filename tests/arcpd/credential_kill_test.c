@@ -34,9 +34,9 @@ static int look_into(const char *path, const struct stat *facts, int kind, struc
     if (kind != FTW_F || facts->st_size == 0) {
         return 0;
     }
-    int fd = open(path, O_RDONLY);
+    const int fd = open(path, O_RDONLY);
     char *text = malloc((size_t)facts->st_size);
-    ssize_t size = fd < 0 || text == NULL ? 0 : read(fd, text, (size_t)facts->st_size);
+    const ssize_t size = fd < 0 || text == NULL ? 0 : read(fd, text, (size_t)facts->st_size);
     if (size > 0 && (memmem(text, (size_t)size, STAND_IN_PREFIX, strlen(STAND_IN_PREFIX)) != NULL ||
                      memmem(text, (size_t)size, MASTER, strlen(MASTER)) != NULL)) {
         daemon_fail("%s has a value in it", path);
@@ -63,17 +63,17 @@ typedef struct books {
 static void on_rows(void *user, uint64_t id, arcp_status status, const arcp_store_row *rows,
                     size_t count, bool last, const arcp_error *err)
 {
-    books *self = user;
+    books *b = user;
     (void)id;
     if (status != ARCP_OK) {
         daemon_fail("the store: %s", err == NULL ? "" : err->message);
     }
-    for (size_t at = 0; at < count; at++) {
-        self->rows++;
-        self->stuck +=
-            memmem(rows[at].value.data, rows[at].value.size, "\"stuck\":true", 12) != NULL ? 1 : 0;
+    for (size_t i = 0; i < count; i++) {
+        b->rows++;
+        b->stuck +=
+            memmem(rows[i].value.data, rows[i].value.size, "\"stuck\":true", 12) != NULL ? 1 : 0;
     }
-    self->done = last;
+    b->done = last;
 }
 
 static void on_done(void *user, uint64_t id, arcp_status status, const arcp_error *err)
@@ -96,11 +96,11 @@ static void on_read(void *user, uint64_t id, arcp_status status, uint64_t first,
 /* arcpd does not run. */
 static books read_books(const daemon_state *d)
 {
-    books self = {0, 0, false};
+    books b = {0, 0, false};
     arcp_store *store = NULL;
     arcp_error error = {0};
     arcp_store_callbacks callbacks = {
-        .done = on_done, .read = on_read, .scan = on_rows, .user = &self};
+        .done = on_done, .read = on_read, .scan = on_rows, .user = &b};
     if (arcp_store_open_sqlite(d->store, &store, &error) != ARCP_OK) {
         daemon_fail("%s: %s", d->store, error.message);
     }
@@ -109,11 +109,11 @@ static books read_books(const daemon_state *d)
         ARCP_OK) {
         daemon_fail("the store: %s", error.message);
     }
-    while (!self.done) {
+    while (!b.done) {
         (void)store->ops->poll(store);
     }
     arcp_store_close(store);
-    return self;
+    return b;
 }
 
 /* ---- load ---- */
@@ -128,13 +128,13 @@ static void say_hello(wire *w)
 
 static void submit_some(wire *w, unsigned round)
 {
-    for (unsigned at = 0; at < 6; at++) {
+    for (unsigned i = 0; i < 6; i++) {
         wire_send(w,
                   "{\"arcp\":\"1.1\",\"id\":\"%u\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
                   "\"load\",\"idempotency_key\":\"%u-%u\",\"input\":{\"events\":1,\"bytes\":4,"
                   "\"pause_us\":%u,\"end\":\"%s\"},\"lease_request\":{\"cost.budget\":[\"USD:5\"],"
                   "\"model.use\":[\"*\"]}}}",
-                  at, round, at, pick(3000), pick(3) == 0 ? "wait" : "result");
+                  i, round, i, pick(3000), pick(3) == 0 ? "wait" : "result");
     }
 }
 
@@ -159,8 +159,8 @@ static unsigned live_keys(stand_in *upstream)
 {
     unsigned count = 0;
     uv_mutex_lock(&upstream->lock);
-    for (unsigned at = 0; at < upstream->key_count; at++) {
-        count += upstream->keys[at].is_live ? 1 : 0;
+    for (unsigned i = 0; i < upstream->key_count; i++) {
+        count += upstream->keys[i].is_live ? 1 : 0;
     }
     uv_mutex_unlock(&upstream->lock);
     return count;
@@ -178,7 +178,7 @@ static void settle(daemon_state *d, stand_in *upstream)
         daemon_start(d);
         wire_open(&w, d->port);
         say_hello(&w);
-        for (unsigned at = 0; at < 300 && live_keys(upstream) != 0; at++) {
+        for (unsigned i = 0; i < 300 && live_keys(upstream) != 0; i++) {
             (void)listen_for(&w, daemon_now_ns() + 100000000);
         }
         (void)listen_for(&w, daemon_now_ns() + 2500000000); /* credentials.settle_sec */
@@ -198,8 +198,8 @@ static void settle(daemon_state *d, stand_in *upstream)
 static unsigned rotations(const stand_in *upstream)
 {
     unsigned count = 0;
-    for (unsigned at = 0; at < upstream->key_count; at++) {
-        count += strchr(upstream->keys[at].alias, '.') != NULL ? 1 : 0;
+    for (unsigned i = 0; i < upstream->key_count; i++) {
+        count += strchr(upstream->keys[i].alias, '.') != NULL ? 1 : 0;
     }
     return count;
 }
@@ -213,8 +213,8 @@ static int64_t end_of_life(bool is_long)
 
 static void check_upstream(const stand_in *upstream)
 {
-    for (unsigned at = 0; at < upstream->key_count; at++) {
-        const stand_in_key *key = &upstream->keys[at];
+    for (unsigned i = 0; i < upstream->key_count; i++) {
+        const stand_in_key *key = &upstream->keys[i];
         if (key->is_live || key->revoked != 1) {
             daemon_fail("%s is %s and was revoked %u times", key->alias,
                         key->is_live ? "live" : "dead", key->revoked);
@@ -253,13 +253,13 @@ int main(int argc, char **argv)
 {
     static stand_in upstream;
     static char config[2048];
-    unsigned kills = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 120;
+    const unsigned kills = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 120;
     unsigned shown = 0;
     chance = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     upstream.random = chance;
     upstream.late_ms = 40;
     stand_in_start_thread(&upstream);
-    write_config(config, sizeof(config), upstream.port);
+    write_config(config, sizeof config, upstream.port);
     daemon_state d;
     daemon_options options = {.config = config, .environment = "ARCP_TEST_MASTER=" MASTER};
     daemon_begin(&d, &options);
@@ -267,7 +267,7 @@ int main(int argc, char **argv)
     size_t most_stuck = 0;
     for (unsigned round = 0; round < kills; round++) {
         wire w = {.fd = -1};
-        bool is_long = round % 10 == 9;
+        const bool is_long = round % 10 == 9;
         daemon_start(&d);
         wire_open(&w, d.port);
         say_hello(&w);
@@ -277,9 +277,9 @@ int main(int argc, char **argv)
         wire_close(&w);
         check_files(&d);
         if (round % 10 == 0 || is_long) {
-            books at = read_books(&d);
-            most_rows = at.rows > most_rows ? at.rows : most_rows;
-            most_stuck = at.stuck > most_stuck ? at.stuck : most_stuck;
+            const books now = read_books(&d);
+            most_rows = now.rows > most_rows ? now.rows : most_rows;
+            most_stuck = now.stuck > most_stuck ? now.stuck : most_stuck;
         }
     }
     settle(&d, &upstream);

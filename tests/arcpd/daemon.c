@@ -48,7 +48,7 @@ void daemon_begin(daemon_state *d, const daemon_options *options)
     if (mkdtemp(d->directory) == NULL) {
         daemon_fail("no directory: %s", strerror(errno));
     }
-    (void)snprintf(d->store, sizeof(d->store), "%s/arcp.db", d->directory);
+    (void)snprintf(d->store, sizeof d->store, "%s/arcp.db", d->directory);
 }
 
 /* ---- the child ---- */
@@ -59,7 +59,7 @@ static void limit(__rlimit_resource_t resource, rlim_t value)
     if (value == 0) {
         return;
     }
-    int failed = getrlimit(resource, &both);
+    const int failed = getrlimit(resource, &both);
     both.rlim_cur = value;
     if (resource == RLIMIT_NOFILE) {
         both.rlim_max = value; /* arcpd raises its limit to the hard one */
@@ -74,7 +74,7 @@ static void set_environment(const char *pair)
 {
     char name[64];
     const char *equals = pair == NULL ? NULL : strchr(pair, '=');
-    if (equals != NULL && (size_t)(equals - pair) < sizeof(name)) {
+    if (equals != NULL && (size_t)(equals - pair) < sizeof name) {
         memcpy(name, pair, (size_t)(equals - pair));
         name[equals - pair] = '\0';
         (void)setenv(name, equals + 1, 1);
@@ -98,12 +98,12 @@ static void run(const daemon_state *d, int out)
                              "--token",
                              "t-carol=carol"};
     size_t count = 9;
-    (void)snprintf(config, sizeof(config), "%s/arcpd.yaml", d->directory);
-    (void)snprintf(errors, sizeof(errors), "%s/errors", d->directory);
+    (void)snprintf(config, sizeof config, "%s/arcpd.yaml", d->directory);
+    (void)snprintf(errors, sizeof errors, "%s/errors", d->directory);
     agents = agents[0] != NULL ? agents : load;
-    for (size_t at = 0; agents[at] != NULL; at++) {
+    for (size_t i = 0; agents[i] != NULL; i++) {
         words[count++] = "--agent";
-        words[count++] = agents[at];
+        words[count++] = agents[i];
     }
     if (d->options.config != NULL) {
         words[count++] = "--config";
@@ -114,7 +114,7 @@ static void run(const daemon_state *d, int out)
         words[count++] = d->options.store;
     }
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nothing behind */
-    int err = open(errors, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    const int err = open(errors, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     (void)dup2(out, STDOUT_FILENO);
     (void)dup2(err, STDERR_FILENO);
     (void)unsetenv("XDG_STATE_HOME");
@@ -152,7 +152,7 @@ static void write_config(const daemon_state *d)
     if (d->options.config == NULL) {
         return;
     }
-    (void)snprintf(path, sizeof(path), "%s/arcpd.yaml", d->directory);
+    (void)snprintf(path, sizeof path, "%s/arcpd.yaml", d->directory);
     FILE *file = fopen(path, "we");
     if (file == NULL || fputs(d->options.config, file) < 0 || fclose(file) != 0) {
         daemon_fail("%s: %s", path, strerror(errno));
@@ -189,7 +189,7 @@ static bool read_line(const daemon_state *d, char line[256])
         if (poll(&one, 1, READY_MS) <= 0 || size == 255) {
             daemon_fail("arcpd did not get ready");
         }
-        ssize_t got = read(d->out, line + size, 255 - size);
+        const ssize_t got = read(d->out, line + size, 255 - size);
         if (got <= 0) {
             return false;
         }
@@ -228,7 +228,7 @@ void daemon_start(daemon_state *d)
 /* A child between fork and exec still holds the store's lock. */
 static void await_lock(const daemon_state *d)
 {
-    int store = open(d->store, O_RDONLY | O_CLOEXEC);
+    const int store = open(d->store, O_RDONLY | O_CLOEXEC);
     if (store >= 0) {
         if (flock(store, LOCK_EX) != 0) {
             daemon_fail("flock: %s", strerror(errno));
@@ -259,8 +259,8 @@ char *daemon_errors(const daemon_state *d)
 {
     char path[96];
     struct stat about;
-    (void)snprintf(path, sizeof(path), "%s/errors", d->directory);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    (void)snprintf(path, sizeof path, "%s/errors", d->directory);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0 || fstat(file, &about) != 0) {
         daemon_fail("%s: %s", path, strerror(errno));
     }
@@ -286,10 +286,10 @@ uint64_t daemon_resident_bytes(const daemon_state *d)
 {
     char path[64];
     char line[128] = "";
-    (void)snprintf(path, sizeof(path), "/proc/%d/statm", (int)d->pid);
+    (void)snprintf(path, sizeof path, "/proc/%d/statm", (int)d->pid);
     FILE *file = fopen(path, "re");
     const char *second = NULL;
-    if (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+    if (file != NULL && fgets(line, sizeof line, file) != NULL) {
         second = strchr(line, ' ');
     }
     if (second == NULL) {

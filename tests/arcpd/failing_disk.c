@@ -14,16 +14,16 @@
 
 #define REPLACES __attribute__((visibility("default")))
 
-typedef ssize_t read_function(int fd, void *bytes, size_t size, off64_t at);
-typedef ssize_t write_function(int fd, const void *bytes, size_t size, off64_t at);
+typedef ssize_t read_function(int fd, void *bytes, size_t size, off64_t offset);
+typedef ssize_t write_function(int fd, const void *bytes, size_t size, off64_t offset);
 typedef int sync_function(int fd);
 
 static bool is_database(int fd)
 {
     char link[32];
     char path[512];
-    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-    ssize_t size = readlink(link, path, sizeof(path) - 1);
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    const ssize_t size = readlink(link, path, sizeof path - 1);
     path[size < 0 ? 0 : size] = '\0';
     return strstr(path, "/arcp.db") != NULL;
 }
@@ -37,8 +37,8 @@ static bool fails(int fd, char what)
     if (file == NULL) {
         return false;
     }
-    bool found = fgets(orders, sizeof(orders), file) != NULL && orders[0] == what &&
-                 atomic_fetch_add(&calls, 1) >= strtoul(orders + 1, NULL, 10);
+    const bool found = fgets(orders, sizeof orders, file) != NULL && orders[0] == what &&
+                       atomic_fetch_add(&calls, 1) >= strtoul(orders + 1, NULL, 10);
     (void)fclose(file);
     if (found) {
         errno = EIO;
@@ -56,31 +56,31 @@ static void find(const char *name, void *function, size_t size)
 
 /* The parameters' names are not the C library's:
  * NOLINTBEGIN(readability-inconsistent-declaration-parameter-name) */
-REPLACES ssize_t pread64(int fd, void *bytes, size_t size, off64_t at)
+REPLACES ssize_t pread64(int fd, void *bytes, size_t size, off64_t offset)
 {
     read_function *next = NULL;
-    find("pread64", &next, sizeof(next));
-    return fails(fd, 'r') ? -1 : next(fd, bytes, size, at);
+    find("pread64", &next, sizeof next);
+    return fails(fd, 'r') ? -1 : next(fd, bytes, size, offset);
 }
 
-REPLACES ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t at)
+REPLACES ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t offset)
 {
     write_function *next = NULL;
-    find("pwrite64", &next, sizeof(next));
-    return fails(fd, 'w') ? -1 : next(fd, bytes, size, at);
+    find("pwrite64", &next, sizeof next);
+    return fails(fd, 'w') ? -1 : next(fd, bytes, size, offset);
 }
 
 REPLACES int fdatasync(int fd)
 {
     sync_function *next = NULL;
-    find("fdatasync", &next, sizeof(next));
+    find("fdatasync", &next, sizeof next);
     return fails(fd, 's') ? -1 : next(fd);
 }
 
 REPLACES int fsync(int fd)
 {
     sync_function *next = NULL;
-    find("fsync", &next, sizeof(next));
+    find("fsync", &next, sizeof next);
     return fails(fd, 's') ? -1 : next(fd);
 }
 /* NOLINTEND(readability-inconsistent-declaration-parameter-name) */

@@ -27,17 +27,17 @@ int host_teardown(void **state)
 void host_configure(const host *place, const char *yaml)
 {
     char path[96];
-    snprintf(path, sizeof(path), "%s/arcpd.yaml", place->directory);
+    snprintf(path, sizeof path, "%s/arcpd.yaml", place->directory);
     FILE *file = fopen(path, "we");
     assert_non_null(file);
-    for (const char *at = yaml; *at != '\0';) {
-        const char *mark = strstr(at, "@agents/");
-        size_t size = mark == NULL ? strlen(at) : (size_t)(mark - at);
-        assert_int_equal(fwrite(at, 1, size, file), size);
-        at += size;
+    for (const char *rest = yaml; *rest != '\0';) {
+        const char *mark = strstr(rest, "@agents/");
+        const size_t size = mark == NULL ? strlen(rest) : (size_t)(mark - rest);
+        assert_int_equal(fwrite(rest, 1, size, file), size);
+        rest += size;
         if (mark != NULL) {
             assert_true(fprintf(file, "%s/tests/arcpd/agents/", ARCP_SOURCE_DIR) > 0);
-            at += strlen("@agents/");
+            rest += strlen("@agents/");
         }
     }
     assert_int_equal(fclose(file), 0);
@@ -66,8 +66,8 @@ void host_begin_run(const host *place, const char *token, process *p, const char
     char url[160];
     char bearer[96];
     size_t count = 1;
-    snprintf(url, sizeof(url), "ARCP_URL=%s", place->url);
-    snprintf(bearer, sizeof(bearer), "ARCP_TOKEN=%s", token == NULL ? "" : token);
+    snprintf(url, sizeof url, "ARCP_URL=%s", place->url);
+    snprintf(bearer, sizeof bearer, "ARCP_TOKEN=%s", token == NULL ? "" : token);
     for (; *words != NULL; words++) {
         assert_true(count < 23);
         all[count++] = *words;
@@ -79,7 +79,7 @@ void host_run(const host *place, const char *token, process *p, int exit_status,
               const char *const *words)
 {
     host_begin_run(place, token, p, words);
-    int got = process_finish(p);
+    const int got = process_finish(p);
     if (got != exit_status) {
         fail_msg("exit status %d, want %d:\n%.*s\n%.*s", got, exit_status, (int)p->out.size,
                  p->out.size ? p->out.data : "", (int)p->err.size, p->err.size ? p->err.data : "");
@@ -98,11 +98,11 @@ void host_read(const host *place, const char *name, arcp_buf *out)
 {
     char path[160];
     char bytes[4096];
-    snprintf(path, sizeof(path), "%s/%s", place->directory, name);
+    snprintf(path, sizeof path, "%s/%s", place->directory, name);
     FILE *file = fopen(path, "re");
     assert_non_null(file);
-    for (size_t got = fread(bytes, 1, sizeof(bytes), file); got != 0;
-         got = fread(bytes, 1, sizeof(bytes), file)) {
+    for (size_t got = fread(bytes, 1, sizeof bytes, file); got != 0;
+         got = fread(bytes, 1, sizeof bytes, file)) {
         arcp_buf_append(out, arcp_span_make(bytes, got));
     }
     fclose(file);

@@ -11,27 +11,27 @@ unsigned short http_port(host *place)
     static const char before[] = "metrics at http://127.0.0.1:";
     process_await(&place->daemon, true, "/metrics\n");
     arcp_buf_append_byte(&place->daemon.err, '\0');
-    const char *at = strstr(place->daemon.err.data, before);
-    assert_non_null(at);
+    const char *found = strstr(place->daemon.err.data, before);
+    assert_non_null(found);
     place->daemon.err.size--;
-    return (unsigned short)strtoul(at + strlen(before), NULL, 10);
+    return (unsigned short)strtoul(found + strlen(before), NULL, 10);
 }
 
 int http_connect(unsigned short port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
     return fd;
 }
 
 void http_read_all(int fd, arcp_buf *out)
 {
     char bytes[4096];
-    for (ssize_t got = read(fd, bytes, sizeof(bytes)); got > 0;
-         got = read(fd, bytes, sizeof(bytes))) {
+    for (ssize_t got = read(fd, bytes, sizeof bytes); got > 0;
+         got = read(fd, bytes, sizeof bytes)) {
         arcp_buf_append(out, arcp_span_make(bytes, (size_t)got));
     }
     arcp_buf_append_byte(out, '\0');
@@ -40,8 +40,8 @@ void http_read_all(int fd, arcp_buf *out)
 
 void http_ask(unsigned short port, const char *request, arcp_buf *out)
 {
-    int fd = http_connect(port);
-    size_t size = strlen(request);
+    const int fd = http_connect(port);
+    const size_t size = strlen(request);
     assert_int_equal(send(fd, request, size, MSG_NOSIGNAL), size);
     http_read_all(fd, out);
 }

@@ -36,7 +36,7 @@ static void subscribe(wire *w, const char *job)
 
 static void copy_id(arcp_span frame, char out[64])
 {
-    arcp_span id = wire_text(frame, "job_id");
+    const arcp_span id = wire_text(frame, "job_id");
     (void)snprintf(out, 64, "%.*s", (int)id.size, id.data);
 }
 
@@ -63,7 +63,7 @@ static void take(follower *f, arcp_span frame)
         return;
     }
     assert_int_equal(wire_seq(frame), ++f->seq);
-    arcp_span id = wire_text(frame, "job_id");
+    const arcp_span id = wire_text(frame, "job_id");
     size_t job = 0;
     while (job < JOBS && !arcp_span_equal_cstr(id, f->jobs[job])) {
         job++;
@@ -91,11 +91,11 @@ static void eight_jobs_reach_a_session_through_100_reconnects_once_and_in_order(
     wire_hello(&w, "t-alice", &session);
     for (unsigned job = 0; job < JOBS; job++) {
         char id[16];
-        (void)snprintf(id, sizeof(id), "s%u", job);
+        (void)snprintf(id, sizeof id, "s%u", job);
         submit(&w, id, EVENTS, 60);
     }
     for (unsigned accepted = 0; accepted < JOBS;) {
-        arcp_span frame = wire_await(&w);
+        const arcp_span frame = wire_await(&w);
         if (wire_is(frame, "job.accepted")) {
             copy_id(frame, f.jobs[accepted++]);
         } else {
@@ -103,7 +103,7 @@ static void eight_jobs_reach_a_session_through_100_reconnects_once_and_in_order(
         }
     }
     /* With 8 back_pressure statuses at most, since nothing is ever acknowledged. */
-    uint64_t all = (uint64_t)JOBS * (EVENTS + MESSAGES_BEHIND);
+    const uint64_t all = (uint64_t)JOBS * (EVENTS + MESSAGES_BEHIND);
     for (unsigned reconnect = 1; reconnect <= RECONNECTS; reconnect++) {
         while (f.seq < all * reconnect / (RECONNECTS + 1)) {
             take(&f, wire_await(&w));
@@ -126,7 +126,7 @@ static void eight_jobs_reach_a_session_through_100_reconnects_once_and_in_order(
 static int64_t query(const char *path, const char *sql)
 {
     sqlite3 *db = sql_open(path);
-    int64_t value = sql_number(db, sql);
+    const int64_t value = sql_number(db, sql);
     sql_close(db);
     return value;
 }
@@ -139,19 +139,19 @@ typedef struct watcher {
     bool ended;
 } watcher;
 
-static void watch(watcher *at)
+static void watch(watcher *w)
 {
     arcp_span frame;
     uint64_t number = 0;
-    while (wire_next(&at->wire, &frame)) {
+    while (wire_next(&w->wire, &frame)) {
         if (wire_seq(frame) == 0) {
             continue;
         }
-        assert_int_equal(wire_seq(frame), ++at->seq);
+        assert_int_equal(wire_seq(frame), ++w->seq);
         if (message_number(frame, &number)) {
-            assert_int_equal(number, at->messages++);
+            assert_int_equal(number, w->messages++);
         }
-        at->ended = at->ended || wire_is(frame, "job.result");
+        w->ended = w->ended || wire_is(frame, "job.result");
     }
 }
 
@@ -159,19 +159,19 @@ static void watch_all(watcher *watchers, size_t count)
 {
     static struct pollfd polls[SUBSCRIBERS + 1];
     size_t left = count;
-    for (size_t at = 0; at < count; at++) {
-        polls[at] = (struct pollfd){.fd = watchers[at].wire.fd, .events = POLLIN};
+    for (size_t i = 0; i < count; i++) {
+        polls[i] = (struct pollfd){.fd = watchers[i].wire.fd, .events = POLLIN};
     }
     while (left > 0) {
         assert_true(poll(polls, count, WIRE_PATIENCE_MS) > 0);
-        for (size_t at = 0; at < count; at++) {
-            if (polls[at].revents != 0) {
-                (void)wire_fill(&watchers[at].wire, 0);
-                watch(&watchers[at]);
-                assert_false(watchers[at].wire.ended);
+        for (size_t i = 0; i < count; i++) {
+            if (polls[i].revents != 0) {
+                (void)wire_fill(&watchers[i].wire, 0);
+                watch(&watchers[i]);
+                assert_false(watchers[i].wire.ended);
             }
-            if (polls[at].fd >= 0 && watchers[at].ended) {
-                polls[at].fd = -1;
+            if (polls[i].fd >= 0 && watchers[i].ended) {
+                polls[i].fd = -1;
                 left--;
             }
         }
@@ -188,21 +188,21 @@ static void events_of_1000_subscribers_are_stored_once(void **state)
     (void)state;
     daemon_begin(&d, &(daemon_options){.config = "limits: {sessions_per_principal: 2000}\n"});
     daemon_start(&d);
-    for (size_t at = 0; at <= SUBSCRIBERS; at++) {
-        wire_open(&watchers[at].wire, d.port);
-        wire_hello(&watchers[at].wire, "t-alice", &session);
-        if (at == 0) {
-            submit(&watchers[at].wire, "s", events, 500);
-            copy_id(wire_await_type(&watchers[at].wire, "job.accepted"), job);
+    for (size_t i = 0; i <= SUBSCRIBERS; i++) {
+        wire_open(&watchers[i].wire, d.port);
+        wire_hello(&watchers[i].wire, "t-alice", &session);
+        if (i == 0) {
+            submit(&watchers[i].wire, "s", events, 500);
+            copy_id(wire_await_type(&watchers[i].wire, "job.accepted"), job);
         } else {
-            subscribe(&watchers[at].wire, job);
+            subscribe(&watchers[i].wire, job);
         }
     }
     watch_all(watchers, SUBSCRIBERS + 1);
-    for (size_t at = 0; at <= SUBSCRIBERS; at++) {
-        assert_int_equal(watchers[at].messages, events);
-        assert_int_equal(watchers[at].seq, events + MESSAGES_BEHIND);
-        wire_close(&watchers[at].wire);
+    for (size_t i = 0; i <= SUBSCRIBERS; i++) {
+        assert_int_equal(watchers[i].messages, events);
+        assert_int_equal(watchers[i].seq, events + MESSAGES_BEHIND);
+        wire_close(&watchers[i].wire);
     }
     assert_int_equal(daemon_stop(&d), 0);
     assert_int_equal(query(d.store, "SELECT sum(count) FROM stream_runs WHERE stream LIKE 'j:%'"),
@@ -219,7 +219,7 @@ static void events_of_1000_subscribers_are_stored_once(void **state)
 /* Not meaningful with sanitizers, which keep freed memory. */
 static void check_memory(const daemon_state *d, uint64_t before)
 {
-    uint64_t now = daemon_resident_bytes(d);
+    const uint64_t now = daemon_resident_bytes(d);
     if (MEMORY_MAX_MB != 0 && now > before + (uint64_t)MEMORY_MAX_MB * 1000000) {
         fail_msg("arcpd has %llu bytes resident, %llu before", (unsigned long long)now,
                  (unsigned long long)before);
@@ -239,7 +239,7 @@ static void a_subscriber_that_reads_none_of_many_events_delays_no_client(void **
     daemon_start(&d);
     wire_open(&owner.wire, d.port);
     wire_hello(&owner.wire, "t-alice", &resumed);
-    uint64_t before = daemon_resident_bytes(&d);
+    const uint64_t before = daemon_resident_bytes(&d);
     submit(&owner.wire, "s", MANY, 60);
     copy_id(wire_await_type(&owner.wire, "job.accepted"), job);
     wire_open(&stalled.wire, d.port);
@@ -292,7 +292,7 @@ static void an_owner_that_does_not_read_delays_itself_only(void **state)
     wire_hello(&stalled.wire, "t-alice", &session);
     wire_open(&other.wire, d.port);
     wire_hello(&other.wire, "t-alice", &session);
-    uint64_t before = daemon_resident_bytes(&d);
+    const uint64_t before = daemon_resident_bytes(&d);
     submit(&stalled.wire, "s", MANY, 60);
     submit(&other.wire, "s", MANY / 4, 60);
     watch_all(&other, 1);
@@ -321,7 +321,7 @@ static void a_job_continues_without_its_owner_and_uses_no_memory(void **state)
     daemon_start(&d);
     wire_open(&owner.wire, d.port);
     wire_hello(&owner.wire, "t-alice", &away);
-    uint64_t before = daemon_resident_bytes(&d);
+    const uint64_t before = daemon_resident_bytes(&d);
     submit(&owner.wire, "s", MANY, 60);
     copy_id(wire_await_type(&owner.wire, "job.accepted"), job);
     wire_close(&owner.wire);

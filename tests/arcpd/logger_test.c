@@ -15,14 +15,14 @@ static const char *log_line(arcp__log_format format, const char *text, const cha
     arcp__logger logger = {.level = ARCP_LOG_INFO, .format = format};
     int ends[2];
     assert_int_equal(pipe(ends), 0);
-    int errors = dup(STDERR_FILENO);
+    const int errors = dup(STDERR_FILENO);
     assert_true(errors >= 0);
     assert_int_equal(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
     arcp__logger_log_fields(&logger, ARCP_LOG_INFO, text, fields);
     assert_int_equal(dup2(errors, STDERR_FILENO), STDERR_FILENO);
     (void)close(errors);
     (void)close(ends[1]);
-    ssize_t size = read(ends[0], line, sizeof(line) - 1);
+    const ssize_t size = read(ends[0], line, sizeof line - 1);
     (void)close(ends[0]);
     assert_true(size > 0);
     line[size] = '\0';
@@ -57,11 +57,11 @@ static void no_value_can_be_taken_for_more_than_one_field(void **state)
          "b",
          "a?b"},
     };
-    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         char fields[128];
         char want[128];
-        snprintf(fields, sizeof(fields), "{\"principal\":\"%s\",\"n\":1}", values[i][0]);
-        snprintf(want, sizeof(want), "info  [principal=%s n=1] m\n", values[i][1]);
+        snprintf(fields, sizeof fields, "{\"principal\":\"%s\",\"n\":1}", values[i][0]);
+        snprintf(want, sizeof want, "info  [principal=%s n=1] m\n", values[i][1]);
         assert_string_equal(log_line(ARCP__LOG_TEXT, "m", fields), want);
     }
 }
@@ -74,18 +74,18 @@ static void a_reader_that_does_not_read_is_not_waited_for(void **state)
     static char text[200001];
     int ends[2];
     assert_int_equal(pipe(ends), 0);
-    int errors = dup(STDERR_FILENO);
+    const int errors = dup(STDERR_FILENO);
     assert_int_equal(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
     for (int i = 0; i < 5000; i++) { /* more than any pipe holds */
         arcp__logger_log(&logger, ARCP_LOG_INFO, "a line of some forty bytes, all of them idle");
     }
     uint64_t lost = logger.lost;
-    ssize_t size = read(ends[0], text, sizeof(text) - 1);
+    ssize_t size = read(ends[0], text, sizeof text - 1);
     while (size > 0 && logger.lost != 0) {
         arcp__logger_log(&logger, ARCP_LOG_INFO, "the end");
         lost = logger.lost == 0 ? lost : logger.lost;
         if (logger.lost != 0) {
-            size = read(ends[0], text, sizeof(text) - 1);
+            size = read(ends[0], text, sizeof text - 1);
         }
     }
     assert_int_equal(dup2(errors, STDERR_FILENO), STDERR_FILENO);
@@ -93,8 +93,8 @@ static void a_reader_that_does_not_read_is_not_waited_for(void **state)
     (void)close(ends[1]);
     assert_true(lost != 0);
     bool is_told = false;
-    for (size = read(ends[0], text, sizeof(text) - 1); size > 0;
-         size = read(ends[0], text, sizeof(text) - 1)) {
+    for (size = read(ends[0], text, sizeof text - 1); size > 0;
+         size = read(ends[0], text, sizeof text - 1)) {
         text[size] = '\0';
         is_told = is_told || strstr(text, " log lines were lost)") != NULL;
     }

@@ -23,7 +23,7 @@ static void what_others_may_write_to_is_not_safe(void **state)
         assert_int_equal(chown(directory, 65533, (gid_t)-1), 0);
         assert_false(arcp__module_directory_is_safe(directory));
     }
-    (void)snprintf(missing, sizeof(missing), "%s/missing", directory);
+    (void)snprintf(missing, sizeof missing, "%s/missing", directory);
     assert_false(arcp__module_directory_is_safe(missing));
     assert_int_equal(rmdir(directory), 0);
 }

@@ -75,7 +75,7 @@ static void a_trace_that_is_full_ends(void **state)
 
 static void a_file_that_is_no_trace_is_refused(void **state)
 {
-    host *place = *state;
+    const host *place = *state;
     process p;
     char path[160];
     host_configure(place, YAML);

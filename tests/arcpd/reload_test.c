@@ -1,5 +1,5 @@
 /* SIGHUP on a real arcpd: other agents and policies from now on, and no job is dropped. */
-#include "arcpd/door.h"
+#include "arcpd/arcpd_process.h"
 
 #include "support/check.h"
 
@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static door d;
-static visitor w;
+static arcpd_process d;
+static blocking_client c;
 static char gate[96]; /* a fifo: the agent `slow` ends when the test writes there */
 static unsigned next_id;
 
@@ -20,18 +20,19 @@ static unsigned next_id;
 
 static void configure(const char *slow_result, const char *more_of_slow, const char *rest)
 {
-    door_configure(&d,
-                   "listen: [\"ws://127.0.0.1:0/arcp\"]\nstore: \"memory:\"\nshutdown: {grace_sec: "
-                   "0}\ntokens: [{token: secret, principal: alice}]\nagents:\n" SLOW "%s",
-                   gate, slow_result, more_of_slow, rest);
+    arcpd_configure(
+        &d,
+        "listen: [\"ws://127.0.0.1:0/arcp\"]\nstore: \"memory:\"\nshutdown: {grace_sec: "
+        "0}\ntokens: [{token: secret, principal: alice}]\nagents:\n" SLOW "%s",
+        gate, slow_result, more_of_slow, rest);
 }
 
 static int set_up(void **state)
 {
     (void)state;
     next_id = 0;
-    door_init(&d);
-    (void)snprintf(gate, sizeof(gate), "%s/gate", d.directory);
+    arcpd_init(&d);
+    (void)snprintf(gate, sizeof gate, "%s/gate", d.directory);
     assert_int_equal(mkfifo(gate, 0600), 0);
     return 0;
 }
@@ -39,29 +40,30 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    visitor_close(&w);
-    door_fini(&d);
+    client_close(&c);
+    arcpd_fini(&d);
     return 0;
 }
 
 static void come_in(void)
 {
-    assert_true(visitor_connect(&w, &d, NULL, 0));
-    assert_int_equal(visitor_upgrade(&w, "127.0.0.1", ""), 101);
+    assert_true(client_connect(&c, &d, NULL, 0));
+    assert_int_equal(client_upgrade(&c, "127.0.0.1", ""), 101);
 }
 
 static const char *hello(void)
 {
-    return visitor_ask(&w, "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{"
-                           "\"auth\":{\"scheme\":\"bearer\",\"token\":\"secret\"},"
-                           "\"capabilities\":{\"features\":[\"agent_versions\"]}}}");
+    return client_request(&c,
+                          "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{"
+                          "\"auth\":{\"scheme\":\"bearer\",\"token\":\"secret\"},"
+                          "\"capabilities\":{\"features\":[\"agent_versions\"]}}}");
 }
 
 /* The next frame that contains the word, others are passed over. */
 static const char *await(const char *first, const char *word)
 {
     while (strstr(first, word) == NULL) {
-        first = visitor_next(&w);
+        first = client_next(&c);
     }
     return first;
 }
@@ -72,17 +74,17 @@ static const char *submit(const char *agent, const char *more)
     char frame[512];
     char answer[32];
     (void)snprintf(
-        frame, sizeof(frame),
+        frame, sizeof frame,
         "{\"arcp\":\"1.1\",\"id\":\"s%u\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
         "\"%s\",\"input\":\"%064d\"%s}}",
         ++next_id, agent, 0, more);
-    (void)snprintf(answer, sizeof(answer), "\"request_id\":\"s%u\"", next_id);
-    return await(visitor_ask(&w, frame), answer);
+    (void)snprintf(answer, sizeof answer, "\"request_id\":\"s%u\"", next_id);
+    return await(client_request(&c, frame), answer);
 }
 
 static void open_gate(void)
 {
-    int file = open(gate, O_WRONLY | O_CLOEXEC); /* waits for a reader */
+    const int file = open(gate, O_WRONLY | O_CLOEXEC); /* waits for a reader */
     assert_true(file >= 0);
     assert_int_equal(write(file, "go\n", 3), 3);
     assert_int_equal(close(file), 0);
@@ -96,7 +98,7 @@ static void agents_and_policies_are_other_ones_and_running_jobs_go_on(void **sta
     configure("old", "",
               "  - {name: gone, command: [\"true\"]}\n"
               "  - {name: work, version: 1.0.0, command: [echo, one]}\n");
-    door_start(&d);
+    arcpd_start(&d);
     come_in();
     assert_non_null(strstr(hello(), "{\"name\":\"work\",\"versions\":[\"1.0.0\"],\"default\":"
                                     "\"1.0.0\"}"));
@@ -104,14 +106,14 @@ static void agents_and_policies_are_other_ones_and_running_jobs_go_on(void **sta
     const char *id = strstr(accepted, "\"job_id\":\"job_");
     assert_non_null(id);
     (void)sscanf(id, "\"job_id\":\"%63[^\"]", old_job);
-    (void)await(visitor_next(&w), "\"phase\":\"running\"");
+    (void)await(client_next(&c), "\"phase\":\"running\"");
 
     configure("new", "",
               "  - {name: added, command: [echo, added]}\n"
               "  - {name: work, version: 1.0.0, command: [echo, one]}\n"
               "  - {name: work, version: 2.0.0, default: true, command: [echo, two]}\n"
               "policy: [{agent: added, max_lease: {fs.read: [\"/srv/**\"]}}]\n");
-    door_reload(&d, "reloaded");
+    arcpd_reload(&d, "reloaded");
 
     /* What runs is of the old command, and is listed, and goes on. */
     assert_non_null(strstr(submit("gone", ""), "\"code\":\"AGENT_NOT_AVAILABLE\""));
@@ -121,30 +123,30 @@ static void agents_and_policies_are_other_ones_and_running_jobs_go_on(void **sta
         strstr(submit("added", ",\"lease_request\":{\"fs.read\":[\"/srv/a\",\"/etc/a\"]}"),
                "\"lease\":{\"fs.read\":[\"/srv/a\"]}"));
     open_gate();
-    const char *ended = await(visitor_next(&w), "\"result\":\"old\"");
+    const char *ended = await(client_next(&c), "\"result\":\"old\"");
     assert_non_null(strstr(ended, old_job));
     assert_non_null(strstr(submit("slow", ""), "\"job.accepted\""));
     open_gate();
-    (void)await(visitor_next(&w), "\"result\":\"new\"");
+    (void)await(client_next(&c), "\"result\":\"new\"");
 }
 
 static void warm_processes_of_the_old_command_are_not_used_any_more(void **state)
 {
     (void)state;
     configure("old", ", warm: 2", "");
-    door_start(&d);
+    arcpd_start(&d);
     come_in();
     (void)hello();
     (void)submit("slow", "");
-    (void)await(visitor_next(&w), "\"phase\":\"running\"");
+    (void)await(client_next(&c), "\"phase\":\"running\"");
     configure("new", ", warm: 2", "");
-    door_reload(&d, "reloaded");
+    arcpd_reload(&d, "reloaded");
     open_gate();
-    (void)await(visitor_next(&w), "\"result\":\"old\"");
+    (void)await(client_next(&c), "\"result\":\"old\"");
     for (int job = 0; job < 3; job++) {
         (void)submit("slow", "");
         open_gate();
-        (void)await(visitor_next(&w), "\"result\":\"new\"");
+        (void)await(client_next(&c), "\"result\":\"new\"");
     }
 }
 
@@ -152,7 +154,7 @@ static void what_is_wrong_leaves_agents_and_policies_as_they_were(void **state)
 {
     (void)state;
     configure("old", "", "policy: [{max_lease: {fs.read: [\"/srv/**\"]}}]\n");
-    door_start(&d);
+    arcpd_start(&d);
     come_in();
     (void)hello();
     static const struct {
@@ -162,14 +164,14 @@ static void what_is_wrong_leaves_agents_and_policies_as_they_were(void **state)
         {"  - {name: Bad Name, command: [\"true\"]}\n", "Bad Name"},
         {"policy: [{max_lease: {made.up: [\"x\"]}}]\n", "made.up"},
     };
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        configure("new", "", rows[at].rest);
-        door_reload(&d, rows[at].says);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        configure("new", "", rows[i].rest);
+        arcpd_reload(&d, rows[i].says);
         assert_non_null(strstr(submit("fine", ""), "AGENT_NOT_AVAILABLE"));
         assert_non_null(strstr(submit("slow", ",\"lease_request\":{\"fs.read\":[\"/etc/a\"]}"),
                                "\"lease\":{\"fs.read\":[]}"));
         open_gate();
-        (void)await(visitor_next(&w), "\"result\":\"old\"");
+        (void)await(client_next(&c), "\"result\":\"old\"");
     }
 }
 
@@ -180,26 +182,26 @@ static void a_missing_program_is_reported_at_the_start_and_at_each_reload(void *
     configure("old", "",
               "  - {name: missing, command: [/no/such/program]}\n"
               "log: {format: json}\n");
-    door_start(&d);
-    assert_int_equal(door_said(&d, what), 1);
-    door_reload(&d, what);
+    arcpd_start(&d);
+    assert_int_equal(arcpd_log_count(&d, what), 1);
+    arcpd_reload(&d, what);
     come_in();
     (void)hello();
     (void)submit("missing", "");
-    (void)await(visitor_next(&w), "the agent's program cannot be started");
+    (void)await(client_next(&c), "the agent's program cannot be started");
 }
 
 static void the_log_changes_its_form(void **state)
 {
     (void)state;
     configure("old", "", "");
-    door_start(&d);
-    door_reload(&d, "info  reloaded: the new configuration is in effect");
+    arcpd_start(&d);
+    arcpd_reload(&d, "info  reloaded: the new configuration is in effect");
     configure("old", "", "log: {format: json, level: info}\n");
-    door_reload(
+    arcpd_reload(
         &d, "\"level\":\"info\",\"message\":\"reloaded: the new configuration is in effect\"}\n");
     configure("old", "", "log: {level: info}\n");
-    door_reload(&d, "info  reloaded: the new configuration is in effect");
+    arcpd_reload(&d, "info  reloaded: the new configuration is in effect");
 }
 
 static void keys_that_take_a_restart_are_named_until_they_are_put_back(void **state)
@@ -210,18 +212,18 @@ static void keys_that_take_a_restart_are_named_until_they_are_put_back(void **st
         "{authorization: \"***\"})\n";
     (void)state;
     configure("old", "", "");
-    door_start(&d);
+    arcpd_start(&d);
     configure("old", "",
               "audit: {path: elsewhere.jsonl}\n"
               "tracing: {otlp: {headers: {authorization: hush-hush}}}\n");
     for (size_t times = 1; times < 3; times++) {
-        door_reload(&d, "info  reloaded: the new configuration is in effect");
-        assert_int_equal(door_said(&d, what), times);
+        arcpd_reload(&d, "info  reloaded: the new configuration is in effect");
+        assert_int_equal(arcpd_log_count(&d, what), times);
     }
-    assert_int_equal(door_said(&d, "hush-hush"), 0);
+    assert_int_equal(arcpd_log_count(&d, "hush-hush"), 0);
     configure("old", "", "");
-    door_reload(&d, "info  reloaded: the new configuration is in effect");
-    assert_int_equal(door_said(&d, "need a restart"), 2);
+    arcpd_reload(&d, "info  reloaded: the new configuration is in effect");
+    assert_int_equal(arcpd_log_count(&d, "need a restart"), 2);
 }
 
 static void a_provisioner_that_is_the_same_is_not_said_to_have_changed(void **state)
@@ -230,13 +232,13 @@ static void a_provisioner_that_is_the_same_is_not_said_to_have_changed(void **st
                                "values: [hush-one, hush-two]}\n";
     (void)state;
     configure("old", "", pool);
-    door_start(&d);
-    door_reload(&d, "info  reloaded: the new configuration is in effect");
-    assert_int_equal(door_said(&d, "need a restart"), 0);
+    arcpd_start(&d);
+    arcpd_reload(&d, "info  reloaded: the new configuration is in effect");
+    assert_int_equal(arcpd_log_count(&d, "need a restart"), 0);
     configure("old", "", "");
-    door_reload(&d, "info  reloaded: the new configuration is in effect");
-    assert_int_equal(door_said(&d, "need a restart: credentials.provisioner (from static to none)"),
-                     1);
+    arcpd_reload(&d, "info  reloaded: the new configuration is in effect");
+    assert_int_equal(
+        arcpd_log_count(&d, "need a restart: credentials.provisioner (from static to none)"), 1);
 }
 
 /* A session keeps the form it began with; the next one has the new one. */
@@ -244,20 +246,20 @@ static void peer_profiles_are_other_ones_for_new_sessions(void **state)
 {
     (void)state;
     configure("old", "", "");
-    door_start(&d);
+    arcpd_start(&d);
     come_in();
     (void)hello();
     assert_non_null(strstr(submit("nobody", ""), "\"type\":\"job.error\""));
     configure("old", "", "peer_profiles: [{principal: alice, profile: go}]\n");
-    door_reload(&d, "reloaded");
+    arcpd_reload(&d, "reloaded");
     assert_non_null(strstr(submit("nobody", ""), "\"type\":\"job.error\""));
-    visitor_close(&w);
+    client_close(&c);
     come_in();
     (void)hello();
     assert_non_null(strstr(submit("nobody", ""), "\"type\":\"session.error\""));
     configure("old", "", "");
-    door_reload(&d, "reloaded");
-    visitor_close(&w);
+    arcpd_reload(&d, "reloaded");
+    client_close(&c);
     come_in();
     (void)hello();
     assert_non_null(strstr(submit("nobody", ""), "\"type\":\"job.error\""));
@@ -268,14 +270,14 @@ static void warnings_are_given_at_the_start_and_at_a_reload(void **state)
 {
     (void)state;
     configure("x", ", mode: plain, warm: 1", "");
-    door_start(&d);
-    assert_int_equal(door_said(&d, "warm has no effect with mode: plain"), 1);
+    arcpd_start(&d);
+    assert_int_equal(arcpd_log_count(&d, "warm has no effect with mode: plain"), 1);
     configure("x", "", "");
-    door_reload(&d, "reloaded");
-    assert_int_equal(door_said(&d, "warm has no effect with mode: plain"), 1);
+    arcpd_reload(&d, "reloaded");
+    assert_int_equal(arcpd_log_count(&d, "warm has no effect with mode: plain"), 1);
     configure("x", ", mode: plain, warm: 1", "");
-    door_reload(&d, "reloaded");
-    assert_int_equal(door_said(&d, "warm has no effect with mode: plain"), 2);
+    arcpd_reload(&d, "reloaded");
+    assert_int_equal(arcpd_log_count(&d, "warm has no effect with mode: plain"), 2);
 }
 
 int main(void)

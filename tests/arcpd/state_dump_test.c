@@ -81,7 +81,7 @@ static void nothing_is_signalled_where_no_arcpd_runs(void **state)
 /* The kernel does not name the holder of such a lock, nor one in another PID namespace. */
 static void a_holder_without_a_process_id_is_not_signalled(void **state)
 {
-    host *place = *state;
+    const host *place = *state;
     process p;
     char path[160];
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};

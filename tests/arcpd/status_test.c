@@ -62,7 +62,7 @@ static void only_the_three_paths_are_served(void **state)
          "not have a body"},
         {"POST /healthz HTTP/1.1\r\nContent-Length: 1\r\n" KEPT "x", "HTTP/1.1 405 ", "close"},
     };
-    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         expect(port, rows[row].request, rows[row].begin, rows[row].part);
     }
     arcp_buf answer = arcp_buf_init();
@@ -106,8 +106,8 @@ static void idle_connections_do_not_keep_a_33rd_out(void **state)
     int held[32];
     arcp_buf answer = arcp_buf_init();
     start(h, &port);
-    for (size_t at = 0; at < 32; at++) {
-        held[at] = http_connect(port);
+    for (size_t i = 0; i < 32; i++) {
+        held[i] = http_connect(port);
     }
     assert_int_equal(send(held[0], "GET /hea", 8, MSG_NOSIGNAL), 8);
     expect(port, "GET /healthz HTTP/1.1\r\n" HOST, "HTTP/1.1 200 ", "ok");
@@ -119,8 +119,8 @@ static void idle_connections_do_not_keep_a_33rd_out(void **state)
     http_read_all(held[1], &answer);
     assert_non_null(strstr(answer.data, "200 OK"));
     arcp_buf_fini(&answer);
-    for (size_t at = 2; at < 32; at++) {
-        close(held[at]);
+    for (size_t i = 2; i < 32; i++) {
+        close(held[i]);
     }
     host_stop(h);
 }
@@ -128,7 +128,7 @@ static void idle_connections_do_not_keep_a_33rd_out(void **state)
 static size_t count_of(const char *text, const char *part)
 {
     size_t count = 0;
-    for (const char *at = strstr(text, part); at != NULL; at = strstr(at + 1, part)) {
+    for (const char *found = strstr(text, part); found != NULL; found = strstr(found + 1, part)) {
         count++;
     }
     return count;
@@ -167,7 +167,7 @@ static void ask_and_keep(int fd)
     size_t size = 0;
     assert_int_equal(send(fd, request, strlen(request), MSG_NOSIGNAL), strlen(request));
     do {
-        ssize_t got = read(fd, bytes + size, sizeof(bytes) - 1 - size);
+        const ssize_t got = read(fd, bytes + size, sizeof bytes - 1 - size);
         assert_true(got > 0);
         size += (size_t)got;
         bytes[size] = '\0';
@@ -180,17 +180,17 @@ static void the_connection_that_waits_longest_is_closed_for_a_33rd(void **state)
     unsigned short port = 0;
     int held[32];
     start(h, &port);
-    for (size_t at = 0; at < 32; at++) {
-        held[at] = http_connect(port);
-        ask_and_keep(held[at]);
+    for (size_t i = 0; i < 32; i++) {
+        held[i] = http_connect(port);
+        ask_and_keep(held[i]);
     }
     ask_and_keep(held[0]);
     expect(port, "GET /healthz HTTP/1.1\r\n" HOST, "HTTP/1.1 200 ", "ok");
     char byte = 0;
     assert_int_equal(read(held[1], &byte, 1), 0);
     ask_and_keep(held[0]);
-    for (size_t at = 0; at < 32; at++) {
-        close(held[at]);
+    for (size_t i = 0; i < 32; i++) {
+        close(held[i]);
     }
     host_stop(h);
 }
@@ -203,7 +203,7 @@ static void scrape(unsigned short port, arcp_buf *out)
 static void expect_sample(const arcp_buf *metrics, const char *line)
 {
     char whole[200];
-    snprintf(whole, sizeof(whole), "\n%s\n", line);
+    snprintf(whole, sizeof whole, "\n%s\n", line);
     if (strstr(metrics->data, whole) == NULL) {
         fail_msg("no line \"%s\" in\n%s", line, metrics->data);
     }
@@ -239,8 +239,8 @@ static void what_happens_is_counted(void **state)
         "arcp_audit_failing 0",
         "arcp_config_last_reload_successful 1",
     };
-    for (size_t at = 0; at < sizeof(lines) / sizeof(lines[0]); at++) {
-        expect_sample(&metrics, lines[at]);
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        expect_sample(&metrics, lines[i]);
     }
     arcp_buf_fini(&metrics);
     host_stop(h);
@@ -255,17 +255,17 @@ static void names_beyond_the_table_are_counted_together(void **state)
     arcp_buf metrics = arcp_buf_init();
     arcp_buf_append_cstr(&yaml, "tokens: [{token: ta, principal: alice}]\nstore: 'memory:'\n"
                                 "http: {listen: '127.0.0.1:0'}\nagents:\n");
-    for (int at = 0; at < 66; at++) {
-        arcp_buf_append_format(&yaml, "  - {name: a%d, command: [echo, hi], mode: plain}\n", at);
+    for (int i = 0; i < 66; i++) {
+        arcp_buf_append_format(&yaml, "  - {name: a%d, command: [echo, hi], mode: plain}\n", i);
     }
     arcp_buf_append_byte(&yaml, '\0');
     host_start(h, yaml.data);
     process_await(&h->daemon, true, "/metrics\n");
     port = (unsigned short)strtoul(
         strstr(h->daemon.err.data, "http://127.0.0.1:") + strlen("http://127.0.0.1:"), NULL, 10);
-    for (int at = 0; at < 66; at++) {
+    for (int i = 0; i < 66; i++) {
         char name[16];
-        snprintf(name, sizeof(name), "a%d", at);
+        snprintf(name, sizeof name, "a%d", i);
         host_run(h, "ta", &p, 0, WORDS("submit", name, "--quiet"));
         process_fini(&p);
     }
@@ -321,7 +321,7 @@ static void a_store_that_cannot_be_written_is_not_ready(void **state)
 static void read_packaged(const char *name, arcp_buf *out)
 {
     char path[512];
-    snprintf(path, sizeof(path), "%s/packaging/monitoring/%s", ARCP_SOURCE_DIR, name);
+    snprintf(path, sizeof path, "%s/packaging/monitoring/%s", ARCP_SOURCE_DIR, name);
     FILE *file = fopen(path, "re");
     assert_non_null(file);
     for (int byte = fgetc(file); byte != EOF; byte = fgetc(file)) {
@@ -335,22 +335,24 @@ static size_t check_names(const arcp_buf *text, const arcp_buf *metrics)
 {
     static const char *const suffixes[] = {"_bucket", "_sum", "_count"};
     size_t count = 0;
-    for (const char *at = strstr(text->data, "arcp_"); at != NULL; at = strstr(at, "arcp_")) {
+    for (const char *found = strstr(text->data, "arcp_"); found != NULL;
+         found = strstr(found, "arcp_")) {
         char name[80] = "";
         char family[100];
         size_t size = 0;
-        while (size < sizeof(name) - 1 && (islower((unsigned char)at[size]) || at[size] == '_')) {
-            name[size] = at[size];
+        while (size < sizeof name - 1 &&
+               (islower((unsigned char)found[size]) || found[size] == '_')) {
+            name[size] = found[size];
             size++;
         }
-        at += size;
+        found += size;
         for (size_t suffix = 0; suffix < 3; suffix++) {
-            size_t length = strlen(suffixes[suffix]);
+            const size_t length = strlen(suffixes[suffix]);
             if (size > length && strcmp(name + size - length, suffixes[suffix]) == 0) {
                 name[size - length] = '\0';
             }
         }
-        snprintf(family, sizeof(family), "# TYPE %s ", name);
+        snprintf(family, sizeof family, "# TYPE %s ", name);
         if (strstr(metrics->data, family) == NULL) {
             fail_msg("%s is no metric of arcpd", name);
         }

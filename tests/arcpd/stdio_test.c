@@ -22,8 +22,8 @@ static void configure(const host *place, const char *more)
 {
     char yaml[2048];
     char agents[1536];
-    (void)snprintf(agents, sizeof(agents), AGENTS, place->directory);
-    (void)snprintf(yaml, sizeof(yaml), "store: \"memory:\"\n%s%s", agents, more);
+    (void)snprintf(agents, sizeof agents, AGENTS, place->directory);
+    (void)snprintf(yaml, sizeof yaml, "store: \"memory:\"\n%s%s", agents, more);
     host_configure(place, yaml);
 }
 
@@ -33,8 +33,8 @@ static int run(const host *place, process *p, const char *script, const char *fr
 {
     char line[512];
     char arcpd[256];
-    (void)snprintf(line, sizeof(line), "cd %s && cat >in && %s", place->directory, script);
-    (void)snprintf(arcpd, sizeof(arcpd), "ARCPD=%s/bin/arcpd --stdio --config %s/arcpd.yaml",
+    (void)snprintf(line, sizeof line, "cd %s && cat >in && %s", place->directory, script);
+    (void)snprintf(arcpd, sizeof arcpd, "ARCPD=%s/bin/arcpd --stdio --config %s/arcpd.yaml",
                    ARCP_BINARY_DIR, place->directory);
     process_start(p, WORDS("/bin/sh", "-c", line), WORDS(arcpd), frames);
     return process_finish(p);
@@ -60,11 +60,11 @@ static void what_was_asked_for_is_answered_after_the_end_of_the_input(void **sta
 {
     static const char *const scripts[] = {"cat in | $ARCPD", "$ARCPD <in",
                                           "$ARCPD <in >out; cat out"};
-    host *place = *state;
+    const host *place = *state;
     configure(place, "");
-    for (size_t at = 0; at < sizeof(scripts) / sizeof(scripts[0]); at++) {
+    for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++) {
         process p;
-        assert_int_equal(run(place, &p, scripts[at], HELLO SUBMIT("s", "hello")), 0);
+        assert_int_equal(run(place, &p, scripts[i], HELLO SUBMIT("s", "hello")), 0);
         expect(&p, "\"session.welcome\"");
         expect(&p, "\"job.accepted\"");
         expect(&p, "\"result\":\"hi\\n\"");
@@ -74,7 +74,7 @@ static void what_was_asked_for_is_answered_after_the_end_of_the_input(void **sta
 
 static void a_job_that_takes_its_time_is_waited_for(void **state)
 {
-    host *place = *state;
+    const host *place = *state;
     process p;
     run_with(place, &p, "shutdown: {grace_sec: 3600}\n",
              "cat in | $ARCPD | while read -r line; do printf '%s\\n' \"$line\"; "
@@ -88,7 +88,7 @@ static void a_job_that_takes_its_time_is_waited_for(void **state)
 
 static void a_job_may_delegate_after_the_end_of_the_input(void **state)
 {
-    host *place = *state;
+    const host *place = *state;
     process p;
     run_with(place, &p, "", "cat in | $ARCPD",
              HELLO FRAME("s", "job.submit",
@@ -101,7 +101,7 @@ static void a_job_may_delegate_after_the_end_of_the_input(void **state)
 
 static void a_job_is_ended_when_the_grace_period_has_passed(void **state)
 {
-    host *place = *state;
+    const host *place = *state;
     process p;
     run_with(place, &p, "shutdown: {grace_sec: 0}\n", "cat in | $ARCPD", HELLO SUBMIT("s", "wait"));
     expect(&p, "\"job.accepted\"");
@@ -112,7 +112,7 @@ static void a_job_is_ended_when_the_grace_period_has_passed(void **state)
 
 static void nothing_is_sent_when_the_output_is_broken(void **state)
 {
-    host *place = *state;
+    const host *place = *state;
     process p;
     run_with(place, &p, "shutdown: {grace_sec: 3600}\n",
              "{ cat in | $ARCPD; echo $? >status; } | { head -n 2; touch go; }; "
@@ -126,7 +126,7 @@ static void nothing_is_sent_when_the_output_is_broken(void **state)
 
 static void nothing_and_nonsense_end_it_too(void **state)
 {
-    host *place = *state;
+    const host *place = *state;
     process p;
     configure(place, "");
     assert_int_equal(run(place, &p, "cat in | $ARCPD", ""), 0);
@@ -140,11 +140,11 @@ static void nothing_and_nonsense_end_it_too(void **state)
 static void a_signal_ends_the_waiting(void **state)
 {
     static const char program[] = ARCP_BINARY_DIR "/bin/arcpd";
-    host *place = *state;
+    const host *place = *state;
     char config[96];
     process p;
     configure(place, "shutdown: {grace_sec: 3600}\n");
-    (void)snprintf(config, sizeof(config), "%s/arcpd.yaml", place->directory);
+    (void)snprintf(config, sizeof config, "%s/arcpd.yaml", place->directory);
     process_start(&p, WORDS(program, "--stdio", "--config", config), WORDS(NULL),
                   HELLO SUBMIT("s", "wait"));
     process_await(&p, false, "begun");

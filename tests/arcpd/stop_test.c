@@ -1,5 +1,5 @@
 /* Signals that stop a real arcpd while a job runs. */
-#include "arcpd/door.h"
+#include "arcpd/arcpd_process.h"
 
 #include "support/check.h"
 
@@ -9,50 +9,50 @@
 
 #define PATIENCE_MS 20000
 
-static door d;
-static visitor w;
+static arcpd_process d;
+static blocking_client c;
 
 static int set_up(void **state)
 {
     (void)state;
-    door_init(&d);
-    door_configure(&d, "listen: [\"ws://127.0.0.1:0/arcp\"]\nstore: \"memory:\"\n"
-                       "shutdown: {grace_sec: 3600}\n"
-                       "tokens: [{token: secret, principal: alice}]\nagents:\n"
-                       "  - {name: wait, command: [sh, -c, 'echo begun; cat >/dev/null']}\n");
-    door_start(&d);
+    arcpd_init(&d);
+    arcpd_configure(&d, "listen: [\"ws://127.0.0.1:0/arcp\"]\nstore: \"memory:\"\n"
+                        "shutdown: {grace_sec: 3600}\n"
+                        "tokens: [{token: secret, principal: alice}]\nagents:\n"
+                        "  - {name: wait, command: [sh, -c, 'echo begun; cat >/dev/null']}\n");
+    arcpd_start(&d);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    visitor_close(&w);
-    door_fini(&d); /* which checks its exit status */
+    client_close(&c);
+    arcpd_fini(&d); /* which checks its exit status */
     return 0;
 }
 
 static void await_frame(const char *first, const char *word)
 {
     while (strstr(first, word) == NULL) {
-        first = visitor_next(&w);
+        first = client_next(&c);
     }
 }
 
 static const char *submit(const char *id)
 {
     char frame[512];
-    (void)snprintf(frame, sizeof(frame),
+    (void)snprintf(frame, sizeof frame,
                    "{\"arcp\":\"1.1\",\"id\":\"%s\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
                    "\"wait\",\"input\":\"%064d\"}}",
                    id, 0);
-    return visitor_ask(&w, frame);
+    return client_request(&c, frame);
 }
 
 static void signal_and_await(int number, const char *word)
 {
     assert_int_equal(kill(d.pid, number), 0);
-    for (int left = PATIENCE_MS; door_said(&d, word) == 0; left -= 10) {
+    for (int left = PATIENCE_MS; arcpd_log_count(&d, word) == 0; left -= 10) {
         assert_true(left > 0);
         (void)poll(NULL, 0, 10);
     }
@@ -61,14 +61,14 @@ static void signal_and_await(int number, const char *word)
 static void a_second_signal_ends_the_jobs_that_the_first_one_waits_for(void **state)
 {
     (void)state;
-    assert_true(visitor_connect(&w, &d, NULL, 0));
-    assert_int_equal(visitor_upgrade(&w, "127.0.0.1", ""), 101);
-    (void)visitor_hello(&w, "secret");
+    assert_true(client_connect(&c, &d, NULL, 0));
+    assert_int_equal(client_upgrade(&c, "127.0.0.1", ""), 101);
+    (void)client_hello(&c, "secret");
     await_frame(submit("s"), "\"begun\"");
     signal_and_await(SIGTERM, "stopping on SIGTERM; running jobs have 3600 s to finish");
     await_frame(submit("t"), "\"request_id\":\"t\""); /* it is refused, and the first goes on */
     signal_and_await(SIGINT, "SIGINT again: running jobs are ended now");
-    await_frame(visitor_next(&w), "\"job.error\"");
+    await_frame(client_next(&c), "\"job.error\"");
 }
 
 int main(void)

@@ -18,8 +18,8 @@ typedef struct disk {
 /* The daemon's next start is on a disk that takes orders. */
 static void disk_begin(disk *out, daemon_state *d)
 {
-    (void)snprintf(out->orders, sizeof(out->orders), "%s/disk", d->directory);
-    (void)snprintf(out->environment, sizeof(out->environment), "ARCP_TEST_DISK=%s", out->orders);
+    (void)snprintf(out->orders, sizeof out->orders, "%s/disk", d->directory);
+    (void)snprintf(out->environment, sizeof out->environment, "ARCP_TEST_DISK=%s", out->orders);
     d->options.environment = out->environment;
     d->options.preload = ARCP_BINARY_DIR "/tests/failing_disk.so";
 }
@@ -69,7 +69,7 @@ static void a_disk_that_fails_in_the_middle_of_the_start_loses_nothing(void **st
     bool started = false;
     for (int after = 1; !started; after += 2) {
         char orders[16];
-        (void)snprintf(orders, sizeof(orders), "r%d", after);
+        (void)snprintf(orders, sizeof orders, "r%d", after);
         store_file_write(broken.orders, orders);
         daemon_launch(&d);
         started = daemon_await(&d);
@@ -121,11 +121,11 @@ static uint64_t take_until_the_end(wire *w, uint64_t seq, bool *was_told)
 /* Until it is served again. */
 static void resume_patiently(daemon_state *d, wire *w, wire_session *session, uint64_t seen)
 {
-    int64_t until_ns = daemon_now_ns() + WIRE_PATIENCE_MS * INT64_C(1000000);
+    const int64_t until_ns = daemon_now_ns() + WIRE_PATIENCE_MS * INT64_C(1000000);
     for (;;) {
         wire_open(w, d->port);
         wire_send_resume(w, "t-alice", session, seen);
-        arcp_span frame = wire_await(w);
+        const arcp_span frame = wire_await(w);
         if (wire_is(frame, "session.welcome")) {
             wire_take_welcome(frame, session);
             return;
@@ -141,7 +141,7 @@ static void check_rest(wire *w, uint64_t seen)
 {
     unsigned ends = 0;
     while (seen < LAST) {
-        arcp_span frame = wire_await(w);
+        const arcp_span frame = wire_await(w);
         if (wire_seq(frame) != 0) {
             assert_int_equal(wire_seq(frame), ++seen);
             ends += wire_is(frame, "job.result");
@@ -175,7 +175,7 @@ static void check_outage(const outage *what)
     /* A new client gets an error, and no session that would be lost. */
     wire_open(&w, d.port);
     wire_send_hello(&w, "t-bob");
-    arcp_span frame = wire_await(&w);
+    const arcp_span frame = wire_await(&w);
     assert_true(wire_is(frame, "session.error"));
     check_span(wire_text(frame, "code"), "INTERNAL_ERROR");
     wire_close(&w);

@@ -19,7 +19,7 @@ static void a_second_arcpd_reports_that_the_store_is_in_use_and_the_first_goes_o
     (void)state;
     daemon_begin(&first, NULL);
     daemon_start(&first);
-    (void)snprintf(url, sizeof(url), "sqlite:%s", first.store);
+    (void)snprintf(url, sizeof url, "sqlite:%s", first.store);
     daemon_begin(&second, &(daemon_options){.store = url});
     store_check_refused(&second, "in use by another process");
     wire_open(&w, first.port);
@@ -49,7 +49,7 @@ static void a_file_that_is_not_a_store_is_refused(void **state)
          "written by a newer version (schema 999, this program knows "},
     };
     (void)state;
-    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         daemon_state d;
         daemon_begin(&d, NULL);
         if (rows[row].sql != NULL) {
@@ -71,7 +71,7 @@ static void paths_that_cannot_be_a_store_are_refused(void **state)
                 {"sqlite:/dev/null/arcp.db", "/dev/null/arcp.db"},
                 {"sqlite:/proc/arcp.db", "/proc/arcp.db"}};
     (void)state;
-    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         daemon_state d;
         daemon_begin(&d, &(daemon_options){.store = rows[row].url});
         store_check_refused(&d, rows[row].refusal);
@@ -141,7 +141,7 @@ static void damaged_rows_and_indexes_are_refused_by_name(void **state)
         {"DELETE FROM streams WHERE key LIKE 'j:%'", "the stored stream \"j:job_"},
     };
     (void)state;
-    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         daemon_state d;
         wire_session session;
         daemon_begin(&d, NULL);
@@ -158,9 +158,9 @@ static void damaged_rows_and_indexes_are_refused_by_name(void **state)
 static int command(const daemon_state *d, const char *words, const char *last)
 {
     char line[1024];
-    (void)snprintf(line, sizeof(line), "%s/bin/%s%s %s >/dev/null 2>&1", ARCP_BINARY_DIR, words,
+    (void)snprintf(line, sizeof line, "%s/bin/%s%s %s >/dev/null 2>&1", ARCP_BINARY_DIR, words,
                    d->store, last);
-    int status = system(line); /* NOLINT(cert-env33-c): words of this file */
+    const int status = system(line); /* NOLINT(cert-env33-c): words of this file */
     assert_true(WIFEXITED(status));
     return WEXITSTATUS(status);
 }
@@ -176,7 +176,7 @@ static void a_restored_backup_has_its_jobs_and_resumes_no_session(void **state)
     char backup[256];
     (void)state;
     daemon_begin(&d, NULL);
-    (void)snprintf(backup, sizeof(backup), "%s/backup.db", d.directory);
+    (void)snprintf(backup, sizeof backup, "%s/backup.db", d.directory);
     daemon_start(&d);
     wire_open(&w, d.port);
     wire_hello(&w, "t-alice", &session);
@@ -199,7 +199,7 @@ static void a_restored_backup_has_its_jobs_and_resumes_no_session(void **state)
     wire_open(&w, d.port);
     wire_hello(&w, "t-alice", &session);
     wire_send(&w, "{\"arcp\":\"1.1\",\"id\":\"l\",\"type\":\"session.list_jobs\",\"payload\":{}}");
-    arcp_span jobs = wire_await_type(&w, "session.jobs");
+    const arcp_span jobs = wire_await_type(&w, "session.jobs");
     const char *first = memmem(jobs.data, jobs.size, "\"job_id\"", 8);
     assert_non_null(first);
     assert_null(memmem(first + 8, (size_t)(jobs.data + jobs.size - first) - 8, "\"job_id\"", 8));
@@ -244,7 +244,7 @@ static void damaged_data_is_refused_with_its_name(void **state)
         {"DELETE FROM streams WHERE key LIKE 'j:%'", "damaged: table \"streams\" has "},
     };
     (void)state;
-    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         daemon_state d;
         wire_session session;
         daemon_begin(&d, NULL);

@@ -20,12 +20,12 @@ static char file[128];
 static int set_up(void **state)
 {
     (void)state;
-    (void)snprintf(base, sizeof(base), "/tmp/arcp-trusted-XXXXXX");
+    (void)snprintf(base, sizeof base, "/tmp/arcp-trusted-XXXXXX");
     assert_non_null(mkdtemp(base));
-    (void)snprintf(inner, sizeof(inner), "%s/inner", base);
-    (void)snprintf(file, sizeof(file), "%s/file", inner);
+    (void)snprintf(inner, sizeof inner, "%s/inner", base);
+    (void)snprintf(file, sizeof file, "%s/file", inner);
     assert_int_equal(mkdir(inner, 0700), 0);
-    int fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    const int fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     assert_true(fd >= 0);
     assert_int_equal(close(fd), 0);
     return 0;
@@ -42,7 +42,7 @@ static int tear_down(void **state)
 static void check(const char *path, arcp__trusted_kind kind, const char *part)
 {
     arcp_error error = {0};
-    arcp_status status = arcp__trusted_path_check("token_file", path, kind, &error);
+    const arcp_status status = arcp__trusted_path_check("token_file", path, kind, &error);
     if (part == NULL) {
         check_ok(status, &error);
         return;
@@ -71,9 +71,9 @@ static void modes_decide(void **state)
         {0600, ARCP__TRUSTED_DIRECTORY, "is not a directory"},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        assert_int_equal(chmod(file, rows[at].mode), 0);
-        check(file, rows[at].kind, rows[at].part);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_equal(chmod(file, rows[i].mode), 0);
+        check(file, rows[i].kind, rows[i].part);
     }
 }
 
@@ -123,7 +123,7 @@ static void a_link_is_followed_to_what_it_names(void **state)
 {
     char link[128];
     (void)state;
-    (void)snprintf(link, sizeof(link), "%s/link", base);
+    (void)snprintf(link, sizeof link, "%s/link", base);
     assert_int_equal(symlink(file, link), 0);
     check(link, ARCP__TRUSTED_FILE, NULL);
     assert_int_equal(chmod(inner, 0777), 0);
@@ -135,8 +135,8 @@ static void a_link_that_others_can_replace_is_refused(void **state)
     char elsewhere[128];
     char link[160];
     (void)state;
-    (void)snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", base);
-    (void)snprintf(link, sizeof(link), "%s/link", elsewhere);
+    (void)snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", base);
+    (void)snprintf(link, sizeof link, "%s/link", elsewhere);
     assert_int_equal(mkdir(elsewhere, 0700), 0);
     assert_int_equal(symlink(file, link), 0);
     check(link, ARCP__TRUSTED_FILE, NULL);
@@ -154,7 +154,7 @@ static void a_fifo_is_refused_and_blocks_nothing(void **state)
 {
     char fifo[128];
     (void)state;
-    (void)snprintf(fifo, sizeof(fifo), "%s/fifo", inner);
+    (void)snprintf(fifo, sizeof fifo, "%s/fifo", inner);
     assert_int_equal(mkfifo(fifo, 0600), 0);
     check(fifo, ARCP__TRUSTED_FILE, "/fifo is not a regular file");
     check(inner, ARCP__TRUSTED_FILE, "/inner is not a regular file");
@@ -164,9 +164,9 @@ static void what_is_not_there_or_was_handed_over_is_for_its_reader(void **state)
 {
     char nothing[128];
     (void)state;
-    (void)snprintf(nothing, sizeof(nothing), "%s/nothing", inner);
+    (void)snprintf(nothing, sizeof nothing, "%s/nothing", inner);
     check(nothing, ARCP__TRUSTED_SECRET, NULL);
-    (void)snprintf(nothing, sizeof(nothing), "%s/nothing/below", inner);
+    (void)snprintf(nothing, sizeof nothing, "%s/nothing/below", inner);
     check(nothing, ARCP__TRUSTED_SECRET, NULL);
     check("/dev/null", ARCP__TRUSTED_SECRET, NULL);
     check("/dev/stdin", ARCP__TRUSTED_SECRET, NULL);
@@ -177,7 +177,7 @@ static void what_is_not_there_yet_is_as_safe_as_its_directory(void **state)
 {
     char store[128];
     (void)state;
-    (void)snprintf(store, sizeof(store), "%s/store.db", inner);
+    (void)snprintf(store, sizeof store, "%s/store.db", inner);
     assert_int_equal(chmod(inner, 0777), 0);
     check(store, ARCP__TRUSTED_SECRET, "/inner can be changed by other users (mode 0777)");
     assert_int_equal(chmod(inner, 01777), 0);

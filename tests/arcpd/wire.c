@@ -20,13 +20,13 @@
 
 static bool write_all(const wire *w, const void *data, size_t size)
 {
-    const char *at = data;
+    const char *rest = data;
     while (size > 0) {
-        ssize_t written = send(w->fd, at, size, MSG_NOSIGNAL);
+        const ssize_t written = send(w->fd, rest, size, MSG_NOSIGNAL);
         if (written <= 0) {
             return false;
         }
-        at += written;
+        rest += written;
         size -= (size_t)written;
     }
     return true;
@@ -55,7 +55,7 @@ bool wire_fill(wire *w, int wait_ms)
         return false;
     }
     make_room(w);
-    ssize_t got = recv(w->fd, w->bytes + w->end, w->capacity - w->end, MSG_DONTWAIT);
+    const ssize_t got = recv(w->fd, w->bytes + w->end, w->capacity - w->end, MSG_DONTWAIT);
     if (got <= 0) {
         w->ended = true;
         return false;
@@ -78,14 +78,14 @@ bool wire_try(wire *w, unsigned short port)
     char request[256];
     int yes = 1;
     *w = (wire){.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-    (void)setsockopt(w->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-    (void)snprintf(request, sizeof(request),
+    (void)setsockopt(w->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    (void)snprintf(request, sizeof request,
                    "GET /arcp HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nUpgrade: websocket\r\n"
                    "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
                    "Sec-WebSocket-Version: 13\r\n\r\n",
                    port);
-    bool sent = connect(w->fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
-                write_all(w, request, strlen(request));
+    const bool sent = connect(w->fd, (struct sockaddr *)&address, sizeof address) == 0 &&
+                      write_all(w, request, strlen(request));
     const char *end = NULL;
     while (sent && end == NULL && wire_fill(w, WIRE_PATIENCE_MS)) {
         end = memmem(w->bytes, w->end, "\r\n\r\n", 4);
@@ -119,7 +119,7 @@ void wire_send(wire *w, const char *format, ...)
     static char frame[SENT_MAX + 8];
     va_list arguments;
     va_start(arguments, format);
-    int size = vsnprintf(frame + 8, SENT_MAX, format, arguments);
+    const int size = vsnprintf(frame + 8, SENT_MAX, format, arguments);
     va_end(arguments);
     if (size < 0 || size >= (int)SENT_MAX) {
         daemon_fail("a frame that is too long to send: %.80s...", frame + 8);
@@ -142,18 +142,18 @@ void wire_send(wire *w, const char *format, ...)
  * server's frames are not masked, and ours never fragments. */
 static bool read_head(const wire *w, size_t *head, size_t *size)
 {
-    const unsigned char *at = (const unsigned char *)w->bytes + w->start;
-    size_t have = w->end - w->start;
+    const unsigned char *bytes = (const unsigned char *)w->bytes + w->start;
+    const size_t have = w->end - w->start;
     *head = 2;
     if (have < 2) {
         return false;
     }
-    *size = at[1];
+    *size = bytes[1];
     if (*size >= 126) {
         *head = *size == 126 ? 4 : 10;
         *size = 0;
         for (size_t byte = 2; byte < *head && have >= *head; byte++) {
-            *size = (*size << 8) | at[byte];
+            *size = (*size << 8) | bytes[byte];
         }
     }
     return have >= *head;
@@ -164,15 +164,15 @@ bool wire_next(wire *w, arcp_span *frame)
     size_t head = 0;
     size_t size = 0;
     while (w->fd >= 0 && read_head(w, &head, &size) && w->end - w->start - head >= size) {
-        const char *at = w->bytes + w->start;
-        int opcode = at[0] & 15;
+        const char *bytes = w->bytes + w->start;
+        const int opcode = bytes[0] & 15;
         w->start += head + size;
         if (opcode == 1) {
-            *frame = arcp_span_make(at + head, size);
+            *frame = arcp_span_make(bytes + head, size);
             return true;
         }
         if (opcode == 8) {
-            const unsigned char *code = (const unsigned char *)at + head;
+            const unsigned char *code = (const unsigned char *)bytes + head;
             w->close_code = size < 2 ? 1005 : code[0] * 256 + code[1];
         }
     }
@@ -181,12 +181,12 @@ bool wire_next(wire *w, arcp_span *frame)
 
 bool wire_next_line(wire *w, arcp_span *line)
 {
-    const char *at = w->bytes + w->start;
-    const char *end = w->end == w->start ? NULL : memchr(at, '\n', w->end - w->start);
+    const char *begin = w->bytes + w->start;
+    const char *end = w->end == w->start ? NULL : memchr(begin, '\n', w->end - w->start);
     if (end == NULL) {
         return false;
     }
-    *line = arcp_span_make(at, (size_t)(end - at));
+    *line = arcp_span_make(begin, (size_t)(end - begin));
     w->start += line->size + 1;
     return true;
 }
@@ -232,13 +232,13 @@ void wire_take_welcome(arcp_span frame, wire_session *out)
     if (!wire_is(frame, "session.welcome")) {
         daemon_fail("no welcome: %.*s", (int)frame.size, frame.data);
     }
-    arcp_span id = wire_text(frame, "session_id");
-    arcp_span token = wire_text(frame, "resume_token");
-    if (id.size >= sizeof(out->id) || token.size >= sizeof(out->token)) {
+    const arcp_span id = wire_text(frame, "session_id");
+    const arcp_span token = wire_text(frame, "resume_token");
+    if (id.size >= sizeof out->id || token.size >= sizeof out->token) {
         daemon_fail("too long: %.*s", (int)frame.size, frame.data);
     }
-    (void)snprintf(out->id, sizeof(out->id), "%.*s", (int)id.size, id.data);
-    (void)snprintf(out->token, sizeof(out->token), "%.*s", (int)token.size, token.data);
+    (void)snprintf(out->id, sizeof out->id, "%.*s", (int)id.size, id.data);
+    (void)snprintf(out->token, sizeof out->token, "%.*s", (int)token.size, token.data);
 }
 
 #define HELLO                                                                                      \
@@ -277,40 +277,41 @@ void wire_resume(wire *w, const char *token, wire_session *session, uint64_t las
 static const char *after(arcp_span frame, const char *name)
 {
     char quoted[64];
-    int size = snprintf(quoted, sizeof(quoted), "\"%s\":", name);
+    const int size = snprintf(quoted, sizeof quoted, "\"%s\":", name);
     const char *found = memmem(frame.data, frame.size, quoted, (size_t)size);
     return found == NULL ? NULL : found + size;
 }
 
 bool wire_number(arcp_span text, uint64_t *out)
 {
-    size_t at = 0;
+    size_t i = 0;
     *out = 0;
-    while (at < text.size && text.data[at] >= '0' && text.data[at] <= '9') {
-        *out = *out * 10 + (uint64_t)(text.data[at++] - '0');
+    while (i < text.size && text.data[i] >= '0' && text.data[i] <= '9') {
+        *out = *out * 10 + (uint64_t)(text.data[i++] - '0');
     }
-    return at != 0;
+    return i != 0;
 }
 
 uint64_t wire_seq(arcp_span frame)
 {
     uint64_t value = 0;
     /* The runtime writes it third; a body may have a member of the same name. */
-    const char *at = after(arcp_span_first(frame, 100), "event_seq");
-    if (at != NULL) {
-        (void)wire_number(arcp_span_from(frame, (size_t)(at - frame.data)), &value);
+    const char *found = after(arcp_span_first(frame, 100), "event_seq");
+    if (found != NULL) {
+        (void)wire_number(arcp_span_from(frame, (size_t)(found - frame.data)), &value);
     }
     return value;
 }
 
 arcp_span wire_text(arcp_span frame, const char *name)
 {
-    const char *at = after(frame, name);
-    if (at == NULL || *at != '"') {
+    const char *value = after(frame, name);
+    if (value == NULL || *value != '"') {
         return arcp_span_make(NULL, 0);
     }
-    const char *end = memchr(at + 1, '"', (size_t)(frame.data + frame.size - at - 1));
-    return end == NULL ? arcp_span_make(NULL, 0) : arcp_span_make(at + 1, (size_t)(end - at - 1));
+    const char *end = memchr(value + 1, '"', (size_t)(frame.data + frame.size - value - 1));
+    return end == NULL ? arcp_span_make(NULL, 0)
+                       : arcp_span_make(value + 1, (size_t)(end - value - 1));
 }
 
 bool wire_is(arcp_span frame, const char *type)
@@ -320,9 +321,9 @@ bool wire_is(arcp_span frame, const char *type)
 uint64_t wire_digest(arcp_span frame)
 {
     uint64_t hash = 0x9E3779B97F4A7C15u ^ frame.size;
-    for (size_t at = 0; at < frame.size; at += 8) {
+    for (size_t i = 0; i < frame.size; i += 8) {
         uint64_t word = 0;
-        memcpy(&word, frame.data + at, frame.size - at < 8 ? frame.size - at : 8);
+        memcpy(&word, frame.data + i, frame.size - i < 8 ? frame.size - i : 8);
         hash = (hash ^ word) * 0xFF51AFD7ED558CCDu;
         hash ^= hash >> 32;
     }

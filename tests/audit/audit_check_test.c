@@ -12,8 +12,8 @@ typedef struct findings {
 static void note(void *user, const arcp__audit_finding *finding)
 {
     findings *f = user;
-    size_t size = strlen(f->text);
-    snprintf(f->text + size, sizeof(f->text) - size, "%s%s:%llu:%s", size == 0 ? "" : " ",
+    const size_t size = strlen(f->text);
+    snprintf(f->text + size, sizeof f->text - size, "%s%s:%llu:%s", size == 0 ? "" : " ",
              finding->file, (unsigned long long)finding->line,
              arcp__audit_problem_name(finding->problem));
 }
@@ -21,17 +21,17 @@ static void note(void *user, const arcp__audit_finding *finding)
 /* Lines of a chain, each with its line feed; the first says what it follows. */
 static void make_lines(arcp__audit_head *head, size_t count, arcp_buf *lines)
 {
-    for (size_t at = 0; at < count; at++) {
+    for (size_t i = 0; i < count; i++) {
         arcp_buf record = arcp_buf_init();
-        if (at == 0) {
+        if (i == 0) {
             arcp_buf_append_format(&record,
                                    "{\"event\":\"log\",\"decision\":\"opened\",\"previous\":"
                                    "\"%.*s\"}",
                                    ARCP__AUDIT_HASH_SIZE, head->hash);
         } else {
-            arcp_buf_append_format(&record, "{\"event\":\"gate\",\"target\":\"/srv/%zu\"}", at);
+            arcp_buf_append_format(&record, "{\"event\":\"gate\",\"target\":\"/srv/%zu\"}", i);
         }
-        arcp__audit_chain_append(head, arcp_buf_span(&record), &lines[at]);
+        arcp__audit_chain_append(head, arcp_buf_span(&record), &lines[i]);
         arcp_buf_fini(&record);
     }
 }
@@ -50,8 +50,8 @@ static void log_init(log *l)
 
 static void log_fini(log *l)
 {
-    for (size_t at = 0; at < LINES; at++) {
-        arcp_buf_fini(&l->lines[at]);
+    for (size_t i = 0; i < LINES; i++) {
+        arcp_buf_fini(&l->lines[i]);
     }
 }
 
@@ -59,12 +59,12 @@ static void check_file(arcp__audit_check *check, const char *name, const log *l,
 {
     arcp_buf text = arcp_buf_init();
     arcp_error err = {0};
-    for (size_t at = 0; at < LINES; at++) {
-        arcp_buf_append(&text, arcp_buf_span(&l->lines[at]));
+    for (size_t i = 0; i < LINES; i++) {
+        arcp_buf_append(&text, arcp_buf_span(&l->lines[i]));
     }
     arcp__audit_check_begin(check, name);
     for (arcp_span left = arcp_buf_span(&text); left.size != 0;) {
-        arcp_span piece = arcp_span_first(left, step);
+        const arcp_span piece = arcp_span_first(left, step);
         check_ok(arcp__audit_check_feed(check, piece, &err), &err);
         left = arcp_span_from(left, piece.size);
     }
@@ -77,14 +77,14 @@ static void expect_knowing(const log *l, const arcp__audit_head *known, const ch
 {
     /* In one piece, byte by byte, and in pieces that end anywhere. */
     static const size_t steps[] = {1 << 20, 1, 7, 100};
-    for (size_t at = 0; at < sizeof(steps) / sizeof(steps[0]); at++) {
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
         findings f = {""};
         arcp__audit_check check;
         arcp__audit_check_init(&check, note, &f);
         if (known != NULL) {
             check.wanted = *known;
         }
-        check_file(&check, "a", l, steps[at]);
+        check_file(&check, "a", l, steps[i]);
         arcp__audit_check_finish(&check);
         assert_string_equal(f.text, wanted);
         assert_int_equal(check.problems == 0, wanted[0] == '\0');
@@ -126,19 +126,19 @@ static void any_changed_byte_of_any_line_is_found_in_its_line(void **state)
     for (size_t line = 0; line < LINES; line++) {
         log l;
         log_init(&l);
-        for (size_t at = 0; at + 1 < l.lines[line].size; at++) {
+        for (size_t i = 0; i + 1 < l.lines[line].size; i++) {
             findings f = {""};
             char wanted[16];
             arcp__audit_check check;
-            l.lines[line].data[at] ^= 1;
+            l.lines[line].data[i] ^= 1;
             arcp__audit_check_init(&check, note, &f);
             check_file(&check, "a", &l, 1 << 20);
-            snprintf(wanted, sizeof(wanted), "a:%zu:", line + 1);
+            snprintf(wanted, sizeof wanted, "a:%zu:", line + 1);
             if (strstr(f.text, wanted) != f.text) {
-                fail_msg("line %zu byte %zu: found \"%s\"", line + 1, at, f.text);
+                fail_msg("line %zu byte %zu: found \"%s\"", line + 1, i, f.text);
             }
             arcp__audit_check_fini(&check);
-            l.lines[line].data[at] ^= 1;
+            l.lines[line].data[i] ^= 1;
         }
         log_fini(&l);
     }
@@ -157,7 +157,7 @@ static void an_edited_line_whose_hash_was_made_anew_shows_in_the_next(void **sta
     assert_true(arcp__audit_line_read(arcp_span_make(l.lines[2].data, l.lines[2].size - 1), &view));
     char hash[ARCP__AUDIT_HASH_SIZE];
     arcp__audit_line_hash(before.hash.data, view.body, hash);
-    memcpy(l.lines[2].data + l.lines[2].size - 3 - sizeof(hash), hash, sizeof(hash));
+    memcpy(l.lines[2].data + l.lines[2].size - 3 - sizeof hash, hash, sizeof hash);
     expect(&l, "a:4:edited");
     log_fini(&l);
 }
@@ -260,8 +260,8 @@ static void lines_cut_off_the_beginning_are_missing(void **state)
     for (size_t cut = 1; cut < LINES; cut++) {
         log l;
         log_init(&l);
-        for (size_t at = 0; at < cut; at++) {
-            arcp_buf_clear(&l.lines[at]);
+        for (size_t i = 0; i < cut; i++) {
+            arcp_buf_clear(&l.lines[i]);
         }
         expect(&l, "a:1:missing");
         char *target = memmem(l.lines[cut].data, l.lines[cut].size, "/srv/", 5);
@@ -278,7 +278,7 @@ static void a_chain_made_anew_shows_when_one_line_is_known(void **state)
     log l;
     log_init(&l);
     arcp__audit_head known = {.seq = 4};
-    memset(known.hash, 'a', sizeof(known.hash));
+    memset(known.hash, 'a', sizeof known.hash);
     expect_knowing(&l, &known, "a:4:head");
     log_fini(&l);
 }
@@ -325,12 +325,12 @@ static void a_torn_line_that_the_next_one_vouches_for_is_no_problem(void **state
     log_init(&l);
     char hash[ARCP__AUDIT_HASH_SIZE];
     arcp_buf record = arcp_buf_init();
-    arcp_span torn = ARCP_SPAN_LITERAL("{\"seq\":7,\"ts\":\"20");
+    const arcp_span torn = ARCP_SPAN_LITERAL("{\"seq\":7,\"ts\":\"20");
     arcp__audit_sha256(torn, hash);
     arcp_buf_append_format(&record,
                            "{\"event\":\"log\",\"decision\":\"torn\",\"torn_bytes\":%zu,"
                            "\"torn_sha256\":\"%.*s\"}",
-                           torn.size, (int)sizeof(hash), hash);
+                           torn.size, (int)sizeof hash, hash);
     arcp_buf *last = &l.lines[LINES - 1];
     arcp_buf_append(last, torn);
     arcp_buf_append_byte(last, '\n');
@@ -353,7 +353,7 @@ static void a_line_of_another_kind_is_not_read_as_one_of_the_chain(void **state)
     arcp_buf line = arcp_buf_init();
     arcp__audit_head_init(&head);
     arcp__audit_chain_append(&head, ARCP_SPAN_LITERAL("{\"a\":1}"), &line);
-    arcp_span good = arcp_span_make(line.data, line.size - 1);
+    const arcp_span good = arcp_span_make(line.data, line.size - 1);
     assert_true(arcp__audit_line_read(good, &view));
     assert_int_equal(view.seq, 1);
     for (size_t size = 0; size < good.size; size++) {
@@ -362,12 +362,12 @@ static void a_line_of_another_kind_is_not_read_as_one_of_the_chain(void **state)
     }
     static const char *const bad[] = {"{\"seq\":0,", "{\"seq\":01,", "{\"seq\":,", "{\"seq\":x,",
                                       "{\"seq\":18446744073709551616,"};
-    for (size_t at = 0; at < sizeof(bad) / sizeof(bad[0]); at++) {
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         arcp_buf other = arcp_buf_init();
-        arcp_buf_append_cstr(&other, bad[at]);
+        arcp_buf_append_cstr(&other, bad[i]);
         arcp_buf_append(&other, arcp_span_from(good, strlen("{\"seq\":1,")));
         if (arcp__audit_line_read(arcp_buf_span(&other), &view)) {
-            fail_msg("%s is read", bad[at]);
+            fail_msg("%s is read", bad[i]);
         }
         arcp_buf_fini(&other);
     }

@@ -22,15 +22,15 @@ typedef struct place {
 static int begin(void **state)
 {
     static place p;
-    temp_tree_make(p.directory, sizeof(p.directory));
-    snprintf(p.path, sizeof(p.path), "%s/audit.jsonl", p.directory);
+    temp_tree_make(p.directory, sizeof p.directory);
+    snprintf(p.path, sizeof p.path, "%s/audit.jsonl", p.directory);
     *state = &p;
     return 0;
 }
 
 static int end(void **state)
 {
-    place *p = *state;
+    const place *p = *state;
     return temp_tree_remove(p->directory);
 }
 
@@ -54,7 +54,7 @@ static void write_one(arcp__audit_file *file, const char *record)
 
 static void append_text(const char *path, const char *text)
 {
-    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
     close(fd);
@@ -83,18 +83,18 @@ static off_t size_of(int fd)
  * NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
 int fdatasync(int fd)
 {
-    off_t size = size_of(fd);
+    const off_t size = size_of(fd);
     if (failing_syncs == 0) {
         synced_upto = size;
         return 0;
     }
     failing_syncs--;
     char path[64];
-    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    int other = open(path, O_WRONLY | O_CLOEXEC);
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    const int other = open(path, O_WRONLY | O_CLOEXEC);
     assert_true(other >= 0);
-    for (off_t at = synced_upto; at < size; at++) {
-        assert_int_equal(pwrite(other, "", 1, at), 1);
+    for (off_t i = synced_upto; i < size; i++) {
+        assert_int_equal(pwrite(other, "", 1, i), 1);
     }
     (void)close(other);
     errno = EIO;
@@ -107,14 +107,14 @@ static void a_sync_that_failed_is_not_believed_before_all_is_written_again(void 
     for (unsigned failures = 1; failures <= 3; failures++) {
         arcp__audit_file file;
         arcp_error err = {0};
-        place *p = *state;
+        const place *p = *state;
         (void)unlink(p->path);
         synced_upto = 0;
         open_file(&file, p);
         check_ok(arcp__audit_file_sync(&file, &err), &err);
         write_one(&file, "{\"a\":1}");
         failing_syncs = failures;
-        for (unsigned at = 0; at < failures; at++) {
+        for (unsigned i = 0; i < failures; i++) {
             assert_int_equal(arcp__audit_file_sync(&file, &err), ARCP_E_IO);
             assert_true(file.must_sync);
             write_one(&file, "{\"a\":2}");
@@ -156,7 +156,7 @@ static void a_file_that_is_opened_again_goes_on_with_its_chain(void **state)
 
 static void a_torn_last_line_is_kept_and_noted_wherever_it_was_torn(void **state)
 {
-    place *p = *state;
+    const place *p = *state;
     arcp__audit_file file;
     arcp_buf whole = arcp_buf_init();
     open_file(&file, p);
@@ -165,7 +165,7 @@ static void a_torn_last_line_is_kept_and_noted_wherever_it_was_torn(void **state
     arcp__audit_file_close(&file);
     log_read_file(p->path, &whole);
     /* The last line starts behind the last line feed but one. */
-    arcp_span text = arcp_buf_span(&whole);
+    const arcp_span text = arcp_buf_span(&whole);
     const char *last = memrchr(text.data, '\n', text.size - 1);
     assert_non_null(last);
     for (size_t size = (size_t)(last - text.data) + 2; size < text.size; size++) {
@@ -186,23 +186,23 @@ static void a_torn_last_line_is_kept_and_noted_wherever_it_was_torn(void **state
 /* Zeros where lines were being written when the power failed, from each place of the last ones. */
 static void what_a_power_failure_left_behind_the_last_line_is_noted(void **state)
 {
-    place *p = *state;
+    const place *p = *state;
     arcp__audit_file file;
     arcp_buf whole = arcp_buf_init();
     open_file(&file, p);
-    for (int at = 0; at < 4; at++) {
+    for (int i = 0; i < 4; i++) {
         write_one(&file, "{\"a\":1}");
     }
     arcp__audit_file_close(&file);
     log_read_file(p->path, &whole);
     for (size_t lost = 1; lost < 400; lost += 7) {
-        size_t from = whole.size - lost;
+        const size_t from = whole.size - lost;
         for (int keeps_end = 0; keeps_end < 2; keeps_end++) {
-            int fd = open(p->path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+            const int fd = open(p->path, O_WRONLY | O_TRUNC | O_CLOEXEC);
             assert_true(fd >= 0);
             assert_int_equal(write(fd, whole.data, whole.size), whole.size);
-            for (size_t at = from; at < whole.size - (size_t)(keeps_end * (lost > 1)); at++) {
-                assert_int_equal(pwrite(fd, "", 1, (off_t)at), 1);
+            for (size_t i = from; i < whole.size - (size_t)(keeps_end * (lost > 1)); i++) {
+                assert_int_equal(pwrite(fd, "", 1, (off_t)i), 1);
             }
             assert_int_equal(close(fd), 0);
             open_file(&file, p);
@@ -223,7 +223,7 @@ static void a_rotated_file_is_followed_by_one_that_knows_it(void **state)
     arcp__audit_file file;
     arcp_error err = {0};
     open_file(&file, *state);
-    for (int at = 0; at < 12; at++) {
+    for (int i = 0; i < 12; i++) {
         write_one(&file, "{\"a\":1}");
         check_ok(arcp__audit_file_rotate(&file, &err), &err);
     }
@@ -233,11 +233,11 @@ static void a_rotated_file_is_followed_by_one_that_knows_it(void **state)
 
 static void a_file_that_was_moved_away_is_ended_and_followed(void **state)
 {
-    place *p = *state;
+    const place *p = *state;
     char moved[128];
     arcp__audit_file file;
     arcp_error err = {0};
-    snprintf(moved, sizeof(moved), "%s.1", p->path);
+    snprintf(moved, sizeof moved, "%s.1", p->path);
     open_file(&file, p);
     check_ok(arcp__audit_file_reopen(&file, &err), &err);
     write_one(&file, "{\"a\":1}");
@@ -252,10 +252,10 @@ static void a_file_that_was_moved_away_is_ended_and_followed(void **state)
 
 static void a_rotation_that_was_killed_halfway_loses_nothing(void **state)
 {
-    place *p = *state;
+    const place *p = *state;
     char moved[128];
     arcp__audit_file file;
-    snprintf(moved, sizeof(moved), "%s.000000000003", p->path);
+    snprintf(moved, sizeof moved, "%s.000000000003", p->path);
     open_file(&file, p);
     write_one(&file, "{\"a\":1}");
     arcp__audit_file_close(&file);
@@ -267,14 +267,14 @@ static void a_rotation_that_was_killed_halfway_loses_nothing(void **state)
 
 static void a_file_that_is_not_an_audit_log_is_set_aside_and_kept(void **state)
 {
-    place *p = *state;
+    const place *p = *state;
     arcp__audit_file file;
     glob_t found;
     char pattern[128];
     append_text(p->path, "dear diary\n");
     open_file(&file, p);
     arcp__audit_file_close(&file);
-    snprintf(pattern, sizeof(pattern), "%s.foreign-*", p->path);
+    snprintf(pattern, sizeof pattern, "%s.foreign-*", p->path);
     assert_int_equal(glob(pattern, 0, NULL, &found), 0);
     arcp_buf text = arcp_buf_init();
     log_read_file(found.gl_pathv[0], &text);
@@ -287,7 +287,7 @@ static void a_file_that_is_not_an_audit_log_is_set_aside_and_kept(void **state)
 
 static void two_writers_of_one_file_are_refused(void **state)
 {
-    place *p = *state;
+    const place *p = *state;
     arcp__audit_file first;
     arcp__audit_file second;
     arcp_error err = {0};
@@ -299,11 +299,11 @@ static void two_writers_of_one_file_are_refused(void **state)
 
 static void a_link_is_not_followed(void **state)
 {
-    place *p = *state;
+    const place *p = *state;
     char elsewhere[128];
     arcp__audit_file file;
     arcp_error err = {0};
-    snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", p->directory);
+    snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", p->directory);
     assert_int_equal(symlink(elsewhere, p->path), 0);
     assert_int_equal(arcp__audit_file_open(&file, p->path, &err), ARCP_E_IO);
     assert_int_not_equal(access(elsewhere, F_OK), 0);
@@ -348,12 +348,12 @@ static void a_full_disk_leaves_whole_lines_and_what_waits_is_written_later(void 
     open_file(&file, *state);
     uint64_t lines = 1;
     for (rlim_t room = 0; room < 180; room += 7) {
-        uint64_t before = file.size;
+        const uint64_t before = file.size;
         struct stat about;
         add(&file, "{\"a\":1}");
         add(&file, "{\"b\":2}");
         set_room(before + room);
-        arcp_status full = arcp__audit_file_write(&file, &err);
+        const arcp_status full = arcp__audit_file_write(&file, &err);
         set_room(RLIM_INFINITY);
         assert_int_equal(full, ARCP_E_IO);
         assert_int_equal(fstat(file.fd, &about), 0);

@@ -11,126 +11,126 @@
 #include "audit/audit_log.h"
 #include "audit/log_reading.h"
 
-typedef struct world {
+typedef struct fixture {
     char directory[64];
     char path[96];
     arcp__audit_log *log;
     pthread_mutex_t lock;
     pthread_cond_t told;
     unsigned failures, recoveries;
-} world;
+} fixture;
 
 static void on_changed(void *user, const char *message)
 {
-    world *w = user;
-    pthread_mutex_lock(&w->lock);
+    fixture *f = user;
+    pthread_mutex_lock(&f->lock);
     if (message != NULL) {
-        w->failures++;
+        f->failures++;
     } else {
-        w->recoveries++;
+        f->recoveries++;
     }
-    pthread_cond_broadcast(&w->told);
-    pthread_mutex_unlock(&w->lock);
+    pthread_cond_broadcast(&f->told);
+    pthread_mutex_unlock(&f->lock);
 }
 
-static void await(world *w, const unsigned *count, unsigned at_least)
+static void await(fixture *f, const unsigned *count, unsigned at_least)
 {
-    pthread_mutex_lock(&w->lock);
+    pthread_mutex_lock(&f->lock);
     while (*count < at_least) {
-        pthread_cond_wait(&w->told, &w->lock);
+        pthread_cond_wait(&f->told, &f->lock);
     }
-    pthread_mutex_unlock(&w->lock);
+    pthread_mutex_unlock(&f->lock);
 }
 
 static int begin(void **state)
 {
-    static world w;
-    w = (world){.lock = PTHREAD_MUTEX_INITIALIZER, .told = PTHREAD_COND_INITIALIZER};
-    temp_tree_make(w.directory, sizeof(w.directory));
-    snprintf(w.path, sizeof(w.path), "%s/audit.jsonl", w.directory);
+    static fixture f;
+    f = (fixture){.lock = PTHREAD_MUTEX_INITIALIZER, .told = PTHREAD_COND_INITIALIZER};
+    temp_tree_make(f.directory, sizeof f.directory);
+    snprintf(f.path, sizeof f.path, "%s/audit.jsonl", f.directory);
     signal(SIGXFSZ, SIG_IGN);
-    *state = &w;
+    *state = &f;
     return 0;
 }
 
 static int end(void **state)
 {
-    world *w = *state;
-    return temp_tree_remove(w->directory);
+    const fixture *f = *state;
+    return temp_tree_remove(f->directory);
 }
 
-static void open_log(world *w, arcp__audit_settings settings)
+static void open_log(fixture *f, arcp__audit_settings settings)
 {
     arcp_error err = {0};
-    check_ok(arcp__audit_log_open(w->path, &settings, on_changed, w, &w->log, &err), &err);
+    check_ok(arcp__audit_log_open(f->path, &settings, on_changed, f, &f->log, &err), &err);
 }
 
 static bool append_number(arcp__audit_log *log, unsigned number)
 {
     char record[64];
-    snprintf(record, sizeof(record), "{\"event\":\"gate\",\"n\":%u}", number);
+    snprintf(record, sizeof record, "{\"event\":\"gate\",\"n\":%u}", number);
     return arcp__audit_log_append(log, arcp_span_cstr(record));
 }
 
 static void records_stand_in_the_file_in_their_order_over_rotations(void **state)
 {
-    world *w = *state;
+    fixture *f = *state;
     arcp_buf text = arcp_buf_init();
-    open_log(w, (arcp__audit_settings){20000, 1000, 1 << 20});
-    for (unsigned at = 0; at < 3000; at++) {
-        assert_true(append_number(w->log, at));
-        if (at % 300 == 0) {
-            assert_true(arcp__audit_log_flush(w->log));
+    open_log(f, (arcp__audit_settings){20000, 1000, 1 << 20});
+    for (unsigned i = 0; i < 3000; i++) {
+        assert_true(append_number(f->log, i));
+        if (i % 300 == 0) {
+            assert_true(arcp__audit_log_flush(f->log));
         }
     }
-    arcp__audit_log_close(w->log, NULL);
-    uint64_t lines = log_read(w->path, &text);
+    arcp__audit_log_close(f->log, NULL);
+    const uint64_t lines = log_read(f->path, &text);
     assert_true(lines > 3002); /* rotations have notes of their own */
-    const char *at = text.data;
+    const char *rest = text.data;
     for (unsigned number = 0; number < 3000; number++) {
         char wanted[32];
-        snprintf(wanted, sizeof(wanted), "\"n\":%u,", number);
-        at = strstr(at, wanted);
-        assert_non_null(at);
+        snprintf(wanted, sizeof wanted, "\"n\":%u,", number);
+        rest = strstr(rest, wanted);
+        assert_non_null(rest);
     }
-    assert_int_equal(w->failures, 0);
+    assert_int_equal(f->failures, 0);
     arcp_buf_fini(&text);
 }
 
 static void what_was_flushed_is_in_the_file(void **state)
 {
-    world *w = *state;
+    fixture *f = *state;
     arcp__audit_stats stats;
-    open_log(w, (arcp__audit_settings){0, 1000, 1 << 20});
-    assert_true(append_number(w->log, 1));
-    assert_true(arcp__audit_log_flush(w->log));
+    open_log(f, (arcp__audit_settings){0, 1000, 1 << 20});
+    assert_true(append_number(f->log, 1));
+    assert_true(arcp__audit_log_flush(f->log));
     arcp_buf text = arcp_buf_init();
-    assert_int_equal(log_read(w->path, &text), 2);
-    arcp__audit_log_get_stats(w->log, &stats);
+    assert_int_equal(log_read(f->path, &text), 2);
+    arcp__audit_log_get_stats(f->log, &stats);
     assert_int_equal(stats.head.seq, 2);
     assert_int_equal(stats.queued_bytes, 0);
     assert_false(stats.is_failing);
     arcp_buf_fini(&text);
-    arcp__audit_log_close(w->log, NULL);
+    arcp__audit_log_close(f->log, NULL);
 }
 
 static void a_record_of_exactly_the_room_is_taken_and_one_more_byte_is_lost(void **state)
 {
-    world *w = *state;
+    fixture *f = *state;
     arcp__audit_stats stats;
     char record[201];
-    snprintf(record, sizeof(record), "{\"a\":\"%0*d\"}", 191, 0);
+    snprintf(record, sizeof record, "{\"a\":\"%0*d\"}", 191, 0);
     assert_int_equal(strlen(record), 199); /* and a line feed */
-    open_log(w, (arcp__audit_settings){0, 1000, 199});
-    assert_false(arcp__audit_log_append(w->log, arcp_span_cstr(record)));
-    arcp__audit_log_set(w->log, &(arcp__audit_settings){0, 1000, 200});
-    assert_true(arcp__audit_log_append(w->log, arcp_span_cstr(record)));
-    assert_true(arcp__audit_log_flush(w->log));
-    arcp__audit_log_get_stats(w->log, &stats);
+    open_log(f, (arcp__audit_settings){0, 1000, 199});
+    assert_false(arcp__audit_log_append(f->log, arcp_span_cstr(record)));
+    arcp__audit_log_set(f->log, &(arcp__audit_settings){0, 1000, 200});
+    assert_true(arcp__audit_log_append(f->log, arcp_span_cstr(record)));
+    assert_true(arcp__audit_log_flush(f->log));
+    arcp__audit_log_get_stats(f->log, &stats);
     assert_int_equal(stats.lost, 1);
-    arcp__audit_log_close(w->log, NULL);
+    arcp__audit_log_close(f->log, NULL);
     arcp_buf text = arcp_buf_init();
-    (void)log_read(w->path, &text);
+    (void)log_read(f->path, &text);
     assert_non_null(strstr(text.data, "\"lost_records\":1"));
     arcp_buf_fini(&text);
 }
@@ -145,67 +145,67 @@ static void set_room(rlim_t bytes)
 
 static void a_full_disk_is_reported_waited_for_and_loses_only_counted_lines(void **state)
 {
-    world *w = *state;
+    fixture *f = *state;
     unsigned taken = 0;
-    open_log(w, (arcp__audit_settings){0, 1000, 8192});
-    assert_true(arcp__audit_log_flush(w->log));
+    open_log(f, (arcp__audit_settings){0, 1000, 8192});
+    assert_true(arcp__audit_log_flush(f->log));
     set_room(100);
-    for (unsigned at = 0; at < 1000; at++) {
-        taken += append_number(w->log, at) ? 1 : 0;
+    for (unsigned i = 0; i < 1000; i++) {
+        taken += append_number(f->log, i) ? 1 : 0;
     }
     assert_true(taken < 1000); /* the queue is full at last */
-    await(w, &w->failures, 1);
-    assert_false(arcp__audit_log_flush(w->log));
+    await(f, &f->failures, 1);
+    assert_false(arcp__audit_log_flush(f->log));
     set_room(RLIM_INFINITY);
-    await(w, &w->recoveries, 1);
-    assert_true(arcp__audit_log_flush(w->log));
-    arcp__audit_log_close(w->log, NULL);
+    await(f, &f->recoveries, 1);
+    assert_true(arcp__audit_log_flush(f->log));
+    arcp__audit_log_close(f->log, NULL);
     arcp_buf text = arcp_buf_init();
     char wanted[64];
-    uint64_t lines = log_read(w->path, &text);
+    const uint64_t lines = log_read(f->path, &text);
     assert_int_equal(lines, taken + 3); /* opened, lost, closed */
-    snprintf(wanted, sizeof(wanted), "\"lost_records\":%u", 1000 - taken);
+    snprintf(wanted, sizeof wanted, "\"lost_records\":%u", 1000 - taken);
     assert_non_null(strstr(text.data, wanted));
     arcp_buf_fini(&text);
 }
 
 static void closing_while_the_disk_is_full_ends(void **state)
 {
-    world *w = *state;
-    open_log(w, (arcp__audit_settings){0, 0, 8192});
-    assert_true(arcp__audit_log_flush(w->log));
+    fixture *f = *state;
+    open_log(f, (arcp__audit_settings){0, 0, 8192});
+    assert_true(arcp__audit_log_flush(f->log));
     set_room(100);
-    assert_true(append_number(w->log, 1));
-    await(w, &w->failures, 1);
-    arcp__audit_log_close(w->log, NULL);
+    assert_true(append_number(f->log, 1));
+    await(f, &f->failures, 1);
+    arcp__audit_log_close(f->log, NULL);
     set_room(RLIM_INFINITY);
     arcp_buf text = arcp_buf_init();
-    assert_int_equal(log_read(w->path, &text), 1);
+    assert_int_equal(log_read(f->path, &text), 1);
     arcp_buf_fini(&text);
 }
 
 static void a_moved_file_is_followed_by_a_new_one_when_asked(void **state)
 {
-    world *w = *state;
+    fixture *f = *state;
     char moved[128];
-    snprintf(moved, sizeof(moved), "%s.1", w->path);
-    open_log(w, (arcp__audit_settings){0, 0, 8192});
-    assert_true(append_number(w->log, 1));
-    assert_true(arcp__audit_log_flush(w->log));
-    assert_int_equal(rename(w->path, moved), 0);
-    arcp__audit_log_reopen(w->log);
-    assert_true(append_number(w->log, 2));
-    assert_true(arcp__audit_log_flush(w->log));
-    arcp__audit_log_close(w->log, NULL);
+    snprintf(moved, sizeof moved, "%s.1", f->path);
+    open_log(f, (arcp__audit_settings){0, 0, 8192});
+    assert_true(append_number(f->log, 1));
+    assert_true(arcp__audit_log_flush(f->log));
+    assert_int_equal(rename(f->path, moved), 0);
+    arcp__audit_log_reopen(f->log);
+    assert_true(append_number(f->log, 2));
+    assert_true(arcp__audit_log_flush(f->log));
+    arcp__audit_log_close(f->log, NULL);
     arcp_buf text = arcp_buf_init();
-    assert_int_equal(log_read(w->path, &text), 6); /* opened, 1, 2, closed | opened, closed */
+    assert_int_equal(log_read(f->path, &text), 6); /* opened, 1, 2, closed | opened, closed */
     arcp_buf_fini(&text);
 }
 
 static void *append_many(void *user)
 {
-    for (unsigned at = 0; at < 2000; at++) {
-        if (!append_number(user, at)) {
+    for (unsigned i = 0; i < 2000; i++) {
+        if (!append_number(user, i)) {
             return user;
         }
     }
@@ -214,20 +214,20 @@ static void *append_many(void *user)
 
 static void any_thread_may_append(void **state)
 {
-    world *w = *state;
+    fixture *f = *state;
     pthread_t threads[4];
-    open_log(w, (arcp__audit_settings){0, 1000, 1 << 20});
-    for (size_t at = 0; at < 4; at++) {
-        assert_int_equal(pthread_create(&threads[at], NULL, append_many, w->log), 0);
+    open_log(f, (arcp__audit_settings){0, 1000, 1 << 20});
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, append_many, f->log), 0);
     }
-    for (size_t at = 0; at < 4; at++) {
+    for (size_t i = 0; i < 4; i++) {
         void *failed = NULL;
-        assert_int_equal(pthread_join(threads[at], &failed), 0);
+        assert_int_equal(pthread_join(threads[i], &failed), 0);
         assert_null(failed);
     }
-    arcp__audit_log_close(w->log, NULL);
+    arcp__audit_log_close(f->log, NULL);
     arcp_buf text = arcp_buf_init();
-    assert_int_equal(log_read(w->path, &text), 8002);
+    assert_int_equal(log_read(f->path, &text), 8002);
     arcp_buf_fini(&text);
 }
 

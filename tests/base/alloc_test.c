@@ -12,8 +12,8 @@ static void new_memory_is_zeroed(void **state)
     for (int round = 0; round < 4; round++) {
         unsigned char *memory = arcp__alloc(1000);
         assert_non_null(memory);
-        for (size_t at = 0; at < 1000; at++) {
-            assert_int_equal(memory[at], 0);
+        for (size_t i = 0; i < 1000; i++) {
+            assert_int_equal(memory[i], 0);
         }
         memset(memory, 0xaa, 1000);
         arcp__free(memory);
@@ -37,12 +37,12 @@ static void products_that_overflow_are_refused(void **state)
     (void)state;
     assert_null(arcp__alloc_array(SIZE_MAX / 2 + 1, 2));
     assert_null(arcp__alloc_array(SIZE_MAX, SIZE_MAX));
-    int *kept = arcp__alloc_array(2, sizeof(*kept));
+    int *kept = arcp__alloc_array(2, sizeof *kept);
     assert_non_null(kept);
     kept[1] = 7;
-    assert_null(arcp__realloc_array(kept, SIZE_MAX / sizeof(*kept) + 1, sizeof(*kept)));
+    assert_null(arcp__realloc_array(kept, SIZE_MAX / sizeof *kept + 1, sizeof *kept));
     assert_int_equal(kept[1], 7);
-    kept = arcp__realloc_array(kept, 3, sizeof(*kept));
+    kept = arcp__realloc_array(kept, 3, sizeof *kept);
     assert_non_null(kept);
     assert_int_equal(kept[1], 7);
     arcp__free(kept);
@@ -68,7 +68,7 @@ static arcp_status three_blocks(void *user, arcp_error *err)
     void *first = arcp__alloc(1);
     void *second = first == NULL ? NULL : arcp__alloc_array(2, 3);
     void *third = second == NULL ? NULL : arcp__realloc(NULL, 10);
-    bool complete = third != NULL;
+    const bool complete = third != NULL;
     arcp__free(third);
     arcp__free(second);
     arcp__free(first);
@@ -78,7 +78,7 @@ static arcp_status three_blocks(void *user, arcp_error *err)
 static void the_sweep_reaches_every_allocation(void **state)
 {
     (void)state;
-    size_t before = failing_alloc_count();
+    const size_t before = failing_alloc_count();
     assert_int_equal(failing_alloc_sweep(three_blocks, NULL), 3);
     assert_int_equal(failing_alloc_count() - before, 2 * (1 + 2 + 3) + 3);
 }

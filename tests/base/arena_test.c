@@ -13,7 +13,7 @@ static void pieces_are_aligned_and_do_not_overlap(void **state)
     unsigned char *pieces[400];
     size_t sum = 0;
     for (size_t i = 0; i < 400; i++) {
-        size_t size = i % 67;
+        const size_t size = i % 67;
         pieces[i] = arcp__arena_take(&arena, size);
         assert_non_null(pieces[i]);
         assert_int_equal((uintptr_t)pieces[i] % alignof(max_align_t), 0);
@@ -21,8 +21,8 @@ static void pieces_are_aligned_and_do_not_overlap(void **state)
         sum += size;
     }
     for (size_t i = 0; i < 400; i++) {
-        for (size_t at = 0; at < i % 67; at++) {
-            assert_int_equal(pieces[i][at], i & 0xff);
+        for (size_t j = 0; j < i % 67; j++) {
+            assert_int_equal(pieces[i][j], i & 0xff);
         }
     }
     assert_int_equal(arena.used, sum);
@@ -57,10 +57,10 @@ static void a_copy_has_the_bytes_and_an_address_even_when_empty(void **state)
     (void)state;
     arcp__arena arena = {0};
     char text[] = "lease";
-    arcp_span copy = arcp__arena_copy(&arena, arcp_span_cstr(text));
+    const arcp_span copy = arcp__arena_copy(&arena, arcp_span_cstr(text));
     text[0] = 'X';
     check_span(copy, "lease");
-    arcp_span empty = arcp__arena_copy(&arena, arcp_span_make(NULL, 0));
+    const arcp_span empty = arcp__arena_copy(&arena, arcp_span_make(NULL, 0));
     assert_non_null(empty.data);
     assert_int_equal(empty.size, 0);
     arcp__arena_fini(&arena);
@@ -73,11 +73,11 @@ static void a_reset_arena_reuses_its_largest_block(void **state)
     for (int i = 0; i < 100; i++) {
         assert_non_null(arcp__arena_take(&arena, 1000));
     }
-    size_t blocks = failing_alloc_live();
+    const size_t blocks = failing_alloc_live();
     arcp__arena_reset(&arena);
     assert_int_equal(arena.used, 0);
     assert_true(failing_alloc_live() < blocks);
-    size_t allocations = failing_alloc_count();
+    const size_t allocations = failing_alloc_count();
     for (int i = 0; i < 50; i++) {
         assert_non_null(arcp__arena_take(&arena, 1000));
     }

@@ -17,8 +17,8 @@ static void appended_bytes_follow_each_other(void **state)
     }
     assert_int_equal(arcp_buf_status(&buf), ARCP_OK);
     assert_int_equal(buf.size, 4000);
-    for (size_t at = 0; at < 4000; at++) {
-        assert_int_equal(buf.data[at], "abc-"[at % 4]);
+    for (size_t i = 0; i < 4000; i++) {
+        assert_int_equal(buf.data[i], "abc-"[i % 4]);
     }
     arcp_buf_fini(&buf);
     assert_null(buf.data);
@@ -150,7 +150,7 @@ static arcp_status fill(void *user, arcp_error *err)
         arcp_buf_append_format(&buf, "%d-", i);
         arcp_buf_append_i64(&buf, -i);
     }
-    arcp_status status = arcp_buf_status(&buf);
+    const arcp_status status = arcp_buf_status(&buf);
     arcp_buf_fini(&buf);
     return status;
 }
@@ -185,8 +185,8 @@ static void spans_have_prefixes_and_suffixes(void **state)
     for (size_t i = 0; i < sizeof span_rows / sizeof *span_rows; i++) {
         const span_row *row = &span_rows[i];
         print_message("  %s\n", row->name);
-        arcp_span text = arcp_span_cstr(row->text);
-        arcp_span affix = arcp_span_cstr(row->affix);
+        const arcp_span text = arcp_span_cstr(row->text);
+        const arcp_span affix = arcp_span_cstr(row->affix);
         assert_int_equal(arcp_span_starts_with(text, affix), row->starts);
         assert_int_equal(arcp_span_ends_with(text, affix), row->ends);
     }
@@ -210,9 +210,9 @@ typedef struct leaks {
 
 static void look(void *user, const void *block, size_t size)
 {
-    leaks *self = user;
-    self->blocks++;
-    self->found += memmem(block, size, SECRET, strlen(SECRET)) != NULL;
+    leaks *l = user;
+    l->blocks++;
+    l->found += memmem(block, size, SECRET, strlen(SECRET)) != NULL;
 }
 
 static bool holds(const char *memory, size_t size)
@@ -229,7 +229,8 @@ static size_t grow(arcp_buf buf)
     for (int i = 0; i < 100; i++) {
         arcp_buf_append_cstr(&buf, "0123456789");
     }
-    bool whole = buf.size == strlen(SECRET) + 1000 && holds(buf.data, buf.size) && !buf.failed;
+    const bool whole =
+        buf.size == strlen(SECRET) + 1000 && holds(buf.data, buf.size) && !buf.failed;
     arcp_buf_fini(&buf);
     failing_alloc_watch(NULL, NULL);
     assert_true(whole);
@@ -254,7 +255,7 @@ static void a_buffer_may_become_secret_before_the_secret_is_appended(void **stat
     leaks seen = {0};
     failing_alloc_watch(look, &seen);
     arcp_buf_append_cstr(&buf, SECRET);
-    bool grown = arcp_buf_reserve(&buf, 1000);
+    const bool grown = arcp_buf_reserve(&buf, 1000);
     arcp_buf_fini(&buf);
     failing_alloc_watch(NULL, NULL);
     assert_true(grown);
@@ -363,7 +364,7 @@ static void the_memory_of_a_taken_secret_holds_nothing_else(void **state)
     (void)state;
     arcp_buf buf = secret_buffer();
     arcp_buf_append_cstr(&buf, "short " SECRET);
-    size_t capacity = buf.capacity;
+    const size_t capacity = buf.capacity;
     buf.size = 5;
     char *text = arcp_buf_take_cstr(&buf);
     assert_string_equal(text, "short");
@@ -397,7 +398,7 @@ static void a_secret_buffer_that_cannot_grow_keeps_its_content(void **state)
     arcp_buf buf = arcp_buf_secret_init();
     arcp_buf_append_cstr(&buf, SECRET);
     failing_alloc_arm(1, FAILING_ALLOC_ONE);
-    bool grown = arcp_buf_reserve(&buf, 1000);
+    const bool grown = arcp_buf_reserve(&buf, 1000);
     assert_true(failing_alloc_disarm());
     assert_false(grown);
     assert_true(buf.failed);

@@ -26,15 +26,15 @@ static void known_values_come_out(void **state)
 static void pieces_and_the_whole_agree_at_every_length_and_alignment(void **state)
 {
     uint8_t bytes[80];
-    for (size_t i = 0; i < sizeof(bytes); i++) {
+    for (size_t i = 0; i < sizeof bytes; i++) {
         bytes[i] = (uint8_t)(i * 37 + 11);
     }
     for (size_t begin = 0; begin < 8; begin++) {
         for (size_t size = 0; size <= 64; size++) {
-            uint32_t want = arcp__crc32c_by_table(0, bytes + begin, size);
+            const uint32_t want = arcp__crc32c_by_table(0, bytes + begin, size);
             assert_int_equal(arcp__crc32c(0, bytes + begin, size), want);
             for (size_t cut = 0; cut <= size; cut++) {
-                uint32_t first = arcp__crc32c(0, bytes + begin, cut);
+                const uint32_t first = arcp__crc32c(0, bytes + begin, cut);
                 assert_int_equal(arcp__crc32c(first, bytes + begin + cut, size - cut), want);
             }
         }

@@ -214,12 +214,12 @@ static void a_long_message_is_cut_between_characters(void **state)
     char text[600];
     for (size_t ascii = 0; ascii < 4; ascii++) {
         memset(text, 'x', ascii);
-        for (size_t at = ascii; at + 3 < sizeof text; at += 3) {
-            memcpy(text + at, "\xe2\x82\xac", 4);
+        for (size_t i = ascii; i + 3 < sizeof text; i += 3) {
+            memcpy(text + i, "\xe2\x82\xac", 4);
         }
         arcp_error err = {0};
         (void)arcp_error_set(&err, ARCP_E_IO, "%s", text);
-        size_t size = strlen(err.message);
+        const size_t size = strlen(err.message);
         assert_true(size <= ARCP_ERROR_MESSAGE_MAX - 1 && size > ARCP_ERROR_MESSAGE_MAX - 4);
         assert_int_equal((size - ascii) % 3, 0);
         assert_memory_equal(err.message, text, size);

@@ -34,8 +34,8 @@ static void the_function_is_siphash_1_3(void **state)
 {
     (void)state;
     unsigned char bytes[64];
-    for (size_t at = 0; at < sizeof bytes; at++) {
-        bytes[at] = (unsigned char)at;
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        bytes[i] = (unsigned char)i;
     }
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         print_message("  %zu bytes\n", vectors[i].size);
@@ -61,7 +61,7 @@ static void every_bit_and_the_length_count(void **state)
     (void)state;
     unsigned char bytes[40] = {0};
     for (size_t size = 1; size <= sizeof bytes; size++) {
-        uint64_t base = arcp__hash_bytes(bytes, size);
+        const uint64_t base = arcp__hash_bytes(bytes, size);
         assert_true(arcp__hash_bytes(bytes, size - 1) != base);
         for (size_t bit = 0; bit < size * 8; bit++) {
             bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
@@ -73,8 +73,8 @@ static void every_bit_and_the_length_count(void **state)
 
 static int compare_u64(const void *a, const void *b)
 {
-    uint64_t left = *(const uint64_t *)a;
-    uint64_t right = *(const uint64_t *)b;
+    const uint64_t left = *(const uint64_t *)a;
+    const uint64_t right = *(const uint64_t *)b;
     return left < right ? -1 : left > right;
 }
 
@@ -91,7 +91,7 @@ static void similar_keys_spread(void **state)
     assert_non_null(buckets);
     for (size_t i = 0; i < KEYS; i++) {
         char key[32];
-        int size = snprintf(key, sizeof key, "job_%zu", i);
+        const int size = snprintf(key, sizeof key, "job_%zu", i);
         hashes[i] = arcp__hash_bytes(key, (size_t)size);
         assert_true(++buckets[hashes[i] % BUCKETS] <= 20);
     }
@@ -129,7 +129,7 @@ static arcp_status fill_table(void *user, arcp_error *err)
     }
     int found = 0;
     for (int key = 0; key < 100; key++) {
-        entry *one = NULL;
+        const entry *one = NULL;
         HASH_FIND_INT(table, &key, one);
         found += one != NULL && one->key == key;
     }
@@ -152,11 +152,11 @@ static void a_table_keeps_what_it_has_when_memory_runs_out(void **state)
     (void)state;
     size_t refused = 0;
     for (size_t nth = 1;; nth++) {
-        size_t before = failing_alloc_live();
+        const size_t before = failing_alloc_live();
         arcp_error err = {0};
         failing_alloc_arm(nth, FAILING_ALLOC_ONE);
-        arcp_status status = fill_table(NULL, &err);
-        bool failed = failing_alloc_disarm();
+        const arcp_status status = fill_table(NULL, &err);
+        const bool failed = failing_alloc_disarm();
         assert_int_equal(failing_alloc_live(), before);
         if (!failed) {
             check_ok(status, &err);

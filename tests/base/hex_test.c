@@ -22,7 +22,7 @@ static void bytes_are_written_in_lower_case_and_nothing_behind_them(void **state
     static const uint8_t bytes[] = {0x00, 0x9a, 0xff};
     char out[8] = "-------";
     (void)state;
-    arcp__hex_format(bytes, sizeof(bytes), out);
+    arcp__hex_format(bytes, sizeof bytes, out);
     assert_string_equal(out, "009aff-");
     arcp__hex_format(bytes, 0, out);
     assert_string_equal(out, "009aff-");

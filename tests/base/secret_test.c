@@ -77,7 +77,7 @@ static arcp_status keep_one(void *user, arcp_error *err)
 {
     (void)user;
     arcp_secret *secret = arcp_secret_new(ARCP_SPAN_LITERAL("token"));
-    arcp_status status =
+    const arcp_status status =
         secret == NULL ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
     arcp_secret_free(secret);
     return status;

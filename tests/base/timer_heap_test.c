@@ -43,7 +43,7 @@ static void ties_go_by_arming_order(void **state)
     /* Arming it again puts it behind the others. */
     assert_int_equal(arcp__timer_arm(&heap, &timers[3], 5), ARCP_OK);
     for (int i = 0; i < 20; i++) {
-        int want = i < 3 ? i : (i < 19 ? i + 1 : 3);
+        const int want = i < 3 ? i : (i < 19 ? i + 1 : 3);
         assert_int_equal(arcp__timer_heap_pop_due(&heap, 5)->kind, want);
     }
     arcp__timer_heap_fini(&heap);
@@ -77,7 +77,7 @@ static arcp__timer *earliest(arcp__timer *timers, const uint64_t *armed_at_step,
 {
     arcp__timer *first = NULL;
     for (size_t i = 0; i < count; i++) {
-        bool before =
+        const bool before =
             first == NULL || timers[i].at_ns < first->at_ns ||
             (timers[i].at_ns == first->at_ns && armed_at_step[i] < armed_at_step[first - timers]);
         if (timers[i].place != 0 && before) {
@@ -102,9 +102,9 @@ static void any_sequence_of_changes_keeps_the_order(void **state)
             assert_int_equal(timer->place, 0);
             break;
         case 1: {
-            int64_t now = (int64_t)(next_random() % 100);
-            arcp__timer *want = earliest(timers, armed_at_step, TIMERS);
-            bool due = want != NULL && want->at_ns <= now;
+            const int64_t now = (int64_t)(next_random() % 100);
+            const arcp__timer *want = earliest(timers, armed_at_step, TIMERS);
+            const bool due = want != NULL && want->at_ns <= now;
             assert_ptr_equal(arcp__timer_heap_pop_due(&heap, now), due ? want : NULL);
             break;
         }
@@ -114,7 +114,7 @@ static void any_sequence_of_changes_keeps_the_order(void **state)
             armed_at_step[timer - timers] = step;
             break;
         }
-        arcp__timer *first = earliest(timers, armed_at_step, TIMERS);
+        const arcp__timer *first = earliest(timers, armed_at_step, TIMERS);
         assert_true(arcp__timer_heap_next(&heap) == (first ? first->at_ns : ARCP_TIME_NEVER));
     }
     arcp__timer_heap_fini(&heap);

@@ -119,21 +119,21 @@ static void any_changed_byte_but_a_digit_is_refused(void **state)
 {
     (void)state;
     static const char text[] = "2026-05-13T19:42:13Z";
-    for (size_t at = 0; at < sizeof text - 1; at++) {
+    for (size_t i = 0; i < sizeof text - 1; i++) {
         for (unsigned byte = 0; byte < 256; byte++) {
             char changed[sizeof text];
             memcpy(changed, text, sizeof text);
-            changed[at] = (char)byte;
+            changed[i] = (char)byte;
             arcp__instant got;
-            bool digit = byte >= '0' && byte <= '9' && text[at] >= '0' && text[at] <= '9';
-            if (!digit && changed[at] != text[at]) {
+            const bool digit = byte >= '0' && byte <= '9' && text[i] >= '0' && text[i] <= '9';
+            if (!digit && changed[i] != text[i]) {
                 assert_int_equal(
                     arcp__timestamp_parse(arcp_span_make(changed, sizeof text - 1), &got, NULL),
                     ARCP_E_INVALID_REQUEST);
             }
         }
         arcp__instant got;
-        assert_int_equal(arcp__timestamp_parse(arcp_span_make(text, at), &got, NULL),
+        assert_int_equal(arcp__timestamp_parse(arcp_span_make(text, i), &got, NULL),
                          ARCP_E_INVALID_REQUEST);
     }
 }
@@ -144,7 +144,7 @@ static void each_month_has_its_last_day_and_no_more(void **state)
     static const unsigned days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     for (unsigned month = 1; month <= 12; month++) {
         for (unsigned year = 2023; year <= 2024; year++) {
-            unsigned last = days[month - 1] + (month == 2 && year == 2024);
+            const unsigned last = days[month - 1] + (month == 2 && year == 2024);
             char text[32];
             arcp__instant got = {0};
             (void)snprintf(text, sizeof text, "%04u-%02u-%02uT00:00:00Z", year, month, last);
@@ -215,11 +215,11 @@ static void formatting_rounds_down_to_milliseconds(void **state)
 static void every_day_is_formatted_and_parsed_alike(void **state)
 {
     (void)state;
-    int64_t day_ns = 86400 * ARCP_NS_PER_SEC;
-    int64_t last = (INT64_C(9214646399) + 1) * ARCP_NS_PER_SEC;
+    const int64_t day_ns = 86400 * ARCP_NS_PER_SEC;
+    const int64_t last = (INT64_C(9214646399) + 1) * ARCP_NS_PER_SEC;
     char before[ARCP__TIMESTAMP_SIZE] = {0};
     for (int64_t ns = 0, i = 0; ns < last; ns += day_ns, i++) {
-        int64_t when = ns + i * 40127 % 86400000 * ARCP_NS_PER_MS;
+        const int64_t when = ns + i * 40127 % 86400000 * ARCP_NS_PER_MS;
         char text[ARCP__TIMESTAMP_SIZE];
         arcp__timestamp_format(when, text);
         arcp__instant got = {0};

@@ -27,16 +27,16 @@ static void a_full_bucket_has_its_burst(void **state)
         {{10000000, 50000}, 100},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp__token_bucket bucket = {0};
         int64_t now_ns = 5 * SEC;
-        assert_int_equal(take_all(&bucket, rows[at].rate, now_ns), rows[at].rate.burst);
-        assert_int_equal(arcp__token_bucket_wait_ns(&bucket, rows[at].rate, now_ns),
-                         rows[at].token_ns);
+        assert_int_equal(take_all(&bucket, rows[i].rate, now_ns), rows[i].rate.burst);
+        assert_int_equal(arcp__token_bucket_wait_ns(&bucket, rows[i].rate, now_ns),
+                         rows[i].token_ns);
         /* A nanosecond before its time there is none, and then there is one. */
-        now_ns += rows[at].token_ns - 1;
-        assert_int_equal(arcp__token_bucket_wait_ns(&bucket, rows[at].rate, now_ns), 1);
-        assert_int_equal(take_all(&bucket, rows[at].rate, now_ns + 1), 1);
+        now_ns += rows[i].token_ns - 1;
+        assert_int_equal(arcp__token_bucket_wait_ns(&bucket, rows[i].rate, now_ns), 1);
+        assert_int_equal(take_all(&bucket, rows[i].rate, now_ns + 1), 1);
     }
 }
 
@@ -58,7 +58,7 @@ static void a_debt_has_to_be_waited_for(void **state)
     const arcp__token_rate rate = {10, 1};
     arcp__token_bucket bucket = {0};
     (void)state;
-    for (unsigned at = 0; at < 5; at++) {
+    for (unsigned i = 0; i < 5; i++) {
         arcp__token_bucket_take(&bucket, rate, SEC);
     }
     assert_int_equal(arcp__token_bucket_wait_ns(&bucket, rate, SEC), SEC / 2);
@@ -69,7 +69,7 @@ static void a_debt_is_at_most_an_hour(void **state)
     const arcp__token_rate rate = {1, 1};
     arcp__token_bucket bucket = {0};
     (void)state;
-    for (unsigned at = 0; at < 10000; at++) {
+    for (unsigned i = 0; i < 10000; i++) {
         arcp__token_bucket_take(&bucket, rate, SEC);
     }
     assert_in_range(arcp__token_bucket_wait_ns(&bucket, rate, SEC), 3600 * SEC, 3601 * SEC);

@@ -37,10 +37,10 @@ static void large_frames_count_by_their_bytes(void **state)
          arcp__turn_of_links.taker_frames},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp__turn turn = {.limits = &arcp__turn_of_links};
         arcp__turn_share share = {0};
-        assert_int_equal(take_all(&turn, &share, rows[at].bytes, 0), rows[at].taken);
+        assert_int_equal(take_all(&turn, &share, rows[i].bytes, 0), rows[i].taken);
     }
 }
 
@@ -60,14 +60,14 @@ static void many_connections_have_less_each(void **state)
     (void)state;
     arcp__turn turn = {.limits = &arcp__turn_of_links};
     arcp__turn_share shares[MANY] = {0};
-    for (unsigned at = 0; at < MANY; at++) {
-        (void)take_all(&turn, &shares[at], 1, 0);
+    for (unsigned i = 0; i < MANY; i++) {
+        (void)take_all(&turn, &shares[i], 1, 0);
     }
     for (unsigned round = 0; round < 3; round++) {
         unsigned taken = 0;
         arcp__turn_next(&turn);
-        for (unsigned at = 0; at < MANY; at++) {
-            unsigned of_it = take_all(&turn, &shares[at], 1, 0);
+        for (unsigned i = 0; i < MANY; i++) {
+            const unsigned of_it = take_all(&turn, &shares[i], 1, 0);
             assert_int_equal(of_it, arcp__turn_of_links.frames / MANY);
             taken += of_it;
         }
@@ -96,7 +96,7 @@ static void takers_of_a_turn_that_is_not_divided_come_one_after_the_other(void *
     (void)state;
     arcp__turn turn = {.limits = limits};
     for (unsigned round = 0; round < 2; round++) {
-        for (unsigned at = 0; at < full; at++) {
+        for (unsigned i = 0; i < full; i++) {
             arcp__turn_share share = {0};
             unsigned taken = 1;
             assert_false(arcp__turn_is_over(&turn));

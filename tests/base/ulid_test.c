@@ -84,11 +84,11 @@ static void pseudo_random(void *user, void *out, size_t size)
 {
     (void)user;
     unsigned char *bytes = out;
-    for (size_t at = 0; at < size; at++) {
+    for (size_t i = 0; i < size; i++) {
         random_state ^= random_state << 13;
         random_state ^= random_state >> 7;
         random_state ^= random_state << 17;
-        bytes[at] = (unsigned char)random_state;
+        bytes[i] = (unsigned char)random_state;
     }
 }
 

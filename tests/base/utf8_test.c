@@ -49,7 +49,7 @@ static void the_valid_prefix_ends_before_the_first_wrong_character(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         print_message("  %s\n", rows[i].name);
-        arcp_span text = arcp_span_cstr(rows[i].text);
+        const arcp_span text = arcp_span_cstr(rows[i].text);
         assert_int_equal(arcp__utf8_valid_prefix(text), rows[i].valid);
         assert_int_equal(arcp__utf8_is_valid(text), rows[i].valid == text.size);
     }
@@ -66,8 +66,8 @@ static void every_code_point_is_one_valid_character(void **state)
             continue;
         }
         char text[16] = "abcdefghijk";
-        size_t before = code % 9;
-        size_t size = arcp__utf8_encode(code, text + before);
+        const size_t before = code % 9;
+        const size_t size = arcp__utf8_encode(code, text + before);
         assert_int_equal(size, code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4);
         assert_int_equal(arcp__utf8_valid_prefix(arcp_span_make(text, before + size)),
                          before + size);
@@ -86,11 +86,11 @@ static bool decodes(const unsigned char *bytes, size_t size)
         return false;
     }
     uint32_t code = bytes[0] & (unsigned char)~masks[size];
-    for (size_t at = 1; at < size; at++) {
-        if ((bytes[at] & 0xc0) != 0x80) {
+    for (size_t i = 1; i < size; i++) {
+        if ((bytes[i] & 0xc0) != 0x80) {
             return false;
         }
-        code = code << 6 | (bytes[at] & 0x3f);
+        code = code << 6 | (bytes[i] & 0x3f);
     }
     if (code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) {
         return false;
@@ -121,7 +121,7 @@ static void all_lead_and_second_bytes_agree_with_decoding(void **state)
 static void text_is_cut_between_characters(void **state)
 {
     (void)state;
-    arcp_span text = ARCP_SPAN_LITERAL("a\xc3\xbc\xe2\x82\xac\xf0\x9f\x98\x80z");
+    const arcp_span text = ARCP_SPAN_LITERAL("a\xc3\xbc\xe2\x82\xac\xf0\x9f\x98\x80z");
     static const size_t want[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11, 11};
     for (size_t size = 0; size < sizeof want / sizeof *want; size++) {
         assert_int_equal(arcp__utf8_cut(text, size), want[size]);

@@ -27,7 +27,7 @@ static const struct percentile_row {
 
 static void percentiles_are_ranks_rounded_up(void **state)
 {
-    for (size_t row = 0; row < sizeof(percentile_rows) / sizeof(percentile_rows[0]); row++) {
+    for (size_t row = 0; row < sizeof percentile_rows / sizeof percentile_rows[0]; row++) {
         arcp__samples samples = {0};
         print_message("  %s\n", percentile_rows[row].name);
         for (size_t value = percentile_rows[row].count; value > 0; value--) {

@@ -14,7 +14,7 @@ typedef struct line {
 
 static void split(line *l, const char *text)
 {
-    snprintf(l->room, sizeof(l->room), "arcp %s", text);
+    snprintf(l->room, sizeof l->room, "arcp %s", text);
     l->argc = 0;
     for (char *word = strtok(l->room, " "); word != NULL; word = strtok(NULL, " ")) {
         assert_true(l->argc < WORDS_MAX);
@@ -78,7 +78,7 @@ static const struct good {
 
 static void valid_command_lines_are_parsed(void **state)
 {
-    for (size_t row = 0; row < sizeof(good_lines) / sizeof(good_lines[0]); row++) {
+    for (size_t row = 0; row < sizeof good_lines / sizeof good_lines[0]; row++) {
         const struct good *good = &good_lines[row];
         arcp__arguments arguments;
         line l;
@@ -120,7 +120,7 @@ static const struct bad {
 
 static void invalid_command_lines_are_reported(void **state)
 {
-    for (size_t row = 0; row < sizeof(bad_lines) / sizeof(bad_lines[0]); row++) {
+    for (size_t row = 0; row < sizeof bad_lines / sizeof bad_lines[0]; row++) {
         print_message("  arcp %s\n", bad_lines[row].line);
         const arcp_error err = refuse(ARCP__COMMAND_ANY, bad_lines[row].line);
         if (strstr(err.message, bad_lines[row].says) == NULL) {
@@ -145,7 +145,7 @@ static void a_token_is_erased_from_the_command_line(void **state)
 {
     static const char *const lines[] = {"--token s3cret ping", "--token=s3cret ping",
                                         "ping --token s3cret"};
-    for (size_t row = 0; row < sizeof(lines) / sizeof(lines[0]); row++) {
+    for (size_t row = 0; row < sizeof lines / sizeof lines[0]; row++) {
         arcp__arguments arguments;
         line l;
         parse(&arguments, ARCP__COMMAND_ANY, &l, lines[row]);
@@ -210,7 +210,7 @@ static void the_word_that_names_the_command_is_found(void **state)
         {"help bench", 0},
         {"--json help bench", 0},
     };
-    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         line l;
         print_message("  arcp %s\n", rows[row].line);
         split(&l, rows[row].line);

@@ -28,23 +28,23 @@ static int set_up(void **state)
     static const char *const names[] = {"ARCP_URL",        "ARCP_TOKEN",     "ARCP_PROFILE",
                                         "XDG_CONFIG_HOME", "XDG_STATE_HOME", "STATE_DIRECTORY"};
     char path[160];
-    temp_tree_make(p.home, sizeof(p.home));
+    temp_tree_make(p.home, sizeof p.home);
     assert_int_equal(setenv("HOME", p.home, 1), 0);
-    for (size_t row = 0; row < sizeof(names) / sizeof(names[0]); row++) {
+    for (size_t row = 0; row < sizeof names / sizeof names[0]; row++) {
         assert_int_equal(unsetenv(names[row]), 0);
     }
-    snprintf(path, sizeof(path), "%s/.config", p.home);
+    snprintf(path, sizeof path, "%s/.config", p.home);
     assert_int_equal(mkdir(path, 0700), 0);
-    snprintf(path, sizeof(path), "%s/.config/arcp", p.home);
+    snprintf(path, sizeof path, "%s/.config/arcp", p.home);
     assert_int_equal(mkdir(path, 0700), 0);
-    snprintf(p.config, sizeof(p.config), "%s/.config/arcp/config.yaml", p.home);
+    snprintf(p.config, sizeof p.config, "%s/.config/arcp/config.yaml", p.home);
     *state = &p;
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    place *p = *state;
+    const place *p = *state;
     return temp_tree_remove(p->home);
 }
 
@@ -88,26 +88,26 @@ static void by_default_the_local_daemon_is_used(void **state)
 
 static void the_daemons_token_is_found_in_its_state_directory(void **state)
 {
-    place *p = *state;
+    const place *p = *state;
     char path[160];
     static const char *const folders[] = {".local/state/arcp", "xdg/arcp", "sys"};
     for (size_t row = 0; row < 3; row++) {
-        snprintf(path, sizeof(path), "%s/%s", p->home, folders[row]);
+        snprintf(path, sizeof path, "%s/%s", p->home, folders[row]);
         temp_tree_add(path);
     }
-    snprintf(path, sizeof(path), "%s/.local/state/arcp/token", p->home);
+    snprintf(path, sizeof path, "%s/.local/state/arcp/token", p->home);
     write_text(path, "from-home\n");
     check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "from-home");
 
-    snprintf(path, sizeof(path), "%s/xdg/arcp/token", p->home);
+    snprintf(path, sizeof path, "%s/xdg/arcp/token", p->home);
     write_text(path, "from-xdg\n");
-    snprintf(path, sizeof(path), "%s/xdg", p->home);
+    snprintf(path, sizeof path, "%s/xdg", p->home);
     setenv("XDG_STATE_HOME", path, 1);
     check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "from-xdg");
 
-    snprintf(path, sizeof(path), "%s/sys/token", p->home);
+    snprintf(path, sizeof path, "%s/sys/token", p->home);
     write_text(path, "from-system\n");
-    snprintf(path, sizeof(path), "%s/sys", p->home);
+    snprintf(path, sizeof path, "%s/sys", p->home);
     setenv("STATE_DIRECTORY", path, 1);
     check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "from-system");
     check_target("ws://localhost:9/arcp", NULL, NULL, "ws://localhost:9/arcp", "from-system");
@@ -124,7 +124,7 @@ static void the_daemons_token_is_found_in_its_state_directory(void **state)
 
 static void options_override_the_environment_which_overrides_the_file(void **state)
 {
-    place *p = *state;
+    const place *p = *state;
     char token[] = "from-option";
     write_text(p->config, "url: ws://file\ntoken: from-file\n");
     check_target(NULL, NULL, NULL, "ws://file", "from-file");
@@ -139,7 +139,7 @@ static void options_override_the_environment_which_overrides_the_file(void **sta
 
 static void profiles_override_the_top_level_keys(void **state)
 {
-    place *p = *state;
+    const place *p = *state;
     write_text(p->config, "url: ws://file\ntoken: top\nprofile: test\nprofiles:\n"
                           "  test: {url: ws://test, token: t}\n"
                           "  prod: {url: wss://prod}\n"
@@ -156,7 +156,7 @@ static void profiles_override_the_top_level_keys(void **state)
  */
 static void a_token_of_the_file_is_only_for_the_url_beside_it(void **state)
 {
-    place *p = *state;
+    const place *p = *state;
     char token[] = "given";
     write_text(p->config, "url: wss://own.example/arcp\ntoken: secret\nprofiles:\n"
                           "  other: {url: 'ws://127.0.0.1:9/arcp', token: theirs}\n");
@@ -175,7 +175,7 @@ static void a_token_of_the_file_is_only_for_the_url_beside_it(void **state)
 
 static void a_token_without_a_url_is_for_the_default_url(void **state)
 {
-    place *p = *state;
+    const place *p = *state;
     write_text(p->config, "token: secret\n");
     check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "secret");
     check_target("ws://evil.example/arcp", NULL, NULL, "ws://evil.example/arcp", NULL);
@@ -183,7 +183,7 @@ static void a_token_without_a_url_is_for_the_default_url(void **state)
 
 static void a_missing_token_is_explained(void **state)
 {
-    place *p = *state;
+    const place *p = *state;
     arcp__target target;
     arcp_error err = {0};
     write_text(p->config, "url: wss://own.example/arcp\ntoken: secret\n");
@@ -223,7 +223,7 @@ static const struct runtime_row {
 
 static void a_runtime_is_a_scheme_a_host_and_a_port(void **state)
 {
-    for (size_t row = 0; row < sizeof(runtime_rows) / sizeof(runtime_rows[0]); row++) {
+    for (size_t row = 0; row < sizeof runtime_rows / sizeof runtime_rows[0]; row++) {
         const struct runtime_row *r = &runtime_rows[row];
         print_message("  %s\n", r->name);
         assert_int_equal(arcp__url_is_same_runtime(r->a, r->b), r->is_same);
@@ -233,14 +233,14 @@ static void a_runtime_is_a_scheme_a_host_and_a_port(void **state)
 
 static void tokens_come_from_files_and_commands(void **state)
 {
-    place *p = *state;
+    const place *p = *state;
     char path[160];
     char text[256];
-    snprintf(path, sizeof(path), "%s/token", p->home);
+    snprintf(path, sizeof path, "%s/token", p->home);
     write_text(path, "  kept-inside \t\r\nsecond line\n");
     write_text(p->config, "token_file: ~/token\n");
     check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "  kept-inside");
-    snprintf(text, sizeof(text), "token_command: [printf, 'a b\\n$HOME']\n");
+    snprintf(text, sizeof text, "token_command: [printf, 'a b\\n$HOME']\n");
     write_text(p->config, text);
     check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "a b");
 }
@@ -250,10 +250,10 @@ static void tokens_come_from_files_and_commands(void **state)
 static void the_longest_token_is_accepted(void **state)
 {
     static char token[TOKEN_BYTES_MAX + 1];
-    place *p = *state;
+    const place *p = *state;
     char path[160];
     memset(token, 'x', TOKEN_BYTES_MAX);
-    snprintf(path, sizeof(path), "%s/token", p->home);
+    snprintf(path, sizeof path, "%s/token", p->home);
     write_text(path, token);
     write_text(p->config, "token_file: ~/token\n");
     check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, token);
@@ -303,8 +303,8 @@ static const struct fault {
 
 static void errors_name_file_line_and_key(void **state)
 {
-    place *p = *state;
-    for (size_t row = 0; row < sizeof(faults) / sizeof(faults[0]); row++) {
+    const place *p = *state;
+    for (size_t row = 0; row < sizeof faults / sizeof faults[0]; row++) {
         arcp__target target;
         arcp_error err = {0};
         print_message("  %s\n", faults[row].name);
@@ -335,7 +335,7 @@ static void a_file_that_was_named_must_exist(void **state)
 
 static void an_empty_file_sets_nothing(void **state)
 {
-    place *p = *state;
+    const place *p = *state;
     write_text(p->config, "# nothing yet\n");
     check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, NULL);
 }
@@ -369,7 +369,7 @@ static const struct url_row {
 
 static void only_this_machine_is_local(void **state)
 {
-    for (size_t row = 0; row < sizeof(url_rows) / sizeof(url_rows[0]); row++) {
+    for (size_t row = 0; row < sizeof url_rows / sizeof url_rows[0]; row++) {
         print_message("  %s\n", url_rows[row].url);
         assert_int_equal(arcp__url_is_local(arcp_span_cstr(url_rows[row].url)),
                          url_rows[row].is_local);

@@ -117,9 +117,9 @@ static void note_agent(void *user, const arcp_agent_row *agent)
 {
     arcp_buf *text = user;
     arcp_buf_append(text, agent->name);
-    for (size_t at = 0; at < agent->version_count; at++) {
+    for (size_t i = 0; i < agent->version_count; i++) {
         arcp_buf_append_byte(text, ' ');
-        arcp_buf_append(text, agent->versions[at]);
+        arcp_buf_append(text, agent->versions[i]);
     }
     arcp_buf_append_byte(text, '(');
     arcp_buf_append(text, agent->default_version);

@@ -53,24 +53,24 @@ static void cut_connections_lose_and_repeat_no_event(void **state)
     f.runtime.cut_every = 60;
     fixture_begin_with(&f, &options);
     arcp_job *jobs[CUT_JOBS];
-    for (int at = 0; at < CUT_JOBS; at++) {
-        jobs[at] = fixture_submit(&f, "count", "{\"n\": 100}");
+    for (int i = 0; i < CUT_JOBS; i++) {
+        jobs[i] = fixture_submit(&f, "count", "{\"n\": 100}");
     }
-    for (int at = 0; at < CUT_JOBS; at++) {
+    for (int i = 0; i < CUT_JOBS; i++) {
         const arcp_client_event *event = NULL;
         for (uint64_t n = 0; n < CUT_EVENTS; n++) {
             uint64_t told = 0;
-            check_ok(arcp_job_next_event(jobs[at], ARCP_WAIT_FOREVER, &event, &f.err), &f.err);
+            check_ok(arcp_job_next_event(jobs[i], ARCP_WAIT_FOREVER, &event, &f.err), &f.err);
             assert_int_equal(event->type, ARCP_CLIENT_JOB_EVENT);
             check_ok(arcp_json_scan(&json, event->body, &limits, &f.err), &f.err);
             assert_true(arcp_json_u64(
                 &json, arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("n")), &told));
             assert_int_equal(told, n);
         }
-        check_ok(arcp_job_next_event(jobs[at], ARCP_WAIT_FOREVER, &event, &f.err), &f.err);
+        check_ok(arcp_job_next_event(jobs[i], ARCP_WAIT_FOREVER, &event, &f.err), &f.err);
         assert_int_equal(event->type, ARCP_CLIENT_JOB_ENDED);
-        check_span(arcp_job_outcome(jobs[at])->result, "100");
-        arcp_job_unref(jobs[at]);
+        check_span(arcp_job_outcome(jobs[i])->result, "100");
+        arcp_job_unref(jobs[i]);
     }
     assert_true(atomic_load(&f.runtime.cuts) > 20);
     assert_true(atomic_load(&f.runtime.resumes) > 20);
@@ -82,7 +82,7 @@ static void a_stream_to_a_file_survives_cuts(void **state)
 {
     fixture f;
     char path[] = "/tmp/arcp-client-test-XXXXXX";
-    int fd = mkstemp(path);
+    const int fd = mkstemp(path);
     arcp_submit_options options = arcp_submit_options_init();
     arcp_job *job = NULL;
     const arcp_outcome *outcome = NULL;
@@ -104,7 +104,7 @@ static void a_stream_to_a_file_survives_cuts(void **state)
     assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
     for (int chunk = 0; chunk < 500; chunk++) {
         char bytes[1000];
-        assert_int_equal(read(fd, bytes, sizeof(bytes)), 1000);
+        assert_int_equal(read(fd, bytes, sizeof bytes), 1000);
         assert_int_equal(bytes[0], 'a' + chunk % 26);
         assert_int_equal(bytes[999], 'a' + chunk % 26);
     }
@@ -156,7 +156,7 @@ static void welcomed(void *user, const arcp_session_state *state)
 {
     hook_log *log = user;
     log->welcomes++;
-    snprintf(log->last_token, sizeof(log->last_token), "%.*s", (int)state->resume_token.size,
+    snprintf(log->last_token, sizeof log->last_token, "%.*s", (int)state->resume_token.size,
              state->resume_token.data);
 }
 

@@ -86,7 +86,7 @@ static arcp__client_item *event_of(const char *kind, const char *body)
 static void members_are_found_under_all_their_names(void **state)
 {
     (void)state;
-    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         arcp__client_item *item = event_of(rows[row].kind, rows[row].body);
         print_message("  %s\n", rows[row].name);
         const arcp_event_body *body = arcp_client_event_body(&item->event);
@@ -103,7 +103,7 @@ static void a_body_that_is_not_an_object_has_no_members(void **state)
 {
     static const char *const bodies[] = {"", "[]", "7", "null", "{"};
     (void)state;
-    for (size_t row = 0; row < sizeof(bodies) / sizeof(bodies[0]); row++) {
+    for (size_t row = 0; row < sizeof bodies / sizeof bodies[0]; row++) {
         arcp__client_item *item = event_of("log", bodies[row]);
         const arcp_event_body *body = arcp_client_event_body(&item->event);
         assert_int_equal(body->kind, ARCP_EVENT_UNKNOWN);

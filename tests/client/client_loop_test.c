@@ -55,7 +55,7 @@ static void submit(fixture *f)
     arcp_error err = {0};
     options.agent = arcp_span_cstr(f->agent);
     options.input = arcp_span_cstr(f->input);
-    bool outer = f->inside;
+    const bool outer = f->inside;
     f->inside = true;
     check_ok(arcp_client_submit_start(f->client, &options, on_submit, f, &err), &err);
     f->inside = outer;

@@ -7,13 +7,13 @@
 static arcp_span id_of(unsigned number)
 {
     static char text[24];
-    int size = snprintf(text, sizeof(text), "job_%u", number);
+    const int size = snprintf(text, sizeof text, "job_%u", number);
     return arcp_span_make(text, (size_t)size);
 }
 
 static void an_empty_set_has_nothing(void **state)
 {
-    arcp__removed_jobs *removed = arcp__alloc(sizeof(*removed));
+    arcp__removed_jobs *removed = arcp__alloc(sizeof *removed);
     (void)state;
     assert_non_null(removed);
     assert_false(arcp__removed_jobs_has(removed, id_of(0)));
@@ -23,16 +23,16 @@ static void an_empty_set_has_nothing(void **state)
 
 static void the_latest_ids_are_in_the_set_and_no_others(void **state)
 {
-    arcp__removed_jobs *removed = arcp__alloc(sizeof(*removed));
+    arcp__removed_jobs *removed = arcp__alloc(sizeof *removed);
     (void)state;
     assert_non_null(removed);
-    for (unsigned at = 0; at < 3 * ARCP__REMOVED_JOBS_MAX; at++) {
-        assert_false(arcp__removed_jobs_has(removed, id_of(at)));
-        arcp__removed_jobs_add(removed, id_of(at));
-        assert_true(arcp__removed_jobs_has(removed, id_of(at)));
-        if (at >= ARCP__REMOVED_JOBS_MAX) {
-            assert_false(arcp__removed_jobs_has(removed, id_of(at - ARCP__REMOVED_JOBS_MAX)));
-            assert_true(arcp__removed_jobs_has(removed, id_of(at - ARCP__REMOVED_JOBS_MAX + 1)));
+    for (unsigned i = 0; i < 3 * ARCP__REMOVED_JOBS_MAX; i++) {
+        assert_false(arcp__removed_jobs_has(removed, id_of(i)));
+        arcp__removed_jobs_add(removed, id_of(i));
+        assert_true(arcp__removed_jobs_has(removed, id_of(i)));
+        if (i >= ARCP__REMOVED_JOBS_MAX) {
+            assert_false(arcp__removed_jobs_has(removed, id_of(i - ARCP__REMOVED_JOBS_MAX)));
+            assert_true(arcp__removed_jobs_has(removed, id_of(i - ARCP__REMOVED_JOBS_MAX + 1)));
         }
     }
     arcp__free(removed);
@@ -41,13 +41,13 @@ static void the_latest_ids_are_in_the_set_and_no_others(void **state)
 /* Both entries are in the ring. */
 static void an_id_added_twice_stays_until_the_later_entry_is_overwritten(void **state)
 {
-    arcp__removed_jobs *removed = arcp__alloc(sizeof(*removed));
+    arcp__removed_jobs *removed = arcp__alloc(sizeof *removed);
     (void)state;
     assert_non_null(removed);
     arcp__removed_jobs_add(removed, id_of(0));
     arcp__removed_jobs_add(removed, id_of(0));
-    for (unsigned at = 2; at < ARCP__REMOVED_JOBS_MAX + 1; at++) {
-        arcp__removed_jobs_add(removed, id_of(at));
+    for (unsigned i = 2; i < ARCP__REMOVED_JOBS_MAX + 1; i++) {
+        arcp__removed_jobs_add(removed, id_of(i));
     }
     assert_true(arcp__removed_jobs_has(removed, id_of(0)));
     arcp__removed_jobs_add(removed, id_of(1));

@@ -11,7 +11,7 @@ static void take(arcp__client_result_stream *stream, const char *body)
 {
     char text[1024];
     size_t size = 0;
-    for (; body[size] != '\0' && size < sizeof(text) - 1; size++) {
+    for (; body[size] != '\0' && size < sizeof text - 1; size++) {
         text[size] = body[size] == '\'' ? '"' : body[size];
     }
     arcp__client_result_stream_take(stream, arcp_span_make(text, size));
@@ -144,11 +144,11 @@ static const stream_row rows[] = {
 /* [arcp:8.4-3] [arcp:8.4-9] */
 static void chunks_are_assembled_or_the_error_says_why_not(void **state)
 {
-    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         arcp__client_result_stream stream = {0};
         print_message("  %s\n", rows[row].name);
-        for (size_t at = 0; at < 4 && rows[row].chunks[at] != NULL; at++) {
-            take(&stream, rows[row].chunks[at]);
+        for (size_t i = 0; i < 4 && rows[row].chunks[i] != NULL; i++) {
+            take(&stream, rows[row].chunks[i]);
         }
         arcp__client_result_stream_finish(&stream, arcp_span_cstr(rows[row].result_id),
                                           rows[row].result_size);
@@ -197,7 +197,7 @@ static void a_file_descriptor_sink_gets_the_bytes(void **state)
     arcp__client_result_stream stream = {.sink = {.mode = ARCP_RESULT_FD, .fd = ends[1]}};
     take(&stream, C("r", 0, "Hello, ", "utf8", "true"));
     take(&stream, C("r", 1, "d29ybGQ=", "base64", "false"));
-    assert_int_equal(read(ends[0], got, sizeof(got)), 12);
+    assert_int_equal(read(ends[0], got, sizeof got), 12);
     assert_memory_equal(got, "Hello, world", 12);
     assert_int_equal(stream.memory.size, 0);
     arcp__client_result_stream_fini(&stream);
@@ -222,12 +222,12 @@ typedef struct reader {
 static void *read_all(void *user)
 {
     reader *r = user;
-    int fd = r->fd;
+    const int fd = r->fd;
     char bytes[4096];
-    ssize_t got = read(fd, bytes, sizeof(bytes));
+    ssize_t got = read(fd, bytes, sizeof bytes);
     while (got > 0) {
         r->total += (size_t)got;
-        got = read(fd, bytes, sizeof(bytes));
+        got = read(fd, bytes, sizeof bytes);
     }
     return NULL;
 }
@@ -248,7 +248,7 @@ static void writing_to_a_non_blocking_descriptor_waits(void **state)
     data[BYTES] = '\0';
     for (int chunk = 0; chunk < CHUNKS; chunk++) {
         char body[1024];
-        snprintf(body, sizeof(body),
+        snprintf(body, sizeof body,
                  "{'result_id':'r','chunk_seq':%d,'data':'%s','encoding':'utf8','more':true}",
                  chunk, data);
         take(&stream, body);

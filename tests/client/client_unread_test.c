@@ -8,7 +8,7 @@
 static bool is_paused(fixture *f)
 {
     uv_mutex_lock(&f->client->mutex);
-    bool paused = f->client->is_paused;
+    const bool paused = f->client->is_paused;
     uv_mutex_unlock(&f->client->mutex);
     return paused;
 }
@@ -26,7 +26,7 @@ static void unread_events_stop_the_connection_before_memory_fills(void **state)
         sched_yield();
     }
     uv_mutex_lock(&f.client->mutex);
-    size_t unread = f.client->unread_bytes;
+    const size_t unread = f.client->unread_bytes;
     uv_mutex_unlock(&f.client->mutex);
     /* The events may be received before the submit returns: until its thread has run, the call
      * counts as waiting, and while a call waits, four times as much is read. */
@@ -92,9 +92,9 @@ static void with_all_events_requested_session_events_and_children_are_seen(void 
     options.observe_all = true;
     fixture_begin_with(&f, &options);
     arcp_job *job = fixture_submit(&f, "parent", "{}");
-    for (size_t at = 0; at < sizeof(expected) / sizeof(expected[0]); at++) {
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
         check_ok(arcp_client_next_event(f.client, ARCP_WAIT_FOREVER, &event, &f.err), &f.err);
-        assert_int_equal(event->type, expected[at]);
+        assert_int_equal(event->type, expected[i]);
         if (event->type == ARCP_CLIENT_JOB_ADDED) {
             check_span(arcp_job_parent_id(event->job), "job_1");
             check_span(arcp_job_agent(event->job), "child@1");

@@ -120,12 +120,12 @@ static void any_thread_may_close_the_client_also_twice(void **state)
     const arcp_outcome *outcome = NULL;
     fixture_begin(&f);
     arcp_job *job = fixture_submit(&f, "wait", "{}");
-    for (int at = 0; at < 2; at++) {
-        assert_int_equal(pthread_create(&threads[at], NULL, close_client, f.client), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, close_client, f.client), 0);
     }
     assert_int_equal(arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &f.err), ARCP_E_CLOSED);
-    for (int at = 0; at < 2; at++) {
-        assert_int_equal(pthread_join(threads[at], NULL), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
     }
     assert_int_equal(atomic_load(&f.runtime.closes), 1);
     arcp_job_unref(job);
@@ -141,9 +141,9 @@ typedef struct worker {
 static void *run_jobs(void *user)
 {
     worker *w = user;
-    fixture *f = w->f;
+    const fixture *f = w->f;
     arcp_error err = {0};
-    for (int at = 0; at < 20; at++) {
+    for (int i = 0; i < 20; i++) {
         arcp_submit_options options = arcp_submit_options_init();
         arcp_job *job = NULL;
         const arcp_outcome *outcome = NULL;
@@ -167,13 +167,13 @@ static void several_threads_share_a_client(void **state)
     arcp_client_options options = fake_runtime_options(&f.runtime);
     f.runtime.cut_every = 500;
     fixture_begin_with(&f, &options);
-    for (int at = 0; at < 4; at++) {
-        workers[at] = (worker){.f = &f};
-        assert_int_equal(pthread_create(&workers[at].thread, NULL, run_jobs, &workers[at]), 0);
+    for (int i = 0; i < 4; i++) {
+        workers[i] = (worker){.f = &f};
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, run_jobs, &workers[i]), 0);
     }
-    for (int at = 0; at < 4; at++) {
-        assert_int_equal(pthread_join(workers[at].thread, NULL), 0);
-        assert_int_equal(workers[at].good, 20);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
+        assert_int_equal(workers[i].good, 20);
     }
     fixture_end(&f);
 }

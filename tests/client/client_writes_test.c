@@ -36,10 +36,10 @@ static fixture *counted;
 static void note_submit(fixture *f, arcp_span frame)
 {
     static const char before[] = "\"trace_id\":\"";
-    const char *at = memmem(frame.data, frame.size, before, sizeof(before) - 1);
-    if (at != NULL && memmem(frame.data, frame.size, "\"job.submit\"", 12) != NULL) {
+    const char *found = memmem(frame.data, frame.size, before, sizeof before - 1);
+    if (found != NULL && memmem(frame.data, frame.size, "\"job.submit\"", 12) != NULL) {
         assert_true(f->trace_count < TRACES_MAX);
-        memcpy(f->traces[f->trace_count++], at + sizeof(before) - 1, 32);
+        memcpy(f->traces[f->trace_count++], found + sizeof before - 1, 32);
         f->submit_bytes += frame.size;
     }
 }
@@ -81,7 +81,7 @@ static void on_submit(void *user, arcp_client *client, const arcp_reply *reply)
 static void submit(fixture *f)
 {
     char input[FLUSH_BYTES];
-    int size = snprintf(input, sizeof(input), "{\"n\":1,\"x\":\"%0*d\"}", f->input_digits, 0);
+    const int size = snprintf(input, sizeof input, "{\"n\":1,\"x\":\"%0*d\"}", f->input_digits, 0);
     arcp_submit_options options = arcp_submit_options_init();
     arcp_error err = {0};
     options.agent = ARCP_SPAN_LITERAL("count");
@@ -124,7 +124,7 @@ static void on_event(void *user, arcp_client *client, const arcp_client_event *e
 static void run_with(fixture *f, int input_digits, unsigned at_once, unsigned wanted)
 {
     arcp_error err = {0};
-    memset(f, 0, sizeof(*f));
+    memset(f, 0, sizeof *f);
     f->input_digits = input_digits;
     f->at_once = at_once;
     f->wanted = wanted;
@@ -168,8 +168,8 @@ static void queued_frames_are_written_at_once_above_a_size(void **state)
     (void)state;
     static fixture f;
     static const unsigned counts[] = {1, 2, 5};
-    for (size_t at = 0; at < sizeof(counts) / sizeof(counts[0]); at++) {
-        const unsigned count = counts[at];
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        const unsigned count = counts[i];
         run(&f, count, count);
         /* All have the same size: together just enough, or one byte less each. */
         const int digits = 1 + (int)((FLUSH_BYTES - f.submit_bytes + count - 1) / count);
@@ -202,9 +202,9 @@ static void no_two_jobs_have_the_same_trace_id(void **state)
     static fixture f;
     run(&f, MANY, 20 * MANY);
     assert_int_equal(f.trace_count, 20 * MANY);
-    qsort(f.traces, f.trace_count, sizeof(f.traces[0]), compare);
-    for (unsigned at = 1; at < f.trace_count; at++) {
-        assert_memory_not_equal(f.traces[at - 1], f.traces[at], 16); /* and no half of it either */
+    qsort(f.traces, f.trace_count, sizeof f.traces[0], compare);
+    for (unsigned i = 1; i < f.trace_count; i++) {
+        assert_memory_not_equal(f.traces[i - 1], f.traces[i], 16); /* and no half of it either */
     }
 }
 

@@ -27,9 +27,9 @@ typedef struct fixture {
 /* Reports 0 to 49 in its own thread, then returns its input. */
 static void count(arcp_agent_call *call, void *user)
 {
-    for (unsigned at = 0; at < EVENTS; at++) {
+    for (unsigned i = 0; i < EVENTS; i++) {
         char body[64];
-        snprintf(body, sizeof(body), "{\"level\":\"info\",\"message\":\"%u\"}", at);
+        snprintf(body, sizeof body, "{\"level\":\"info\",\"message\":\"%u\"}", i);
         if (arcp_agent_event(call, "log", arcp_span_cstr(body), NULL) != ARCP_OK) {
             return;
         }
@@ -52,7 +52,7 @@ static arcp_connection *dial(void *user, struct uv_loop_s *loop, arcp_error *err
 
 static void on_stopped(void *user)
 {
-    fixture *f = user;
+    const fixture *f = user;
     arcp_runtime_free(f->runtime);
 }
 
@@ -78,7 +78,7 @@ static void on_job_ended(fixture *f, const arcp_client_event *event)
     assert_false(t->has_ended);
     t->has_ended = true;
     assert_int_equal(t->next, EVENTS);
-    snprintf(expected, sizeof(expected), "%td", t - f->tasks);
+    snprintf(expected, sizeof expected, "%td", t - f->tasks);
     check_span(arcp_job_outcome(event->job)->result, expected);
     if (++f->ended == JOBS) {
         arcp_client_close(f->client);
@@ -142,13 +142,13 @@ static void start_client(fixture *f)
     options.backoff_first_ms = 1;
     options.backoff_max_ms = 2;
     check_ok(arcp_client_connect_start(&options, &f->loop, on_event, f, &f->client, &err), &err);
-    for (unsigned at = 0; at < JOBS; at++) {
+    for (unsigned i = 0; i < JOBS; i++) {
         arcp_submit_options submit = arcp_submit_options_init();
         char input[16];
-        snprintf(input, sizeof(input), "%u", at);
+        snprintf(input, sizeof input, "%u", i);
         submit.agent = ARCP_SPAN_LITERAL("count");
         submit.input = arcp_span_cstr(input);
-        submit.user = &f->tasks[at];
+        submit.user = &f->tasks[i];
         check_ok(arcp_client_submit_start(f->client, &submit, on_accepted, f, &err), &err);
     }
 }

@@ -17,8 +17,8 @@ void fake_runtime_init(fake_runtime *runtime)
 
 void fake_runtime_fini(fake_runtime *runtime)
 {
-    for (size_t at = 0; at < runtime->seq; at++) {
-        free(runtime->log[at]);
+    for (size_t i = 0; i < runtime->seq; i++) {
+        free(runtime->log[i]);
     }
     free(runtime->log);
     free(runtime->jobs);
@@ -60,10 +60,11 @@ static void send_now(fake_runtime *runtime, const char *frame)
         return;
     }
     connection->ops->flush(connection);
-    bool may_cut = runtime->cut_every != 0 &&
-                   (runtime->cuts_max == 0 || atomic_load(&runtime->cuts) < runtime->cuts_max);
+    const bool may_cut =
+        runtime->cut_every != 0 &&
+        (runtime->cuts_max == 0 || atomic_load(&runtime->cuts) < runtime->cuts_max);
     if (may_cut && runtime->sends_left-- == 0) {
-        unsigned cuts = atomic_fetch_add(&runtime->cuts, 1);
+        const unsigned cuts = atomic_fetch_add(&runtime->cuts, 1);
         runtime->sends_left = next_random(runtime, runtime->cut_every);
         /* A cut takes what is on the way with it, which is all of this turn; so only every
          * third one does, or there would be no headway. */
@@ -82,7 +83,7 @@ static void send_now(fake_runtime *runtime, const char *frame)
 static void reply(fake_runtime *runtime, const char *type, arcp_span id, const char *members)
 {
     char frame[REPLY_ROOM];
-    snprintf(frame, sizeof(frame),
+    snprintf(frame, sizeof frame,
              "{\"arcp\":\"1.1\",\"id\":\"%.*s\",\"type\":\"%s\",\"session_id\":\"sess_1\","
              "\"payload\":{\"request_id\":\"%.*s\"%s}}",
              (int)id.size, id.data, type, (int)id.size, id.data, members);
@@ -92,7 +93,7 @@ static void reply(fake_runtime *runtime, const char *type, arcp_span id, const c
 /* Sends a numbered frame and keeps it for a resume. */
 static void say(fake_runtime *runtime, const char *type, const char *job, const char *payload)
 {
-    size_t size = strlen(payload) + 256;
+    const size_t size = strlen(payload) + 256;
     char *frame = malloc(size);
     if (runtime->seq == runtime->log_capacity) {
         runtime->log_capacity = runtime->log_capacity * 2 + 64;
@@ -113,13 +114,14 @@ static void say(fake_runtime *runtime, const char *type, const char *job, const 
 
 static arcp_span text_at(fake_runtime *runtime, arcp_json_ref object, const char *name)
 {
-    arcp_json_ref ref = arcp_json_member(&runtime->json, object, arcp_span_cstr(name));
+    const arcp_json_ref ref = arcp_json_member(&runtime->json, object, arcp_span_cstr(name));
     return arcp_json_string(&runtime->json, ref, &runtime->ids);
 }
 
 static void welcome(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
 {
-    arcp_json_ref resume = arcp_json_member(&runtime->json, payload, ARCP_SPAN_LITERAL("resume"));
+    const arcp_json_ref resume =
+        arcp_json_member(&runtime->json, payload, ARCP_SPAN_LITERAL("resume"));
     char members[REPLY_ROOM / 2];
     uint64_t last = UINT64_MAX;
     atomic_fetch_add(&runtime->hellos, 1);
@@ -127,8 +129,7 @@ static void welcome(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
         return;
     }
     if (runtime->refuses_hello || (atomic_load(&runtime->forgets) && resume != ARCP_JSON_ABSENT)) {
-        snprintf(members, sizeof(members),
-                 ",\"code\":\"%s\",\"message\":\"no\",\"retryable\":false",
+        snprintf(members, sizeof members, ",\"code\":\"%s\",\"message\":\"no\",\"retryable\":false",
                  runtime->refuses_hello ? "UNAUTHENTICATED" : "RESUME_WINDOW_EXPIRED");
         reply(runtime, "session.error", id, members);
         return;
@@ -138,7 +139,7 @@ static void welcome(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
                       &last)) {
         atomic_fetch_add(&runtime->resumes, 1);
     }
-    snprintf(members, sizeof(members),
+    snprintf(members, sizeof members,
              ",\"session_id\":\"sess_1\",\"runtime\":{\"name\":\"fake\",\"version\":\"1\"},"
              "\"resume_token\":\"rt_%u\",\"resume_window_sec\":600,\"heartbeat_interval_sec\":30,"
              "\"capabilities\":{\"encodings\":[\"json\"],\"features\":[\"heartbeat\",\"ack\","
@@ -159,13 +160,13 @@ static void welcome(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
 static void run_count(fake_runtime *runtime, const char *job, uint64_t count)
 {
     char payload[128];
-    for (uint64_t at = 0; at < count; at++) {
-        snprintf(payload, sizeof(payload),
+    for (uint64_t i = 0; i < count; i++) {
+        snprintf(payload, sizeof payload,
                  "{\"kind\":\"log\",\"ts\":\"2026-01-01T00:00:00.000Z\",\"body\":{\"n\":%llu}}",
-                 (unsigned long long)at);
+                 (unsigned long long)i);
         say(runtime, "job.event", job, payload);
     }
-    snprintf(payload, sizeof(payload), "{\"final_status\":\"success\",\"result\":%llu}",
+    snprintf(payload, sizeof payload, "{\"final_status\":\"success\",\"result\":%llu}",
              (unsigned long long)count);
     say(runtime, "job.result", job, payload);
 }
@@ -174,16 +175,16 @@ static void run_stream(fake_runtime *runtime, const char *job, uint64_t count)
 {
     char data[1001];
     char payload[1300];
-    for (uint64_t at = 0; at < count; at++) {
-        memset(data, 'a' + (int)(at % 26), 1000);
+    for (uint64_t i = 0; i < count; i++) {
+        memset(data, 'a' + (int)(i % 26), 1000);
         data[1000] = '\0';
-        snprintf(payload, sizeof(payload),
+        snprintf(payload, sizeof payload,
                  "{\"kind\":\"result_chunk\",\"body\":{\"result_id\":\"res_1\",\"chunk_seq\":%llu,"
                  "\"data\":\"%s\",\"encoding\":\"utf8\",\"more\":%s}}",
-                 (unsigned long long)at, data, at + 1 == count ? "false" : "true");
+                 (unsigned long long)i, data, i + 1 == count ? "false" : "true");
         say(runtime, "job.event", job, payload);
     }
-    snprintf(payload, sizeof(payload),
+    snprintf(payload, sizeof payload,
              "{\"final_status\":\"success\",\"result_id\":\"res_1\",\"result_size\":%llu}",
              (unsigned long long)count * 1000);
     say(runtime, "job.result", job, payload);
@@ -195,7 +196,7 @@ static void run_echo(fake_runtime *runtime, const char *job, arcp_span input)
     say(runtime, "job.event", job,
         "{\"kind\":\"log\",\"ts\":\"2026-01-01T00:00:00.000Z\","
         "\"body\":{\"level\":\"info\",\"message\":\"hi\"}}");
-    snprintf(payload, sizeof(payload), "{\"final_status\":\"success\",\"result\":%.*s}",
+    snprintf(payload, sizeof payload, "{\"final_status\":\"success\",\"result\":%.*s}",
              (int)input.size, input.data);
     say(runtime, "job.result", job, payload);
 }
@@ -204,8 +205,8 @@ static void run_parent(fake_runtime *runtime, const char *job)
 {
     char child[80];
     char frame[512];
-    snprintf(child, sizeof(child), "%s_child", job);
-    snprintf(frame, sizeof(frame),
+    snprintf(child, sizeof child, "%s_child", job);
+    snprintf(frame, sizeof frame,
              "{\"arcp\":\"1.1\",\"id\":\"c\",\"type\":\"job.accepted\",\"session_id\":\"sess_1\","
              "\"payload\":{\"job_id\":\"%s\",\"agent\":\"child@1\",\"lease\":{},"
              "\"parent_job_id\":\"%s\",\"delegate_id\":\"d1\"}}",
@@ -218,7 +219,8 @@ static void run_parent(fake_runtime *runtime, const char *job)
 static void run_agent(fake_runtime *runtime, arcp_span agent, const char *job,
                       arcp_json_ref payload)
 {
-    arcp_json_ref input = arcp_json_member(&runtime->json, payload, ARCP_SPAN_LITERAL("input"));
+    const arcp_json_ref input =
+        arcp_json_member(&runtime->json, payload, ARCP_SPAN_LITERAL("input"));
     uint64_t count = 0;
     (void)arcp_json_u64(&runtime->json,
                         arcp_json_member(&runtime->json, input, ARCP_SPAN_LITERAL("n")), &count);
@@ -229,7 +231,7 @@ static void run_agent(fake_runtime *runtime, arcp_span agent, const char *job,
     } else if (arcp_span_equal_cstr(agent, "parent")) {
         run_parent(runtime, job);
     } else if (arcp_span_equal_cstr(agent, "wait")) {
-        snprintf(runtime->waiting, sizeof(runtime->waiting), "%s", job);
+        snprintf(runtime->waiting, sizeof runtime->waiting, "%s", job);
     } else if (arcp_span_equal_cstr(agent, "fail")) {
         say(runtime, "job.error", job,
             "{\"final_status\":\"timed_out\",\"code\":\"TIMEOUT\",\"message\":\"too long\","
@@ -243,11 +245,11 @@ static void run_agent(fake_runtime *runtime, arcp_span agent, const char *job,
 
 static void submit(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
 {
-    arcp_span agent = text_at(runtime, payload, "agent");
-    arcp_span key = text_at(runtime, payload, "idempotency_key");
+    const arcp_span agent = text_at(runtime, payload, "agent");
+    const arcp_span key = text_at(runtime, payload, "idempotency_key");
     char members[REPLY_ROOM / 2];
     atomic_fetch_add(&runtime->submits, 1);
-    snprintf(runtime->last_key, sizeof(runtime->last_key), "%.*s", (int)key.size,
+    snprintf(runtime->last_key, sizeof runtime->last_key, "%.*s", (int)key.size,
              key.size ? key.data : "");
     if (arcp_span_equal_cstr(agent, "silent")) {
         return;
@@ -269,7 +271,7 @@ static void submit(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
               "\"final_status\":\"error\"");
         return;
     }
-    bool is_late = arcp_span_equal_cstr(agent, "late");
+    const bool is_late = arcp_span_equal_cstr(agent, "late");
     if ((is_late || arcp_span_equal_cstr(agent, "soon")) && runtime->flaky++ == 0) {
         reply(runtime, "job.error", id,
               is_late ? ",\"code\":\"INTERNAL_ERROR\",\"message\":\"busy\",\"retryable\":true,"
@@ -279,20 +281,20 @@ static void submit(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
         return;
     }
     struct fake_job *job = NULL;
-    for (unsigned at = 0; at < runtime->job_count; at++) {
-        if (key.size != 0 && arcp_span_equal_cstr(key, runtime->jobs[at].key)) {
-            job = &runtime->jobs[at];
+    for (unsigned i = 0; i < runtime->job_count; i++) {
+        if (key.size != 0 && arcp_span_equal_cstr(key, runtime->jobs[i].key)) {
+            job = &runtime->jobs[i];
         }
     }
-    bool is_new = job == NULL;
+    const bool is_new = job == NULL;
     if (is_new) {
-        runtime->jobs = realloc(runtime->jobs, (runtime->job_count + 1) * sizeof(runtime->jobs[0]));
+        runtime->jobs = realloc(runtime->jobs, (runtime->job_count + 1) * sizeof runtime->jobs[0]);
         if (runtime->jobs == NULL) {
             abort();
         }
         job = &runtime->jobs[runtime->job_count++];
-        snprintf(job->id, sizeof(job->id), "job_%u", runtime->job_count);
-        snprintf(job->key, sizeof(job->key), "%s", runtime->last_key);
+        snprintf(job->id, sizeof job->id, "job_%u", runtime->job_count);
+        snprintf(job->key, sizeof job->key, "%s", runtime->last_key);
     }
     const char *extra =
         arcp_span_equal_cstr(agent, "rich")
@@ -300,12 +302,12 @@ static void submit(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
               "\"value\":\"sk-1\",\"endpoint\":\"https://g\"},{\"id\":\"c2\",\"scheme\":\"basic\","
               "\"value\":\"x\"}]"
             : "";
-    snprintf(members, sizeof(members),
+    snprintf(members, sizeof members,
              ",\"job_id\":\"%s\",\"agent\":\"%.*s@1.0.0\",\"lease\":{\"cost.budget\":"
              "[\"USD:5.00\"]},\"accepted_at\":\"2026-01-01T00:00:00.000Z\"%s",
              job->id, (int)agent.size, agent.data, extra);
     char job_id[64];
-    memcpy(job_id, job->id, sizeof(job_id));
+    memcpy(job_id, job->id, sizeof job_id);
     reply(runtime, "job.accepted", id, members);
     if (is_new) {
         run_agent(runtime, agent, job_id, payload);
@@ -314,20 +316,20 @@ static void submit(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
 
 static void cancel(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
 {
-    arcp_span job = text_at(runtime, payload, "job_id");
+    const arcp_span job = text_at(runtime, payload, "job_id");
     char members[256];
     char job_id[64];
     atomic_fetch_add(&runtime->cancels, 1);
     if (!arcp_span_equal_cstr(job, runtime->waiting)) {
-        snprintf(members, sizeof(members),
+        snprintf(members, sizeof members,
                  ",\"code\":\"JOB_NOT_FOUND\",\"message\":\"no such job\",\"retryable\":false,"
                  "\"final_status\":\"error\",\"details\":{\"job_id\":\"%.*s\"}",
                  (int)job.size, job.data);
         reply(runtime, "job.error", id, members);
         return;
     }
-    snprintf(job_id, sizeof(job_id), "%.*s", (int)job.size, job.data);
-    snprintf(members, sizeof(members), ",\"job_id\":\"%s\"", job_id);
+    snprintf(job_id, sizeof job_id, "%.*s", (int)job.size, job.data);
+    snprintf(members, sizeof members, ",\"job_id\":\"%s\"", job_id);
     reply(runtime, "job.cancelled", id, members);
     say(runtime, "job.error", job_id,
         "{\"final_status\":\"cancelled\",\"code\":\"CANCELLED\",\"message\":\"as asked\","
@@ -336,11 +338,11 @@ static void cancel(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
 
 static void subscribe(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
 {
-    arcp_span job = text_at(runtime, payload, "job_id");
+    const arcp_span job = text_at(runtime, payload, "job_id");
     char members[256];
     char job_id[64];
-    snprintf(job_id, sizeof(job_id), "%.*s", (int)job.size, job.data);
-    snprintf(members, sizeof(members),
+    snprintf(job_id, sizeof job_id, "%.*s", (int)job.size, job.data);
+    snprintf(members, sizeof members,
              ",\"job_id\":\"%s\",\"current_status\":\"running\",\"agent\":\"echo@1\",\"lease\":{},"
              "\"subscribed_from\":0,\"replayed\":false",
              job_id);
@@ -350,9 +352,9 @@ static void subscribe(fake_runtime *runtime, arcp_span id, arcp_json_ref payload
 
 static void pong(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
 {
-    arcp_span nonce = text_at(runtime, payload, "nonce");
+    const arcp_span nonce = text_at(runtime, payload, "nonce");
     char members[256];
-    snprintf(members, sizeof(members), ",\"ping_nonce\":\"%.*s\"", (int)nonce.size, nonce.data);
+    snprintf(members, sizeof members, ",\"ping_nonce\":\"%.*s\"", (int)nonce.size, nonce.data);
     reply(runtime, "session.pong", id, members);
 }
 
@@ -366,9 +368,9 @@ static void on_message(void *user, arcp_connection *connection, arcp_span frame)
     }
     arcp_buf_clear(&runtime->ids);
     (void)arcp_buf_reserve(&runtime->ids, 4096);
-    arcp_span type = text_at(runtime, ARCP_JSON_ROOT, "type");
-    arcp_span id = text_at(runtime, ARCP_JSON_ROOT, "id");
-    arcp_json_ref payload =
+    const arcp_span type = text_at(runtime, ARCP_JSON_ROOT, "type");
+    const arcp_span id = text_at(runtime, ARCP_JSON_ROOT, "id");
+    const arcp_json_ref payload =
         arcp_json_member(&runtime->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
     uint64_t seq = 0;
     if (arcp_span_equal_cstr(type, "session.hello")) {
@@ -421,7 +423,7 @@ arcp_connection *fake_runtime_dial(void *user, struct uv_loop_s *loop, arcp_erro
     fake_runtime *runtime = user;
     arcp_connection *mine = NULL;
     arcp_connection *theirs = NULL;
-    unsigned dials = atomic_fetch_add(&runtime->dials, 1);
+    const unsigned dials = atomic_fetch_add(&runtime->dials, 1);
     if (dials == 0) {
         runtime->sends_left = runtime->cut_every;
     }

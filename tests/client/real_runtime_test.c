@@ -25,14 +25,14 @@ static int begin(void **state)
     assert_true(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
     arcpd_run_begin(&f.run);
     tls_files_make(&f.tls);
-    snprintf(config, sizeof(config), "log: {level: error}\ntls: {certificate: %s, key: %s}\n",
+    snprintf(config, sizeof config, "log: {level: error}\ntls: {certificate: %s, key: %s}\n",
              f.tls.certificate, f.tls.key);
     arcpd_run_configure(&f.run, config);
     arcpd_run_start(&f.run, 0,
                     WORDS("--store", "memory:", "--token", "t1=alice", "--listen",
                           "wss://127.0.0.1:0/arcp", "--agent", agent));
     assert_int_equal(sscanf(f.run.daemon.out.data, "arcpd: ready %*s %127s", secure), 1);
-    snprintf(f.secure_url, sizeof(f.secure_url), "wss://localhost%s",
+    snprintf(f.secure_url, sizeof f.secure_url, "wss://localhost%s",
              secure + strlen("wss://127.0.0.1"));
     *state = &f;
     return 0;
@@ -122,7 +122,7 @@ static void over_the_pipes_of_a_command(void **state)
 {
     fixture *f = *state;
     char url[512];
-    snprintf(url, sizeof(url),
+    snprintf(url, sizeof url,
              "stdio:%s/bin/arcpd --stdio --store memory: --agent bench=%s/bin/arcp-bench-agent",
              ARCP_BINARY_DIR, ARCP_BINARY_DIR);
     arcp_client_options options = options_to(url);
@@ -159,7 +159,7 @@ static size_t count_jobs(fixture *f, arcp_client *client)
     list.statuses = UINT32_C(1) << ARCP_JOB_ERROR;
     list.limit = 1000;
     check_ok(arcp_client_list(client, &list, ARCP_WAIT_DEFAULT, &page, &f->err), &f->err);
-    size_t count = arcp_job_page_count(page);
+    const size_t count = arcp_job_page_count(page);
     arcp_job_page_free(page);
     return count;
 }
@@ -171,7 +171,7 @@ static void a_job_that_failed_temporarily_is_run_again(void **state)
     arcp_client *client = NULL;
     arcp_job *job = NULL;
     check_ok(arcp_client_connect(&options, &client, &f->err), &f->err);
-    size_t before = count_jobs(f, client);
+    const size_t before = count_jobs(f, client);
     check_ok(run_failing(f, client, "", &job), &f->err);
     assert_int_equal(arcp_job_outcome(job)->status, ARCP_E_INTERNAL_ERROR);
     assert_int_equal(count_jobs(f, client), before + 3);
@@ -189,7 +189,7 @@ static void a_key_of_the_program_identifies_one_job(void **state)
     arcp_job *first = NULL;
     arcp_job *second = NULL;
     check_ok(arcp_client_connect(&options, &client, &f->err), &f->err);
-    size_t before = count_jobs(f, client);
+    const size_t before = count_jobs(f, client);
     check_ok(run_failing(f, client, "weekly-report", &first), &f->err);
     assert_int_equal(arcp_job_outcome(first)->status, ARCP_E_INTERNAL_ERROR);
     assert_int_equal(count_jobs(f, client), before + 1);

@@ -61,7 +61,7 @@ typedef struct fixture {
 
 static ending ending_of(unsigned number)
 {
-    unsigned digit = number % 10;
+    const unsigned digit = number % 10;
     return digit < ENDINGS ? (ending)digit : ENDS_WELL;
 }
 
@@ -70,11 +70,11 @@ static ending ending_of(unsigned number)
 static void check_stream(arcp_span bytes)
 {
     assert_int_equal(bytes.size, STREAM_BYTES);
-    for (size_t at = 0; at < bytes.size; at += 32) {
+    for (size_t i = 0; i < bytes.size; i += 32) {
         char record[40];
-        size_t size = bytes.size - at < 32 ? bytes.size - at : 32;
-        snprintf(record, sizeof(record), "%031zu.", at);
-        assert_memory_equal(bytes.data + at, record, size);
+        const size_t size = bytes.size - i < 32 ? bytes.size - i : 32;
+        snprintf(record, sizeof record, "%031zu.", i);
+        assert_memory_equal(bytes.data + i, record, size);
     }
 }
 
@@ -83,7 +83,7 @@ static void check_outcome(const task *t, const arcp_outcome *outcome)
     char expected[64];
     switch (ending_of(t->number)) {
     case ENDS_WELL:
-        snprintf(expected, sizeof(expected), "{\"job\":%u}", t->number);
+        snprintf(expected, sizeof expected, "{\"job\":%u}", t->number);
         assert_int_equal(outcome->status, ARCP_OK);
         check_span(outcome->result, expected);
         return;
@@ -114,7 +114,7 @@ static arcp_span input_of(task *t)
         [ENDS_REFUSED] = ",\"error\":\"PERMISSION_DENIED\"",
         [ENDS_BROKEN] = ",\"exit\":3",
     };
-    snprintf(t->input, sizeof(t->input), "{\"events\":%u,\"result\":{\"job\":%u}%s}", EVENTS,
+    snprintf(t->input, sizeof t->input, "{\"events\":%u,\"result\":{\"job\":%u}%s}", EVENTS,
              t->number, extras[ending_of(t->number)]);
     return arcp_span_cstr(t->input);
 }
@@ -175,7 +175,7 @@ static void on_job_event(crew *c, const arcp_client_event *event)
         }
     } else if (event->kind == ARCP_EVENT_LOG) {
         char *rest = NULL;
-        uint64_t number = strtoull(body->log.message.data, &rest, 10);
+        const uint64_t number = strtoull(body->log.message.data, &rest, 10);
         if (rest == body->log.message.data || number != t->next) {
             fail_msg("job %u: received event %" PRIu64 ", expected %" PRIu64, t->number, number,
                      t->next);
@@ -212,8 +212,8 @@ static void on_closed(crew *c, const arcp_client_event *event)
     }
     c->is_closed = true;
     arcp_client_free(c->client);
-    for (size_t at = 0; at < CREWS; at++) {
-        if (!f->crews[at].is_closed) {
+    for (size_t i = 0; i < CREWS; i++) {
+        if (!f->crews[i].is_closed) {
             return;
         }
     }
@@ -271,7 +271,7 @@ static void start_daemon(fixture *f)
 {
     static const char agent[] = "bench=" ARCP_BINARY_DIR "/bin/arcp-bench-agent";
     char store[128];
-    snprintf(store, sizeof(store), "sqlite:%s/arcp.db", f->run.directory);
+    snprintf(store, sizeof store, "sqlite:%s/arcp.db", f->run.directory);
     arcpd_run_configure(&f->run, "session: {heartbeat_interval_sec: 1}\nlog: {level: error}\n"
                                  "shutdown: {grace_sec: 3}\n");
     arcpd_run_start(&f->run, 0, WORDS("--store", store, "--token", "t1=alice", "--agent", agent));
@@ -280,9 +280,9 @@ static void start_daemon(fixture *f)
 static void on_deadline(uv_timer_t *timer)
 {
     const fixture *f = timer->data;
-    for (size_t at = 0; at < CREWS; at++) {
-        const crew *c = &f->crews[at];
-        print_error("client %zu: %u jobs begun, %u ended, %u resumes\n", at, c->begun, c->ended,
+    for (size_t i = 0; i < CREWS; i++) {
+        const crew *c = &f->crews[i];
+        print_error("client %zu: %u jobs begun, %u ended, %u resumes\n", i, c->begun, c->ended,
                     c->resumes);
         for (unsigned job = 0; job < c->begun; job++) {
             const task *left = &c->tasks[job];
@@ -300,14 +300,14 @@ static int begin(void **state)
 {
     static fixture f;
     const char *given = getenv("ARCP_ROUGH_SEED");
-    uint64_t seed = given != NULL ? strtoull(given, NULL, 10) : uv_hrtime() % 1000000;
+    const uint64_t seed = given != NULL ? strtoull(given, NULL, 10) : uv_hrtime() % 1000000;
     print_message("ARCP_ROUGH_SEED=%" PRIu64 "\n", seed);
     assert_true(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
     arcpd_run_begin(&f.run);
     start_daemon(&f);
     assert_int_equal(uv_loop_init(&f.loop), 0);
     rough_proxy_start(&f.proxy, &f.loop, f.run.port, seed, 20000, 600000);
-    snprintf(f.url, sizeof(f.url), "ws://127.0.0.1:%u/arcp", (unsigned)f.proxy.port);
+    snprintf(f.url, sizeof f.url, "ws://127.0.0.1:%u/arcp", (unsigned)f.proxy.port);
     *state = &f;
     return 0;
 }
@@ -321,8 +321,8 @@ static int end(void **state)
 static void print_trouble(const fixture *f, uint64_t began_ns)
 {
     unsigned resumes = 0;
-    for (size_t at = 0; at < CREWS; at++) {
-        resumes += f->crews[at].resumes;
+    for (size_t i = 0; i < CREWS; i++) {
+        resumes += f->crews[i].resumes;
     }
     print_message("%.1f s; %u connections, %u resumed sessions, %" PRIu64 " bytes in %lu pieces "
                   "(%lu late)",
@@ -339,17 +339,17 @@ static void print_trouble(const fixture *f, uint64_t began_ns)
 static void a_thousand_jobs_get_all_events_and_results(void **state)
 {
     fixture *f = *state;
-    uint64_t began_ns = uv_hrtime();
+    const uint64_t began_ns = uv_hrtime();
     assert_int_equal(uv_timer_init(&f->loop, &f->deadline), 0);
     f->deadline.data = f;
     assert_int_equal(uv_timer_start(&f->deadline, on_deadline, DEADLINE_MS, 0), 0);
-    for (size_t at = 0; at < CREWS; at++) {
-        begin_crew(f, &f->crews[at]);
+    for (size_t i = 0; i < CREWS; i++) {
+        begin_crew(f, &f->crews[i]);
     }
     assert_int_equal(uv_run(&f->loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(uv_loop_close(&f->loop), 0);
-    for (size_t at = 0; at < CREWS; at++) {
-        assert_int_equal(f->crews[at].ended, JOBS_PER_CREW);
+    for (size_t i = 0; i < CREWS; i++) {
+        assert_int_equal(f->crews[i].ended, JOBS_PER_CREW);
     }
     print_trouble(f, began_ns);
 }

@@ -64,12 +64,12 @@ static rough_trouble choose_trouble(rough_proxy *proxy)
 {
     /* Percentages; a stall costs two heartbeats, so there are few. */
     static const unsigned shares[ROUGH_TROUBLES] = {46, 22, 22, 3, 7};
-    uint64_t at = between(proxy, 0, 99);
+    uint64_t percent = between(proxy, 0, 99);
     for (unsigned trouble = 0; trouble < ROUGH_TROUBLES; trouble++) {
-        if (at < shares[trouble]) {
+        if (percent < shares[trouble]) {
             return (rough_trouble)trouble;
         }
-        at -= shares[trouble];
+        percent -= shares[trouble];
     }
     return ROUGH_RESET;
 }
@@ -152,7 +152,7 @@ static void on_alloc(uv_handle_t *handle, size_t size, uv_buf_t *out)
 
 static void read_on(way *w)
 {
-    bool wanted = w->pending.size < PENDING_MAX && !w->has_ended;
+    const bool wanted = w->pending.size < PENDING_MAX && !w->has_ended;
     if (wanted && !w->reads) {
         assert_int_equal(uv_read_start((uv_stream_t *)w->from, on_alloc, on_read), 0);
     } else if (!wanted && w->reads) {
@@ -236,7 +236,7 @@ static void on_written(uv_write_t *request, int status)
         close_pair(pair, true);
         return;
     }
-    size_t written = w->writing;
+    const size_t written = w->writing;
     w->writing = 0;
     w->sent += written;
     if (w->sent == w->pending.size) {
@@ -283,7 +283,7 @@ static void on_time(uv_timer_t *timer)
  * because that could move the bytes being written. */
 static void pump(way *w)
 {
-    rough_pair *pair = w->pair;
+    const rough_pair *pair = w->pair;
     rough_proxy *proxy = pair->proxy;
     if (w->writing != 0 || w->is_late) {
         return;
@@ -292,7 +292,7 @@ static void pump(way *w)
         drop_pending(w);
     }
     if (w->pending.size == 0) {
-        bool is_half_closed =
+        const bool is_half_closed =
             pair->budget == NEVER && w->swallows && !w->is_shut && pair->trouble != ROUGH_STALLED;
         if (w->has_ended || is_half_closed) {
             shut(w);
@@ -364,7 +364,7 @@ static void on_connection(uv_stream_t *listener, int status)
 {
     rough_proxy *proxy = listener->data;
     assert_int_equal(status, 0);
-    rough_pair *pair = calloc(1, sizeof(*pair));
+    rough_pair *pair = calloc(1, sizeof *pair);
     assert_non_null(pair);
     pair->proxy = proxy;
     pair->next = proxy->pairs;
@@ -398,7 +398,7 @@ void rough_proxy_start(rough_proxy *proxy, uv_loop_t *loop, unsigned short targe
                        uint64_t bytes_min, uint64_t bytes_max)
 {
     struct sockaddr_in address;
-    int size = sizeof(address);
+    int size = sizeof address;
     *proxy = (rough_proxy){
         .target = target, .random = seed, .bytes_min = bytes_min, .bytes_max = bytes_max};
     assert_int_equal(uv_ip4_addr("127.0.0.1", 0, &address), 0);

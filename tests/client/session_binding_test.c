@@ -106,7 +106,7 @@ static const binding_row bindings[] = {
 
 static void every_response_is_matched_to_its_request(void **state)
 {
-    for (size_t row = 0; row < sizeof(bindings) / sizeof(bindings[0]); row++) {
+    for (size_t row = 0; row < sizeof bindings / sizeof bindings[0]; row++) {
         story s;
         print_message("  %s\n", bindings[row].name);
         if (bindings[row].plain) {
@@ -116,8 +116,8 @@ static void every_response_is_matched_to_its_request(void **state)
         }
         story_submit(&s, "a", "echo");
         story_submit(&s, "b", "echo");
-        for (size_t at = 0; at < 3 && bindings[row].frames[at] != NULL; at++) {
-            story_receive(&s, bindings[row].frames[at]);
+        for (size_t i = 0; i < 3 && bindings[row].frames[i] != NULL; i++) {
+            story_receive(&s, bindings[row].frames[i]);
         }
         story_check_log(&s, bindings[row].log);
         story_end(&s);

@@ -3,13 +3,13 @@
 
 #include "client/client_job.h"
 
-static void check_budget(const story *s, size_t at, const char *currency, const char *initial,
+static void check_budget(const story *s, size_t index, const char *currency, const char *initial,
                          const char *remaining)
 {
-    assert_true(at < s->jobs[0]->budget_count);
-    assert_string_equal(s->jobs[0]->budgets[at].currency, currency);
-    assert_string_equal(s->jobs[0]->budgets[at].initial, initial);
-    assert_string_equal(s->jobs[0]->budgets[at].remaining, remaining);
+    assert_true(index < s->jobs[0]->budget_count);
+    assert_string_equal(s->jobs[0]->budgets[index].currency, currency);
+    assert_string_equal(s->jobs[0]->budgets[index].initial, initial);
+    assert_string_equal(s->jobs[0]->budgets[index].remaining, remaining);
 }
 
 static const struct budget_row {
@@ -35,7 +35,7 @@ static const struct budget_row {
 
 static void budgets_keep_the_exact_text(void **state)
 {
-    for (size_t row = 0; row < sizeof(budget_rows) / sizeof(budget_rows[0]); row++) {
+    for (size_t row = 0; row < sizeof budget_rows / sizeof budget_rows[0]; row++) {
         story s;
         print_message("  %s\n", budget_rows[row].name);
         story_live(&s, DEFAULTS);

@@ -58,13 +58,13 @@ static void descriptions_of_a_job_have_no_credentials_or_tokens(void **state)
     };
     const arcp_json_limits limits = arcp_json_limits_init();
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp_json json = ARCP__JSON_INIT;
         arcp_buf out = arcp_buf_init();
         arcp_error err = {0};
-        check_ok(arcp_json_scan(&json, arcp_span_cstr(rows[at].payload), &limits, &err), &err);
+        check_ok(arcp_json_scan(&json, arcp_span_cstr(rows[i].payload), &limits, &err), &err);
         arcp__client_credentials_redact(&json, ARCP_JSON_ROOT, &out);
-        check_span(arcp_buf_span(&out), rows[at].shown);
+        check_span(arcp_buf_span(&out), rows[i].shown);
         arcp_buf_fini(&out);
         arcp__json_fini(&json);
     }

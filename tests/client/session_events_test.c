@@ -112,7 +112,7 @@ static const struct ending {
 
 static void jobs_end_in_every_way(void **state)
 {
-    for (size_t row = 0; row < sizeof(endings) / sizeof(endings[0]); row++) {
+    for (size_t row = 0; row < sizeof endings / sizeof endings[0]; row++) {
         story s;
         print_message("  %s\n", endings[row].name);
         story_live_job(&s);

@@ -20,7 +20,7 @@ static const struct bad_frame {
 /* [arcp:5-1] */
 static void an_invalid_frame_cuts_the_connection_and_the_session_is_resumed(void **state)
 {
-    for (size_t row = 0; row < sizeof(bad_frames) / sizeof(bad_frames[0]); row++) {
+    for (size_t row = 0; row < sizeof bad_frames / sizeof bad_frames[0]; row++) {
         story s;
         print_message("  %s\n", bad_frames[row].name);
         story_live(&s, DEFAULTS);
@@ -58,7 +58,7 @@ static const char *const known_versions[] = {"'arcp':'1.1',", "'arcp':'1',", "",
 
 static void frames_of_version_1_are_accepted(void **state)
 {
-    for (size_t row = 0; row < sizeof(known_versions) / sizeof(known_versions[0]); row++) {
+    for (size_t row = 0; row < sizeof known_versions / sizeof known_versions[0]; row++) {
         story s;
         story_live(&s, DEFAULTS);
         story_receive_format(

@@ -48,7 +48,7 @@ static void the_stored_welcome_has_no_resume_token(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
-    arcp_span welcome = arcp_buf_span(&s.session->welcome);
+    const arcp_span welcome = arcp_buf_span(&s.session->welcome);
     assert_null(memmem(welcome.data, welcome.size, "rt_1", 4));
     assert_non_null(memmem(welcome.data, welcome.size, "\"agents\"", 8));
     story_end(&s);
@@ -83,7 +83,7 @@ static const refusal_row refusals[] = {
 /* [arcp:EG-8] */
 static void a_refused_hello_ends_the_client_with_the_code(void **state)
 {
-    for (size_t row = 0; row < sizeof(refusals) / sizeof(refusals[0]); row++) {
+    for (size_t row = 0; row < sizeof refusals / sizeof refusals[0]; row++) {
         story s;
         print_message("  %s\n", refusals[row].name);
         story_hello(&s, DEFAULTS);
@@ -103,8 +103,8 @@ static void a_refusal_with_escapes_in_all_strings_is_read_completely(void **stat
     (void)state;
     story s;
     char message[1024];
-    memset(message, 'm', sizeof(message) - 1);
-    message[sizeof(message) - 1] = '\0';
+    memset(message, 'm', sizeof message - 1);
+    message[sizeof message - 1] = '\0';
     story_hello(&s, DEFAULTS);
     story_receive_format(
         &s,

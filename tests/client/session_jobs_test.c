@@ -124,7 +124,7 @@ static void the_descriptor_is_kept_without_credentials(void **state)
             "{'fs.read':['/a']},'lease_constraints':{'expires_at':'2030-01-01T00:00:00Z'},"
             "'parent_job_id':null,'credentials':[{'id':'c1','scheme':'bearer','value':'sk-9'}],"
             "'trace_id':'4bf92f3577b34da6a3ce929d0e0e4736'}}");
-    arcp_job *job = s.jobs[0];
+    const arcp_job *job = s.jobs[0];
     check_span(job->agent, "echo@2.0.0");
     check_span(job->lease, "{\"fs.read\":[\"/a\"]}");
     check_span(job->constraints, "{\"expires_at\":\"2030-01-01T00:00:00Z\"}");

@@ -50,7 +50,7 @@ static void run_large(story *s, const char *job, size_t size)
     arcp_buf frame = arcp_buf_init();
     char text[512];
     submit_with_key(s, "x", job);
-    snprintf(text, sizeof(text),
+    snprintf(text, sizeof text,
              "{'arcp':'1.1','id':'x','type':'job.accepted','session_id':'sess_1','payload':{"
              "'request_id':'$(job.submit)','job_id':'%s','lease':{}}}",
              job);
@@ -59,7 +59,7 @@ static void run_large(story *s, const char *job, size_t size)
                            "{'arcp':'1.1','id':'r','type':'job.result','job_id':'%s','payload':{"
                            "'final_status':'success','result':'",
                            job);
-    for (size_t at = 0; at < size; at++) {
+    for (size_t i = 0; i < size; i++) {
         arcp_buf_append_byte(&frame, 'r');
     }
     arcp_buf_append_cstr(&frame, "'}}");

@@ -171,7 +171,7 @@ static const struct interval {
 
 static void heartbeat_intervals_are_read_in_all_forms(void **state)
 {
-    for (size_t row = 0; row < sizeof(intervals) / sizeof(intervals[0]); row++) {
+    for (size_t row = 0; row < sizeof intervals / sizeof intervals[0]; row++) {
         story s;
         print_message("  %s\n", intervals[row].name);
         story_hello(&s, DEFAULTS);

@@ -39,9 +39,9 @@ typedef struct run {
 static void seeded(void *user, void *out, size_t size)
 {
     run *r = user;
-    for (size_t at = 0; at < size; at++) {
+    for (size_t i = 0; i < size; i++) {
         r->random = r->random * 6364136223846793005u + 1442695040888963407u;
-        ((uint8_t *)out)[at] = (uint8_t)(r->random >> 56);
+        ((uint8_t *)out)[i] = (uint8_t)(r->random >> 56);
     }
 }
 
@@ -57,7 +57,7 @@ static void receive(run *r, const char *frame)
 static void say(run *r, uint64_t seq)
 {
     char frame[512];
-    snprintf(frame, sizeof(frame),
+    snprintf(frame, sizeof frame,
              "{\"arcp\":\"1.1\",\"id\":\"e\",\"session_id\":\"s\",\"job_id\":\"job_1\","
              "\"event_seq\":%llu,\"type\":%s}",
              (unsigned long long)seq, said[seq - 1]);
@@ -67,7 +67,7 @@ static void say(run *r, uint64_t seq)
 static void answer_submit(run *r)
 {
     char frame[512];
-    snprintf(frame, sizeof(frame),
+    snprintf(frame, sizeof frame,
              "{\"arcp\":\"1.1\",\"id\":\"a\",\"type\":\"job.accepted\",\"payload\":{\"request_id\":"
              "\"%s\",\"job_id\":\"job_1\",\"agent\":\"echo@1\",\"lease\":{\"cost.budget\":"
              "[\"USD:2\",\"USD:3\"]},\"budget\":{\"USD\":\"USD:5\"},\"credentials\":[{\"id\":\"c\","
@@ -80,17 +80,17 @@ static void answer_submit(run *r)
 static void serve(run *r, arcp_span frame)
 {
     char id[40] = "";
-    const char *at = memmem(frame.data, frame.size, "\"id\":\"", 6);
-    memcpy(id, at + 6, 30);
+    const char *found = memmem(frame.data, frame.size, "\"id\":\"", 6);
+    memcpy(id, found + 6, 30);
     if (memmem(frame.data, frame.size, "\"session.hello\"", 15) != NULL) {
         char welcome[512];
-        snprintf(welcome, sizeof(welcome),
+        snprintf(welcome, sizeof welcome,
                  "{\"type\":\"session.welcome\",\"session_id\":\"s\",\"payload\":{\"request_id\":"
                  "\"%s\",\"resume_token\":\"rt\",\"resume_window_sec\":600,\"capabilities\":{"
                  "\"features\":[\"ack\",\"subscribe\"],\"agents\":[]}}}",
                  id);
         receive(r, welcome);
-        uint64_t last = r->session->last_seq;
+        const uint64_t last = r->session->last_seq;
         if (r->submit_id[0] != '\0') {
             answer_submit(r); /* the runtime does not know whether it was received */
             for (uint64_t seq = last + 1; seq <= EVENTS; seq++) {
@@ -99,7 +99,7 @@ static void serve(run *r, arcp_span frame)
         }
     } else if (memmem(frame.data, frame.size, "\"job.submit\"", 12) != NULL &&
                r->submit_id[0] == '\0') {
-        memcpy(r->submit_id, id, sizeof(id));
+        memcpy(r->submit_id, id, sizeof id);
         answer_submit(r);
         for (uint64_t seq = 1; seq <= EVENTS; seq++) {
             say(r, seq);
@@ -128,7 +128,7 @@ static void turn(run *r)
     arcp_span frame = {NULL, 0};
     char copy[1024];
     while (arcp__client_session_next_frame(r->session, &frame)) {
-        if (r->is_connected && frame.size < sizeof(copy)) {
+        if (r->is_connected && frame.size < sizeof copy) {
             memcpy(copy, frame.data, frame.size);
             serve(r, arcp_span_make(copy, frame.size));
         }
@@ -179,7 +179,7 @@ static arcp_status play(run *r)
         &(const arcp__client_request_args){
             .kind = ARCP__CLIENT_REQUEST_SUBMIT, .submit = &submit, .on_reply = on_reply},
         NULL, &err);
-    for (int at = 0; at < 400 && status == ARCP_OK && r->seen < EVENTS && !r->was_refused; at++) {
+    for (int i = 0; i < 400 && status == ARCP_OK && r->seen < EVENTS && !r->was_refused; i++) {
         turn(r);
     }
     return status;
@@ -195,18 +195,18 @@ static void clean_up(run *r)
 static void one_failed_allocation_never_loses_or_repeats_anything(void **state)
 {
     run r;
-    size_t before = failing_alloc_live();
-    size_t start = failing_alloc_count();
+    const size_t before = failing_alloc_live();
+    const size_t start = failing_alloc_count();
     assert_int_equal(play(&r), ARCP_OK);
     assert_int_equal(r.seen, EVENTS);
-    size_t whole = failing_alloc_count() - start;
+    const size_t whole = failing_alloc_count() - start;
     clean_up(&r);
     assert_int_equal(failing_alloc_live(), before);
     assert_true(whole > 50);
     unsigned survived = 0;
     for (size_t nth = 1; nth <= whole; nth++) {
         failing_alloc_arm(nth, FAILING_ALLOC_ONE);
-        arcp_status status = play(&r);
+        const arcp_status status = play(&r);
         assert_true(failing_alloc_disarm());
         if (status == ARCP_OK) {
             /* No error was reported: then everything must have been delivered. */
@@ -241,7 +241,7 @@ static void one_failed_allocation_never_loses_or_repeats_anything(void **state)
 static void a_result_without_memory_for_a_chunk_has_the_chunks_before_it(void **state)
 {
     (void)state;
-    size_t before = failing_alloc_live();
+    const size_t before = failing_alloc_live();
     bool has_failed = true;
     for (size_t nth = 1; has_failed; nth++) {
         arcp_job *job = arcp__client_job_new(ARCP_SPAN_LITERAL("job_1"));
@@ -269,10 +269,10 @@ static void a_result_without_memory_for_a_chunk_has_the_chunks_before_it(void **
 static void without_any_memory_nothing_leaks(void **state)
 {
     run r;
-    size_t before = failing_alloc_live();
+    const size_t before = failing_alloc_live();
     for (size_t nth = 1; nth <= 120; nth++) {
         failing_alloc_arm(nth, FAILING_ALLOC_ALL_AFTER);
-        arcp_status status = play(&r);
+        const arcp_status status = play(&r);
         (void)status;
         clean_up(&r);
         (void)failing_alloc_disarm();
@@ -284,7 +284,7 @@ static void without_any_memory_nothing_leaks(void **state)
  * announced. */
 static void a_numbered_response_out_of_memory_does_not_use_a_freed_request(void **state)
 {
-    size_t before = failing_alloc_live();
+    const size_t before = failing_alloc_live();
     bool fired = true;
     (void)state;
     for (size_t nth = 1; fired; nth++) {
@@ -307,7 +307,7 @@ static void a_numbered_response_out_of_memory_does_not_use_a_freed_request(void 
         arcp__client_request_abandon(s.session, request);
         const char *id = strstr(s.sent[s.sent_count - 1], "\"id\":\"");
         assert_non_null(id);
-        snprintf(frame, sizeof(frame),
+        snprintf(frame, sizeof frame,
                  "{\"arcp\":\"1.1\",\"id\":\"x\",\"type\":\"job.subscribed\",\"session_id\":"
                  "\"sess_1\",\"job_id\":\"job_3\",\"event_seq\":1,\"payload\":{\"job_id\":"
                  "\"job_3\",\"request_id\":\"%.30s\",\"current_status\":\"running\","

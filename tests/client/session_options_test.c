@@ -12,7 +12,7 @@ static void invalid_options_are_refused_by_name(void **state)
         {"backoff_first_ms", DEFAULTS},      {"connect_timeout_ms", DEFAULTS},
         {"frame_bytes_max", DEFAULTS},
     };
-    for (size_t row = 2; row < sizeof(rows) / sizeof(rows[0]); row++) {
+    for (size_t row = 2; row < sizeof rows / sizeof rows[0]; row++) {
         rows[row].options.url = ARCP_SPAN_LITERAL("ws://x");
     }
     rows[2].options.resume.session_id = ARCP_SPAN_LITERAL("sess_1");
@@ -20,7 +20,7 @@ static void invalid_options_are_refused_by_name(void **state)
     rows[4].options.backoff_first_ms = 0;
     rows[5].options.connect_timeout_ms = 0;
     rows[6].options.frame_bytes_max = 1023;
-    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         arcp__client_session *session = NULL;
         arcp_error err = {0};
         print_message("  %s\n", rows[row].names);

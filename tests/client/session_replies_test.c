@@ -91,14 +91,14 @@ static void errors_keep_code_message_details_and_retryable(void **state)
         {"no message", "'code':'JOB_NOT_FOUND'", ARCP_E_JOB_NOT_FOUND, "JOB_NOT_FOUND", false, ""},
         {"no code", "'message':'m'", ARCP_E_INTERNAL_ERROR, "", false, ""},
     };
-    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         story s;
         char frame[512];
         print_message("  %s\n", rows[row].name);
         story_live(&s, DEFAULTS);
         story_submit(&s, "a", "echo");
         arcp_buf_clear(&s.log);
-        snprintf(frame, sizeof(frame),
+        snprintf(frame, sizeof frame,
                  "{\"arcp\":\"1.1\",\"id\":\"e\",\"type\":\"job.error\",\"job_id\":\"job_1\","
                  "\"event_seq\":1,\"payload\":{%s}}",
                  rows[row].members);

@@ -54,7 +54,7 @@ static void an_abandoned_request_gets_no_reply(void **state)
     arcp__client_request_abandon(s.session, request);
     story_receive(&s, ACCEPTED("x", "'request_id':'$(job.submit)',", "job_1"));
     story_wait(&s, 60000);
-    arcp_span log = arcp_buf_span(&s.log);
+    const arcp_span log = arcp_buf_span(&s.log);
     assert_null(memmem(log.data, log.size, "reply", 5));
     story_end(&s);
 }
@@ -80,7 +80,7 @@ static void check_submits(const story *s, size_t nth, const char *agents)
     for (; story_sent_nth(s, "job.submit", nth) != NULL; nth++) {
         const char *agent = strstr(story_sent_nth(s, "job.submit", nth), "\"agent\":\"");
         assert_non_null(agent);
-        size += (size_t)snprintf(sent + size, sizeof(sent) - size, "%c", agent[9]);
+        size += (size_t)snprintf(sent + size, sizeof sent - size, "%c", agent[9]);
     }
     assert_string_equal(sent, agents);
 }

@@ -117,7 +117,7 @@ static void attempts_end_with_the_resume_window(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
-    int64_t start_ns = s.now.mono_ns;
+    const int64_t start_ns = s.now.mono_ns;
     story_drop(&s);
     unsigned dials = 0;
     while (s.session->state != ARCP__SESSION_CLOSED) {
@@ -126,7 +126,7 @@ static void attempts_end_with_the_resume_window(void **state)
         dials++;
         assert_true(dials < 1000);
     }
-    int64_t took_ms = (s.now.mono_ns - start_ns) / ARCP_NS_PER_MS;
+    const int64_t took_ms = (s.now.mono_ns - start_ns) / ARCP_NS_PER_MS;
     assert_true(took_ms <= 600000 && took_ms > 580000);
     /* Pauses of 5 to 10 s after the first ones: neither too many attempts nor too few. */
     assert_true(dials > 60 && dials < 140);
@@ -138,7 +138,7 @@ static void attempts_end_with_the_resume_window(void **state)
 static int64_t drop_and_pause(story *s, int64_t most_ms)
 {
     story_drop(s);
-    int64_t pause_ms =
+    const int64_t pause_ms =
         (arcp__client_session_deadline(s->session) - s->now.mono_ns) / ARCP_NS_PER_MS;
     assert_true(pause_ms >= most_ms / 2 && pause_ms <= most_ms);
     story_wait_deadline(s);

@@ -14,7 +14,7 @@
 
 static const char *const secrets[] = {BEARER,     RESUME_1,  "rt-first", RESUME_2,
                                       CREDENTIAL, "sk-live", "sk-fresh"};
-#define SECRET_COUNT (sizeof(secrets) / sizeof(secrets[0]))
+#define SECRET_COUNT (sizeof secrets / sizeof secrets[0])
 
 typedef struct leaks {
     size_t blocks;
@@ -23,10 +23,10 @@ typedef struct leaks {
 
 static void look(void *user, const void *block, size_t size)
 {
-    leaks *self = user;
-    self->blocks++;
-    for (size_t at = 0; at < SECRET_COUNT; at++) {
-        self->found[at] += memmem(block, size, secrets[at], strlen(secrets[at])) != NULL;
+    leaks *l = user;
+    l->blocks++;
+    for (size_t i = 0; i < SECRET_COUNT; i++) {
+        l->found[i] += memmem(block, size, secrets[i], strlen(secrets[i])) != NULL;
     }
 }
 
@@ -94,10 +94,10 @@ static void no_freed_memory_contains_a_token_or_a_credential(void **state)
     play(&s);
     failing_alloc_watch(NULL, NULL);
     assert_true(seen.blocks > 50);
-    for (size_t at = 0; at < SECRET_COUNT; at++) {
-        if (seen.found[at] != 0) {
-            fail_msg("%zu of %zu freed blocks contained \"%s\"", seen.found[at], seen.blocks,
-                     secrets[at]);
+    for (size_t i = 0; i < SECRET_COUNT; i++) {
+        if (seen.found[i] != 0) {
+            fail_msg("%zu of %zu freed blocks contained \"%s\"", seen.found[i], seen.blocks,
+                     secrets[i]);
         }
     }
 }

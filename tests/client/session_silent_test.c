@@ -21,7 +21,7 @@ static void live(story *s, const char *features)
     arcp_client_options options = DEFAULTS;
     options.request_timeout_ms = 5000;
     story_hello(s, options);
-    snprintf(welcome, sizeof(welcome),
+    snprintf(welcome, sizeof welcome,
              "{'arcp':'1.1','id':'w1','type':'session.welcome','session_id':'sess_1','payload':{"
              "'resume_token':'rt_1','resume_window_sec':600,'heartbeat_interval_sec':600,"
              "'capabilities':{'features':['list_jobs','subscribe','agent_versions'%s]}}}",
@@ -272,7 +272,7 @@ static void a_late_response_is_recognised_by_its_trace_id(void **state)
     live(&s, HEARTBEAT);
     story_submit(&s, "a", "echo");
     char late[512];
-    snprintf(late, sizeof(late), "%s", ACCEPTED("x", "'trace_id':'%(job.submit 1)',", "job_a"));
+    snprintf(late, sizeof late, "%s", ACCEPTED("x", "'trace_id':'%(job.submit 1)',", "job_a"));
     story_wait(&s, 5000);
     story_receive(&s, PONG);
     story_submit(&s, "b", "echo");

@@ -10,11 +10,11 @@ static void seeded_random(void *user, void *out, size_t size)
 {
     story *s = user;
     uint8_t *bytes = out;
-    for (size_t at = 0; at < size; at++) {
+    for (size_t i = 0; i < size; i++) {
         s->random ^= s->random << 13;
         s->random ^= s->random >> 7;
         s->random ^= s->random << 17;
-        bytes[at] = (uint8_t)s->random;
+        bytes[i] = (uint8_t)s->random;
     }
 }
 
@@ -66,13 +66,13 @@ void story_live_job(story *s)
 
 void story_end(story *s)
 {
-    for (size_t at = 0; at < s->job_count; at++) {
-        arcp__client_job_drop_handle(s->jobs[at]);
+    for (size_t i = 0; i < s->job_count; i++) {
+        arcp__client_job_drop_handle(s->jobs[i]);
     }
     arcp_job_page_free(s->page);
     arcp__client_session_free(s->session);
-    for (size_t at = 0; at < s->sent_count; at++) {
-        free(s->sent[at]);
+    for (size_t i = 0; i < s->sent_count; i++) {
+        free(s->sent[i]);
     }
     arcp_buf_fini(&s->log);
 }
@@ -201,7 +201,7 @@ static void member_at(const char *frame, const char *path, arcp_buf *out)
     check_ok(arcp_json_scan(&json, arcp_span_cstr(frame), &limits, &err), &err);
     arcp_json_ref ref = ARCP_JSON_ROOT;
     while (*path != '\0') {
-        size_t size = strcspn(path, "/");
+        const size_t size = strcspn(path, "/");
         ref = arcp_json_member(&json, ref, arcp_span_make(path, size));
         path += size + (path[size] == '/');
     }
@@ -225,16 +225,16 @@ static bool is_type(const char *frame, const char *type)
 {
     arcp_buf got = arcp_buf_init();
     member_at(frame, "type", &got);
-    bool same = got.size == strlen(type) + 2 && memcmp(got.data + 1, type, strlen(type)) == 0;
+    const bool same = got.size == strlen(type) + 2 && memcmp(got.data + 1, type, strlen(type)) == 0;
     arcp_buf_fini(&got);
     return same;
 }
 
 const char *story_sent_nth(const story *s, const char *type, size_t nth)
 {
-    for (size_t at = 0; at < s->sent_count; at++) {
-        if (is_type(s->sent[at], type) && --nth == 0) {
-            return s->sent[at];
+    for (size_t i = 0; i < s->sent_count; i++) {
+        if (is_type(s->sent[i], type) && --nth == 0) {
+            return s->sent[i];
         }
     }
     return NULL;
@@ -243,8 +243,8 @@ const char *story_sent_nth(const story *s, const char *type, size_t nth)
 size_t story_sent_count(const story *s, const char *type)
 {
     size_t count = 0;
-    for (size_t at = 0; at < s->sent_count; at++) {
-        count += is_type(s->sent[at], type);
+    for (size_t i = 0; i < s->sent_count; i++) {
+        count += is_type(s->sent[i], type);
     }
     return count;
 }
@@ -264,8 +264,8 @@ static const char *append_reference(story *s, const char *text, arcp_buf *out)
     assert_non_null(end);
     char type[64] = "";
     unsigned nth = 0;
-    size_t size = strcspn(text + 2, " )");
-    assert_true(size < sizeof(type));
+    const size_t size = strcspn(text + 2, " )");
+    assert_true(size < sizeof type);
     memcpy(type, text + 2, size);
     if (text[2 + size] == ' ') {
         nth = (unsigned)strtoul(text + 2 + size, NULL, 10);
@@ -303,16 +303,16 @@ void story_receive_format(story *s, const char *format, ...)
     char frame[2048];
     va_list arguments;
     va_start(arguments, format);
-    const int size = vsnprintf(frame, sizeof(frame), format, arguments);
+    const int size = vsnprintf(frame, sizeof frame, format, arguments);
     va_end(arguments);
-    assert_in_range(size, 0, sizeof(frame) - 1);
+    assert_in_range(size, 0, sizeof frame - 1);
     story_receive(s, frame);
 }
 
 const char *story_id_too_long(void)
 {
     static char id[258];
-    memset(id, 'x', sizeof(id) - 1);
+    memset(id, 'x', sizeof id - 1);
     return id;
 }
 
@@ -351,9 +351,9 @@ void story_wait(story *s, int64_t ms)
 
 void story_wait_deadline(story *s)
 {
-    int64_t due = arcp__client_session_deadline(s->session);
+    const int64_t due = arcp__client_session_deadline(s->session);
     assert_true(due != ARCP_TIME_NEVER);
-    int64_t ahead = due > s->now.mono_ns ? due - s->now.mono_ns : 0;
+    const int64_t ahead = due > s->now.mono_ns ? due - s->now.mono_ns : 0;
     s->now.mono_ns += ahead;
     s->now.wall_ns += ahead;
     arcp__client_session_tick(s->session, s->now);
@@ -370,7 +370,7 @@ void story_reconnect(story *s)
 arcp_status story_submit_with(story *s, const char *name, const arcp_submit_options *options,
                               arcp_error *err)
 {
-    arcp_status status = arcp__client_session_request(
+    const arcp_status status = arcp__client_session_request(
         s->session, s->now,
         &(const arcp__client_request_args){.kind = ARCP__CLIENT_REQUEST_SUBMIT,
                                            .submit = options,

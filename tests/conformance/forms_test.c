@@ -43,7 +43,7 @@ static void play(const arcp__case *played, const char *mode, uint64_t wait_ms,
 {
     char url[512];
     arcp__variables given = {0};
-    (void)snprintf(url, sizeof(url), "stdio:sh %s/tests/arcp/agents/other_runtime.sh %s",
+    (void)snprintf(url, sizeof url, "stdio:sh %s/tests/arcp/agents/other_runtime.sh %s",
                    ARCP_SOURCE_DIR, mode);
     arcp__wire *wire = arcp__wire_new(url, NULL, wait_ms);
     assert_non_null(wire);
@@ -106,8 +106,8 @@ static void a_close_is_expected(void **state)
     arcp__verdict_fini(&verdict);
 }
 
-#define FORMS  (sizeof(forms) / sizeof(forms[0]))
-#define CLOSES (sizeof(closes) / sizeof(closes[0]))
+#define FORMS  (sizeof forms / sizeof forms[0])
+#define CLOSES (sizeof closes / sizeof closes[0])
 
 int main(void)
 {

@@ -63,7 +63,7 @@ static void check_fit(const fit *row)
     arcp_buf why = arcp_buf_init();
     scan(&pattern, row->pattern);
     scan(&value, row->value);
-    bool is_fit = arcp__pattern_matches(&variables, &pattern, &value, &why);
+    const bool is_fit = arcp__pattern_matches(&variables, &pattern, &value, &why);
     if (is_fit != (row->why[0] == '\0') || !arcp_span_equal_cstr(arcp_buf_span(&why), row->why)) {
         fail_msg("%s with %s: %d '%.*s'", row->pattern, row->value, is_fit, (int)why.size,
                  why.size ? why.data : "");
@@ -77,7 +77,7 @@ static void check_fit(const fit *row)
 
 static void a_value_matches_or_the_mismatch_is_located(void **state)
 {
-    for (size_t row = 0; row < sizeof(fits) / sizeof(fits[0]); row++) {
+    for (size_t row = 0; row < sizeof fits / sizeof fits[0]; row++) {
         check_fit(&fits[row]);
     }
 }
@@ -120,8 +120,8 @@ static void variables_have_a_limit_on_both_sides(void **state)
 {
     arcp__variables variables = {0};
     char name[8];
-    for (int at = 0; at < ARCP__VARIABLES_MAX; at++) {
-        int size = snprintf(name, sizeof(name), "v%d", at);
+    for (int i = 0; i < ARCP__VARIABLES_MAX; i++) {
+        const int size = snprintf(name, sizeof name, "v%d", i);
         arcp__variable_set(&variables, arcp_span_make(name, (size_t)size), ARCP_SPAN_LITERAL("1"));
     }
     assert_false(variables.failed);
@@ -186,7 +186,7 @@ static const struct checked {
 /* After a welcome that negotiates progress, and the event with number 4. */
 static void every_frame_is_checked(void **state)
 {
-    for (size_t row = 0; row < sizeof(frames) / sizeof(frames[0]); row++) {
+    for (size_t row = 0; row < sizeof frames / sizeof frames[0]; row++) {
         arcp__frame_rules rules = {0};
         arcp_json json = ARCP__JSON_INIT;
         arcp_buf why = arcp_buf_init();
@@ -198,7 +198,7 @@ static void every_frame_is_checked(void **state)
         assert_true(arcp__frame_rules_check(&rules, &json, &section, &why));
         assert_int_equal(rules.before, 3);
         scan(&json, frames[row].frame);
-        bool is_right = arcp__frame_rules_check(&rules, &json, &section, &why);
+        const bool is_right = arcp__frame_rules_check(&rules, &json, &section, &why);
         if (is_right != (frames[row].section == NULL) || is_right != (why.size == 0) ||
             (!is_right && strcmp(section, frames[row].section) != 0)) {
             fail_msg("%s: %s, %.*s", frames[row].frame, section == NULL ? "right" : section,
@@ -218,7 +218,7 @@ static bool is_step(arcp_span line)
         "b< ",      "a refused ", "b refused ",  "a answers ",   "a ends $",   "b ends $",
         "a quiet",  "b quiet",    "b settle",    "b endless",    "b lacks $"};
     bool is_known = line.size == 0 || line.data[0] == ' '; /* it continues one */
-    for (size_t row = 0; row < sizeof(words) / sizeof(words[0]); row++) {
+    for (size_t row = 0; row < sizeof words / sizeof words[0]; row++) {
         is_known = is_known || arcp_span_starts_with(line, arcp_span_cstr(words[row]));
     }
     return is_known;

@@ -59,12 +59,12 @@ static void a_limited_number_is_kept(void **state)
 {
     (void)state;
     arcp__context context = {0};
-    for (size_t at = 0; at < ARCP__POOLED_BUFS_MAX + 1; at++) {
+    for (size_t i = 0; i < ARCP__POOLED_BUFS_MAX + 1; i++) {
         arcp_buf buf = buffer_of(1);
         arcp__context_give_buf(&context, &buf);
         assert_null(buf.data);
         assert_int_equal(context.pooled_count,
-                         at < ARCP__POOLED_BUFS_MAX ? at + 1 : ARCP__POOLED_BUFS_MAX);
+                         i < ARCP__POOLED_BUFS_MAX ? i + 1 : ARCP__POOLED_BUFS_MAX);
     }
     arcp__context_fini(&context);
 }

@@ -46,7 +46,7 @@ static void check_number(size_t row, uint64_t value, bool is_taken)
     char text[32];
     uint64_t now = 0;
     arcp__settings_default(&settings);
-    (void)snprintf(text, sizeof(text), "%" PRIu64, value);
+    (void)snprintf(text, sizeof text, "%" PRIu64, value);
     const arcp_status status = set(&settings, numbers[row].group, numbers[row].key, text, &err);
     memcpy(&now, (char *)&settings + numbers[row].offset, sizeof now);
     if (status != (is_taken ? ARCP_OK : ARCP_E_USAGE) ||
@@ -77,15 +77,15 @@ static void a_choice_is_one_of_its_words(void **state)
         arcp_settings settings;
         arcp_error err = {0};
         uint32_t index = 0;
-        for (const char *at = choices[row].words; at != NULL; index++) {
+        for (const char *rest = choices[row].words; rest != NULL; index++) {
             char word[64] = "";
             uint32_t now = UINT32_MAX;
-            (void)snprintf(word, sizeof(word), "%.*s", (int)strcspn(at, "|"), at);
+            (void)snprintf(word, sizeof word, "%.*s", (int)strcspn(rest, "|"), rest);
             arcp__settings_default(&settings);
             check_ok(set(&settings, choices[row].group, choices[row].key, word, &err), &err);
             memcpy(&now, (char *)&settings + choices[row].offset, sizeof now);
             assert_int_equal(now, index);
-            at = strchr(at, '|') == NULL ? NULL : strchr(at, '|') + 1;
+            rest = strchr(rest, '|') == NULL ? NULL : strchr(rest, '|') + 1;
         }
         assert_true(index > 1);
         assert_int_equal(set(&settings, choices[row].group, choices[row].key, "", &err),

@@ -329,7 +329,7 @@ static void *spend_as_child(void *user)
 {
     shared_tree *tree = user;
     arcp_budget *child = tree->children[atomic_fetch_add(&tree->next, 1)];
-    arcp_decimal cent = {10000000000000000, 0};
+    const arcp_decimal cent = {10000000000000000, 0};
     for (int i = 0; i < ROUNDS; i++) {
         arcp_budget_report reports[2];
         const size_t count = arcp_budget_spend(child, USD, cent, reports, 2);

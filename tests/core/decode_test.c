@@ -57,21 +57,22 @@ typedef struct reading {
     arcp__decoder decoder;
 } reading;
 
-static arcp_status read_with(reading *at, const arcp__members *table, const char *text)
+static arcp_status read_with(reading *got, const arcp__members *table, const char *text)
 {
     const arcp_json_limits limits = arcp_json_limits_init();
-    memset(at, 0, sizeof(*at));
-    at->out.count = 7; /* a default */
-    assert_true(arcp_buf_reserve(&at->scratch, strlen(text)));
-    check_ok(arcp_json_scan(&at->json, arcp_span_cstr(text), &limits, &at->error), &at->error);
-    at->decoder = (arcp__decoder){.json = &at->json, .scratch = &at->scratch, .where = "payload"};
-    return arcp__decode(&at->decoder, ARCP_JSON_ROOT, table, &at->out, &at->error);
+    memset(got, 0, sizeof *got);
+    got->out.count = 7; /* a default */
+    assert_true(arcp_buf_reserve(&got->scratch, strlen(text)));
+    check_ok(arcp_json_scan(&got->json, arcp_span_cstr(text), &limits, &got->error), &got->error);
+    got->decoder =
+        (arcp__decoder){.json = &got->json, .scratch = &got->scratch, .where = "payload"};
+    return arcp__decode(&got->decoder, ARCP_JSON_ROOT, table, &got->out, &got->error);
 }
 
-static void reading_fini(reading *at)
+static void reading_fini(reading *got)
 {
-    arcp__json_fini(&at->json);
-    arcp_buf_fini(&at->scratch);
+    arcp__json_fini(&got->json);
+    arcp_buf_fini(&got->scratch);
 }
 
 /* ---- shapes, on both sides of each limit ---- */
@@ -131,79 +132,79 @@ static const shape_row shape_rows[] = {
 static void a_shape_has_its_limits(void **state)
 {
     const shape_row *row = *state;
-    reading at;
-    arcp_status status = read_with(&at, &members, row->text);
-    assert_string_equal(row->error == NULL ? "" : row->error, at.error.message);
+    reading got;
+    const arcp_status status = read_with(&got, &members, row->text);
+    assert_string_equal(row->error == NULL ? "" : row->error, got.error.message);
     assert_int_equal(row->error == NULL ? ARCP_OK : ARCP_E_INVALID_REQUEST, status);
-    reading_fini(&at);
+    reading_fini(&got);
 }
 
 /* ---- fields ---- */
 
 static void each_field_gets_its_value(void **state)
 {
-    reading at;
+    reading got;
     (void)state;
-    check_ok(read_with(&at, &members,
+    check_ok(read_with(&got, &members,
                        "{\"any\":null,\"string\":\"a\\u0062\",\"text\":\"\",\"loose\":\"l\","
                        "\"object\":{},\"flag\":true,\"count\":3,\"positive\":2e1,"
                        "\"at\":\"1970-01-01T00:00:01Z\",\"hash\":\"" HEX "\",\"id\":\"xyz\"}"),
-             &at.error);
-    assert_true(arcp_json_is(&at.json, at.out.any, ARCP_JSON_NULL));
-    assert_true(arcp_json_is(&at.json, at.out.object, ARCP_JSON_OBJECT));
-    assert_true(arcp_span_equal_cstr(at.out.string, "ab"));
-    assert_non_null(at.out.text.data);
-    assert_int_equal(at.out.text.size, 0);
-    assert_true(arcp_span_equal_cstr(at.out.loose, "l"));
-    assert_true(at.out.flag);
-    assert_int_equal(at.out.count, 3);
-    assert_int_equal(at.out.positive, 20);
-    assert_int_equal(at.out.at, 1000000000);
-    assert_int_equal(at.out.hash[0], 0);
-    assert_int_equal(at.out.hash[31], 255);
-    assert_string_equal(at.out.id, "xyz");
-    reading_fini(&at);
+             &got.error);
+    assert_true(arcp_json_is(&got.json, got.out.any, ARCP_JSON_NULL));
+    assert_true(arcp_json_is(&got.json, got.out.object, ARCP_JSON_OBJECT));
+    assert_true(arcp_span_equal_cstr(got.out.string, "ab"));
+    assert_non_null(got.out.text.data);
+    assert_int_equal(got.out.text.size, 0);
+    assert_true(arcp_span_equal_cstr(got.out.loose, "l"));
+    assert_true(got.out.flag);
+    assert_int_equal(got.out.count, 3);
+    assert_int_equal(got.out.positive, 20);
+    assert_int_equal(got.out.at, 1000000000);
+    assert_int_equal(got.out.hash[0], 0);
+    assert_int_equal(got.out.hash[31], 255);
+    assert_string_equal(got.out.id, "xyz");
+    reading_fini(&got);
 }
 
 static void an_absent_member_leaves_its_default(void **state)
 {
-    reading at;
+    reading got;
     (void)state;
-    check_ok(read_with(&at, &members, "{\"count\":null,\"loose\":5}"), &at.error);
-    assert_int_equal(at.out.count, 7);
-    assert_null(at.out.loose.data);
-    assert_null(at.out.string.data);
-    assert_int_equal(at.out.any, ARCP_JSON_ABSENT);
-    assert_int_equal(at.out.object, ARCP_JSON_ABSENT);
-    reading_fini(&at);
+    check_ok(read_with(&got, &members, "{\"count\":null,\"loose\":5}"), &got.error);
+    assert_int_equal(got.out.count, 7);
+    assert_null(got.out.loose.data);
+    assert_null(got.out.string.data);
+    assert_int_equal(got.out.any, ARCP_JSON_ABSENT);
+    assert_int_equal(got.out.object, ARCP_JSON_ABSENT);
+    reading_fini(&got);
 }
 
 static void valid_members_are_read_although_another_is_not_valid(void **state)
 {
-    reading at;
+    reading got;
     (void)state;
-    assert_int_equal(read_with(&at, &members, "{\"string\":1,\"text\":\"t\"}"),
+    assert_int_equal(read_with(&got, &members, "{\"string\":1,\"text\":\"t\"}"),
                      ARCP_E_INVALID_REQUEST);
-    assert_int_equal(at.error.offset, 10);
-    assert_true(arcp_span_equal_cstr(at.out.text, "t"));
-    reading_fini(&at);
+    assert_int_equal(got.error.offset, 10);
+    assert_true(arcp_span_equal_cstr(got.out.text, "t"));
+    reading_fini(&got);
 }
 
 static void an_older_name_is_read_if_the_new_one_is_absent(void **state)
 {
-    reading at;
+    reading got;
     (void)state;
-    check_ok(read_with(&at, &members, "{\"former\":\"a\"}"), &at.error);
-    assert_true(arcp_span_equal_cstr(at.out.renamed, "a"));
-    assert_true(at.decoder.has_older);
-    reading_fini(&at);
-    check_ok(read_with(&at, &members, "{\"former\":\"a\",\"renamed\":\"b\"}"), &at.error);
-    assert_true(arcp_span_equal_cstr(at.out.renamed, "b"));
-    assert_true(at.decoder.has_older);
-    reading_fini(&at);
-    check_ok(read_with(&at, &members, "{\"renamed\":\"b\"}"), &at.error);
-    assert_false(at.decoder.has_older);
-    reading_fini(&at);
+    check_ok(read_with(&got, &members, "{\"former\":\"a\"}"), &got.error);
+    assert_true(arcp_span_equal_cstr(got.out.renamed, "a"));
+    assert_true(got.decoder.has_older);
+    reading_fini(&got);
+    check_ok(read_with(&got, &members, "{\"former\":\"a\",\"renamed\":\"b\"}"), &got.error);
+    assert_true(arcp_span_equal_cstr(got.out.renamed, "b"));
+    assert_true(got.decoder.has_older);
+    reading_fini(&got);
+    check_ok(read_with(&got, &members, "{\"renamed\":\"b\"}"), &got.error);
+    assert_false(got.decoder.has_older);
+    reading_fini(&got);
 }
 
 /* ---- parts, and what must be there ---- */
@@ -221,34 +222,34 @@ static const shape_row part_cases[] = {
 static void parts_are_named_by_their_path(void **state)
 {
     const shape_row *row = *state;
-    reading at;
-    (void)read_with(&at, &whole, row->text);
-    assert_string_equal(row->error == NULL ? "" : row->error, at.error.message);
-    assert_true(row->error != NULL || arcp_span_equal_cstr(at.out.inner, "i"));
-    assert_true(row->error == NULL || at.out.inner.data == NULL);
-    reading_fini(&at);
+    reading got;
+    (void)read_with(&got, &whole, row->text);
+    assert_string_equal(row->error == NULL ? "" : row->error, got.error.message);
+    assert_true(row->error != NULL || arcp_span_equal_cstr(got.out.inner, "i"));
+    assert_true(row->error == NULL || got.out.inner.data == NULL);
+    reading_fini(&got);
 }
 
 /* ---- rows of ours ---- */
 
 static void a_row_may_lack_optional_members(void **state)
 {
-    reading at;
+    reading got;
     (void)state;
-    (void)read_with(&at, &members, "{\"string\":1,\"object\":[],\"count\":\"x\",\"id\":\"abcd\"}");
-    at.out = (sample){.count = 7, .object = 3};
-    assert_true(arcp__decode_row(&at.json, &at.scratch, ARCP_JSON_ROOT, &members, &at.out));
-    assert_null(at.out.string.data);
-    assert_int_equal(at.out.object, ARCP_JSON_ABSENT);
-    assert_int_equal(at.out.count, 7);
-    assert_string_equal(at.out.id, "");
-    assert_false(arcp__decode_row(&at.json, &at.scratch, ARCP_JSON_ROOT, &whole, &at.out));
-    reading_fini(&at);
+    (void)read_with(&got, &members, "{\"string\":1,\"object\":[],\"count\":\"x\",\"id\":\"abcd\"}");
+    got.out = (sample){.count = 7, .object = 3};
+    assert_true(arcp__decode_row(&got.json, &got.scratch, ARCP_JSON_ROOT, &members, &got.out));
+    assert_null(got.out.string.data);
+    assert_int_equal(got.out.object, ARCP_JSON_ABSENT);
+    assert_int_equal(got.out.count, 7);
+    assert_string_equal(got.out.id, "");
+    assert_false(arcp__decode_row(&got.json, &got.scratch, ARCP_JSON_ROOT, &whole, &got.out));
+    reading_fini(&got);
 }
 
 static void a_row_that_was_written_is_read_again(void **state)
 {
-    reading at;
+    reading got;
     arcp_buf text = arcp_buf_init();
     sample out = {.string = ARCP_SPAN_LITERAL("a\"b"),
                   .count = 3,
@@ -264,14 +265,14 @@ static void a_row_that_was_written_is_read_again(void **state)
                                      "\"at\":\"2017-07-14T02:40:00.000Z\",\"hash\":\"" HEX
                                      "\",\"id\":\"xyz\"}"));
     arcp_buf_append_byte(&text, '\0');
-    check_ok(read_with(&at, &members, text.data), &at.error);
-    assert_true(arcp_span_equal(at.out.string, out.string));
-    assert_int_equal(at.out.count, 3);
-    assert_true(at.out.flag);
-    assert_int_equal(at.out.at, out.at);
-    assert_memory_equal(at.out.hash, out.hash, sizeof(out.hash));
-    assert_string_equal(at.out.id, "xyz");
-    reading_fini(&at);
+    check_ok(read_with(&got, &members, text.data), &got.error);
+    assert_true(arcp_span_equal(got.out.string, out.string));
+    assert_int_equal(got.out.count, 3);
+    assert_true(got.out.flag);
+    assert_int_equal(got.out.at, out.at);
+    assert_memory_equal(got.out.hash, out.hash, sizeof out.hash);
+    assert_string_equal(got.out.id, "xyz");
+    reading_fini(&got);
     arcp_buf_fini(&text);
 }
 
@@ -303,9 +304,9 @@ int main(void)
         cmocka_unit_test(a_row_that_was_written_is_read_again),
         cmocka_unit_test(required_members_are_written_even_if_zero),
     };
-    return run_rows(shape_rows, sizeof(shape_rows) / sizeof(shape_rows[0]), sizeof(shape_rows[0]),
+    return run_rows(shape_rows, sizeof shape_rows / sizeof shape_rows[0], sizeof shape_rows[0],
                     a_shape_has_its_limits) +
-           run_rows(part_cases, sizeof(part_cases) / sizeof(part_cases[0]), sizeof(part_cases[0]),
+           run_rows(part_cases, sizeof part_cases / sizeof part_cases[0], sizeof part_cases[0],
                     parts_are_named_by_their_path) +
            cmocka_run_group_tests(tests, NULL, NULL);
 }

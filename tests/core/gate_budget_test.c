@@ -10,7 +10,7 @@
 static void a_used_up_budget_denies_every_capability(void **state)
 {
     (void)state;
-    arcp_authority *authority = authority_of(
+    const arcp_authority *authority = authority_of(
         "{\"fs.read\":[\"/a\"],\"tool.call\":[\"**\"],\"cost.budget\":[\"USD:1\",\"EUR:1\"]}", "");
     assert_true(ask(authority, "tool.call", "search").allowed);
     spend(authority, "EUR", "1");
@@ -26,7 +26,7 @@ static void a_used_up_budget_denies_every_capability(void **state)
 static void a_check_of_the_budget_capability_is_not_denied_by_the_budget(void **state)
 {
     (void)state;
-    arcp_authority *authority = authority_of("{\"cost.budget\":[\"USD:0\"]}", "");
+    const arcp_authority *authority = authority_of("{\"cost.budget\":[\"USD:0\"]}", "");
     const arcp_decision decision = ask(authority, "cost.budget", "USD:0");
     assert_int_equal(decision.code, ARCP_E_PERMISSION_DENIED);
     assert_int_equal(decision.reason, ARCP_DENY_UNKNOWN_CAPABILITY);
@@ -37,8 +37,8 @@ static void a_check_of_the_budget_capability_is_not_denied_by_the_budget(void **
 static void an_ancestors_budget_denies_too(void **state)
 {
     (void)state;
-    arcp_authority *parent = authority_of("{\"cost.budget\":[\"USD:1\"]}", "");
-    arcp_lease *lease = lease_of("{\"tool.call\":[\"t\"],\"cost.budget\":[\"USD:1\"]}", "");
+    const arcp_authority *parent = authority_of("{\"cost.budget\":[\"USD:1\"]}", "");
+    const arcp_lease *lease = lease_of("{\"tool.call\":[\"t\"],\"cost.budget\":[\"USD:1\"]}", "");
     arcp_budget *budget = NULL;
     arcp_error err = {0};
     check_ok(arcp_budget_new(lease, arcp_authority_budget(parent), &budget, &err), &err);
@@ -61,8 +61,8 @@ static void a_child_is_never_without_its_parents_counters(void **state)
     static const char *const leases[] = {"{\"tool.call\":[\"t\"]}",
                                          "{\"tool.call\":[\"t\"],\"cost.budget\":[\"USD:1\"]}"};
     for (size_t i = 0; i < sizeof leases / sizeof *leases; i++) {
-        arcp_authority *parent = authority_of("{\"cost.budget\":[\"USD:1\"]}", "");
-        arcp_authority *child = child_of(parent, leases[i], true);
+        const arcp_authority *parent = authority_of("{\"cost.budget\":[\"USD:1\"]}", "");
+        const arcp_authority *child = child_of(parent, leases[i], true);
         assert_true(ask(child, "tool.call", "t").allowed);
         spend(child, "USD", "1");
         assert_int_equal(ask(child, "tool.call", "t").code, ARCP_E_BUDGET_EXHAUSTED);
@@ -75,7 +75,7 @@ static void a_child_is_never_without_its_parents_counters(void **state)
 static void a_lease_with_a_budget_is_never_without_counters(void **state)
 {
     (void)state;
-    arcp_authority *authority = authority_of("{\"cost.budget\":[\"USD:1\"]}", "");
+    const arcp_authority *authority = authority_of("{\"cost.budget\":[\"USD:1\"]}", "");
     assert_non_null(arcp_authority_budget(authority));
     arcp_authority_unref(authority);
     authority = authority_of("{\"tool.call\":[\"t\"]}", "");
@@ -121,7 +121,7 @@ static void *ask_and_spend(void *user)
 static void threads_may_ask_one_authority_at_the_same_time(void **state)
 {
     (void)state;
-    arcp_authority *authority =
+    const arcp_authority *authority =
         authority_of("{\"fs.read\":[\"/data/**\"],\"cost.budget\":[\"USD:100\"]}", "");
     shared_gate shared = {.authority = authority};
     pthread_t threads[THREADS];

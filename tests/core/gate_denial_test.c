@@ -18,7 +18,7 @@ static void check_details(const arcp_authority *authority, const arcp_decision *
 static void a_denial_carries_what_a_client_needs_to_know(void **state)
 {
     (void)state;
-    arcp_authority *authority = authority_of(
+    const arcp_authority *authority = authority_of(
         "{\"fs.read\":[\"/data/**\",\"/x\"],\"cost.budget\":[\"USD:1\"]}", expires_at_100);
     arcp_decision decision = ask(authority, "fs.read", "/data/../etc/passwd");
     check_details(authority, &decision,

@@ -10,7 +10,8 @@ static void operations_fail_from_the_instant_of_expiry_on(void **state)
     arcp_authority_options options = arcp_authority_options_init();
     options.now.wall_ns = 90 * SEC;
     options.now.mono_ns = 1000 * SEC;
-    arcp_authority *authority = authority_with("{\"fs.read\":[\"/a\"]}", expires_at_100, options);
+    const arcp_authority *authority =
+        authority_with("{\"fs.read\":[\"/a\"]}", expires_at_100, options);
     assert_true(arcp_authority_deadline_mono_ns(authority) == 1010 * SEC);
     const arcp_time before = {100 * SEC - 1, 1010 * SEC - 1};
     const arcp_time at = {100 * SEC, 1010 * SEC};
@@ -28,7 +29,8 @@ static void a_wall_clock_set_back_never_lengthens_a_lease(void **state)
     arcp_authority_options options = arcp_authority_options_init();
     options.now.wall_ns = 90 * SEC;
     options.now.mono_ns = 0;
-    arcp_authority *authority = authority_with("{\"fs.read\":[\"/a\"]}", expires_at_100, options);
+    const arcp_authority *authority =
+        authority_with("{\"fs.read\":[\"/a\"]}", expires_at_100, options);
     const arcp_time set_back = {-3600 * SEC, 10 * SEC};
     assert_true(arcp_authority_is_expired(authority, set_back));
     const arcp_time set_back_early = {-3600 * SEC, 10 * SEC - 1};
@@ -39,7 +41,7 @@ static void a_wall_clock_set_back_never_lengthens_a_lease(void **state)
 static void a_wall_clock_set_forward_shortens_a_lease(void **state)
 {
     (void)state;
-    arcp_authority *authority = authority_of("{\"fs.read\":[\"/a\"]}", expires_at_100);
+    const arcp_authority *authority = authority_of("{\"fs.read\":[\"/a\"]}", expires_at_100);
     const arcp_time set_forward = {100 * SEC, 1};
     assert_true(arcp_authority_is_expired(authority, set_forward));
     const arcp_time not_quite = {100 * SEC - 1, 1};
@@ -53,7 +55,7 @@ static void the_grace_is_added_to_both_clocks(void **state)
     (void)state;
     arcp_authority_options options = arcp_authority_options_init();
     options.expiry_grace_ns = SEC;
-    arcp_authority *authority = authority_with("{}", expires_at_100, options);
+    const arcp_authority *authority = authority_with("{}", expires_at_100, options);
     assert_true(arcp_authority_deadline_mono_ns(authority) == 101 * SEC);
     const arcp_time inside = {101 * SEC - 1, 101 * SEC - 1};
     const arcp_time outside = {101 * SEC, 0};
@@ -68,7 +70,7 @@ static void an_expiry_in_the_past_is_expired_at_once(void **state)
     arcp_authority_options options = arcp_authority_options_init();
     options.now.wall_ns = 200 * SEC;
     options.now.mono_ns = 7;
-    arcp_authority *authority = authority_with("{}", expires_at_100, options);
+    const arcp_authority *authority = authority_with("{}", expires_at_100, options);
     assert_true(arcp_authority_deadline_mono_ns(authority) == 7);
     assert_true(arcp_authority_is_expired(authority, options.now));
     arcp_authority_unref(authority);
@@ -78,7 +80,7 @@ static void an_expiry_in_the_past_is_expired_at_once(void **state)
 static void a_lease_without_expiry_lasts(void **state)
 {
     (void)state;
-    arcp_authority *authority = authority_of("{\"fs.read\":[\"/a\"]}", "");
+    const arcp_authority *authority = authority_of("{\"fs.read\":[\"/a\"]}", "");
     assert_true(arcp_authority_deadline_mono_ns(authority) == ARCP_TIME_NEVER);
     const arcp_time late = {INT64_MAX - 1, INT64_MAX - 1};
     assert_true(ask_at(authority, late, "fs.read", "/a").allowed);
@@ -90,7 +92,7 @@ static void an_expiry_years_ahead_does_not_fire(void **state)
     (void)state;
     arcp_authority_options options = arcp_authority_options_init();
     options.now.mono_ns = INT64_MAX - 5;
-    arcp_authority *authority =
+    const arcp_authority *authority =
         authority_with("{}", "{\"expires_at\":\"2261-01-01T00:00:00Z\"}", options);
     assert_true(arcp_authority_deadline_mono_ns(authority) == ARCP_TIME_NEVER);
     assert_false(arcp_authority_is_expired(authority, options.now));
@@ -107,14 +109,14 @@ static void an_expiry_years_ahead_does_not_fire(void **state)
 static void a_child_never_outlives_its_parent_even_when_the_clock_was_set_back(void **state)
 {
     (void)state;
-    arcp_authority *parent = authority_of("{}", expires_at_100);
+    const arcp_authority *parent = authority_of("{}", expires_at_100);
     arcp_authority_options options = arcp_authority_options_init();
     options.now.wall_ns = -3600 * SEC; /* set back by an hour */
     options.now.mono_ns = 50 * SEC;
     options.parent = parent;
-    arcp_authority *child = authority_with("{}", expires_at_100, options);
+    const arcp_authority *child = authority_with("{}", expires_at_100, options);
     assert_true(arcp_authority_deadline_mono_ns(child) == 100 * SEC);
-    arcp_authority *unbounded = authority_with("{}", "", options);
+    const arcp_authority *unbounded = authority_with("{}", "", options);
     assert_true(arcp_authority_deadline_mono_ns(unbounded) == 100 * SEC);
     const arcp_time later = {100 * SEC, 60 * SEC};
     assert_true(arcp_authority_is_expired(unbounded, later));

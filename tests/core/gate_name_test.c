@@ -7,7 +7,7 @@
 static void models_are_matched_as_they_are_spelled(void **state)
 {
     (void)state;
-    arcp_authority *authority =
+    const arcp_authority *authority =
         authority_of("{\"model.use\":[\"gpt-4*\",\"claude-3-5-*\",\"tier-fast/*\"]}", "");
     static const struct {
         const char *model;
@@ -38,7 +38,7 @@ static void an_absent_model_use_denies_unless_the_policy_allows_all_models(void 
     (void)state;
     arcp_authority_options options = arcp_authority_options_init();
     options.model_use_required = false;
-    arcp_authority *open = authority_with("{}", "", options);
+    const arcp_authority *open = authority_with("{}", "", options);
     const arcp_decision decision = ask(open, "model.use", "gpt-4");
     assert_true(decision.allowed);
     check_span(decision.pattern, "");
@@ -47,10 +47,10 @@ static void an_absent_model_use_denies_unless_the_policy_allows_all_models(void 
     assert_false(ask(open, "model.use", "a\nb").allowed);
     assert_false(ask(open, "tool.call", "t").allowed);
     arcp_authority_unref(open);
-    arcp_authority *named = authority_with("{\"model.use\":[]}", "", options);
+    const arcp_authority *named = authority_with("{\"model.use\":[]}", "", options);
     assert_false(ask(named, "model.use", "gpt-4").allowed);
     arcp_authority_unref(named);
-    arcp_authority *required = authority_of("{}", "");
+    const arcp_authority *required = authority_of("{}", "");
     assert_false(ask(required, "model.use", "gpt-4").allowed);
     arcp_authority_unref(required);
 }
@@ -60,13 +60,13 @@ static void a_child_may_use_no_more_models_than_its_parent(void **state)
     (void)state;
     for (int parents = 0; parents < 2; parents++) {
         for (int childs = 0; childs < 2; childs++) {
-            arcp_lease *lease = lease_of("{}", "");
+            const arcp_lease *lease = lease_of("{}", "");
             arcp_authority_options options = arcp_authority_options_init();
             options.model_use_required = parents == 1;
             arcp_authority *parent = NULL;
             arcp_error err = {0};
             check_ok(arcp_authority_new(lease, &options, &parent, &err), &err);
-            arcp_authority *child = child_of(parent, "{}", childs == 1);
+            const arcp_authority *child = child_of(parent, "{}", childs == 1);
             assert_int_equal(ask(child, "model.use", "m").allowed, parents == 0 && childs == 0);
             arcp_authority_unref(child);
             arcp_authority_unref(parent);
@@ -107,7 +107,7 @@ static void delegation_matches_the_version_then_the_name(void **state)
         print_message("  %s\n", row->name);
         char lease[128];
         (void)snprintf(lease, sizeof lease, "{\"agent.delegate\":[\"%s\"]}", row->pattern);
-        arcp_authority *authority = authority_of(lease, "");
+        const arcp_authority *authority = authority_of(lease, "");
         arcp_decision decision;
         const bool allowed =
             arcp_authorize_delegate(authority, at_zero, arcp_span_cstr(row->agent),
@@ -130,7 +130,7 @@ static void delegation_matches_the_version_then_the_name(void **state)
 static void delegation_of_an_invalid_name_says_why(void **state)
 {
     (void)state;
-    arcp_authority *authority = authority_of("{\"agent.delegate\":[\"**\"]}", "");
+    const arcp_authority *authority = authority_of("{\"agent.delegate\":[\"**\"]}", "");
     static char huge[3 * ARCP_TARGET_BYTES_MAX];
     memset(huge, 'a', sizeof huge);
     const arcp_span long_name = arcp_span_make(huge, sizeof huge);

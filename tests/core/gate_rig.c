@@ -7,7 +7,7 @@ arcp_target_scratch scratch;
 arcp_authority *authority_with(const char *lease, const char *constraints,
                                arcp_authority_options options)
 {
-    arcp_lease *parsed = lease_of(lease, constraints);
+    const arcp_lease *parsed = lease_of(lease, constraints);
     arcp_authority *authority = NULL;
     arcp_error err = {0};
     check_ok(arcp_authority_new(parsed, &options, &authority, &err), &err);
@@ -50,7 +50,7 @@ void spend(const arcp_authority *authority, const char *currency, const char *te
 arcp_authority *child_of(const arcp_authority *parent, const char *lease_text,
                          bool model_use_required)
 {
-    arcp_lease *lease = lease_of(lease_text, "");
+    const arcp_lease *lease = lease_of(lease_text, "");
     arcp_authority_options options = arcp_authority_options_init();
     options.parent = parent;
     options.model_use_required = model_use_required;

@@ -13,7 +13,7 @@ static void an_empty_lease_denies_every_operation(void **state)
         {"tool.call", "search"},  {"agent.delegate", "x"}, {"model.use", "gpt-4"},
         {"cost.budget", "USD:1"}, {"x-vendor.a.b", "x"},   {"no.such", "x"},
     };
-    arcp_authority *authority = authority_of("{}", "");
+    const arcp_authority *authority = authority_of("{}", "");
     for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
         const arcp_decision decision = ask(authority, questions[i][0], questions[i][1]);
         assert_false(decision.allowed);
@@ -26,7 +26,7 @@ static void an_empty_lease_denies_every_operation(void **state)
 static void an_empty_list_grants_nothing(void **state)
 {
     (void)state;
-    arcp_authority *authority = authority_of("{\"fs.read\":[],\"x-vendor.a.b\":[]}", "");
+    const arcp_authority *authority = authority_of("{\"fs.read\":[],\"x-vendor.a.b\":[]}", "");
     assert_int_equal(ask(authority, "fs.read", "/a").reason, ARCP_DENY_NO_MATCH);
     assert_int_equal(ask(authority, "x-vendor.a.b", "a").reason, ARCP_DENY_NO_MATCH);
     arcp_authority_unref(authority);
@@ -35,7 +35,7 @@ static void an_empty_list_grants_nothing(void **state)
 static void a_target_that_a_pattern_matches_is_allowed_and_the_pattern_named(void **state)
 {
     (void)state;
-    arcp_authority *authority = authority_of(
+    const arcp_authority *authority = authority_of(
         "{\"net.fetch\":[\"https://api.example.com/**\",\"s3://reports/**.csv\"]}", "");
     const arcp_decision decision = ask(authority, "net.fetch", "S3://reports/2026/W19.csv");
     assert_true(decision.allowed);
@@ -50,7 +50,7 @@ static void a_target_that_a_pattern_matches_is_allowed_and_the_pattern_named(voi
 static void the_caller_gets_the_canonical_form_that_was_matched(void **state)
 {
     (void)state;
-    arcp_authority *authority = authority_of("{\"fs.read\":[\"/a/c\"]}", "");
+    const arcp_authority *authority = authority_of("{\"fs.read\":[\"/a/c\"]}", "");
     const arcp_decision allowed = ask(authority, "fs.read", "/a/./b/..//c");
     assert_true(allowed.allowed);
     check_span(allowed.canonical, "/a/c");
@@ -64,12 +64,12 @@ static void the_caller_gets_the_canonical_form_that_was_matched(void **state)
 static void relative_paths_need_a_directory_and_stay_below_it(void **state)
 {
     (void)state;
-    arcp_authority *nowhere = authority_of("{\"fs.read\":[\"**\"]}", "");
+    const arcp_authority *nowhere = authority_of("{\"fs.read\":[\"**\"]}", "");
     assert_int_equal(ask(nowhere, "fs.read", "etc/passwd").reason, ARCP_DENY_ESCAPES_BASE);
     arcp_authority_unref(nowhere);
     arcp_authority_options options = arcp_authority_options_init();
     options.cwd = SPAN("/job/1");
-    arcp_authority *somewhere =
+    const arcp_authority *somewhere =
         authority_with("{\"fs.read\":[\"src/**\",\"/etc/hosts\"]}", "", options);
     assert_true(ask(somewhere, "fs.read", "./src//x").allowed);
     assert_int_equal(ask(somewhere, "fs.read", "src/../../x").reason, ARCP_DENY_ESCAPES_BASE);
@@ -96,7 +96,7 @@ static void the_options_are_checked(void **state)
         {"a longer grace", "", 0, SEC + 1, ARCP_E_USAGE},
         {"a negative grace", "", 0, -1, ARCP_E_USAGE},
     };
-    arcp_lease *lease = lease_of("{}", "");
+    const arcp_lease *lease = lease_of("{}", "");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         print_message("  %s\n", rows[i].name);
         arcp_authority_options options = arcp_authority_options_init();
@@ -121,7 +121,7 @@ static void what_an_older_program_does_not_know_has_its_default(void **state)
         arcp_time now;
     } old = {sizeof old, NULL, {0, 0}};
     const void *given = &old;
-    arcp_lease *lease = lease_of("{}", "");
+    const arcp_lease *lease = lease_of("{}", "");
     arcp_authority *authority = NULL;
     arcp_error err = {0};
     arcp_decision decision;
@@ -141,7 +141,7 @@ static void what_a_newer_program_meant_is_not_guessed(void **state)
     } later = {arcp_authority_options_init(), true};
     later.known.struct_size = sizeof later;
     const void *given = &later;
-    arcp_lease *lease = lease_of("{}", "");
+    const arcp_lease *lease = lease_of("{}", "");
     arcp_authority *authority = NULL;
     arcp_error err = {0};
     assert_int_equal(arcp_authority_new(lease, given, &authority, &err), ARCP_E_USAGE);
@@ -153,7 +153,7 @@ static void what_a_newer_program_meant_is_not_guessed(void **state)
 static void expiry_is_reported_before_budget_and_budget_before_permission(void **state)
 {
     (void)state;
-    arcp_authority *authority = authority_of("{\"cost.budget\":[\"USD:0\"]}", expires_at_100);
+    const arcp_authority *authority = authority_of("{\"cost.budget\":[\"USD:0\"]}", expires_at_100);
     const arcp_time late = {100 * SEC, 0};
     assert_int_equal(ask_at(authority, late, "fs.read", "").code, ARCP_E_LEASE_EXPIRED);
     assert_int_equal(ask(authority, "fs.read", "").code, ARCP_E_BUDGET_EXHAUSTED);
@@ -169,7 +169,7 @@ static void expiry_is_reported_before_budget_and_budget_before_permission(void *
 static void a_vendors_capability_is_enforced_like_the_others(void **state)
 {
     (void)state;
-    arcp_authority *authority =
+    const arcp_authority *authority =
         authority_of("{\"x-vendor.acme.pub\":[\"a/*\"],\"x-vendor.acme.sub\":[\"b/*\"]}", "");
     assert_true(ask(authority, "x-vendor.acme.pub", "a/b.c").allowed);
     assert_false(ask(authority, "x-vendor.acme.sub", "a/b.c").allowed);
@@ -180,8 +180,8 @@ static void a_vendors_capability_is_enforced_like_the_others(void **state)
 static void an_authority_keeps_what_it_is_made_of(void **state)
 {
     (void)state;
-    arcp_authority *authority = authority_of("{\"fs.read\":[\"/a\"]}", "");
-    arcp_authority *again = arcp_authority_ref(authority);
+    const arcp_authority *authority = authority_of("{\"fs.read\":[\"/a\"]}", "");
+    const arcp_authority *again = arcp_authority_ref(authority);
     arcp_authority_unref(authority);
     assert_true(arcp_lease_names(arcp_authority_lease(again), SPAN("fs.read")));
     arcp_authority_unref(again);

@@ -43,34 +43,36 @@ static void free_words(words *list)
 
 /* A capability, all patterns and targets over some bytes, and which pattern matches which
  * target. */
-typedef struct world {
+typedef struct truth_table {
     arcp__capability capability;
     arcp__target_kind kind;
     words patterns;
     words targets;    /* canonical ones, shortest first */
     size_t row_words; /* of 64 targets */
     uint64_t *truth;  /* a row of bits for each pattern */
-} world;
+} truth_table;
 
-static void add_targets(world *w, const char *beginning, const char *alphabet, size_t size)
+static void add_targets(truth_table *table, const char *beginning, const char *alphabet,
+                        size_t size)
 {
     all_strings strings;
     all_strings_begin(&strings, alphabet, size);
     do {
-        add_word(&w->targets, beginning, all_strings_span(&strings));
-        if (!model_is_canonical(w->kind, w->targets.spans[w->targets.count - 1])) {
-            free((char *)w->targets.spans[--w->targets.count].data);
+        add_word(&table->targets, beginning, all_strings_span(&strings));
+        if (!model_is_canonical(table->kind, table->targets.spans[table->targets.count - 1])) {
+            free((char *)table->targets.spans[--table->targets.count].data);
         }
     } while (all_strings_next(&strings));
 }
 
-static void add_patterns(world *w, const char *beginning, const char *alphabet, size_t size)
+static void add_patterns(truth_table *table, const char *beginning, const char *alphabet,
+                         size_t size)
 {
     all_strings strings;
     all_strings_begin(&strings, alphabet, size);
     do {
         if (beginning[0] != '\0' || strings.size > 0) {
-            add_word(&w->patterns, beginning, all_strings_span(&strings));
+            add_word(&table->patterns, beginning, all_strings_span(&strings));
         }
     } while (all_strings_next(&strings));
 }
@@ -82,101 +84,103 @@ static int by_size(const void *a, const void *b)
     return (size_a > size_b) - (size_a < size_b);
 }
 
-static void find_truth(world *w)
+static void find_truth(truth_table *table)
 {
-    qsort(w->targets.spans, w->targets.count, sizeof(arcp_span), by_size);
-    w->row_words = w->targets.count / 64 + 1;
-    w->truth = calloc(w->patterns.count * w->row_words, sizeof *w->truth);
-    assert_non_null(w->truth);
-    for (size_t p = 0; p < w->patterns.count; p++) {
-        for (size_t t = 0; t < w->targets.count; t++) {
-            if (model_matches(w->kind, w->patterns.spans[p], w->targets.spans[t])) {
-                w->truth[p * w->row_words + t / 64] |= UINT64_C(1) << (t % 64);
+    qsort(table->targets.spans, table->targets.count, sizeof(arcp_span), by_size);
+    table->row_words = table->targets.count / 64 + 1;
+    table->truth = calloc(table->patterns.count * table->row_words, sizeof *table->truth);
+    assert_non_null(table->truth);
+    for (size_t p = 0; p < table->patterns.count; p++) {
+        for (size_t t = 0; t < table->targets.count; t++) {
+            if (model_matches(table->kind, table->patterns.spans[p], table->targets.spans[t])) {
+                table->truth[p * table->row_words + t / 64] |= UINT64_C(1) << (t % 64);
             }
         }
     }
 }
 
-static const uint64_t *row_of(const world *w, size_t pattern)
+static const uint64_t *row_of(const truth_table *table, size_t pattern)
 {
-    return w->truth + pattern * w->row_words;
+    return table->truth + pattern * table->row_words;
 }
 
-static void end_world(world *w)
+static void table_fini(truth_table *table)
 {
-    free_words(&w->patterns);
-    free_words(&w->targets);
-    free(w->truth);
+    free_words(&table->patterns);
+    free_words(&table->targets);
+    free(table->truth);
 }
 
 /* Each pattern alone, and all of them in one set. */
-static void check_matching(const world *w)
+static void check_matching(const truth_table *table)
 {
     arcp__glob_set *all = NULL;
     arcp_error err = {0};
-    check_ok(
-        arcp__glob_set_compile(w->capability, w->patterns.spans, w->patterns.count, &all, &err),
-        &err);
-    uint64_t *any = calloc(w->row_words, sizeof *any);
+    check_ok(arcp__glob_set_compile(table->capability, table->patterns.spans, table->patterns.count,
+                                    &all, &err),
+             &err);
+    uint64_t *any = calloc(table->row_words, sizeof *any);
     assert_non_null(any);
-    for (size_t p = 0; p < w->patterns.count; p++) {
+    for (size_t p = 0; p < table->patterns.count; p++) {
         arcp__glob_set *set = NULL;
-        check_ok(arcp__glob_set_compile(w->capability, &w->patterns.spans[p], 1, &set, &err), &err);
-        for (size_t t = 0; t < w->targets.count; t++) {
-            const bool want = (row_of(w, p)[t / 64] >> (t % 64) & 1) != 0;
-            if (arcp__glob_set_match(set, w->targets.spans[t], NULL) != want) {
-                fail_msg("\"%.*s\" %s \"%.*s\"", (int)w->patterns.spans[p].size,
-                         w->patterns.spans[p].data, want ? "matches" : "does not match",
-                         (int)w->targets.spans[t].size, w->targets.spans[t].data);
+        check_ok(
+            arcp__glob_set_compile(table->capability, &table->patterns.spans[p], 1, &set, &err),
+            &err);
+        for (size_t t = 0; t < table->targets.count; t++) {
+            const bool want = (row_of(table, p)[t / 64] >> (t % 64) & 1) != 0;
+            if (arcp__glob_set_match(set, table->targets.spans[t], NULL) != want) {
+                fail_msg("\"%.*s\" %s \"%.*s\"", (int)table->patterns.spans[p].size,
+                         table->patterns.spans[p].data, want ? "matches" : "does not match",
+                         (int)table->targets.spans[t].size, table->targets.spans[t].data);
             }
         }
-        for (size_t i = 0; i < w->row_words; i++) {
-            any[i] |= row_of(w, p)[i];
+        for (size_t i = 0; i < table->row_words; i++) {
+            any[i] |= row_of(table, p)[i];
         }
         arcp__glob_set_free(set);
     }
-    for (size_t t = 0; t < w->targets.count; t++) {
+    for (size_t t = 0; t < table->targets.count; t++) {
         size_t index = SIZE_MAX;
-        const bool matches = arcp__glob_set_match(all, w->targets.spans[t], &index);
+        const bool matches = arcp__glob_set_match(all, table->targets.spans[t], &index);
         assert_int_equal(matches, any[t / 64] >> (t % 64) & 1);
-        assert_true(!matches || (row_of(w, index)[t / 64] >> (t % 64) & 1) != 0);
+        assert_true(!matches || (row_of(table, index)[t / 64] >> (t % 64) & 1) != 0);
     }
     free(any);
     arcp__glob_set_free(all);
 }
 
 /* The size of the shortest target that is in `child` and not in `parent`; SIZE_MAX: none. */
-static size_t first_outside(const world *w, const uint64_t *child, const uint64_t *parent)
+static size_t first_outside(const truth_table *table, const uint64_t *child, const uint64_t *parent)
 {
-    for (size_t i = 0; i < w->row_words; i++) {
+    for (size_t i = 0; i < table->row_words; i++) {
         const uint64_t outside = child[i] & ~parent[i];
         if (outside != 0) {
-            return w->targets.spans[i * 64 + (size_t)__builtin_ctzll(outside)].size;
+            return table->targets.spans[i * 64 + (size_t)__builtin_ctzll(outside)].size;
         }
     }
     return SIZE_MAX;
 }
 
 /* `parent_row`: what the parents match together. */
-static void check_question(const world *w, size_t child, const arcp_span *parents, size_t count,
-                           const uint64_t *parent_row)
+static void check_question(const truth_table *table, size_t child, const arcp_span *parents,
+                           size_t count, const uint64_t *parent_row)
 {
-    const arcp_span pattern = w->patterns.spans[child];
+    const arcp_span pattern = table->patterns.spans[child];
     arcp__glob_verdict verdict = {0};
-    assert_int_equal(
-        arcp__glob_ask(&(arcp__glob_question){w->capability, &pattern, 1, parents, count, false},
-                       NULL, &verdict),
-        ARCP_OK);
-    const size_t outside = first_outside(w, row_of(w, child), parent_row);
+    assert_int_equal(arcp__glob_ask(&(arcp__glob_question){table->capability, &pattern, 1, parents,
+                                                           count, false},
+                                    NULL, &verdict),
+                     ARCP_OK);
+    const size_t outside = first_outside(table, row_of(table, child), parent_row);
     const arcp_span witness = arcp_buf_span(&verdict.witness);
     bool is_right = !verdict.too_complex;
     if (verdict.is_subset) {
         is_right = is_right && outside == SIZE_MAX;
     } else {
         is_right = is_right && witness.size > 0 && witness.size <= outside &&
-                   model_is_canonical(w->kind, witness) &&
-                   model_matches(w->kind, pattern, witness) &&
-                   !model_matches_any(w->kind, parents, count, witness);
+                   model_is_canonical(table->kind, witness) &&
+                   model_matches(table->kind, pattern, witness) &&
+                   !model_matches_any(table->kind, parents, count, witness);
     }
     if (!is_right) {
         fail_msg("child \"%.*s\", parent \"%.*s\" of %zu: %s, witness \"%.*s\", want %zu bytes",
@@ -190,129 +194,130 @@ static void check_question(const world *w, size_t child, const arcp_span *parent
 static bool wants_all;
 
 /* Every `stride`-th pair, and a quarter as many questions with several parents. */
-static void check_subsets(const world *w, size_t stride)
+static void check_subsets(const truth_table *table, size_t stride)
 {
     uint64_t random = 3;
-    for (size_t child = 0; child < w->patterns.count; child++) {
-        for (size_t parent = random_below(&random, stride); parent < w->patterns.count;
+    for (size_t child = 0; child < table->patterns.count; child++) {
+        for (size_t parent = random_below(&random, stride); parent < table->patterns.count;
              parent += stride) {
-            check_question(w, child, &w->patterns.spans[parent], 1, row_of(w, parent));
+            check_question(table, child, &table->patterns.spans[parent], 1, row_of(table, parent));
         }
     }
-    uint64_t *row = calloc(w->row_words, sizeof *row);
+    uint64_t *row = calloc(table->row_words, sizeof *row);
     assert_non_null(row);
-    for (size_t i = 0; i < w->patterns.count * w->patterns.count / stride / 4; i++) {
+    for (size_t i = 0; i < table->patterns.count * table->patterns.count / stride / 4; i++) {
         arcp_span parents[4];
         const size_t count = 2 + random_below(&random, 3);
-        memset(row, 0, w->row_words * sizeof *row);
+        memset(row, 0, table->row_words * sizeof *row);
         for (size_t k = 0; k < count; k++) {
-            const size_t parent = random_below(&random, w->patterns.count);
-            parents[k] = w->patterns.spans[parent];
-            for (size_t word = 0; word < w->row_words; word++) {
-                row[word] |= row_of(w, parent)[word];
+            const size_t parent = random_below(&random, table->patterns.count);
+            parents[k] = table->patterns.spans[parent];
+            for (size_t word = 0; word < table->row_words; word++) {
+                row[word] |= row_of(table, parent)[word];
             }
         }
-        check_question(w, random_below(&random, w->patterns.count), parents, count, row);
+        check_question(table, random_below(&random, table->patterns.count), parents, count, row);
     }
     free(row);
 }
 
-static void check_dead(const world *w)
+static void check_dead(const truth_table *table)
 {
     size_t dead = 0;
-    for (size_t p = 0; p < w->patterns.count; p++) {
+    for (size_t p = 0; p < table->patterns.count; p++) {
         bool is_dead = false;
         arcp_buf example = arcp_buf_init();
-        assert_int_equal(
-            arcp__glob_is_dead(w->capability, w->patterns.spans[p], NULL, &is_dead, &example),
-            ARCP_OK);
+        assert_int_equal(arcp__glob_is_dead(table->capability, table->patterns.spans[p], NULL,
+                                            &is_dead, &example),
+                         ARCP_OK);
         uint64_t any = 0;
-        for (size_t i = 0; i < w->row_words; i++) {
-            any |= row_of(w, p)[i];
+        for (size_t i = 0; i < table->row_words; i++) {
+            any |= row_of(table, p)[i];
         }
         assert_false(is_dead && any != 0);
         if (!is_dead) {
-            assert_true(model_is_canonical(w->kind, arcp_buf_span(&example)));
-            assert_true(model_matches(w->kind, w->patterns.spans[p], arcp_buf_span(&example)));
+            assert_true(model_is_canonical(table->kind, arcp_buf_span(&example)));
+            assert_true(
+                model_matches(table->kind, table->patterns.spans[p], arcp_buf_span(&example)));
         }
         dead += is_dead;
         arcp_buf_fini(&example);
     }
-    assert_true(dead < w->patterns.count);
+    assert_true(dead < table->patterns.count);
 }
 
-static world begin_world(arcp__capability capability)
+static truth_table table_of(arcp__capability capability)
 {
-    return (world){.capability = capability, .kind = arcp__capability_kind(capability)};
+    return (truth_table){.capability = capability, .kind = arcp__capability_kind(capability)};
 }
 
-static void check_world(world *w, size_t stride)
+static void check_table(truth_table *table, size_t stride)
 {
-    find_truth(w);
-    check_matching(w);
-    check_dead(w);
-    check_subsets(w, wants_all ? 1 : stride);
-    end_world(w);
+    find_truth(table);
+    check_matching(table);
+    check_dead(table);
+    check_subsets(table, wants_all ? 1 : stride);
+    table_fini(table);
 }
 
 static void paths_of_one_letter_and_slashes(void **state)
 {
     (void)state;
-    world w = begin_world(ARCP__CAPABILITY_FS_READ);
-    add_patterns(&w, "", "a/*", 5);
-    add_targets(&w, "", "ax/", 7);
-    check_world(&w, 1);
+    truth_table table = table_of(ARCP__CAPABILITY_FS_READ);
+    add_patterns(&table, "", "a/*", 5);
+    add_targets(&table, "", "ax/", 7);
+    check_table(&table, 1);
 }
 
 static void paths_with_more_wildcards(void **state)
 {
     (void)state;
-    world w = begin_world(ARCP__CAPABILITY_FS_WRITE);
-    add_patterns(&w, "/", "a/*", 6);
-    add_targets(&w, "", "ax/", 7);
-    check_world(&w, 5);
+    truth_table table = table_of(ARCP__CAPABILITY_FS_WRITE);
+    add_patterns(&table, "/", "a/*", 6);
+    add_targets(&table, "", "ax/", 7);
+    check_table(&table, 5);
 }
 
 static void paths_with_dots(void **state)
 {
     (void)state;
-    world w = begin_world(ARCP__CAPABILITY_FS_READ);
-    add_patterns(&w, "", "./*", 5);
-    add_targets(&w, "", ".x/", 7);
-    check_world(&w, 1);
+    truth_table table = table_of(ARCP__CAPABILITY_FS_READ);
+    add_patterns(&table, "", "./*", 5);
+    add_targets(&table, "", ".x/", 7);
+    check_table(&table, 1);
 }
 
 static void paths_of_two_letters(void **state)
 {
     (void)state;
-    world w = begin_world(ARCP__CAPABILITY_FS_READ);
-    add_patterns(&w, "/", "ab/*", 4);
-    add_targets(&w, "/", "abx/", 5);
-    check_world(&w, 1);
+    truth_table table = table_of(ARCP__CAPABILITY_FS_READ);
+    add_patterns(&table, "/", "ab/*", 4);
+    add_targets(&table, "/", "abx/", 5);
+    check_table(&table, 1);
 }
 
 static void tools_with_both_separators(void **state)
 {
     (void)state;
-    world w = begin_world(ARCP__CAPABILITY_TOOL_CALL);
-    add_patterns(&w, "", "a./*", 4);
-    add_targets(&w, "", "ax./", 5);
-    check_world(&w, 1);
+    truth_table table = table_of(ARCP__CAPABILITY_TOOL_CALL);
+    add_patterns(&table, "", "a./*", 4);
+    add_targets(&table, "", "ax./", 5);
+    check_table(&table, 1);
 }
 
 static void names_with_empty_segments(void **state)
 {
     (void)state;
-    world w = begin_world(ARCP__CAPABILITY_MODEL_USE);
-    add_patterns(&w, "", "a/*", 5);
-    add_targets(&w, "", "ax/", 7);
-    check_world(&w, 1);
+    truth_table table = table_of(ARCP__CAPABILITY_MODEL_USE);
+    add_patterns(&table, "", "a/*", 5);
+    add_targets(&table, "", "ax/", 7);
+    check_table(&table, 1);
 }
 
 static void names_with_characters_of_two_bytes(void **state)
 {
     (void)state;
-    world w = begin_world(ARCP__CAPABILITY_VENDOR);
+    truth_table table = table_of(ARCP__CAPABILITY_VENDOR);
     /* Patterns of whole characters; targets also of another one with the same first byte. */
     all_strings strings;
     all_strings_begin(&strings, "e/*", 5);
@@ -327,67 +332,67 @@ static void names_with_characters_of_two_bytes(void **state)
                 text[size++] = strings.text[i];
             }
         }
-        add_word(&w.patterns, "", arcp_span_make(text, size));
+        add_word(&table.patterns, "", arcp_span_make(text, size));
     }
-    add_targets(&w, "", "\xc3\xa9\xa8/", 7);
-    check_world(&w, 1);
+    add_targets(&table, "", "\xc3\xa9\xa8/", 7);
+    check_table(&table, 1);
 }
 
 static void urls_with_queries(void **state)
 {
     (void)state;
-    world w = begin_world(ARCP__CAPABILITY_NET_FETCH);
-    add_patterns(&w, "s://h", "a/?*", 4);
-    add_targets(&w, "s://h", "ax/?", 5);
-    check_world(&w, 1);
+    truth_table table = table_of(ARCP__CAPABILITY_NET_FETCH);
+    add_patterns(&table, "s://h", "a/?*", 4);
+    add_targets(&table, "s://h", "ax/?", 5);
+    check_table(&table, 1);
 }
 
 static void urls_of_http_with_queries(void **state)
 {
     (void)state;
-    world w = begin_world(ARCP__CAPABILITY_NET_FETCH);
-    add_patterns(&w, "http://h", "a/?*", 4);
-    add_targets(&w, "http://h", "ax/?", 5);
-    check_world(&w, 1);
+    truth_table table = table_of(ARCP__CAPABILITY_NET_FETCH);
+    add_patterns(&table, "http://h", "a/?*", 4);
+    add_targets(&table, "http://h", "ax/?", 5);
+    check_table(&table, 1);
 }
 
 static void urls_with_wildcards_before_the_host(void **state)
 {
     (void)state;
-    world w = begin_world(ARCP__CAPABILITY_NET_FETCH);
-    add_patterns(&w, "", "s:/*", 5);
-    add_patterns(&w, "s:/", "/s*?", 4);
-    add_patterns(&w, "*:/", "/s*?", 3);
-    add_targets(&w, "", "s:/1x", 7);
-    add_targets(&w, "s://", "sx/?", 5);
-    check_world(&w, 13);
+    truth_table table = table_of(ARCP__CAPABILITY_NET_FETCH);
+    add_patterns(&table, "", "s:/*", 5);
+    add_patterns(&table, "s:/", "/s*?", 4);
+    add_patterns(&table, "*:/", "/s*?", 3);
+    add_targets(&table, "", "s:/1x", 7);
+    add_targets(&table, "s://", "sx/?", 5);
+    check_table(&table, 13);
 }
 
 static void urls_with_ports(void **state)
 {
     (void)state;
-    world w = begin_world(ARCP__CAPABILITY_NET_FETCH);
-    add_patterns(&w, "x://h", ":01*/", 4);
-    add_targets(&w, "x://h", ":0123/", 5);
-    check_world(&w, 7);
+    truth_table table = table_of(ARCP__CAPABILITY_NET_FETCH);
+    add_patterns(&table, "x://h", ":01*/", 4);
+    add_targets(&table, "x://h", ":0123/", 5);
+    check_table(&table, 7);
 }
 
 static void urls_with_addresses(void **state)
 {
     (void)state;
-    world w = begin_world(ARCP__CAPABILITY_NET_FETCH);
-    add_patterns(&w, "x://[", ":1*]", 4);
-    add_targets(&w, "x://[", ":1f]/", 5);
-    check_world(&w, 7);
+    truth_table table = table_of(ARCP__CAPABILITY_NET_FETCH);
+    add_patterns(&table, "x://[", ":1*]", 4);
+    add_targets(&table, "x://[", ":1f]/", 5);
+    check_table(&table, 7);
 }
 
 static void urls_with_escapes(void **state)
 {
     (void)state;
-    world w = begin_world(ARCP__CAPABILITY_NET_FETCH);
-    add_patterns(&w, "x://h/", "%2*/e", 4);
-    add_targets(&w, "x://h/", "%2e/5", 5);
-    check_world(&w, 5);
+    truth_table table = table_of(ARCP__CAPABILITY_NET_FETCH);
+    add_patterns(&table, "x://h/", "%2*/e", 4);
+    add_targets(&table, "x://h/", "%2e/5", 5);
+    check_table(&table, 5);
 }
 
 int main(int argc, char **argv)

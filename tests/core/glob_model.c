@@ -30,10 +30,11 @@ static void simplify(arcp_span pattern, char *text)
     }
 }
 
-/* Whether whole segments may begin at `at`. */
-static bool begins_segment(const char *text, size_t at)
+/* Whether whole segments may begin at `offset`. */
+static bool begins_segment(const char *text, size_t offset)
 {
-    return at == 0 || (text[at - 1] == '/' && !(at >= 3 && starts_with(text + at - 3, "://")));
+    return offset == 0 ||
+           (text[offset - 1] == '/' && !(offset >= 3 && starts_with(text + offset - 3, "://")));
 }
 
 size_t model_read_items(arcp_span pattern, model_item items[MODEL_PATTERN_MAX])
@@ -74,10 +75,10 @@ typedef struct question {
     signed char *known; /* by item and place: -1 not yet */
 } question;
 
-/* Whether the wildcard `i` may stand for the byte at `at`. */
-static bool takes(const question *q, size_t i, size_t at)
+/* Whether the wildcard `i` may stand for the byte at `offset`. */
+static bool takes(const question *q, size_t i, size_t offset)
 {
-    const char byte = q->target.data[at];
+    const char byte = q->target.data[offset];
     if (byte == '?' && q->kind == ARCP__TARGET_URL &&
         (i + 1 != q->count || q->items[i].kind == MODEL_FOLDERS)) {
         return false;
@@ -86,25 +87,25 @@ static bool takes(const question *q, size_t i, size_t at)
     return !(separates && q->items[i].kind == MODEL_SEGMENT);
 }
 
-static bool holds(question *q, size_t i, size_t at);
+static bool holds(question *q, size_t i, size_t offset);
 
-static bool find_out(question *q, size_t i, size_t at)
+static bool find_out(question *q, size_t i, size_t offset)
 {
     if (i == q->count) {
-        return at == q->target.size;
+        return offset == q->target.size;
     }
     const model_item_kind kind = q->items[i].kind;
     if (kind == MODEL_BYTE) {
-        return at < q->target.size && q->target.data[at] == q->items[i].byte &&
-               holds(q, i + 1, at + 1);
+        return offset < q->target.size && q->target.data[offset] == q->items[i].byte &&
+               holds(q, i + 1, offset + 1);
     }
     if (kind == MODEL_BELOW) {
-        return at == q->target.size || q->target.data[at] == '/';
+        return offset == q->target.size || q->target.data[offset] == '/';
     }
-    if (kind == MODEL_FOLDERS && holds(q, i + 1, at)) {
+    if (kind == MODEL_FOLDERS && holds(q, i + 1, offset)) {
         return true;
     }
-    for (size_t end = at;; end++) {
+    for (size_t end = offset;; end++) {
         if (kind == MODEL_FOLDERS) {
             if (end < q->target.size && q->target.data[end] == '/' && holds(q, i + 1, end + 1)) {
                 return true;
@@ -118,12 +119,12 @@ static bool find_out(question *q, size_t i, size_t at)
     }
 }
 
-/* Whether the items from `i` on match the target from `at` on; each pair is found out once. */
-static bool holds(question *q, size_t i, size_t at)
+/* Whether the items from `i` on match the target from `offset` on; each pair is found out once. */
+static bool holds(question *q, size_t i, size_t offset)
 {
-    signed char *known = &q->known[i * (q->target.size + 1) + at];
+    signed char *known = &q->known[i * (q->target.size + 1) + offset];
     if (*known < 0) {
-        *known = (signed char)find_out(q, i, at);
+        *known = (signed char)find_out(q, i, offset);
     }
     return *known != 0;
 }

@@ -348,11 +348,11 @@ static void without_memory_there_is_no_set_and_no_leak(void **state)
     (void)state;
     const arcp_span patterns[] = {SPAN("https://*.a.example/**"), SPAN("https://**.csv"),
                                   SPAN("https://h/*a*b*"), SPAN("s3://b/*/x"), SPAN("**")};
-    size_t at = 1;
-    for (;; at++) {
+    size_t count = 1;
+    for (;; count++) {
         arcp__glob_set *set = NULL;
         arcp_error err = {0};
-        failing_alloc_arm(at, FAILING_ALLOC_ONE);
+        failing_alloc_arm(count, FAILING_ALLOC_ONE);
         const arcp_status status =
             arcp__glob_set_compile(ARCP__CAPABILITY_NET_FETCH, patterns, 5, &set, &err);
         const bool was_reached = failing_alloc_disarm();
@@ -366,7 +366,7 @@ static void without_memory_there_is_no_set_and_no_leak(void **state)
         assert_int_equal(status, ARCP_E_NO_MEMORY);
         assert_null(set);
     }
-    assert_true(at > 3);
+    assert_true(count > 3);
 }
 
 int main(void)

@@ -114,7 +114,7 @@ static void a_witness_is_found_when_all_letters_are_used(void **state)
     const arcp_span child = SPAN("/*");
     arcp__glob_verdict verdict = ask(ARCP__CAPABILITY_FS_READ, &child, 1, spans, count);
     assert_false(verdict.is_subset);
-    arcp_span witness = arcp_buf_span(&verdict.witness);
+    const arcp_span witness = arcp_buf_span(&verdict.witness);
     assert_true(witness.size == 1 || !model_matches_any(ARCP__TARGET_PATH, spans, count, witness));
     arcp_buf_fini(&verdict.witness);
     const arcp_span named = SPAN("/a*");
@@ -394,10 +394,10 @@ static void dead_patterns_are_known_and_others_have_an_example(void **state)
 static void check_without_memory(const arcp_span *parent, size_t parent_count)
 {
     const arcp_span child[] = {SPAN("/a/**"), SPAN("/b/*")};
-    size_t at = 1;
-    for (bool was_reached = true; was_reached; at++) {
+    size_t count = 1;
+    for (bool was_reached = true; was_reached; count++) {
         arcp__glob_verdict verdict = {0};
-        failing_alloc_arm(at, FAILING_ALLOC_ONE);
+        failing_alloc_arm(count, FAILING_ALLOC_ONE);
         const arcp_status status = arcp__glob_ask(
             &(arcp__glob_question){ARCP__CAPABILITY_FS_READ, child, 2, parent, parent_count, false},
             NULL, &verdict);
@@ -406,7 +406,7 @@ static void check_without_memory(const arcp_span *parent, size_t parent_count)
         assert_int_equal(status, was_reached ? ARCP_E_NO_MEMORY : ARCP_OK);
         arcp_buf_fini(&verdict.witness);
     }
-    assert_true(at > 5);
+    assert_true(count > 5);
 }
 
 static void without_memory_the_answer_is_no(void **state)

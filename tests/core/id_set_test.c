@@ -46,17 +46,17 @@ static void many_ids_are_distinguished(void **state)
 static void without_memory_an_id_is_not_remembered(void **state)
 {
     (void)state;
-    size_t at = 1;
-    for (bool was_reached = true; was_reached; at++) {
+    size_t count = 1;
+    for (bool was_reached = true; was_reached; count++) {
         arcp__id_set set = {0};
-        failing_alloc_arm(at, FAILING_ALLOC_ONE);
+        failing_alloc_arm(count, FAILING_ALLOC_ONE);
         const bool added = arcp__id_set_add(&set, SPAN("a"));
         was_reached = failing_alloc_disarm();
         assert_int_equal(added, !was_reached);
         assert_int_equal(arcp__id_set_has(&set, SPAN("a")), added);
         arcp__id_set_fini(&set);
     }
-    assert_true(at > 2);
+    assert_true(count > 2);
 }
 
 int main(void)

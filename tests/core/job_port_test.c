@@ -148,7 +148,7 @@ static void a_cost_is_subtracted_only_when_its_event_is_certain(void **state)
     assert_false(message.is_spent);
     assert_true(authorizes(f, "web.get", &message));
 
-    for (unsigned at = 0; at < 2; at++) {
+    for (unsigned i = 0; i < 2; i++) {
         check_ok(
             emit(f, "metric", "{\"name\":\"cost.llm\",\"value\":0.75,\"unit\":\"USD\"}", &message),
             &f->error);
@@ -161,10 +161,10 @@ static void a_cost_is_subtracted_only_when_its_event_is_certain(void **state)
 
 /* ---- calls that the runtime has answered with a denial ---- */
 
-static arcp_span number(unsigned at)
+static arcp_span number(unsigned index)
 {
     static char text[16];
-    (void)snprintf(text, sizeof(text), "c%u", at);
+    (void)snprintf(text, sizeof text, "c%u", index);
     return arcp_span_cstr(text);
 }
 
@@ -206,9 +206,9 @@ static void a_denied_call_is_known_and_named(void **state)
 static void an_id_that_passes_is_free_again(void **state)
 {
     fixture *f = *state;
-    for (unsigned at = 0; at < 3; at++) {
-        deny(f, number(at));
-        deny(f, number(at)); /* once is enough */
+    for (unsigned i = 0; i < 3; i++) {
+        deny(f, number(i));
+        deny(f, number(i)); /* once is enough */
     }
     pass(f, number(0));
     pass(f, number(0));
@@ -228,14 +228,14 @@ static void an_empty_id_counts_as_none(void **state)
 static void the_last_256_denials_are_remembered(void **state)
 {
     fixture *f = *state;
-    for (unsigned at = 0; at < ARCP__DENIED_CALLS_MAX; at++) {
-        deny(f, number(at));
+    for (unsigned i = 0; i < ARCP__DENIED_CALLS_MAX; i++) {
+        deny(f, number(i));
     }
     assert_int_equal(answer(f, number(0)), ARCP_E_INVALID_REQUEST);
-    for (unsigned at = 0; at < 10; at++) {
-        deny(f, number(1000 + at));
-        assert_int_equal(answer(f, number(at)), ARCP_OK);
-        assert_int_equal(answer(f, number(1000 + at)), ARCP_E_INVALID_REQUEST);
+    for (unsigned i = 0; i < 10; i++) {
+        deny(f, number(1000 + i));
+        assert_int_equal(answer(f, number(i)), ARCP_OK);
+        assert_int_equal(answer(f, number(1000 + i)), ARCP_E_INVALID_REQUEST);
     }
     assert_int_equal(answer(f, number(10)), ARCP_E_INVALID_REQUEST);
     assert_int_equal(answer(f, number(ARCP__DENIED_CALLS_MAX - 1)), ARCP_E_INVALID_REQUEST);

@@ -108,8 +108,8 @@ static arcp_status derive(const fixture *with)
 {
     arcp_lease *derived = NULL;
     arcp_error err = {0};
-    arcp_lease *request = with->narrow;
-    arcp_status status = arcp_lease_derive(with->authority, request, &derived, &err);
+    const arcp_lease *request = with->narrow;
+    const arcp_status status = arcp_lease_derive(with->authority, request, &derived, &err);
     assert_int_equal(derived != NULL, status == ARCP_OK);
     arcp_lease_unref(derived);
     return status;
@@ -198,10 +198,11 @@ static void every_allocation_may_fail(void **state)
     arcp_error err = {0};
     const arcp_authority_options options = arcp_authority_options_init();
     /* Under this one the request inherits an expiry and the empty model list. */
-    arcp_lease *parent = lease_of("{\"fs.read\":[\"/a/**\",\"/c\"],\"net.fetch\":[\"https://**\"],"
-                                  "\"x-vendor.a.b\":[\"q/*\"],\"model.use\":[\"m\"],"
-                                  "\"cost.budget\":[\"USD:2\"]}",
-                                  "{\"expires_at\":\"2100-01-01T00:00:00Z\"}");
+    const arcp_lease *parent =
+        lease_of("{\"fs.read\":[\"/a/**\",\"/c\"],\"net.fetch\":[\"https://**\"],"
+                 "\"x-vendor.a.b\":[\"q/*\"],\"model.use\":[\"m\"],"
+                 "\"cost.budget\":[\"USD:2\"]}",
+                 "{\"expires_at\":\"2100-01-01T00:00:00Z\"}");
     check_ok(arcp_authority_new(parent, &options, &with.authority, &err), &err);
     arcp_lease_unref(parent);
     for (size_t i = 0; i < 2 * (sizeof scenarios / sizeof *scenarios); i++) {
@@ -228,7 +229,7 @@ static void every_allocation_may_fail(void **state)
 static void the_gate_allocates_nothing(void **state)
 {
     (void)state;
-    arcp_lease *lease = lease_of(wide_text, "{\"expires_at\":\"2100-01-01T00:00:00Z\"}");
+    const arcp_lease *lease = lease_of(wide_text, "{\"expires_at\":\"2100-01-01T00:00:00Z\"}");
     const arcp_authority_options options = arcp_authority_options_init();
     arcp_authority *authority = NULL;
     arcp_error err = {0};

@@ -67,9 +67,9 @@ static size_t pick(chain *c, size_t bound)
 static void pick_tools(chain *c, request *out, arcp_lease_builder *builder)
 {
     for (size_t i = pick(c, 4); i > 0; i--) {
-        const size_t at = pick(c, COUNT(patterns));
-        out->grants |= patterns[at].grants;
-        arcp_lease_allow(builder, "tool.call", patterns[at].pattern);
+        const size_t index = pick(c, COUNT(patterns));
+        out->grants |= patterns[index].grants;
+        arcp_lease_allow(builder, "tool.call", patterns[index].pattern);
     }
 }
 
@@ -110,9 +110,9 @@ static request make_request(chain *c, int most)
         arcp_lease_allow(builder, "model.use", out.all_models ? "**" : NULL);
     }
     if (pick(c, 2) == 0) {
-        const size_t at = pick(c, COUNT(instants));
-        out.expires_at = instants[at].at;
-        arcp_lease_expires_at(builder, instants[at].text);
+        const size_t index = pick(c, COUNT(instants));
+        out.expires_at = instants[index].at;
+        arcp_lease_expires_at(builder, instants[index].text);
     }
     arcp_error err = {0};
     check_ok(arcp_lease_build(builder, &out.lease, &err), &err);
@@ -142,9 +142,10 @@ static int available(const chain *c, size_t currency)
     int least = NONE;
     bool is_counted = false;
     for (int i = 0; i < c->depth; i++) {
-        const job *at = &c->jobs[i];
-        if (at->held.amounts[currency] != NONE) {
-            least = !is_counted || at->left[currency] < least ? at->left[currency] : least;
+        const job *ancestor = &c->jobs[i];
+        if (ancestor->held.amounts[currency] != NONE) {
+            least =
+                !is_counted || ancestor->left[currency] < least ? ancestor->left[currency] : least;
             is_counted = true;
         }
     }
@@ -204,23 +205,23 @@ static bool delegate(chain *c)
 
 static void spend(chain *c)
 {
-    const int at = (int)pick(c, (size_t)c->depth);
+    const int index = (int)pick(c, (size_t)c->depth);
     const size_t currency = pick(c, CURRENCIES);
     const int amount = (int)pick(c, 30);
     const arcp_decimal units = arcp__decimal_of((arcp__units)amount * 1000000000000);
-    (void)arcp_budget_spend(arcp_authority_budget(c->jobs[at].authority),
+    (void)arcp_budget_spend(arcp_authority_budget(c->jobs[index].authority),
                             arcp_span_cstr(currencies[currency]), units, NULL, 0);
-    for (int i = 0; i <= at; i++) {
+    for (int i = 0; i <= index; i++) {
         c->jobs[i].left[currency] -= amount;
     }
 }
 
-static arcp_status model_decides(const chain *c, int at, bool is_covered, bool is_expired)
+static arcp_status model_decides(const chain *c, int index, bool is_covered, bool is_expired)
 {
     if (is_expired) {
         return ARCP_E_LEASE_EXPIRED;
     }
-    for (int i = 0; i <= at; i++) {
+    for (int i = 0; i <= index; i++) {
         for (size_t k = 0; k < CURRENCIES; k++) {
             if (c->jobs[i].held.amounts[k] != NONE && c->jobs[i].left[k] <= 0) {
                 return ARCP_E_BUDGET_EXHAUSTED;
@@ -230,12 +231,12 @@ static arcp_status model_decides(const chain *c, int at, bool is_covered, bool i
     return is_covered ? ARCP_OK : ARCP_E_PERMISSION_DENIED;
 }
 
-static arcp_status gate_decides(const chain *c, int at, const char *capability, const char *target,
-                                arcp_time now)
+static arcp_status gate_decides(const chain *c, int index, const char *capability,
+                                const char *target, arcp_time now)
 {
     static arcp_target_scratch scratch;
     arcp_decision decision;
-    const bool allowed = arcp_authorize(c->jobs[at].authority, now, arcp_span_cstr(capability),
+    const bool allowed = arcp_authorize(c->jobs[index].authority, now, arcp_span_cstr(capability),
                                         arcp_span_cstr(target), &scratch, &decision);
     assert_int_equal(allowed, decision.code == ARCP_OK);
     return decision.code;
@@ -246,17 +247,17 @@ static void check_gates(const chain *c)
 {
     const int64_t half_past_ten = INT64_C(1767225610500000000);
     const arcp_time times[] = {{0, 0}, {half_past_ten, 0}};
-    for (int at = 0; at < c->depth; at++) {
-        const request *held = &c->jobs[at].held;
+    for (int i = 0; i < c->depth; i++) {
+        const request *held = &c->jobs[i].held;
         for (size_t t = 0; t < COUNT(times); t++) {
             const bool is_expired = t == 1 && held->expires_at != NONE && held->expires_at <= 4;
-            for (size_t i = 0; i < COUNT(tools); i++) {
-                assert_int_equal(gate_decides(c, at, "tool.call", tools[i], times[t]),
-                                 model_decides(c, at, (held->grants >> i & 1) != 0, is_expired));
+            for (size_t j = 0; j < COUNT(tools); j++) {
+                assert_int_equal(gate_decides(c, i, "tool.call", tools[j], times[t]),
+                                 model_decides(c, i, (held->grants >> j & 1) != 0, is_expired));
             }
             const bool may_use = held->names_models ? held->all_models : !c->models_required;
-            assert_int_equal(gate_decides(c, at, "model.use", "m", times[t]),
-                             model_decides(c, at, may_use, is_expired));
+            assert_int_equal(gate_decides(c, i, "model.use", "m", times[t]),
+                             model_decides(c, i, may_use, is_expired));
         }
     }
 }

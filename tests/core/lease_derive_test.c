@@ -14,7 +14,7 @@
 static arcp_authority *job(const char *lease, const char *constraints, const arcp_authority *above,
                            bool model_use_required)
 {
-    arcp_lease *parsed = lease_of(lease, constraints);
+    const arcp_lease *parsed = lease_of(lease, constraints);
     arcp_budget *budget = NULL;
     arcp_authority *authority = NULL;
     arcp_error err = {0};
@@ -45,7 +45,7 @@ static void check_derived(const arcp_authority *parent, const char *request_text
                           const char *request_constraints, const char *want,
                           const char *want_constraints)
 {
-    arcp_lease *request = lease_of(request_text, request_constraints);
+    const arcp_lease *request = lease_of(request_text, request_constraints);
     arcp_lease *derived = NULL;
     arcp_buf details = arcp_buf_init();
     arcp_error err = {.details = &details};
@@ -71,7 +71,7 @@ static void check_derived(const arcp_authority *parent, const char *request_text
 static void an_empty_request_grants_nothing_and_inherits_the_expiry(void **state)
 {
     (void)state;
-    arcp_authority *parent =
+    const arcp_authority *parent =
         job("{\"fs.read\":[\"/a/**\"]}", UNTIL("2026-05-13T23:42:00.5Z"), NULL, true);
     check_derived(parent, "{}", "", "{}", UNTIL("2026-05-13T23:42:00.5Z"));
     check_derived(parent, "{}", "{}", "{}", UNTIL("2026-05-13T23:42:00.5Z"));
@@ -84,7 +84,7 @@ static void an_empty_request_grants_nothing_and_inherits_the_expiry(void **state
 static void an_earlier_expiry_stays_and_a_later_one_is_refused(void **state)
 {
     (void)state;
-    arcp_authority *parent = job("{}", UNTIL("2026-05-13T23:42:00Z"), NULL, true);
+    const arcp_authority *parent = job("{}", UNTIL("2026-05-13T23:42:00Z"), NULL, true);
     check_derived(parent, "{}", UNTIL("2026-05-13T23:00:00Z"), "{}", UNTIL("2026-05-13T23:00:00Z"));
     check_derived(parent, "{}", UNTIL("2026-05-13T23:42:00Z"), "{}", UNTIL("2026-05-13T23:42:00Z"));
     check_derived(parent, "{}", UNTIL("2026-05-13T23:42:01Z"), NULL,
@@ -96,7 +96,7 @@ static void an_earlier_expiry_stays_and_a_later_one_is_refused(void **state)
 static void an_expiry_under_a_parent_without_one_is_the_childs_own(void **state)
 {
     (void)state;
-    arcp_authority *parent = job("{}", "", NULL, true);
+    const arcp_authority *parent = job("{}", "", NULL, true);
     check_derived(parent, "{}", UNTIL("2026-05-13T23:00:00Z"), "{}", UNTIL("2026-05-13T23:00:00Z"));
     check_derived(parent, "{}", "", "{}", "{}");
     arcp_authority_unref(parent);
@@ -105,7 +105,7 @@ static void an_expiry_under_a_parent_without_one_is_the_childs_own(void **state)
 static void a_pattern_the_parent_lacks_is_refused_with_a_witness(void **state)
 {
     (void)state;
-    arcp_authority *parent = job("{\"fs.read\":[\"/a/**\"]}", "", NULL, true);
+    const arcp_authority *parent = job("{\"fs.read\":[\"/a/**\"]}", "", NULL, true);
     check_derived(parent, "{\"fs.read\":[\"/b/**\"]}", "", NULL,
                   "{\"capability\":\"fs.read\",\"child_pattern\":\"/b/**\",\"witness\":\"/b\","
                   "\"reason\":\"NO_MATCH\"}");
@@ -117,7 +117,7 @@ static void a_pattern_the_parent_lacks_is_refused_with_a_witness(void **state)
 static void a_budget_is_measured_against_what_remains(void **state)
 {
     (void)state;
-    arcp_authority *parent = job("{\"cost.budget\":[\"USD:5.00\"]}", "", NULL, true);
+    const arcp_authority *parent = job("{\"cost.budget\":[\"USD:5.00\"]}", "", NULL, true);
     spend(parent, "USD", "3");
     check_derived(parent, "{\"cost.budget\":[\"USD:2.00\"]}", "",
                   "{\"cost.budget\":[\"USD:2.00\"]}", "{}");
@@ -137,7 +137,7 @@ static void a_budget_is_measured_against_what_remains(void **state)
 static void held_amounts_do_not_remain(void **state)
 {
     (void)state;
-    arcp_authority *parent = job("{\"cost.budget\":[\"USD:5\"]}", "", NULL, true);
+    const arcp_authority *parent = job("{\"cost.budget\":[\"USD:5\"]}", "", NULL, true);
     const arcp_decimal four = arcp__decimal_of(4 * (arcp__units)1000000000000000000);
     assert_true(arcp_budget_reserve(arcp_authority_budget(parent), SPAN("USD"), four));
     check_derived(parent, "{\"cost.budget\":[\"USD:1\"]}", "", "{\"cost.budget\":[\"USD:1\"]}",
@@ -151,8 +151,8 @@ static void held_amounts_do_not_remain(void **state)
 static void an_ancestor_that_has_less_left_bounds_the_child(void **state)
 {
     (void)state;
-    arcp_authority *root = job("{\"cost.budget\":[\"USD:5\"]}", "", NULL, true);
-    arcp_authority *parent = job("{\"cost.budget\":[\"USD:4\"]}", "", root, true);
+    const arcp_authority *root = job("{\"cost.budget\":[\"USD:5\"]}", "", NULL, true);
+    const arcp_authority *parent = job("{\"cost.budget\":[\"USD:4\"]}", "", root, true);
     spend(root, "USD", "3");
     check_derived(parent, "{\"cost.budget\":[\"USD:2\"]}", "", "{\"cost.budget\":[\"USD:2\"]}",
                   "{}");
@@ -166,8 +166,8 @@ static void an_ancestor_that_has_less_left_bounds_the_child(void **state)
 static void a_parent_without_a_budget_passes_its_ancestors_bound_on(void **state)
 {
     (void)state;
-    arcp_authority *root = job("{\"cost.budget\":[\"USD:5\"]}", "", NULL, true);
-    arcp_authority *parent = job("{}", "", root, true);
+    const arcp_authority *root = job("{\"cost.budget\":[\"USD:5\"]}", "", NULL, true);
+    const arcp_authority *parent = job("{}", "", root, true);
     check_derived(parent, "{\"cost.budget\":[\"USD:5\"]}", "", "{\"cost.budget\":[\"USD:5\"]}",
                   "{}");
     check_derived(parent, "{\"cost.budget\":[\"USD:6\"]}", "", NULL,
@@ -183,8 +183,8 @@ static void a_parent_without_a_budget_passes_its_ancestors_bound_on(void **state
 static void a_parent_with_a_budget_has_exactly_the_currencies_it_names(void **state)
 {
     (void)state;
-    arcp_authority *root = job("{\"cost.budget\":[\"USD:5\",\"EUR:5\"]}", "", NULL, true);
-    arcp_authority *parent = job("{\"cost.budget\":[\"USD:4\"]}", "", root, true);
+    const arcp_authority *root = job("{\"cost.budget\":[\"USD:5\",\"EUR:5\"]}", "", NULL, true);
+    const arcp_authority *parent = job("{\"cost.budget\":[\"USD:4\"]}", "", root, true);
     check_derived(parent, "{\"cost.budget\":[\"EUR:1\"]}", "", NULL,
                   "{\"capability\":\"cost.budget\",\"child_pattern\":\"EUR:1\",\"witness\":"
                   "\"EUR:1\",\"reason\":\"BUDGET\"}");
@@ -200,10 +200,10 @@ static void a_parent_with_a_budget_has_exactly_the_currencies_it_names(void **st
 static void a_child_without_a_budget_spends_its_parents(void **state)
 {
     (void)state;
-    arcp_authority *parent =
+    const arcp_authority *parent =
         job("{\"tool.call\":[\"t\"],\"cost.budget\":[\"USD:1\"]}", "", NULL, true);
     check_derived(parent, "{\"tool.call\":[\"t\"]}", "", "{\"tool.call\":[\"t\"]}", "{}");
-    arcp_authority *child = job("{\"tool.call\":[\"t\"]}", "", parent, true);
+    const arcp_authority *child = job("{\"tool.call\":[\"t\"]}", "", parent, true);
     spend(child, "USD", "1");
     static arcp_target_scratch scratch;
     const arcp_time now = {0, 0};
@@ -217,7 +217,7 @@ static void a_child_without_a_budget_spends_its_parents(void **state)
 static void a_child_that_leaves_models_out_gets_none(void **state)
 {
     (void)state;
-    arcp_authority *parent = job("{\"model.use\":[\"gpt-4*\"]}", "", NULL, true);
+    const arcp_authority *parent = job("{\"model.use\":[\"gpt-4*\"]}", "", NULL, true);
     check_derived(parent, "{\"tool.call\":[]}", "", "{\"tool.call\":[],\"model.use\":[]}", "{}");
     check_derived(parent, "{\"model.use\":[\"gpt-4o-mini\"]}", "",
                   "{\"model.use\":[\"gpt-4o-mini\"]}", "{}");
@@ -234,12 +234,12 @@ static void a_child_that_leaves_models_out_gets_none(void **state)
 static void a_parent_that_may_use_all_models_may_grant_some(void **state)
 {
     (void)state;
-    arcp_authority *free_to_use_any = job("{}", "", NULL, false);
+    const arcp_authority *free_to_use_any = job("{}", "", NULL, false);
     check_derived(free_to_use_any, "{\"model.use\":[\"gpt-4*\"]}", "",
                   "{\"model.use\":[\"gpt-4*\"]}", "{}");
     check_derived(free_to_use_any, "{}", "", "{}", "{}");
     arcp_authority_unref(free_to_use_any);
-    arcp_authority *bound = job("{}", "", NULL, true);
+    const arcp_authority *bound = job("{}", "", NULL, true);
     check_derived(bound, "{\"model.use\":[\"gpt-4\"]}", "", NULL,
                   "{\"capability\":\"model.use\",\"child_pattern\":\"gpt-4\",\"witness\":\"gpt-4\","
                   "\"reason\":\"NO_MATCH\"}");
@@ -249,8 +249,8 @@ static void a_parent_that_may_use_all_models_may_grant_some(void **state)
 static void a_request_that_inherits_nothing_is_used_unchanged(void **state)
 {
     (void)state;
-    arcp_authority *parent = job("{\"fs.read\":[\"/a/**\"]}", "", NULL, true);
-    arcp_lease *request = lease_of("{\"fs.read\":[\"/a/b\"]}", "");
+    const arcp_authority *parent = job("{\"fs.read\":[\"/a/**\"]}", "", NULL, true);
+    const arcp_lease *request = lease_of("{\"fs.read\":[\"/a/b\"]}", "");
     arcp_lease *derived = NULL;
     arcp_error err = {0};
     check_ok(arcp_lease_derive(parent, request, &derived, &err), &err);
@@ -266,8 +266,9 @@ static void a_derived_lease_is_within_its_parents(void **state)
     const char *const parent_text =
         "{\"fs.read\":[\"/a/**\"],\"model.use\":[\"m*\"],\"cost.budget\":[\"USD:3\"],"
         "\"x-vendor.a.b\":[\"q/**\"]}";
-    arcp_authority *parent = job(parent_text, UNTIL("2026-05-13T23:42:00Z"), NULL, true);
-    arcp_lease *request = lease_of("{\"x-vendor.a.b\":[\"q/1\"],\"cost.budget\":[\"USD:1\"]}", "");
+    const arcp_authority *parent = job(parent_text, UNTIL("2026-05-13T23:42:00Z"), NULL, true);
+    const arcp_lease *request =
+        lease_of("{\"x-vendor.a.b\":[\"q/1\"],\"cost.budget\":[\"USD:1\"]}", "");
     arcp_lease *derived = NULL;
     bool is_subset = false;
     arcp_error err = {0};

@@ -66,7 +66,7 @@ static const explain_row explanations[] = {
 
 static arcp_authority *authority_of(const char *text, bool model_use_required)
 {
-    arcp_lease *lease = lease_of(text, "");
+    const arcp_lease *lease = lease_of(text, "");
     arcp_authority_options options = arcp_authority_options_init();
     options.model_use_required = model_use_required;
     arcp_authority *authority = NULL;
@@ -95,7 +95,7 @@ static void a_decision_is_explained_with_the_nearest_pattern_and_what_would_allo
     for (size_t i = 0; i < sizeof explanations / sizeof *explanations; i++) {
         const explain_row *row = &explanations[i];
         print_message("  %s\n", row->name);
-        arcp_authority *authority = authority_of(row->lease, true);
+        const arcp_authority *authority = authority_of(row->lease, true);
         check_explained(authority, row->capability, row->target, false, row->text);
         arcp_authority_unref(authority);
     }
@@ -104,7 +104,7 @@ static void a_decision_is_explained_with_the_nearest_pattern_and_what_would_allo
 static void an_explanation_may_be_json(void **state)
 {
     (void)state;
-    arcp_authority *authority = authority_of("{\"fs.read\":[\"/a/*\"]}", true);
+    const arcp_authority *authority = authority_of("{\"fs.read\":[\"/a/*\"]}", true);
     check_explained(authority, "fs.read", "/a/./b", true,
                     "{\"allow\":true,\"message\":\"fs.read of \\\"/a/./b\\\" is allowed\","
                     "\"details\":{\"capability\":\"fs.read\",\"target\":\"/a/./b\",\"canonical\":"
@@ -121,7 +121,7 @@ static void an_explanation_may_be_json(void **state)
 static void a_model_that_only_the_policy_allows_is_explained(void **state)
 {
     (void)state;
-    arcp_authority *authority = authority_of("{}", false);
+    const arcp_authority *authority = authority_of("{}", false);
     check_explained(authority, "model.use", "m", false,
                     "allowed: model.use of \"m\" is allowed\n"
                     "canonical   \"m\"\n"
@@ -141,7 +141,7 @@ static void suggestions_really_allow_the_target(void **state)
         {"net.fetch", "HTTPS://H/?*"}, {"tool.call", "web.search"},   {"model.use", "a/b"},
         {"x-vendor.a.b", "q?"},
     };
-    arcp_authority *authority = authority_of("{}", true);
+    const arcp_authority *authority = authority_of("{}", true);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const arcp_time now = {0, 0};
         const arcp_span capability = arcp_span_cstr(rows[i].capability);
@@ -158,7 +158,7 @@ static void suggestions_really_allow_the_target(void **state)
         arcp_buf_append(&pattern, arcp_json_raw(&json, ref));
         arcp_buf_append_cstr(&pattern, "]}");
         arcp_buf_append_byte(&pattern, '\0');
-        arcp_authority *wider = authority_of(pattern.data, true);
+        const arcp_authority *wider = authority_of(pattern.data, true);
         static arcp_target_scratch scratch;
         arcp_decision decision;
         assert_true(arcp_authorize(wider, now, capability, target, &scratch, &decision));
@@ -230,13 +230,13 @@ static void odd_leases_are_found(void **state)
     const arcp_time now = {0, 0};
     for (size_t i = 0; i < sizeof lints / sizeof *lints; i++) {
         print_message("  %s\n", lints[i].name);
-        arcp_lease *lease = lease_of(lints[i].lease, "");
+        const arcp_lease *lease = lease_of(lints[i].lease, "");
         arcp_buf text = arcp_buf_init();
         const size_t count = arcp_lease_lint(lease, now, false, &text);
         check_span(arcp_buf_span(&text), lints[i].text);
         size_t lines = 0;
-        for (const char *at = lints[i].text; *at != '\0'; at++) {
-            lines += *at == '\n';
+        for (const char *byte = lints[i].text; *byte != '\0'; byte++) {
+            lines += *byte == '\n';
         }
         assert_int_equal(count, lines);
         arcp_buf_fini(&text);
@@ -247,7 +247,7 @@ static void odd_leases_are_found(void **state)
 static void an_expiry_is_linted_from_its_instant_on(void **state)
 {
     (void)state;
-    arcp_lease *lease = lease_of("{}", "{\"expires_at\":\"1970-01-01T00:00:10Z\"}");
+    const arcp_lease *lease = lease_of("{}", "{\"expires_at\":\"1970-01-01T00:00:10Z\"}");
     arcp_buf text = arcp_buf_init();
     const arcp_time before = {10 * ARCP_NS_PER_SEC - 1, 0};
     const arcp_time at = {10 * ARCP_NS_PER_SEC, 0};
@@ -262,7 +262,7 @@ static void an_expiry_is_linted_from_its_instant_on(void **state)
 static void findings_may_be_json(void **state)
 {
     (void)state;
-    arcp_lease *lease =
+    const arcp_lease *lease =
         lease_of("{\"fs.write\":[\"/a\",\"/**\"]}", "{\"expires_at\":\"1970-01-01T00:00:00Z\"}");
     arcp_buf text = arcp_buf_init();
     const arcp_time now = {0, 0};
@@ -279,8 +279,8 @@ static void findings_may_be_json(void **state)
 
 static void check_diff(const char *a_text, const char *b_text, bool as_json, const char *want)
 {
-    arcp_lease *a = lease_of(a_text, "");
-    arcp_lease *b = lease_of(b_text, "{\"expires_at\":\"2026-01-01T00:00:00Z\"}");
+    const arcp_lease *a = lease_of(a_text, "");
+    const arcp_lease *b = lease_of(b_text, "{\"expires_at\":\"2026-01-01T00:00:00Z\"}");
     arcp_buf text = arcp_buf_init();
     assert_int_equal(arcp_lease_diff(a, b, as_json, &text), ARCP_OK);
     check_span(arcp_buf_span(&text), want);

@@ -55,7 +55,7 @@ static void the_gate_agrees_with_the_model(void **state)
             arcp_lease_unref(sample.lease);
             continue; /* used up: the gate denies everything */
         }
-        arcp_authority *authority = authority_of(sample.lease);
+        const arcp_authority *authority = authority_of(sample.lease);
         for (int i = 0; i < TARGETS; i++) {
             const size_t v = sample_pick(VOCABULARIES);
             char target[SAMPLE_TEXT_MAX];
@@ -109,7 +109,7 @@ static void check_no(const sample_lease *child, const sample_lease *parent,
                    violation->witness.data);
     const bool real = sample_allows(child, v, witness) && !sample_allows(parent, v, witness);
     bool canonical = false;
-    arcp_authority *authority = authority_of(child->lease);
+    const arcp_authority *authority = authority_of(child->lease);
     (void)gate_allows(authority, v, witness, &canonical);
     arcp_authority_unref(authority);
     if (!real || (!canonical && child->cents != 0)) {
@@ -147,8 +147,8 @@ static void subsets_agree_with_the_model(void **state)
 {
     (void)state;
     size_t yes = 0;
-    arcp_lease *empty = lease_of("{}", "");
-    arcp_authority *unlimited = authority_of(empty);
+    const arcp_lease *empty = lease_of("{}", "");
+    const arcp_authority *unlimited = authority_of(empty);
     for (int round = 0; round < 4 * LEASES; round++) {
         sample_lease parent;
         sample_lease child;
@@ -187,7 +187,7 @@ static void a_narrowed_lease_is_within_request_and_ceiling(void **state)
         arcp_error err = {0};
         check_ok(arcp_lease_narrow(request.lease, ceiling.lease, false, &narrowed, NULL, &err),
                  &err);
-        arcp_authority *authority = authority_of(narrowed);
+        const arcp_authority *authority = authority_of(narrowed);
         for (int i = 0; i < TARGETS; i++) {
             const size_t v = sample_pick(VOCABULARIES);
             const sample_lease *from = sample_pick(2) == 0 ? &request : &ceiling;
@@ -226,7 +226,7 @@ static void a_derived_lease_is_within_the_parent(void **state)
         sample_lease request;
         sample_lease_make(&parent);
         sample_lease_make_child(&parent, &request);
-        arcp_authority *authority = authority_of(parent.lease);
+        const arcp_authority *authority = authority_of(parent.lease);
         arcp_lease *derived = NULL;
         bool as_written = false;
         arcp_error err = {0};

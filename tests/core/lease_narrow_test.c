@@ -100,8 +100,8 @@ static void a_request_is_narrowed_to_what_the_ceiling_allows(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         print_message("  %s\n", rows[i].name);
-        arcp_lease *request = lease_of(rows[i].request, NONE);
-        arcp_lease *ceiling = lease_of(rows[i].ceiling, NONE);
+        const arcp_lease *request = lease_of(rows[i].request, NONE);
+        const arcp_lease *ceiling = lease_of(rows[i].ceiling, NONE);
         arcp_lease *narrowed = NULL;
         arcp_buf dropped = arcp_buf_init();
         arcp_error err = {0};
@@ -124,8 +124,8 @@ static void a_request_is_narrowed_to_what_the_ceiling_allows(void **state)
 static void check_expiry(const char *request_until, const char *ceiling_until, const char *want,
                          const char *want_dropped)
 {
-    arcp_lease *request = lease_of("{}", request_until);
-    arcp_lease *ceiling = lease_of("{}", ceiling_until);
+    const arcp_lease *request = lease_of("{}", request_until);
+    const arcp_lease *ceiling = lease_of("{}", ceiling_until);
     arcp_lease *narrowed = NULL;
     arcp_buf text = arcp_buf_init();
     arcp_buf dropped = arcp_buf_init();
@@ -158,8 +158,8 @@ static void the_earlier_expiry_wins(void **state)
 static void a_request_within_the_ceiling_is_returned_unchanged(void **state)
 {
     (void)state;
-    arcp_lease *request = lease_of("{\"fs.read\":[\"/a/b\"]}", NONE);
-    arcp_lease *ceiling = lease_of("{\"fs.read\":[\"/a/**\"]}", NONE);
+    const arcp_lease *request = lease_of("{\"fs.read\":[\"/a/b\"]}", NONE);
+    const arcp_lease *ceiling = lease_of("{\"fs.read\":[\"/a/**\"]}", NONE);
     arcp_lease *narrowed = NULL;
     arcp_error err = {0};
     check_ok(arcp_lease_narrow(request, ceiling, true, &narrowed, NULL, &err), &err);

@@ -88,8 +88,8 @@ static void leases_are_compared_member_by_member(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const subset_row *row = &rows[i];
         print_message("  %s\n", row->name);
-        arcp_lease *child = lease_of(row->child, row->child_constraints);
-        arcp_lease *parent = lease_of(row->parent, row->parent_constraints);
+        const arcp_lease *child = lease_of(row->child, row->child_constraints);
+        const arcp_lease *parent = lease_of(row->parent, row->parent_constraints);
         arcp_subset_violation violation = arcp_subset_violation_init();
         bool is_subset = false;
         assert_int_equal(arcp_lease_is_subset(child, parent, &is_subset, &violation), ARCP_OK);
@@ -113,8 +113,8 @@ static void leases_are_compared_member_by_member(void **state)
 static void check_assertion(const char *child_text, const char *constraints,
                             const char *parent_text, const char *details, const char *message)
 {
-    arcp_lease *child = lease_of(child_text, constraints);
-    arcp_lease *parent = lease_of(parent_text, UNTIL("2026-05-13T23:42:00Z"));
+    const arcp_lease *child = lease_of(child_text, constraints);
+    const arcp_lease *parent = lease_of(parent_text, UNTIL("2026-05-13T23:42:00Z"));
     arcp_buf text = arcp_buf_init();
     arcp_error err = {.details = &text};
     assert_int_equal(arcp_lease_assert_subset(child, parent, &err), ARCP_E_LEASE_SUBSET_VIOLATION);
@@ -158,7 +158,7 @@ static void the_assertion_yields_the_error_with_its_details(void **state)
 static void the_assertion_accepts_a_subset(void **state)
 {
     (void)state;
-    arcp_lease *lease = lease_of("{\"fs.read\":[\"/a/**\"]}", NONE);
+    const arcp_lease *lease = lease_of("{\"fs.read\":[\"/a/**\"]}", NONE);
     arcp_buf details = arcp_buf_init();
     arcp_error err = {.details = &details};
     check_ok(arcp_lease_assert_subset(lease, lease, &err), &err);
@@ -188,8 +188,8 @@ static const char complex_parent[] = "{\"x-vendor.a.b\":[\"**ab*aa*b**ab**ba**bb
 static void a_question_beyond_the_bound_is_answered_no_with_that_reason(void **state)
 {
     (void)state;
-    arcp_lease *child = lease_of(complex_child, NONE);
-    arcp_lease *parent = lease_of(complex_parent, NONE);
+    const arcp_lease *child = lease_of(complex_child, NONE);
+    const arcp_lease *parent = lease_of(complex_parent, NONE);
     arcp_subset_violation violation = arcp_subset_violation_init();
     arcp_buf details = arcp_buf_init();
     bool is_subset = true;

@@ -27,7 +27,7 @@ static void the_guides_lease_reads_back_as_it_was_written(void **state)
         "\"tool.call\":[\"web.*\",\"summarize\"],\"agent.delegate\":[\"pdf-renderer@*\"],"
         "\"cost.budget\":[\"USD:2.00\",\"tokens:100000\"],\"fs.write\":[],"
         "\"x-vendor.acme.kafka.publish\":[\"topic-events-*\"]}";
-    arcp_lease *lease = lease_of(text, "{\"expires_at\":\"2026-05-13T23:42:00.50Z\"}");
+    const arcp_lease *lease = lease_of(text, "{\"expires_at\":\"2026-05-13T23:42:00.50Z\"}");
     check_text(lease, text, "{\"expires_at\":\"2026-05-13T23:42:00.50Z\"}");
     assert_int_equal(arcp_lease_capability_count(lease), 6);
     check_span(arcp_lease_capability_name(lease, 1), "tool.call");
@@ -39,7 +39,7 @@ static void the_guides_lease_reads_back_as_it_was_written(void **state)
 static void an_absent_or_null_lease_is_the_empty_one(void **state)
 {
     (void)state;
-    arcp_lease *lease = lease_of("null", "null");
+    const arcp_lease *lease = lease_of("null", "null");
     check_text(lease, "{}", "{}");
     assert_false(arcp_lease_has_expiry(lease));
     assert_true(arcp_lease_expires_wall_ns(lease) == ARCP_TIME_NEVER);
@@ -52,7 +52,7 @@ static void an_absent_or_null_lease_is_the_empty_one(void **state)
 static void names_and_patterns_may_be_written_with_escapes(void **state)
 {
     (void)state;
-    arcp_lease *lease = lease_of("{\"fs\\u002eread\":[\"\\/a\\u002fb\\n\"]}", "");
+    const arcp_lease *lease = lease_of("{\"fs\\u002eread\":[\"\\/a\\u002fb\\n\"]}", "");
     assert_true(arcp_lease_names(lease, SPAN("fs.read")));
     check_span(arcp_lease_pattern(lease, 0, 0), "/a/b\n");
     arcp_lease_unref(lease);
@@ -61,7 +61,7 @@ static void names_and_patterns_may_be_written_with_escapes(void **state)
 static void a_lease_has_its_capabilities_even_without_patterns(void **state)
 {
     (void)state;
-    arcp_lease *lease = lease_of(
+    const arcp_lease *lease = lease_of(
         "{\"fs.write\":[],\"x-vendor.b.c\":[\"q\"],\"x-vendor.a.b\":[],\"x-vendor.b.cc\":[]}", "");
     assert_true(arcp_lease_names(lease, SPAN("fs.write")));
     assert_true(arcp_lease_names(lease, SPAN("x-vendor.a.b")));
@@ -77,7 +77,7 @@ static void an_expiry_keeps_its_text_and_is_rounded_down_to_nanoseconds(void **s
 {
     (void)state;
     const char *const text = "{\"expires_at\":\"1970-01-01T00:00:01.0000000019Z\"}";
-    arcp_lease *lease = lease_of("{}", text);
+    const arcp_lease *lease = lease_of("{}", text);
     assert_true(arcp_lease_has_expiry(lease));
     assert_true(arcp_lease_expires_wall_ns(lease) == ARCP_NS_PER_SEC + 1);
     check_text(lease, "{}", text);
@@ -222,7 +222,7 @@ static void a_currency_has_at_most_64_bytes(void **state)
 static void amounts_are_not_patterns_and_may_have_stars(void **state)
 {
     (void)state;
-    arcp_lease *lease = lease_of("{\"cost.budget\":[\"a*b*:1\",\"GPU \\u00b5s:0\"]}", "");
+    const arcp_lease *lease = lease_of("{\"cost.budget\":[\"a*b*:1\",\"GPU \\u00b5s:0\"]}", "");
     check_text(lease, "{\"cost.budget\":[\"a*b*:1\",\"GPU \xc2\xb5s:0\"]}", "{}");
     arcp_lease_unref(lease);
 }

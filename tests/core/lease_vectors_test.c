@@ -92,8 +92,8 @@ static void check_match(void **state)
     arcp_buf want = arcp_buf_init();
     const arcp_span capability = text_of(row, "capability", &capability_text);
     const arcp_span target = target_of(row, &target_text);
-    arcp_lease *lease = lease_of_row(row, capability);
-    arcp_authority *authority = authority_of(lease);
+    const arcp_lease *lease = lease_of_row(row, capability);
+    const arcp_authority *authority = authority_of(lease);
     const arcp_time now = {0, 0};
     arcp_decision decision;
     const bool allowed = arcp_authorize(authority, now, capability, target, &scratch, &decision);
@@ -129,7 +129,7 @@ static arcp_status side_of_row(const vector_row *row, const char *name, arcp_lea
 static bool allows(const arcp_lease *lease, arcp_span capability, arcp_span target)
 {
     static arcp_target_scratch scratch;
-    arcp_authority *authority = authority_of(lease);
+    const arcp_authority *authority = authority_of(lease);
     const arcp_time now = {0, 0};
     arcp_decision decision;
     const bool allowed = arcp_authorize(authority, now, capability, target, &scratch, &decision);

@@ -32,12 +32,12 @@ static arcp_lease *many_of(const char *capability, const char *const *formats, s
     size_t size = (size_t)snprintf(text, sizeof text, "{\"%s\":[", capability);
     for (size_t i = 0; i < count; i++) {
         size += (size_t)snprintf(text + size, sizeof text - size, "%s\"", i == 0 ? "" : ",");
-        for (const char *at = formats[i % format_count]; *at != '\0'; at++) {
+        for (const char *byte = formats[i % format_count]; *byte != '\0'; byte++) {
             assert_true(size < sizeof text - 32);
-            if (*at == '#') {
+            if (*byte == '#') {
                 size += (size_t)snprintf(text + size, sizeof text - size, "%zu", i);
             } else {
-                text[size++] = *at;
+                text[size++] = *byte;
             }
         }
         text[size++] = '"';
@@ -101,8 +101,8 @@ static void narrowing_is_done_with_exactly_its_steps_and_refused_with_one_less(v
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         print_message("  %s\n", rows[i].name);
-        arcp_lease *request = lease_of(rows[i].request, "");
-        arcp_lease *ceiling = lease_of(rows[i].ceiling, "");
+        const arcp_lease *request = lease_of(rows[i].request, "");
+        const arcp_lease *ceiling = lease_of(rows[i].ceiling, "");
         const uint64_t needed = steps_to_narrow(request, ceiling);
         assert_true(needed > 0);
         uint64_t left = needed;
@@ -149,11 +149,11 @@ static arcp_status derive(const arcp_authority *parent, const arcp_lease *reques
 static void delegation_is_done_with_exactly_its_steps_and_refused_with_one_less(void **state)
 {
     (void)state;
-    arcp_lease *held =
+    const arcp_lease *held =
         lease_of("{\"fs.read\":[\"/a/**\",\"/b/*/c\"],\"cost.budget\":[\"USD:5\"]}", "");
-    arcp_lease *request = lease_of(
+    const arcp_lease *request = lease_of(
         "{\"fs.read\":[\"/a/x/**\",\"/b/*/*/../c\",\"/b/x/c\"],\"cost.budget\":[\"USD:2\"]}", "");
-    arcp_authority *parent = holder_of(held);
+    const arcp_authority *parent = holder_of(held);
     uint64_t left = PLENTY;
     assert_int_equal(derive(parent, request, &left), ARCP_OK);
     const uint64_t needed = PLENTY - left;
@@ -201,10 +201,10 @@ static void a_thousand_ordinary_patterns_are_far_below_the_default(void **state)
         {"tools", "tool.call", tools, 3, "{\"tool.call\":[\"web.*\",\"mcp.**\",\"x.y.*\"]}"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        arcp_lease *request =
+        const arcp_lease *request =
             many_of(rows[i].capability, rows[i].formats, rows[i].format_count, MANY);
-        arcp_lease *ceiling = rows[i].ceiling == NULL ? many_of("fs.read", tenants, 5, MANY)
-                                                      : lease_of(rows[i].ceiling, "");
+        const arcp_lease *ceiling = rows[i].ceiling == NULL ? many_of("fs.read", tenants, 5, MANY)
+                                                            : lease_of(rows[i].ceiling, "");
         const uint64_t steps = steps_to_narrow(request, ceiling);
         print_message("  %s: %llu steps\n", rows[i].name, (unsigned long long)steps);
         assert_true(steps < default_steps() * 6 / 10);
@@ -218,9 +218,9 @@ static void a_child_with_a_thousand_patterns_is_below_the_default(void **state)
     (void)state;
     static const char *const held[] = {"/srv/t#/**", "/srv/t#/*.csv", "/srv/t#/*/out/**"};
     static const char *const wanted[] = {"/srv/t#/2026/**", "/srv/t#/x.csv", "/srv/t#/*/out/*"};
-    arcp_lease *parent = many_of("fs.read", held, 3, MANY);
-    arcp_lease *child = many_of("fs.read", wanted, 3, MANY);
-    arcp_authority *holder = holder_of(parent);
+    const arcp_lease *parent = many_of("fs.read", held, 3, MANY);
+    const arcp_lease *child = many_of("fs.read", wanted, 3, MANY);
+    const arcp_authority *holder = holder_of(parent);
     uint64_t left = default_steps();
     assert_int_equal(derive(holder, child, &left), ARCP_OK);
     left = default_steps();
@@ -234,9 +234,9 @@ static void patterns_that_are_made_to_take_long_are_refused(void **state)
 {
     (void)state;
     static const char *const hostile[] = {HOSTILE "#"};
-    arcp_lease *ceiling = lease_of("{\"fs.read\":[\"/srv/**\",\"/data/*/pub/**\"]}", "");
-    arcp_lease *one = many_of("fs.read", hostile, 1, 1);
-    arcp_lease *many = many_of("fs.read", hostile, 1, MANY);
+    const arcp_lease *ceiling = lease_of("{\"fs.read\":[\"/srv/**\",\"/data/*/pub/**\"]}", "");
+    const arcp_lease *one = many_of("fs.read", hostile, 1, 1);
+    const arcp_lease *many = many_of("fs.read", hostile, 1, MANY);
     const arcp_lease *const requests[] = {one, many};
     for (size_t i = 0; i < 2; i++) {
         uint64_t left = default_steps();

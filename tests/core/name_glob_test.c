@@ -34,11 +34,11 @@ static const struct {
 static void only_a_star_matches_other_bytes(void **state)
 {
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        if (arcp__name_glob_matches(rows[at].glob, arcp_span_cstr(rows[at].name)) !=
-            rows[at].matches) {
-            fail_msg("%s %s %s", rows[at].glob, rows[at].matches ? "does not match" : "matches",
-                     rows[at].name);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (arcp__name_glob_matches(rows[i].glob, arcp_span_cstr(rows[i].name)) !=
+            rows[i].matches) {
+            fail_msg("%s %s %s", rows[i].glob, rows[i].matches ? "does not match" : "matches",
+                     rows[i].name);
         }
     }
 }

@@ -187,9 +187,9 @@ static void numbers_stay_as_they_were_released(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof enums / sizeof enums[0]; i++) {
         for (size_t k = 0; k < enums[i].count; k++) {
-            const row *at = &enums[i].rows[k];
-            print_message("  %s\n", at->name);
-            assert_int_equal(at->number, at->pinned);
+            const row *entry = &enums[i].rows[k];
+            print_message("  %s\n", entry->name);
+            assert_int_equal(entry->number, entry->pinned);
         }
     }
 }

@@ -262,12 +262,12 @@ static void make_pattern(uint64_t *random, const vocabulary *from, char text[TEX
 static void change_pattern(uint64_t *random, const vocabulary *from, const char *parent,
                            char text[TEXT_MAX])
 {
-    const size_t at = random_below(random, strlen(parent));
-    const size_t cut = parent[at] == '*' || random_below(random, 3) == 0;
+    const size_t offset = random_below(random, strlen(parent));
+    const size_t cut = parent[offset] == '*' || random_below(random, 3) == 0;
     text[0] = '\0';
-    (void)snprintf(text, TEXT_MAX, "%.*s", (int)at, parent);
+    (void)snprintf(text, TEXT_MAX, "%.*s", (int)offset, parent);
     append(text, pick(random, from->pieces));
-    append(text, parent + at + cut);
+    append(text, parent + offset + cut);
 }
 
 /* A list, and a child that resembles it; false when a change cut a character of two bytes. */

@@ -124,9 +124,9 @@ static bool visit(model *m, const place *reached)
         hash = (hash ^ reached->key[i]) * UINT64_C(0x9e3779b97f4a7c15);
         hash ^= hash >> 29;
     }
-    size_t at = hash % TABLE_SIZE;
-    for (; m->table[at] != 0; at = (at + 1) % TABLE_SIZE) {
-        const place *known = &m->places[m->table[at] - 1];
+    size_t slot = hash % TABLE_SIZE;
+    for (; m->table[slot] != 0; slot = (slot + 1) % TABLE_SIZE) {
+        const place *known = &m->places[m->table[slot] - 1];
         if (known->shape == reached->shape &&
             memcmp(known->key, reached->key, sizeof known->key) == 0) {
             return true;
@@ -136,7 +136,7 @@ static bool visit(model *m, const place *reached)
         return false;
     }
     m->places[m->place_count++] = *reached;
-    m->table[at] = (uint16_t)m->place_count;
+    m->table[slot] = (uint16_t)m->place_count;
     return true;
 }
 
@@ -164,11 +164,11 @@ static bool is_witness(const model *m, const place *p)
     return true;
 }
 
-static void write_witness(const model *m, size_t at, arcp_buf *witness)
+static void write_witness(const model *m, size_t index, arcp_buf *witness)
 {
-    if (at != 0) {
-        write_witness(m, m->places[at].from, witness);
-        arcp_buf_append_byte(witness, m->places[at].byte);
+    if (index != 0) {
+        write_witness(m, m->places[index].from, witness);
+        arcp_buf_append_byte(witness, m->places[index].byte);
     }
 }
 
@@ -229,12 +229,12 @@ static model_answer run(model *m, arcp_buf *witness)
         arrive(&m->runners[i], 0, start.key);
     }
     (void)visit(m, &start);
-    for (size_t at = 0; at < m->place_count; at++) {
-        if (is_witness(m, &m->places[at])) {
-            write_witness(m, at, witness);
+    for (size_t i = 0; i < m->place_count; i++) {
+        if (is_witness(m, &m->places[i])) {
+            write_witness(m, i, witness);
             return MODEL_NOT_WITHIN;
         }
-        if (!expand(m, at)) {
+        if (!expand(m, i)) {
             return MODEL_UNKNOWN;
         }
     }

@@ -103,25 +103,25 @@ static arcp_deny_reason model_path(bool has_cwd, const char *target, arcp_buf *o
 /* Decodes each character and checks that it is written in the only allowed way. */
 static bool is_utf8(const char *text)
 {
-    const unsigned char *at = (const unsigned char *)text;
-    while (*at != 0) {
-        const size_t size = *at < 0x80             ? 1
-                            : (*at & 0xe0) == 0xc0 ? 2
-                            : (*at & 0xf0) == 0xe0 ? 3
-                            : (*at & 0xf8) == 0xf0 ? 4
-                                                   : 0;
-        unsigned long code = size == 1 ? *at : *at & (0x7fU >> size);
+    const unsigned char *bytes = (const unsigned char *)text;
+    while (*bytes != 0) {
+        const size_t size = *bytes < 0x80             ? 1
+                            : (*bytes & 0xe0) == 0xc0 ? 2
+                            : (*bytes & 0xf0) == 0xe0 ? 3
+                            : (*bytes & 0xf8) == 0xf0 ? 4
+                                                      : 0;
+        unsigned long code = size == 1 ? *bytes : *bytes & (0x7fU >> size);
         for (size_t i = 1; i < size; i++) {
-            if ((at[i] & 0xc0) != 0x80) {
+            if ((bytes[i] & 0xc0) != 0x80) {
                 return false;
             }
-            code = code << 6 | (at[i] & 0x3fU);
+            code = code << 6 | (bytes[i] & 0x3fU);
         }
         const size_t shortest = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
         if (size != shortest || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) {
             return false;
         }
-        at += size;
+        bytes += size;
     }
     return true;
 }
@@ -142,8 +142,8 @@ static arcp_deny_reason model_name(const char *target, arcp_buf *out)
     if (!is_utf8(target)) {
         return ARCP_DENY_BAD_UTF8;
     }
-    for (const char *at = target; *at != '\0'; at++) {
-        if ((unsigned char)*at < 0x20 || *at == 0x7f) {
+    for (const char *byte = target; *byte != '\0'; byte++) {
+        if ((unsigned char)*byte < 0x20 || *byte == 0x7f) {
             return ARCP_DENY_CONTROL_BYTE;
         }
     }
@@ -201,9 +201,10 @@ static bool is_authority(const char *text)
     return size > 0 && (text[size] == '\0' || (text[size] == ':' && is_port(text + size + 1)));
 }
 
-static bool is_escape(const char *at)
+static bool is_escape(const char *bytes)
 {
-    return at[0] == '%' && isxdigit((unsigned char)at[1]) && isxdigit((unsigned char)at[2]);
+    return bytes[0] == '%' && isxdigit((unsigned char)bytes[1]) &&
+           isxdigit((unsigned char)bytes[2]);
 }
 
 /* One round of decoding; a NUL in the result becomes a 0x01 that targets do not have. */
@@ -211,18 +212,18 @@ static char *decode(const char *text)
 {
     char *made = copy(text, strlen(text));
     char *to = made;
-    for (const char *at = text; *at != '\0'; to++) {
-        if (is_escape(at)) {
-            const char digits[3] = {at[1], at[2], '\0'};
+    for (const char *rest = text; *rest != '\0'; to++) {
+        if (is_escape(rest)) {
+            const char digits[3] = {rest[1], rest[2], '\0'};
             const long value = strtol(digits, NULL, 16);
             *to = value == 0 ? '\1' : (char)value;
             /* Not the same as an escaped 0x01, which is harmless. */
             if (value == 1) {
                 *to = '\2';
             }
-            at += 3;
+            rest += 3;
         } else {
-            *to = *at++;
+            *to = *rest++;
         }
     }
     *to = '\0';
@@ -253,17 +254,18 @@ static bool has_dot_component(const char *text)
 static bool has_overlong(const char *text)
 {
     static const unsigned least[] = {0x80, 0x800, 0x10000};
-    for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++) {
-        const int more = *at >= 0xf0 && *at < 0xf8 ? 3 : *at >= 0xe0 && *at < 0xf0 ? 2 : 1;
-        if (*at == 0xc0 || *at == 0xc1) { /* whatever follows */
+    for (const unsigned char *byte = (const unsigned char *)text; *byte != '\0'; byte++) {
+        const int more = *byte >= 0xf0 && *byte < 0xf8 ? 3 : *byte >= 0xe0 && *byte < 0xf0 ? 2 : 1;
+        if (*byte == 0xc0 || *byte == 0xc1) { /* whatever follows */
             return true;
         }
-        if (*at < 0xe0 || *at >= 0xf8 || (at[1] & 0xc0) != 0x80) {
+        if (*byte < 0xe0 || *byte >= 0xf8 || (byte[1] & 0xc0) != 0x80) {
             continue;
         }
         /* The second byte decides: the others cannot correct it. */
-        const unsigned most = (*at & (0x3fu >> more)) << (6 * more) |
-                              (at[1] & 0x3fu) << (6 * (more - 1)) | ((1u << (6 * (more - 1))) - 1);
+        const unsigned most = (*byte & (0x3fu >> more)) << (6 * more) |
+                              (byte[1] & 0x3fu) << (6 * (more - 1)) |
+                              ((1u << (6 * (more - 1))) - 1);
         if (most < least[more - 1]) {
             return true;
         }
@@ -338,8 +340,8 @@ static arcp_deny_reason model_url_rest(char *scheme, char *rest, arcp_buf *out)
     } else if (!is_authority(authority)) {
         reason = ARCP_DENY_BAD_AUTHORITY;
     }
-    for (const char *at = rest + authority_size; *at != '\0'; at++) {
-        if (*at == '%' && !is_escape(at) && reason == ARCP_DENY_NONE) {
+    for (const char *byte = rest + authority_size; *byte != '\0'; byte++) {
+        if (*byte == '%' && !is_escape(byte) && reason == ARCP_DENY_NONE) {
             reason = ARCP_DENY_BAD_PERCENT;
         }
     }
@@ -360,8 +362,8 @@ static arcp_deny_reason model_url_rest(char *scheme, char *rest, arcp_buf *out)
 
 static arcp_deny_reason model_url(const char *target, arcp_buf *out)
 {
-    for (const unsigned char *at = (const unsigned char *)target; *at != 0; at++) {
-        if (*at <= 0x20 || *at >= 0x7f || *at == '\\') {
+    for (const unsigned char *byte = (const unsigned char *)target; *byte != 0; byte++) {
+        if (*byte <= 0x20 || *byte >= 0x7f || *byte == '\\') {
             return ARCP_DENY_BAD_BYTE;
         }
     }

@@ -315,36 +315,36 @@ static void an_odd_byte_is_seen_wherever_it_stands(void **state)
 {
     (void)state;
     for (size_t size = 13; size < 44; size++) {
-        for (size_t at = 12; at < size; at++) {
+        for (size_t i = 12; i < size; i++) {
             char bytes[64];
             arcp_span canonical;
             memset(bytes, 'x', sizeof bytes);
             const arcp_span target = arcp_span_make(bytes, size);
 
             bytes[0] = '/';
-            bytes[at - 1] = '/';
-            bytes[at] = '/';
+            bytes[i - 1] = '/';
+            bytes[i] = '/';
             assert_int_equal(canonicalise(PATH, target, &canonical), FINE);
-            assert_int_equal(canonical.size, size - (at + 1 == size ? 2 : 1));
+            assert_int_equal(canonical.size, size - (i + 1 == size ? 2 : 1));
 
             memset(bytes, 'x', sizeof bytes);
-            bytes[at] = '\x7f';
+            bytes[i] = '\x7f';
             assert_int_equal(canonicalise(TOOL, target, &canonical), ARCP_DENY_CONTROL_BYTE);
 
             memcpy(bytes, "https://h/xxxxx", 15);
-            bytes[at] = '\\';
+            bytes[i] = '\\';
             assert_int_equal(canonicalise(URL, target, &canonical), ARCP_DENY_BAD_BYTE);
-            bytes[at] = '#';
+            bytes[i] = '#';
             assert_int_equal(canonicalise(URL, target, &canonical), FINE);
-            assert_int_equal(canonical.size, at);
-            bytes[at] = '%';
+            assert_int_equal(canonical.size, i);
+            bytes[i] = '%';
             assert_int_equal(canonicalise(URL, target, &canonical), ARCP_DENY_BAD_PERCENT);
 
             /* A dot between slashes, or at the end. */
             memcpy(bytes, "https://h/xxxxx", 15);
-            bytes[at - 1] = '/';
-            bytes[at] = '.';
-            bytes[at + 1] = '/';
+            bytes[i - 1] = '/';
+            bytes[i] = '.';
+            bytes[i + 1] = '/';
             assert_int_equal(canonicalise(URL, target, &canonical), FINE);
             assert_true(canonical.size < size);
             memcpy(bytes, "xxxxxxxxx", 9);

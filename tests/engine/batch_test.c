@@ -24,7 +24,7 @@ static rig_agent *submit(rig_client *client, const char *frame)
 
 static void say_lines(rig_agent *agent, unsigned count)
 {
-    for (unsigned at = 0; at < count; at++) {
+    for (unsigned i = 0; i < count; i++) {
         arcp__engine_agent_line(rig.engine, rig.now, agent->job, ARCP_SPAN_LITERAL("more"));
     }
 }
@@ -95,7 +95,7 @@ static void an_engine_with_a_line_for_the_log_is_not_finished(void **state)
     rig_run(&rig);
     assert_false(arcp__engine_is_finished(rig.engine));
     rig.fail_store = false;
-    for (unsigned at = 0; at < 100 && !arcp__engine_is_finished(rig.engine); at++) {
+    for (unsigned i = 0; i < 100 && !arcp__engine_is_finished(rig.engine); i++) {
         rig.now.mono_ns += ARCP_NS_PER_SEC / 10;
         rig.now.wall_ns += ARCP_NS_PER_SEC / 10;
         arcp__engine_tick(rig.engine, rig.now);
@@ -109,8 +109,8 @@ static void an_engine_with_a_line_for_the_log_is_not_finished(void **state)
         (void)rig.store->ops->poll(rig.store);
         /* "The store can be written again": an engine that stops at once must have logged it. */
         arcp__effect line;
-        bool was_finished = arcp__engine_is_finished(rig.engine);
-        bool has_line = arcp__engine_next_line(rig.engine, &line);
+        const bool was_finished = arcp__engine_is_finished(rig.engine);
+        const bool has_line = arcp__engine_next_line(rig.engine, &line);
         assert_false(was_finished && has_line);
         had_line = had_line || has_line;
     }

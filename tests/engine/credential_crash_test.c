@@ -17,14 +17,14 @@
     "{\"arcp\":\"1.1\",\"id\":\"" id "\",\"type\":\"job.submit\",\"payload\":{\"agent\":\"" agent  \
     "\",\"idempotency_key\":\"" key "\",\"lease_request\":{\"agent.delegate\":[\"*\"]}}}"
 
-typedef struct world {
+typedef struct fixture {
     engine_rig rig;
     upstream up;
-} world;
+} fixture;
 
 typedef struct life {
     const char *name;
-    void (*live)(world *w);
+    void (*live)(fixture *f);
     upstream_mood issuing, revoking;
     uint64_t rotate_sec;
     bool replaces;
@@ -32,67 +32,67 @@ typedef struct life {
 
 typedef enum orphans { ORPHANS_AT_ONCE, ORPHANS_LATE, ORPHANS_NEVER, ORPHANS_COUNT } orphans;
 
-static void send(world *w, const char *frame)
+static void send(fixture *f, const char *frame)
 {
-    rig_client *client = rig_find(&w->rig, "a");
+    rig_client *client = rig_find(&f->rig, "a");
     if (client->link != NULL) {
-        rig_send(&w->rig, client, frame);
+        rig_send(&f->rig, client, frame);
     }
 }
 
-static void greet(world *w)
+static void greet(fixture *f)
 {
-    if (!w->rig.is_dead) {
-        (void)rig_connect(&w->rig, "a");
-        send(w, HELLO);
+    if (!f->rig.is_dead) {
+        (void)rig_connect(&f->rig, "a");
+        send(f, HELLO);
     }
 }
 
-static void finish(world *w, int code)
+static void finish(fixture *f, int code)
 {
-    rig_agent *agent = rig_agent_last(&w->rig);
-    if (agent != NULL && !w->rig.is_dead) {
-        rig_agent_exits(&w->rig, agent, false, code);
+    rig_agent *agent = rig_agent_last(&f->rig);
+    if (agent != NULL && !f->rig.is_dead) {
+        rig_agent_exits(&f->rig, agent, false, code);
     }
 }
 
-static void one_job(world *w)
+static void one_job(fixture *f)
 {
-    greet(w);
-    send(w, SUBMIT("1", "echo", "k"));
-    finish(w, 0);
+    greet(f);
+    send(f, SUBMIT("1", "echo", "k"));
+    finish(f, 0);
 }
 
-static void two_jobs(world *w)
+static void two_jobs(fixture *f)
 {
-    greet(w);
-    send(w, SUBMIT("1", "echo", "k"));
-    send(w, SUBMIT("2", "work", "l"));
-    send(w, SUBMIT("3", "echo", "k"));
-    finish(w, 1);
-    finish(w, 0);
+    greet(f);
+    send(f, SUBMIT("1", "echo", "k"));
+    send(f, SUBMIT("2", "work", "l"));
+    send(f, SUBMIT("3", "echo", "k"));
+    finish(f, 1);
+    finish(f, 0);
 }
 
-static void rotations(world *w)
+static void rotations(fixture *f)
 {
-    greet(w);
-    send(w, SUBMIT("1", "echo", "k"));
-    for (unsigned at = 0; at < 3 && !w->rig.is_dead; at++) {
-        rig_clock(&w->rig, 61 * ARCP_NS_PER_SEC);
+    greet(f);
+    send(f, SUBMIT("1", "echo", "k"));
+    for (unsigned i = 0; i < 3 && !f->rig.is_dead; i++) {
+        rig_clock(&f->rig, 61 * ARCP_NS_PER_SEC);
     }
-    finish(w, 0);
+    finish(f, 0);
 }
 
-static void a_child(world *w)
+static void a_child(fixture *f)
 {
-    greet(w);
-    send(w, SUBMIT("1", "echo", "k"));
-    rig_agent *parent = rig_agent_last(&w->rig);
-    if (parent != NULL && !w->rig.is_dead) {
-        rig_agent_writes(&w->rig, parent,
+    greet(f);
+    send(f, SUBMIT("1", "echo", "k"));
+    rig_agent *parent = rig_agent_last(&f->rig);
+    if (parent != NULL && !f->rig.is_dead) {
+        rig_agent_writes(&f->rig, parent,
                          "{\"type\":\"delegate\",\"id\":\"d\",\"payload\":{\"agent\":\"work\"}}");
-        if (!w->rig.is_dead) {
-            rig_agent_exits(&w->rig, parent, false, 0);
+        if (!f->rig.is_dead) {
+            rig_agent_exits(&f->rig, parent, false, 0);
         }
     }
 }
@@ -110,78 +110,78 @@ static const life lives[] = {
     {"revoke fails", rotations, UPSTREAM_WELL, UPSTREAM_FAILS, 60, false},
     {"empty values", two_jobs, UPSTREAM_EMPTY_VALUE, UPSTREAM_WELL, 0, false},
 };
-#define LIVES (sizeof(lives) / sizeof(lives[0]))
+#define LIVES (sizeof lives / sizeof lives[0])
 
-static void start(world *w, const life *how)
+static void start(fixture *f, const life *how)
 {
-    *w = (world){.up = {.issuing = how->issuing, .revoking = how->revoking}};
-    w->up.replaces = how->replaces;
-    rig_begin(&w->rig, NULL);
-    w->rig.settings.credentials_rotate_sec = how->rotate_sec;
-    upstream_attach(&w->up, &w->rig);
-    rig_open(&w->rig);
+    *f = (fixture){.up = {.issuing = how->issuing, .revoking = how->revoking}};
+    f->up.replaces = how->replaces;
+    rig_begin(&f->rig, NULL);
+    f->rig.settings.credentials_rotate_sec = how->rotate_sec;
+    upstream_attach(&f->up, &f->rig);
+    rig_open(&f->rig);
 }
 
-static void settle(world *w, orphans what)
+static void settle(fixture *f, orphans what)
 {
-    w->up.issuing = UPSTREAM_WELL;
-    w->up.revoking = UPSTREAM_WELL;
+    f->up.issuing = UPSTREAM_WELL;
+    f->up.revoking = UPSTREAM_WELL;
     if (what == ORPHANS_LATE) {
-        rig_clock(&w->rig, 20 * ARCP_NS_PER_SEC); /* within credentials.settle_sec */
-        upstream_deliver_orphans(&w->up);
+        rig_clock(&f->rig, 20 * ARCP_NS_PER_SEC); /* within credentials.settle_sec */
+        upstream_deliver_orphans(&f->up);
     }
-    rig_clock(&w->rig, 900 * ARCP_NS_PER_SEC);
+    rig_clock(&f->rig, 900 * ARCP_NS_PER_SEC);
 }
 
-static void check(world *w, const char *label)
+static void check(fixture *f, const char *label)
 {
     arcp__engine_stats stats;
-    arcp__engine_get_stats(w->rig.engine, &stats);
-    upstream_check_all_revoked(&w->up, label);
+    arcp__engine_get_stats(f->rig.engine, &stats);
+    upstream_check_all_revoked(&f->up, label);
     if (stats.credentials_outstanding != 0 || stats.credentials_stuck != 0) {
         fail_msg("%s: the books are not empty", label);
     }
 }
 
-static void restart(world *w, orphans what)
+static void restart(fixture *f, orphans what)
 {
-    upstream_orphan_calls(&w->up);
+    upstream_orphan_calls(&f->up);
     if (what == ORPHANS_AT_ONCE) {
-        upstream_deliver_orphans(&w->up);
+        upstream_deliver_orphans(&f->up);
     } else if (what == ORPHANS_NEVER) {
-        upstream_drop_orphans(&w->up);
+        upstream_drop_orphans(&f->up);
     }
-    rig_restart(&w->rig);
+    rig_restart(&f->rig);
 }
 
 /* Dies at the given step, and again at step `second` after the restart; returns whether that was
  * reached. */
 static bool die_at(const life *how, unsigned first, unsigned second, orphans what)
 {
-    world *w = arcp__alloc(sizeof(*w));
+    fixture *f = arcp__alloc(sizeof *f);
     char label[128];
-    assert_non_null(w);
-    (void)snprintf(label, sizeof(label), "%s, step %u, then %u, orphans %d", how->name, first,
+    assert_non_null(f);
+    (void)snprintf(label, sizeof label, "%s, step %u, then %u, orphans %d", how->name, first,
                    second, (int)what);
-    start(w, how);
-    w->rig.fuse = first;
-    how->live(w);
-    bool died = w->rig.is_dead;
+    start(f, how);
+    f->rig.fuse = first;
+    how->live(f);
+    const bool died = f->rig.is_dead;
     if (died) {
-        w->rig.fuse = second;
-        restart(w, what);
+        f->rig.fuse = second;
+        restart(f, what);
         if (second != 0) {
-            rig_clock(&w->rig, ARCP_NS_PER_SEC);
+            rig_clock(&f->rig, ARCP_NS_PER_SEC);
         }
-        if (w->rig.is_dead) {
-            restart(w, what);
+        if (f->rig.is_dead) {
+            restart(f, what);
         }
-        w->rig.fuse = 0;
-        settle(w, what);
-        check(w, label);
+        f->rig.fuse = 0;
+        settle(f, what);
+        check(f, label);
     }
-    rig_stop(&w->rig);
-    arcp__free(w);
+    rig_stop(&f->rig);
+    arcp__free(f);
     return died;
 }
 
@@ -189,11 +189,11 @@ static bool die_at(const life *how, unsigned first, unsigned second, orphans wha
 static void no_value_survives_a_crash_at_any_step(void **state)
 {
     (void)state;
-    unsigned stride = (unsigned)test_stride();
+    const unsigned stride = (unsigned)test_stride();
     unsigned deaths = 0;
-    for (size_t at = 0; at < LIVES; at++) {
+    for (size_t i = 0; i < LIVES; i++) {
         for (int what = 0; what < ORPHANS_COUNT; what++) {
-            for (unsigned step = 1; die_at(&lives[at], step, 0, (orphans)what); step += stride) {
+            for (unsigned step = 1; die_at(&lives[i], step, 0, (orphans)what); step += stride) {
                 deaths++;
             }
         }
@@ -206,11 +206,11 @@ static void no_value_survives_a_second_crash_while_starting_again(void **state)
 {
     (void)state;
     static const unsigned again[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20};
-    unsigned stride = (unsigned)test_stride();
+    const unsigned stride = (unsigned)test_stride();
     unsigned deaths = 0;
-    for (size_t at = 0; at < LIVES; at++) {
-        for (size_t second = 0; second < sizeof(again) / sizeof(again[0]); second++) {
-            for (unsigned step = 1; die_at(&lives[at], step, again[second], ORPHANS_AT_ONCE);
+    for (size_t i = 0; i < LIVES; i++) {
+        for (size_t second = 0; second < sizeof again / sizeof again[0]; second++) {
+            for (unsigned step = 1; die_at(&lives[i], step, again[second], ORPHANS_AT_ONCE);
                  step += stride) {
                 deaths++;
             }
@@ -223,15 +223,15 @@ static void no_value_survives_a_second_crash_while_starting_again(void **state)
 static void without_a_crash_every_life_ends_clean(void **state)
 {
     (void)state;
-    for (size_t at = 0; at < LIVES; at++) {
-        world *w = arcp__alloc(sizeof(*w));
-        assert_non_null(w);
-        start(w, &lives[at]);
-        lives[at].live(w);
-        settle(w, ORPHANS_NEVER);
-        check(w, lives[at].name);
-        rig_stop(&w->rig);
-        arcp__free(w);
+    for (size_t i = 0; i < LIVES; i++) {
+        fixture *f = arcp__alloc(sizeof *f);
+        assert_non_null(f);
+        start(f, &lives[i]);
+        lives[i].live(f);
+        settle(f, ORPHANS_NEVER);
+        check(f, lives[i].name);
+        rig_stop(&f->rig);
+        arcp__free(f);
     }
 }
 

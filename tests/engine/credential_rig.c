@@ -13,7 +13,7 @@ static void begin(fixture *f)
 
 int credential_setup(void **state)
 {
-    fixture *f = arcp__alloc(sizeof(*f));
+    fixture *f = arcp__alloc(sizeof *f);
     assert_non_null(f);
     begin(f);
     *state = f;
@@ -35,7 +35,7 @@ void hello_with(fixture *f, const char *name, const char *principal, const char 
 {
     char frame[1024];
     rig_client *client = rig_connect(&f->rig, name);
-    (void)snprintf(frame, sizeof(frame),
+    (void)snprintf(frame, sizeof frame,
                    "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{\"auth\""
                    ":{\"scheme\":\"bearer\",\"token\":\"t-%s\"},\"capabilities\":{\"features\":[%s]"
                    "}}}",
@@ -45,7 +45,7 @@ void hello_with(fixture *f, const char *name, const char *principal, const char 
 
 static const char *keep(fixture *f, char *text)
 {
-    (void)snprintf(f->frame, sizeof(f->frame), "%s", text == NULL ? "" : text);
+    (void)snprintf(f->frame, sizeof f->frame, "%s", text == NULL ? "" : text);
     if (text != NULL) {
         arcp_wipe(text, strlen(text));
     }
@@ -78,7 +78,7 @@ void start(fixture *f)
 void request(fixture *f, const char *name, const char *id, const char *type, const char *payload)
 {
     char frame[4096];
-    (void)snprintf(frame, sizeof(frame),
+    (void)snprintf(frame, sizeof frame,
                    "{\"arcp\":\"1.1\",\"id\":\"%s\",\"type\":\"%s\",\"payload\":%s}", id, type,
                    payload);
     rig_send(&f->rig, rig_find(&f->rig, name), frame);

@@ -10,9 +10,9 @@ static void other_principals_never_see_a_value(void **state)
     char payload[256];
     f->rig.settings.authorization_subscribe = ARCP__SUBSCRIBE_ANY;
     f->rig.settings.credentials_rotate_sec = 60;
-    rig_agent *agent = run_one(f, "{\"agent\":\"echo\"}");
+    const rig_agent *agent = run_one(f, "{\"agent\":\"echo\"}");
     hello_with(f, "b", "bob", FEATURES_ALL);
-    (void)snprintf(payload, sizeof(payload), "{\"job_id\":\"%s\",\"history\":true}", agent->job_id);
+    (void)snprintf(payload, sizeof payload, "{\"job_id\":\"%s\",\"history\":true}", agent->job_id);
     request(f, "b", "1", "job.subscribe", payload);
     rig_clock(&f->rig, 61 * ARCP_NS_PER_SEC);
     bool rotated = false;
@@ -31,7 +31,7 @@ static void the_submitter_s_other_sessions_see_the_live_value(void **state)
     rig_agent *agent = run_one(f, "{\"agent\":\"echo\"}");
     hello_with(f, "b", "alice", FEATURES_ALL);
     (void)next(f, "b");
-    (void)snprintf(payload, sizeof(payload), "{\"job_id\":\"%s\"}", agent->job_id);
+    (void)snprintf(payload, sizeof payload, "{\"job_id\":\"%s\"}", agent->job_id);
     request(f, "b", "1", "job.subscribe", payload);
     check_has(next(f, "b"), "\"value\":\"sk-live-0\"");
     request(f, "b", "2", "session.list_jobs", "{}");
@@ -74,14 +74,14 @@ static void a_resume_over_an_open_link_shows_no_value(void **state)
     hello_with(f, "a", "alice", FEATURES_ALL);
     (void)next(f, "a");
     char token[128] = "";
-    const char *at = strstr(f->frame, "rt_");
-    assert_non_null(at);
-    (void)snprintf(token, sizeof(token), "%.*s", (int)strcspn(at, "\""), at);
+    const char *found = strstr(f->frame, "rt_");
+    assert_non_null(found);
+    (void)snprintf(token, sizeof token, "%.*s", (int)strcspn(found, "\""), found);
     submit(f, "1", "{\"agent\":\"echo\"}");
     rig_drop(&f->rig, rig_find(&f->rig, "a"));
     f->rig.link = (arcp__link_options){.is_local = false};
     char resume[512];
-    (void)snprintf(resume, sizeof(resume),
+    (void)snprintf(resume, sizeof resume,
                    "{\"arcp\":\"1.1\",\"id\":\"r\",\"type\":\"session.hello\",\"payload\":{\"auth\""
                    ":{\"scheme\":\"bearer\",\"token\":\"t-alice\"},\"resume_token\":\"%s\","
                    "\"last_event_seq\":0}}",
@@ -137,7 +137,7 @@ static void a_replay_after_the_revocation_has_no_value(void **state)
     rig_clock(&f->rig, 61 * ARCP_NS_PER_SEC);
     ends(f, agent);
     hello_with(f, "b", "alice", FEATURES_ALL);
-    (void)snprintf(payload, sizeof(payload), "{\"job_id\":\"%s\",\"history\":true}", agent->job_id);
+    (void)snprintf(payload, sizeof payload, "{\"job_id\":\"%s\",\"history\":true}", agent->job_id);
     request(f, "b", "1", "job.subscribe", payload);
     bool rotated = false;
     for (const char *frame = next(f, "b"); frame[0] != '\0'; frame = next(f, "b")) {

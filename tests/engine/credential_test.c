@@ -291,7 +291,7 @@ static void a_slow_upstream_keeps_the_order_of_answers_and_blocks_no_ping(void *
         const char *id = strstr(frame, "\"request_id\":\"");
         running += strstr(frame, "\"phase\":\"running\"") != NULL ? 1 : 0;
         if (id != NULL) {
-            (void)snprintf(order + strlen(order), sizeof(order) - strlen(order), "%c%s ",
+            (void)snprintf(order + strlen(order), sizeof order - strlen(order), "%c%s ",
                            id[strlen("\"request_id\":\"")],
                            strstr(frame, "job.accepted") == NULL ? "!" : "");
         }
@@ -370,7 +370,7 @@ static void a_cancel_revokes_once(void **state)
     fixture *f = *state;
     char payload[128];
     rig_agent *agent = run_one(f, "{\"agent\":\"echo\"}");
-    (void)snprintf(payload, sizeof(payload), "{\"job_id\":\"%s\"}", agent->job_id);
+    (void)snprintf(payload, sizeof payload, "{\"job_id\":\"%s\"}", agent->job_id);
     request(f, "a", "2", "job.cancel", payload);
     request(f, "a", "3", "job.cancel", payload);
     ends(f, agent);

@@ -9,10 +9,10 @@ static disk *disk_of(arcp_store *store)
 
 /* ---- what is written ---- */
 
-const disk_known *disk_find(const disk *self, arcp_span id)
+const disk_known *disk_find(const disk *d, arcp_span id)
 {
-    for (size_t at = self->known_count; at > 0; at--) {
-        const disk_known *known = &self->known[at - 1];
+    for (size_t i = d->known_count; i > 0; i--) {
+        const disk_known *known = &d->known[i - 1];
         if (strncmp(known->id, id.data, id.size) == 0 && known->id[id.size] == '\0') {
             return known;
         }
@@ -20,12 +20,12 @@ const disk_known *disk_find(const disk *self, arcp_span id)
     return NULL;
 }
 
-static disk_known *note(disk *self, arcp_span id)
+static disk_known *note(disk *d, arcp_span id)
 {
-    disk_known *known = (disk_known *)disk_find(self, id);
+    disk_known *known = (disk_known *)disk_find(d, id);
     if (known == NULL) {
-        assert_true(self->known_count < DISK_KNOWN_MAX && id.size < DISK_ID_SIZE);
-        known = &self->known[self->known_count++];
+        assert_true(d->known_count < DISK_KNOWN_MAX && id.size < DISK_ID_SIZE);
+        known = &d->known[d->known_count++];
         *known = (disk_known){.has_row = false};
         memcpy(known->id, id.data, id.size);
     }
@@ -34,9 +34,9 @@ static disk_known *note(disk *self, arcp_span id)
 
 static uint64_t number_after(arcp_span record, const char *name)
 {
-    const char *at = memmem(record.data, record.size, name, strlen(name));
-    assert_non_null(at);
-    return strtoull(at + strlen(name), NULL, 10);
+    const char *found = memmem(record.data, record.size, name, strlen(name));
+    assert_non_null(found);
+    return strtoull(found + strlen(name), NULL, 10);
 }
 
 static bool has(arcp_span text, const char *part)
@@ -44,27 +44,27 @@ static bool has(arcp_span text, const char *part)
     return memmem(text.data, text.size, part, strlen(part)) != NULL;
 }
 
-static void learn(disk *self, const arcp_store_op *op)
+static void learn(disk *d, const arcp_store_op *op)
 {
     if (op->kind == ARCP_STORE_APPEND && arcp_span_starts_with(op->key, ARCP_SPAN_LITERAL("j:"))) {
-        note(self, arcp_span_from(op->key, 2))->bytes += op->value.size;
+        note(d, arcp_span_from(op->key, 2))->bytes += op->value.size;
     }
     if (op->kind == ARCP_STORE_APPEND && arcp_span_starts_with(op->key, ARCP_SPAN_LITERAL("x:"))) {
-        disk_known *known = note(self, arcp_span_from(op->key, 2));
-        uint64_t seq = number_after(op->value, "\"seq\":");
+        disk_known *known = note(d, arcp_span_from(op->key, 2));
+        const uint64_t seq = number_after(op->value, "\"seq\":");
         if (seq != known->tip + 1) {
             fail_msg("%s: its index goes from %llu to %llu", known->id,
                      (unsigned long long)known->tip, (unsigned long long)seq);
         }
         known->tip = seq + number_after(op->value, "\"count\":") - 1;
     } else if (op->kind == ARCP_STORE_PUT && op->table == ARCP_STORE_SESSIONS) {
-        note(self, op->key)->has_row = true;
+        note(d, op->key)->has_row = true;
     } else if (op->kind == ARCP_STORE_PUT && op->table == ARCP_STORE_JOBS) {
-        disk_known *known = note(self, op->key);
+        disk_known *known = note(d, op->key);
         if (known->is_gone) {
             fail_msg("%s: it was forgotten, and its row comes back", known->id);
         }
-        bool runs =
+        const bool runs =
             has(op->value, "\"status\":\"pending\"") || has(op->value, "\"status\":\"running\"");
         if (known->has_end && runs) {
             fail_msg("%s: its row had an end and has none any more", known->id);
@@ -78,7 +78,7 @@ static void learn(disk *self, const arcp_store_op *op)
         known->has_row = true;
         known->has_end = !runs;
     } else if (op->kind == ARCP_STORE_DELETE && op->table == ARCP_STORE_JOBS) {
-        disk_known *known = note(self, op->key);
+        disk_known *known = note(d, op->key);
         known->is_gone = known->has_end = true;
     }
 }
@@ -87,140 +87,140 @@ static void learn(disk *self, const arcp_store_op *op)
 
 static void on_inner_done(void *user, uint64_t batch_id, arcp_status status, const arcp_error *err)
 {
-    disk *self = user;
+    disk *d = user;
     (void)batch_id;
     if (status != ARCP_OK && status != ARCP_E_NO_MEMORY) {
         fail_msg("the store refused a batch: %s", err->message);
     }
-    self->inner_status = status;
+    d->inner_status = status;
 }
 
 static void on_inner_read(void *user, uint64_t read_id, arcp_status status, uint64_t first,
                           const arcp_span *records, size_t count, const arcp_error *err)
 {
-    disk *self = user;
-    self->callbacks.read(self->callbacks.user, read_id, status, first, records, count, err);
+    const disk *d = user;
+    d->callbacks.read(d->callbacks.user, read_id, status, first, records, count, err);
 }
 
 static void on_inner_scan(void *user, uint64_t read_id, arcp_status status,
                           const arcp_store_row *rows, size_t count, bool last,
                           const arcp_error *err)
 {
-    disk *self = user;
-    self->callbacks.scan(self->callbacks.user, read_id, status, rows, count, last, err);
+    const disk *d = user;
+    d->callbacks.scan(d->callbacks.user, read_id, status, rows, count, last, err);
 }
 
-static void drain(disk *self)
+static void drain(disk *d)
 {
-    while (self->inner->ops->poll(self->inner)) {
+    while (d->inner->ops->poll(d->inner)) {
     }
 }
 
 /* ---- moving on ---- */
 
-bool disk_write(disk *self)
+bool disk_write(disk *d)
 {
-    if (self->written == self->queued || self->refuses) {
+    if (d->written == d->queued || d->refuses) {
         return false;
     }
-    disk_batch *next = &self->queue[self->written];
+    disk_batch *next = &d->queue[d->written];
     arcp_error error = {0};
-    self->inner_status = self->inner->ops->submit(self->inner, &next->batch, &error);
-    drain(self);
-    if (self->inner_status != ARCP_OK) {
-        assert_int_equal(self->inner_status, ARCP_E_NO_MEMORY);
-        (void)disk_fail(self);
+    d->inner_status = d->inner->ops->submit(d->inner, &next->batch, &error);
+    drain(d);
+    if (d->inner_status != ARCP_OK) {
+        assert_int_equal(d->inner_status, ARCP_E_NO_MEMORY);
+        (void)disk_fail(d);
         return false;
     }
-    for (size_t at = 0; at < next->batch.count; at++) {
-        learn(self, &next->batch.ops[at]);
+    for (size_t i = 0; i < next->batch.count; i++) {
+        learn(d, &next->batch.ops[i]);
     }
     next->written = true;
-    self->written++;
+    d->written++;
     return true;
 }
 
-static disk_batch take_first(disk *self)
+static disk_batch take_first(disk *d)
 {
-    disk_batch first = self->queue[0];
-    self->queued--;
-    self->written -= first.written ? 1 : 0;
-    memmove(self->queue, self->queue + 1, self->queued * sizeof(self->queue[0]));
-    self->reported++;
+    const disk_batch first = d->queue[0];
+    d->queued--;
+    d->written -= first.written ? 1 : 0;
+    memmove(d->queue, d->queue + 1, d->queued * sizeof d->queue[0]);
+    d->reported++;
     return first;
 }
 
-bool disk_report(disk *self)
+bool disk_report(disk *d)
 {
-    if (self->written == 0) {
+    if (d->written == 0) {
         return false;
     }
-    disk_batch first = take_first(self);
-    self->callbacks.done(self->callbacks.user, first.batch.id, ARCP_OK, NULL);
+    const disk_batch first = take_first(d);
+    d->callbacks.done(d->callbacks.user, first.batch.id, ARCP_OK, NULL);
     return true;
 }
 
-bool disk_fail(disk *self)
+bool disk_fail(disk *d)
 {
     arcp_error error = {0};
     (void)arcp_error_set(&error, ARCP_E_IO, "no space left on the device");
-    while (disk_report(self)) {
+    while (disk_report(d)) {
     }
-    size_t count = self->queued;
-    for (size_t at = 0; at < count; at++) {
-        disk_batch first = take_first(self);
-        self->failures++;
-        self->callbacks.done(self->callbacks.user, first.batch.id, ARCP_E_IO, &error);
+    const size_t count = d->queued;
+    for (size_t i = 0; i < count; i++) {
+        const disk_batch first = take_first(d);
+        d->failures++;
+        d->callbacks.done(d->callbacks.user, first.batch.id, ARCP_E_IO, &error);
     }
     return count != 0;
 }
 
-bool disk_answer(disk *self, unsigned choice)
+bool disk_answer(disk *d, unsigned choice)
 {
-    size_t eligible[sizeof(self->reads) / sizeof(self->reads[0])];
+    size_t eligible[sizeof d->reads / sizeof d->reads[0]];
     size_t count = 0;
-    for (size_t at = 0; at < self->read_count; at++) {
-        if (self->reads[at].after <= self->reported) {
-            eligible[count++] = at;
+    for (size_t i = 0; i < d->read_count; i++) {
+        if (d->reads[i].after <= d->reported) {
+            eligible[count++] = i;
         }
     }
     if (count == 0) {
         return false;
     }
-    size_t at = eligible[choice % count];
-    disk_read read = self->reads[at];
-    self->read_count--;
-    memmove(&self->reads[at], &self->reads[at + 1], (self->read_count - at) * sizeof(read));
+    const size_t index = eligible[choice % count];
+    const disk_read read = d->reads[index];
+    d->read_count--;
+    memmove(&d->reads[index], &d->reads[index + 1], (d->read_count - index) * sizeof read);
     arcp_error error = {0};
-    arcp_span key = arcp_span_make(read.key, read.key_size);
+    const arcp_span key = arcp_span_make(read.key, read.key_size);
     arcp_status status = ARCP_OK;
     if (read.is_scan) {
-        status = self->inner->ops->scan(self->inner, read.id, read.table, key, &error);
+        status = d->inner->ops->scan(d->inner, read.id, read.table, key, &error);
         if (status != ARCP_OK) {
-            self->callbacks.scan(self->callbacks.user, read.id, status, NULL, 0, true, &error);
+            d->callbacks.scan(d->callbacks.user, read.id, status, NULL, 0, true, &error);
         }
-    } else if (self->refuses) {
+    } else if (d->refuses) {
         (void)arcp_error_set(&error, ARCP_E_IO, "the device does not answer");
-        self->callbacks.read(self->callbacks.user, read.id, ARCP_E_IO, 0, NULL, 0, &error);
+        d->callbacks.read(d->callbacks.user, read.id, ARCP_E_IO, 0, NULL, 0, &error);
     } else {
-        status = self->inner->ops->read(self->inner, read.id, key, read.from, read.count_max,
-                                        read.bytes_max, &error);
+        status = d->inner->ops->read(d->inner, read.id, key, read.from, read.count_max,
+                                     read.bytes_max, &error);
         if (status != ARCP_OK) {
-            self->callbacks.read(self->callbacks.user, read.id, status, 0, NULL, 0, &error);
+            d->callbacks.read(d->callbacks.user, read.id, status, 0, NULL, 0, &error);
         }
     }
     assert_true(status == ARCP_OK || status == ARCP_E_NO_MEMORY);
-    drain(self);
+    drain(d);
     return true;
 }
 
-void disk_crash(disk *self)
+void disk_crash(disk *d)
 {
-    self->crashes++;
-    self->queued = self->written = 0;
-    self->read_count = 0;
-    self->reported = self->submitted;
-    self->is_held = self->refuses = self->refuses_submit = false;
+    d->crashes++;
+    d->queued = d->written = 0;
+    d->read_count = 0;
+    d->reported = d->submitted;
+    d->is_held = d->refuses = d->refuses_submit = false;
 }
 
 /* ---- the vtable ---- */
@@ -232,24 +232,24 @@ static void set_callbacks(arcp_store *store, const arcp_store_callbacks *callbac
 
 static arcp_status submit(arcp_store *store, const arcp_store_batch *batch, arcp_error *err)
 {
-    disk *self = disk_of(store);
-    if (self->refuses_submit) {
+    disk *d = disk_of(store);
+    if (d->refuses_submit) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    assert_true(self->queued < DISK_QUEUE_MAX);
-    self->queue[self->queued++] = (disk_batch){.batch = *batch};
-    self->submitted++;
+    assert_true(d->queued < DISK_QUEUE_MAX);
+    d->queue[d->queued++] = (disk_batch){.batch = *batch};
+    d->submitted++;
     return ARCP_OK;
 }
 
-static void queue_read(disk *self, disk_read read, arcp_span key)
+static void queue_read(disk *d, disk_read read, arcp_span key)
 {
-    assert_true(self->read_count < sizeof(self->reads) / sizeof(self->reads[0]));
-    assert_true(key.size <= sizeof(read.key));
+    assert_true(d->read_count < sizeof d->reads / sizeof d->reads[0]);
+    assert_true(key.size <= sizeof read.key);
     memcpy(read.key, key.data == NULL ? "" : key.data, key.size);
     read.key_size = key.size;
-    read.after = self->submitted;
-    self->reads[self->read_count++] = read;
+    read.after = d->submitted;
+    d->reads[d->read_count++] = read;
 }
 
 static arcp_status read_stream(arcp_store *store, uint64_t read_id, arcp_span stream, uint64_t from,
@@ -273,29 +273,29 @@ static arcp_status scan(arcp_store *store, uint64_t read_id, arcp_store_table ta
 
 static bool poll_store(arcp_store *store)
 {
-    disk *self = disk_of(store);
-    if (self->is_held) {
+    disk *d = disk_of(store);
+    if (d->is_held) {
         return false;
     }
-    if (self->refuses && disk_fail(self)) {
+    if (d->refuses && disk_fail(d)) {
         return true;
     }
-    while (disk_write(self)) {
+    while (disk_write(d)) {
     }
-    return disk_report(self) || disk_answer(self, 0);
+    return disk_report(d) || disk_answer(d, 0);
 }
 
 static void stats(arcp_store *store, arcp_store_stats *out)
 {
-    disk *self = disk_of(store);
-    self->inner->ops->stats(self->inner, out);
+    const disk *d = disk_of(store);
+    d->inner->ops->stats(d->inner, out);
 }
 
 static void close_store(arcp_store *store)
 {
-    disk *self = disk_of(store);
-    disk_crash(self);
-    self->inner->ops->close(self->inner);
+    disk *d = disk_of(store);
+    disk_crash(d);
+    d->inner->ops->close(d->inner);
 }
 
 static const arcp_store_ops ops = {
@@ -311,17 +311,17 @@ static const arcp_store_ops ops = {
     .close = close_store,
 };
 
-void disk_init(disk *self)
+void disk_init(disk *d)
 {
     arcp_error error = {0};
     arcp_store_callbacks callbacks = {
-        .done = on_inner_done, .read = on_inner_read, .scan = on_inner_scan, .user = self};
-    self->store.ops = &ops;
-    self->queued = self->written = self->read_count = self->known_count = 0;
-    self->submitted = self->reported = 0;
-    self->failures = self->crashes = 0;
-    self->is_held = self->refuses = self->refuses_submit = false;
-    self->inner = NULL;
-    check_ok(arcp_store_open_memory(&self->inner, &error), &error);
-    self->inner->ops->set_callbacks(self->inner, &callbacks);
+        .done = on_inner_done, .read = on_inner_read, .scan = on_inner_scan, .user = d};
+    d->store.ops = &ops;
+    d->queued = d->written = d->read_count = d->known_count = 0;
+    d->submitted = d->reported = 0;
+    d->failures = d->crashes = 0;
+    d->is_held = d->refuses = d->refuses_submit = false;
+    d->inner = NULL;
+    check_ok(arcp_store_open_memory(&d->inner, &error), &error);
+    d->inner->ops->set_callbacks(d->inner, &callbacks);
 }

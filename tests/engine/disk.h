@@ -58,21 +58,21 @@ typedef struct disk {
     size_t failures, crashes; /* statistics */
 } disk;
 
-/* `self` is the caller's; the rig closes it by its store's vtable. */
-void disk_init(disk *self);
+/* The disk's memory is the caller's; the rig closes it by its store's vtable. */
+void disk_init(disk *d);
 
 /* Moves the oldest submitted batch to the disk; false when there is none. */
-bool disk_write(disk *self);
+bool disk_write(disk *d);
 /* Reports the oldest written batch to the owner; false when there is none. */
-bool disk_report(disk *self);
+bool disk_report(disk *d);
 /* Completes the `choice`-th of the reads that may be completed; false when there is none. */
-bool disk_answer(disk *self, unsigned choice);
+bool disk_answer(disk *d, unsigned choice);
 /* Fails the submitted batches, and reports it to the owner; false when nothing was submitted. */
-bool disk_fail(disk *self);
+bool disk_fail(disk *d);
 /* Power fails: unwritten batches are lost, and nothing is reported. */
-void disk_crash(disk *self);
+void disk_crash(disk *d);
 
 /* What would survive a crash of a session or job; NULL: nothing was ever written. */
-const disk_known *disk_find(const disk *self, arcp_span id);
+const disk_known *disk_find(const disk *d, arcp_span id);
 
 #endif

@@ -25,8 +25,8 @@ static void expect_line(const char *text, const char *const *parts)
     bool is_found = false;
     arcp_json json = ARCP__JSON_INIT;
     const arcp_json_limits limits = {16, 100, 1u << 20};
-    for (const char *at = text; *at != '\0'; at = strchr(at, '\n') + 1) {
-        const arcp_span line = arcp_span_make(at, strcspn(at, "\n"));
+    for (const char *rest = text; *rest != '\0'; rest = strchr(rest, '\n') + 1) {
+        const arcp_span line = arcp_span_make(rest, strcspn(rest, "\n"));
         char copy[2048];
         bool has_all = true;
         assert_int_equal(arcp_json_scan(&json, line, &limits, NULL), ARCP_OK);
@@ -53,95 +53,95 @@ static void expect_line(const char *text, const char *const *parts)
 
 static scene *begin(void)
 {
-    scene *self = scene_begin(NULL);
-    rig_send(&self->rig, self->client, HELLO_WITH("\"subscribe\",\"ack\""));
-    return self;
+    scene *s = scene_begin(NULL);
+    rig_send(&s->rig, s->client, HELLO_WITH("\"subscribe\",\"ack\""));
+    return s;
 }
 
 static void links_wait_for_a_hello_and_for_their_token(void **state)
 {
     (void)state;
-    scene *self = scene_begin(NULL);
-    EXPECT(&self->rig, "\"kind\":\"link\"", "\"state\":\"new\"", "[\"session.hello\"]",
+    scene *s = scene_begin(NULL);
+    EXPECT(&s->rig, "\"kind\":\"link\"", "\"state\":\"new\"", "[\"session.hello\"]",
            "\"hello_timeout_in_ms\":10000");
-    self->rig.hold_questions = true;
-    rig_send(&self->rig, self->client, HELLO_PLAIN);
-    EXPECT(&self->rig, "\"kind\":\"link\"", "\"state\":\"authenticating\"",
+    s->rig.hold_questions = true;
+    rig_send(&s->rig, s->client, HELLO_PLAIN);
+    EXPECT(&s->rig, "\"kind\":\"link\"", "\"state\":\"authenticating\"",
            "[\"the verification of its token\"]");
-    scene_end(self);
+    scene_end(s);
 }
 
 static void what_waits_for_the_store_names_its_batch(void **state)
 {
     (void)state;
-    scene *self = begin();
-    EXPECT(&self->rig, "\"kind\":\"session\"", "\"principal\":\"alice\"", "\"state\":\"connected\"",
+    scene *s = begin();
+    EXPECT(&s->rig, "\"kind\":\"session\"", "\"principal\":\"alice\"", "\"state\":\"connected\"",
            "\"waits_for\":[]");
-    self->disk.is_held = true;
-    rig_send(&self->rig, self->client, FRAME("1", "job.submit", "{\"agent\":\"work\"}"));
-    EXPECT(&self->rig, "\"kind\":\"batch\"", "\"state\":\"submitted\"",
+    s->disk.is_held = true;
+    rig_send(&s->rig, s->client, FRAME("1", "job.submit", "{\"agent\":\"work\"}"));
+    EXPECT(&s->rig, "\"kind\":\"batch\"", "\"state\":\"submitted\"",
            "\"waits_for\":[\"the store's commit\"]");
-    EXPECT(&self->rig, "\"kind\":\"job\"", "\"agent_state\":\"starting\"",
+    EXPECT(&s->rig, "\"kind\":\"job\"", "\"agent_state\":\"starting\"",
            "\"waits_for\":[\"store batch ");
-    EXPECT(&self->rig, "\"kind\":\"link\"", "\"state\":\"open\"", "\"waits_for\":[\"store batch ");
-    EXPECT(&self->rig, "\"kind\":\"log\"", "\"waiting\":2", "\"waits_for\":[\"store batch ");
-    self->disk.is_held = false;
-    rig_run(&self->rig);
-    scene_end(self);
+    EXPECT(&s->rig, "\"kind\":\"link\"", "\"state\":\"open\"", "\"waits_for\":[\"store batch ");
+    EXPECT(&s->rig, "\"kind\":\"log\"", "\"waiting\":2", "\"waits_for\":[\"store batch ");
+    s->disk.is_held = false;
+    rig_run(&s->rig);
+    scene_end(s);
 }
 
 static void a_store_that_fails_is_named(void **state)
 {
     (void)state;
-    scene *self = begin();
-    self->disk.refuses = true;
-    rig_send(&self->rig, self->client, FRAME("1", "job.submit", "{\"agent\":\"work\"}"));
-    EXPECT(&self->rig, "\"kind\":\"batch\"", "\"to_be_written_again\"", "which cannot write");
-    EXPECT(&self->rig, "\"kind\":\"log\"", "\"failures\":1", "\"retry_in_ms\":");
-    self->disk.refuses = false;
-    rig_clock(&self->rig, ARCP_NS_PER_SEC);
-    scene_end(self);
+    scene *s = begin();
+    s->disk.refuses = true;
+    rig_send(&s->rig, s->client, FRAME("1", "job.submit", "{\"agent\":\"work\"}"));
+    EXPECT(&s->rig, "\"kind\":\"batch\"", "\"to_be_written_again\"", "which cannot write");
+    EXPECT(&s->rig, "\"kind\":\"log\"", "\"failures\":1", "\"retry_in_ms\":");
+    s->disk.refuses = false;
+    rig_clock(&s->rig, ARCP_NS_PER_SEC);
+    scene_end(s);
 }
 
 static void jobs_wait_for_their_agents(void **state)
 {
     (void)state;
-    scene *self = begin();
-    self->rig.hold_start = true;
-    rig_send(&self->rig, self->client,
+    scene *s = begin();
+    s->rig.hold_start = true;
+    rig_send(&s->rig, s->client,
              FRAME("1", "job.submit", "{\"agent\":\"work\",\"max_runtime_sec\":9}"));
-    rig_agent *agent = rig_agent_last(&self->rig);
-    EXPECT(&self->rig, "\"kind\":\"job\"", "\"status\":\"pending\"", "\"max_runtime_in_ms\":9000",
+    rig_agent *agent = rig_agent_last(&s->rig);
+    EXPECT(&s->rig, "\"kind\":\"job\"", "\"status\":\"pending\"", "\"max_runtime_in_ms\":9000",
            "[\"its host to start the agent\"]");
-    rig_agent_started(&self->rig, agent);
-    EXPECT(&self->rig, "\"kind\":\"job\"", "\"status\":\"running\"", agent->job_id,
+    rig_agent_started(&s->rig, agent);
+    EXPECT(&s->rig, "\"kind\":\"job\"", "\"status\":\"running\"", agent->job_id,
            "[\"its agent's next line\"]");
-    EXPECT(&self->rig, "\"kind\":\"subscription\"", agent->job_id, "\"owner\":true",
+    EXPECT(&s->rig, "\"kind\":\"subscription\"", agent->job_id, "\"owner\":true",
            "[\"the job's next event\"]");
-    rig_agent_writes(&self->rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":1}}");
-    EXPECT(&self->rig, "\"kind\":\"job\"", "\"status\":\"success\"", "[\"its agent's exit\"]");
-    rig_agent_exits(&self->rig, agent, false, 0);
-    EXPECT(&self->rig, "\"kind\":\"totals\"", "\"job\":0");
-    scene_end(self);
+    rig_agent_writes(&s->rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":1}}");
+    EXPECT(&s->rig, "\"kind\":\"job\"", "\"status\":\"success\"", "[\"its agent's exit\"]");
+    rig_agent_exits(&s->rig, agent, false, 0);
+    EXPECT(&s->rig, "\"kind\":\"totals\"", "\"job\":0");
+    scene_end(s);
 }
 
 static void a_parent_waits_for_its_child(void **state)
 {
     (void)state;
-    scene *self = begin();
+    scene *s = begin();
     char word[96];
-    rig_send(&self->rig, self->client,
+    rig_send(&s->rig, s->client,
              FRAME("1", "job.submit",
                    "{\"agent\":\"work\",\"lease_request\":{\"agent.delegate\":[\"**\"]}}"));
-    rig_agent *parent = rig_agent_last(&self->rig);
-    rig_agent_writes(&self->rig, parent,
+    rig_agent *parent = rig_agent_last(&s->rig);
+    rig_agent_writes(&s->rig, parent,
                      "{\"type\":\"delegate\",\"id\":\"d\",\"payload\":{\"agent\":\"echo\","
                      "\"wait\":true}}");
-    const rig_agent *child = rig_agent_last(&self->rig);
+    const rig_agent *child = rig_agent_last(&s->rig);
     assert_ptr_not_equal(child, parent);
     (void)snprintf(word, sizeof word, "\"the end of its child %s\"", child->job_id);
-    EXPECT(&self->rig, "\"kind\":\"job\"", parent->job_id, word);
-    scene_end(self);
+    EXPECT(&s->rig, "\"kind\":\"job\"", parent->job_id, word);
+    scene_end(s);
 }
 
 static void a_client_that_does_not_read_is_waited_for(void **state)
@@ -150,26 +150,26 @@ static void a_client_that_does_not_read_is_waited_for(void **state)
     arcp_settings settings;
     arcp__settings_default(&settings);
     settings.limits_unsent_bytes = 65536;
-    scene *self = scene_begin(&settings);
+    scene *s = scene_begin(&settings);
     static char line[70000];
-    rig_send(&self->rig, self->client, HELLO_PLAIN);
-    rig_send(&self->rig, self->client, FRAME("1", "job.submit", "{\"agent\":\"work\"}"));
-    self->client->slow = true;
-    rig_agent *agent = rig_agent_last(&self->rig);
+    rig_send(&s->rig, s->client, HELLO_PLAIN);
+    rig_send(&s->rig, s->client, FRAME("1", "job.submit", "{\"agent\":\"work\"}"));
+    s->client->slow = true;
+    rig_agent *agent = rig_agent_last(&s->rig);
     (void)snprintf(line, sizeof line,
                    "{\"type\":\"job.event\",\"payload\":{\"kind\":\"log\",\"body\":{\"level\":"
                    "\"info\",\"message\":\"%060000d\"}}}",
                    0);
     for (int i = 0; i < 3; i++) {
-        rig_agent_writes(&self->rig, agent, line);
+        rig_agent_writes(&s->rig, agent, line);
     }
-    EXPECT(&self->rig, "\"kind\":\"link\"", "[\"its peer to read\"]");
-    EXPECT(&self->rig, "\"kind\":\"session\"", "[\"room in its link: its peer does not read\"]");
-    EXPECT(&self->rig, "\"kind\":\"job\"", "\"agent_paused\":true", "(limits.unsent_bytes)");
-    rig_drop(&self->rig, self->client);
-    EXPECT(&self->rig, "\"kind\":\"session\"", "\"state\":\"away\"",
+    EXPECT(&s->rig, "\"kind\":\"link\"", "[\"its peer to read\"]");
+    EXPECT(&s->rig, "\"kind\":\"session\"", "[\"room in its link: its peer does not read\"]");
+    EXPECT(&s->rig, "\"kind\":\"job\"", "\"agent_paused\":true", "(limits.unsent_bytes)");
+    rig_drop(&s->rig, s->client);
+    EXPECT(&s->rig, "\"kind\":\"session\"", "\"state\":\"away\"",
            "[\"a resume, or the end of its jobs\"]");
-    scene_end(self);
+    scene_end(s);
 }
 
 static void submits_and_their_jobs_wait_for_credentials(void **state)
@@ -230,26 +230,26 @@ static void no_secret_is_shown(void **state)
 static void what_is_too_much_is_counted(void **state)
 {
     (void)state;
-    scene *self = begin();
+    scene *s = begin();
     for (int i = 0; i < 5; i++) {
         char frame[128];
         (void)snprintf(frame, sizeof frame,
                        "{\"arcp\":\"1.1\",\"id\":\"s%d\",\"type\":\"job.submit\",\"payload\":{"
                        "\"agent\":\"work\"}}",
                        i);
-        rig_send(&self->rig, self->client, frame);
+        rig_send(&s->rig, s->client, frame);
     }
-    char *text = state_of(&self->rig, 3);
+    char *text = state_of(&s->rig, 3);
     size_t lines = 0;
-    for (const char *at = strstr(text, "{\"kind\":\"job\""); at != NULL;
-         at = strstr(at + 1, "{\"kind\":\"job\"")) {
+    for (const char *found = strstr(text, "{\"kind\":\"job\""); found != NULL;
+         found = strstr(found + 1, "{\"kind\":\"job\"")) {
         lines++;
     }
     assert_int_equal(lines, 3);
     expect_line(text, (const char *const[]){"\"kind\":\"totals\"", "\"job\":5", "\"left_out\":{",
                                             "\"job\":2", NULL});
     arcp_free(text);
-    scene_end(self);
+    scene_end(s);
 }
 
 int main(void)

@@ -11,21 +11,21 @@ static void look(void *user, void *visited)
     *found = *found || visited == &host;
 }
 
-static bool is_needed(const scene *self)
+static bool is_needed(const scene *s)
 {
     bool found = false;
-    arcp__engine_for_each_host(self->rig.engine, look, &found);
+    arcp__engine_for_each_host(s->rig.engine, look, &found);
     return found;
 }
 
 static int set_up(void **state)
 {
-    scene *self = scene_begin(NULL);
+    scene *s = scene_begin(NULL);
     arcp_error error = {0};
     const arcp__agent_registration own = {.name = ARCP_SPAN_LITERAL("own"), .host = &host};
-    check_ok(arcp__engine_register_agent(self->rig.engine, &own, &error), &error);
-    rig_send(&self->rig, self->client, HELLO_PLAIN);
-    *state = self;
+    check_ok(arcp__engine_register_agent(s->rig.engine, &own, &error), &error);
+    rig_send(&s->rig, s->client, HELLO_PLAIN);
+    *state = s;
     return 0;
 }
 
@@ -35,91 +35,91 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void submit(scene *self)
+static void submit(scene *s)
 {
-    rig_send(&self->rig, self->client, FRAME("s", "job.submit", "{\"agent\":\"own\"}"));
+    rig_send(&s->rig, s->client, FRAME("s", "job.submit", "{\"agent\":\"own\"}"));
 }
 
 static void registered_hosts_are_in_use(void **state)
 {
-    scene *self = *state;
-    assert_true(is_needed(self));
-    arcp__engine_clear_agents(self->rig.engine);
-    assert_false(is_needed(self));
+    const scene *s = *state;
+    assert_true(is_needed(s));
+    arcp__engine_clear_agents(s->rig.engine);
+    assert_false(is_needed(s));
 }
 
 static void a_job_uses_its_host_until_its_agent_is_released(void **state)
 {
-    scene *self = *state;
-    submit(self);
-    arcp__engine_clear_agents(self->rig.engine);
-    rig_agent *agent = rig_agent_last(&self->rig);
-    assert_true(is_needed(self));
-    rig_agent_writes(&self->rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
-    assert_true(is_needed(self)); /* it has ended, and its agent is stopping */
-    rig_agent_exits(&self->rig, agent, false, 0);
+    scene *s = *state;
+    submit(s);
+    arcp__engine_clear_agents(s->rig.engine);
+    rig_agent *agent = rig_agent_last(&s->rig);
+    assert_true(is_needed(s));
+    rig_agent_writes(&s->rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
+    assert_true(is_needed(s)); /* it has ended, and its agent is stopping */
+    rig_agent_exits(&s->rig, agent, false, 0);
     assert_true(agent->forgotten);
-    assert_false(is_needed(self));
+    assert_false(is_needed(s));
 }
 
 /* Its job.accepted is not durable yet, so nothing was started. */
 static void a_job_that_waits_for_the_store_uses_its_host(void **state)
 {
-    scene *self = *state;
-    self->disk.is_held = true;
-    submit(self);
-    arcp__engine_clear_agents(self->rig.engine);
-    assert_null(rig_agent_last(&self->rig));
-    assert_true(is_needed(self));
-    self->disk.is_held = false;
-    rig_run(&self->rig);
-    assert_non_null(rig_agent_last(&self->rig));
-    assert_true(is_needed(self));
+    scene *s = *state;
+    s->disk.is_held = true;
+    submit(s);
+    arcp__engine_clear_agents(s->rig.engine);
+    assert_null(rig_agent_last(&s->rig));
+    assert_true(is_needed(s));
+    s->disk.is_held = false;
+    rig_run(&s->rig);
+    assert_non_null(rig_agent_last(&s->rig));
+    assert_true(is_needed(s));
 }
 
 /* It is started all the same, and stopped at once. */
 static void a_job_that_ended_before_its_start_uses_its_host_as_long(void **state)
 {
-    scene *self = *state;
-    self->disk.is_held = true;
-    submit(self);
-    arcp__engine_clear_agents(self->rig.engine);
-    arcp__engine_shutdown(self->rig.engine, self->rig.now);
-    arcp__engine_shutdown(self->rig.engine, self->rig.now); /* ends it */
-    rig_run(&self->rig);
-    assert_true(is_needed(self));
-    self->disk.is_held = false;
-    rig_run(&self->rig);
-    rig_agent *agent = rig_agent_last(&self->rig);
+    scene *s = *state;
+    s->disk.is_held = true;
+    submit(s);
+    arcp__engine_clear_agents(s->rig.engine);
+    arcp__engine_shutdown(s->rig.engine, s->rig.now);
+    arcp__engine_shutdown(s->rig.engine, s->rig.now); /* ends it */
+    rig_run(&s->rig);
+    assert_true(is_needed(s));
+    s->disk.is_held = false;
+    rig_run(&s->rig);
+    rig_agent *agent = rig_agent_last(&s->rig);
     assert_true(agent->killed);
-    assert_true(is_needed(self));
-    rig_agent_exits(&self->rig, agent, true, 15);
-    assert_false(is_needed(self));
+    assert_true(is_needed(s));
+    rig_agent_exits(&s->rig, agent, true, 15);
+    assert_false(is_needed(s));
 }
 
 /* The job is not kept, and FORGET_AGENT has not been handed out yet. */
 static void a_removed_job_uses_its_host_until_its_agent_is_released(void **state)
 {
-    scene *self = *state;
-    arcp_settings settings = self->rig.settings;
+    scene *s = *state;
+    arcp_settings settings = s->rig.settings;
     settings.jobs_keep_terminal_sec = 0;
-    arcp__engine_set_settings(self->rig.engine, &settings);
-    submit(self);
-    arcp__engine_clear_agents(self->rig.engine);
-    rig_agent *agent = rig_agent_last(&self->rig);
-    rig_agent_writes(&self->rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
+    arcp__engine_set_settings(s->rig.engine, &settings);
+    submit(s);
+    arcp__engine_clear_agents(s->rig.engine);
+    rig_agent *agent = rig_agent_last(&s->rig);
+    rig_agent_writes(&s->rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
     const arcp__agent_exit ended = {0};
-    arcp__engine_agent_exited(self->rig.engine, self->rig.now, agent->job, &ended);
-    self->rig.now.mono_ns += 2 * ARCP_NS_PER_SEC;
-    arcp__engine_tick(self->rig.engine, self->rig.now);
+    arcp__engine_agent_exited(s->rig.engine, s->rig.now, agent->job, &ended);
+    s->rig.now.mono_ns += 2 * ARCP_NS_PER_SEC;
+    arcp__engine_tick(s->rig.engine, s->rig.now);
     arcp__engine_stats stats;
-    arcp__engine_get_stats(self->rig.engine, &stats);
+    arcp__engine_get_stats(s->rig.engine, &stats);
     assert_int_equal(stats.jobs_kept, 0);
     assert_false(agent->forgotten);
-    assert_true(is_needed(self));
-    rig_run(&self->rig);
+    assert_true(is_needed(s));
+    rig_run(&s->rig);
     assert_true(agent->forgotten);
-    assert_false(is_needed(self));
+    assert_false(is_needed(s));
 }
 
 int main(void)

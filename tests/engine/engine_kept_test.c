@@ -21,10 +21,10 @@ static void count_deletes(engine_rig *rig, const arcp_store_op *op)
 /* A client that has said hello. */
 static rig_client *begin(engine_rig *rig)
 {
-    memset(rig, 0, sizeof(*rig));
+    memset(rig, 0, sizeof *rig);
     rig_start(rig, NULL);
     rig->stored = count_deletes;
-    memset(deleted, 0, sizeof(deleted));
+    memset(deleted, 0, sizeof deleted);
     rig_client *client = rig_connect(rig, "a");
     rig_send(rig, client, HELLO_WITH("\"list_jobs\""));
     return client;
@@ -59,10 +59,10 @@ static void run_jobs(engine_rig *rig, rig_client *client, unsigned count)
 {
     static unsigned requests;
     char frame[160];
-    for (unsigned at = 0; at < count; at++) {
-        unsigned number = requests++;
+    for (unsigned i = 0; i < count; i++) {
+        const unsigned number = requests++;
         (void)snprintf(
-            frame, sizeof(frame),
+            frame, sizeof frame,
             FRAME("s%u", "job.submit", "{\"agent\":\"echo\",\"idempotency_key\":\"k%u\"}"), number,
             number);
         rig_send(rig, client, frame);
@@ -75,9 +75,9 @@ static void run_large(engine_rig *rig, rig_client *client, unsigned count)
 {
     static unsigned requests;
     char frame[1200];
-    for (unsigned at = 0; at < count; at++) {
-        unsigned number = requests++;
-        (void)snprintf(frame, sizeof(frame),
+    for (unsigned i = 0; i < count; i++) {
+        const unsigned number = requests++;
+        (void)snprintf(frame, sizeof frame,
                        FRAME("b%05u", "job.submit",
                              "{\"agent\":\"echo\",\"idempotency_key\":\"b%05u\","
                              "\"lease_request\":{\"fs.read\":[\"/%0900u\"]}}"),
@@ -92,13 +92,13 @@ static unsigned count_kept(engine_rig *rig, rig_client *client)
     static unsigned requests;
     unsigned found = 0;
     char frame[160];
-    (void)snprintf(frame, sizeof(frame), FRAME("l%u", "session.list_jobs", "{\"limit\":1000}"),
+    (void)snprintf(frame, sizeof frame, FRAME("l%u", "session.list_jobs", "{\"limit\":1000}"),
                    requests++);
     rig_send(rig, client, frame);
     char *listed = rig_take(client);
     assert_non_null(listed);
     assert_non_null(strstr(listed, "\"next_cursor\":null"));
-    for (const char *at = listed; (at = strstr(at, "{\"job_id\"")) != NULL; at++) {
+    for (const char *match = listed; (match = strstr(match, "{\"job_id\"")) != NULL; match++) {
         found++;
     }
     arcp__free(listed);
@@ -285,17 +285,16 @@ static void jobs_that_expired_while_stopped_are_removed_in_portions(void **state
 static void end_while_away(engine_rig *rig, unsigned count, uint64_t *one)
 {
     rig_client *client = begin(rig);
-    for (unsigned at = 0; at < count; at++) {
+    for (unsigned i = 0; i < count; i++) {
         char frame[160];
-        (void)snprintf(frame, sizeof(frame), FRAME("s%u", "job.submit", "{\"agent\":\"echo\"}"),
-                       at);
+        (void)snprintf(frame, sizeof frame, FRAME("s%u", "job.submit", "{\"agent\":\"echo\"}"), i);
         rig_send(rig, client, frame);
     }
     take_all(client);
     rig_drop(rig, client);
-    for (unsigned at = 0; at < count; at++) {
-        rig_agent_writes(rig, &rig->agents[at], "{\"type\":\"job.result\",\"payload\":{}}");
-        rig_agent_exits(rig, &rig->agents[at], false, 0);
+    for (unsigned i = 0; i < count; i++) {
+        rig_agent_writes(rig, &rig->agents[i], "{\"type\":\"job.result\",\"payload\":{}}");
+        rig_agent_exits(rig, &rig->agents[i], false, 0);
     }
     assert_int_equal(kept(rig, ARCP__KEPT_JOBS), count);
     *one = kept(rig, ARCP__KEPT_BYTES) / (count - 1);
@@ -363,15 +362,15 @@ what_fits_memory_is_64_mib_of_a_session_256_of_ended_jobs_and_1_gib_of_a_princip
     static const uint64_t replay = 67108864, ended = 268435456, all = 1073741824;
     arcp_settings settings, want;
     (void)state;
-    memset(&settings, 0, sizeof(settings)); /* the text between the members, too */
-    memset(&want, 0, sizeof(want));
+    memset(&settings, 0, sizeof settings); /* the text between the members, too */
+    memset(&want, 0, sizeof want);
     arcp__settings_default(&want);
     want.limits_replay_bytes = replay;
     want.jobs_keep_terminal_bytes = ended;
     want.limits_principal_bytes = all;
     arcp__settings_default(&settings);
     arcp_settings_fit_memory(&settings);
-    assert_memory_equal(&settings, &want, sizeof(want)); /* and nothing else */
+    assert_memory_equal(&settings, &want, sizeof want); /* and nothing else */
     for (int more = -1; more <= 1; more++) {
         settings.limits_replay_bytes = replay + (uint64_t)more;
         settings.jobs_keep_terminal_bytes = ended + (uint64_t)more;

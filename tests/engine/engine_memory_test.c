@@ -38,7 +38,7 @@ static void answers_a_ping(rig_client *client)
 static const char *ping_of(size_t bytes)
 {
     static char frame[2 * SMALL_BYTES];
-    const int head = snprintf(frame, sizeof(frame), "%s",
+    const int head = snprintf(frame, sizeof frame, "%s",
                               "{\"arcp\":\"1.1\",\"id\":\"1\",\"type\":\"session.ping\","
                               "\"payload\":{\"nonce\":\"");
     memset(frame + head, 'x', bytes - (size_t)head - 3);
@@ -71,7 +71,7 @@ static void a_line_too_large_for_the_memory_ends_its_job(void **state)
     rig_send(&rig, alice, FRAME("1", "job.submit", "{\"agent\":\"echo\"}"));
     take_all(alice);
     const int head =
-        snprintf(line, sizeof(line), "%s", "{\"type\":\"job.result\",\"payload\":{\"result\":\"");
+        snprintf(line, sizeof line, "%s", "{\"type\":\"job.result\",\"payload\":{\"result\":\"");
     memset(line + head, 'x', SMALL_BYTES);
     (void)snprintf(line + head + SMALL_BYTES, 8, "\"}}");
     failing_alloc_arm(1, FAILING_ALLOC_ONE);
@@ -92,7 +92,7 @@ static void a_failed_engine_closes_its_links_and_does_nothing_more(void **state)
     (void)state;
     rig_start(&rig, NULL);
     rig_client *alice = begin("a", HELLO_PLAIN);
-    rig_client *bob = begin("b", HELLO_OF("bob", ""));
+    const rig_client *bob = begin("b", HELLO_OF("bob", ""));
     failing_alloc_arm(1, FAILING_ALLOC_ONE);
     rig_send(&rig, alice, FRAME("1", "job.submit", "{\"agent\":\"echo\"}"));
     assert_true(failing_alloc_disarm());

@@ -18,55 +18,55 @@ typedef struct figures {
     size_t cancelled, timed_out, expired, success, failed, stopped, kills;
 } figures;
 
-static void begin(play *self, uint64_t seed)
+static void begin(play *p, uint64_t seed)
 {
     arcp_settings settings;
     arcp__settings_default(&settings);
     settings.jobs_cancel_grace_ms = seed % 3 == 0 ? 0 : 1500;
     settings.shutdown_grace_sec = seed % 2;
-    play_begin_calm(self, seed, &settings, "engine_race_test");
+    play_begin_calm(p, seed, &settings, "engine_race_test");
 }
 
 /* A job with five seconds to run, under a lease that ends at about the same time. */
-static void submit(play *self)
+static void submit(play *p)
 {
     char frame[512];
-    assert_true(play_client_begins(self, 0));
-    (void)snprintf(frame, sizeof(frame),
+    assert_true(play_client_begins(p, 0));
+    (void)snprintf(frame, sizeof frame,
                    "{\"arcp\":\"1.1\",\"id\":\"s\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
                    "\"echo\",\"max_runtime_sec\":5,\"lease_request\":{\"agent.delegate\":[\"**\"]},"
                    "\"lease_constraints\":{\"expires_at\":\"2026-01-01T00:00:0%uZ\"}}}",
-                   4 + play_pick(self, 3));
-    rig_send(&self->rig, play_client(self, 0), frame);
-    play_look(self);
-    assert_int_equal(self->rig.agent_count, 1);
-    if (play_one_in(self, 2)) {
-        rig_agent_writes(&self->rig, &self->rig.agents[0],
+                   4 + play_pick(p, 3));
+    rig_send(&p->rig, play_client(p, 0), frame);
+    play_look(p);
+    assert_int_equal(p->rig.agent_count, 1);
+    if (play_one_in(p, 2)) {
+        rig_agent_writes(&p->rig, &p->rig.agents[0],
                          "{\"type\":\"delegate\",\"id\":\"d\",\"payload\":{\"agent\":\"work\","
                          "\"wait\":true}}");
-        play_look(self);
-        assert_int_equal(self->rig.agent_count, 2);
+        play_look(p);
+        assert_int_equal(p->rig.agent_count, 2);
     }
 }
 
-static rig_agent *some_agent(play *self)
+static rig_agent *some_agent(play *p)
 {
-    return &self->rig.agents[play_pick(self, (unsigned)self->rig.agent_count)];
+    return &p->rig.agents[play_pick(p, (unsigned)p->rig.agent_count)];
 }
 
-static void ask_cancel(play *self)
+static void ask_cancel(play *p)
 {
     char frame[256];
-    if (play_client(self, 0)->link != NULL) {
-        (void)snprintf(frame, sizeof(frame),
+    if (play_client(p, 0)->link != NULL) {
+        (void)snprintf(frame, sizeof frame,
                        "{\"arcp\":\"1.1\",\"id\":\"c%u\",\"type\":\"job.cancel\",\"payload\":{"
                        "\"job_id\":\"%s\"}}",
-                       self->next_id++, some_agent(self)->job_id);
-        rig_send(&self->rig, play_client(self, 0), frame);
+                       p->next_id++, some_agent(p)->job_id);
+        rig_send(&p->rig, play_client(p, 0), frame);
     }
 }
 
-static void agent_ends(play *self)
+static void agent_ends(play *p)
 {
     static const char *const words[] = {
         "{\"type\":\"job.result\",\"payload\":{\"result\":1}}",
@@ -74,83 +74,82 @@ static void agent_ends(play *self)
         ("{\"type\":\"result.chunk\",\"payload\":{\"data\":\"x\",\"encoding\":\"utf8\","
          "\"more\":false}}"),
     };
-    unsigned choice = play_pick(self, 5);
+    const unsigned choice = play_pick(p, 5);
     if (choice < 3) {
-        rig_agent_writes(&self->rig, some_agent(self), words[choice]);
+        rig_agent_writes(&p->rig, some_agent(p), words[choice]);
     } else {
-        rig_agent_exits(&self->rig, some_agent(self), choice == 4, (int)play_pick(self, 2));
+        rig_agent_exits(&p->rig, some_agent(p), choice == 4, (int)play_pick(p, 2));
     }
 }
 
-static void one_event(play *self)
+static void one_event(play *p)
 {
-    switch (play_pick(self, 10)) {
+    switch (play_pick(p, 10)) {
     case 0:
-        ask_cancel(self);
+        ask_cancel(p);
         break;
     case 1:
     case 2:
-        agent_ends(self);
+        agent_ends(p);
         break;
     case 3: /* just before the timeout and the expiry, or beyond them */
-        rig_clock(&self->rig, 5 * SECOND - (int64_t)play_pick(self, 3));
+        rig_clock(&p->rig, 5 * SECOND - (int64_t)play_pick(p, 3));
         break;
     case 4:
-        rig_clock(&self->rig, (int64_t)play_pick(self, 2000) * ARCP_NS_PER_MS);
+        rig_clock(&p->rig, (int64_t)play_pick(p, 2000) * ARCP_NS_PER_MS);
         break;
     case 5:
-        rig_drop(&self->rig, play_client(self, 0));
+        rig_drop(&p->rig, play_client(p, 0));
         break;
     case 6:
-        if (!self->is_stopping && play_one_in(self, 2)) {
-            self->is_stopping = true;
-            arcp__engine_shutdown(self->rig.engine, self->rig.now);
+        if (!p->is_stopping && play_one_in(p, 2)) {
+            p->is_stopping = true;
+            arcp__engine_shutdown(p->rig.engine, p->rig.now);
         }
         break;
     case 7:
-        self->disk.is_held = !self->disk.is_held;
+        p->disk.is_held = !p->disk.is_held;
         break;
     case 8:
-        (void)disk_write(&self->disk);
-        (void)disk_report(&self->disk);
+        (void)disk_write(&p->disk);
+        (void)disk_report(&p->disk);
         break;
     default: /* the next input comes before the effects of the last */
-        self->rig.is_stepping = !self->rig.is_stepping;
+        p->rig.is_stepping = !p->rig.is_stepping;
         break;
     }
-    self->rig.effects_left = play_pick(self, 3);
-    rig_run(&self->rig);
-    play_look(self);
+    p->rig.effects_left = play_pick(p, 3);
+    rig_run(&p->rig);
+    play_look(p);
 }
 
 /* In the end all agents obey. */
-static void let_end(play *self)
+static void let_end(play *p)
 {
-    self->disk.is_held = self->rig.is_stepping = false;
-    rig_run(&self->rig);
+    p->disk.is_held = p->rig.is_stepping = false;
+    rig_run(&p->rig);
     for (unsigned times = 0; times < 3; times++) {
-        rig_clock(&self->rig, 10 * SECOND);
-        play_agents_reap(self);
-        play_look(self);
+        rig_clock(&p->rig, 10 * SECOND);
+        play_agents_reap(p);
+        play_look(p);
     }
-    rig_clock(&self->rig, 10 * SECOND);
-    play_look(self);
+    rig_clock(&p->rig, 10 * SECOND);
+    play_look(p);
 }
 
-static void check_agents(play *self, figures *sum)
+static void check_agents(play *p, figures *sum)
 {
-    for (size_t at = 0; at < self->rig.agent_count; at++) {
-        const rig_agent *agent = &self->rig.agents[at];
+    for (size_t i = 0; i < p->rig.agent_count; i++) {
+        const rig_agent *agent = &p->rig.agents[i];
         if (agent->forgets != 1 || agent->cancels > 1 || agent->kills > 1) {
-            watch_fail(&self->watch, "its agent is left, or was told twice", agent->job_id);
+            watch_fail(&p->watch, "its agent is left, or was told twice", agent->job_id);
         }
         sum->kills += agent->kills;
     }
     arcp__engine_stats stats;
-    arcp__engine_get_stats(self->rig.engine, &stats);
-    if (stats.jobs_running != 0 ||
-        (self->is_stopping && !arcp__engine_is_finished(self->rig.engine))) {
-        watch_fail(&self->watch, "something is left running", "");
+    arcp__engine_get_stats(p->rig.engine, &stats);
+    if (stats.jobs_running != 0 || (p->is_stopping && !arcp__engine_is_finished(p->rig.engine))) {
+        watch_fail(&p->watch, "something is left running", "");
     }
 }
 
@@ -164,30 +163,30 @@ static void count_end(const char *frame, figures *sum)
         {"\"code\":\"LEASE_EXPIRED\"", &sum->expired}, {"is stopping", &sum->stopped},
         {"\"type\":\"job.result\"", &sum->success},    {"", &sum->failed},
     };
-    for (size_t at = 0; at < sizeof(ends) / sizeof(ends[0]); at++) {
-        if (strstr(frame, ends[at].text) != NULL) {
-            ++*ends[at].count;
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        if (strstr(frame, ends[i].text) != NULL) {
+            ++*ends[i].count;
             return;
         }
     }
 }
 
 /* A new session reads all of it. */
-static void check_ends(play *self, figures *sum)
+static void check_ends(play *p, figures *sum)
 {
-    if (self->is_stopping) {
-        rig_restart(&self->rig);
+    if (p->is_stopping) {
+        rig_restart(&p->rig);
     }
-    assert_true(play_client_begins(self, 1));
-    for (size_t at = 0; at < self->watch.job_count; at++) {
-        const char *job_id = self->watch.jobs[at].id;
-        rig_client *client = play_client(self, 1);
+    assert_true(play_client_begins(p, 1));
+    for (size_t i = 0; i < p->watch.job_count; i++) {
+        const char *job_id = p->watch.jobs[i].id;
+        rig_client *client = play_client(p, 1);
         client->slow = true; /* so that its frames wait */
-        play_client_subscribes(self, 1, job_id);
+        play_client_subscribes(p, 1, job_id);
         unsigned ends = 0;
-        for (char *frame = rig_read(&self->rig, client); frame != NULL;
-             frame = rig_read(&self->rig, client)) {
-            bool is_end = strstr(frame, "\"final_status\"") != NULL;
+        for (char *frame = rig_read(&p->rig, client); frame != NULL;
+             frame = rig_read(&p->rig, client)) {
+            const bool is_end = strstr(frame, "\"final_status\"") != NULL;
             ends += is_end ? 1 : 0;
             if (is_end) {
                 count_end(frame, sum);
@@ -195,34 +194,34 @@ static void check_ends(play *self, figures *sum)
             arcp__free(frame);
         }
         if (ends != 1) {
-            watch_fail(&self->watch, "it has not exactly one end", job_id);
+            watch_fail(&p->watch, "it has not exactly one end", job_id);
         }
     }
 }
 
 static void one_race(uint64_t seed, figures *sum)
 {
-    play *self = arcp__alloc(sizeof(*self));
-    assert_non_null(self);
-    begin(self, seed);
-    submit(self);
-    for (unsigned left = 3 + play_pick(self, 10); left > 0; left--) {
-        self->watch.step++;
-        one_event(self);
+    play *p = arcp__alloc(sizeof *p);
+    assert_non_null(p);
+    begin(p, seed);
+    submit(p);
+    for (unsigned left = 3 + play_pick(p, 10); left > 0; left--) {
+        p->watch.step++;
+        one_event(p);
     }
-    let_end(self);
-    check_agents(self, sum);
-    check_ends(self, sum);
-    play_end(self);
-    arcp__free(self);
+    let_end(p);
+    check_agents(p, sum);
+    check_ends(p, sum);
+    play_end(p);
+    arcp__free(p);
 }
 
 static void a_job_ends_once_whatever_ends_it(void **state)
 {
     (void)state;
     figures sum = {0};
-    for (uint64_t at = 0; at < races.count; at++) {
-        one_race(races.first + at, &sum);
+    for (uint64_t i = 0; i < races.count; i++) {
+        one_race(races.first + i, &sum);
     }
     print_message("%llu races: %zu success, %zu failed, %zu cancelled, %zu timed out, %zu expired, "
                   "%zu stopped; %zu agents killed\n",
@@ -230,8 +229,8 @@ static void a_job_ends_once_whatever_ends_it(void **state)
                   sum.timed_out, sum.expired, sum.stopped, sum.kills);
     const size_t counts[] = {sum.success, sum.failed,  sum.cancelled, sum.timed_out,
                              sum.expired, sum.stopped, sum.kills};
-    for (size_t at = 0; at < sizeof(counts) / sizeof(counts[0]) && races.count >= 1000; at++) {
-        assert_true(counts[at] > races.count / 200);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0] && races.count >= 1000; i++) {
+        assert_true(counts[i] > races.count / 200);
     }
 }
 

@@ -49,7 +49,7 @@ static void begin(engine_rig *rig, bool is_volatile)
 
 static void pass_over(rig_client *client, unsigned frames)
 {
-    for (unsigned at = 0; at < frames; at++) {
+    for (unsigned i = 0; i < frames; i++) {
         char *frame = rig_take(client);
         assert_non_null(frame);
         arcp__free(frame);
@@ -128,7 +128,7 @@ static void a_key_that_outlives_its_job_gets_a_row_of_its_own(void **state)
     rig.settings.jobs_idempotency_ttl_sec = 1000;
     arcp__engine_set_settings(rig.engine, &rig.settings);
     run_one_job(&rig);
-    (void)snprintf(job_id, sizeof(job_id), "\"job_id\":\"%s\"", rig.agents[0].job_id);
+    (void)snprintf(job_id, sizeof job_id, "\"job_id\":\"%s\"", rig.agents[0].job_id);
     rig_restart(&rig);
     submit_again(&rig, "b", job_id); /* from the job's row */
     assert_int_equal(counted.rows[ARCP_STORE_IDEMPOTENCY], 0);
@@ -140,7 +140,7 @@ static void a_key_that_outlives_its_job_gets_a_row_of_its_own(void **state)
     rig_clock(&rig, 1060 * ARCP_NS_PER_SEC);                   /* it is swept once a minute */
     assert_int_equal(counted.rows[ARCP_STORE_IDEMPOTENCY], 2); /* deleted */
     rig_restart(&rig);
-    size_t agents = rig.agent_count;
+    const size_t agents = rig.agent_count;
     rig_client *client = rig_connect(&rig, "e");
     rig_send(&rig, client, HELLO);
     rig_send(&rig, client, SUBMIT);
@@ -156,17 +156,16 @@ static void acknowledged_records_do_not_stay_in_memory(void **state)
     begin(&rig, false);
     run_one_job(&rig);
     arcp__engine_get_stats(rig.engine, &stats);
-    size_t of_one = stats.tail_bytes;
+    const size_t of_one = stats.tail_bytes;
     assert_true(of_one > 0); /* a session's newest run stays */
     rig_client *client = rig_find(&rig, "a");
-    for (unsigned at = 0; at < 5; at++) {
+    for (unsigned i = 0; i < 5; i++) {
         char frame[160];
-        (void)snprintf(frame, sizeof(frame), FRAME("s%u", "job.submit", "{\"agent\":\"echo\"}"),
-                       at);
+        (void)snprintf(frame, sizeof frame, FRAME("s%u", "job.submit", "{\"agent\":\"echo\"}"), i);
         rig_send(&rig, client, frame);
         rig_agent_writes(&rig, rig_agent_last(&rig), "{\"type\":\"job.result\",\"payload\":{}}");
-        (void)snprintf(frame, sizeof(frame),
-                       FRAME("k%u", "session.ack", "{\"last_processed_seq\":%u}"), at, 4 + 2 * at);
+        (void)snprintf(frame, sizeof frame,
+                       FRAME("k%u", "session.ack", "{\"last_processed_seq\":%u}"), i, 4 + 2 * i);
         rig_send(&rig, client, frame);
         arcp__engine_get_stats(rig.engine, &stats);
         assert_int_equal(stats.tail_bytes, of_one);
@@ -210,8 +209,7 @@ static void a_record_that_is_not_in_memory_is_read_from_the_store(void **state)
 static void submit_numbered(engine_rig *rig, rig_client *client, unsigned number)
 {
     char frame[160];
-    (void)snprintf(frame, sizeof(frame), FRAME("n%u", "job.submit", "{\"agent\":\"echo\"}"),
-                   number);
+    (void)snprintf(frame, sizeof frame, FRAME("n%u", "job.submit", "{\"agent\":\"echo\"}"), number);
     rig_send(rig, client, frame);
 }
 
@@ -226,8 +224,8 @@ static void removed_jobs_leave_the_others_in_order(void **state)
     rig_client *client = rig_connect(&rig, "a");
     rig_send(&rig, client, HELLO);
     submit_numbered(&rig, client, 0); /* it goes on */
-    for (unsigned at = 1; at < 200; at++) {
-        submit_numbered(&rig, client, at);
+    for (unsigned i = 1; i < 200; i++) {
+        submit_numbered(&rig, client, i);
         rig_agent *agent = rig_agent_last(&rig);
         rig_agent_writes(&rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
         rig_agent_exits(&rig, agent, false, 0);
@@ -236,11 +234,11 @@ static void removed_jobs_leave_the_others_in_order(void **state)
     rig_send(&rig, client, FRAME("l", "session.list_jobs", "{}"));
     char *listed = rig_take(client);
     assert_non_null(listed);
-    const char *at = listed;
+    const char *found = listed;
     const size_t kept[] = {0, 198, 199}; /* the agents' numbers are those of their jobs */
     for (size_t job = 0; job < 3; job++) {
-        at = strstr(at, rig.agents[kept[job]].job_id);
-        assert_non_null(at);
+        found = strstr(found, rig.agents[kept[job]].job_id);
+        assert_non_null(found);
     }
     assert_null(strstr(listed, rig.agents[1].job_id));
     assert_null(strstr(listed, rig.agents[197].job_id));
@@ -264,15 +262,15 @@ static void a_grant_of_a_removed_job_is_ignored(void **state)
     arcp__engine_set_settings(rig.engine, &rig.settings);
     rig_client *client = rig_connect(&rig, "a");
     rig_send(&rig, client, HELLO);
-    for (unsigned at = 0; at < 2; at++) {
-        submit_numbered(&rig, client, at);
-        rig_agent_writes(&rig, &rig.agents[at], "{\"type\":\"job.result\",\"payload\":{}}");
+    for (unsigned i = 0; i < 2; i++) {
+        submit_numbered(&rig, client, i);
+        rig_agent_writes(&rig, &rig.agents[i], "{\"type\":\"job.result\",\"payload\":{}}");
     }
     arcp__job *first = rig.agents[0].job;
     arcp__engine_agent_exited(rig.engine, rig.now, first, &clean);
     rig.now.mono_ns += 2 * ARCP_NS_PER_SEC;
     arcp__engine_tick(rig.engine, rig.now); /* removed, before its agent is released */
-    size_t audits = rig.audits;
+    const size_t audits = rig.audits;
     arcp__engine_agent_message(rig.engine, rig.now, first, &grant);
     rig_run(&rig);
     assert_int_equal(rig.audits, audits);
@@ -347,9 +345,9 @@ static rig_client *begin_with_keys(engine_rig *rig, unsigned keys_max)
 static bool run_with_key(engine_rig *rig, rig_client *client, unsigned number)
 {
     static unsigned requests;
-    size_t agents = rig->agent_count;
+    const size_t agents = rig->agent_count;
     char frame[160];
-    (void)snprintf(frame, sizeof(frame),
+    (void)snprintf(frame, sizeof frame,
                    FRAME("r%u", "job.submit", "{\"agent\":\"echo\",\"idempotency_key\":\"k%u\"}"),
                    requests++, number);
     rig_send(rig, client, frame);

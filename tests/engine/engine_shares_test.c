@@ -22,7 +22,7 @@ static void say_hello(void)
 
 static void begin(void)
 {
-    memset(&rig, 0, sizeof(rig));
+    memset(&rig, 0, sizeof rig);
     rig_start(&rig, NULL);
     say_hello();
 }
@@ -60,13 +60,13 @@ static void submit(rig_client *client, unsigned key, unsigned lease_bytes)
     static char frame[70000];
     static char path[65536];
     char keyed[64] = "";
-    assert_true(lease_bytes < sizeof(path));
+    assert_true(lease_bytes < sizeof path);
     memset(path, 'p', lease_bytes);
     path[lease_bytes] = '\0';
     if (key != 0) {
-        (void)snprintf(keyed, sizeof(keyed), ",\"idempotency_key\":\"k%u\"", key);
+        (void)snprintf(keyed, sizeof keyed, ",\"idempotency_key\":\"k%u\"", key);
     }
-    (void)snprintf(frame, sizeof(frame),
+    (void)snprintf(frame, sizeof frame,
                    FRAME("s%u", "job.submit",
                          "{\"agent\":\"echo\",\"lease_request\":{\"fs.read\":[\"/%s\"]}%s}"),
                    requests++, path, keyed);
@@ -80,7 +80,7 @@ static void run(rig_client *client, unsigned key, unsigned lease_bytes, unsigned
     submit(client, key, lease_bytes);
     rig_agent *agent = rig_agent_last(&rig);
     assert_non_null(agent);
-    assert_true(log_bytes < sizeof(line));
+    assert_true(log_bytes < sizeof line);
     memset(line, 's', log_bytes);
     line[log_bytes] = '\0';
     if (log_bytes != 0) {
@@ -98,11 +98,11 @@ static unsigned count_kept(rig_client *client)
     static unsigned requests;
     unsigned found = 0;
     char frame[160];
-    (void)snprintf(frame, sizeof(frame), FRAME("l%u", "session.list_jobs", "{\"limit\":1000}"),
+    (void)snprintf(frame, sizeof frame, FRAME("l%u", "session.list_jobs", "{\"limit\":1000}"),
                    requests++);
     rig_send(&rig, client, frame);
     char *listed = last_frame(client);
-    for (const char *at = listed; (at = strstr(at, "{\"job_id\"")) != NULL; at++) {
+    for (const char *match = listed; (match = strstr(match, "{\"job_id\"")) != NULL; match++) {
         found++;
     }
     arcp__free(listed);
@@ -117,15 +117,15 @@ static void the_principal_with_most_jobs_loses_its_oldest(void **state)
     begin();
     rig.settings.jobs_keep_terminal_max = 10;
     use_settings();
-    for (unsigned at = 0; at < 4; at++) {
+    for (unsigned i = 0; i < 4; i++) {
         run(bob, 0, 10, 0);
     }
-    for (unsigned at = 0; at < 30; at++) {
+    for (unsigned i = 0; i < 30; i++) {
         run(alice, 0, 10, 0);
     }
     assert_int_equal(count_kept(bob), 4);
     assert_int_equal(count_kept(alice), 6);
-    for (unsigned at = 0; at < 30; at++) {
+    for (unsigned i = 0; i < 30; i++) {
         run(bob, 0, 10, 0);
     }
     assert_int_equal(count_kept(bob), 5); /* now each has half */
@@ -139,10 +139,10 @@ static void the_principal_with_most_bytes_loses_its_oldest(void **state)
     begin();
     rig.settings.jobs_keep_terminal_bytes = 100000;
     use_settings();
-    for (unsigned at = 0; at < 20; at++) {
+    for (unsigned i = 0; i < 20; i++) {
         run(bob, 0, 10, 1000); /* many, and less bytes */
     }
-    for (unsigned at = 0; at < 20; at++) {
+    for (unsigned i = 0; i < 20; i++) {
         run(alice, 0, 10, 20000);
     }
     run(bob, 0, 10, 0); /* the newest is not alice's */
@@ -159,7 +159,7 @@ static void the_principal_with_most_leases_loses_its_oldest(void **state)
     use_settings();
     rig.engine->jobs.ended_leases_max = 40000;
     run(bob, 0, 3000, 0);
-    for (unsigned at = 0; at < 40; at++) {
+    for (unsigned i = 0; i < 40; i++) {
         run(alice, 0, 4000, 0);
     }
     run(bob, 0, 10, 0);
@@ -176,7 +176,7 @@ static void the_newest_job_does_not_count(void **state)
     begin();
     rig.settings.jobs_keep_terminal_bytes = 20000;
     use_settings();
-    for (unsigned at = 0; at < 10; at++) {
+    for (unsigned i = 0; i < 10; i++) {
         run(bob, 0, 10, 1000);
     }
     run(alice, 0, 10, 60000);
@@ -194,11 +194,11 @@ static void shares_are_the_same_after_a_restart(void **state)
     begin();
     rig.settings.jobs_keep_terminal_max = 10;
     use_settings();
-    for (unsigned at = 0; at < 3; at++) {
+    for (unsigned i = 0; i < 3; i++) {
         run(bob, 0, 10, 500);
         rig_clock(&rig, ARCP_NS_PER_SEC);
     }
-    for (unsigned at = 0; at < 7; at++) {
+    for (unsigned i = 0; i < 7; i++) {
         run(alice, 0, 10, 500);
     }
     const uint64_t bytes = rig.engine->jobs.kept[ARCP__KEPT_BYTES].total;
@@ -207,7 +207,7 @@ static void shares_are_the_same_after_a_restart(void **state)
     assert_int_equal(rig.engine->jobs.kept[ARCP__KEPT_BYTES].total, bytes);
     assert_int_equal(rig.engine->jobs.kept[ARCP__KEPT_LEASES].total, leases);
     say_hello();
-    for (unsigned at = 0; at < 5; at++) {
+    for (unsigned i = 0; i < 5; i++) {
         run(alice, 0, 10, 500);
     }
     assert_int_equal(count_kept(bob), 3);
@@ -221,7 +221,7 @@ static void assert_refused(rig_client *client, const char *limit)
 {
     char *frame = last_frame(client);
     char part[80];
-    (void)snprintf(part, sizeof(part), "\"details\":{\"limit\":\"%s\",\"retry_after_ms\":", limit);
+    (void)snprintf(part, sizeof part, "\"details\":{\"limit\":\"%s\",\"retry_after_ms\":", limit);
     assert_non_null(strstr(frame, "\"code\":\"INTERNAL_ERROR\""));
     assert_non_null(strstr(frame, "\"retryable\":true"));
     assert_non_null(strstr(frame, part));

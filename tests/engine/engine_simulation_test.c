@@ -52,15 +52,15 @@ static void add(figures *sum, const play *one)
 
 static void run_seed(uint64_t seed, figures *sum)
 {
-    play *self = arcp__alloc(sizeof(*self));
-    assert_non_null(self);
-    play_begin_seed(self, seed);
-    for (unsigned step = 0; step < STEPS && play_step(self); step++) {
+    play *p = arcp__alloc(sizeof *p);
+    assert_non_null(p);
+    play_begin_seed(p, seed);
+    for (unsigned step = 0; step < STEPS && play_step(p); step++) {
     }
-    play_settle(self);
-    add(sum, self);
-    play_end(self);
-    arcp__free(self);
+    play_settle(p);
+    add(sum, p);
+    play_end(p);
+    arcp__free(p);
 }
 
 static uint64_t now_ms(void)
@@ -80,8 +80,8 @@ static void check_figures(const figures *sum, uint64_t seeds)
                              sum->spends,   sum->children, sum->silences, sum->restarts,
                              sum->failures, sum->lost,     sum->leaves,   sum->values,
                              sum->answers,  sum->overs};
-    for (size_t at = 0; at < sizeof(counts) / sizeof(counts[0]); at++) {
-        assert_true(counts[at] > seeds / 20);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        assert_true(counts[i] > seeds / 20);
     }
     assert_true(sum->unsent_max > 60000);
     assert_true(sum->queue_max > 65536);
@@ -92,7 +92,7 @@ static void every_promise_holds_in_random_sessions(void **state)
 {
     (void)state;
     figures sum = {0};
-    uint64_t begin_ms = now_ms();
+    const uint64_t begin_ms = now_ms();
     uint64_t played = 0;
     while (wanted.soak_sec == 0 ? played < wanted.count
                                 : now_ms() - begin_ms < wanted.soak_sec * 1000) {

@@ -26,7 +26,7 @@ static const struct {
 static void only_what_is_not_utf_8_is_closed_as_that(void **state)
 {
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         for (int is_open = 0; is_open < 2; is_open++) {
             static engine_rig rig;
             rig_start(&rig, NULL);
@@ -35,9 +35,9 @@ static void only_what_is_not_utf_8_is_closed_as_that(void **state)
                 rig_send(&rig, client, HELLO_WITH("\"list_jobs\""));
                 arcp__free(rig_take(client));
             }
-            rig_send(&rig, client, rows[at].frame);
-            if (client->close_code != rows[at].close_code) {
-                fail_msg("%s closes %d", rows[at].name, client->close_code);
+            rig_send(&rig, client, rows[i].frame);
+            if (client->close_code != rows[i].close_code) {
+                fail_msg("%s closes %d", rows[i].name, client->close_code);
             }
             rig_stop(&rig);
         }

@@ -59,18 +59,18 @@ static void expect_last(rig_client *client, const char *word, const char *other)
 
 static void begin_text(const char *begin)
 {
-    (void)snprintf(text, sizeof(text), "%s", begin);
+    (void)snprintf(text, sizeof text, "%s", begin);
 }
 
 static void add(const char *more)
 {
-    (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s", more);
+    (void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s", more);
 }
 
 static void add_many(char c, size_t count)
 {
-    size_t size = strlen(text);
-    assert_true(size + count < sizeof(text));
+    const size_t size = strlen(text);
+    assert_true(size + count < sizeof text);
     memset(text + size, c, count);
     text[size + count] = '\0';
 }
@@ -83,7 +83,7 @@ static void submit(rig_client *client, const char *id, size_t bytes)
     add("\",\"type\":\"job.submit\",\"payload\":{\"agent\":\"echo\",\"lease_request\":{");
     add("\"agent.delegate\":[\"**\"],\"x-vendor.t.cap\":[");
     for (size_t left = bytes; left != 0;) {
-        size_t size = left < 4000 ? left : 4000;
+        const size_t size = left < 4000 ? left : 4000;
         add(left == bytes ? "\"" : ",\"");
         add_many('p', size);
         add("\"");
@@ -96,7 +96,8 @@ static void submit(rig_client *client, const char *id, size_t bytes)
 static unsigned count_of(const char *haystack, const char *word)
 {
     unsigned count = 0;
-    for (const char *at = strstr(haystack, word); at != NULL; at = strstr(at + 1, word)) {
+    for (const char *found = strstr(haystack, word); found != NULL;
+         found = strstr(found + 1, word)) {
         count++;
     }
     return count;
@@ -112,7 +113,7 @@ static unsigned read_pages(rig_client *client, unsigned jobs, size_t bytes_max)
     do {
         char ask[256];
         (void)snprintf(
-            ask, sizeof(ask),
+            ask, sizeof ask,
             "{\"arcp\":\"1.1\",\"id\":\"l%u\",\"type\":\"session.list_jobs\",\"payload\":"
             "{\"limit\":1000%s%s%s}}",
             pages, cursor[0] == '\0' ? "" : ",\"cursor\":\"", cursor,
@@ -120,14 +121,14 @@ static unsigned read_pages(rig_client *client, unsigned jobs, size_t bytes_max)
         rig_send(&rig, client, ask);
         char *page = last_frame(client);
         assert_true(strlen(page) <= bytes_max);
-        for (const char *at = strstr(page, "{\"job_id\":\""); at != NULL;
-             at = strstr(at + 1, "{\"job_id\":\"")) {
-            assert_true(strncmp(at + 11, newest, 30) > 0);
-            memcpy(newest, at + 11, 30);
+        for (const char *found = strstr(page, "{\"job_id\":\""); found != NULL;
+             found = strstr(found + 1, "{\"job_id\":\"")) {
+            assert_true(strncmp(found + 11, newest, 30) > 0);
+            memcpy(newest, found + 11, 30);
             seen++;
         }
         const char *next = strstr(page, "\"next_cursor\":\"");
-        (void)snprintf(cursor, sizeof(cursor), "%.30s", next == NULL ? "" : next + 15);
+        (void)snprintf(cursor, sizeof cursor, "%.30s", next == NULL ? "" : next + 15);
         arcp__free(page);
         pages++;
     } while (cursor[0] != '\0' && pages <= jobs);
@@ -139,9 +140,9 @@ static void a_page_ends_at_a_mebibyte(void **state)
 {
     (void)state;
     rig_client *client = begin(4194304);
-    for (unsigned at = 0; at < 120; at++) {
+    for (unsigned i = 0; i < 120; i++) {
         char id[16];
-        (void)snprintf(id, sizeof(id), "s%u", at);
+        (void)snprintf(id, sizeof id, "s%u", i);
         submit(client, id, 20000);
     }
     assert_int_equal(read_pages(client, 120, PAGE_BYTES + 1024), 3);
@@ -152,9 +153,9 @@ static void a_page_fits_a_small_frame(void **state)
 {
     (void)state;
     rig_client *client = begin(SMALL);
-    for (unsigned at = 0; at < 20; at++) {
+    for (unsigned i = 0; i < 20; i++) {
         char id[16];
-        (void)snprintf(id, sizeof(id), "s%u", at);
+        (void)snprintf(id, sizeof id, "s%u", i);
         submit(client, id, 20000);
     }
     assert_int_equal(read_pages(client, 20, SMALL), 4); /* six on each */
@@ -168,8 +169,8 @@ static void responses_are_cached_up_to_a_size(void **state)
     char id[16];
     (void)state;
     rig_client *client = begin(4194304);
-    for (unsigned at = 0; at < JOBS; at++) {
-        (void)snprintf(id, sizeof(id), "s%u", at);
+    for (unsigned i = 0; i < JOBS; i++) {
+        (void)snprintf(id, sizeof id, "s%u", i);
         submit(client, id, 20000);
     }
     const arcp__session *session = client->link->session;
@@ -201,7 +202,7 @@ static void a_lease_that_cannot_be_sent_back_is_refused(void **state)
     const size_t room = SMALL - ARCP__FRAME_HEAD_MAX - ARCP__CREDENTIALS_MAX;
     submit(client, "a", 42000);
     expect_last(client, "\"running\"", "status");
-    size_t around = strlen(rig.engine->jobs.all->accepted) - 42000;
+    const size_t around = strlen(rig.engine->jobs.all->accepted) - 42000;
     submit(client, "b", room - around);
     expect_last(client, "\"running\"", "status");
     submit(client, "c", room - around + 1);
@@ -225,7 +226,7 @@ static void a_job_from_a_time_of_larger_frames_is_listed_without_its_lease(void 
     arcp__free(page);
     rig_client *other = rig_connect(&rig, "b");
     rig_send(&rig, other, HELLO_WITH(FEATURES));
-    (void)snprintf(frame, sizeof(frame), FRAME("u", "job.subscribe", "{\"job_id\":\"%s\"}"),
+    (void)snprintf(frame, sizeof frame, FRAME("u", "job.subscribe", "{\"job_id\":\"%s\"}"),
                    rig.agents[0].job_id);
     rig_send(&rig, other, frame);
     expect_last(other, "\"INTERNAL_ERROR\"", "{\"limit\":\"limits.frame_bytes\"}");
@@ -301,9 +302,9 @@ static void output_is_cut_into_chunks_that_fit_however_it_is_escaped(void **stat
     (void)state;
     rig_client *client = begin(SMALL);
     submit(client, "a", 10);
-    memset(bytes, 1, sizeof(bytes)); /* each needs six in JSON */
+    memset(bytes, 1, sizeof bytes); /* each needs six in JSON */
     arcp__engine_agent_output(rig.engine, rig.now, rig_agent_last(&rig)->job,
-                              arcp_span_make(bytes, sizeof(bytes)));
+                              arcp_span_make(bytes, sizeof bytes));
     rig_run(&rig);
     rig_agent_exits(&rig, rig_agent_last(&rig), false, 0);
     expect_last(client, "\"job.result\"", "\"result_size\":300000");
@@ -359,7 +360,7 @@ static void ids_that_need_many_bytes_fit(void **state)
     (void)state;
     rig_client *client = begin(SMALL);
     begin_text("{\"arcp\":\"1.1\",\"id\":\"");
-    for (unsigned at = 0; at < ARCP__ENVELOPE_ID_MAX; at++) {
+    for (unsigned i = 0; i < ARCP__ENVELOPE_ID_MAX; i++) {
         add("\\u0001");
     }
     add("\",\"type\":\"job.submit\",\"payload\":{\"agent\":\"none\"}}");
@@ -373,9 +374,9 @@ static void a_list_of_agents_that_fits_no_frame_refuses_the_hello(void **state)
     arcp_error error = {0};
     (void)state;
     (void)begin(SMALL);
-    for (unsigned at = 0; at < 1500; at++) {
+    for (unsigned i = 0; i < 1500; i++) {
         char name[128];
-        (void)snprintf(name, sizeof(name), "agent-%0100u", at);
+        (void)snprintf(name, sizeof name, "agent-%0100u", i);
         arcp__agent_registration agent = {.name = arcp_span_cstr(name)};
         check_ok(arcp__engine_register_agent(rig.engine, &agent, &error), &error);
     }

@@ -18,7 +18,7 @@ static rig_client *client;
 
 static void begin(void)
 {
-    memset(&rig, 0, sizeof(rig));
+    memset(&rig, 0, sizeof rig);
     rig_start(&rig, NULL);
     client = rig_connect(&rig, "a");
     rig_send(&rig, client, HELLO_WITH("\"cost.budget\",\"result_chunk\",\"ack\""));
@@ -34,7 +34,7 @@ static rig_agent *submit_with(const char *payload)
 {
     static unsigned requests;
     char frame[512];
-    (void)snprintf(frame, sizeof(frame), FRAME("s%u", "job.submit", "%s"), requests++, payload);
+    (void)snprintf(frame, sizeof frame, FRAME("s%u", "job.submit", "%s"), requests++, payload);
     rig_send(&rig, client, frame);
     return rig_agent_last(&rig);
 }
@@ -80,8 +80,8 @@ static uint64_t bytes_of(const char *payload, const char *const *lines, size_t c
 {
     begin();
     rig_agent *agent = submit_with(payload);
-    for (size_t at = 0; at < count; at++) {
-        rig_agent_writes(&rig, agent, lines[at]);
+    for (size_t i = 0; i < count; i++) {
+        rig_agent_writes(&rig, agent, lines[i]);
     }
     const uint64_t bytes = agent->job->stream->bytes;
     rig_stop(&rig);
@@ -158,7 +158,7 @@ static void plain_output_and_lines_that_are_no_json_are_counted(void **state)
     begin();
     limit(65536);
     rig_agent *agent = submit();
-    memset(text, 'x', sizeof(text) - 1);
+    memset(text, 'x', sizeof text - 1);
     for (unsigned count = 0; count < 20 && !agent->cancelled; count++) {
         rig_agent_writes(&rig, agent, text);
     }
@@ -167,7 +167,7 @@ static void plain_output_and_lines_that_are_no_json_are_counted(void **state)
     agent = submit();
     for (unsigned count = 0; count < 40 && !agent->cancelled; count++) {
         arcp__engine_agent_output(rig.engine, rig.now, agent->job,
-                                  arcp_span_make(text, sizeof(text) - 1));
+                                  arcp_span_make(text, sizeof text - 1));
         rig_run(&rig);
     }
     assert_over();
@@ -204,12 +204,12 @@ static void plain_output_that_becomes_the_result_is_counted_too(void **state)
     begin();
     limit(16384);
     rig_agent *agent = submit();
-    memset(text, 'x', sizeof(text));
+    memset(text, 'x', sizeof text);
     arcp__engine_agent_output(rig.engine, rig.now, agent->job, arcp_span_make(text, 10000));
     rig_agent_exits(&rig, agent, false, 0);
     assert_last("\"type\":\"job.result\"");
     agent = submit();
-    arcp__engine_agent_output(rig.engine, rig.now, agent->job, arcp_span_make(text, sizeof(text)));
+    arcp__engine_agent_output(rig.engine, rig.now, agent->job, arcp_span_make(text, sizeof text));
     rig_agent_exits(&rig, agent, false, 0);
     assert_over();
     assert_true(agent->forgotten);
@@ -223,11 +223,11 @@ static void an_agents_own_error_is_counted_too(void **state)
     (void)state;
     begin();
     limit(4096);
-    memset(line, 'x', sizeof(line) - 1);
+    memset(line, 'x', sizeof line - 1);
     static const char head[] =
         "{\"type\":\"job.error\",\"payload\":{\"code\":\"TIMEOUT\",\"message\":\"";
-    memcpy(line, head, sizeof(head) - 1);
-    memcpy(line + sizeof(line) - 5, "\"}}", 4);
+    memcpy(line, head, sizeof head - 1);
+    memcpy(line + sizeof line - 5, "\"}}", 4);
     rig_agent *agent = submit();
     rig_agent_writes(&rig, agent, line);
     assert_over();
@@ -303,7 +303,7 @@ static void a_cancelled_job_that_exceeds_the_limit_is_cancelled(void **state)
     begin();
     limit(one);
     rig_agent *agent = submit();
-    (void)snprintf(frame, sizeof(frame), FRAME("c", "job.cancel", "{\"job_id\":\"%s\"}"),
+    (void)snprintf(frame, sizeof frame, FRAME("c", "job.cancel", "{\"job_id\":\"%s\"}"),
                    agent->job_id);
     rig_send(&rig, client, frame);
     rig_agent_writes(&rig, agent, SAY_X);
@@ -434,7 +434,7 @@ static void check_restart(bool acknowledged, bool catches_up)
         char frame[200];
         rig_client *other = rig_connect(&rig, "o");
         rig_send(&rig, other, HELLO_WITH("\"subscribe\""));
-        (void)snprintf(frame, sizeof(frame),
+        (void)snprintf(frame, sizeof frame,
                        FRAME("u", "job.subscribe", "{\"job_id\":\"%s\",\"history\":true}"),
                        agent->job_id);
         rig_send(&rig, other, frame);

@@ -15,7 +15,8 @@ static void only_the_transitions_of_the_table_are_legal(void **state)
     (void)state;
     for (int from = 0; from < ARCP_JOB_STATUS_COUNT; from++) {
         for (int to = 0; to < ARCP_JOB_STATUS_COUNT; to++) {
-            bool legal = arcp__job_status_may_become((arcp_job_status)from, (arcp_job_status)to);
+            const bool legal =
+                arcp__job_status_may_become((arcp_job_status)from, (arcp_job_status)to);
             if (legal != (square[from][to] != '.')) {
                 fail_msg("%s to %s is %s", arcp_job_status_name((arcp_job_status)from),
                          arcp_job_status_name((arcp_job_status)to), legal ? "legal" : "illegal");

@@ -44,7 +44,7 @@ static void start_job(job_state state)
              FRAME("1", "job.submit", "{\"agent\":\"echo\",\"max_runtime_sec\":1000}"));
     agent = rig_agent_last(&rig);
     assert_non_null(agent);
-    memcpy(job_id, agent->job_id, sizeof(job_id));
+    memcpy(job_id, agent->job_id, sizeof job_id);
     if (state != STARTING && state != STOPPING_START) {
         rig_agent_started(&rig, agent);
     }
@@ -53,7 +53,7 @@ static void start_job(job_state state)
 static void cancel(void)
 {
     char frame[256];
-    (void)snprintf(frame, sizeof(frame), FRAME("c", "job.cancel", "{\"job_id\":\"%s\"}"), job_id);
+    (void)snprintf(frame, sizeof frame, FRAME("c", "job.cancel", "{\"job_id\":\"%s\"}"), job_id);
     rig_send(&rig, client, frame);
 }
 
@@ -200,19 +200,19 @@ static const struct {
 static void each_input_in_each_state(void **state)
 {
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char end[32];
-        const row *want = &rows[at].want;
-        bring_to(rows[at].state);
-        put_in(rows[at].what);
+        const row *want = &rows[i].want;
+        bring_to(rows[i].state);
+        put_in(rows[i].what);
         const bool has_result = read_end(end);
         const bool wants_result =
-            rows[at].state >= WINDING_DOWN ||
-            (rows[at].what == SAYS_RESULT && strcmp(want->end, "success") == 0);
+            rows[i].state >= WINDING_DOWN ||
+            (rows[i].what == SAYS_RESULT && strcmp(want->end, "success") == 0);
         if (strcmp(end, want->end) != 0 || has_result != wants_result ||
             agent->cancels != want->cancels || agent->kills != want->kills ||
             agent->forgets != want->releases) {
-            fail_msg("%s: end \"%s\"%s, told to stop %u, to die %u, let go %u", rows[at].name, end,
+            fail_msg("%s: end \"%s\"%s, told to stop %u, to die %u, let go %u", rows[i].name, end,
                      has_result ? " with its result" : "", agent->cancels, agent->kills,
                      agent->forgets);
         }

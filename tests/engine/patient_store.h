@@ -23,17 +23,17 @@ typedef struct patient_store {
     sem_t woken;
 } patient_store;
 
-/* `self` is the caller's; the store's vtable closes it. */
-void patient_open(patient_store *self, const char *url);
+/* `store` is the caller's; the store's vtable closes it. */
+void patient_open(patient_store *store, const char *url);
 
 /* The rest is for when the owner waits for nothing; it must set its callbacks again. */
 
 /* The stream from position 0 on; patient_free_stream. */
-patient_stream patient_read(patient_store *self, const char *key);
+patient_stream patient_read(patient_store *store, const char *key);
 /* The stream holds its first `count` records, in one batch; 0: there is no such stream. */
-void patient_write(patient_store *self, const char *key, const patient_stream *stream,
+void patient_write(patient_store *store, const char *key, const patient_stream *stream,
                    size_t count);
-void patient_trim(patient_store *self, const char *key, uint64_t position);
+void patient_trim(patient_store *store, const char *key, uint64_t position);
 void patient_free_stream(patient_stream *stream);
 
 #endif

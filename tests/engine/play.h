@@ -71,87 +71,87 @@ typedef struct play {
 } play;
 
 /* As play_begin_seed; `prepare` is the rig's. */
-void play_begin_recorded(play *self, uint64_t seed,
+void play_begin_recorded(play *p, uint64_t seed,
                          void (*prepare)(void *user, arcp__engine_options *options), void *user);
 /* From a seed: a number below `steps` of steps is never too many. */
-void play_begin_seed(play *self, uint64_t seed);
+void play_begin_seed(play *p, uint64_t seed);
 /* Likewise, with an even temper and the caller's settings. `program` says how to run it again. */
-void play_begin_calm(play *self, uint64_t seed, const arcp_settings *settings, const char *program);
-void play_begin_bytes(play *self, const uint8_t *data, size_t size);
-void play_end(play *self);
+void play_begin_calm(play *p, uint64_t seed, const arcp_settings *settings, const char *program);
+void play_begin_bytes(play *p, const uint8_t *data, size_t size);
+void play_end(play *p);
 
 /* One step; false when the bytes are used up. */
-bool play_step(play *self);
+bool play_step(play *p);
 
 /* Lets the store write, ends all agents, and checks from outside that every job that was
  * accepted has ended, and that its end is shown once. */
-void play_settle(play *self);
+void play_settle(play *p);
 
 /* Moves the clock. */
-void play_clock(play *self, int64_t forward_ns);
+void play_clock(play *p, int64_t forward_ns);
 
 /* A number below `below`, from the bytes. */
-unsigned play_pick(play *self, unsigned below);
-bool play_one_in(play *self, unsigned count);
+unsigned play_pick(play *p, unsigned below);
+bool play_one_in(play *p, unsigned count);
 
 /* Looks at what became of clients and agents. */
-void play_look(play *self);
+void play_look(play *p);
 /* The power fails and comes back: a new engine over what the disk has. */
-void play_restart(play *self);
+void play_restart(play *p);
 /* The same, when an allocation failed: the engine must have closed its links and keep its batches
  * to itself. */
-void play_recover(play *self);
+void play_recover(play *p);
 
-void play_trace(const play *self, const char *what, const char *text);
+void play_trace(const play *p, const char *what, const char *text);
 /* Damages a text at a few places. */
-void play_mutate(play *self, char *text);
+void play_mutate(play *p, char *text);
 /* A piece of the bytes, taken as it is; its length is a byte. */
-void play_literal(play *self, char *text, size_t size);
+void play_literal(play *p, char *text, size_t size);
 
 /* ---- play_check.c ---- */
 /* A frame that is sent shows nothing that is not written, and a slow peer's queue is bounded. */
-void play_check_sent(play *self, const arcp__effect *effect);
+void play_check_sent(play *p, const arcp__effect *effect);
 /* After a step: memory is bounded and counted; when nothing is under way, also the next one. */
-void play_check(play *self);
+void play_check(play *p);
 /* Clients that read have every record that is written, and no agent is held back. */
-void play_check_delivered(play *self);
+void play_check_delivered(play *p);
 /* All agents have ended: no job runs, and clients that send nothing more were disconnected. */
-void play_check_stopped(play *self);
+void play_check_stopped(play *p);
 
 /* ---- play_client.c ---- */
-rig_client *play_client(play *self, size_t at);
-void play_client_acts(play *self);
+rig_client *play_client(play *p, size_t slot);
+void play_client_acts(play *p);
 /* A fresh session for the client; false when it was refused. */
-bool play_client_begins(play *self, size_t at);
+bool play_client_begins(play *p, size_t slot);
 /* The client connects and resumes its session; a new one when it had none. */
-void play_client_returns(play *self, size_t at);
+void play_client_returns(play *p, size_t slot);
 /* The client asks for all of a job. */
-void play_client_subscribes(play *self, size_t at, const char *job_id);
+void play_client_subscribes(play *p, size_t slot, const char *job_id);
 /* A frame goes to a client that reads. */
-void play_client_gets(play *self, const rig_client *client, arcp_span frame);
-void play_clients_look(play *self);
+void play_client_gets(play *p, const rig_client *client, arcp_span frame);
+void play_clients_look(play *p);
 
 /* ---- play_upstream.c ---- */
 /* Before the engine is opened. */
-void play_upstream_begin(play *self);
+void play_upstream_begin(play *p);
 /* False: the play has to end, for its tables are nearly full. */
-bool play_upstream_has_room(const play *self);
-void play_upstream_acts(play *self);
+bool play_upstream_has_room(const play *p);
+void play_upstream_acts(play *p);
 /* The clock is about to be moved: what may arrive only before then does so now. */
-void play_upstream_before_clock(play *self, int64_t forward_ns);
-void play_upstream_crash(play *self);
-void play_upstream_look(play *self);
+void play_upstream_before_clock(play *p, int64_t forward_ns);
+void play_upstream_crash(play *p);
+void play_upstream_look(play *p);
 /* Everything goes well again. */
-void play_upstream_calms(play *self);
+void play_upstream_calms(play *p);
 /* All jobs have ended, and there was time: nothing is alive. */
-void play_upstream_settle(play *self);
+void play_upstream_settle(play *p);
 
 /* ---- play_agent.c ---- */
-void play_agent_acts(play *self);
-void play_agents_look(play *self);
+void play_agent_acts(play *p);
+void play_agents_look(play *p);
 /* Killed agents end. */
-void play_agents_reap(play *self);
+void play_agents_reap(play *p);
 /* What a child was given its parent has. */
-void play_agent_check_start(play *self, const arcp__effect *effect);
+void play_agent_check_start(play *p, const arcp__effect *effect);
 
 #endif

@@ -42,7 +42,7 @@ static const char *const lines[] = {
     "{\"type\":\"job.event\",\"payload\":{\"kind\":\"status\",\"body\":{\"phase\":\"half\"}}}",
 };
 /* clang-format on */
-#define LINES (sizeof(lines) / sizeof(lines[0]))
+#define LINES (sizeof lines / sizeof lines[0])
 
 static const char ask_line[] =
     "{\"type\":\"authorize\",\"id\":\"spend\",\"payload\":{\"capability\":\"tool.call\","
@@ -52,9 +52,9 @@ static const char metric_line[] =
     "{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{\"name\":\"cost.x\","
     "\"value\":0.3,\"unit\":\"USD\"}}}";
 
-static play_agent *of(play *self, const rig_agent *agent)
+static play_agent *of(play *p, const rig_agent *agent)
 {
-    return &self->agents[agent - self->rig.agents];
+    return &p->agents[agent - p->rig.agents];
 }
 
 /* ---- the budget ---- */
@@ -73,41 +73,41 @@ static const arcp_budget *budget_of(const rig_agent *agent)
 }
 
 /* A new job joins its tree. */
-static void join(play *self, const rig_agent *agent)
+static void join(play *p, const rig_agent *agent)
 {
     const arcp_budget *root = root_of(budget_of(agent));
-    play_agent *joined = of(self, agent);
+    play_agent *joined = of(p, agent);
     *joined = (play_agent){.root = root};
     /* What a callback decides is not in a trace (src/record). */
-    joined->is_callback =
-        self->data == NULL && self->prepare == NULL && (agent - self->rig.agents) % 3 == 2;
+    joined->is_callback = p->data == NULL && p->prepare == NULL && (agent - p->rig.agents) % 3 == 2;
     unsigned count = 0;
-    for (size_t at = 0; at < self->rig.agent_count; at++) {
-        count += budget_of(&self->rig.agents[at]) != NULL && self->agents[at].root == root ? 1 : 0;
+    for (size_t i = 0; i < p->rig.agent_count; i++) {
+        count += budget_of(&p->rig.agents[i]) != NULL && p->agents[i].root == root ? 1 : 0;
     }
-    for (size_t at = 0; at < self->rig.agent_count; at++) {
-        if (self->agents[at].root == root && self->agents[at].tree_max < count) {
-            self->agents[at].tree_max = count;
+    for (size_t i = 0; i < p->rig.agent_count; i++) {
+        if (p->agents[i].root == root && p->agents[i].tree_max < count) {
+            p->agents[i].tree_max = count;
         }
     }
 }
 
 /* No counter above the agent is below zero by more than one metric for each job that could
  * spend from it at the same time. */
-static void check_budget(play *self, const rig_agent *agent)
+static void check_budget(play *p, const rig_agent *agent)
 {
-    unsigned spenders = of(self, agent)->tree_max;
+    const unsigned spenders = of(p, agent)->tree_max;
     char text[32];
     arcp_decimal least = ARCP_DECIMAL_ZERO;
-    (void)snprintf(text, sizeof(text), "%u.%u", spenders * SPEND_TENTHS / 10,
+    (void)snprintf(text, sizeof text, "%u.%u", spenders * SPEND_TENTHS / 10,
                    spenders * SPEND_TENTHS % 10);
     assert_int_equal(arcp_decimal_parse(arcp_span_cstr(text), &least, NULL), ARCP_OK);
-    for (const arcp_budget *at = budget_of(agent); at != NULL; at = arcp_budget_parent(at)) {
-        for (size_t index = 0; index < arcp_budget_count(at); index++) {
+    for (const arcp_budget *budget = budget_of(agent); budget != NULL;
+         budget = arcp_budget_parent(budget)) {
+        for (size_t index = 0; index < arcp_budget_count(budget); index++) {
             arcp_decimal bound = ARCP_DECIMAL_ZERO;
-            if (!arcp_decimal_add(arcp_budget_initial(at, index), least, &bound) ||
-                arcp_decimal_compare(arcp_budget_spent(at, index), bound) > 0) {
-                watch_fail(&self->watch, "more was spent than the lease and one metric per job",
+            if (!arcp_decimal_add(arcp_budget_initial(budget, index), least, &bound) ||
+                arcp_decimal_compare(arcp_budget_spent(budget, index), bound) > 0) {
+                watch_fail(&p->watch, "more was spent than the lease and one metric per job",
                            agent->job_id);
             }
         }
@@ -116,10 +116,10 @@ static void check_budget(play *self, const rig_agent *agent)
 
 /* ---- leases of children ---- */
 
-static const rig_agent *live_agent(const play *self, arcp_span job_id)
+static const rig_agent *live_agent(const play *p, arcp_span job_id)
 {
-    for (size_t at = self->rig.agent_count; at > 0; at--) {
-        const rig_agent *agent = &self->rig.agents[at - 1];
+    for (size_t i = p->rig.agent_count; i > 0; i--) {
+        const rig_agent *agent = &p->rig.agents[i - 1];
         if (!agent->forgotten && arcp_span_equal_cstr(job_id, agent->job_id)) {
             return agent;
         }
@@ -145,23 +145,23 @@ static bool allows(const arcp_authority *authority, arcp_time now, size_t sample
                           arcp_span_cstr(samples[sample].target), &scratch, &decision);
 }
 
-void play_agent_check_start(play *self, const arcp__effect *effect)
+void play_agent_check_start(play *p, const arcp__effect *effect)
 {
     static const char mark[] = "\"parent_job_id\":\"";
-    const char *found = memmem(effect->text.data, effect->text.size, mark, sizeof(mark) - 1);
+    const char *found = memmem(effect->text.data, effect->text.size, mark, sizeof mark - 1);
     if (found == NULL) {
         return;
     }
-    self->children++;
-    const rig_agent *parent = live_agent(self, arcp_span_make(found + sizeof(mark) - 1, 30));
+    p->children++;
+    const rig_agent *parent = live_agent(p, arcp_span_make(found + sizeof mark - 1, 30));
     if (parent == NULL) {
         return;
     }
     const arcp_authority *above = parent->job->live->authority;
     const arcp_authority *below = effect->job->live->authority;
-    for (size_t at = 0; at < sizeof(samples) / sizeof(samples[0]); at++) {
-        if (allows(below, self->rig.now, at) && !allows(above, self->rig.now, at)) {
-            watch_fail(&self->watch, "a child may do what its parent may not", samples[at].target);
+    for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++) {
+        if (allows(below, p->rig.now, i) && !allows(above, p->rig.now, i)) {
+            watch_fail(&p->watch, "a child may do what its parent may not", samples[i].target);
         }
     }
     arcp_subset_violation violation = arcp_subset_violation_init();
@@ -169,43 +169,43 @@ void play_agent_check_start(play *self, const arcp__effect *effect)
     /* A parent without a budget of its own passes on a part of an ancestor's: as written that is
      * more than it has, and check_budget checks the result. */
     const arcp_span budget = ARCP_SPAN_LITERAL("cost.budget");
-    bool is_handed_on = arcp_lease_names(arcp_authority_lease(below), budget) &&
-                        !arcp_lease_names(arcp_authority_lease(above), budget);
+    const bool is_handed_on = arcp_lease_names(arcp_authority_lease(below), budget) &&
+                              !arcp_lease_names(arcp_authority_lease(above), budget);
     if (is_handed_on) {
         return;
     }
-    arcp_status status = arcp_lease_is_subset(arcp_authority_lease(below),
-                                              arcp_authority_lease(above), &is_subset, &violation);
+    const arcp_status status = arcp_lease_is_subset(
+        arcp_authority_lease(below), arcp_authority_lease(above), &is_subset, &violation);
     if (status != ARCP_E_NO_MEMORY && (status != ARCP_OK || !is_subset)) {
-        watch_fail(&self->watch, "a child's lease is wider than its parent's", parent->job_id);
+        watch_fail(&p->watch, "a child's lease is wider than its parent's", parent->job_id);
     }
 }
 
 /* ---- callback agents ---- */
 
-static void report_denial(play *self, rig_agent *agent, const arcp_decision *decision)
+static void report_denial(play *p, rig_agent *agent, const arcp_decision *decision)
 {
     arcp__job_message denial = {.is_decided = true, .decision = *decision};
-    arcp__engine_agent_message(self->rig.engine, self->rig.now, agent->job, &denial);
-    rig_run(&self->rig);
+    arcp__engine_agent_message(p->rig.engine, p->rig.now, agent->job, &denial);
+    rig_run(&p->rig);
 }
 
-static void callback_spends(play *self, rig_agent *agent)
+static void callback_spends(play *p, rig_agent *agent)
 {
     const arcp_authority *authority = agent->job->live->authority;
     arcp_budget_report reports[80];
     arcp_target_scratch scratch;
     arcp_decision decision;
     arcp_decimal amount = ARCP_DECIMAL_ZERO;
-    if (!arcp_authorize(authority, self->rig.now, ARCP_SPAN_LITERAL("tool.call"),
+    if (!arcp_authorize(authority, p->rig.now, ARCP_SPAN_LITERAL("tool.call"),
                         ARCP_SPAN_LITERAL("web.get"), &scratch, &decision)) {
-        report_denial(self, agent, &decision);
+        report_denial(p, agent, &decision);
         return;
     }
     assert_int_equal(arcp_decimal_parse(ARCP_SPAN_LITERAL("0.3"), &amount, NULL), ARCP_OK);
     arcp_budget *budget = arcp_authority_budget(authority);
-    size_t count = budget == NULL
-                       ? 0
+    const size_t count =
+        budget == NULL ? 0
                        : arcp_budget_spend(budget, ARCP_SPAN_LITERAL("USD"), amount, reports, 80);
     arcp__job_message event = {.kind = ARCP_EVENT_METRIC,
                                .kind_text = ARCP_SPAN_LITERAL("metric"),
@@ -213,107 +213,107 @@ static void callback_spends(play *self, rig_agent *agent)
                                .reports = reports,
                                .report_count = count,
                                .is_spent = true};
-    self->spends++;
-    check_budget(self, agent);
-    arcp__engine_agent_message(self->rig.engine, self->rig.now, agent->job, &event);
-    rig_run(&self->rig);
+    p->spends++;
+    check_budget(p, agent);
+    arcp__engine_agent_message(p->rig.engine, p->rig.now, agent->job, &event);
+    rig_run(&p->rig);
 }
 
 /* ---- processes ---- */
 
-static void process_spends(play *self, rig_agent *agent)
+static void process_spends(play *p, rig_agent *agent)
 {
-    if (!of(self, agent)->may_spend) {
-        rig_agent_writes(&self->rig, agent, ask_line);
+    if (!of(p, agent)->may_spend) {
+        rig_agent_writes(&p->rig, agent, ask_line);
         return;
     }
-    of(self, agent)->may_spend = false;
-    self->spends++;
-    rig_agent_writes(&self->rig, agent, metric_line);
-    check_budget(self, agent);
+    of(p, agent)->may_spend = false;
+    p->spends++;
+    rig_agent_writes(&p->rig, agent, metric_line);
+    check_budget(p, agent);
 }
 
-static void writes_a_lot(play *self, rig_agent *agent)
+static void writes_a_lot(play *p, rig_agent *agent)
 {
     static char text[16384];
-    memset(text, 'x', sizeof(text) - 1);
-    for (unsigned left = 1 + play_pick(self, 40); left > 0 && !agent->paused; left--) {
-        rig_agent_writes(&self->rig, agent, text);
+    memset(text, 'x', sizeof text - 1);
+    for (unsigned left = 1 + play_pick(p, 40); left > 0 && !agent->paused; left--) {
+        rig_agent_writes(&p->rig, agent, text);
     }
 }
 
-static void write_anything(play *self, rig_agent *agent)
+static void write_anything(play *p, rig_agent *agent)
 {
     char text[1024];
-    unsigned choice = play_pick(self, 24);
+    const unsigned choice = play_pick(p, 24);
     if (choice == 0) {
-        rig_agent_exits(&self->rig, agent, play_one_in(self, 2), (int)play_pick(self, 3));
+        rig_agent_exits(&p->rig, agent, play_one_in(p, 2), (int)play_pick(p, 3));
     } else if (choice == 1) {
-        play_literal(self, text, sizeof(text));
-        rig_agent_writes(&self->rig, agent, text);
+        play_literal(p, text, sizeof text);
+        rig_agent_writes(&p->rig, agent, text);
     } else if (choice == 2) {
-        (void)snprintf(text, sizeof(text), "%s", lines[play_pick(self, LINES)]);
-        play_mutate(self, text);
-        rig_agent_writes(&self->rig, agent, text);
-    } else if (choice < 10 && of(self, agent)->is_callback) {
-        callback_spends(self, agent);
+        (void)snprintf(text, sizeof text, "%s", lines[play_pick(p, LINES)]);
+        play_mutate(p, text);
+        rig_agent_writes(&p->rig, agent, text);
+    } else if (choice < 10 && of(p, agent)->is_callback) {
+        callback_spends(p, agent);
     } else if (choice < 10) {
-        process_spends(self, agent);
-    } else if (choice < 12 && self->temper.bulky) {
-        writes_a_lot(self, agent);
+        process_spends(p, agent);
+    } else if (choice < 12 && p->temper.bulky) {
+        writes_a_lot(p, agent);
     } else {
-        rig_agent_writes(&self->rig, agent, lines[play_pick(self, LINES)]);
+        rig_agent_writes(&p->rig, agent, lines[play_pick(p, LINES)]);
     }
 }
 
-void play_agent_acts(play *self)
+void play_agent_acts(play *p)
 {
-    size_t count = self->rig.agent_count;
+    const size_t count = p->rig.agent_count;
     if (count == 0) {
-        play_client_acts(self);
+        play_client_acts(p);
         return;
     }
-    size_t back = play_pick(self, 10);
-    rig_agent *agent = &self->rig.agents[back < count ? count - 1 - back : count - 1];
-    play_trace(self, "acts", agent->job_id);
+    const size_t back = play_pick(p, 10);
+    rig_agent *agent = &p->rig.agents[back < count ? count - 1 - back : count - 1];
+    play_trace(p, "acts", agent->job_id);
     if (agent->starting &&
-        !play_one_in(self, 8)) { /* else its output comes before the host reports the start */
-        rig_agent_started(&self->rig, agent);
+        !play_one_in(p, 8)) { /* else its output comes before the host reports the start */
+        rig_agent_started(&p->rig, agent);
     } else if (agent->paused && !agent->forgotten) {
         /* Its output is not read, but it may exit. */
-        rig_agent_exits(&self->rig, agent, play_one_in(self, 2), (int)play_pick(self, 3));
+        rig_agent_exits(&p->rig, agent, play_one_in(p, 2), (int)play_pick(p, 3));
     } else if (!agent->forgotten) {
-        write_anything(self, agent);
+        write_anything(p, agent);
     }
 }
 
 /* ---- checks ---- */
 
-void play_agents_look(play *self)
+void play_agents_look(play *p)
 {
-    for (size_t at = 0; at < self->rig.agent_count; at++) {
-        rig_agent *agent = &self->rig.agents[at];
+    for (size_t i = 0; i < p->rig.agent_count; i++) {
+        rig_agent *agent = &p->rig.agents[i];
         for (char *line = rig_agent_take(agent); line != NULL; line = rig_agent_take(agent)) {
-            play_trace(self, agent->job_id, line);
+            play_trace(p, agent->job_id, line);
             if (strstr(line, "\"re\":\"spend\"") != NULL) {
-                self->agents[at].may_spend = strstr(line, "\"allow\":true") != NULL;
+                p->agents[i].may_spend = strstr(line, "\"allow\":true") != NULL;
             } else if (strstr(line, "\"type\":\"job.start\"") != NULL) {
-                join(self, agent);
+                join(p, agent);
             }
             arcp__free(line);
         }
         if (agent->cancels > 1 || agent->kills > 1 || agent->forgets > 1) {
-            watch_fail(&self->watch, "the agent was told twice", agent->job_id);
+            watch_fail(&p->watch, "the agent was told twice", agent->job_id);
         }
     }
 }
 
-void play_agents_reap(play *self)
+void play_agents_reap(play *p)
 {
-    for (size_t at = 0; at < self->rig.agent_count; at++) {
-        rig_agent *agent = &self->rig.agents[at];
+    for (size_t i = 0; i < p->rig.agent_count; i++) {
+        rig_agent *agent = &p->rig.agents[i];
         if (agent->killed && !agent->forgotten && !agent->starting) {
-            rig_agent_exits(&self->rig, agent, true, 9);
+            rig_agent_exits(&p->rig, agent, true, 9);
         }
     }
 }

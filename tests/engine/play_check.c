@@ -32,63 +32,62 @@ static bool has(arcp_span text, const char *part)
     return memmem(text.data, text.size, part, strlen(part)) != NULL;
 }
 
-static void check_durable(play *self, arcp_span frame)
+static void check_durable(play *p, arcp_span frame)
 {
-    arcp_span head = arcp_span_first(frame, 400);
-    const disk_known *session = disk_find(&self->disk, id_after(head, "\"session_id\":\""));
-    arcp_span seq = id_after(head, "\"event_seq\"");
+    const arcp_span head = arcp_span_first(frame, 400);
+    const disk_known *session = disk_find(&p->disk, id_after(head, "\"session_id\":\""));
+    const arcp_span seq = id_after(head, "\"event_seq\"");
     if (seq.data != NULL && (session == NULL || session->tip < strtoull(seq.data + 1, NULL, 10))) {
-        watch_fail(&self->watch, "its event_seq is not written yet", frame.data);
+        watch_fail(&p->watch, "its event_seq is not written yet", frame.data);
     }
     if (has(head, "\"type\":\"session.welcome\"") && (session == NULL || !session->has_row)) {
-        watch_fail(&self->watch, "the session is not written yet", frame.data);
+        watch_fail(&p->watch, "the session is not written yet", frame.data);
     }
-    bool ends = has(head, "\"type\":\"job.result\"") ||
-                (has(head, "\"type\":\"job.error\"") && !has(frame, "\"request_id\""));
+    const bool ends = has(head, "\"type\":\"job.result\"") ||
+                      (has(head, "\"type\":\"job.error\"") && !has(frame, "\"request_id\""));
     if (ends || has(head, "\"type\":\"job.accepted\"")) {
-        const disk_known *job = disk_find(&self->disk, id_after(head, "\"job_id\":\""));
+        const disk_known *job = disk_find(&p->disk, id_after(head, "\"job_id\":\""));
         if (job == NULL || !job->has_row || (ends && !job->has_end)) {
-            watch_fail(&self->watch, "the job is not written like that yet", frame.data);
+            watch_fail(&p->watch, "the job is not written like that yet", frame.data);
         }
     }
 }
 
 /* ---- memory stays bounded ---- */
 
-static void check_unsent(play *self, const arcp__effect *effect)
+static void check_unsent(play *p, const arcp__effect *effect)
 {
-    size_t unsent = ((const rig_client *)effect->link_user)->unsent + effect->text.size;
-    if (unsent > self->unsent_max) {
-        self->unsent_max = unsent;
+    const size_t unsent = ((const rig_client *)effect->link_user)->unsent + effect->text.size;
+    if (unsent > p->unsent_max) {
+        p->unsent_max = unsent;
     }
     if (unsent > UNSENT_BYTES_MAX + effect->text.size) {
-        watch_fail(&self->watch, "too much is waiting for a slow peer", "");
+        watch_fail(&p->watch, "too much is waiting for a slow peer", "");
     }
 }
 
-static void note_memory(play *self)
+static void note_memory(play *p)
 {
     arcp__engine_stats stats;
-    arcp__engine_get_stats(self->rig.engine, &stats);
-    self->tail_max = stats.tail_bytes > self->tail_max ? stats.tail_bytes : self->tail_max;
-    self->queue_max =
-        stats.store_queue_bytes > self->queue_max ? stats.store_queue_bytes : self->queue_max;
+    arcp__engine_get_stats(p->rig.engine, &stats);
+    p->tail_max = stats.tail_bytes > p->tail_max ? stats.tail_bytes : p->tail_max;
+    p->queue_max = stats.store_queue_bytes > p->queue_max ? stats.store_queue_bytes : p->queue_max;
     /* Agents are not read at the limit, or when their owner is too far behind; each may have one
      * burst on its way. */
-    uint64_t limit = self->rig.settings.limits_store_queue_bytes;
+    const uint64_t limit = p->rig.settings.limits_store_queue_bytes;
     if (stats.store_queue_bytes > 2 * limit + 4194304) {
-        watch_fail(&self->watch, "too much is waiting for the store", "");
+        watch_fail(&p->watch, "too much is waiting for the store", "");
     }
     /* Records that are not written are in memory, and of the others at most the newest 64 MiB. */
     if (stats.tail_bytes > stats.store_queue_bytes * 2 + 67108864) {
-        watch_fail(&self->watch, "too much is kept of the streams", "");
+        watch_fail(&p->watch, "too much is kept of the streams", "");
     }
 }
 
-void play_check_sent(play *self, const arcp__effect *effect)
+void play_check_sent(play *p, const arcp__effect *effect)
 {
-    check_durable(self, effect->text);
-    check_unsent(self, effect);
+    check_durable(p, effect->text);
+    check_unsent(p, effect);
 }
 
 /* ---- counts are right ---- */
@@ -145,9 +144,9 @@ static bool are_bytes_counted(const arcp__engine *engine)
     return true;
 }
 
-static void check_kept(play *self)
+static void check_kept(play *p)
 {
-    const arcp__engine *engine = self->rig.engine;
+    const arcp__engine *engine = p->rig.engine;
     tally sum = count_all(engine, NULL);
     bool is_right = are_bytes_counted(engine) &&
                     HASH_COUNT(engine->jobs.keys) == engine->jobs.key_count &&
@@ -156,35 +155,36 @@ static void check_kept(play *self)
     for (size_t what = 0; what < ARCP__KEPT_COUNT; what++) {
         is_right = is_right && sum.kept[what] == engine->jobs.kept[what].total;
     }
-    for (const arcp__principal *at = engine->jobs.principals; at != NULL; at = at->hh.next) {
-        sum = count_all(engine, at);
-        is_right =
-            is_right && sum.stored_bytes == at->stored_bytes &&
-            is_counted(&sum, at->evicted_count, at->evicted_bytes, at->key_count, at->key_bytes);
-        if (sum.running_bytes > self->rig.settings.limits_principal_bytes) {
-            watch_fail(&self->watch, "a principal's jobs have said too much", at->name);
+    for (const arcp__principal *principal = engine->jobs.principals; principal != NULL;
+         principal = principal->hh.next) {
+        sum = count_all(engine, principal);
+        is_right = is_right && sum.stored_bytes == principal->stored_bytes &&
+                   is_counted(&sum, principal->evicted_count, principal->evicted_bytes,
+                              principal->key_count, principal->key_bytes);
+        if (sum.running_bytes > p->rig.settings.limits_principal_bytes) {
+            watch_fail(&p->watch, "a principal's jobs have said too much", principal->name);
         }
         for (size_t what = 0; what < ARCP__KEPT_COUNT; what++) {
             is_right =
-                is_right && sum.kept[what] == arcp__share_of(&at->parts[what]) &&
+                is_right && sum.kept[what] == arcp__share_of(&principal->parts[what]) &&
                 (sum.kept[what] == 0 ||
                  sum.kept[what] <= arcp__share_of(arcp__share_most(&engine->jobs.kept[what])));
         }
     }
     if (!is_right) {
-        watch_fail(&self->watch, "what is kept is counted wrongly", "");
+        watch_fail(&p->watch, "what is kept is counted wrongly", "");
     }
 }
 
 /* A record beyond the limit is not stored; the runtime's terminal record is, and it is short. */
-static void check_job_bytes(play *self)
+static void check_job_bytes(play *p)
 {
-    const uint64_t limit = self->rig.settings.limits_job_bytes;
-    for (const arcp__job *job = self->rig.engine->jobs.all; job != NULL; job = job->hh.next) {
+    const uint64_t limit = p->rig.settings.limits_job_bytes;
+    for (const arcp__job *job = p->rig.engine->jobs.all; job != NULL; job = job->hh.next) {
         if (job->stream->bytes > limit + (arcp__job_has_ended(job) ? END_BYTES_MAX : 0)) {
-            watch_fail(&self->watch, "a job has said too much", job->id);
+            watch_fail(&p->watch, "a job has said too much", job->id);
         }
-        self->overs += job->over_limit != NULL && arcp__job_has_ended(job) ? 1 : 0;
+        p->overs += job->over_limit != NULL && arcp__job_has_ended(job) ? 1 : 0;
     }
 }
 
@@ -192,100 +192,98 @@ static void check_job_bytes(play *self)
 
 /* When nothing is under way, every client that reads has everything that is written: slow and dead
  * peers delay no others. */
-static void check_delivered(play *self)
+static void check_delivered(play *p)
 {
-    for (size_t at = 0; at < PLAY_CLIENTS; at++) {
-        rig_client *client = play_client(self, at);
-        if (client->link == NULL || client->slow || self->clients[at].session == WATCH_NONE) {
+    for (size_t i = 0; i < PLAY_CLIENTS; i++) {
+        const rig_client *client = play_client(p, i);
+        if (client->link == NULL || client->slow || p->clients[i].session == WATCH_NONE) {
             continue;
         }
-        const watch_session *session = &self->watch.sessions[self->clients[at].session];
-        const disk_known *known = disk_find(&self->disk, arcp_span_cstr(session->id));
+        const watch_session *session = &p->watch.sessions[p->clients[i].session];
+        const disk_known *known = disk_find(&p->disk, arcp_span_cstr(session->id));
         if (known != NULL && known->tip != session->last_seq) {
             char what[96];
-            (void)snprintf(what, sizeof(what), "%llu messages are written, the client has %llu",
+            (void)snprintf(what, sizeof what, "%llu messages are written, the client has %llu",
                            (unsigned long long)known->tip, (unsigned long long)session->last_seq);
-            watch_fail(&self->watch, what, session->id);
+            watch_fail(&p->watch, what, session->id);
         }
     }
 }
 
 /* An agent is paused because of the store, or of the session that its job runs on; never because of
  * an observer. */
-static void check_paused(play *self)
+static void check_paused(play *p)
 {
     bool somebody_is_slow = false;
-    for (size_t at = 0; at < RIG_CLIENTS_MAX; at++) {
-        const rig_client *client = &self->rig.clients[at];
+    for (size_t i = 0; i < RIG_CLIENTS_MAX; i++) {
+        const rig_client *client = &p->rig.clients[i];
         somebody_is_slow = somebody_is_slow || (client->link != NULL && client->slow);
     }
-    for (size_t at = 0; at < self->rig.agent_count && !somebody_is_slow; at++) {
-        const rig_agent *agent = &self->rig.agents[at];
+    for (size_t i = 0; i < p->rig.agent_count && !somebody_is_slow; i++) {
+        const rig_agent *agent = &p->rig.agents[i];
         if (agent->paused && !agent->forgotten) {
-            watch_fail(&self->watch, "an agent is paused although no client is slow",
-                       agent->job_id);
+            watch_fail(&p->watch, "an agent is paused although no client is slow", agent->job_id);
         }
     }
 }
 
-void play_check_delivered(play *self)
+void play_check_delivered(play *p)
 {
-    check_delivered(self);
-    check_paused(self);
+    check_delivered(p);
+    check_paused(p);
 }
 
 /* ---- after a step, and at the end ---- */
 
 /* The store works again: an engine whose batch failed retries after a pause. */
-static bool is_quiet(const play *self)
+static bool is_quiet(const play *p)
 {
     arcp__engine_stats stats;
-    arcp__engine_get_stats(self->rig.engine, &stats);
-    return stats.store_queue_bytes == 0 && !self->disk.is_held && !self->disk.refuses &&
-           !self->disk.refuses_submit && !self->rig.fail_store && !self->rig.is_stepping;
+    arcp__engine_get_stats(p->rig.engine, &stats);
+    return stats.store_queue_bytes == 0 && !p->disk.is_held && !p->disk.refuses &&
+           !p->disk.refuses_submit && !p->rig.fail_store && !p->rig.is_stepping;
 }
 
-void play_check(play *self)
+void play_check(play *p)
 {
-    note_memory(self);
-    check_kept(self);
-    check_job_bytes(self);
-    if (is_quiet(self)) {
-        play_check_delivered(self);
+    note_memory(p);
+    check_kept(p);
+    check_job_bytes(p);
+    if (is_quiet(p)) {
+        play_check_delivered(p);
     }
 }
 
-static void check_stopped(play *self)
+static void check_stopped(play *p)
 {
-    for (size_t at = 0; at < self->rig.agent_count; at++) {
-        const rig_agent *agent = &self->rig.agents[at];
+    for (size_t i = 0; i < p->rig.agent_count; i++) {
+        const rig_agent *agent = &p->rig.agents[i];
         if (!agent->forgotten) {
-            watch_fail(&self->watch, "an agent is left", agent->job_id);
+            watch_fail(&p->watch, "an agent is left", agent->job_id);
         }
     }
     arcp__engine_stats stats;
-    arcp__engine_get_stats(self->rig.engine, &stats);
+    arcp__engine_get_stats(p->rig.engine, &stats);
     if (stats.jobs_running != 0) {
-        watch_fail(&self->watch, "a job runs without an agent", "");
+        watch_fail(&p->watch, "a job runs without an agent", "");
     }
-    if (self->is_stopping && !arcp__engine_is_finished(self->rig.engine)) {
-        watch_fail(&self->watch, "the engine was stopped and does not end", "");
+    if (p->is_stopping && !arcp__engine_is_finished(p->rig.engine)) {
+        watch_fail(&p->watch, "the engine was stopped and does not end", "");
     }
 }
 
 /* A client that has ended its input got all frames. */
-static void check_left(play *self)
+static void check_left(play *p)
 {
-    for (size_t at = 0; at < PLAY_CLIENTS; at++) {
-        if (self->is_over[at] && play_client(self, at)->link != NULL) {
-            watch_fail(&self->watch, "a client that sends nothing more is not let go",
-                       self->slots[at]);
+    for (size_t i = 0; i < PLAY_CLIENTS; i++) {
+        if (p->is_over[i] && play_client(p, i)->link != NULL) {
+            watch_fail(&p->watch, "a client that sends nothing more is not let go", p->slots[i]);
         }
     }
 }
 
-void play_check_stopped(play *self)
+void play_check_stopped(play *p)
 {
-    check_stopped(self);
-    check_left(self);
+    check_stopped(p);
+    check_left(p);
 }

@@ -5,14 +5,14 @@
 
 #include "base/alloc.h"
 
-static const char *principal_of(size_t at)
+static const char *principal_of(size_t slot)
 {
-    return at < PLAY_BOB ? "t-alice" : "t-bob";
+    return slot < PLAY_BOB ? "t-alice" : "t-bob";
 }
 
-rig_client *play_client(play *self, size_t at)
+rig_client *play_client(play *p, size_t slot)
 {
-    return rig_find(&self->rig, self->slots[at]);
+    return rig_find(&p->rig, p->slots[slot]);
 }
 
 /* ---- hello and resume ---- */
@@ -23,135 +23,134 @@ static const char hello_head[] =
     "\"capabilities\":{\"encodings\":[\"json\"],\"features\":[\"heartbeat\",\"ack\",\"list_jobs\","
     "\"subscribe\",\"lease_expires_at\",\"cost.budget\"%s%s,\"agent_versions\"]}";
 
-static void say(play *self, size_t at, const char *frame)
+static void say(play *p, size_t slot, const char *frame)
 {
-    rig_client *client = play_client(self, at);
-    play_trace(self, self->slots[at], frame);
-    if (client->link != NULL && !self->is_over[at]) {
-        watch_sent(&self->watch, &self->clients[at], frame);
-        rig_send(&self->rig, client, frame);
+    rig_client *client = play_client(p, slot);
+    play_trace(p, p->slots[slot], frame);
+    if (client->link != NULL && !p->is_over[slot]) {
+        watch_sent(&p->watch, &p->clients[slot], frame);
+        rig_send(&p->rig, client, frame);
     }
 }
 
-static int start_hello(play *self, char *frame, size_t size, const char *token)
+static int start_hello(play *p, char *frame, size_t size, const char *token)
 {
     /* A session without these gets only some kinds of events. */
-    const char *more =
-        self->data == NULL && play_one_in(self, 5) ? "" : ",\"progress\",\"result_chunk\"";
+    const char *more = p->data == NULL && play_one_in(p, 5) ? "" : ",\"progress\",\"result_chunk\"";
     return snprintf(frame, size, hello_head, token, more,
-                    self->temper.provisions ? ",\"provisioned_credentials\"" : "");
+                    p->temper.provisions ? ",\"provisioned_credentials\"" : "");
 }
 
-static void say_hello(play *self, size_t at, const char *token)
+static void say_hello(play *p, size_t slot, const char *token)
 {
     char frame[1024];
-    int size = start_hello(self, frame, sizeof(frame), token);
-    (void)snprintf(frame + size, sizeof(frame) - (size_t)size, "}}");
-    say(self, at, frame);
+    const int size = start_hello(p, frame, sizeof frame, token);
+    (void)snprintf(frame + size, sizeof frame - (size_t)size, "}}");
+    say(p, slot, frame);
 }
 
-static void say_resume(play *self, size_t at)
+static void say_resume(play *p, size_t slot)
 {
     /* Mostly its own session, sometimes another client's. */
-    size_t from = play_one_in(self, 4) ? play_pick(self, PLAY_CLIENTS) : at;
-    size_t which = self->away[from];
+    const size_t from = play_one_in(p, 4) ? play_pick(p, PLAY_CLIENTS) : slot;
+    const size_t which = p->away[from];
     if (which == WATCH_NONE) {
-        say_hello(self, at, principal_of(at));
+        say_hello(p, slot, principal_of(slot));
         return;
     }
-    const watch_session *session = &self->watch.sessions[which];
+    const watch_session *session = &p->watch.sessions[which];
     uint64_t last = session->last_seq;
-    unsigned choice = play_pick(self, 6);
+    const unsigned choice = play_pick(p, 6);
     if (choice == 0 && last > 0) {
-        last -= 1 + play_pick(self, 5) % last;
+        last -= 1 + play_pick(p, 5) % last;
     }
     char frame[1024];
-    int size = start_hello(self, frame, sizeof(frame), principal_of(at));
-    (void)snprintf(frame + size, sizeof(frame) - (size_t)size,
+    const int size = start_hello(p, frame, sizeof frame, principal_of(slot));
+    (void)snprintf(frame + size, sizeof frame - (size_t)size,
                    ",\"resume\":{\"session_id\":\"%s\",\"resume_token\":\"%s\","
                    "\"last_event_seq\":%llu}}}",
                    session->id, choice == 1 ? "rt_wrong" : session->token,
                    (unsigned long long)last);
-    self->clients[at].resuming = true;
-    self->clients[at].resume_from = last;
-    say(self, at, frame);
+    p->clients[slot].resuming = true;
+    p->clients[slot].resume_from = last;
+    say(p, slot, frame);
 }
 
-void play_client_returns(play *self, size_t at)
+void play_client_returns(play *p, size_t slot)
 {
-    size_t which = self->away[at];
-    (void)rig_connect(&self->rig, self->slots[at]);
-    self->is_over[at] = false;
-    self->clients[at] = (watch_client){.session = WATCH_NONE, .is_bobs = at >= PLAY_BOB};
+    const size_t which = p->away[slot];
+    (void)rig_connect(&p->rig, p->slots[slot]);
+    p->is_over[slot] = false;
+    p->clients[slot] = (watch_client){.session = WATCH_NONE, .is_bobs = slot >= PLAY_BOB};
     if (which == WATCH_NONE) {
-        say_hello(self, at, principal_of(at));
-        play_look(self);
+        say_hello(p, slot, principal_of(slot));
+        play_look(p);
         return;
     }
     char frame[1024];
-    const watch_session *session = &self->watch.sessions[which];
-    int size = start_hello(self, frame, sizeof(frame), principal_of(at));
-    (void)snprintf(frame + size, sizeof(frame) - (size_t)size,
+    const watch_session *session = &p->watch.sessions[which];
+    const int size = start_hello(p, frame, sizeof frame, principal_of(slot));
+    (void)snprintf(frame + size, sizeof frame - (size_t)size,
                    ",\"resume\":{\"session_id\":\"%s\",\"resume_token\":\"%s\","
                    "\"last_event_seq\":%llu}}}",
                    session->id, session->token, (unsigned long long)session->last_seq);
-    self->clients[at].resuming = true;
-    self->clients[at].resume_from = session->last_seq;
-    say(self, at, frame);
-    play_look(self);
+    p->clients[slot].resuming = true;
+    p->clients[slot].resume_from = session->last_seq;
+    say(p, slot, frame);
+    play_look(p);
 }
 
-static void connect(play *self, size_t at)
+static void connect(play *p, size_t slot)
 {
-    (void)rig_connect(&self->rig, self->slots[at]);
-    self->is_over[at] = false;
-    self->clients[at] = (watch_client){.session = WATCH_NONE, .is_bobs = at >= PLAY_BOB};
-    play_client(self, at)->slow = self->temper.slow && play_one_in(self, 3);
+    (void)rig_connect(&p->rig, p->slots[slot]);
+    p->is_over[slot] = false;
+    p->clients[slot] = (watch_client){.session = WATCH_NONE, .is_bobs = slot >= PLAY_BOB};
+    play_client(p, slot)->slow = p->temper.slow && play_one_in(p, 3);
 }
 
-bool play_client_begins(play *self, size_t at)
+bool play_client_begins(play *p, size_t slot)
 {
-    rig_drop(&self->rig, play_client(self, at));
-    connect(self, at);
-    play_client(self, at)->slow = false;
-    say_hello(self, at, principal_of(at));
-    play_look(self);
-    return self->clients[at].session != WATCH_NONE;
+    rig_drop(&p->rig, play_client(p, slot));
+    connect(p, slot);
+    play_client(p, slot)->slow = false;
+    say_hello(p, slot, principal_of(slot));
+    play_look(p);
+    return p->clients[slot].session != WATCH_NONE;
 }
 
 /* The peer disconnects unnoticed: its link stays, unread, and it returns on another one. */
-static void go_silent(play *self, size_t at)
+static void go_silent(play *p, size_t slot)
 {
     for (unsigned ghost = 0; ghost < RIG_CLIENTS_MAX - PLAY_CLIENTS; ghost++) {
         char name[8];
-        (void)snprintf(name, sizeof(name), "g%u", ghost);
-        rig_client *other = rig_find(&self->rig, name);
+        (void)snprintf(name, sizeof name, "g%u", ghost);
+        rig_client *other = rig_find(&p->rig, name);
         if (other->link != NULL) {
             continue;
         }
         /* The lost link keeps the old slot under its new name. */
-        rig_client *old = play_client(self, at);
-        memcpy(other->name, old->name, sizeof(other->name));
-        memcpy(old->name, name, sizeof(name));
+        rig_client *old = play_client(p, slot);
+        memcpy(other->name, old->name, sizeof other->name);
+        memcpy(old->name, name, sizeof name);
         old->slow = true;
-        self->is_over[at] = false;
-        self->clients[at] = (watch_client){.session = WATCH_NONE, .is_bobs = at >= PLAY_BOB};
-        self->silences++;
+        p->is_over[slot] = false;
+        p->clients[slot] = (watch_client){.session = WATCH_NONE, .is_bobs = slot >= PLAY_BOB};
+        p->silences++;
         return;
     }
 }
 
 /* ---- requests ---- */
 
-static const char *some_job(play *self)
+static const char *some_job(play *p)
 {
-    size_t count = self->watch.job_count;
-    if (count == 0 || play_one_in(self, 12)) {
+    const size_t count = p->watch.job_count;
+    if (count == 0 || play_one_in(p, 12)) {
         return "job_nothing";
     }
     /* Prefers new ones. */
-    size_t back = play_pick(self, 8);
-    return self->watch.jobs[back < count ? count - 1 - back : count - 1].id;
+    const size_t back = play_pick(p, 8);
+    return p->watch.jobs[back < count ? count - 1 - back : count - 1].id;
 }
 
 static const char *const leases[] = {
@@ -167,63 +166,62 @@ static const char *const agents[] = {"echo", "work", "work@2.0.0", "nobody", ""}
 #define EXPIRES ",\"lease_constraints\":{\"expires_at\":\"2026-01-01T00:10:00Z\"}"
 
 /* A submit that is always the same for its key: its response is always the same job's. */
-static const char *submit_keyed(play *self, char *payload, size_t size)
+static const char *submit_keyed(play *p, char *payload, size_t size)
 {
-    unsigned key = play_pick(self, WATCH_KEYS);
+    const unsigned key = play_pick(p, WATCH_KEYS);
     (void)snprintf(payload, size, "{\"agent\":\"echo\",\"idempotency_key\":\"same-%u\"}", key);
-    (void)snprintf(self->mark, sizeof(self->mark), "%c%u-", WATCH_KEY_MARK, key);
+    (void)snprintf(p->mark, sizeof p->mark, "%c%u-", WATCH_KEY_MARK, key);
     return "job.submit";
 }
 
-static const char *submit(play *self, char *payload, size_t size)
+static const char *submit(play *p, char *payload, size_t size)
 {
     static const char *const ends[] = {
         "",      ",\"max_runtime_sec\":20",     ",\"max_runtime_sec\":0",
         EXPIRES, ",\"idempotency_key\":\"k1\"", ",\"idempotency_key\":\"k2\",\"input\":[1]"};
-    if (self->temper.forgets && play_one_in(self, 2)) {
-        return submit_keyed(self, payload, size);
+    if (p->temper.forgets && play_one_in(p, 2)) {
+        return submit_keyed(p, payload, size);
     }
     (void)snprintf(payload, size, "{\"agent\":\"%s\",\"lease_request\":%s%s}",
-                   agents[play_pick(self, 8) % 5], leases[play_pick(self, 8) % 6],
-                   ends[play_pick(self, 6)]);
+                   agents[play_pick(p, 8) % 5], leases[play_pick(p, 8) % 6], ends[play_pick(p, 6)]);
     return "job.submit";
 }
 
-static const char *unsubscribe(play *self, size_t session, char *payload, size_t size)
+static const char *unsubscribe(play *p, size_t session, char *payload, size_t size)
 {
     /* The session must be known: it may get the whole job again. */
-    const char *job_id = session == WATCH_NONE ? "job_nothing" : some_job(self);
+    const char *job_id = session == WATCH_NONE ? "job_nothing" : some_job(p);
     (void)snprintf(payload, size, "{\"job_id\":\"%s\"}", job_id);
     if (session != WATCH_NONE) {
-        watch_unsubscribe(&self->watch, session, job_id);
+        watch_unsubscribe(&p->watch, session, job_id);
     }
     return "job.unsubscribe";
 }
 
-static const char *ask(play *self, size_t at, char *payload, size_t size)
+static const char *ask(play *p, size_t slot, char *payload, size_t size)
 {
-    const watch_client *client = &self->clients[at];
-    uint64_t seen =
-        client->session == WATCH_NONE ? 0 : self->watch.sessions[client->session].last_seq;
-    switch (play_pick(self, 16)) {
+    const watch_client *client = &p->clients[slot];
+    const uint64_t seen =
+        client->session == WATCH_NONE ? 0 : p->watch.sessions[client->session].last_seq;
+    switch (play_pick(p, 16)) {
     case 0:
     case 1:
     case 2:
     case 3:
         (void)snprintf(payload, size, "{\"job_id\":\"%s\",\"history\":%s,\"from_event_seq\":%u}",
-                       some_job(self), play_one_in(self, 2) ? "true" : "false", play_pick(self, 4));
+                       some_job(p), play_one_in(p, 2) ? "true" : "false", play_pick(p, 4));
         return "job.subscribe";
     case 4:
-        return unsubscribe(self, client->session, payload, size);
+        return unsubscribe(p, client->session, payload, size);
     case 5:
-        (void)snprintf(payload, size, "{\"job_id\":\"%s\"}", some_job(self));
+        (void)snprintf(payload, size, "{\"job_id\":\"%s\"}", some_job(p));
         return "job.cancel";
     case 6:
-        (void)snprintf(payload, size, "{\"limit\":%u}", play_pick(self, 8));
+        (void)snprintf(payload, size, "{\"limit\":%u}", play_pick(p, 8));
         return "session.list_jobs";
     case 7:
         (void)snprintf(payload, size, "{\"last_processed_seq\":%llu}",
-                       (unsigned long long)(seen == 0 ? 0 : seen - play_pick(self, 2)));
+                       (unsigned long long)(seen == 0 ? 0 : seen - play_pick(p, 2)));
         return "session.ack";
     case 8:
         (void)snprintf(payload, size, "{\"nonce\":\"n\"}");
@@ -233,97 +231,97 @@ static const char *ask(play *self, size_t at, char *payload, size_t size)
         return "session.pong";
     case 10:
         (void)snprintf(payload, size, "{}");
-        return play_one_in(self, 4) ? "session.close" : "x-vendor.unknown";
+        return play_one_in(p, 4) ? "session.close" : "x-vendor.unknown";
     default:
-        return submit(self, payload, size);
+        return submit(p, payload, size);
     }
 }
 
-void play_client_subscribes(play *self, size_t at, const char *job_id)
+void play_client_subscribes(play *p, size_t slot, const char *job_id)
 {
     char frame[256];
-    (void)snprintf(frame, sizeof(frame),
+    (void)snprintf(frame, sizeof frame,
                    "{\"arcp\":\"1.1\",\"id\":\"z%u\",\"type\":\"job.subscribe\",\"payload\":"
                    "{\"job_id\":\"%s\",\"history\":true}}",
-                   self->next_id++, job_id);
-    say(self, at, frame);
-    play_look(self);
+                   p->next_id++, job_id);
+    say(p, slot, frame);
+    play_look(p);
 }
 
-static void request(play *self, size_t at)
+static void request(play *p, size_t slot)
 {
     char payload[512];
     char frame[1024];
-    if (play_one_in(self, 24)) {
-        play_literal(self, frame, sizeof(frame));
-        say(self, at, frame);
+    if (play_one_in(p, 24)) {
+        play_literal(p, frame, sizeof frame);
+        say(p, slot, frame);
         return;
     }
     /* The id of the last one makes it a duplicate, which executes nothing. */
-    bool again = play_one_in(self, 16) && self->next_id > 0;
-    memcpy(self->mark, "m", 2);
-    const char *type = ask(self, at, payload, sizeof(payload));
-    (void)snprintf(frame, sizeof(frame),
-                   "{\"arcp\":\"1.1\",\"id\":\"%s%u\",\"type\":\"%s\",\"payload\":%s}", self->mark,
-                   self->next_id - (again ? 1 : 0), type, payload);
-    self->next_id++;
-    if (self->mark[0] != WATCH_KEY_MARK && play_one_in(self, 24)) {
-        play_mutate(self, frame);
+    const bool again = play_one_in(p, 16) && p->next_id > 0;
+    memcpy(p->mark, "m", 2);
+    const char *type = ask(p, slot, payload, sizeof payload);
+    (void)snprintf(frame, sizeof frame,
+                   "{\"arcp\":\"1.1\",\"id\":\"%s%u\",\"type\":\"%s\",\"payload\":%s}", p->mark,
+                   p->next_id - (again ? 1 : 0), type, payload);
+    p->next_id++;
+    if (p->mark[0] != WATCH_KEY_MARK && play_one_in(p, 24)) {
+        play_mutate(p, frame);
     }
-    say(self, at, frame);
+    say(p, slot, frame);
 }
 
-static void read_some(play *self, size_t at)
+static void read_some(play *p, size_t slot)
 {
-    rig_client *client = play_client(self, at);
-    for (unsigned left = 1 + play_pick(self, 20); left > 0; left--) {
+    rig_client *client = play_client(p, slot);
+    for (unsigned left = 1 + play_pick(p, 20); left > 0; left--) {
         char *frame = rig_text_take(&client->frames);
         if (frame == NULL) {
             break;
         }
         /* Before its link takes the next one: that may be a newer welcome of another client. */
-        watch_frame(&self->watch, &self->clients[at], frame);
-        rig_drained(&self->rig, client, frame);
+        watch_frame(&p->watch, &p->clients[slot], frame);
+        rig_drained(&p->rig, client, frame);
         arcp__free(frame);
     }
 }
 
-void play_client_acts(play *self)
+void play_client_acts(play *p)
 {
-    size_t at = play_pick(self, PLAY_CLIENTS);
-    rig_client *client = play_client(self, at);
+    const size_t slot = play_pick(p, PLAY_CLIENTS);
+    rig_client *client = play_client(p, slot);
     if (client->link == NULL) {
-        connect(self, at);
-        if (play_one_in(self, 10)) {
-            rig_run(&self->rig);
+        connect(p, slot);
+        if (play_one_in(p, 10)) {
+            rig_run(&p->rig);
             return;
         }
-        if (play_pick(self, 3) != 0) {
-            say_resume(self, at);
+        if (play_pick(p, 3) != 0) {
+            say_resume(p, slot);
         } else {
-            say_hello(self, at, play_one_in(self, 10) ? "wrong" : principal_of(at));
+            say_hello(p, slot, play_one_in(p, 10) ? "wrong" : principal_of(slot));
         }
         return;
     }
-    if (client->slow && !play_one_in(self, 3)) {
-        read_some(self, at);
+    if (client->slow && !play_one_in(p, 3)) {
+        read_some(p, slot);
         return;
     }
-    if (play_one_in(self, 12)) {
-        if (self->temper.silent && play_one_in(self, 2)) {
-            go_silent(self, at);
-        } else if (self->temper.leaves && play_one_in(self, 2)) {
-            play_trace(self, self->slots[at], "(nothing more)");
-            self->is_over[at] = true;
-            self->leaves++;
-            rig_input_over(&self->rig, client);
+    if (play_one_in(p, 12)) {
+        if (p->temper.silent && play_one_in(p, 2)) {
+            go_silent(p, slot);
+        } else if (p->temper.leaves && play_one_in(p, 2)) {
+            play_trace(p, p->slots[slot], "(nothing more)");
+            p->is_over[slot] = true;
+            p->leaves++;
+            rig_input_over(&p->rig, client);
         } else {
-            rig_drop(&self->rig, client);
+            rig_drop(&p->rig, client);
         }
         return;
     }
     if (!client->paused) {
-        request(self, at);
+        request(p, slot);
     }
 }
 
@@ -336,37 +334,37 @@ static void clear(rig_client *client)
     }
 }
 
-void play_client_gets(play *self, const rig_client *client, arcp_span frame)
+void play_client_gets(play *p, const rig_client *client, arcp_span frame)
 {
-    for (size_t at = 0; at < PLAY_CLIENTS && !client->slow; at++) {
-        if (play_client(self, at) == client) {
+    for (size_t i = 0; i < PLAY_CLIENTS && !client->slow; i++) {
+        if (play_client(p, i) == client) {
             char *text = arcp__copy_cstr(frame.data, frame.size);
             if (text == NULL) {
                 text = arcp__copy_cstr(frame.data, frame.size);
             }
             assert_non_null(text);
-            play_trace(self, self->slots[at], text);
-            watch_frame(&self->watch, &self->clients[at], text);
+            play_trace(p, p->slots[i], text);
+            watch_frame(&p->watch, &p->clients[i], text);
             arcp__free(text);
         }
     }
 }
 
-void play_clients_look(play *self)
+void play_clients_look(play *p)
 {
-    for (size_t at = 0; at < PLAY_CLIENTS; at++) {
-        if (self->clients[at].session != WATCH_NONE) {
-            self->away[at] = self->clients[at].session;
+    for (size_t i = 0; i < PLAY_CLIENTS; i++) {
+        if (p->clients[i].session != WATCH_NONE) {
+            p->away[i] = p->clients[i].session;
         }
-        if (play_client(self, at)->link == NULL) {
-            self->clients[at].session = WATCH_NONE;
-            self->clients[at].resuming = false;
+        if (play_client(p, i)->link == NULL) {
+            p->clients[i].session = WATCH_NONE;
+            p->clients[i].resuming = false;
         }
     }
     /* Frames that waited for a slow peer are lost with its connection; those of the others were
      * checked when they were sent; those of a silent one are never read. */
-    for (size_t at = 0; at < RIG_CLIENTS_MAX; at++) {
-        rig_client *client = &self->rig.clients[at];
+    for (size_t i = 0; i < RIG_CLIENTS_MAX; i++) {
+        rig_client *client = &p->rig.clients[i];
         if (client->link == NULL || !client->slow || client->name[0] == 'g') {
             clear(client);
         }

@@ -45,7 +45,7 @@ static unsigned take(rig_client *client, const char *word)
 static void ask(rig_client *client, unsigned id, const char *agent)
 {
     char frame[200];
-    (void)snprintf(frame, sizeof(frame), FRAME("m%u", "job.submit", "{\"agent\":\"%s\"}"), id,
+    (void)snprintf(frame, sizeof frame, FRAME("m%u", "job.submit", "{\"agent\":\"%s\"}"), id,
                    agent);
     rig_send(&rig, client, frame);
 }
@@ -54,9 +54,9 @@ static void ask(rig_client *client, unsigned id, const char *agent)
 static unsigned submit_jobs(rig_client *client, unsigned first, unsigned count)
 {
     unsigned accepted = 0;
-    for (unsigned at = 0; at < count; at++) {
-        size_t before = rig.agent_count;
-        ask(client, first + at, "echo");
+    for (unsigned i = 0; i < count; i++) {
+        const size_t before = rig.agent_count;
+        ask(client, first + i, "echo");
         if (rig.agent_count != before) {
             accepted++;
             rig_agent_writes(&rig, rig_agent_last(&rig),
@@ -100,11 +100,11 @@ static void a_repeated_submit_costs_nothing(void **state)
     (void)state;
     begin(1, 0);
     rig_client *client = join("a", HELLO_PLAIN);
-    for (unsigned at = 0; at < 20; at++) {
+    for (unsigned i = 0; i < 20; i++) {
         char frame[200];
-        (void)snprintf(frame, sizeof(frame),
+        (void)snprintf(frame, sizeof frame,
                        FRAME("k%u", "job.submit", "{\"agent\":\"echo\",\"idempotency_key\":\"k\"}"),
-                       at);
+                       i);
         rig_send(&rig, client, frame);
     }
     assert_int_equal(take(client, "\"job.accepted\""), 20);
@@ -128,8 +128,8 @@ static void a_principal_that_returns_has_the_same_bucket(void **state)
     (void)state;
     begin(1, 0);
     rig_client *client = join("a", HELLO_PLAIN);
-    for (unsigned at = 0; at < 3; at++) {
-        ask(client, at, "none"); /* each takes a token, too */
+    for (unsigned i = 0; i < 3; i++) {
+        ask(client, i, "none"); /* each takes a token, too */
     }
     rig_drop(&rig, client);
     rig_clock(&rig,
@@ -150,17 +150,17 @@ static void a_principal_that_returns_has_the_same_bucket(void **state)
 
 static void a_limited_number_of_principals_is_kept_for_their_buckets(void **state)
 {
-    arcp__principal *first = NULL;
+    const arcp__principal *first = NULL;
     (void)state;
     begin(1, 1);
-    for (unsigned at = 0; at < IDLE_MAX + 1; at++) {
+    for (unsigned i = 0; i < IDLE_MAX + 1; i++) {
         char name[32];
-        (void)snprintf(name, sizeof(name), "p%u", at);
+        (void)snprintf(name, sizeof name, "p%u", i);
         arcp__principal *principal = arcp__principal_get(&rig.engine->jobs, arcp_span_cstr(name));
         assert_non_null(principal);
-        first = at == 0 ? principal : first;
+        first = i == 0 ? principal : first;
         (void)arcp__principal_refused(&rig.engine->jobs, principal);
-        assert_true(at == 0 || rig.engine->jobs.idle == first);
+        assert_true(i == 0 || rig.engine->jobs.idle == first);
         arcp__principal_maybe_free(&rig.engine->jobs, principal);
     }
     assert_int_equal(rig.engine->jobs.idle_count, IDLE_MAX);
@@ -173,8 +173,8 @@ static void refusals_beyond_the_rate_are_sent_and_pause_the_link(void **state)
     (void)state;
     begin(0, 2);
     rig_client *client = join("a", HELLO_PLAIN);
-    for (unsigned at = 0; at < 10; at++) {
-        ask(client, at, "none");
+    for (unsigned i = 0; i < 10; i++) {
+        ask(client, i, "none");
     }
     assert_int_equal(take(client, "AGENT_NOT_AVAILABLE"), 3);
     assert_true(client->paused);
@@ -196,9 +196,9 @@ static void only_the_refused_link_pauses(void **state)
     rig_client *bad = join("bad", HELLO_PLAIN);
     rig_client *good = join("good", HELLO_PLAIN);
     rig_client *bob = join("bob", HELLO_OF("bob", ""));
-    for (unsigned at = 0; at < 10; at++) {
-        ask(bad, at, "none");
-        ask(bob, at, at < 2 ? "none" : "echo");
+    for (unsigned i = 0; i < 10; i++) {
+        ask(bad, i, "none");
+        ask(bob, i, i < 2 ? "none" : "echo");
     }
     assert_true(bad->paused);
     assert_int_equal(submit_jobs(good, 0, 5), 5);
@@ -214,16 +214,16 @@ static void a_paused_link_is_not_lost(void **state)
     rig.settings.limits_refusal_burst = 1;
     arcp__engine_set_settings(rig.engine, &rig.settings);
     rig_client *bad[8];
-    for (unsigned at = 0; at < 8; at++) {
+    for (unsigned i = 0; i < 8; i++) {
         char name[8];
-        (void)snprintf(name, sizeof(name), "b%u", at);
-        bad[at] = join(name, HELLO_WITH("\"heartbeat\""));
+        (void)snprintf(name, sizeof name, "b%u", i);
+        bad[i] = join(name, HELLO_WITH("\"heartbeat\""));
     }
     for (unsigned round = 0; round < 12; round++) { /* each is refused, and 96 s are due */
-        for (unsigned at = 0; at < 8; at++) {
-            ask(bad[at], round, "none");
-            if (bad[at]->link->is_throttled) {
-                arcp__sessions_due(&rig.engine->sessions, &bad[at]->link->throttle_timer);
+        for (unsigned i = 0; i < 8; i++) {
+            ask(bad[i], round, "none");
+            if (bad[i]->link->is_throttled) {
+                arcp__sessions_due(&rig.engine->sessions, &bad[i]->link->throttle_timer);
             }
             rig_run(&rig);
         }

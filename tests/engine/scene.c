@@ -6,27 +6,27 @@
 
 scene *scene_begin(const arcp_settings *settings)
 {
-    scene *self = arcp__alloc(sizeof(*self));
-    assert_non_null(self);
-    disk_init(&self->disk);
-    rig_begin(&self->rig, settings);
-    self->rig.store = &self->disk.store;
-    rig_open(&self->rig);
-    self->client = rig_connect(&self->rig, "a1");
-    return self;
+    scene *s = arcp__alloc(sizeof *s);
+    assert_non_null(s);
+    disk_init(&s->disk);
+    rig_begin(&s->rig, settings);
+    s->rig.store = &s->disk.store;
+    rig_open(&s->rig);
+    s->client = rig_connect(&s->rig, "a1");
+    return s;
 }
 
-void scene_end(scene *self)
+void scene_end(scene *s)
 {
-    rig_stop(&self->rig);
-    arcp__free(self);
+    rig_stop(&s->rig);
+    arcp__free(s);
 }
 
-unsigned scene_takes(scene *self, const char *word)
+unsigned scene_takes(scene *s, const char *word)
 {
     unsigned found = 0;
-    for (char *frame = rig_read(&self->rig, self->client); frame != NULL;
-         frame = rig_read(&self->rig, self->client)) {
+    for (char *frame = rig_read(&s->rig, s->client); frame != NULL;
+         frame = rig_read(&s->rig, s->client)) {
         found += strstr(frame, word) != NULL;
         arcp__free(frame);
     }

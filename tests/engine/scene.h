@@ -14,9 +14,9 @@ typedef struct scene {
 
 /* Settings may be NULL: the defaults. Ends with scene_end, which frees it. */
 scene *scene_begin(const arcp_settings *settings);
-void scene_end(scene *self);
+void scene_end(scene *s);
 
 /* Takes all received frames, also from a slow transport; returns how many have the word. */
-unsigned scene_takes(scene *self, const char *word);
+unsigned scene_takes(scene *s, const char *word);
 
 #endif

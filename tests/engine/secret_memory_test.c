@@ -22,16 +22,17 @@ typedef struct leaks {
     char first[160]; /* the text around the first one */
 } leaks;
 
-static void note(leaks *self, size_t *count, const char *block, size_t size, const char *at)
+static void note(leaks *l, size_t *count, const char *block, size_t size, const char *found)
 {
-    if (self->credentials + self->tokens + self->resume_tokens == 0) {
-        size_t before = (size_t)(at - block) < 80 ? (size_t)(at - block) : 80;
-        size_t behind = size - (size_t)(at - block) < 79 ? size - (size_t)(at - block) : 79;
+    if (l->credentials + l->tokens + l->resume_tokens == 0) {
+        const size_t before = (size_t)(found - block) < 80 ? (size_t)(found - block) : 80;
+        const size_t behind =
+            size - (size_t)(found - block) < 79 ? size - (size_t)(found - block) : 79;
         for (size_t i = 0; i < before + behind; i++) {
-            char byte = at[(ptrdiff_t)i - (ptrdiff_t)before];
-            self->first[i] = (char)(isprint((unsigned char)byte) ? byte : '.');
+            const char byte = found[(ptrdiff_t)i - (ptrdiff_t)before];
+            l->first[i] = (char)(isprint((unsigned char)byte) ? byte : '.');
         }
-        self->first[before + behind] = '\0';
+        l->first[before + behind] = '\0';
     }
     ++*count;
 }
@@ -41,12 +42,12 @@ static const char *find(const char *block, size_t size, const char *text)
     return memmem(block, size, text, strlen(text));
 }
 
-static bool is_resume_token(const char *at, const char *end)
+static bool is_resume_token(const char *text, const char *end)
 {
-    at += strlen(RESUME_PREFIX);
+    text += strlen(RESUME_PREFIX);
     size_t size = 0;
-    while (size < RESUME_SIZE && at + size < end &&
-           (isalnum((unsigned char)at[size]) || at[size] == '-' || at[size] == '_')) {
+    while (size < RESUME_SIZE && text + size < end &&
+           (isalnum((unsigned char)text[size]) || text[size] == '-' || text[size] == '_')) {
         size++;
     }
     return size == RESUME_SIZE;
@@ -54,23 +55,23 @@ static bool is_resume_token(const char *at, const char *end)
 
 static void look(void *user, const void *memory, size_t size)
 {
-    leaks *self = user;
+    leaks *l = user;
     const char *block = memory;
     const char *end = block + size;
-    self->blocks++;
-    const char *at = find(block, size, UPSTREAM_VALUE_PREFIX);
-    if (at != NULL) {
-        note(self, &self->credentials, block, size, at);
+    l->blocks++;
+    const char *found = find(block, size, UPSTREAM_VALUE_PREFIX);
+    if (found != NULL) {
+        note(l, &l->credentials, block, size, found);
     }
-    at = find(block, size, TOKEN_PLAIN);
-    at = at != NULL ? at : find(block, size, TOKEN_ESCAPED);
-    if (at != NULL) {
-        note(self, &self->tokens, block, size, at);
+    found = find(block, size, TOKEN_PLAIN);
+    found = found != NULL ? found : find(block, size, TOKEN_ESCAPED);
+    if (found != NULL) {
+        note(l, &l->tokens, block, size, found);
     }
-    for (at = find(block, size, RESUME_PREFIX); at != NULL;
-         at = find(at + 1, (size_t)(end - at - 1), RESUME_PREFIX)) {
-        if (is_resume_token(at, end)) {
-            note(self, &self->resume_tokens, block, size, at);
+    for (found = find(block, size, RESUME_PREFIX); found != NULL;
+         found = find(found + 1, (size_t)(end - found - 1), RESUME_PREFIX)) {
+        if (is_resume_token(found, end)) {
+            note(l, &l->resume_tokens, block, size, found);
         }
     }
 }
@@ -89,8 +90,8 @@ static void submit_one(fixture *f, int number)
     char payload[256 + INPUT_SIZE_MAX];
     char input[INPUT_SIZE_MAX + 1] = "";
     memset(input, 'x', (size_t)number * INPUT_STEP);
-    (void)snprintf(id, sizeof(id), "s%d", number);
-    (void)snprintf(payload, sizeof(payload),
+    (void)snprintf(id, sizeof id, "s%d", number);
+    (void)snprintf(payload, sizeof payload,
                    "{\"agent\":\"echo\",\"idempotency_key\":\"key-%d\",\"input\":\"%s\"}", number,
                    input);
     submit(f, id, payload);
@@ -103,7 +104,7 @@ static void say_hello(fixture *f, const char *name, const char *token, const cha
 {
     char frame[1024];
     (void)snprintf(
-        frame, sizeof(frame),
+        frame, sizeof frame,
         "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{\"auth\""
         ":{\"scheme\":\"bearer\",\"token\":\"%s\"},\"capabilities\":{\"features\":[" FEATURES_ALL
         "]}%s}}",
@@ -115,7 +116,7 @@ static void say_hello(fixture *f, const char *name, const char *token, const cha
 static void resume(fixture *f, const char *token)
 {
     char rest[256];
-    (void)snprintf(rest, sizeof(rest), ",\"resume_token\":\"%s\",\"last_event_seq\":0", token);
+    (void)snprintf(rest, sizeof rest, ",\"resume_token\":\"%s\",\"last_event_seq\":0", token);
     rig_drop(&f->rig, rig_find(&f->rig, "a"));
     say_hello(f, "a", TOKEN_PLAIN, rest);
     check_has(next(f, "a"), "job.accepted");
@@ -127,7 +128,7 @@ static void look_at_jobs(fixture *f, const char *job_id)
 {
     char payload[256];
     say_hello(f, "b", TOKEN_ESCAPED, "");
-    (void)snprintf(payload, sizeof(payload), "{\"job_id\":\"%s\",\"history\":true}", job_id);
+    (void)snprintf(payload, sizeof payload, "{\"job_id\":\"%s\",\"history\":true}", job_id);
     request(f, "b", "1", "job.subscribe", payload);
     check_has(next(f, "b"), "\"value\":\"" UPSTREAM_VALUE_PREFIX);
     take_all(f, "b");
@@ -161,7 +162,7 @@ static void play(fixture *f)
     f->rig.settings.credentials_rotate_sec = 60;
     rig_open(&f->rig);
     say_hello(f, "a", TOKEN_ESCAPED, "");
-    (void)snprintf(token, sizeof(token), "%.*s", (int)(strlen(RESUME_PREFIX) + RESUME_SIZE),
+    (void)snprintf(token, sizeof token, "%.*s", (int)(strlen(RESUME_PREFIX) + RESUME_SIZE),
                    strstr(f->frame, RESUME_PREFIX));
     for (int number = 0; number < JOBS; number++) {
         submit_one(f, number);

@@ -16,7 +16,7 @@ static const char pong[] =
 
 /* The offset within an instant at which a session begins. */
 static const int64_t phases_ns[] = {0, 1, INSTANT_NS / 3, INSTANT_NS - 1};
-#define PHASE_COUNT (sizeof(phases_ns) / sizeof(phases_ns[0]))
+#define PHASE_COUNT (sizeof phases_ns / sizeof phases_ns[0])
 
 /* The engine this long after the beginning of an instant. */
 static void begin(engine_rig *rig, int64_t phase_ns)
@@ -31,7 +31,7 @@ static void begin(engine_rig *rig, int64_t phase_ns)
 static bool took(rig_client *client, const char *word)
 {
     char *frame = rig_take(client);
-    bool is_there = frame != NULL;
+    const bool is_there = frame != NULL;
     if (is_there && strstr(frame, word) == NULL) {
         fail_msg("want %s in %s", word, frame);
     }
@@ -59,31 +59,31 @@ static void intervals_that_end_in_one_instant_bring_one_wake_up(void **state)
     static engine_rig rig;
     (void)state;
     begin(&rig, 0);
-    int64_t instant_ns = rig.now.mono_ns;
+    const int64_t instant_ns = rig.now.mono_ns;
     char name[8];
-    for (int at = 0; at < RIG_CLIENTS_MAX - 1; at++) {
-        (void)snprintf(name, sizeof(name), "c%d", at);
+    for (int i = 0; i < RIG_CLIENTS_MAX - 1; i++) {
+        (void)snprintf(name, sizeof name, "c%d", i);
         (void)say_hello(&rig, name);
         rig_clock(&rig, INSTANT_NS / RIG_CLIENTS_MAX);
     }
     rig_clock(&rig, instant_ns + INSTANT_NS - rig.now.mono_ns);
-    rig_client *next = say_hello(&rig, "next"); /* of the next instant */
+    const rig_client *next = say_hello(&rig, "next"); /* of the next instant */
     rig_clock(&rig, instant_ns + INTERVAL_NS - 1 - rig.now.mono_ns);
-    for (int at = 0; at < RIG_CLIENTS_MAX; at++) {
-        assert_null(rig.clients[at].frames);
+    for (int i = 0; i < RIG_CLIENTS_MAX; i++) {
+        assert_null(rig.clients[i].frames);
     }
     wake(&rig);
     assert_int_equal(rig.now.mono_ns, instant_ns + INTERVAL_NS);
-    for (int at = 0; at < RIG_CLIENTS_MAX; at++) {
-        if (&rig.clients[at] != next) {
-            assert_true(took(&rig.clients[at], "session.ping"));
+    for (int i = 0; i < RIG_CLIENTS_MAX; i++) {
+        if (&rig.clients[i] != next) {
+            assert_true(took(&rig.clients[i], "session.ping"));
         }
     }
     assert_null(next->frames);
     wake(&rig);
     assert_int_equal(rig.now.mono_ns, instant_ns + INTERVAL_NS + INSTANT_NS);
-    for (int at = 0; at < RIG_CLIENTS_MAX; at++) {
-        assert_int_equal(took(&rig.clients[at], "session.ping"), &rig.clients[at] == next);
+    for (int i = 0; i < RIG_CLIENTS_MAX; i++) {
+        assert_int_equal(took(&rig.clients[i], "session.ping"), &rig.clients[i] == next);
     }
     rig_stop(&rig);
 }
@@ -121,16 +121,16 @@ static void a_late_peer_is_pinged_once_in_an_interval(void **state)
     static const int64_t delays_ns[] = {0, 1, INSTANT_NS, INTERVAL_NS / 2,
                                         INTERVAL_NS - INSTANT_NS};
     (void)state;
-    for (size_t at = 0; at < sizeof(delays_ns) / sizeof(delays_ns[0]); at++) {
+    for (size_t i = 0; i < sizeof delays_ns / sizeof delays_ns[0]; i++) {
         begin(&rig, INSTANT_NS / 2);
         rig_client *client = say_hello(&rig, "a");
         rig_clock(&rig, INTERVAL_NS - INSTANT_NS / 2); /* onto an instant */
         assert_true(took(client, "session.ping"));
         for (int round = 0; round < 10; round++) {
-            rig_clock(&rig, delays_ns[at]);
+            rig_clock(&rig, delays_ns[i]);
             assert_null(client->frames);
             rig_send(&rig, client, pong);
-            rig_clock(&rig, INTERVAL_NS - delays_ns[at] - 1);
+            rig_clock(&rig, INTERVAL_NS - delays_ns[i] - 1);
             assert_null(client->frames);
             rig_clock(&rig, 1);
             assert_true(took(client, "session.ping"));

@@ -6,8 +6,8 @@
 #include "story/engine_rig.h"
 #include "support/check.h"
 
-#define FREE_NS ARCP_NS_PER_MS /* of each frame */
-#define FEE     INT64_C(4)     /* for each nanosecond above that */
+#define FREE_NS (ARCP_NS_PER_MS / 4)
+#define FEE     INT64_C(4) /* for each nanosecond above that */
 #define SUBMIT  FRAME("s", "job.submit", "{\"agent\":\"echo\"}")
 
 static engine_rig rig;

@@ -17,7 +17,7 @@ typedef struct ids {
 static void copy_member(const arcp_json *json, const char *name, char *out, size_t size)
 {
     arcp_buf scratch = arcp_buf_init();
-    arcp_span text = arcp_json_string(
+    const arcp_span text = arcp_json_string(
         json, arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(name)), &scratch);
     (void)snprintf(out, size, "%.*s", (int)text.size, text.size == 0 ? "" : text.data);
     arcp_buf_fini(&scratch);
@@ -29,21 +29,21 @@ static bool look_for(fixture *f, const char *name, unsigned index, ids *out)
     static char texts[4][4096];
     static unsigned turn;
     const arcp_json_limits limits = arcp_json_limits_init();
-    for (const rig_text *at = f->rig.spans; at != NULL; at = at->next) {
+    for (const rig_text *span = f->rig.spans; span != NULL; span = span->next) {
         arcp_json json = ARCP__JSON_INIT;
         arcp_error error = {0};
         char named[64];
-        check_ok(arcp_json_scan(&json, arcp_span_make(at->text, at->size), &limits, &error),
+        check_ok(arcp_json_scan(&json, arcp_span_make(span->text, span->size), &limits, &error),
                  &error);
-        copy_member(&json, "name", named, sizeof(named));
-        bool found = strcmp(named, name) == 0 && index-- == 0;
+        copy_member(&json, "name", named, sizeof named);
+        const bool found = strcmp(named, name) == 0 && index-- == 0;
         if (found) {
             turn = (turn + 1) % 4;
-            (void)snprintf(texts[turn], sizeof(texts[turn]), "%.*s", (int)at->size, at->text);
+            (void)snprintf(texts[turn], sizeof texts[turn], "%.*s", (int)span->size, span->text);
             out->text = texts[turn];
-            copy_member(&json, "traceId", out->trace, sizeof(out->trace));
-            copy_member(&json, "spanId", out->id, sizeof(out->id));
-            copy_member(&json, "parentSpanId", out->parent, sizeof(out->parent));
+            copy_member(&json, "traceId", out->trace, sizeof out->trace);
+            copy_member(&json, "spanId", out->id, sizeof out->id);
+            copy_member(&json, "parentSpanId", out->parent, sizeof out->parent);
         }
         arcp__json_fini(&json);
         if (found) {
@@ -78,7 +78,7 @@ static void check_below_the_caller(const ids *span)
 static unsigned count(const fixture *f)
 {
     unsigned all = 0;
-    for (const rig_text *at = f->rig.spans; at != NULL; at = at->next) {
+    for (const rig_text *span = f->rig.spans; span != NULL; span = span->next) {
         all++;
     }
     return all;
@@ -87,7 +87,7 @@ static unsigned count(const fixture *f)
 static void submit_in(fixture *f, const char *id, const char *context, const char *payload)
 {
     char frame[4096];
-    (void)snprintf(frame, sizeof(frame),
+    (void)snprintf(frame, sizeof frame,
                    "{\"arcp\":\"1.1\",\"id\":\"%s\",\"type\":\"job.submit\",\"extensions\":"
                    "{\"x-vendor.opentelemetry.tracecontext\":{\"traceparent\":\"%s\","
                    "\"tracestate\":\"v=1\"}},\"payload\":%s}",
@@ -132,7 +132,7 @@ static void a_submit_s_trace_has_session_job_and_child_below_the_caller(void **s
     check_has(session.text, "\"flags\":769");
     check_has(job.text, "\"flags\":257");
     check_has(below.text, parent->job_id); /* arcp.parent_job_id */
-    (void)snprintf(line, sizeof(line), "\"traceparent\":\"00-" TRACE "-%s-01\"", below.id);
+    (void)snprintf(line, sizeof line, "\"traceparent\":\"00-" TRACE "-%s-01\"", below.id);
     check_has(start_of_child, line);
     check_has(start_of_child, "\"tracestate\":\"v=1\"");
     arcp_free(start_of_child);
@@ -154,7 +154,7 @@ static void a_job_span_has_its_lease_and_its_remaining_budget(void **state)
                      "\"cost.x\",\"value\":1.25,\"unit\":\"USD\"}}}");
     rig_clock(&f->rig, 3 * ARCP_NS_PER_SEC);
     rig_agent_writes(&f->rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":\"hush\"}}");
-    ids job = find(f, "arcp.job", 0);
+    const ids job = find(f, "arcp.job", 0);
     check_has(job.text, "{\"key\":\"arcp.session_id\",\"value\":{\"stringValue\":\"sess_");
     check_has(job.text, "{\"key\":\"arcp.job_id\",\"value\":{\"stringValue\":\"job_");
     check_has(job.text, "{\"key\":\"arcp.agent\",\"value\":{\"stringValue\":\"work@1.0.0\"}}");
@@ -180,8 +180,8 @@ static void an_error_is_marked_without_the_agents_text(void **state)
     rig_agent_writes(&f->rig, rig_agent_last(&f->rig),
                      "{\"type\":\"job.error\",\"payload\":{\"code\":\"PERMISSION_DENIED\","
                      "\"message\":\"the key was hush-hush\"}}");
-    for (unsigned at = 0; at < 2; at++) {
-        ids span = find(f, at == 0 ? "arcp.job" : "arcp.session", 0);
+    for (unsigned i = 0; i < 2; i++) {
+        const ids span = find(f, i == 0 ? "arcp.job" : "arcp.session", 0);
         check_has(span.text, "\"status\":{\"code\":2,\"message\":\"PERMISSION_DENIED\"}");
         check_has(span.text, "\"error.type\",\"value\":{\"stringValue\":\"PERMISSION_DENIED\"}");
         check_has_not(span.text, "hush");
@@ -195,10 +195,10 @@ static void a_cancelled_job_is_no_error(void **state)
     open_rig(f, false);
     submit_in(f, "1", CONTEXT, "{\"agent\":\"echo\"}");
     rig_agent *agent = rig_agent_last(&f->rig);
-    (void)snprintf(payload, sizeof(payload), "{\"job_id\":\"%s\"}", agent->job_id);
+    (void)snprintf(payload, sizeof payload, "{\"job_id\":\"%s\"}", agent->job_id);
     request(f, "a", "2", "job.cancel", payload);
     ends(f, agent);
-    ids job = find(f, "arcp.job", 0);
+    const ids job = find(f, "arcp.job", 0);
     check_has(job.text, "\"arcp.job.status\",\"value\":{\"stringValue\":\"cancelled\"}");
     check_has(job.text, "\"status\":{}");
 }
@@ -257,7 +257,7 @@ static void without_a_context_all_of_a_trace_have_one_anchor(void **state)
     rig_agent *parent = rig_agent_last(&f->rig);
     const char *found = strstr(next_line(f, parent), "\"traceparent\":\"00-");
     assert_non_null(found);
-    (void)snprintf(part, sizeof(part), "%.71s", found);
+    (void)snprintf(part, sizeof part, "%.71s", found);
     assert_string_equal(part + 67, "-01\"");
     rig_agent_writes(&f->rig, parent, "{\"type\":\"delegate\",\"payload\":{\"agent\":\"work\"}}");
     check_has(next_line(f, rig_agent_last(&f->rig)), part);
@@ -286,7 +286,7 @@ static void calls_to_the_provisioner_are_children_of_the_job(void **state)
     open_rig(f, true);
     submit_in(f, "1", CONTEXT, "{\"agent\":\"echo\"}");
     ids issue = find(f, "arcp.provision.issue", 0);
-    (void)snprintf(asked, sizeof(asked), "00-" TRACE "-%s-01", issue.id);
+    (void)snprintf(asked, sizeof asked, "00-" TRACE "-%s-01", issue.id);
     assert_string_equal(f->up.traceparent, asked);
     ends(f, rig_agent_last(&f->rig));
     ids revoke = find(f, "arcp.provision.revoke", 0);
@@ -298,9 +298,9 @@ static void calls_to_the_provisioner_are_children_of_the_job(void **state)
     check_has(issue.text, "\"kind\":3");
     check_has(issue.text, "\"arcp.provision.outcome\",\"value\":{\"stringValue\":\"done\"}");
     check_has(issue.text, "{\"key\":\"arcp.session_id\",\"value\":{\"stringValue\":\"sess_");
-    for (const rig_text *at = f->rig.spans; at != NULL; at = at->next) {
+    for (const rig_text *span = f->rig.spans; span != NULL; span = span->next) {
         char text[4096];
-        (void)snprintf(text, sizeof(text), "%.*s", (int)at->size, at->text);
+        (void)snprintf(text, sizeof text, "%.*s", (int)span->size, span->text);
         check_has_not(text, "sk-live");
     }
 }

@@ -10,22 +10,22 @@ static void bytes_that_a_batch_borrows_outlive_their_session(void **state)
     arcp_settings settings;
     arcp__settings_default(&settings);
     settings.session_resume_window_sec = 5;
-    scene *self = scene_begin(&settings);
-    rig_send(&self->rig, self->client, HELLO_PLAIN);
-    self->disk.is_held = true;
-    rig_send(&self->rig, self->client, FRAME("a", "job.submit", "{\"agent\":\"nobody\"}"));
-    rig_drop(&self->rig, self->client);
-    rig_clock(&self->rig, 60 * ARCP_NS_PER_SEC);
+    scene *s = scene_begin(&settings);
+    rig_send(&s->rig, s->client, HELLO_PLAIN);
+    s->disk.is_held = true;
+    rig_send(&s->rig, s->client, FRAME("a", "job.submit", "{\"agent\":\"nobody\"}"));
+    rig_drop(&s->rig, s->client);
+    rig_clock(&s->rig, 60 * ARCP_NS_PER_SEC);
     arcp__engine_stats stats;
-    arcp__engine_get_stats(self->rig.engine, &stats);
+    arcp__engine_get_stats(s->rig.engine, &stats);
     assert_int_equal(stats.sessions, 0);
     assert_true(stats.tail_bytes != 0); /* what the batch borrows */
-    self->disk.is_held = false;
-    rig_run(&self->rig);
-    arcp__engine_get_stats(self->rig.engine, &stats);
+    s->disk.is_held = false;
+    rig_run(&s->rig);
+    arcp__engine_get_stats(s->rig.engine, &stats);
     assert_int_equal(stats.store_queue_bytes, 0);
     assert_int_equal(stats.tail_bytes, 0);
-    scene_end(self);
+    scene_end(s);
 }
 
 int main(void)

@@ -76,19 +76,19 @@ typedef struct upstream {
 } upstream;
 
 /* The rig gets this upstream as its provisioner; before rig_open. */
-void upstream_attach(upstream *self, engine_rig *rig);
+void upstream_attach(upstream *up, engine_rig *rig);
 /* Requests without a caller that are still on their way take effect now, unless they were lost. */
-void upstream_deliver_orphans(upstream *self);
+void upstream_deliver_orphans(upstream *up);
 /* The same for those that have been on their way for too long at this instant. */
-void upstream_deliver_late_orphans(upstream *self, int64_t mono_ns);
+void upstream_deliver_late_orphans(upstream *up, int64_t mono_ns);
 /* They never arrive. */
-void upstream_drop_orphans(upstream *self);
+void upstream_drop_orphans(upstream *up);
 /* Marks what is on its way when the process dies. */
-void upstream_orphan_calls(upstream *self);
-size_t upstream_live_count(const upstream *self);
+void upstream_orphan_calls(upstream *up);
+size_t upstream_live_count(const upstream *up);
 /* The value that was issued under this alias; NULL: none was. */
-const upstream_key *upstream_find(const upstream *self, const char *alias);
+const upstream_key *upstream_find(const upstream *up, const char *alias);
 /* Fails unless every value that was issued was revoked exactly once. */
-void upstream_check_all_revoked(const upstream *self, const char *label);
+void upstream_check_all_revoked(const upstream *up, const char *label);
 
 #endif

@@ -88,22 +88,22 @@ typedef struct watch_client {
     uint64_t connection; /* its number; 0: nothing was sent yet */
 } watch_client;
 
-void watch_init(watch *self);
-void watch_fini(watch *self);
+void watch_init(watch *w);
+void watch_fini(watch *w);
 
 /* One frame for `client`. A welcome sets client->session. */
-void watch_frame(watch *self, watch_client *client, const char *frame);
+void watch_frame(watch *w, watch_client *client, const char *frame);
 
 /* A client sends this frame. */
-void watch_sent(watch *self, watch_client *client, const char *frame);
+void watch_sent(watch *w, watch_client *client, const char *frame);
 
 /* The client of `session` asks to unsubscribe from the job. */
-void watch_unsubscribe(watch *self, size_t session, const char *job_id);
+void watch_unsubscribe(watch *w, size_t session, const char *job_id);
 
 /* How often `session` received the end of `job_id`: 0 or 1. */
-bool watch_saw_end(const watch *self, size_t session, const char *job_id);
+bool watch_saw_end(const watch *w, size_t session, const char *job_id);
 
 /* Fails with label and step in front. */
-void watch_fail(const watch *self, const char *what, const char *frame);
+void watch_fail(const watch *w, const char *what, const char *frame);
 
 #endif

@@ -138,10 +138,10 @@ static void a_path_may_be_so_long_that_the_temporary_name_just_fits(void **state
     char path[4200];
     char suffix[32];
     (void)state;
-    memset(path, '/', sizeof(path)); /* many slashes are one */
+    memset(path, '/', sizeof path); /* many slashes are one */
     memcpy(path, dir->path, strlen(dir->path));
     /* With the suffix of the temporary name and the NUL it must fit into 4096 bytes. */
-    const int more = snprintf(suffix, sizeof(suffix), ".new%ld", (long)getpid());
+    const int more = snprintf(suffix, sizeof suffix, ".new%ld", (long)getpid());
     for (size_t over = 0; over <= 1; over++) {
         const size_t size = 4095 - (size_t)more + over;
         memcpy(path + size - 1, "x", 2);
@@ -160,8 +160,8 @@ static void a_link_at_the_temporary_name_is_not_followed(void **state)
     (void)state;
     char fresh[600];
     char other[600];
-    (void)snprintf(other, sizeof(other), "%s/other", dir->path);
-    (void)snprintf(fresh, sizeof(fresh), "%s.new%ld", file.path, (long)getpid());
+    (void)snprintf(other, sizeof other, "%s/other", dir->path);
+    (void)snprintf(fresh, sizeof fresh, "%s.new%ld", file.path, (long)getpid());
     assert_int_equal(symlink(other, fresh), 0);
     write_text("x");
     assert_int_equal(access(other, F_OK), -1);
@@ -199,13 +199,13 @@ static void a_file_that_others_may_use_is_refused(void **state)
         {0666, 0, NULL},
     };
     write_text("x");
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        assert_int_equal(chmod(file.path, rows[at].mode), 0);
-        file.closed_to = rows[at].closed_to;
-        if (rows[at].words == NULL) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_equal(chmod(file.path, rows[i].mode), 0);
+        file.closed_to = rows[i].closed_to;
+        if (rows[i].words == NULL) {
             check_read("x");
         } else {
-            check_refused(ARCP_E_USAGE, rows[at].words);
+            check_refused(ARCP_E_USAGE, rows[i].words);
         }
     }
 }

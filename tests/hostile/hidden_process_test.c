@@ -41,10 +41,10 @@ static void a_hidden_process_is_killed_with_its_job_or_with_arcpd(void **state)
     wire_hello(&w, "t-alice", &session);
     wire_send(&w, "{\"arcp\":\"1.1\",\"id\":\"1\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
                   "\"hide\"}}");
-    arcp_span result = wire_await_type(&w, "job.result");
+    const arcp_span result = wire_await_type(&w, "job.result");
     const char *number = memmem(result.data, result.size, "pid ", 4);
     assert_non_null(number);
-    pid_t pid = (pid_t)strtol(number + 4, NULL, 10);
+    const pid_t pid = (pid_t)strtol(number + 4, NULL, 10);
     assert_true(pid > 1);
     if (cgroups_can_be_made()) {
         await_end(pid);

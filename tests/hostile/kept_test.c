@@ -100,11 +100,12 @@ static int count_listed(wire *w, const char *id)
     int count = 0;
     wire_send(w, "{\"arcp\":\"1.1\",\"id\":\"%s\",\"type\":\"session.list_jobs\",\"payload\":{}}",
               id);
-    arcp_span frame = wire_await_type(w, "session.jobs");
-    const char *at = frame.data;
-    while ((at = memmem(at, frame.size - (size_t)(at - frame.data), "{\"job_id\"", 9)) != NULL) {
+    const arcp_span frame = wire_await_type(w, "session.jobs");
+    const char *found = frame.data;
+    while ((found = memmem(found, frame.size - (size_t)(found - frame.data), "{\"job_id\"", 9)) !=
+           NULL) {
         count++;
-        at++;
+        found++;
     }
     return count;
 }
@@ -175,7 +176,7 @@ static uint64_t file_bytes(const char *suffix)
 {
     struct stat about;
     char path[160];
-    (void)snprintf(path, sizeof(path), "%s%s", arcpd.store, suffix);
+    (void)snprintf(path, sizeof path, "%s%s", arcpd.store, suffix);
     return stat(path, &about) == 0 ? (uint64_t)about.st_size : 0;
 }
 
@@ -216,14 +217,14 @@ static void agents_that_write_too_much_end_without_a_client(void **state)
                                               "load=" ARCP_BINARY_DIR "/tests/arcp-load-agent"}});
     daemon_start(&arcpd);
     open_as(&alice, "t-alice");
-    for (int at = 0; at < FLOODS; at++) {
+    for (int i = 0; i < FLOODS; i++) {
         wire_send(&alice,
                   "{\"arcp\":\"1.1\",\"id\":\"f%d\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
                   "\"flood\"}}",
-                  at);
+                  i);
     }
-    for (int at = 0; at < FLOODS; at++) {
-        copy_text(wire_text(wire_await_type(&alice, "job.accepted"), "job_id"), jobs[at]);
+    for (int i = 0; i < FLOODS; i++) {
+        copy_text(wire_text(wire_await_type(&alice, "job.accepted"), "job_id"), jobs[i]);
     }
     wire_close(&alice);
     open_as(&bob, "t-bob");
@@ -233,8 +234,8 @@ static void agents_that_write_too_much_end_without_a_client(void **state)
     wire_close(&bob);
     open_as(&alice, "t-alice");
     int found = 0;
-    for (int at = 0; at < FLOODS; at++) {
-        found += await_over(&alice, jobs[at]) ? 1 : 0;
+    for (int i = 0; i < FLOODS; i++) {
+        found += await_over(&alice, jobs[i]) ? 1 : 0;
     }
     assert_in_range(found, 1, FLOODS);
     wire_close(&alice);

@@ -15,7 +15,7 @@
 static void make_file(const daemon_state *d, const char *name, const char *text, mode_t mode)
 {
     char path[128];
-    (void)snprintf(path, sizeof(path), "%s/%s", d->directory, name);
+    (void)snprintf(path, sizeof path, "%s/%s", d->directory, name);
     FILE *file = fopen(path, "we");
     assert_non_null(file);
     assert_true(fputs(text, file) >= 0);
@@ -26,15 +26,15 @@ static void make_file(const daemon_state *d, const char *name, const char *text,
 /* Each @ of the text is the directory. */
 static void put_directory(const char *text, const char *directory, char *out, size_t size)
 {
-    size_t at = 0;
-    for (; *text != '\0' && at + 1 < size; text++) {
-        at += *text == '@' ? (size_t)snprintf(out + at, size - at, "%s", directory) : 1;
+    size_t used = 0;
+    for (; *text != '\0' && used + 1 < size; text++) {
+        used += *text == '@' ? (size_t)snprintf(out + used, size - used, "%s", directory) : 1;
         if (*text != '@') {
-            out[at - 1] = *text;
+            out[used - 1] = *text;
         }
     }
-    assert_true(at < size);
-    out[at] = '\0';
+    assert_true(used < size);
+    out[used] = '\0';
 }
 
 static void check_refused(daemon_state *d, int exit_status, const char *why)
@@ -54,14 +54,14 @@ static void check_config_refused(const daemon_state *d, const char *why)
 {
     char command[512];
     char text[4096];
-    (void)snprintf(command, sizeof(command),
+    (void)snprintf(command, sizeof command,
                    "STATE_DIRECTORY=%s " ARCP_BINARY_DIR "/bin/arcpd --check-config %s%s "
                    "--store sqlite:%s 2>&1",
                    d->directory, d->options.config == NULL ? "/dev/null" : d->directory,
                    d->options.config == NULL ? "" : "/arcpd.yaml", d->store);
     FILE *output = popen(command, "re"); /* NOLINT(cert-env33-c): words of this file */
     assert_non_null(output);
-    text[fread(text, 1, sizeof(text) - 1, output)] = '\0';
+    text[fread(text, 1, sizeof text - 1, output)] = '\0';
     const int status = pclose(output);
     assert_true(WIFEXITED(status));
     if (WEXITSTATUS(status) != 2 || strstr(text, why) == NULL) {
@@ -92,22 +92,22 @@ static void files_that_others_can_change_are_refused_at_the_start(void **state)
          "0123456789abcdef0123456789abcdef", 0602, 2, "jwt[0].key_file: /"},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         daemon_state d;
         char config[512];
-        print_message("%s\n", rows[at].name);
+        print_message("%s\n", rows[i].name);
         daemon_begin(&d, NULL);
-        if (rows[at].config != NULL) {
-            put_directory(rows[at].config, d.directory, config, sizeof(config));
+        if (rows[i].config != NULL) {
+            put_directory(rows[i].config, d.directory, config, sizeof config);
             d.options.config = config;
         }
-        if (rows[at].file[0] == '\0') {
-            assert_int_equal(chmod(d.directory, rows[at].mode), 0);
+        if (rows[i].file[0] == '\0') {
+            assert_int_equal(chmod(d.directory, rows[i].mode), 0);
         } else {
-            make_file(&d, rows[at].file, rows[at].text, rows[at].mode);
+            make_file(&d, rows[i].file, rows[i].text, rows[i].mode);
         }
-        check_refused(&d, rows[at].exit_status, rows[at].why);
-        check_config_refused(&d, rows[at].why);
+        check_refused(&d, rows[i].exit_status, rows[i].why);
+        check_config_refused(&d, rows[i].why);
         daemon_end(&d);
     }
 }
@@ -119,8 +119,8 @@ static void a_check_of_the_configuration_makes_no_directory(void **state)
     daemon_state d;
     (void)state;
     daemon_begin(&d, NULL);
-    (void)snprintf(directory, sizeof(directory), "%.40s/state", d.directory);
-    (void)snprintf(command, sizeof(command),
+    (void)snprintf(directory, sizeof directory, "%.40s/state", d.directory);
+    (void)snprintf(command, sizeof command,
                    "STATE_DIRECTORY=%s " ARCP_BINARY_DIR
                    "/bin/arcpd --check-config /dev/null >/dev/null 2>&1",
                    directory);
@@ -140,7 +140,7 @@ static void a_symbolic_link_as_work_directory_is_refused(void **state)
     assert_non_null(mkdtemp(victim));
     assert_int_equal(chmod(victim, 0755), 0);
     daemon_begin(&d, NULL);
-    (void)snprintf(link, sizeof(link), "%s/work", d.directory);
+    (void)snprintf(link, sizeof link, "%s/work", d.directory);
     assert_int_equal(symlink(victim, link), 0);
     check_refused(&d, 1, "/work cannot be used: not a directory");
     assert_int_equal(stat(victim, &about), 0);
@@ -161,7 +161,7 @@ static void check_other_user(daemon_state *d)
     wire_hello(&w, "t-alice", &session);
     wire_send(&w, "{\"arcp\":\"1.1\",\"id\":\"1\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
                   "\"other\"}}");
-    arcp_span result = wire_await_type(&w, "job.result");
+    const arcp_span result = wire_await_type(&w, "job.result");
     static const char want[] = "user nobody works yes lists no reads no gains no";
     if (memmem(result.data, result.size, want, strlen(want)) == NULL) {
         fail_msg("want \"%s\" in %.*s", want, (int)result.size, result.data);
@@ -177,19 +177,20 @@ static char *other_user_config(void)
     char script[2048] = "";
     FILE *file = fopen(ARCP_SOURCE_DIR "/tests/hostile/agents/other_user.sh", "re");
     assert_non_null(file);
-    size_t size = fread(script, 1, sizeof(script) - 1, file);
-    assert_true(size > 0 && size < sizeof(script) - 1);
+    const size_t size = fread(script, 1, sizeof script - 1, file);
+    assert_true(size > 0 && size < sizeof script - 1);
     assert_int_equal(fclose(file), 0);
-    size_t at = (size_t)snprintf(text, sizeof(text),
-                                 "agents:\n- name: other\n  user: nobody\n  command:\n  - /bin/sh\n"
-                                 "  - -c\n  - |\n    ");
-    for (const char *from = script; *from != '\0' && at + 8 < sizeof(text); from++) {
-        text[at++] = *from;
+    size_t used =
+        (size_t)snprintf(text, sizeof text,
+                         "agents:\n- name: other\n  user: nobody\n  command:\n  - /bin/sh\n"
+                         "  - -c\n  - |\n    ");
+    for (const char *from = script; *from != '\0' && used + 8 < sizeof text; from++) {
+        text[used++] = *from;
         if (*from == '\n') {
-            at += (size_t)snprintf(text + at, sizeof(text) - at, "    ");
+            used += (size_t)snprintf(text + used, sizeof text - used, "    ");
         }
     }
-    text[at] = '\0';
+    text[used] = '\0';
     return text;
 }
 

@@ -9,27 +9,27 @@
 #define ROUNDS  200
 #define SUBMITS 20
 
-static bool is_refused(int at)
+static bool is_refused(int index)
 {
-    return at % 5 == 3;
+    return index % 5 == 3;
 }
 
 /* A few jobs are new ones; the others are known by their keys, and start no process. */
 static void ask(wire *w, int round)
 {
-    for (int at = 0; at < SUBMITS; at++) {
-        const char *agent = is_refused(at) ? "nobody" : "load";
-        if (at == 0 || is_refused(at)) {
+    for (int i = 0; i < SUBMITS; i++) {
+        const char *agent = is_refused(i) ? "nobody" : "load";
+        if (i == 0 || is_refused(i)) {
             wire_send(w,
                       "{\"arcp\":\"1.1\",\"id\":\"%d-%d\",\"type\":\"job.submit\",\"payload\":{"
                       "\"agent\":\"%s\",\"input\":{\"events\":2,\"bytes\":10,\"end\":\"result\"}}}",
-                      round, at, agent);
+                      round, i, agent);
         } else {
             wire_send(w,
                       "{\"arcp\":\"1.1\",\"id\":\"%d-%d\",\"type\":\"job.submit\",\"payload\":{"
                       "\"agent\":\"%s\",\"idempotency_key\":\"k%d\",\"input\":{\"end\":\"result\"}}"
                       "}",
-                      round, at, agent, at);
+                      round, i, agent, i);
         }
     }
 }
@@ -37,21 +37,21 @@ static void ask(wire *w, int round)
 /* The answers, and what the jobs of this round and of earlier ones say between them. */
 static void take_answers(wire *w, int round)
 {
-    int at = 0;
-    while (at < SUBMITS) {
-        arcp_span frame = wire_await(w);
-        arcp_span request = wire_text(frame, "request_id");
+    int i = 0;
+    while (i < SUBMITS) {
+        const arcp_span frame = wire_await(w);
+        const arcp_span request = wire_text(frame, "request_id");
         char wanted[32];
         if (request.size == 0) {
             continue;
         }
-        (void)snprintf(wanted, sizeof(wanted), "%d-%d", round, at);
+        (void)snprintf(wanted, sizeof wanted, "%d-%d", round, i);
         if (!arcp_span_equal_cstr(request, wanted)) {
             fail_msg("%s is to be answered, and this came: %.*s", wanted, (int)frame.size,
                      frame.data);
         }
-        assert_true(wire_is(frame, is_refused(at) ? "job.error" : "job.accepted"));
-        at++;
+        assert_true(wire_is(frame, is_refused(i) ? "job.error" : "job.accepted"));
+        i++;
     }
 }
 

@@ -29,8 +29,8 @@ static bool can_open(pid_t pid, const char *name)
 {
     char path[64];
     char byte = 0;
-    (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    (void)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
     /* Of the memory the opening is what is refused: nothing is mapped at 0. */
     return file >= 0 && (strcmp(name, "mem") == 0 || read(file, &byte, 1) == 1);
 }
@@ -39,7 +39,7 @@ static bool can_open(pid_t pid, const char *name)
 static int attack(pid_t pid)
 {
     int status = 0;
-    pid_t child = fork();
+    const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         become_ordinary();
@@ -63,7 +63,7 @@ static int attack_cat(void)
     char byte = 'x';
     assert_int_equal(pipe2(in, O_CLOEXEC), 0);
     assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-    pid_t child = fork();
+    const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         become_ordinary();
@@ -104,7 +104,7 @@ static void a_process_of_the_same_user_cannot_read_arcpds_memory(void **state)
     daemon_start(&d);
     char path[64];
     struct stat about;
-    (void)snprintf(path, sizeof(path), "%s/arcp.db", d.directory);
+    (void)snprintf(path, sizeof path, "%s/arcp.db", d.directory);
     assert_int_equal(stat(path, &about), 0);
     assert_int_equal(about.st_uid, ORDINARY_USER);
     assert_int_equal(attack(d.pid), 0);

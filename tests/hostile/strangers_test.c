@@ -25,38 +25,38 @@ static int connect_to(const daemon_state *d)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(d->port)};
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
     return fd;
 }
 
 static void be_silent(const daemon_state *d, int fds[], size_t count)
 {
-    for (size_t at = 0; at < count; at++) {
-        fds[at] = connect_to(d);
+    for (size_t i = 0; i < count; i++) {
+        fds[i] = connect_to(d);
     }
 }
 
 static void close_all(const int fds[], size_t count)
 {
-    for (size_t at = 0; at < count; at++) {
-        (void)close(fds[at]);
+    for (size_t i = 0; i < count; i++) {
+        (void)close(fds[i]);
     }
 }
 
 static void be_upgraded(const daemon_state *d, wire wires[], size_t count)
 {
-    for (size_t at = 0; at < count; at++) {
-        wires[at] = (wire){.fd = -1};
-        wire_open(&wires[at], d->port);
+    for (size_t i = 0; i < count; i++) {
+        wires[i] = (wire){.fd = -1};
+        wire_open(&wires[i], d->port);
     }
 }
 
 static void leave_all(wire wires[], size_t count)
 {
-    for (size_t at = 0; at < count; at++) {
-        wire_close(&wires[at]);
+    for (size_t i = 0; i < count; i++) {
+        wire_close(&wires[i]);
     }
 }
 
@@ -64,10 +64,10 @@ static void leave_all(wire wires[], size_t count)
 static size_t count_ended(wire wires[], size_t count)
 {
     size_t ended = 0;
-    for (size_t at = 0; at < count; at++) {
-        while (wire_fill(&wires[at], 0)) {
+    for (size_t i = 0; i < count; i++) {
+        while (wire_fill(&wires[i], 0)) {
         }
-        ended += wires[at].ended;
+        ended += wires[i].ended;
     }
     return ended;
 }
@@ -116,7 +116,7 @@ static void silent_connections_keep_no_client_out(void **state)
     char answer[16] = "";
     struct pollfd one = {.fd = fds[0], .events = POLLIN};
     assert_int_equal(poll(&one, 1, WIRE_PATIENCE_MS), 1);
-    assert_true(recv(fds[0], answer, sizeof(answer) - 1, 0) > 12);
+    assert_true(recv(fds[0], answer, sizeof answer - 1, 0) > 12);
     assert_memory_equal(answer, "HTTP/1.1 503", 12); /* the oldest was closed, with a response */
     wire_close(&alice);
     close_all(fds, SILENT);
@@ -157,10 +157,10 @@ static void partial_first_frames_are_bounded_together(void **state)
           0);
     enter(&d, &alice);
     run_job(&alice);
-    uint64_t before = daemon_resident_bytes(&d);
+    const uint64_t before = daemon_resident_bytes(&d);
     be_upgraded(&d, wires, PARTIAL);
-    for (size_t at = 0; at < PARTIAL; at++) {
-        wire_send_bytes(&wires[at], part, sizeof(part));
+    for (size_t i = 0; i < PARTIAL; i++) {
+        wire_send_bytes(&wires[i], part, sizeof part);
     }
     run_job(&alice);
     while ((PARTIAL - count_ended(wires, PARTIAL)) * PART > bytes_max) {
@@ -204,17 +204,17 @@ static void a_new_connection_gets_503_when_sessions_use_all_places(void **state)
     char answer[16] = "";
     daemon_state d;
     begin(&d, "limits: {reserved_files: 56}\n", 64);
-    for (size_t at = 0; at < PLACES; at++) {
-        enter(&d, &sessions[at]);
+    for (size_t i = 0; i < PLACES; i++) {
+        enter(&d, &sessions[i]);
     }
-    int late = connect_to(&d);
+    const int late = connect_to(&d);
     struct pollfd one = {.fd = late, .events = POLLIN};
     assert_int_equal(poll(&one, 1, WIRE_PATIENCE_MS), 1);
-    assert_true(recv(late, answer, sizeof(answer) - 1, 0) > 12);
+    assert_true(recv(late, answer, sizeof answer - 1, 0) > 12);
     assert_memory_equal(answer, "HTTP/1.1 503", 12);
     (void)close(late);
-    for (size_t at = 0; at < PLACES; at++) {
-        run_job(&sessions[at]);
+    for (size_t i = 0; i < PLACES; i++) {
+        run_job(&sessions[i]);
     }
     leave_all(sessions, PLACES);
     daemon_end(&d);
@@ -223,7 +223,7 @@ static void a_new_connection_gets_503_when_sessions_use_all_places(void **state)
 static size_t count_in(const char *text, const char *word)
 {
     size_t count = 0;
-    for (const char *at = strstr(text, word); at != NULL; at = strstr(at + 1, word)) {
+    for (const char *found = strstr(text, word); found != NULL; found = strstr(found + 1, word)) {
         count++;
     }
     return count;
@@ -233,10 +233,10 @@ static char *audit_log(const daemon_state *d)
 {
     static char text[1024 * 1024];
     char path[96];
-    (void)snprintf(path, sizeof(path), "%s/audit.jsonl", d->directory);
+    (void)snprintf(path, sizeof path, "%s/audit.jsonl", d->directory);
     FILE *file = fopen(path, "re");
     assert_non_null(file);
-    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
     assert_int_equal(fclose(file), 0);
     return text;
 }
@@ -249,11 +249,11 @@ static void refused_peers_are_counted_in_the_logs(void **state)
     daemon_state d;
     begin(&d, NULL, 0);
     be_upgraded(&d, wires, STRANGERS);
-    for (int at = 0; at < STRANGERS; at++) {
-        wire_send_hello(&wires[at], "wrong");
+    for (int i = 0; i < STRANGERS; i++) {
+        wire_send_hello(&wires[i], "wrong");
     }
-    for (int at = 0; at < STRANGERS; at++) {
-        assert_int_equal(wire_await_close(&wires[at]), 1008);
+    for (int i = 0; i < STRANGERS; i++) {
+        assert_int_equal(wire_await_close(&wires[i]), 1008);
     }
     leave_all(wires, STRANGERS);
     assert_int_equal(daemon_stop(&d), 0);
@@ -261,8 +261,9 @@ static void refused_peers_are_counted_in_the_logs(void **state)
     const char *alone = "\"rule\":\"token\",\"peer\":\"127.0.0.1:";
     const char *together = "\"peer\":\"127.0.0.1\",\"count\":";
     unsigned long counted = 0;
-    for (const char *at = strstr(records, together); at != NULL; at = strstr(at + 1, together)) {
-        counted += strtoul(at + strlen(together), NULL, 10);
+    for (const char *found = strstr(records, together); found != NULL;
+         found = strstr(found + 1, together)) {
+        counted += strtoul(found + strlen(together), NULL, 10);
     }
     assert_true(counted > 0); /* how many depends on how many minutes it took */
     assert_int_equal(count_in(records, alone) + counted, STRANGERS);

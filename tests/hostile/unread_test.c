@@ -59,9 +59,9 @@ static void run_jobs(void)
 
 static void ping(wire *w)
 {
-    for (int at = 0; at < PINGS; at++) {
+    for (int i = 0; i < PINGS; i++) {
         wire_send(w, "{\"arcp\":\"1.1\",\"id\":\"p%d\",\"type\":\"session.ping\",\"payload\":{}}",
-                  at);
+                  i);
         (void)wire_await_type(w, "session.pong");
     }
 }
@@ -76,22 +76,22 @@ static void a_client_that_does_not_read_uses_little_memory(void **state)
     run_jobs();
     open_as(&greedy, "t-alice");
     ping(&bob);
-    uint64_t before = daemon_resident_bytes(&arcpd);
-    for (int at = 0; at < LISTINGS; at++) {
+    const uint64_t before = daemon_resident_bytes(&arcpd);
+    for (int i = 0; i < LISTINGS; i++) {
         wire_send(&greedy,
                   "{\"arcp\":\"1.1\",\"id\":\"l%d\",\"type\":\"session.list_jobs\",\"payload\":{"
                   "\"limit\":1000}}",
-                  at);
+                  i);
     }
     ping(&bob);
     ping(&alice);
-    uint64_t after = daemon_resident_bytes(&arcpd);
+    const uint64_t after = daemon_resident_bytes(&arcpd);
     assert_true(after < before + MEMORY_MAX);
     /* A client that reads in the end gets every response, in order. */
-    for (int at = 0; at < LISTINGS; at++) {
+    for (int i = 0; i < LISTINGS; i++) {
         char id[16];
-        arcp_span page = wire_await_type(&greedy, "session.jobs");
-        (void)snprintf(id, sizeof(id), "l%d", at);
+        const arcp_span page = wire_await_type(&greedy, "session.jobs");
+        (void)snprintf(id, sizeof id, "l%d", i);
         assert_true(arcp_span_equal_cstr(wire_text(page, "id"), id));
         assert_in_range(page.size, 1048576 / 2, PAGE_MAX);
         assert_int_equal(wire_text(page, "next_cursor").size, 30);
@@ -107,10 +107,10 @@ static unsigned refusals_in_audit_log(void)
     char path[128];
     char line[4096];
     unsigned count = 0;
-    (void)snprintf(path, sizeof(path), "%s/audit.jsonl", arcpd.directory);
+    (void)snprintf(path, sizeof path, "%s/audit.jsonl", arcpd.directory);
     FILE *file = fopen(path, "r");
     assert_non_null(file);
-    while (fgets(line, sizeof(line), file) != NULL) {
+    while (fgets(line, sizeof line, file) != NULL) {
         count += strstr(line, "AGENT_NOT_AVAILABLE") != NULL ? 1 : 0;
     }
     (void)fclose(file);
@@ -120,18 +120,18 @@ static unsigned refusals_in_audit_log(void)
 static void a_client_that_is_always_refused_makes_the_logs_grow_slowly(void **state)
 {
     (void)state;
-    int64_t began_ns = daemon_now_ns();
+    const int64_t began_ns = daemon_now_ns();
     daemon_begin(&arcpd, &(daemon_options){.config = SLOWLY});
     daemon_start(&arcpd);
     open_as(&alice, "t-alice");
     open_as(&bob, "t-bob");
-    for (int at = 0; at < REFUSED; at++) {
+    for (int i = 0; i < REFUSED; i++) {
         wire_send(&alice,
                   "{\"arcp\":\"1.1\",\"id\":\"r%d\",\"type\":\"job.submit\",\"payload\":{"
                   "\"agent\":\"nobody\"}}",
-                  at);
+                  i);
     }
-    for (int at = 0; at < BURST; at++) {
+    for (int i = 0; i < BURST; i++) {
         (void)wire_await_type(&alice, "job.error");
     }
     ping(&bob);
@@ -140,7 +140,7 @@ static void a_client_that_is_always_refused_makes_the_logs_grow_slowly(void **st
               "\"agent\":\"load\",\"input\":{\"events\":1,\"bytes\":10,\"end\":\"result\"}}}");
     (void)wire_await_type(&bob, "job.result");
     assert_int_equal(daemon_stop(&arcpd), 0);
-    unsigned tokens = (unsigned)((daemon_now_ns() - began_ns) / 1000000000) + 1;
+    const unsigned tokens = (unsigned)((daemon_now_ns() - began_ns) / 1000000000) + 1;
     assert_in_range(refusals_in_audit_log(), BURST, BURST + tokens);
     wire_close(&alice);
     wire_close(&bob);

@@ -35,14 +35,14 @@ static const char *check_at(const arcp_jwt_options *options, arcp_span token, in
     arcp_error error = {0};
     arcp_buf principal = arcp_buf_init();
     check_ok(arcp__jwt_rules_init(&rules, options, &error), &error);
-    arcp_status status =
+    const arcp_status status =
         arcp__jwt_check(&rules, token, now_sec * ARCP_NS_PER_SEC, &principal, &error);
     if (status == ARCP_OK) {
-        (void)snprintf(said, sizeof(said), "%.*s", (int)principal.size, principal.data);
+        (void)snprintf(said, sizeof said, "%.*s", (int)principal.size, principal.data);
     } else {
         assert_int_equal(status, ARCP_E_UNAUTHENTICATED);
         assert_int_equal(principal.size, 0);
-        (void)snprintf(said, sizeof(said), "! %s", error.message);
+        (void)snprintf(said, sizeof said, "! %s", error.message);
     }
     arcp_buf_fini(&principal);
     arcp__jwt_rules_fini(&rules);
@@ -99,19 +99,19 @@ static void a_token_of_each_algorithm_names_its_principal(void **state)
 static void check_tampered(const arcp_jwt_options *options, char *token)
 {
     assert_string_equal(check_at(options, arcp_span_cstr(token), NOW), "alice");
-    for (char *at = token; *at != '\0'; at++) {
-        char was = *at;
+    for (char *byte = token; *byte != '\0'; byte++) {
+        const char was = *byte;
         for (const char *other = "AQgw0-_."; *other != '\0'; other++) {
             if (*other == was) {
                 continue;
             }
-            *at = *other;
+            *byte = *other;
             const char *said = check_at(options, arcp_span_cstr(token), NOW);
             if (said[0] != '!') {
-                fail_msg("byte %td as '%c' was let in as %s", at - token, *other, said);
+                fail_msg("byte %td as '%c' was let in as %s", byte - token, *other, said);
             }
         }
-        *at = was;
+        *byte = was;
     }
     free(token);
 }
@@ -139,8 +139,8 @@ static void check_cut_and_prolonged(const arcp_jwt_options *options, char *token
     static const char *const tails[] = {"A", "AA", "AAA", "AAAA", "=", ".", " ", "\n", ".A"};
     char *longer = malloc(strlen(token) + 8);
     assert_non_null(longer);
-    for (size_t at = 0; at < sizeof(tails) / sizeof(tails[0]); at++) {
-        (void)snprintf(longer, strlen(token) + 8, "%s%s", token, tails[at]);
+    for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++) {
+        (void)snprintf(longer, strlen(token) + 8, "%s%s", token, tails[i]);
         assert_int_equal(check_at(options, arcp_span_cstr(longer), NOW)[0], '!');
     }
     free(longer);
@@ -202,13 +202,13 @@ static void a_token_does_not_choose_its_algorithm(void **state)
         "{\"alg\":\"RS512\"}", "{\"alg\":\"ES256\"}"};
     arcp_jwt_options options = pem_options(ARCP_JWT_RS256, pem);
     (void)state;
-    for (size_t at = 0; at < sizeof(headers) / sizeof(headers[0]); at++) {
-        char *text = jwt_text(headers[at], good);
+    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++) {
+        char *text = jwt_text(headers[i], good);
         assert_string_equal(check(&options, jwt_join(text, jwt_sign_hs256(text, pem, strlen(pem)))),
                             "! its alg is not RS256");
-        text = jwt_text(headers[at], good);
+        text = jwt_text(headers[i], good);
         assert_string_equal(check(&options, jwt_join(text, strdup(""))), "! its alg is not RS256");
-        text = jwt_text(headers[at], good);
+        text = jwt_text(headers[i], good);
         assert_string_equal(check(&options, jwt_join(text, jwt_sign_rs256(text, rsa))),
                             "! its alg is not RS256");
     }
@@ -231,12 +231,12 @@ static void es256_signatures_have_one_form(void **state)
     /* r = s = 0, which a broken verifier accepts for every key. */
     unsigned char zeros[128] = {0};
     static const size_t sizes[] = {0, 1, 32, 63, 64, 65, 128};
-    for (size_t at = 0; at < sizeof(sizes) / sizeof(sizes[0]); at++) {
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         text = jwt_text("{\"alg\":\"ES256\"}", good);
-        assert_string_equal(check(&options, jwt_join(text, jwt_base64url(zeros, sizes[at]))),
+        assert_string_equal(check(&options, jwt_join(text, jwt_base64url(zeros, sizes[i]))),
                             "! its signature is wrong");
     }
-    memset(zeros, 0xff, sizeof(zeros));
+    memset(zeros, 0xff, sizeof zeros);
     text = jwt_text("{\"alg\":\"ES256\"}", good);
     assert_string_equal(check(&options, jwt_join(text, jwt_base64url(zeros, 64))),
                         "! its signature is wrong");
@@ -268,10 +268,10 @@ static void headers_with_unsupported_requirements_are_refused(void **state)
     };
     arcp_jwt_options options = secret_options();
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        char *text = jwt_text(rows[at].header, good);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char *text = jwt_text(rows[i].header, good);
         assert_string_equal(check(&options, jwt_join(text, jwt_sign_hs256(text, JWT_SECRET, 32))),
-                            rows[at].said);
+                            rows[i].said);
     }
 }
 
@@ -287,10 +287,10 @@ static void a_key_with_an_id_is_for_tokens_that_name_it(void **state)
     arcp_jwt_options options = secret_options();
     (void)state;
     options.key_id = "k1";
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        char *text = jwt_text(rows[at].header, good);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char *text = jwt_text(rows[i].header, good);
         assert_string_equal(check(&options, jwt_join(text, jwt_sign_hs256(text, JWT_SECRET, 32))),
-                            rows[at].said);
+                            rows[i].said);
     }
 }
 
@@ -335,10 +335,10 @@ static void a_token_is_valid_within_its_time_and_the_leeway(void **state)
          "! its claims are not a JSON object in base64url"},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp_jwt_options options = secret_options();
-        options.leeway_sec = rows[at].leeway_sec;
-        assert_string_equal(check_claims(&options, rows[at].claims), rows[at].said);
+        options.leeway_sec = rows[i].leeway_sec;
+        assert_string_equal(check_claims(&options, rows[i].claims), rows[i].said);
     }
 }
 
@@ -382,11 +382,11 @@ static void issuer_and_audience_must_be_ours(void **state)
     };
 #undef TIME
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp_jwt_options options = secret_options();
-        options.issuer = rows[at].issuer;
-        options.audience = rows[at].audience;
-        assert_string_equal(check_claims(&options, rows[at].claims), rows[at].said);
+        options.issuer = rows[i].issuer;
+        options.audience = rows[i].audience;
+        assert_string_equal(check_claims(&options, rows[i].claims), rows[i].said);
     }
 }
 
@@ -406,10 +406,10 @@ static void the_principal_is_the_text_of_one_claim(void **state)
         {NULL, "{\"exp\":1700000100,\"sub\":null}", "! its claim sub is missing or not a string"},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp_jwt_options options = secret_options();
-        options.principal_claim = rows[at].claim;
-        assert_string_equal(check_claims(&options, rows[at].claims), rows[at].said);
+        options.principal_claim = rows[i].claim;
+        assert_string_equal(check_claims(&options, rows[i].claims), rows[i].said);
     }
 }
 
@@ -422,7 +422,7 @@ static char *token_with_claims(size_t size)
     char *claims = malloc(size + 1);
     assert_non_null(claims);
     memset(claims, 'x', size);
-    memcpy(claims, head, sizeof(head) - 1);
+    memcpy(claims, head, sizeof head - 1);
     memcpy(claims + size - 2, "\"}", 3);
     char *token = jwt_hs256(claims);
     free(claims);
@@ -448,8 +448,8 @@ static void text_that_is_not_a_token_is_refused(void **state)
                                         "t-1", "a.b.c.d.e", "a.b.c", "\x01.\x02.\x03"};
     arcp_jwt_options options = secret_options();
     (void)state;
-    for (size_t at = 0; at < sizeof(texts) / sizeof(texts[0]); at++) {
-        assert_int_equal(check_at(&options, arcp_span_cstr(texts[at]), NOW)[0], '!');
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        assert_int_equal(check_at(&options, arcp_span_cstr(texts[i]), NOW)[0], '!');
     }
     assert_string_equal(check_at(&options, arcp_span_make(NULL, 0), NOW), "! it is not a JWT");
 }
@@ -460,8 +460,8 @@ static void signed_nonsense_is_refused(void **state)
     static const char *const claims[] = {"", "null", "[]", "{", "{\"sub\":\"a\xff\"}", "alice"};
     arcp_jwt_options options = secret_options();
     (void)state;
-    for (size_t at = 0; at < sizeof(claims) / sizeof(claims[0]); at++) {
-        assert_int_equal(check_claims(&options, claims[at])[0], '!');
+    for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
+        assert_int_equal(check_claims(&options, claims[i])[0], '!');
     }
 }
 

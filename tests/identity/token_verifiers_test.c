@@ -25,31 +25,31 @@ typedef struct verdict {
     char why[300];
 } verdict;
 
-static void on_answer(void *user, const arcp_token_answer *answer)
+static void on_response(void *user, const arcp_token_response *response)
 {
     verdict *into = user;
     into->count++;
-    into->status = answer->status;
-    into->is_anonymous = answer->is_anonymous;
-    (void)snprintf(into->principal, sizeof(into->principal), "%.*s", (int)answer->principal.size,
-                   answer->principal.size == 0 ? "" : answer->principal.data);
-    (void)snprintf(into->why, sizeof(into->why), "%s", answer->why == NULL ? "" : answer->why);
+    into->status = response->status;
+    into->is_anonymous = response->is_anonymous;
+    (void)snprintf(into->principal, sizeof into->principal, "%.*s", (int)response->principal.size,
+                   response->principal.size == 0 ? "" : response->principal.data);
+    (void)snprintf(into->why, sizeof into->why, "%s", response->why == NULL ? "" : response->why);
 }
 
-static verdict ask(arcp_token_verifier *verifier, arcp_span token)
+static verdict verify(arcp_token_verifier *verifier, arcp_span token)
 {
     verdict got = {0};
-    arcp_token_question *question =
-        arcp__token_question_new(token, 1700000000 * ARCP_NS_PER_SEC, on_answer, &got);
-    assert_non_null(question);
-    verifier->ops->ask(verifier, question);
+    arcp_token_request *request =
+        arcp__token_request_new(token, 1700000000 * ARCP_NS_PER_SEC, on_response, &got);
+    assert_non_null(request);
+    verifier->ops->verify(verifier, request);
     assert_int_equal(got.count, 1);
     return got;
 }
 
 static void expect(arcp_token_verifier *verifier, const char *token, const char *principal)
 {
-    verdict got = ask(verifier, arcp_span_cstr(token));
+    const verdict got = verify(verifier, arcp_span_cstr(token));
     assert_string_equal(got.principal, principal == NULL ? "" : principal);
     assert_int_equal(got.status, principal == NULL ? ARCP_E_UNAUTHENTICATED : ARCP_OK);
     assert_true(principal != NULL || got.why[0] != '\0');
@@ -70,7 +70,7 @@ static void a_table_knows_its_tokens_and_nothing_else(void **state)
     expect(table, "t11", NULL);
     expect(table, "T1", NULL);
     expect(table, "", NULL);
-    assert_int_equal(ask(table, arcp_span_make("t1\0", 3)).status, ARCP_E_UNAUTHENTICATED);
+    assert_int_equal(verify(table, arcp_span_make("t1\0", 3)).status, ARCP_E_UNAUTHENTICATED);
     arcp_token_verifier_free(table);
     check_ok(arcp_token_verifier_new_table(NULL, 0, &table, &error), &error);
     expect(table, "t1", NULL);
@@ -99,7 +99,7 @@ static void a_table_has_no_empty_token_and_no_odd_principal(void **state)
 static void write_file(char path[64], const char *text, mode_t mode)
 {
     (void)snprintf(path, 64, "/tmp/arcp-tokens-XXXXXX");
-    int file = mkstemp(path);
+    const int file = mkstemp(path);
     assert_true(file >= 0);
     assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
     assert_int_equal(fchmod(file, mode), 0);
@@ -131,10 +131,10 @@ static void a_file_that_is_wrong_is_named_with_its_line(void **state)
     arcp_token_verifier *table = NULL;
     arcp_error error = {0};
     (void)state;
-    for (size_t at = 0; at < sizeof(texts) / sizeof(texts[0]); at++) {
-        write_file(path, texts[at], 0600);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        write_file(path, texts[i], 0600);
         assert_int_equal(arcp_token_verifier_new_file(path, &table, &error), ARCP_E_USAGE);
-        (void)snprintf(want, sizeof(want), "%s:2: a line must be TOKEN=PRINCIPAL", path);
+        (void)snprintf(want, sizeof want, "%s:2: a line must be TOKEN=PRINCIPAL", path);
         assert_string_equal(error.message, want);
         assert_int_equal(unlink(path), 0);
     }
@@ -151,8 +151,8 @@ static void every_anonymous_peer_gets_its_own_principal(void **state)
     arcp_error error = {0};
     (void)state;
     check_ok(arcp_token_verifier_new_anonymous(&verifier, &error), &error);
-    verdict first = ask(verifier, arcp_span_make(NULL, 0));
-    verdict second = ask(verifier, arcp_span_cstr("anything"));
+    const verdict first = verify(verifier, arcp_span_make(NULL, 0));
+    const verdict second = verify(verifier, arcp_span_cstr("anything"));
     assert_int_equal(first.status, ARCP_OK);
     assert_true(first.is_anonymous && second.is_anonymous);
     assert_memory_equal(first.principal, "anonymous-", 10);
@@ -212,18 +212,18 @@ static void key_files_have_a_size_limit(void **state)
     static const size_t sizes[] = {65536, 65537};
     char path[64];
     (void)state;
-    for (size_t at = 0; at < 2; at++) {
+    for (size_t i = 0; i < 2; i++) {
         arcp_jwt_options options = arcp_jwt_options_init();
         arcp_token_verifier *verifier = NULL;
         arcp_error error = {0};
-        char *text = malloc(sizes[at] + 1);
+        char *text = malloc(sizes[i] + 1);
         assert_non_null(text);
-        memset(text, 'k', sizes[at]);
-        text[sizes[at]] = '\0';
+        memset(text, 'k', sizes[i]);
+        text[sizes[i]] = '\0';
         write_file(path, text, 0600);
         options.key_file = path;
         assert_int_equal(arcp_token_verifier_new_jwt(&options, &verifier, &error),
-                         at == 0 ? ARCP_OK : ARCP_E_USAGE);
+                         i == 0 ? ARCP_OK : ARCP_E_USAGE);
         arcp_token_verifier_free(verifier);
         free(text);
         assert_int_equal(unlink(path), 0);
@@ -259,7 +259,7 @@ static void pipe_file_open(pipe_file *p, const char *first, const char *then)
     }
     (void)close(ends[1]);
     p->file = ends[0];
-    (void)snprintf(p->path, sizeof(p->path), "/dev/fd/%d", p->file);
+    (void)snprintf(p->path, sizeof p->path, "/dev/fd/%d", p->file);
 }
 
 static void pipe_file_close(pipe_file *p)
@@ -300,14 +300,14 @@ static arcp_status make_and_ask(void *user, arcp_error *err)
     if (status == ARCP_OK) {
         status = arcp_token_verifier_new_jwt(&options, &verifiers[1], err);
     }
-    arcp_token_question *question = NULL;
+    arcp_token_request *request = NULL;
     if (status == ARCP_OK) {
-        question = arcp__token_question_new(arcp_span_cstr(token), 1700000000 * ARCP_NS_PER_SEC,
-                                            on_answer, &got);
-        status = question == NULL ? ARCP_E_NO_MEMORY : ARCP_OK;
+        request = arcp__token_request_new(arcp_span_cstr(token), 1700000000 * ARCP_NS_PER_SEC,
+                                          on_response, &got);
+        status = request == NULL ? ARCP_E_NO_MEMORY : ARCP_OK;
     }
-    if (question != NULL) {
-        verifiers[1]->ops->ask(verifiers[1], question);
+    if (request != NULL) {
+        verifiers[1]->ops->verify(verifiers[1], request);
         /* Without memory the token cannot be verified, so it is refused. */
         status = got.status == ARCP_E_INTERNAL_ERROR ? ARCP_E_NO_MEMORY : got.status;
     }

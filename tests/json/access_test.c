@@ -32,7 +32,7 @@ static void members_are_found_by_their_unescaped_names(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         print_message("  '%s'\n", rows[i].name);
-        arcp_json_ref value =
+        const arcp_json_ref value =
             arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_make(rows[i].name, rows[i].size));
         assert_true(value != ARCP_JSON_ABSENT);
         check_span(arcp_json_raw(&json, value), rows[i].raw);
@@ -43,10 +43,12 @@ static void members_are_found_by_their_unescaped_names(void **state)
         assert_true(arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(absent[i])) ==
                     ARCP_JSON_ABSENT);
     }
-    arcp_json_ref payload = arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr("payload"));
+    const arcp_json_ref payload =
+        arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr("payload"));
     check_span(arcp_json_raw(&json, arcp_json_member(&json, payload, arcp_span_cstr("type"))),
                "[1]");
-    arcp_json_ref nothing = arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr("nothing"));
+    const arcp_json_ref nothing =
+        arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr("nothing"));
     assert_true(arcp_json_is_missing(&json, nothing));
     assert_false(arcp_json_is_missing(&json, payload));
     arcp__json_fini(&json);
@@ -125,11 +127,11 @@ static void walking_visits_each_child_once_and_in_order(void **state)
         print_message("  %s\n", walks[i].name);
         scan(&json, arcp_span_cstr(walks[i].text));
         arcp_buf seen = arcp_buf_init();
-        for (arcp_json_ref at = arcp_json_first(&json, ARCP_JSON_ROOT); at != ARCP_JSON_ABSENT;
-             at = arcp_json_next(&json, ARCP_JSON_ROOT, at)) {
-            arcp_buf_append(&seen, arcp_json_raw(&json, at));
+        for (arcp_json_ref name = arcp_json_first(&json, ARCP_JSON_ROOT); name != ARCP_JSON_ABSENT;
+             name = arcp_json_next(&json, ARCP_JSON_ROOT, name)) {
+            arcp_buf_append(&seen, arcp_json_raw(&json, name));
             if (arcp_json_is(&json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)) {
-                arcp_buf_append(&seen, arcp_json_raw(&json, at + 1));
+                arcp_buf_append(&seen, arcp_json_raw(&json, name + 1));
             }
             arcp_buf_append_byte(&seen, '|');
         }
@@ -183,7 +185,7 @@ static void strings_are_unescaped(void **state)
         scan(&json, arcp_span_cstr(row->json));
         arcp_buf scratch = arcp_buf_init();
         arcp_buf_append_cstr(&scratch, "before");
-        arcp_span got = arcp_json_string(&json, ARCP_JSON_ROOT, &scratch);
+        const arcp_span got = arcp_json_string(&json, ARCP_JSON_ROOT, &scratch);
         assert_true(arcp_span_equal(got, row->want));
         assert_int_equal(got.data == row->json + 1, row->borrowed);
         assert_true(arcp_span_starts_with(arcp_buf_span(&scratch), arcp_span_cstr("before")));
@@ -214,9 +216,9 @@ static void strings_stay_where_they_are_while_more_are_read(void **state)
     arcp_buf scratch = arcp_buf_init();
     arcp_span got[COUNT];
     size_t count = 0;
-    for (arcp_json_ref at = arcp_json_first(&json, ARCP_JSON_ROOT); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(&json, ARCP_JSON_ROOT, at)) {
-        got[count++] = arcp_json_string(&json, at, &scratch);
+    for (arcp_json_ref item = arcp_json_first(&json, ARCP_JSON_ROOT); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(&json, ARCP_JSON_ROOT, item)) {
+        got[count++] = arcp_json_string(&json, item, &scratch);
     }
     assert_int_equal(count, COUNT);
     for (size_t i = 0; i < COUNT; i++) {

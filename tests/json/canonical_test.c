@@ -185,10 +185,10 @@ static void large_objects_are_sorted_too(void **state)
         arcp_buf shuffled = arcp_buf_init();
         arcp_buf_append_byte(&up, '{');
         arcp_buf_append_byte(&shuffled, '{');
-        for (unsigned at = 0; at < sizes[i]; at++) {
-            unsigned other = (at * 7 + 3) % sizes[i];
-            arcp_buf_append_format(&up, "%s\"%04u\":[%u]", at == 0 ? "" : ",", at, at + 1);
-            arcp_buf_append_format(&shuffled, "%s \"%04u\": [%u.0]", at == 0 ? "" : ",", other,
+        for (unsigned j = 0; j < sizes[i]; j++) {
+            const unsigned other = (j * 7 + 3) % sizes[i];
+            arcp_buf_append_format(&up, "%s\"%04u\":[%u]", j == 0 ? "" : ",", j, j + 1);
+            arcp_buf_append_format(&shuffled, "%s \"%04u\": [%u.0]", j == 0 ? "" : ",", other,
                                    other + 1);
         }
         arcp_buf_append_byte(&up, '}');
@@ -211,9 +211,9 @@ static void large_objects_are_sorted_too(void **state)
 static arcp_buf object_of(unsigned members, bool sorted, arcp_span first)
 {
     arcp_buf text = arcp_buf_init();
-    for (unsigned at = 0; at < members; at++) {
-        const unsigned name = sorted ? at : members - 1 - at;
-        arcp_buf_append_format(&text, "%c\"%02u\":", at == 0 ? '{' : ',', name);
+    for (unsigned i = 0; i < members; i++) {
+        const unsigned name = sorted ? i : members - 1 - i;
+        arcp_buf_append_format(&text, "%c\"%02u\":", i == 0 ? '{' : ',', name);
         arcp_buf_append(&text, name == 0 ? first : ARCP_SPAN_LITERAL("2"));
     }
     arcp_buf_append_cstr(&text, "}");
@@ -256,7 +256,7 @@ static void a_value_inside_has_its_own_form_and_an_absent_one_is_null(void **sta
         &err);
     arcp_buf out = arcp_buf_init();
     arcp_buf_append_cstr(&out, "input=");
-    arcp_json_ref input = arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("input"));
+    const arcp_json_ref input = arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("input"));
     check_ok(arcp_json_canonical(&json, input, &out, &err), &err);
     arcp_buf_append_cstr(&out, ";lease=");
     check_ok(arcp_json_canonical(&json, ARCP_JSON_ABSENT, &out, &err), &err);
@@ -278,7 +278,7 @@ static arcp_status canonical_of_levels(uint32_t levels, arcp_buf *out, arcp_erro
     }
     arcp_json json = ARCP__JSON_INIT;
     check_ok(arcp_json_scan(&json, arcp_buf_span(&text), &deep, err), err);
-    arcp_status status = arcp_json_canonical(&json, ARCP_JSON_ROOT, out, err);
+    const arcp_status status = arcp_json_canonical(&json, ARCP_JSON_ROOT, out, err);
     arcp__json_fini(&json);
     arcp_buf_fini(&text);
     return status;
@@ -326,8 +326,8 @@ static void make_value(maker *m, int levels)
 {
     switch (next_random(m) % (levels > 0 ? 6 : 4)) {
     case 0: {
-        int digits = (int)(next_random(m) % 100000);
-        int shift = (int)(next_random(m) % 7);
+        const int digits = (int)(next_random(m) % 100000);
+        const int shift = (int)(next_random(m) % 7);
         arcp_buf_append_format(&m->plain, "%d", digits);
         arcp_buf_append_format(&m->other, "%d%.*s.%se-%d", digits, shift, "000000", "00", shift);
         break;
@@ -352,7 +352,7 @@ static void make_value(maker *m, int levels)
     default: {
         /* Two members, the second spelling has them the other way round. */
         append_both(m, "{\"x\":", "{\"\\u0079\":");
-        size_t other = m->other.size;
+        const size_t other = m->other.size;
         make_value(m, levels - 1);
         arcp_buf x_other = arcp_buf_init();
         arcp_buf_append(&x_other, arcp_span_from(arcp_buf_span(&m->other), other));

@@ -99,7 +99,7 @@ static arcp_status write_with_writer(void *user, arcp_error *err)
         arcp_json_write_cstr(&writer, "a value with a \"quote\" in it");
     }
     arcp_json_end_object(&writer);
-    arcp_status status = arcp_buf_status(&out);
+    const arcp_status status = arcp_buf_status(&out);
     arcp_buf_fini(&out);
     return status;
 }
@@ -114,7 +114,7 @@ static arcp_status unescape(void *user, arcp_error *err)
 {
     (void)err;
     arcp_buf scratch = arcp_buf_init();
-    arcp_span text = arcp_json_string(user, ARCP_JSON_ROOT, &scratch);
+    const arcp_span text = arcp_json_string(user, ARCP_JSON_ROOT, &scratch);
     arcp_status status = arcp_buf_status(&scratch);
     if ((status == ARCP_OK) != arcp_span_equal_cstr(text, "a\nb")) {
         status = ARCP_E_CORRUPT;
@@ -142,7 +142,7 @@ static void scanning_again_allocates_nothing(void **state)
     arcp_json json = ARCP__JSON_INIT;
     arcp_error err = {0};
     check_ok(arcp_json_scan(&json, arcp_buf_span(&text), &limits, &err), &err);
-    size_t before = failing_alloc_count();
+    const size_t before = failing_alloc_count();
     for (int round = 0; round < 10; round++) {
         check_ok(arcp_json_scan(&json, arcp_buf_span(&text), &limits, &err), &err);
     }

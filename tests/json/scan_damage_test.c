@@ -25,7 +25,7 @@ static bool accepts(arcp_json *json, const char *text, size_t size)
     assert_non_null(copy);
     memcpy(copy, text, size);
     arcp_error err = {0};
-    arcp_status status = arcp_json_scan(json, arcp_span_make(copy, size), &limits, &err);
+    const arcp_status status = arcp_json_scan(json, arcp_span_make(copy, size), &limits, &err);
     if (status != ARCP_OK) {
         assert_int_equal(status, ARCP_E_INVALID_REQUEST);
         assert_true(err.offset <= size);
@@ -38,14 +38,14 @@ static bool accepts(arcp_json *json, const char *text, size_t size)
 static bool model_accepts(const char *text, size_t size)
 {
     slow_json *value = slow_json_read(arcp_span_make(text, size), &limits);
-    bool accepted = value != NULL;
+    const bool accepted = value != NULL;
     slow_json_free(value);
     return accepted;
 }
 
 static void check_alike(arcp_json *json, const char *text, size_t size, size_t *accepted)
 {
-    bool want = model_accepts(text, size);
+    const bool want = model_accepts(text, size);
     if (accepts(json, text, size) != want) {
         fail_msg("%s, but the model %s: %.*s", want ? "refused" : "accepted",
                  want ? "accepts" : "refuses", (int)size, text);
@@ -91,12 +91,12 @@ static void the_scanners_agree_on_every_changed_byte(void **state)
     char text[sizeof rich];
     memcpy(text, rich, sizeof rich);
     size_t accepted = 0;
-    for (size_t at = 0; at < RICH_SIZE; at++) {
+    for (size_t i = 0; i < RICH_SIZE; i++) {
         for (unsigned byte = 0; byte < 256; byte++) {
-            text[at] = (char)byte;
+            text[i] = (char)byte;
             check_alike(&json, text, RICH_SIZE, &accepted);
         }
-        text[at] = rich[at];
+        text[i] = rich[i];
     }
     /* Inside strings and numbers most changes make another good text. */
     assert_true(accepted > RICH_SIZE * 20 && accepted < RICH_SIZE * 200);
@@ -109,9 +109,9 @@ static void the_scanners_agree_on_every_missing_byte(void **state)
     arcp_json json = ARCP__JSON_INIT;
     char text[sizeof rich];
     size_t accepted = 0;
-    for (size_t at = 0; at < RICH_SIZE; at++) {
-        memcpy(text, rich, at);
-        memcpy(text + at, rich + at + 1, RICH_SIZE - at - 1);
+    for (size_t i = 0; i < RICH_SIZE; i++) {
+        memcpy(text, rich, i);
+        memcpy(text + i, rich + i + 1, RICH_SIZE - i - 1);
         check_alike(&json, text, RICH_SIZE - 1, &accepted);
     }
     assert_true(accepted > 20);
@@ -125,11 +125,11 @@ static void the_scanners_agree_on_every_added_structural_byte(void **state)
     arcp_json json = ARCP__JSON_INIT;
     char text[sizeof rich + 1];
     size_t accepted = 0;
-    for (size_t at = 0; at <= RICH_SIZE; at++) {
-        for (size_t i = 0; i < sizeof added - 1; i++) {
-            memcpy(text, rich, at);
-            text[at] = added[i];
-            memcpy(text + at + 1, rich + at, RICH_SIZE - at);
+    for (size_t i = 0; i <= RICH_SIZE; i++) {
+        for (size_t j = 0; j < sizeof added - 1; j++) {
+            memcpy(text, rich, i);
+            text[i] = added[j];
+            memcpy(text + i + 1, rich + i, RICH_SIZE - i);
             check_alike(&json, text, RICH_SIZE + 1, &accepted);
         }
     }

@@ -44,7 +44,7 @@ static void the_outermost_level_counts_as_one(void **state)
             repeat(&text, nests[i].close, levels);
             arcp_json_limits limits = arcp_json_limits_init();
             arcp_error err = {0};
-            arcp_status status = scan(&json, &text, &limits, &err);
+            const arcp_status status = scan(&json, &text, &limits, &err);
             if (levels <= 64) {
                 check_ok(status, &err);
             } else {
@@ -140,7 +140,7 @@ static void an_object_has_ten_thousand_members_at_most(void **state)
     make_wide(&text, "m", 10000, "");
     check_ok(scan(&json, &text, &limits, &err), &err);
     assert_int_equal(arcp_json_count(&json, ARCP_JSON_ROOT), 10000);
-    size_t full = text.size;
+    const size_t full = text.size;
     arcp_buf_clear(&text);
     make_wide(&text, "m", 10000, ",\"one more\":1");
     assert_int_equal(scan(&json, &text, &limits, &err), ARCP_E_INVALID_REQUEST);
@@ -195,9 +195,9 @@ static void a_name_twice_is_found_in_objects_of_any_size(void **state)
     static const size_t sizes[] = {1, 2, 12, 14, 15, 16, 17, 31, 32, 33, 100, 1000, 9999};
     arcp_json json = ARCP__JSON_INIT;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        size_t members = sizes[i];
+        const size_t members = sizes[i];
         for (size_t step = 0; step < 3; step++) {
-            size_t which = step == 0 ? 0 : step == 1 ? members / 2 : members - 1;
+            const size_t which = step == 0 ? 0 : step == 1 ? members / 2 : members - 1;
             for (int escaped = 0; escaped < 2; escaped++) {
                 char extra[64];
                 (void)snprintf(extra, sizeof extra, ",\"%s%zu\":null", escaped ? "\\u006d" : "m",
@@ -286,7 +286,7 @@ static double seconds_to_scan(arcp_json *json, const arcp_buf *text, const arcp_
         arcp_error err = {0};
         check_ok(scan(json, text, limits, &err), &err);
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
-        double took =
+        const double took =
             (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) / 1e9;
         best = took < best ? took : best;
     }
@@ -304,8 +304,8 @@ static void the_time_for_names_grows_with_their_number_only(void **state)
     arcp_buf many = arcp_buf_init();
     make_wide(&few, "member_", 4000, "");
     make_wide(&many, "member_", 32000, "");
-    double short_time = seconds_to_scan(&json, &few, &limits);
-    double long_time = seconds_to_scan(&json, &many, &limits);
+    const double short_time = seconds_to_scan(&json, &few, &limits);
+    const double long_time = seconds_to_scan(&json, &many, &limits);
     if (long_time > 30 * short_time) {
         fail_msg("4000 members took %.6f s, 32000 took %.6f s", short_time, long_time);
     }

@@ -303,7 +303,7 @@ static void a_refused_text_never_names_bytes_of_another_line(void **state)
     (void)state;
     arcp_json json = ARCP__JSON_INIT;
     arcp_error err = {0};
-    arcp_span text = ARCP_SPAN_LITERAL("{\"a\\nb\":1,\"a\\u000ab\":2}");
+    const arcp_span text = ARCP_SPAN_LITERAL("{\"a\\nb\":1,\"a\\u000ab\":2}");
     assert_int_equal(arcp_json_scan(&json, text, &limits, &err), ARCP_E_INVALID_REQUEST);
     assert_null(strchr(err.message, '\n'));
     arcp__json_fini(&json);
@@ -346,14 +346,14 @@ static void nodes_have_the_positions_of_their_values(void **state)
     };
     arcp_json json = ARCP__JSON_INIT;
     arcp_error err = {0};
-    arcp_span text = ARCP_SPAN_LITERAL("  {\"a\": [1, \"x\\n\", {}], \"b\": null} ");
+    const arcp_span text = ARCP_SPAN_LITERAL("  {\"a\": [1, \"x\\n\", {}], \"b\": null} ");
     check_ok(arcp_json_scan(&json, text, &limits, &err), &err);
     assert_int_equal(json.count, sizeof want / sizeof *want);
-    for (uint32_t at = 0; at < json.count; at++) {
-        check_span(arcp_json_raw(&json, at), want[at].raw);
-        assert_int_equal(json.nodes[at].type, want[at].type);
-        assert_int_equal(json.nodes[at].next, want[at].next);
-        assert_int_equal(json.nodes[at].flags, at == 4);
+    for (uint32_t i = 0; i < json.count; i++) {
+        check_span(arcp_json_raw(&json, i), want[i].raw);
+        assert_int_equal(json.nodes[i].type, want[i].type);
+        assert_int_equal(json.nodes[i].next, want[i].next);
+        assert_int_equal(json.nodes[i].flags, i == 4);
     }
     arcp__json_fini(&json);
 }

@@ -72,7 +72,7 @@ static void quoted_text_is_valid_and_unescapes_to_itself(void **state)
         arcp_json_quote(arcp_span_make(bytes, 3), &out);
         arcp_error err = {0};
         check_ok(arcp_json_scan(&json, arcp_buf_span(&out), &limits, &err), &err);
-        arcp_span back = arcp_json_string(&json, ARCP_JSON_ROOT, &scratch);
+        const arcp_span back = arcp_json_string(&json, ARCP_JSON_ROOT, &scratch);
         if (pair >> 8 < 0x80 && (pair & 0xff) < 0x80) {
             assert_true(arcp_span_equal(back, arcp_span_make(bytes, 3)));
         }
@@ -227,7 +227,7 @@ static void sixty_four_levels_can_be_written(void **state)
 /* Runs in a child of the test, since it ends with an assertion; returns whether it did. */
 static bool asserts(void (*misuse)(arcp_json_writer *))
 {
-    pid_t child = fork();
+    const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         (void)close(STDERR_FILENO);

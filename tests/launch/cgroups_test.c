@@ -53,9 +53,9 @@ static void a_process_that_hides_ends_with_its_cgroup(void **state)
     need_cgroups();
     int directory_fd = -1;
     pid_t pid = 0;
-    unsigned number = arcp__cgroups_take(cgroups, &directory_fd);
+    const unsigned number = arcp__cgroups_take(cgroups, &directory_fd);
     assert_int_not_equal(number, 0);
-    int watched = start_hidden(directory_fd, &pid);
+    const int watched = start_hidden(directory_fd, &pid);
     (void)close(directory_fd);
     arcp__cgroups_end(cgroups, number);
     wait_for_watched(watched);
@@ -69,11 +69,11 @@ static void another_job_is_not_touched(void **state)
     int second_fd = -1;
     pid_t first = 0;
     pid_t second = 0;
-    unsigned one = arcp__cgroups_take(cgroups, &first_fd);
-    unsigned two = arcp__cgroups_take(cgroups, &second_fd);
+    const unsigned one = arcp__cgroups_take(cgroups, &first_fd);
+    const unsigned two = arcp__cgroups_take(cgroups, &second_fd);
     assert_int_not_equal(one, two);
-    int first_watched = start_hidden(first_fd, &first);
-    int second_watched = start_hidden(second_fd, &second);
+    const int first_watched = start_hidden(first_fd, &first);
+    const int second_watched = start_hidden(second_fd, &second);
     (void)close(first_fd);
     (void)close(second_fd);
     arcp__cgroups_end(cgroups, one);
@@ -88,10 +88,10 @@ static void an_empty_cgroup_is_used_again(void **state)
     (void)state;
     need_cgroups();
     int directory_fd = -1;
-    unsigned first = arcp__cgroups_take(cgroups, &directory_fd);
+    const unsigned first = arcp__cgroups_take(cgroups, &directory_fd);
     (void)close(directory_fd);
     arcp__cgroups_end(cgroups, first);
-    unsigned again = arcp__cgroups_take(cgroups, &directory_fd);
+    const unsigned again = arcp__cgroups_take(cgroups, &directory_fd);
     (void)close(directory_fd);
     assert_int_equal(again, first);
     arcp__cgroups_end(cgroups, again);
@@ -104,7 +104,7 @@ static void closing_kills_the_remaining_processes(void **state)
     int directory_fd = -1;
     pid_t pid = 0;
     assert_int_not_equal(arcp__cgroups_take(cgroups, &directory_fd), 0);
-    int watched = start_hidden(directory_fd, &pid);
+    const int watched = start_hidden(directory_fd, &pid);
     (void)close(directory_fd);
     arcp__cgroups_close(cgroups);
     wait_for_watched(watched);
@@ -120,7 +120,7 @@ static pid_t leave_behind(void)
     int status = 0;
     pid_t hidden = 0;
     assert_int_equal(pipe(out), 0);
-    pid_t runtime = fork();
+    const pid_t runtime = fork();
     assert_true(runtime >= 0);
     if (runtime == 0) {
         int directory_fd = -1;
@@ -130,12 +130,12 @@ static pid_t leave_behind(void)
             _exit(1);
         }
         (void)start_hidden(directory_fd, &pid);
-        (void)(write(out[1], &pid, sizeof(pid)) + raise(SIGKILL));
+        (void)(write(out[1], &pid, sizeof pid) + raise(SIGKILL));
         _exit(1);
     }
     assert_int_equal(waitpid(runtime, &status, 0), runtime);
     assert_true(WIFSIGNALED(status));
-    assert_int_equal(read(out[0], &hidden, sizeof(hidden)), sizeof(hidden));
+    assert_int_equal(read(out[0], &hidden, sizeof hidden), sizeof hidden);
     (void)close(out[0]);
     (void)close(out[1]);
     return hidden;
@@ -145,7 +145,7 @@ static void processes_of_a_killed_runtime_are_killed_by_the_next_one(void **stat
 {
     (void)state;
     need_cgroups();
-    int watched = watch_process(leave_behind());
+    const int watched = watch_process(leave_behind());
     assert_true(watched >= 0);
     arcp__cgroups_close(cgroups);
     cgroups = arcp__cgroups_open();
@@ -160,20 +160,20 @@ static void several_runtimes_may_clean_up_the_same_cgroup(void **state)
     need_cgroups();
     for (unsigned round = 0; round < ROUNDS; round++) {
         pid_t others[OTHERS];
-        int watched = watch_process(leave_behind());
-        for (size_t at = 0; at < OTHERS; at++) {
-            others[at] = fork();
-            assert_true(others[at] >= 0);
-            if (others[at] == 0) {
+        const int watched = watch_process(leave_behind());
+        for (size_t i = 0; i < OTHERS; i++) {
+            others[i] = fork();
+            assert_true(others[i] >= 0);
+            if (others[i] == 0) {
                 (void)alarm(PATIENCE_SEC);
                 arcp__cgroups *own = arcp__cgroups_open();
                 arcp__cgroups_close(own);
                 _exit(own == NULL ? 1 : 0);
             }
         }
-        for (size_t at = 0; at < OTHERS; at++) {
+        for (size_t i = 0; i < OTHERS; i++) {
             int status = -1;
-            assert_int_equal(waitpid(others[at], &status, 0), others[at]);
+            assert_int_equal(waitpid(others[i], &status, 0), others[i]);
             assert_int_equal(status, 0);
         }
         wait_for_watched(watched);

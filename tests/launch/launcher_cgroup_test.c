@@ -22,7 +22,7 @@ static bool runs_in_its_cgroup(fixture *f, arcp__cgroups *cgroups)
 {
     static const char *const show[] = {"/bin/cat", "/proc/self/cgroup", NULL};
     char want[64];
-    unsigned number = arcp__cgroups_take(cgroups, &f->spec.cgroup_fd);
+    const unsigned number = arcp__cgroups_take(cgroups, &f->spec.cgroup_fd);
     assert_int_not_equal(number, 0);
     f->spec.argv = show;
     arcp_buf_clear(&f->output);
@@ -30,9 +30,9 @@ static bool runs_in_its_cgroup(fixture *f, arcp__cgroups *cgroups)
     (void)close(f->spec.cgroup_fd);
     arcp__cgroups_end(cgroups, number);
     const char *found = line_after(&f->output, "0::");
-    (void)snprintf(want, sizeof(want), "/arcpd.%d.", (int)getpid());
+    (void)snprintf(want, sizeof want, "/arcpd.%d.", (int)getpid());
     const char *ours = found == NULL ? NULL : strstr(found, want);
-    (void)snprintf(want, sizeof(want), "/%u", number);
+    (void)snprintf(want, sizeof want, "/%u", number);
     return ours != NULL && f->end.code == 0 &&
            strcmp(ours + strlen(ours) - strlen(want), want) == 0;
 }
@@ -62,12 +62,12 @@ static void a_process_in_a_cgroup_that_was_killed_before_survives(void **state)
     arcp__cgroups *cgroups = need_cgroups();
     for (int round = 0; round < 4; round++) {
         int directory = -1;
-        unsigned number = arcp__cgroups_take(cgroups, &directory);
+        const unsigned number = arcp__cgroups_take(cgroups, &directory);
         assert_int_not_equal(number, 0);
-        pid_t pid = fork();
+        const pid_t pid = fork();
         assert_true(pid >= 0);
         if (pid == 0) {
-            int join = openat(directory, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+            const int join = openat(directory, "cgroup.procs", O_WRONLY | O_CLOEXEC);
             if (write(join, "0", 1) == 1) {
                 (void)raise(SIGSTOP); /* only a kill ends this */
             }
@@ -94,7 +94,7 @@ static bool forbid(long number)
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
-    const struct sock_fprog program = {sizeof(rules) / sizeof(rules[0]), rules};
+    const struct sock_fprog program = {sizeof rules / sizeof rules[0], rules};
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
@@ -103,11 +103,11 @@ static bool forbid(long number)
 static void check_without(fixture *f, long number)
 {
     arcp__cgroups_close(need_cgroups());
-    pid_t pid = fork();
+    const pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
         arcp__cgroups *own = arcp__cgroups_open();
-        bool is_there = own != NULL && forbid(number) && runs_in_its_cgroup(f, own);
+        const bool is_there = own != NULL && forbid(number) && runs_in_its_cgroup(f, own);
         arcp__cgroups_close(own);
         _exit(is_there ? 0 : 1);
     }
@@ -134,15 +134,15 @@ static void a_process_survives_if_our_own_cgroup_was_killed_before(void **state)
 {
     arcp__cgroups *cgroups = need_cgroups();
     int directory = -1;
-    unsigned number = arcp__cgroups_take(cgroups, &directory);
+    const unsigned number = arcp__cgroups_take(cgroups, &directory);
     assert_int_not_equal(number, 0);
-    int kills = openat(directory, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+    const int kills = openat(directory, "cgroup.kill", O_WRONLY | O_CLOEXEC);
     assert_int_equal(write(kills, "1", 1), 1);
     (void)close(kills);
-    pid_t pid = fork();
+    const pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        int join = openat(directory, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+        const int join = openat(directory, "cgroup.procs", O_WRONLY | O_CLOEXEC);
         bool is_there = write(join, "0", 1) == 1;
         (void)close(join);
         arcp__cgroups *own = arcp__cgroups_open();
@@ -163,8 +163,8 @@ static void a_directory_that_is_not_a_cgroup_is_refused(void **state)
 {
     fixture *f = *state;
     arcp_process *process = NULL;
-    int directory = open(f->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    const int directory = open(f->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     f->spec.cgroup_fd = directory;
     f->spec.stdin_fd = f->spec.stdout_fd = f->spec.stderr_fd = nothing;
     assert_int_equal(f->launcher->ops->start(f->launcher, &f->spec, &process, &f->error),

@@ -27,11 +27,11 @@ static void the_exit_status_of_a_process_is_reported(void **state)
         {"kill -TERM $$", true, SIGTERM},
         {"kill -KILL $$", true, SIGKILL},
     };
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        fixture_run_shell(f, rows[at].script);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        fixture_run_shell(f, rows[i].script);
         assert_true(f->end.is_known);
-        assert_int_equal(f->end.by_signal, rows[at].by_signal);
-        assert_int_equal(f->end.code, rows[at].code);
+        assert_int_equal(f->end.by_signal, rows[i].by_signal);
+        assert_int_equal(f->end.code, rows[i].code);
     }
 }
 
@@ -64,10 +64,10 @@ static void a_signal_reaches_the_whole_group(void **state)
     check_ok(f->launcher->ops->start(f->launcher, &f->spec, &process, &f->error), &f->error);
     (void)close(f->spec.stdin_fd);
     (void)close(out[1]);
-    assert_true(read(out[0], text, sizeof(text) - 1) > 0);
-    f->end.struct_size = sizeof(f->end);
+    assert_true(read(out[0], text, sizeof text - 1) > 0);
+    f->end.struct_size = sizeof f->end;
     assert_false(process->ops->take_exit(process, &f->end));
-    int watched = watch_process(number_in(text));
+    const int watched = watch_process(number_in(text));
     process->ops->signal(process, SIGTERM);
     wait_for_watched(watched);
     wait_for_exit(process);
@@ -94,7 +94,7 @@ static void a_status_that_another_waiter_took_is_reported_as_unknown(void **stat
     static const char *const argv[] = {"/bin/true", NULL};
     arcp_process *process = fixture_start(f, argv);
     assert_int_equal(waitpid(process->pid, NULL, 0), process->pid);
-    f->end.struct_size = sizeof(f->end);
+    f->end.struct_size = sizeof f->end;
     assert_true(process->ops->take_exit(process, &f->end));
     assert_false(f->end.is_known);
     process->ops->free(process);
@@ -108,7 +108,7 @@ static void the_end_of_a_process_is_seen_without_pidfd(void **state)
     struct rusage used;
     int hold[2];
     assert_int_equal(pipe2(hold, O_CLOEXEC), 0);
-    pid_t pid = fork();
+    const pid_t pid = fork();
     if (pid == 0) {
         char byte;
         (void)close(hold[1]);
@@ -133,7 +133,7 @@ static void a_thousand_starts_leave_no_descriptors_or_children(void **state)
     fixture *f = *state;
     static const char *const argv[] = {"/bin/true", NULL};
     f->spec.argv = argv;
-    for (int at = 0; at < 1000; at++) {
+    for (int i = 0; i < 1000; i++) {
         fixture_run(f);
         arcp_buf_clear(&f->output);
     }

@@ -46,7 +46,7 @@ void fixture_run_shell(fixture *f, const char *script)
 arcp_process *fixture_start(fixture *f, const char *const *argv)
 {
     arcp_process *process = NULL;
-    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     f->spec.argv = argv;
     f->spec.stdin_fd = f->spec.stdout_fd = f->spec.stderr_fd = nothing;
     check_ok(f->launcher->ops->start(f->launcher, &f->spec, &process, &f->error), &f->error);

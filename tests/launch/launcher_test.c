@@ -17,8 +17,8 @@
 static void a_program_has_three_descriptors_and_no_other_of_ours(void **state)
 {
     fixture *f = *state;
-    int leaky = open("/dev/null", O_RDONLY); /* neither CLOEXEC nor low */
-    int high = fcntl(leaky, F_DUPFD, 900);
+    const int leaky = open("/dev/null", O_RDONLY); /* neither CLOEXEC nor low */
+    const int high = fcntl(leaky, F_DUPFD, 900);
     fixture_run(f);
     (void)close(leaky);
     (void)close(high);
@@ -110,9 +110,9 @@ static void a_program_starts_although_our_standard_descriptors_are_closed(void *
     fixture *f = *state;
     int result[2];
     assert_int_equal(pipe2(result, O_CLOEXEC), 0);
-    pid_t pid = fork();
+    const pid_t pid = fork();
     if (pid == 0) {
-        int high = fcntl(result[1], F_DUPFD_CLOEXEC, 200);
+        const int high = fcntl(result[1], F_DUPFD_CLOEXEC, 200);
         for (int fd = 0; fd < 100; fd++) {
             (void)close(fd);
         }
@@ -126,7 +126,7 @@ static void a_program_starts_although_our_standard_descriptors_are_closed(void *
                 (void)close(out[1]);
                 arcp_buf text = arcp_buf_init();
                 read_all(out[0], &text);
-                ssize_t written = write(high, text.data, text.size);
+                const ssize_t written = write(high, text.data, text.size);
                 (void)written;
                 arcp_buf_fini(&text);
                 process->ops->free(process);
@@ -150,24 +150,24 @@ static void a_program_is_killed_with_its_parent(void **state)
     pid_t child = 0;
     assert_int_equal(pipe2(told, O_CLOEXEC), 0);
     f->spec.argv = sleeper;
-    pid_t parent = fork();
+    const pid_t parent = fork();
     if (parent == 0) {
         arcp_process *process = NULL;
         f->spec.stdin_fd = f->spec.stdout_fd = f->spec.stderr_fd = open("/dev/null", O_RDWR);
         pid_t pid = f->launcher->ops->start(f->launcher, &f->spec, &process, NULL) == ARCP_OK
                         ? process->pid
                         : 0;
-        ssize_t written = write(told[1], &pid, sizeof(pid));
+        const ssize_t written = write(told[1], &pid, sizeof pid);
         (void)written;
         for (;;) {
             (void)pause();
         }
     }
-    assert_int_equal(read(told[0], &child, sizeof(child)), sizeof(child));
+    assert_int_equal(read(told[0], &child, sizeof child), sizeof child);
     (void)close(told[0]);
     (void)close(told[1]);
     assert_true(child > 0);
-    int watched = watch_process(child);
+    const int watched = watch_process(child);
     assert_true(watched >= 0);
     assert_int_equal(kill(parent, SIGKILL), 0);
     wait_for_watched(watched);
@@ -179,7 +179,7 @@ static void a_program_is_killed_with_its_parent(void **state)
 static void write_script(const fixture *f, const char *name, const char *text, mode_t mode)
 {
     char path[128];
-    (void)snprintf(path, sizeof(path), "%s/%s", f->directory, name);
+    (void)snprintf(path, sizeof path, "%s/%s", f->directory, name);
     FILE *file = fopen(path, "we");
     assert_non_null(file);
     (void)fputs(text, file);
@@ -193,12 +193,11 @@ static void a_bare_name_is_searched_in_the_path_of_its_environment(void **state)
     char variable[256];
     char directory[128];
     static const char *const named[] = {"the-agent", NULL};
-    (void)snprintf(variable, sizeof(variable), "PATH=:/no/such:%s/a:%s", f->directory,
-                   f->directory);
+    (void)snprintf(variable, sizeof variable, "PATH=:/no/such:%s/a:%s", f->directory, f->directory);
     const char *const environment[] = {variable, NULL};
-    (void)snprintf(directory, sizeof(directory), "%s/a", f->directory);
+    (void)snprintf(directory, sizeof directory, "%s/a", f->directory);
     assert_int_equal(mkdir(directory, 0700), 0);
-    (void)snprintf(directory, sizeof(directory), "%s/a/the-agent", f->directory);
+    (void)snprintf(directory, sizeof directory, "%s/a/the-agent", f->directory);
     assert_int_equal(mkdir(directory, 0700), 0); /* a directory is no program */
     write_script(f, "the-agent", "#!/bin/sh\necho found\n", 0700);
     f->spec.argv = named;
@@ -212,12 +211,12 @@ static void a_relative_path_starts_at_our_directory(void **state)
     fixture *f = *state;
     static const char *const relative[] = {"./agent.sh", NULL};
     char here[4096];
-    assert_non_null(getcwd(here, sizeof(here)));
+    assert_non_null(getcwd(here, sizeof here));
     write_script(f, "agent.sh", "#!/bin/sh\npwd\n", 0700);
     assert_int_equal(chdir(f->directory), 0);
     f->spec.argv = relative;
     f->spec.cwd = "/";
-    arcp_status status = run_program(f->launcher, &f->spec, &f->output, &f->end, &f->error);
+    const arcp_status status = run_program(f->launcher, &f->spec, &f->output, &f->end, &f->error);
     assert_int_equal(chdir(here), 0);
     check_ok(status, &f->error);
     assert_string_equal(f->output.data, "/\n");
@@ -231,8 +230,8 @@ static void a_failed_start_names_the_program_and_the_reason(void **state)
     const arcp_launch_limit backwards = {RLIMIT_FSIZE, 10, 5};
     write_script(f, "no-shebang", "echo hi\n", 0700);
     write_script(f, "no-right", "#!/bin/sh\n", 0600);
-    (void)snprintf(no_shebang, sizeof(no_shebang), "%s/no-shebang", f->directory);
-    (void)snprintf(no_right, sizeof(no_right), "%s/no-right", f->directory);
+    (void)snprintf(no_shebang, sizeof no_shebang, "%s/no-shebang", f->directory);
+    (void)snprintf(no_right, sizeof no_right, "%s/no-right", f->directory);
     const struct {
         const char *name;
         const char *program;
@@ -258,16 +257,17 @@ static void a_failed_start_names_the_program_and_the_reason(void **state)
         {"no user", "/bin/true", NULL, "no-such-user", NULL, ARCP_E_USAGE,
          "there is no user \"no-such-user\""},
     };
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        const char *const argv[] = {rows[at].program, NULL};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *const argv[] = {rows[i].program, NULL};
         f->spec.argv = argv;
-        f->spec.cwd = rows[at].cwd;
-        f->spec.user = rows[at].user;
-        f->spec.limits = rows[at].limit;
-        f->spec.limit_count = rows[at].limit == NULL ? 0 : 1;
-        arcp_status status = run_program(f->launcher, &f->spec, &f->output, &f->end, &f->error);
-        if (status != rows[at].status || strstr(f->error.message, rows[at].message) == NULL) {
-            fail_msg("%s: %s: \"%s\"", rows[at].name, arcp_status_name(status), f->error.message);
+        f->spec.cwd = rows[i].cwd;
+        f->spec.user = rows[i].user;
+        f->spec.limits = rows[i].limit;
+        f->spec.limit_count = rows[i].limit == NULL ? 0 : 1;
+        const arcp_status status =
+            run_program(f->launcher, &f->spec, &f->output, &f->end, &f->error);
+        if (status != rows[i].status || strstr(f->error.message, rows[i].message) == NULL) {
+            fail_msg("%s: %s: \"%s\"", rows[i].name, arcp_status_name(status), f->error.message);
         }
         assert_false(has_children());
     }
@@ -284,9 +284,9 @@ static void let_others_in(fixture *f)
     static const char *describe[] = {probe, "describe", NULL};
     char command[512];
     assert_int_equal(chmod(f->directory, 0711), 0);
-    (void)snprintf(probe, sizeof(probe), "%s/probe", f->directory);
-    (void)snprintf(helper, sizeof(helper), "%s/helper", f->directory);
-    (void)snprintf(command, sizeof(command), "cp %s %s && cp %s %s && chmod 0755 %s %s", PROBE,
+    (void)snprintf(probe, sizeof probe, "%s/probe", f->directory);
+    (void)snprintf(helper, sizeof helper, "%s/helper", f->directory);
+    (void)snprintf(command, sizeof command, "cp %s %s && cp %s %s && chmod 0755 %s %s", PROBE,
                    probe, HELPER, helper, probe, helper);
     run_shell(command);
     options.helper = helper;
@@ -311,10 +311,10 @@ static void a_program_of_another_user_has_only_that_users_rights(void **state)
     f->spec.limits = limits;
     f->spec.limit_count = 1;
     fixture_run(f);
-    (void)snprintf(want, sizeof(want), "%d %d %d", (int)nobody->pw_uid, (int)nobody->pw_uid,
+    (void)snprintf(want, sizeof want, "%d %d %d", (int)nobody->pw_uid, (int)nobody->pw_uid,
                    (int)nobody->pw_uid);
     fixture_check_line(f, "uids ", want);
-    (void)snprintf(want, sizeof(want), "%d groups %d", (int)nobody->pw_gid, (int)nobody->pw_gid);
+    (void)snprintf(want, sizeof want, "%d groups %d", (int)nobody->pw_gid, (int)nobody->pw_gid);
     fixture_check_line(f, "gid ", want);
     fixture_check_line(f, "back ", "closed");
     fixture_check_line(f, "fds", " 0 1 2");
@@ -351,12 +351,12 @@ static void without_privileges_another_user_is_refused(void **state)
         skip();
     }
     let_others_in(f);
-    pid_t pid = fork();
+    const pid_t pid = fork();
     if (pid == 0) {
         f->spec.user = "root";
         f->spec.stdin_fd = f->spec.stdout_fd = f->spec.stderr_fd = open("/dev/null", O_RDWR);
         arcp_process *process = NULL;
-        bool refused =
+        const bool refused =
             setresuid(65534, 65534, 65534) == 0 &&
             f->launcher->ops->start(f->launcher, &f->spec, &process, &f->error) == ARCP_E_IO &&
             strstr(f->error.message, "(changing its user): Operation not permitted") != NULL;
@@ -419,10 +419,10 @@ static int run_helper_with(int orders, arcp__launch_failure *failure)
     int errors[2];
     int status = -1;
     assert_int_equal(pipe2(errors, O_CLOEXEC), 0);
-    pid_t pid = fork();
+    const pid_t pid = fork();
     if (pid == 0) {
         (void)close(2);
-        int from = fcntl(errors[1], F_DUPFD_CLOEXEC, 10);
+        const int from = fcntl(errors[1], F_DUPFD_CLOEXEC, 10);
         if (dup2(fcntl(orders, F_DUPFD_CLOEXEC, 10), ARCP__LAUNCH_ORDERS_FD) >= 0 &&
             dup2(from, ARCP__LAUNCH_ERRORS_FD) >= 0) {
             (void)execl(HELPER, HELPER, (char *)NULL);
@@ -432,8 +432,8 @@ static int run_helper_with(int orders, arcp__launch_failure *failure)
     (void)close(errors[1]);
     (void)close(orders);
     *failure = (arcp__launch_failure){-1, 0};
-    ssize_t got = read(errors[0], failure, sizeof(*failure));
-    assert_true(got == 0 || got == (ssize_t)sizeof(*failure));
+    const ssize_t got = read(errors[0], failure, sizeof *failure);
+    assert_true(got == 0 || got == (ssize_t)sizeof *failure);
     (void)close(errors[0]);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -450,8 +450,8 @@ static int run_helper(const orders_file *file, size_t size, arcp__launch_failure
 static orders_file good_orders(void)
 {
     orders_file file;
-    memset(&file, 0, sizeof(file));
-    file.orders.struct_size = sizeof(file.orders);
+    memset(&file, 0, sizeof file);
+    file.orders.struct_size = sizeof file.orders;
     file.orders.parent = getpid();
     file.orders.uid = getuid();
     file.orders.gid = getgid();
@@ -468,7 +468,7 @@ static void the_helper_refuses_what_it_cannot_read(void **state)
     const orders_file good = good_orders();
     const size_t size = sizeof(good.orders) + 20;
     arcp__launch_failure failure;
-    for (size_t cut = 0; cut < size; cut += cut < sizeof(good.orders) - 1 ? 997 : 1) {
+    for (size_t cut = 0; cut < size; cut += cut < sizeof good.orders - 1 ? 997 : 1) {
         if (run_helper(&good, cut, &failure) != 127 || failure.stage != ARCP__LAUNCH_HELPER) {
             fail_msg("cut at %zu: stage %d", cut, failure.stage);
         }
@@ -493,11 +493,11 @@ static void the_helper_refuses_what_it_cannot_read(void **state)
         {"one variable more", offsetof(arcp__launch_orders, env_count), 2, 8},
         {"variables without end", offsetof(arcp__launch_orders, env_count), UINT64_MAX, 8},
     };
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         orders_file bad = good;
-        memcpy((char *)&bad + rows[at].offset, &rows[at].value, rows[at].width);
+        memcpy((char *)&bad + rows[i].offset, &rows[i].value, rows[i].width);
         if (run_helper(&bad, size, &failure) != 127 || failure.stage != ARCP__LAUNCH_HELPER) {
-            fail_msg("%s: stage %d", rows[at].name, failure.stage);
+            fail_msg("%s: stage %d", rows[i].name, failure.stage);
         }
     }
     f->spec.argv = alone; /* started by hand it has no such descriptors */

@@ -35,14 +35,14 @@ static void a_limit_is_a_name_and_one_number_or_two(void **state)
         {"NOFILE", "64", ARCP_E_USAGE, 0, 0, 0},
         {"", "64", ARCP_E_USAGE, 0, 0, 0},
     };
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp_launch_limit limit = {0};
         arcp_error error = {0};
-        arcp_status status =
-            arcp__launch_limit_parse(rows[at].name, rows[at].value, &limit, &error);
-        if (status != rows[at].status || limit.resource != rows[at].resource ||
-            limit.soft != rows[at].soft || limit.hard != rows[at].hard) {
-            fail_msg("%s: %s: %s", rows[at].name, rows[at].value, error.message);
+        const arcp_status status =
+            arcp__launch_limit_parse(rows[i].name, rows[i].value, &limit, &error);
+        if (status != rows[i].status || limit.resource != rows[i].resource ||
+            limit.soft != rows[i].soft || limit.hard != rows[i].hard) {
+            fail_msg("%s: %s: %s", rows[i].name, rows[i].value, error.message);
         }
     }
 }

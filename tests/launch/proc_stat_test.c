@@ -27,12 +27,12 @@ static void a_stat_line_is_parsed_whatever_the_program_is_called(void **state)
         {"a word among the numbers", "17 (sh) S 3 five 7 0" REST, false, 0},
     };
 #undef REST
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp__proc_stat found = {0};
-        bool is_one = arcp__proc_stat_parse(rows[at].text, &found);
-        if (is_one != rows[at].is_one || found.group != rows[at].group ||
+        const bool is_one = arcp__proc_stat_parse(rows[i].text, &found);
+        if (is_one != rows[i].is_one || found.group != rows[i].group ||
             (is_one && (found.pid != 17 || found.parent != 3 || found.started != 98765))) {
-            fail_msg("%s: %d, pid %d group %d started %llu", rows[at].name, is_one, found.pid,
+            fail_msg("%s: %d, pid %d group %d started %llu", rows[i].name, is_one, found.pid,
                      found.group, (unsigned long long)found.started);
         }
     }

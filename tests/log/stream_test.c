@@ -16,22 +16,22 @@ typedef struct shelf {
 
 static shelf *shelf_new(void)
 {
-    shelf *self = arcp__alloc(sizeof *self);
-    assert_non_null(self);
-    self->log = arcp__log_new(&self->context, &(arcp__log_options){0});
-    assert_non_null(self->log);
-    self->stream = arcp__stream_new(self->log, "j:", ARCP_SPAN_LITERAL("1"));
-    assert_non_null(self->stream);
-    return self;
+    shelf *s = arcp__alloc(sizeof *s);
+    assert_non_null(s);
+    s->log = arcp__log_new(&s->context, &(arcp__log_options){0});
+    assert_non_null(s->log);
+    s->stream = arcp__stream_new(s->log, "j:", ARCP_SPAN_LITERAL("1"));
+    assert_non_null(s->stream);
+    return s;
 }
 
-static void shelf_free(shelf *self)
+static void shelf_free(shelf *s)
 {
-    self->context.closing = true;
-    arcp__stream_unref(self->log, self->stream);
-    assert_int_equal(self->log->tail_bytes, 0);
-    arcp__log_free(self->log);
-    arcp__free(self);
+    s->context.closing = true;
+    arcp__stream_unref(s->log, s->stream);
+    assert_int_equal(s->log->tail_bytes, 0);
+    arcp__log_free(s->log);
+    arcp__free(s);
 }
 
 static char letter(uint64_t position)
@@ -40,31 +40,31 @@ static char letter(uint64_t position)
 }
 
 /* A record in two pieces, of its own letter. */
-static void put(shelf *self, size_t size)
+static void put(shelf *s, size_t size)
 {
     static char text[80000];
     uint64_t position = 0;
     size_t bytes = 0;
-    assert_true(size <= sizeof(text) && self->count < sizeof(self->sizes) / sizeof(*self->sizes));
-    memset(text, letter(self->count), size);
+    assert_true(size <= sizeof text && s->count < sizeof s->sizes / sizeof *s->sizes);
+    memset(text, letter(s->count), size);
     arcp_span pieces[] = {arcp_span_make(text, size / 2), arcp_span_make(text, size - size / 2)};
-    assert_true(arcp__stream_append(self->log, self->stream, pieces, 2, &position, &bytes));
-    assert_int_equal(position, self->count);
+    assert_true(arcp__stream_append(s->log, s->stream, pieces, 2, &position, &bytes));
+    assert_int_equal(position, s->count);
     assert_int_equal(bytes, size);
-    self->sizes[self->count++] = size;
+    s->sizes[s->count++] = size;
 }
 
-static void check_all(shelf *self)
+static void check_all(shelf *s)
 {
     arcp_span record;
-    for (uint64_t at = 0; at < self->count; at++) {
-        assert_true(arcp__stream_find_record(self->stream, at, &record));
-        assert_int_equal(record.size, self->sizes[at]);
-        for (size_t i = 0; i < record.size; i++) {
-            assert_int_equal(record.data[i], letter(at));
+    for (uint64_t i = 0; i < s->count; i++) {
+        assert_true(arcp__stream_find_record(s->stream, i, &record));
+        assert_int_equal(record.size, s->sizes[i]);
+        for (size_t j = 0; j < record.size; j++) {
+            assert_int_equal(record.data[j], letter(i));
         }
     }
-    assert_false(arcp__stream_find_record(self->stream, self->count, &record));
+    assert_false(arcp__stream_find_record(s->stream, s->count, &record));
 }
 
 /* Each record takes four bytes of a chunk for the position of its end. */
@@ -86,44 +86,44 @@ static void a_chunk_is_filled_to_its_last_byte_and_not_beyond(void **state)
         {"larger than any chunk", 3, {70000, 65532, 0}, 70004 + 65536 + 65536},
     };
     (void)state;
-    for (size_t row = 0; row < sizeof(rows) / sizeof(*rows); row++) {
-        shelf *self = shelf_new();
-        for (size_t at = 0; at < rows[row].count; at++) {
-            put(self, rows[row].sizes[at]);
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+        shelf *s = shelf_new();
+        for (size_t i = 0; i < rows[row].count; i++) {
+            put(s, rows[row].sizes[i]);
         }
-        if (self->log->tail_bytes != rows[row].bytes) {
-            fail_msg("%s: %zu bytes", rows[row].name, self->log->tail_bytes);
+        if (s->log->tail_bytes != rows[row].bytes) {
+            fail_msg("%s: %zu bytes", rows[row].name, s->log->tail_bytes);
         }
-        check_all(self);
-        shelf_free(self);
+        check_all(s);
+        shelf_free(s);
     }
 }
 
 static void a_chunk_of_empty_records_is_full_too(void **state)
 {
     (void)state;
-    shelf *self = shelf_new();
-    for (unsigned at = 0; at < 1024 / sizeof(uint32_t); at++) {
-        put(self, 0);
-        assert_int_equal(self->log->tail_bytes, 1024);
+    shelf *s = shelf_new();
+    for (unsigned i = 0; i < 1024 / sizeof(uint32_t); i++) {
+        put(s, 0);
+        assert_int_equal(s->log->tail_bytes, 1024);
     }
-    put(self, 0);
-    assert_int_equal(self->log->tail_bytes, 1024 + 4096);
-    check_all(self);
-    shelf_free(self);
+    put(s, 0);
+    assert_int_equal(s->log->tail_bytes, 1024 + 4096);
+    check_all(s);
+    shelf_free(s);
 }
 
 static void records_of_all_sizes_are_read_as_they_were_put(void **state)
 {
     (void)state;
-    shelf *self = shelf_new();
+    shelf *s = shelf_new();
     uint32_t size = 1;
-    for (unsigned at = 0; at < 2000; at++) {
+    for (unsigned i = 0; i < 2000; i++) {
         size = (size * 75 + 74) % 65537;
-        put(self, at % 7 == 0 ? 0 : size % 400);
+        put(s, i % 7 == 0 ? 0 : size % 400);
     }
-    check_all(self);
-    shelf_free(self);
+    check_all(s);
+    shelf_free(s);
 }
 
 int main(void)

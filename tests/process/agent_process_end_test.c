@@ -23,11 +23,11 @@ static void exited_is_called_once_and_last(void **state)
                 {"echo out; echo err >&2; exit 3", false, 3},
                 {"kill -9 $$", true, 9},
                 {"exec >&- 2>&-; exit 4", false, 4}};
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        run_to_end(rows[at].script);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        run_to_end(rows[i].script);
         assert_true(owner.end.is_known);
-        assert_int_equal(owner.end.by_signal, rows[at].by_signal);
-        assert_int_equal(owner.end.code, rows[at].code);
+        assert_int_equal(owner.end.by_signal, rows[i].by_signal);
+        assert_int_equal(owner.end.code, rows[i].code);
         (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
         assert_int_equal(owner.exits, 1);
         process_owner_fini(&owner);
@@ -52,8 +52,8 @@ static void output_of_another_process_is_awaited_for_a_limited_time(void **state
     process_rig_run(&rig, &owner, argv);
     run_until(&rig, owner.exits != 0);
     assert_int_equal(owner.end.code, 0);
-    pid_t escaped = pid_in(&owner.lines, "escaped ");
-    int watched = watch_process(escaped);
+    const pid_t escaped = pid_in(&owner.lines, "escaped ");
+    const int watched = watch_process(escaped);
     assert_int_equal(kill(escaped, SIGKILL), 0);
     wait_for_watched(watched);
 }
@@ -70,8 +70,8 @@ static void output_of_another_process_is_read_up_to_a_limit(void **state)
     arcp_buf_append_byte(&owner.output, '\0');
     const char *found = line_after(&owner.output, "escaped ");
     assert_non_null(found);
-    pid_t escaped = number_in(found);
-    int watched = watch_process(escaped);
+    const pid_t escaped = number_in(found);
+    const int watched = watch_process(escaped);
     (void)kill(escaped, SIGKILL); /* it may have found its pipe broken already */
     wait_for_watched(watched);
 }
@@ -81,7 +81,7 @@ static void terminating_reaches_the_whole_group(void **state)
     (void)state;
     process_rig_run_shell(&rig, &owner, "sleep 1000 & echo $!; wait");
     run_until(&rig, owner.line_count == 1);
-    int watched = watch_process(pid_in(&owner.lines, ""));
+    const int watched = watch_process(pid_in(&owner.lines, ""));
     arcp__agent_process_terminate(owner.process);
     arcp__agent_process_terminate(owner.process);
     run_until(&rig, owner.exits != 0);
@@ -95,7 +95,7 @@ static void a_program_that_ignores_sigterm_is_killed_later(void **state)
     const char *const argv[] = {PROBE, "stubborn", NULL};
     process_rig_run(&rig, &owner, argv);
     run_until(&rig, owner.line_count == 1);
-    uint64_t before = uv_hrtime();
+    const uint64_t before = uv_hrtime();
     arcp__agent_process_terminate(owner.process);
     run_until(&rig, owner.exits != 0);
     assert_true(owner.end.by_signal);
@@ -109,7 +109,7 @@ static void a_child_that_ignores_sigterm_is_killed_with_its_group(void **state)
     process_rig_run_shell(&rig, &owner,
                           "(trap '' TERM; exec " PROBE " stubborn) & echo pid $!; wait");
     run_until(&rig, owner.line_count == 2);
-    int watched = watch_process(pid_in(&owner.lines, "pid "));
+    const int watched = watch_process(pid_in(&owner.lines, "pid "));
     arcp__agent_process_terminate(owner.process);
     run_until(&rig, owner.exits != 0);
     assert_int_equal(owner.end.code, SIGTERM);
@@ -132,7 +132,7 @@ static void freeing_a_running_process_kills_it_without_a_callback(void **state)
     const char *const argv[] = {PROBE, "stubborn", NULL};
     process_rig_run(&rig, &owner, argv);
     run_until(&rig, owner.line_count == 1);
-    int watched = watch_process(arcp__agent_process_pid(owner.process));
+    const int watched = watch_process(arcp__agent_process_pid(owner.process));
     arcp__agent_process_free(owner.process);
     owner.process = NULL;
     run_until(&rig, arcp__process_table_count(rig.table) == 0);
@@ -177,7 +177,7 @@ static void a_status_that_another_waiter_took_does_not_block(void **state)
 {
     (void)state;
     process_rig_run_shell(&rig, &owner, "echo said");
-    pid_t pid = arcp__agent_process_pid(owner.process);
+    const pid_t pid = arcp__agent_process_pid(owner.process);
     wait_for_end(pid);
     siginfo_t info;
     assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED), 0);
@@ -191,7 +191,7 @@ static void a_failed_start_leaves_nothing(void **state)
     (void)state;
     char cwd[128];
     const char *const argv[] = {"/no/such/program", NULL};
-    (void)snprintf(cwd, sizeof(cwd), "%s/job", rig.run);
+    (void)snprintf(cwd, sizeof cwd, "%s/job", rig.run);
     rig.spec.argv = argv;
     rig.spec.cwd = cwd;
     rig.spec.makes_cwd = true;
@@ -286,7 +286,7 @@ static void a_program_has_a_new_directory_that_is_removed_afterwards(void **stat
     (void)state;
     char cwd[128];
     struct stat about;
-    (void)snprintf(cwd, sizeof(cwd), "%s/job", rig.run);
+    (void)snprintf(cwd, sizeof cwd, "%s/job", rig.run);
     rig.spec.cwd = cwd;
     rig.spec.makes_cwd = true;
     process_rig_run_shell(&rig, &owner, "pwd; mkdir -p a/b; touch a/b/c; ln -s / a/root; cat");
@@ -309,8 +309,8 @@ static void the_directory_of_a_running_program_can_be_renamed(void **state)
     (void)state;
     char cwd[128];
     char moved[128];
-    (void)snprintf(cwd, sizeof(cwd), "%s/warm", rig.run);
-    (void)snprintf(moved, sizeof(moved), "%s/job", rig.run);
+    (void)snprintf(cwd, sizeof cwd, "%s/warm", rig.run);
+    (void)snprintf(moved, sizeof moved, "%s/job", rig.run);
     rig.spec.cwd = cwd;
     rig.spec.makes_cwd = true;
     process_rig_run_shell(&rig, &owner, "read line; /bin/pwd; touch here");
@@ -349,8 +349,8 @@ static void an_orphan_of_an_ended_job_is_found_and_killed(void **state)
     process_rig_run(&rig, &bystander, (const char *const[]){PROBE, "escape", NULL});
     arcp__agent_process_set_job(bystander.process, ARCP_SPAN_LITERAL("job_that_runs_on"));
     run_until(&rig, owner.exits != 0 && bystander.exits != 0);
-    pid_t orphan = pid_in(&owner.lines, "escaped ");
-    pid_t other = pid_in(&bystander.lines, "escaped ");
+    const pid_t orphan = pid_in(&owner.lines, "escaped ");
+    const pid_t other = pid_in(&bystander.lines, "escaped ");
     run_until(&rig, is_zombie(orphan));
     /* The zombie is waited for on SIGCHLD; here we are the handler. */
     arcp__process_table_reap(rig.table);
@@ -370,7 +370,7 @@ static void reaping_does_not_take_processes_of_the_table(void **state)
     (void)state;
     process_rig_run_shell(&rig, &owner, "echo said; exit 9");
     wait_for_end(arcp__agent_process_pid(owner.process));
-    pid_t stranger = fork();
+    const pid_t stranger = fork();
     if (stranger == 0) {
         _exit(0);
     }
@@ -426,13 +426,13 @@ static void a_thousand_processes_leave_no_resources(void **state)
     rig.spec.makes_cwd = true;
     rig.spec.cwd = cwd;
     for (int round = 0; round < 50; round++) {
-        for (int at = 0; at < 20; at++) {
-            (void)snprintf(cwd, sizeof(cwd), "%s/job-%d-%d", rig.run, round, at);
-            process_rig_run(&rig, &owners[at], (const char *const[]){"/bin/true", NULL});
+        for (int i = 0; i < 20; i++) {
+            (void)snprintf(cwd, sizeof cwd, "%s/job-%d-%d", rig.run, round, i);
+            process_rig_run(&rig, &owners[i], (const char *const[]){"/bin/true", NULL});
         }
-        for (int at = 0; at < 20; at++) {
-            run_until(&rig, owners[at].exits != 0);
-            process_owner_fini(&owners[at]);
+        for (int i = 0; i < 20; i++) {
+            run_until(&rig, owners[i].exits != 0);
+            process_owner_fini(&owners[i]);
         }
         run_until(&rig, entries_of(rig.run) == 0);
         /* libuv opens something of its own with the first pipe. */

@@ -21,10 +21,10 @@ static void lines_come_one_by_one_and_the_last_needs_no_line_feed(void **state)
         {"nothing", "true", ""},
         {"carriage return stays", "printf 'a\\r\\n'", "a\r\n"},
     };
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        run_to_end(rows[at].script);
-        if (!arcp_span_equal_cstr(arcp_buf_span(&owner.lines), rows[at].want)) {
-            fail_msg("%s: \"%.*s\"", rows[at].name, (int)owner.lines.size, owner.lines.data);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        run_to_end(rows[i].script);
+        if (!arcp_span_equal_cstr(arcp_buf_span(&owner.lines), rows[i].want)) {
+            fail_msg("%s: \"%.*s\"", rows[i].name, (int)owner.lines.size, owner.lines.data);
         }
         assert_int_equal(owner.exits, 1);
         process_owner_fini(&owner);
@@ -39,8 +39,8 @@ static void a_hundred_thousand_lines_arrive_in_order(void **state)
     run_until(&rig, owner.exits != 0);
     assert_int_equal(owner.line_count, 100000);
     arcp_buf want = arcp_buf_init();
-    for (unsigned at = 0; at < 100000; at++) {
-        arcp_buf_append_format(&want, "line %u\n", at);
+    for (unsigned i = 0; i < 100000; i++) {
+        arcp_buf_append_format(&want, "line %u\n", i);
     }
     assert_true(arcp_span_equal(arcp_buf_span(&owner.lines), arcp_buf_span(&want)));
     arcp_buf_fini(&want);
@@ -62,10 +62,10 @@ static void a_line_at_the_limit_is_accepted_and_a_longer_one_refused(void **stat
         {"head -c 1000000 /dev/zero; echo after", 0, 1},
         {"for i in 1 2 3 4 5; do head -c 1000 /dev/zero; sleep 0.01; done; echo", 0, 1},
     };
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        run_to_end(rows[at].script);
-        if (owner.line_count != rows[at].lines || owner.refusals != rows[at].refusals) {
-            fail_msg("row %zu: %zu lines, %zu refusals", at, owner.line_count, owner.refusals);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        run_to_end(rows[i].script);
+        if (owner.line_count != rows[i].lines || owner.refusals != rows[i].refusals) {
+            fail_msg("row %zu: %zu lines, %zu refusals", i, owner.line_count, owner.refusals);
         }
         if (owner.refusals != 0) {
             assert_int_equal(owner.refused, ARCP_E_LIMIT);
@@ -120,9 +120,9 @@ static void the_last_two_kib_of_standard_error_are_kept(void **state)
          "done >&2",
          2046},
     };
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        run_to_end(rows[at].script);
-        assert_int_equal(owner.tail.size, rows[at].size);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        run_to_end(rows[i].script);
+        assert_int_equal(owner.tail.size, rows[i].size);
         process_owner_fini(&owner);
     }
     run_to_end("head -c 5000 /dev/zero | tr '\\0' x >&2; printf end >&2");
@@ -152,7 +152,7 @@ static void a_paused_program_blocks_at_its_full_pipe_and_no_output_is_lost(void 
     arcp__agent_process_pause(owner.process, false);
     run_until(&rig, owner.line_count != 0);
     arcp__agent_process_pause(owner.process, true);
-    size_t taken = owner.line_count;
+    const size_t taken = owner.line_count;
     process_rig_run_shell(&rig, &other, "sleep 0.1; echo done");
     run_until(&rig, other.exits != 0);
     process_owner_fini(&other);
@@ -219,13 +219,13 @@ static void input_that_is_not_read_is_refused_beyond_a_limit(void **state)
 {
     (void)state;
     static char text[1000];
-    memset(text, 'x', sizeof(text));
+    memset(text, 'x', sizeof text);
     const char *const argv[] = {PROBE, "stubborn", NULL};
     rig.spec.input_bytes_max = 3000;
     process_rig_run(&rig, &owner, argv);
     size_t taken = 0;
-    while (taken < 1000 && arcp__agent_process_write(
-                               owner.process, arcp_span_make(text, sizeof(text))) == ARCP_OK) {
+    while (taken < 1000 &&
+           arcp__agent_process_write(owner.process, arcp_span_make(text, sizeof text)) == ARCP_OK) {
         taken++;
     }
     /* The bytes that a pipe of 64 KiB accepts (in whole pages only), the 3000 bytes, and the line
@@ -244,7 +244,7 @@ static void a_program_may_close_its_input(void **state)
     (void)state;
     process_rig_run_shell(&rig, &owner, "exec <&-; echo closed; sleep 0.05; echo done");
     run_until(&rig, owner.line_count == 1);
-    for (int at = 0; at < 10; at++) {
+    for (int i = 0; i < 10; i++) {
         assert_int_equal(arcp__agent_process_write(owner.process, ARCP_SPAN_LITERAL("x")), ARCP_OK);
     }
     run_until(&rig, owner.exits != 0);

@@ -13,14 +13,14 @@ static void ending_children_kills_all_descendants(void **state)
     (void)state;
     pid_t pids[3] = {0};
     int watched[3];
-    size_t descriptors = open_descriptors();
+    const size_t descriptors = open_descriptors();
     assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
-    for (size_t at = 0; at < 3; at++) {
-        watched[at] = start_hidden(-1, &pids[at]);
+    for (size_t i = 0; i < 3; i++) {
+        watched[i] = start_hidden(-1, &pids[i]);
     }
     arcp__process_table_end_children();
-    for (size_t at = 0; at < 3; at++) {
-        wait_for_watched(watched[at]);
+    for (size_t i = 0; i < 3; i++) {
+        wait_for_watched(watched[i]);
     }
     assert_int_equal(waitpid(-1, NULL, 0), -1);
     assert_int_equal(errno, ECHILD);

@@ -63,7 +63,7 @@ static void another_user_has_another_home(void **state)
     char want[256];
     const struct passwd *root = getpwnam("root");
     assert_non_null(root);
-    (void)snprintf(want, sizeof(want), "HOME=%s", root->pw_dir);
+    (void)snprintf(want, sizeof want, "HOME=%s", root->pw_dir);
     arcp__environment_base(&environment, "root");
     check_pairs((const char *const[]){"PATH=/bin:/usr/bin", "TZ=UTC", want, NULL});
 }
@@ -86,7 +86,7 @@ static arcp_status build(void *user, arcp_error *err)
     arcp__environment made = {0};
     arcp__environment_base(&made, NULL);
     arcp__environment_pass(&made, (const char *const[]){"PATH=/x", "B=2", "OURS", NULL});
-    bool failed = made.failed;
+    const bool failed = made.failed;
     arcp__environment_fini(&made);
     return failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
 }

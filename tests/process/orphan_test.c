@@ -42,7 +42,7 @@ static void a_note_is_read_as_it_was_written(void **state)
     arcp__orphan after;
     char text[ARCP__ORPHAN_TEXT_SIZE];
     assert_true(arcp__orphan_identify(getpid(), &before));
-    size_t size = arcp__orphan_format(&before, text);
+    const size_t size = arcp__orphan_format(&before, text);
     assert_true(arcp__orphan_parse(arcp_span_make(text, size), &after));
     assert_int_equal(after.pid, before.pid);
     assert_int_equal(after.started, before.started);
@@ -79,10 +79,10 @@ static void a_file_that_is_not_a_note_is_refused(void **state)
         {"", false},
     };
 #undef BOOT
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp__orphan orphan;
-        if (arcp__orphan_parse(arcp_span_cstr(rows[at].text), &orphan) != rows[at].is_note) {
-            fail_msg("%s", rows[at].text);
+        if (arcp__orphan_parse(arcp_span_cstr(rows[i].text), &orphan) != rows[i].is_note) {
+            fail_msg("%s", rows[i].text);
         }
     }
 }
@@ -112,7 +112,7 @@ static couple start_couple(const char *directory, const char *variable)
     }
     (void)close(told[1]);
     char text[16] = "";
-    assert_true(read(told[0], text, sizeof(text) - 1) > 0);
+    assert_true(read(told[0], text, sizeof text - 1) > 0);
     (void)close(told[0]);
     made.member = number_in(text);
     assert_true(made.member > 0);
@@ -127,7 +127,7 @@ static bool runs(pid_t pid)
 
 static void end_couple(couple made)
 {
-    int watched = watch_process(made.member);
+    const int watched = watch_process(made.member);
     (void)kill(made.leader, SIGKILL);
     (void)kill(made.member, SIGKILL);
     wait_for_watched(watched);
@@ -138,7 +138,7 @@ static void only_exactly_the_noted_process_is_killed(void **state)
 {
     (void)state;
     arcp__orphan orphan;
-    couple made = start_couple(NULL, NULL);
+    const couple made = start_couple(NULL, NULL);
     assert_true(arcp__orphan_identify(made.leader, &orphan));
     arcp__orphan earlier = orphan;
     arcp__orphan later = orphan;
@@ -152,7 +152,7 @@ static void only_exactly_the_noted_process_is_killed(void **state)
     assert_int_equal(arcp__orphan_kill(wrong, 4, arcp_span_make(NULL, 0)), 0);
     assert_int_equal(arcp__orphan_kill(NULL, 0, arcp_span_make(NULL, 0)), 0);
     assert_true(runs(made.leader) && runs(made.member));
-    int watched = watch_process(made.member);
+    const int watched = watch_process(made.member);
     assert_int_equal(arcp__orphan_kill(&orphan, 1, arcp_span_make(NULL, 0)), 1);
     wait_for_watched(watched); /* killed with its group */
     assert_int_equal(waitpid(made.leader, NULL, 0), made.leader);
@@ -162,7 +162,7 @@ static void members_of_a_group_without_its_first_are_killed_when_they_are_marked
 {
     (void)state;
     char other[128];
-    (void)snprintf(other, sizeof(other), "%sx", base); /* another directory with the same prefix */
+    (void)snprintf(other, sizeof other, "%sx", base); /* another directory with the same prefix */
     assert_int_equal(mkdir(other, 0700), 0);
     const struct {
         const char *name;
@@ -178,19 +178,19 @@ static void members_of_a_group_without_its_first_are_killed_when_they_are_marked
         {"another variable", NULL, "ARCP_JOB_IDX=job_1", 0, false},
         {"older than the noted", base, "ARCP_JOB_ID=job_1", 1000000, false},
     };
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp__orphan orphan;
-        couple made = start_couple(rows[at].cwd, rows[at].variable);
+        const couple made = start_couple(rows[i].cwd, rows[i].variable);
         assert_true(arcp__orphan_identify(made.leader, &orphan));
-        orphan.started += (uint64_t)rows[at].started;
+        orphan.started += (uint64_t)rows[i].started;
         assert_int_equal(kill(made.leader, SIGKILL), 0);
         assert_int_equal(waitpid(made.leader, NULL, 0), made.leader);
-        int watched = watch_process(made.member);
-        size_t killed = arcp__orphan_kill(&orphan, 1, arcp_span_cstr(base));
-        if (killed != (rows[at].is_killed ? 1 : 0)) {
-            fail_msg("%s: %zu", rows[at].name, killed);
+        const int watched = watch_process(made.member);
+        const size_t killed = arcp__orphan_kill(&orphan, 1, arcp_span_cstr(base));
+        if (killed != (rows[i].is_killed ? 1 : 0)) {
+            fail_msg("%s: %zu", rows[i].name, killed);
         }
-        if (!rows[at].is_killed) {
+        if (!rows[i].is_killed) {
             assert_true(runs(made.member));
             assert_int_equal(kill(made.member, SIGKILL), 0);
         }
@@ -233,9 +233,9 @@ static void runs_in_one_base_directory_do_not_touch_each_other(void **state)
     arcp_error error = {0};
     char job[256];
     size_t killed = 0;
-    couple made = start_couple(base, NULL);
+    const couple made = start_couple(base, NULL);
     check_ok(arcp__work_directory_open(base, &first, NULL, &error), &error);
-    (void)snprintf(job, sizeof(job), "%s/job", arcp__work_directory_path(first));
+    (void)snprintf(job, sizeof job, "%s/job", arcp__work_directory_path(first));
     check_ok(arcp__directory_make(job, NULL, &error), &error);
     arcp__work_directory_note(first, made.leader);
     check_ok(arcp__work_directory_open(base, &second, &killed, &error), &error);
@@ -254,13 +254,13 @@ static void the_next_run_cleans_up_after_a_killed_run(void **state)
     arcp__work_directory *run = NULL;
     arcp_error error = {0};
     size_t killed = 0;
-    couple made = start_couple(NULL, NULL);
-    int watched = watch_process(made.member);
-    pid_t daemon = fork();
+    const couple made = start_couple(NULL, NULL);
+    const int watched = watch_process(made.member);
+    const pid_t daemon = fork();
     if (daemon == 0) {
         char job[256];
         if (arcp__work_directory_open(base, &run, NULL, NULL) == ARCP_OK) {
-            (void)snprintf(job, sizeof(job), "%s/job", arcp__work_directory_path(run));
+            (void)snprintf(job, sizeof job, "%s/job", arcp__work_directory_path(run));
             if (arcp__directory_make(job, NULL, NULL) == ARCP_OK) {
                 arcp__work_directory_note(run, made.leader);
             }
@@ -285,17 +285,17 @@ static void invalid_notes_are_ignored(void **state)
     char path[256];
     char note[300];
     size_t killed = 1;
-    (void)snprintf(path, sizeof(path), "%s/run-left", base);
+    (void)snprintf(path, sizeof path, "%s/run-left", base);
     assert_int_equal(mkdir(path, 0700), 0);
-    (void)snprintf(note, sizeof(note), "%s/process-7", path);
+    (void)snprintf(note, sizeof note, "%s/process-7", path);
     assert_int_equal(mkfifo(note, 0600), 0); /* opening it must not wait */
-    (void)snprintf(note, sizeof(note), "%s/process-8", path);
+    (void)snprintf(note, sizeof note, "%s/process-8", path);
     assert_int_equal(symlink("/etc/passwd", note), 0);
-    (void)snprintf(note, sizeof(note), "%s/process-9", path);
+    (void)snprintf(note, sizeof note, "%s/process-9", path);
     FILE *file = fopen(note, "we");
     (void)fputs("17 98765 01234567", file);
     (void)fclose(file);
-    (void)snprintf(note, sizeof(note), "%s/not-a-run", base);
+    (void)snprintf(note, sizeof note, "%s/not-a-run", base);
     assert_int_equal(mkdir(note, 0700), 0);
     check_ok(arcp__work_directory_open(base, &run, &killed, &error), &error);
     assert_int_equal(killed, 0);
@@ -314,7 +314,7 @@ static void an_unusable_base_directory_is_reported(void **state)
     assert_int_equal(arcp__work_directory_open("/no/such/base", &run, NULL, &error), ARCP_E_IO);
     assert_non_null(strstr(error.message, "/no/such/base"));
     assert_int_equal(arcp__work_directory_open("/dev/null", &run, NULL, &error), ARCP_E_IO);
-    (void)snprintf(deep, sizeof(deep), "%s/made", base); /* one level is made */
+    (void)snprintf(deep, sizeof deep, "%s/made", base); /* one level is made */
     check_ok(arcp__work_directory_open(deep, &run, NULL, &error), &error);
     arcp__work_directory_close(run);
 }
@@ -336,15 +336,15 @@ static void a_tree_is_removed_with_any_content(void **state)
     };
     char tree[128];
     char outside[128];
-    (void)snprintf(tree, sizeof(tree), "%s/t", base);
-    (void)snprintf(outside, sizeof(outside), "%s/outside/f", base);
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    (void)snprintf(tree, sizeof tree, "%s/t", base);
+    (void)snprintf(outside, sizeof outside, "%s/outside/f", base);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char command[512];
-        (void)snprintf(command, sizeof(command), "cd %s && %s", base, rows[at]);
+        (void)snprintf(command, sizeof command, "cd %s && %s", base, rows[i]);
         run_shell(command);
         arcp__directory_remove(tree);
         if (access(tree, F_OK) == 0) {
-            fail_msg("is still there: %s", rows[at]);
+            fail_msg("is still there: %s", rows[i]);
         }
     }
     assert_int_equal(access(outside, F_OK), 0);
@@ -355,12 +355,12 @@ static void a_link_in_place_of_a_directory_is_not_followed(void **state)
     (void)state;
     char command[256];
     char path[128];
-    (void)snprintf(command, sizeof(command), "cd %s && mkdir kept && touch kept/f && ln -s kept l",
+    (void)snprintf(command, sizeof command, "cd %s && mkdir kept && touch kept/f && ln -s kept l",
                    base);
     run_shell(command);
-    (void)snprintf(path, sizeof(path), "%s/l", base);
+    (void)snprintf(path, sizeof path, "%s/l", base);
     arcp__directory_remove(path);
-    (void)snprintf(path, sizeof(path), "%s/kept/f", base);
+    (void)snprintf(path, sizeof path, "%s/kept/f", base);
     assert_int_equal(access(path, F_OK), 0);
 }
 
@@ -370,7 +370,7 @@ static void a_directory_for_a_user_is_accessible_to_that_user_only(void **state)
     arcp_error error = {0};
     struct stat about;
     char path[128];
-    (void)snprintf(path, sizeof(path), "%s/d", base);
+    (void)snprintf(path, sizeof path, "%s/d", base);
     assert_int_equal(arcp__directory_make(path, "no-such-user", &error), ARCP_E_USAGE);
     assert_int_equal(access(path, F_OK), -1);
     if (geteuid() == 0) {

@@ -110,7 +110,7 @@ static void output_of_a_waiting_process_is_delivered_to_its_job(void **state)
     /* It writes its line before it writes to standard error. */
     run_until(&rig, logged.size >= 2 * strlen("warming\n"));
     take(&owner);
-    (void)snprintf(ready, sizeof(ready), "ready %d\n", (int)arcp__agent_process_pid(owner.process));
+    (void)snprintf(ready, sizeof ready, "ready %d\n", (int)arcp__agent_process_pid(owner.process));
     run_until(&rig, owner.line_count == 1);
     check_span(arcp_buf_span(&owner.lines), ready);
     process_owner_fini(&owner);
@@ -125,7 +125,7 @@ static void a_warm_process_has_a_directory_that_becomes_the_jobs(void **state)
     run_until(&rig, arcp__process_pool_waiting(pool) == 2);
     assert_int_equal(entries_of(rig.run), 4); /* two directories, two notes */
     take(&owner);
-    (void)snprintf(job, sizeof(job), "%s/job_1", rig.run);
+    (void)snprintf(job, sizeof job, "%s/job_1", rig.run);
     check_ok(arcp__agent_process_move_directory(owner.process, job, &rig.error), &rig.error);
     assert_int_equal(arcp__agent_process_write(owner.process, ARCP_SPAN_LITERAL("x")), ARCP_OK);
     run_until(&rig, owner.exits != 0);
@@ -157,7 +157,7 @@ static void a_process_that_has_just_ended_is_not_handed_out(void **state)
     options.pause_max_ms = 60000;
     fill(waits);
     run_until(&rig, arcp__process_pool_waiting(pool) == 1);
-    arcp_process *process = rig.table->processes->process;
+    const arcp_process *process = rig.table->processes->process;
     assert_int_equal(kill(process->pid, SIGKILL), 0);
     wait_for_exit(process); /* the loop has not seen it */
     assert_int_equal(arcp__process_pool_waiting(pool), 1);
@@ -171,7 +171,7 @@ static void a_failing_program_is_started_with_growing_pauses(void **state)
     static const char *const missing[] = {"/no/such/program", NULL};
     options.pause_min_ms = 10;
     options.pause_max_ms = 40;
-    uint64_t before = uv_hrtime();
+    const uint64_t before = uv_hrtime();
     fill(missing);
     run_until(&rig, errors == 5);
     /* 10 + 20 + 40 + 40 ms between five attempts; timers count whole milliseconds. */

@@ -88,27 +88,26 @@ static const arcp__agent_process_callbacks callbacks = {.started = on_started,
 static void run_all(const char *const scripts[PROGRAMS])
 {
     arcp__agent_process *processes[PROGRAMS];
-    for (size_t at = 0; at < PROGRAMS; at++) {
+    for (size_t i = 0; i < PROGRAMS; i++) {
         char script[100];
-        (void)snprintf(script, sizeof script, "read go; %s", scripts[at]);
+        (void)snprintf(script, sizeof script, "read go; %s", scripts[i]);
         const char *const argv[] = {"/bin/sh", "-c", script, NULL};
         rig.spec.argv = argv;
         check_ok(
-            arcp__agent_process_start(rig.table, &rig.spec, &callbacks, &processes[at], &rig.error),
+            arcp__agent_process_start(rig.table, &rig.spec, &callbacks, &processes[i], &rig.error),
             &rig.error);
     }
     run_until(&rig, seen.starts == PROGRAMS);
-    for (size_t at = 0; at < PROGRAMS; at++) {
-        assert_int_equal(arcp__agent_process_write(processes[at], ARCP_SPAN_LITERAL("go")),
-                         ARCP_OK);
+    for (size_t i = 0; i < PROGRAMS; i++) {
+        assert_int_equal(arcp__agent_process_write(processes[i], ARCP_SPAN_LITERAL("go")), ARCP_OK);
     }
-    for (size_t at = 0; at < PROGRAMS; at++) {
-        while (!arcp__agent_process_has_ended(processes[at])) {
+    for (size_t i = 0; i < PROGRAMS; i++) {
+        while (!arcp__agent_process_has_ended(processes[i])) {
         }
     }
     run_until(&rig, seen.exits == PROGRAMS);
-    for (size_t at = 0; at < PROGRAMS; at++) {
-        arcp__agent_process_free(processes[at]);
+    for (size_t i = 0; i < PROGRAMS; i++) {
+        arcp__agent_process_free(processes[i]);
     }
 }
 
@@ -120,9 +119,9 @@ static void a_busy_program_delays_others_by_a_bounded_number_of_lines(void **sta
         {"yes f | head -n 32768", "yes b | head -n 3000 >&2", "yes f | head -n 32768 >&2"},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         seen = (counts){0};
-        run_all(rows[at]);
+        run_all(rows[i]);
         assert_int_equal(seen.flood, 2 * FLOOD_LINES);
         assert_int_equal(seen.bob, BOB_LINES);
         /* The rest of one turn, and the lines before those of bob in the next. */
@@ -139,7 +138,7 @@ static void no_callback_follows_a_free(void **state)
     check_ok(arcp__agent_process_start(rig.table, &rig.spec, &callbacks, &process, &rig.error),
              &rig.error);
     run_until(&rig, seen.flood != 0);
-    size_t before = seen.flood;
+    const size_t before = seen.flood;
     assert_in_range(before, 1, 2 * (size_t)arcp__turn_of_agents.taker_frames);
     arcp__agent_process_free(process);
     (void)uv_run(&rig.loop, UV_RUN_NOWAIT);

@@ -23,21 +23,20 @@ static const char *const headers[] = {"Authorization: Bearer {env:ARCP_TEST_GATE
 
 static int setup(void **state)
 {
-    fixture *f = calloc(1, sizeof(*f));
+    fixture *f = calloc(1, sizeof *f);
     assert_non_null(f);
     *state = f;
     (void)setenv("ARCP_TEST_GATEWAY_KEY", "sk-master", 1);
     provision_rig_begin(&f->rig);
     stand_in_start(&f->upstream, &f->rig.loop);
-    (void)snprintf(f->generate, sizeof(f->generate), "http://127.0.0.1:%u/key/generate",
+    (void)snprintf(f->generate, sizeof f->generate, "http://127.0.0.1:%u/key/generate",
                    f->upstream.port);
-    (void)snprintf(f->remove, sizeof(f->remove), "http://127.0.0.1:%u/key/delete",
-                   f->upstream.port);
-    (void)snprintf(f->info, sizeof(f->info), "http://127.0.0.1:%u/key/info?key={id}",
+    (void)snprintf(f->remove, sizeof f->remove, "http://127.0.0.1:%u/key/delete", f->upstream.port);
+    (void)snprintf(f->info, sizeof f->info, "http://127.0.0.1:%u/key/info?key={id}",
                    f->upstream.port);
     f->options = (arcp__http_provisioner_options){
         .loop = &f->rig.loop,
-        .upstream = {.terms = {.struct_size = sizeof(f->options.upstream.terms)},
+        .upstream = {.terms = {.struct_size = sizeof f->options.upstream.terms},
                      .endpoint = "https://gw.example/v1",
                      .profile = "openai",
                      .error_rules = rules,
@@ -74,8 +73,8 @@ static arcp_status make(fixture *f, arcp_error *err)
     arcp_provisioner *made = NULL;
     void *symbol = dlsym(f->module, ARCP__HTTP_PROVISIONER_SYMBOL);
     assert_non_null(symbol);
-    memcpy(&new_fn, &symbol, sizeof(new_fn));
-    arcp_status status = new_fn(&f->options, &made, err);
+    memcpy(&new_fn, &symbol, sizeof new_fn);
+    const arcp_status status = new_fn(&f->options, &made, err);
     if (status == ARCP_OK) {
         provision_rig_take(&f->rig, made);
     }
@@ -161,11 +160,11 @@ static void what_came_of_an_issue_is_never_said_too_surely(void **state)
     fixture *f = *state;
     f->options.timeout_ms = 300;
     start(f);
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        f->upstream.mood = rows[at].mood;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        f->upstream.mood = rows[i].mood;
         const provision_answer *answer = ask(f, PROVISION_ISSUE);
-        if (answer->outcome != rows[at].outcome || answer->status != rows[at].status) {
-            fail_msg("mood %d: outcome %d, status %d", (int)rows[at].mood, (int)answer->outcome,
+        if (answer->outcome != rows[i].outcome || answer->status != rows[i].status) {
+            fail_msg("mood %d: outcome %d, status %d", (int)rows[i].mood, (int)answer->outcome,
                      (int)answer->status);
         }
         assert_null(strstr(answer->message, STAND_IN_PREFIX));
@@ -178,20 +177,20 @@ static void an_answer_that_comes_twice_is_not_taken_for_another_request(void **s
     char aliases[8][16];
     start(f);
     f->upstream.mood = STAND_IN_TWICE;
-    for (int at = 0; at < 8; at++) {
-        (void)snprintf(aliases[at], sizeof(aliases[at]), "cred_%d", at + 10);
+    for (int i = 0; i < 8; i++) {
+        (void)snprintf(aliases[i], sizeof aliases[i], "cred_%d", i + 10);
         const provision_answer *answer =
             provision_rig_call(&f->rig, PROVISION_ISSUE,
-                               (arcp_provision_request){.alias = arcp_span_cstr(aliases[at])});
-        assert_string_equal(answer->value, f->upstream.keys[at].value);
+                               (arcp_provision_request){.alias = arcp_span_cstr(aliases[i])});
+        assert_string_equal(answer->value, f->upstream.keys[i].value);
     }
-    for (int at = 0; at < 8; at++) {
+    for (int i = 0; i < 8; i++) {
         assert_int_equal(
             provision_rig_call(&f->rig, PROVISION_REVOKE,
-                               (arcp_provision_request){.alias = arcp_span_cstr(aliases[at])})
+                               (arcp_provision_request){.alias = arcp_span_cstr(aliases[i])})
                 ->outcome,
             ARCP_PROVISION_DONE);
-        assert_false(f->upstream.keys[at].is_live);
+        assert_false(f->upstream.keys[i].is_live);
     }
     assert_int_equal(f->upstream.generate_calls, 8);
 }
@@ -231,8 +230,8 @@ static void revoking_says_done_absent_or_unknown(void **state)
     assert_int_equal(ask(f, PROVISION_REVOKE)->outcome, ARCP_PROVISION_ABSENT);
     const stand_in_mood bad[] = {STAND_IN_FAILS, STAND_IN_REFUSES, STAND_IN_STALLS,
                                  STAND_IN_DIES_BEFORE};
-    for (size_t at = 0; at < 4; at++) {
-        f->upstream.mood = bad[at];
+    for (size_t i = 0; i < 4; i++) {
+        f->upstream.mood = bad[i];
         assert_int_equal(ask(f, PROVISION_REVOKE)->outcome, ARCP_PROVISION_UNKNOWN);
     }
 }
@@ -255,7 +254,7 @@ static void a_slow_upstream_delays_no_other_request(void **state)
     f->upstream.late_ms = 200;
     start(f);
     f->upstream.mood = STAND_IN_IS_LATE;
-    uint64_t slow = provision_rig_ask(
+    const uint64_t slow = provision_rig_ask(
         &f->rig, PROVISION_ISSUE, (arcp_provision_request){.alias = ARCP_SPAN_LITERAL("cred_9")});
     while (f->upstream.head[0] == '\0') {
         (void)uv_run(&f->rig.loop, UV_RUN_ONCE);
@@ -271,10 +270,10 @@ static void requests_under_way_are_given_up_with_the_provisioner(void **state)
     fixture *f = *state;
     start(f);
     f->upstream.mood = STAND_IN_STALLS;
-    for (int at = 0; at < 8; at++) {
+    for (int i = 0; i < 8; i++) {
         (void)provision_rig_ask(&f->rig, PROVISION_ISSUE, (arcp_provision_request){0});
     }
-    for (int at = 0; at < 20; at++) {
+    for (int i = 0; i < 20; i++) {
         (void)uv_run(&f->rig.loop, UV_RUN_NOWAIT);
     }
     /* teardown frees it, closes the loop and unloads the module */
@@ -306,20 +305,20 @@ static void a_key_that_would_be_truncated_is_refused(void **state)
     char message[160];
     const char *const headers_with_file[] = {header};
     arcp_error error = {0};
-    int file = mkstemp(path);
+    const int file = mkstemp(path);
     assert_true(file >= 0);
-    (void)snprintf(header, sizeof(header), "X: {file:%s}", path);
+    (void)snprintf(header, sizeof header, "X: {file:%s}", path);
     f->options.requests[ARCP__HTTP_REVOKE].headers = headers_with_file;
     f->options.requests[ARCP__HTTP_REVOKE].header_count = 1;
     assert_int_equal(ftruncate(file, 0), 0);
     for (size_t size = 4096; size <= 4097; size++) {
         char key[4097];
-        memset(key, 'k', sizeof(key));
+        memset(key, 'k', sizeof key);
         assert_int_equal(pwrite(file, key, size, 0), (ssize_t)size);
         if (size == 4096) {
             check_ok(make(f, &error), &error);
         } else {
-            (void)snprintf(message, sizeof(message),
+            (void)snprintf(message, sizeof message,
                            "credentials.http.revoke.headers: %s has more than 4096 bytes", path);
             assert_int_equal(make(f, &error), ARCP_E_USAGE);
             assert_string_equal(error.message, message);
@@ -328,8 +327,8 @@ static void a_key_that_would_be_truncated_is_refused(void **state)
     assert_int_equal(close(file), 0);
     assert_int_equal(unlink(path), 0);
     f->options.requests[ARCP__HTTP_REVOKE].headers = headers;
-    memset(long_path, 'p', sizeof(long_path));
-    (void)snprintf(long_path, sizeof(long_path), "http://h/{file:/%01024d}", 0);
+    memset(long_path, 'p', sizeof long_path);
+    (void)snprintf(long_path, sizeof long_path, "http://h/{file:/%01024d}", 0);
     f->options.requests[ARCP__HTTP_REVOKE].url = long_path;
     assert_int_equal(make(f, &error), ARCP_E_USAGE);
     assert_string_equal(error.message, "credentials.http.revoke.url: {file:/"
@@ -349,7 +348,7 @@ static void nothing_slips_into_a_header_or_out_of_a_string(void **state)
     fixture *f = *state;
     arcp_error error = {0};
     start(f);
-    arcp_provision_request request = {.struct_size = sizeof(request),
+    arcp_provision_request request = {.struct_size = sizeof request,
                                       .call_id = 60,
                                       .alias = ARCP_SPAN_LITERAL("cred_1"),
                                       .job_id = ARCP_SPAN_LITERAL("x\r\nX-Evil: 1")};
@@ -379,26 +378,26 @@ static void a_revocation_that_would_name_nothing_is_not_sent(void **state)
     };
     fixture *f = *state;
     char url[256];
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        unsigned before = f->upstream.delete_calls;
-        (void)snprintf(url, sizeof(url), "%s%s", f->remove, rows[at].url_rest);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const unsigned before = f->upstream.delete_calls;
+        (void)snprintf(url, sizeof url, "%s%s", f->remove, rows[i].url_rest);
         f->options.requests[ARCP__HTTP_REVOKE].url = url;
-        f->options.requests[ARCP__HTTP_REVOKE].body = rows[at].body;
+        f->options.requests[ARCP__HTTP_REVOKE].body = rows[i].body;
         start(f);
         arcp_error error = {0};
-        arcp_provision_request request = {.struct_size = sizeof(request),
-                                          .call_id = 50 + at,
+        arcp_provision_request request = {.struct_size = sizeof request,
+                                          .call_id = 50 + i,
                                           .alias = ARCP_SPAN_LITERAL("cred_1"),
                                           .job_id = ARCP_SPAN_LITERAL("job_1")};
-        if (rows[at].is_sent) {
+        if (rows[i].is_sent) {
             assert_int_equal(ask(f, PROVISION_REVOKE)->outcome, ARCP_PROVISION_ABSENT);
         } else {
-            arcp_status status =
+            const arcp_status status =
                 f->rig.provisioner->ops->revoke(f->rig.provisioner, &request, &error);
             assert_int_equal(status, ARCP_E_IO);
             assert_non_null(strstr(error.message, "revoke"));
         }
-        assert_int_equal(f->upstream.delete_calls - before, rows[at].is_sent ? 1 : 0);
+        assert_int_equal(f->upstream.delete_calls - before, rows[i].is_sent ? 1 : 0);
         f->rig.provisioner->ops->free(f->rig.provisioner);
         f->rig.provisioner = NULL;
     }
@@ -408,17 +407,17 @@ static void no_name_is_a_step_upwards_in_a_url(void **state)
 {
     fixture *f = *state;
     char url[256];
-    (void)snprintf(url, sizeof(url), "%s/{principal}/keys", f->generate);
+    (void)snprintf(url, sizeof url, "%s/{principal}/keys", f->generate);
     f->options.requests[ARCP__HTTP_ISSUE].url = url;
     start(f);
     static const char *const names[] = {".", ".."};
-    for (size_t at = 0; at < 2; at++) {
+    for (size_t i = 0; i < 2; i++) {
         arcp_error error = {0};
-        arcp_provision_request request = {.struct_size = sizeof(request),
+        arcp_provision_request request = {.struct_size = sizeof request,
                                           .call_id = 60,
                                           .alias = ARCP_SPAN_LITERAL("cred_1"),
                                           .job_id = ARCP_SPAN_LITERAL("job_1"),
-                                          .principal = arcp_span_cstr(names[at])};
+                                          .principal = arcp_span_cstr(names[i])};
         assert_int_equal(f->rig.provisioner->ops->issue(f->rig.provisioner, &request, &error),
                          ARCP_E_IO);
     }

@@ -19,15 +19,15 @@ static void on_done(void *user, const arcp_provision_result *result)
     answer->outcome = result->outcome;
     answer->status = result->status;
     answer->lifetime_sec = result->lifetime_sec;
-    copy(answer->value, sizeof(answer->value), result->value);
-    copy(answer->upstream_id, sizeof(answer->upstream_id), result->upstream_id);
-    copy(answer->endpoint, sizeof(answer->endpoint), result->endpoint);
-    copy(answer->scheme, sizeof(answer->scheme), result->scheme);
-    copy(answer->profile, sizeof(answer->profile), result->profile);
-    copy(answer->spent, sizeof(answer->spent), result->spent);
+    copy(answer->value, sizeof answer->value, result->value);
+    copy(answer->upstream_id, sizeof answer->upstream_id, result->upstream_id);
+    copy(answer->endpoint, sizeof answer->endpoint, result->endpoint);
+    copy(answer->scheme, sizeof answer->scheme, result->scheme);
+    copy(answer->profile, sizeof answer->profile, result->profile);
+    copy(answer->spent, sizeof answer->spent, result->spent);
     if (result->outcome != ARCP_PROVISION_DONE) {
         assert_non_null(result->message);
-        copy(answer->message, sizeof(answer->message), arcp_span_cstr(result->message));
+        copy(answer->message, sizeof answer->message, arcp_span_cstr(result->message));
     }
 }
 
@@ -51,8 +51,8 @@ void provision_rig_end(provision_rig *rig)
     }
     (void)uv_run(&rig->loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&rig->loop), 0);
-    for (uint64_t at = 1; at < rig->next_call; at++) {
-        assert_true(rig->answers[at].count <= 1);
+    for (uint64_t i = 1; i < rig->next_call; i++) {
+        assert_true(rig->answers[i].count <= 1);
     }
 }
 
@@ -60,7 +60,7 @@ uint64_t provision_rig_ask(provision_rig *rig, provision_verb verb, arcp_provisi
 {
     const arcp_provisioner_ops *ops = rig->provisioner->ops;
     arcp_error error = {0};
-    request.struct_size = sizeof(request);
+    request.struct_size = sizeof request;
     request.call_id = rig->next_call++;
     if (request.alias.size == 0) {
         request.alias = ARCP_SPAN_LITERAL("cred_1");

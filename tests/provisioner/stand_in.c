@@ -9,7 +9,7 @@
 typedef struct connection {
     uv_tcp_t tcp;
     uv_timer_t timer;
-    stand_in *self;
+    stand_in *upstream;
     char *text; /* of `capacity`, and a NUL */
     size_t size, capacity;
     size_t request_size; /* of the request at hand, head and body */
@@ -26,11 +26,11 @@ typedef struct reply {
 
 /* ---- keys ---- */
 
-static stand_in_key *find_alias(stand_in *self, const char *alias)
+static stand_in_key *find_alias(stand_in *upstream, const char *alias)
 {
-    for (unsigned at = 0; at < self->key_count; at++) {
-        if (strcmp(self->keys[at].alias, alias) == 0) {
-            return &self->keys[at];
+    for (unsigned i = 0; i < upstream->key_count; i++) {
+        if (strcmp(upstream->keys[i].alias, alias) == 0) {
+            return &upstream->keys[i];
         }
     }
     return NULL;
@@ -41,44 +41,47 @@ static void copy_text(char *to, size_t size, arcp_span text)
     (void)snprintf(to, size, "%.*s", (int)text.size, text.size == 0 ? "" : text.data);
 }
 
-static int generate(stand_in *self, const arcp_json *json, arcp_span body, char *out, size_t size)
+static int generate(stand_in *upstream, const arcp_json *json, arcp_span body, char *out,
+                    size_t size)
 {
     char alias[64];
     arcp_buf scratch = arcp_buf_init();
-    copy_text(alias, sizeof(alias),
+    copy_text(alias, sizeof alias,
               arcp_json_string(
                   json, arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("key_alias")),
                   &scratch));
     arcp_buf_fini(&scratch);
-    self->generate_calls++;
-    if (find_alias(self, alias) != NULL) {
+    upstream->generate_calls++;
+    if (find_alias(upstream, alias) != NULL) {
         (void)snprintf(out, size, "{\"error\":\"alias exists\"}");
         return 400;
     }
-    assert_true(self->key_count < STAND_IN_KEYS_MAX);
-    stand_in_key *key = &self->keys[self->key_count++];
+    assert_true(upstream->key_count < STAND_IN_KEYS_MAX);
+    stand_in_key *key = &upstream->keys[upstream->key_count++];
     *key = (stand_in_key){.is_live = true};
-    (void)snprintf(key->alias, sizeof(key->alias), "%s", alias);
-    (void)snprintf(key->value, sizeof(key->value), STAND_IN_PREFIX "%06u-secret", self->key_count);
-    (void)snprintf(key->token, sizeof(key->token), "tok-%06u", self->key_count);
-    copy_text(key->request, sizeof(key->request), body);
+    (void)snprintf(key->alias, sizeof key->alias, "%s", alias);
+    (void)snprintf(key->value, sizeof key->value, STAND_IN_PREFIX "%06u-secret",
+                   upstream->key_count);
+    (void)snprintf(key->token, sizeof key->token, "tok-%06u", upstream->key_count);
+    copy_text(key->request, sizeof key->request, body);
     (void)snprintf(out, size, "{\"key\":\"%s\",\"token_id\":\"%s\",\"nested\":[{\"a/b\":\"%s\"}]}",
                    key->value, key->token, key->token);
     return 200;
 }
 
-static int delete_keys(stand_in *self, const arcp_json *json, char *out, size_t size)
+static int delete_keys(stand_in *upstream, const arcp_json *json, char *out, size_t size)
 {
     int status = 404;
-    arcp_json_ref list = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("key_aliases"));
-    self->delete_calls++;
-    for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, list, at)) {
+    const arcp_json_ref list =
+        arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("key_aliases"));
+    upstream->delete_calls++;
+    for (arcp_json_ref item = arcp_json_first(json, list); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(json, list, item)) {
         char alias[64];
         arcp_buf scratch = arcp_buf_init();
-        copy_text(alias, sizeof(alias), arcp_json_string(json, at, &scratch));
+        copy_text(alias, sizeof alias, arcp_json_string(json, item, &scratch));
         arcp_buf_fini(&scratch);
-        stand_in_key *key = find_alias(self, alias);
+        stand_in_key *key = find_alias(upstream, alias);
         if (key != NULL && key->is_live) {
             key->is_live = false;
             key->revoked++;
@@ -89,38 +92,39 @@ static int delete_keys(stand_in *self, const arcp_json *json, char *out, size_t 
     return status;
 }
 
-static int collect(stand_in *self, arcp_span body, char *out, size_t size)
+static int collect(stand_in *upstream, arcp_span body, char *out, size_t size)
 {
-    self->traces = realloc(self->traces, self->traces_size + body.size + 2);
-    assert_non_null(self->traces);
-    memcpy(self->traces + self->traces_size, body.data, body.size);
-    self->traces_size += body.size;
-    self->traces[self->traces_size++] = '\n';
-    self->traces[self->traces_size] = '\0';
-    self->trace_calls++;
+    upstream->traces = realloc(upstream->traces, upstream->traces_size + body.size + 2);
+    assert_non_null(upstream->traces);
+    memcpy(upstream->traces + upstream->traces_size, body.data, body.size);
+    upstream->traces_size += body.size;
+    upstream->traces[upstream->traces_size++] = '\n';
+    upstream->traces[upstream->traces_size] = '\0';
+    upstream->trace_calls++;
     (void)snprintf(out, size, "%s",
-                   self->mood == STAND_IN_PARTLY ? "{\"partialSuccess\":{\"rejectedSpans\":\"1\"}}"
-                                                 : "{}");
+                   upstream->mood == STAND_IN_PARTLY
+                       ? "{\"partialSuccess\":{\"rejectedSpans\":\"1\"}}"
+                       : "{}");
     return 200;
 }
 
-void stand_in_forget(stand_in *self)
+void stand_in_forget(stand_in *upstream)
 {
-    free(self->traces);
-    self->traces = NULL;
-    self->traces_size = 0;
+    free(upstream->traces);
+    upstream->traces = NULL;
+    upstream->traces_size = 0;
 }
 
-static int handle(stand_in *self, const char *path, arcp_span body, char *out, size_t size)
+static int handle(stand_in *upstream, const char *path, arcp_span body, char *out, size_t size)
 {
     arcp_json json = ARCP__JSON_INIT;
     arcp_json_limits limits = {16, 100, 65536};
     int status = 404;
     if (strcmp(path, "/v1/traces") == 0) {
-        return collect(self, body, out, size);
+        return collect(upstream, body, out, size);
     }
     if (strncmp(path, "/key/info", 9) == 0) {
-        self->info_calls++;
+        upstream->info_calls++;
         (void)snprintf(out, size, "{\"info\":{\"spend\":1.25e-1}}");
         return 200;
     }
@@ -128,9 +132,9 @@ static int handle(stand_in *self, const char *path, arcp_span body, char *out, s
     if (arcp_json_scan(&json, body, &limits, NULL) != ARCP_OK) {
         status = 400;
     } else if (strcmp(path, "/key/generate") == 0) {
-        status = generate(self, &json, body, out, size);
+        status = generate(upstream, &json, body, out, size);
     } else if (strcmp(path, "/key/delete") == 0) {
-        status = delete_keys(self, &json, out, size);
+        status = delete_keys(upstream, &json, out, size);
     }
     arcp__json_fini(&json);
     return status;
@@ -140,19 +144,19 @@ static int handle(stand_in *self, const char *path, arcp_span body, char *out, s
 
 static void on_closed(uv_handle_t *handle)
 {
-    connection *at = handle->data;
-    if (--at->open_handles == 0) {
-        at->self->connections--;
-        free(at->text);
-        free(at);
+    connection *peer = handle->data;
+    if (--peer->open_handles == 0) {
+        peer->upstream->connections--;
+        free(peer->text);
+        free(peer);
     }
 }
 
-static void hang_up(connection *at)
+static void hang_up(connection *peer)
 {
-    if (!uv_is_closing((uv_handle_t *)&at->tcp)) {
-        uv_close((uv_handle_t *)&at->tcp, on_closed);
-        uv_close((uv_handle_t *)&at->timer, on_closed);
+    if (!uv_is_closing((uv_handle_t *)&peer->tcp)) {
+        uv_close((uv_handle_t *)&peer->tcp, on_closed);
+        uv_close((uv_handle_t *)&peer->timer, on_closed);
     }
 }
 
@@ -162,255 +166,257 @@ static void on_written(uv_write_t *write, int status)
     free(write->data);
 }
 
-static void send_reply(connection *at, int status, const char *body)
+static void send_reply(connection *peer, int status, const char *body)
 {
-    reply *out = malloc(sizeof(*out));
+    reply *out = malloc(sizeof *out);
     assert_non_null(out);
-    int size = snprintf(out->text, sizeof(out->text),
-                        "HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
-                        "Retry-After: %u\r\n\r\n%s",
-                        status, strlen(body), at->self->retry_after_sec, body);
+    const int size =
+        snprintf(out->text, sizeof out->text,
+                 "HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
+                 "Retry-After: %u\r\n\r\n%s",
+                 status, strlen(body), peer->upstream->retry_after_sec, body);
     uv_buf_t buffer = uv_buf_init(out->text, (unsigned)size);
     out->write.data = out;
-    if (uv_write(&out->write, (uv_stream_t *)&at->tcp, &buffer, 1, on_written) != 0) {
+    if (uv_write(&out->write, (uv_stream_t *)&peer->tcp, &buffer, 1, on_written) != 0) {
         free(out);
     }
 }
 
-static void consume(connection *at)
+static void consume(connection *peer)
 {
-    memmove(at->text, at->text + at->request_size, at->size - at->request_size);
-    at->size -= at->request_size;
-    at->is_busy = false;
+    memmove(peer->text, peer->text + peer->request_size, peer->size - peer->request_size);
+    peer->size -= peer->request_size;
+    peer->is_busy = false;
 }
 
 /* Does what is asked; `body` of the answer into `out`. */
-static int execute(connection *at, char *out, size_t size)
+static int execute(connection *peer, char *out, size_t size)
 {
     char path[256] = "";
-    const char *end = strstr(at->text, "\r\n\r\n");
-    arcp_span body = arcp_span_make(end + 4, at->request_size - (size_t)(end + 4 - at->text));
-    (void)sscanf(at->text, "%*s %255s", path);
-    uv_mutex_lock(&at->self->lock);
-    int status = handle(at->self, path, body, out, size);
-    uv_mutex_unlock(&at->self->lock);
+    const char *end = strstr(peer->text, "\r\n\r\n");
+    const arcp_span body =
+        arcp_span_make(end + 4, peer->request_size - (size_t)(end + 4 - peer->text));
+    (void)sscanf(peer->text, "%*s %255s", path);
+    uv_mutex_lock(&peer->upstream->lock);
+    const int status = handle(peer->upstream, path, body, out, size);
+    uv_mutex_unlock(&peer->upstream->lock);
     return status;
 }
 
 static void on_late(uv_timer_t *timer)
 {
-    connection *at = timer->data;
+    connection *peer = timer->data;
     char body[1024];
-    int status = execute(at, body, sizeof(body));
-    send_reply(at, status, body);
-    consume(at);
+    const int status = execute(peer, body, sizeof body);
+    send_reply(peer, status, body);
+    consume(peer);
 }
 
-static void serve(connection *at)
+static void serve(connection *peer)
 {
     char body[1024] = "{}";
     int status = 500;
-    at->is_busy = true;
-    switch (at->mood) {
+    peer->is_busy = true;
+    switch (peer->mood) {
     case STAND_IN_STALLS:
         return;
     case STAND_IN_IS_LATE:
-        (void)uv_timer_start(&at->timer, on_late, at->self->late_ms, 0);
+        (void)uv_timer_start(&peer->timer, on_late, peer->upstream->late_ms, 0);
         return;
     case STAND_IN_DIES_BEFORE:
-        hang_up(at);
+        hang_up(peer);
         return;
     case STAND_IN_REFUSES:
-        send_reply(at, 401, "{}");
+        send_reply(peer, 401, "{}");
         break;
     case STAND_IN_IS_POOR:
-        send_reply(at, 400, "{\"error\":{\"type\":\"budget_exceeded\"}}");
+        send_reply(peer, 400, "{\"error\":{\"type\":\"budget_exceeded\"}}");
         break;
     case STAND_IN_FAILS:
-        send_reply(at, 500, "oh");
+        send_reply(peer, 500, "oh");
         break;
     case STAND_IN_IS_BUSY:
-        send_reply(at, 503, "{}");
+        send_reply(peer, 503, "{}");
         break;
     case STAND_IN_DIES_AFTER:
-        (void)execute(at, body, sizeof(body));
-        hang_up(at);
+        (void)execute(peer, body, sizeof body);
+        hang_up(peer);
         return;
     case STAND_IN_GARBAGE:
-        (void)execute(at, body, sizeof(body));
-        send_reply(at, 200, "<html>");
+        (void)execute(peer, body, sizeof body);
+        send_reply(peer, 200, "<html>");
         break;
     case STAND_IN_WELL:
     case STAND_IN_PARTLY:
     case STAND_IN_TWICE:
     case STAND_IN_MOODS:
-        status = execute(at, body, sizeof(body));
-        send_reply(at, status, body);
-        if (at->mood == STAND_IN_TWICE) {
-            send_reply(at, status, body);
+        status = execute(peer, body, sizeof body);
+        send_reply(peer, status, body);
+        if (peer->mood == STAND_IN_TWICE) {
+            send_reply(peer, status, body);
         }
         break;
     }
-    consume(at);
+    consume(peer);
 }
 
-static stand_in_mood next_mood(stand_in *self)
+static stand_in_mood next_mood(stand_in *upstream)
 {
-    if (self->random == 0) {
-        return self->mood;
+    if (upstream->random == 0) {
+        return upstream->mood;
     }
-    self->random = self->random * UINT64_C(6364136223846793005) + 1442695040888963407u;
-    unsigned pick = (unsigned)(self->random >> 33) % 24;
+    upstream->random = upstream->random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    const unsigned pick = (unsigned)(upstream->random >> 33) % 24;
     return pick < STAND_IN_MOODS ? (stand_in_mood)pick : STAND_IN_WELL;
 }
 
-static bool has_request(connection *at)
+static bool has_request(connection *peer)
 {
-    at->text[at->size] = '\0';
-    const char *end = strstr(at->text, "\r\n\r\n");
+    peer->text[peer->size] = '\0';
+    const char *end = strstr(peer->text, "\r\n\r\n");
     if (end == NULL) {
         return false;
     }
-    const char *length = strstr(at->text, "Content-Length: ");
-    size_t body = length != NULL && length < end ? strtoul(length + 16, NULL, 10) : 0;
-    at->request_size = (size_t)(end + 4 - at->text) + body;
-    return at->size >= at->request_size;
+    const char *length = strstr(peer->text, "Content-Length: ");
+    const size_t body = length != NULL && length < end ? strtoul(length + 16, NULL, 10) : 0;
+    peer->request_size = (size_t)(end + 4 - peer->text) + body;
+    return peer->size >= peer->request_size;
 }
 
 static void on_alloc(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer)
 {
-    connection *at = handle->data;
+    connection *peer = handle->data;
     (void)wanted;
-    if (at->capacity - at->size < 4096) {
-        at->capacity += at->capacity + 16384;
-        at->text = realloc(at->text, at->capacity + 1);
-        assert_non_null(at->text);
+    if (peer->capacity - peer->size < 4096) {
+        peer->capacity += peer->capacity + 16384;
+        peer->text = realloc(peer->text, peer->capacity + 1);
+        assert_non_null(peer->text);
     }
-    *buffer = uv_buf_init(at->text + at->size, (unsigned)(at->capacity - at->size));
+    *buffer = uv_buf_init(peer->text + peer->size, (unsigned)(peer->capacity - peer->size));
 }
 
 static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
 {
-    connection *at = stream->data;
+    connection *peer = stream->data;
     (void)buffer;
     if (size < 0) {
-        if (!at->is_busy || at->mood != STAND_IN_IS_LATE) {
-            hang_up(at); /* a late one is still done, without a response */
+        if (!peer->is_busy || peer->mood != STAND_IN_IS_LATE) {
+            hang_up(peer); /* a late one is still done, without a response */
         } else {
             (void)uv_read_stop(stream);
         }
         return;
     }
-    at->size += (size_t)size;
-    if (!at->is_busy && has_request(at)) {
-        uv_mutex_lock(&at->self->lock);
-        at->mood = next_mood(at->self);
-        at->self->requests++;
-        (void)snprintf(at->self->head, sizeof(at->self->head), "%.*s",
-                       (int)(strstr(at->text, "\r\n\r\n") - at->text), at->text);
-        uv_mutex_unlock(&at->self->lock);
-        serve(at);
+    peer->size += (size_t)size;
+    if (!peer->is_busy && has_request(peer)) {
+        uv_mutex_lock(&peer->upstream->lock);
+        peer->mood = next_mood(peer->upstream);
+        peer->upstream->requests++;
+        (void)snprintf(peer->upstream->head, sizeof peer->upstream->head, "%.*s",
+                       (int)(strstr(peer->text, "\r\n\r\n") - peer->text), peer->text);
+        uv_mutex_unlock(&peer->upstream->lock);
+        serve(peer);
     }
 }
 
 static void on_connection(uv_stream_t *listener, int status)
 {
-    stand_in *self = listener->data;
-    connection *at = calloc(1, sizeof(*at));
+    stand_in *upstream = listener->data;
+    connection *peer = calloc(1, sizeof *peer);
     assert_int_equal(status, 0);
-    assert_non_null(at);
-    at->self = self;
-    at->open_handles = 2;
-    self->connections++;
-    (void)uv_tcp_init(self->loop, &at->tcp);
-    (void)uv_timer_init(self->loop, &at->timer);
-    at->tcp.data = at;
-    at->timer.data = at;
-    if (uv_accept(listener, (uv_stream_t *)&at->tcp) != 0 ||
-        uv_read_start((uv_stream_t *)&at->tcp, on_alloc, on_read) != 0) {
-        hang_up(at);
+    assert_non_null(peer);
+    peer->upstream = upstream;
+    peer->open_handles = 2;
+    upstream->connections++;
+    (void)uv_tcp_init(upstream->loop, &peer->tcp);
+    (void)uv_timer_init(upstream->loop, &peer->timer);
+    peer->tcp.data = peer;
+    peer->timer.data = peer;
+    if (uv_accept(listener, (uv_stream_t *)&peer->tcp) != 0 ||
+        uv_read_start((uv_stream_t *)&peer->tcp, on_alloc, on_read) != 0) {
+        hang_up(peer);
     }
 }
 
 /* ---- life ---- */
 
-void stand_in_start(stand_in *self, uv_loop_t *loop)
+void stand_in_start(stand_in *upstream, uv_loop_t *loop)
 {
     struct sockaddr_in address;
     struct sockaddr_storage bound;
-    int size = sizeof(bound);
-    assert_int_equal(uv_mutex_init(&self->lock), 0);
-    self->loop = loop;
+    int size = sizeof bound;
+    assert_int_equal(uv_mutex_init(&upstream->lock), 0);
+    upstream->loop = loop;
     (void)signal(SIGPIPE, SIG_IGN); /* who asked may be dead when the answer is written */
     assert_int_equal(uv_ip4_addr("127.0.0.1", 0, &address), 0);
-    assert_int_equal(uv_tcp_init(loop, &self->listener), 0);
-    assert_int_equal(uv_tcp_bind(&self->listener, (const struct sockaddr *)&address, 0), 0);
-    self->listener.data = self;
-    assert_int_equal(uv_listen((uv_stream_t *)&self->listener, 64, on_connection), 0);
-    assert_int_equal(uv_tcp_getsockname(&self->listener, (struct sockaddr *)&bound, &size), 0);
-    self->port = ntohs(((struct sockaddr_in *)&bound)->sin_port);
+    assert_int_equal(uv_tcp_init(loop, &upstream->listener), 0);
+    assert_int_equal(uv_tcp_bind(&upstream->listener, (const struct sockaddr *)&address, 0), 0);
+    upstream->listener.data = upstream;
+    assert_int_equal(uv_listen((uv_stream_t *)&upstream->listener, 64, on_connection), 0);
+    assert_int_equal(uv_tcp_getsockname(&upstream->listener, (struct sockaddr *)&bound, &size), 0);
+    upstream->port = ntohs(((struct sockaddr_in *)&bound)->sin_port);
 }
 
 static void close_one(uv_handle_t *handle, void *user)
 {
-    stand_in *self = user;
-    if (handle == (uv_handle_t *)&self->listener) {
+    const stand_in *upstream = user;
+    if (handle == (uv_handle_t *)&upstream->listener) {
         return;
     }
     if (handle->type == UV_TCP && handle->data != NULL &&
-        ((connection *)handle->data)->self == self &&
+        ((connection *)handle->data)->upstream == upstream &&
         (uv_handle_t *)&((connection *)handle->data)->tcp == handle) {
         hang_up(handle->data);
     }
 }
 
-void stand_in_close(stand_in *self)
+void stand_in_close(stand_in *upstream)
 {
-    if (!uv_is_closing((uv_handle_t *)&self->listener)) {
-        uv_close((uv_handle_t *)&self->listener, NULL);
+    if (!uv_is_closing((uv_handle_t *)&upstream->listener)) {
+        uv_close((uv_handle_t *)&upstream->listener, NULL);
     }
-    uv_walk(self->loop, close_one, self);
+    uv_walk(upstream->loop, close_one, upstream);
 }
 
 static void on_stop(uv_async_t *async)
 {
-    stand_in *self = async->data;
-    stand_in_close(self);
+    stand_in *upstream = async->data;
+    stand_in_close(upstream);
     uv_close((uv_handle_t *)async, NULL);
 }
 
 static void run(void *user)
 {
-    stand_in *self = user;
-    (void)uv_run(&self->own_loop, UV_RUN_DEFAULT);
+    stand_in *upstream = user;
+    (void)uv_run(&upstream->own_loop, UV_RUN_DEFAULT);
 }
 
-void stand_in_start_thread(stand_in *self)
+void stand_in_start_thread(stand_in *upstream)
 {
-    assert_int_equal(uv_loop_init(&self->own_loop), 0);
-    stand_in_start(self, &self->own_loop);
-    assert_int_equal(uv_async_init(&self->own_loop, &self->stop, on_stop), 0);
-    self->stop.data = self;
-    assert_int_equal(uv_thread_create(&self->thread, run, self), 0);
+    assert_int_equal(uv_loop_init(&upstream->own_loop), 0);
+    stand_in_start(upstream, &upstream->own_loop);
+    assert_int_equal(uv_async_init(&upstream->own_loop, &upstream->stop, on_stop), 0);
+    upstream->stop.data = upstream;
+    assert_int_equal(uv_thread_create(&upstream->thread, run, upstream), 0);
 }
 
-void stand_in_set_mood(stand_in *self, stand_in_mood mood)
+void stand_in_set_mood(stand_in *upstream, stand_in_mood mood)
 {
-    uv_mutex_lock(&self->lock);
-    self->mood = mood;
-    uv_mutex_unlock(&self->lock);
+    uv_mutex_lock(&upstream->lock);
+    upstream->mood = mood;
+    uv_mutex_unlock(&upstream->lock);
 }
 
-void stand_in_settle(stand_in *self)
+void stand_in_settle(stand_in *upstream)
 {
-    uv_mutex_lock(&self->lock);
-    uv_mutex_unlock(&self->lock);
+    uv_mutex_lock(&upstream->lock);
+    uv_mutex_unlock(&upstream->lock);
 }
 
-void stand_in_stop_thread(stand_in *self)
+void stand_in_stop_thread(stand_in *upstream)
 {
-    (void)uv_async_send(&self->stop);
-    assert_int_equal(uv_thread_join(&self->thread), 0);
-    assert_int_equal(uv_loop_close(&self->own_loop), 0);
-    uv_mutex_destroy(&self->lock);
+    (void)uv_async_send(&upstream->stop);
+    assert_int_equal(uv_thread_join(&upstream->thread), 0);
+    assert_int_equal(uv_loop_close(&upstream->own_loop), 0);
+    uv_mutex_destroy(&upstream->lock);
 }

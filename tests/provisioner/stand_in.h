@@ -68,17 +68,17 @@ typedef struct stand_in {
 } stand_in;
 
 /* Frees what was collected. */
-void stand_in_forget(stand_in *self);
+void stand_in_forget(stand_in *upstream);
 
-void stand_in_start(stand_in *self, uv_loop_t *loop);
+void stand_in_start(stand_in *upstream, uv_loop_t *loop);
 /* Closes listener and connections; the caller runs the loop. */
-void stand_in_close(stand_in *self);
+void stand_in_close(stand_in *upstream);
 
-void stand_in_start_thread(stand_in *self);
+void stand_in_start_thread(stand_in *upstream);
 /* From now on, for every request. */
-void stand_in_set_mood(stand_in *self, stand_in_mood mood);
+void stand_in_set_mood(stand_in *upstream, stand_in_mood mood);
 /* All that its thread took is seen by the caller, who made sure that nothing more comes. */
-void stand_in_settle(stand_in *self);
-void stand_in_stop_thread(stand_in *self);
+void stand_in_settle(stand_in *upstream);
+void stand_in_stop_thread(stand_in *upstream);
 
 #endif

@@ -21,7 +21,7 @@ static arcp_status make(provision_rig *rig, const temp_dir *dir, arcp_error *err
     arcp_provisioner *made = NULL;
     arcp__static_provisioner_options options = {
         .loop = &rig->loop,
-        .upstream = {.terms = {.struct_size = sizeof(options.upstream.terms)},
+        .upstream = {.terms = {.struct_size = sizeof options.upstream.terms},
                      .endpoint = "https://gw.example/v1",
                      .profile = "openai",
                      .error_rules = rules,
@@ -30,7 +30,7 @@ static arcp_status make(provision_rig *rig, const temp_dir *dir, arcp_error *err
         .value_count = 4,
         .used_file = temp_dir_join(dir, "", "used")};
     provision_rig_begin(rig);
-    arcp_status status = arcp__static_provisioner_new(&options, &made, err);
+    const arcp_status status = arcp__static_provisioner_new(&options, &made, err);
     if (status == ARCP_OK) {
         provision_rig_take(rig, made);
     }
@@ -91,7 +91,7 @@ static void a_line_that_a_crash_cut_off_says_nothing(void **state)
     temp_dir *dir = temp_dir_new();
     (void)state;
     check_next(dir, "sk-a");
-    int fd = open(temp_dir_join(dir, "", "used"), O_WRONLY | O_APPEND);
+    const int fd = open(temp_dir_join(dir, "", "used"), O_WRONLY | O_APPEND);
     assert_int_equal(write(fd, "0123456789", 10), 10);
     (void)close(fd);
     check_next(dir, "sk-b");
@@ -112,8 +112,8 @@ static void no_value_stands_in_the_file(void **state)
     const char *path = temp_dir_join(dir, "", "used");
     assert_int_equal(stat(path, &facts), 0);
     assert_int_equal(facts.st_mode & 0777, 0600);
-    int fd = open(path, O_RDONLY);
-    assert_int_equal(read(fd, text, sizeof(text) - 1), 65);
+    const int fd = open(path, O_RDONLY);
+    assert_int_equal(read(fd, text, sizeof text - 1), 65);
     (void)close(fd);
     assert_null(strstr(text, "sk-"));
     temp_dir_free(dir);
@@ -153,8 +153,8 @@ static void calls_under_way_are_given_up_with_the_provisioner(void **state)
     temp_dir *dir = temp_dir_new();
     (void)state;
     start(&rig, dir);
-    uint64_t first = provision_rig_ask(&rig, PROVISION_ISSUE, (arcp_provision_request){0});
-    uint64_t second = provision_rig_ask(&rig, PROVISION_ISSUE, (arcp_provision_request){0});
+    const uint64_t first = provision_rig_ask(&rig, PROVISION_ISSUE, (arcp_provision_request){0});
+    const uint64_t second = provision_rig_ask(&rig, PROVISION_ISSUE, (arcp_provision_request){0});
     provision_rig_end(&rig);
     assert_int_equal(rig.answers[first].count, 0);
     assert_int_equal(rig.answers[second].count, 0);
@@ -163,7 +163,7 @@ static void calls_under_way_are_given_up_with_the_provisioner(void **state)
 
 static arcp_status translated(const provision_rig *rig, int status, const char *text)
 {
-    arcp_upstream_error error = {sizeof(error), status, arcp_span_cstr(text)};
+    arcp_upstream_error error = {sizeof error, status, arcp_span_cstr(text)};
     return rig->provisioner->ops->translate_error(rig->provisioner, &error);
 }
 

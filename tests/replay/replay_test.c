@@ -2,13 +2,12 @@
  * found. */
 #include "replay/replay.h"
 
-#include "engine/play.h"
+#include "story/engine_rig.h"
 
 #include "support/check.h"
 
-#include "base/alloc.h"
 #include "base/crc32c.h"
-#include "record/record.h"
+#include "replay/recorded.h"
 
 #define STEPS 200
 
@@ -23,47 +22,14 @@
     "\"message\":\"a word\"}}}"
 #define RESULT "{\"type\":\"job.result\",\"payload\":{\"result\":{\"found\":7}}}"
 
-typedef struct recording {
-    arcp_buf bytes;
-    arcp__recorder *recorder;
-} recording;
-
-static void on_bytes(void *user, arcp_span bytes)
-{
-    recording *r = user;
-    arcp_buf_append(&r->bytes, bytes);
-    assert_false(r->bytes.failed);
-}
-
-static void attach(void *user, arcp__engine_options *options)
-{
-    recording *r = user;
-    arcp__recorder_attach(r->recorder, options);
-}
-
-static void record_begin(recording *r)
-{
-    *r = (recording){.bytes = arcp_buf_init()};
-    r->recorder = arcp__recorder_new(on_bytes, r, false);
-    assert_non_null(r->recorder);
-}
-
-/* When the engine is gone. */
-static arcp_span record_end(recording *r)
-{
-    assert_false(arcp__recorder_has_failed(r->recorder));
-    arcp__recorder_free(r->recorder);
-    return arcp_buf_span(&r->bytes);
-}
-
 /* Several clients, agents, a cancel, and a restart. */
 static arcp_span record_run(recording *r)
 {
     static engine_rig rig;
     char frame[256];
-    record_begin(r);
+    recording_begin(r);
     rig_begin(&rig, NULL);
-    rig.prepare = attach;
+    rig.prepare = recording_attach;
     rig.prepare_user = r;
     rig_open(&rig);
     rig_client *a = rig_connect(&rig, "a");
@@ -88,7 +54,7 @@ static arcp_span record_run(recording *r)
     rig_send(&rig, b, FRAME("3", "job.submit", "{\"agent\":\"nobodys\"}"));
     rig_drop(&rig, b);
     rig_stop(&rig);
-    return record_end(r);
+    return recording_end(r);
 }
 
 static arcp__replay_end replay(arcp_span trace, arcp__replay_result *result)
@@ -124,21 +90,12 @@ static void a_run_with_a_restart_is_played_back(void **state)
     arcp_buf_fini(&r.bytes);
 }
 
-/* Stores that fail, clients that stall, credentials, restarts at any effect, clocks that jump. */
 static void simulations_are_played_back(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         recording r;
-        play *self = arcp__alloc(sizeof *self);
-        assert_non_null(self);
-        record_begin(&r);
-        play_begin_recorded(self, seed, attach, &r);
-        for (unsigned step = 0; step < STEPS && play_step(self); step++) {
-        }
-        play_end(self);
-        arcp__free(self);
-        const arcp_span trace = record_end(&r);
+        const arcp_span trace = record_simulation(&r, seed, STEPS);
         expect(trace, ARCP__REPLAY_SAME, trace.size);
         arcp_buf_fini(&r.bytes);
     }
@@ -151,9 +108,9 @@ static void a_message_of_a_callback_agent_ends_the_replay(void **state)
     static engine_rig rig;
     recording r;
     arcp__replay_result result;
-    record_begin(&r);
+    recording_begin(&r);
     rig_begin(&rig, NULL);
-    rig.prepare = attach;
+    rig.prepare = recording_attach;
     rig.prepare_user = &r;
     rig_open(&rig);
     rig_client *a = rig_connect(&rig, "a");
@@ -163,7 +120,7 @@ static void a_message_of_a_callback_agent_ends_the_replay(void **state)
                                &(arcp__job_message){.is_decided = false});
     rig_run(&rig);
     rig_stop(&rig);
-    const arcp_span trace = record_end(&r);
+    const arcp_span trace = recording_end(&r);
     assert_int_equal(replay(trace, &result), ARCP__REPLAY_FOREIGN);
     assert_true(result.calls > 10 && result.offset < trace.size);
     arcp__replay_result_fini(&result);
@@ -175,7 +132,7 @@ static void a_message_of_a_callback_agent_ends_the_replay(void **state)
 #define HEAD_SIZE 12u
 
 /* The records of a trace: calls `each` with its offset, until that returns false. */
-static void each_record(arcp_span bytes, bool (*each)(void *user, size_t at, arcp_span record),
+static void each_record(arcp_span bytes, bool (*each)(void *user, size_t offset, arcp_span record),
                         void *user)
 {
     arcp__recording trace;
@@ -183,9 +140,9 @@ static void each_record(arcp_span bytes, bool (*each)(void *user, size_t at, arc
     arcp_span record;
     arcp_error error = {0};
     check_ok(arcp__recording_open(bytes, &trace, &identity, &error), &error);
-    for (size_t at = trace.at; arcp__recording_next(&trace, &record) == ARCP__RECORDING_RECORD;
-         at = trace.at) {
-        if (!each(user, at, record)) {
+    for (size_t offset = trace.at; arcp__recording_next(&trace, &record) == ARCP__RECORDING_RECORD;
+         offset = trace.at) {
+        if (!each(user, offset, record)) {
             return;
         }
     }
@@ -199,7 +156,7 @@ typedef struct tampering {
 } tampering;
 
 /* Changes one byte of the word, and makes the checksum right again. */
-static bool tamper(void *user, size_t at, arcp_span record)
+static bool tamper(void *user, size_t offset, arcp_span record)
 {
     tampering *t = user;
     arcp__recording_call call;
@@ -209,11 +166,11 @@ static bool tamper(void *user, size_t at, arcp_span record)
     if (found == NULL) {
         return true;
     }
-    t->at = at;
+    t->at = offset;
     t->bytes->data[found - t->bytes->data] ^= 1;
     const uint32_t sum = arcp__crc32c(0, record.data, record.size);
     for (unsigned i = 0; i < 4; i++) {
-        t->bytes->data[at + 8 + i] = (char)(uint8_t)(sum >> (8 * i));
+        t->bytes->data[offset + 8 + i] = (char)(uint8_t)(sum >> (8 * i));
     }
     return false;
 }
@@ -259,18 +216,18 @@ static void a_changed_call_is_found(void **state)
     arcp_buf_fini(&r.bytes);
 }
 
-static bool damage(void *user, size_t at, arcp_span record)
+static bool damage(void *user, size_t offset, arcp_span record)
 {
-    arcp_buf *bytes = user;
+    const arcp_buf *bytes = user;
     static const size_t places[] = {0, 3, 4, 8, HEAD_SIZE};
-    if (at % 7 != 0) { /* some of them are enough */
+    if (offset % 7 != 0) { /* some of them are enough */
         return true;
     }
     for (size_t i = 0; i < sizeof places / sizeof places[0] && places[i] < HEAD_SIZE + record.size;
          i++) {
-        bytes->data[at + places[i]] ^= 0x20;
-        expect(arcp_buf_span(bytes), ARCP__REPLAY_DAMAGED, at);
-        bytes->data[at + places[i]] ^= 0x20;
+        bytes->data[offset + places[i]] ^= 0x20;
+        expect(arcp_buf_span(bytes), ARCP__REPLAY_DAMAGED, offset);
+        bytes->data[offset + places[i]] ^= 0x20;
     }
     return true;
 }
@@ -284,16 +241,16 @@ static void damage_is_named_with_its_place(void **state)
     arcp_buf_fini(&r.bytes);
 }
 
-static bool cut(void *user, size_t at, arcp_span record)
+static bool cut(void *user, size_t offset, arcp_span record)
 {
     const arcp_buf *bytes = user;
     const size_t sizes[] = {1, HEAD_SIZE - 1, HEAD_SIZE, HEAD_SIZE + record.size - 1};
-    if (at % 5 != 0) {
+    if (offset % 5 != 0) {
         return true;
     }
-    expect(arcp_span_first(arcp_buf_span(bytes), at), ARCP__REPLAY_SAME, at);
+    expect(arcp_span_first(arcp_buf_span(bytes), offset), ARCP__REPLAY_SAME, offset);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        expect(arcp_span_first(arcp_buf_span(bytes), at + sizes[i]), ARCP__REPLAY_CUT, at);
+        expect(arcp_span_first(arcp_buf_span(bytes), offset + sizes[i]), ARCP__REPLAY_CUT, offset);
     }
     return true;
 }

@@ -10,7 +10,7 @@ static char store_url[96], key_file[96], used_file[96];
 static const char *const agents[] = {"keen"};
 static const char *const values[] = {"hush-1", "hush-2", "hush-3", "hush-4", "hush-5",
                                      "hush-6", "hush-7", "hush-8", "hush-9"};
-#define VALUES (sizeof(values) / sizeof(values[0]))
+#define VALUES (sizeof values / sizeof values[0])
 
 /* A provisioner that forwards to another one and makes its results invalid. */
 typedef struct damager {
@@ -25,20 +25,20 @@ static damager between;
 
 static void damage(void *user, const arcp_provision_result *result)
 {
-    const damager *self = user;
+    const damager *d = user;
     arcp_provision_result damaged = *result;
-    damaged.struct_size = self->struct_size;
-    damaged.outcome = (arcp_provision_outcome)self->outcome;
-    self->told.done(self->told.user, &damaged);
+    damaged.struct_size = d->struct_size;
+    damaged.outcome = (arcp_provision_outcome)d->outcome;
+    d->told.done(d->told.user, &damaged);
 }
 
 static void damager_set_callbacks(arcp_provisioner *base,
                                   const arcp_provisioner_callbacks *callbacks)
 {
-    damager *self = (damager *)base;
-    const arcp_provisioner_callbacks own = {.done = damage, .user = self};
-    self->told = *callbacks;
-    self->inner->ops->set_callbacks(self->inner, &own);
+    damager *d = (damager *)base;
+    const arcp_provisioner_callbacks own = {.done = damage, .user = d};
+    d->told = *callbacks;
+    d->inner->ops->set_callbacks(d->inner, &own);
 }
 
 static arcp_status damager_issue(arcp_provisioner *base, const arcp_provision_request *request,
@@ -83,12 +83,12 @@ static int start_with(uint64_t rotate_sec, const damager *how)
     arcp__settings_default(&settings);
     settings.credentials_rotate_sec = rotate_sec;
     runtime_rig_begin(&rig);
-    (void)snprintf(store_url, sizeof(store_url), "sqlite:%s/db", rig.directory);
-    (void)snprintf(key_file, sizeof(key_file), "%s/key", rig.directory);
-    (void)snprintf(used_file, sizeof(used_file), "%s/used", rig.directory);
+    (void)snprintf(store_url, sizeof store_url, "sqlite:%s/db", rig.directory);
+    (void)snprintf(key_file, sizeof key_file, "%s/key", rig.directory);
+    (void)snprintf(used_file, sizeof used_file, "%s/used", rig.directory);
     const arcp__static_provisioner_options provisioner = {
         .loop = &rig.loop,
-        .upstream = {.terms = {.struct_size = sizeof(provisioner.upstream.terms),
+        .upstream = {.terms = {.struct_size = sizeof provisioner.upstream.terms,
                                .agents = agents,
                                .agent_count = 1},
                      .endpoint = "https://gw.example/v1",
@@ -150,17 +150,17 @@ static void ask(arcp_agent_call *call, char *out, size_t size)
 
 static void look_once(arcp_agent_call *call, void *user)
 {
-    seen *at = user;
-    ask(call, at->first, sizeof(at->first));
+    seen *s = user;
+    ask(call, s->first, sizeof s->first);
 }
 
 static void look_before_and_after(arcp_agent_call *call, void *user)
 {
-    seen *at = user;
-    ask(call, at->first, sizeof(at->first));
+    seen *s = user;
+    ask(call, s->first, sizeof s->first);
     assert_int_equal(arcp_agent_log(call, "info", "looked", NULL), ARCP_OK);
-    uv_sem_wait(&at->is_rotated);
-    ask(call, at->second, sizeof(at->second));
+    uv_sem_wait(&s->is_rotated);
+    ask(call, s->second, sizeof s->second);
 }
 
 static void an_agent_gets_its_job_s_credential(void **state)
@@ -188,9 +188,9 @@ static void an_invalid_provisioner_result_fails_the_job(void **state)
         {.struct_size = sizeof(arcp_provision_result) + 8, .outcome = ARCP_PROVISION_DONE},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         seen got = {.first = ""};
-        (void)start_with(0, &rows[at]);
+        (void)start_with(0, &rows[i]);
         runtime_rig_add(&rig, "keen", ARCP_AGENT_BLOCKING, look_once, &got);
         runtime_rig_submit(&rig, "keen", "");
         const char *frame = runtime_rig_wait(&rig, "\"job.error\"");
@@ -227,7 +227,7 @@ static void an_agent_finds_the_new_value_after_a_rotation(void **state)
     assert_string_not_equal(got.first, got.second);
     /* The id belongs to the credential and does not change with its value. */
     char id[64];
-    (void)snprintf(id, sizeof(id), "%.40s", strstr(got.first, "\"id\":\"cred_"));
+    (void)snprintf(id, sizeof id, "%.40s", strstr(got.first, "\"id\":\"cred_"));
     assert_non_null(strstr(got.second, id));
     uv_sem_destroy(&got.is_rotated);
 }

@@ -37,7 +37,7 @@ static void reload(void)
 static unsigned count_registrations(void)
 {
     unsigned count = 0;
-    for (const arcp__agent_entry *at = rig.runtime->agents; at != NULL; at = at->next) {
+    for (const arcp__agent_entry *entry = rig.runtime->agents; entry != NULL; entry = entry->next) {
         count++;
     }
     return count;
@@ -46,7 +46,7 @@ static unsigned count_registrations(void)
 static void registrations_that_no_job_needs_are_freed(void **state)
 {
     (void)state;
-    for (unsigned at = 0; at < RELOADS; at++) {
+    for (unsigned i = 0; i < RELOADS; i++) {
         reload();
         assert_int_equal(count_registrations(), 1);
     }
@@ -65,7 +65,7 @@ static void a_job_keeps_the_registration_that_it_was_started_with(void **state)
     reload();
     runtime_rig_submit(&rig, "waiter", "");
     (void)runtime_rig_wait(&rig, "\"message\":\"begun\"");
-    for (unsigned at = 0; at < RELOADS; at++) {
+    for (unsigned i = 0; i < RELOADS; i++) {
         reload();
         assert_int_equal(count_registrations(), 2);
     }
@@ -80,7 +80,7 @@ static void a_job_that_waits_for_its_program_keeps_its_registration(void **state
     reload();
     runtime_rig_submit(&rig, "waiter", "");
     (void)runtime_rig_wait(&rig, "\"job.accepted\""); /* programs are started in later turns */
-    for (unsigned at = 0; at < RELOADS; at++) {
+    for (unsigned i = 0; i < RELOADS; i++) {
         reload();
         assert_int_equal(count_registrations(), 2);
     }

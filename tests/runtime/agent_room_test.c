@@ -20,6 +20,8 @@ typedef struct talker {
     unsigned refused;
     unsigned told; /* notifications that there is room, or that the job has ended */
     bool is_over;
+    arcp_agent_call *call;
+    char why[ARCP_ERROR_MESSAGE_MAX]; /* of the last refusal */
 } talker;
 
 static talker t;
@@ -28,10 +30,11 @@ static void go_on(arcp_agent_call *call)
 {
     while (t.said < LINES) {
         arcp_error error = {0};
-        arcp_status status = arcp_agent_log(call, "info", t.line, &error);
+        const arcp_status status = arcp_agent_log(call, "info", t.line, &error);
         if (status == ARCP_E_LIMIT) {
             t.said_at_first = t.refused == 0 ? t.said : t.said_at_first;
             t.refused++;
+            (void)snprintf(t.why, sizeof t.why, "%s", error.message);
             return;
         }
         if (status == ARCP_E_CLOSED) {
@@ -48,6 +51,7 @@ static void go_on(arcp_agent_call *call)
 static void run(arcp_agent_call *call, void *user)
 {
     (void)user;
+    t.call = call;
     go_on(call);
 }
 
@@ -101,6 +105,9 @@ static void an_agent_that_was_refused_is_notified_when_there_is_room(void **stat
     assert_int_equal(t.said_at_first, WAITING_BYTES_MAX / LINE_BYTES);
     assert_true(t.refused >= 2);
     assert_int_equal(t.told, t.refused);
+    assert_string_equal(t.why,
+                        "too many events of callback agents wait for the runtime; send again "
+                        "when drained is called");
     runtime_rig_stop(&rig);
 }
 
@@ -149,7 +156,7 @@ static void *talk(void *user)
     arcp_agent_call *call = user;
     for (unsigned said = 0; said < LINES;) {
         arcp_error error = {0};
-        arcp_status status = arcp_agent_log(call, "info", t.line, &error);
+        const arcp_status status = arcp_agent_log(call, "info", t.line, &error);
         if (status == ARCP_OK) {
             said++;
             continue;
@@ -233,7 +240,7 @@ static bool is_held_back(void *user)
     arcp_buf text = arcp_buf_init();
     assert_int_equal(arcp_runtime_write_metrics(rig->runtime, &text), ARCP_OK);
     arcp_buf_append_byte(&text, '\0');
-    bool held = strstr(text.data, "\narcp_agent_pauses_total 1\n") != NULL;
+    const bool held = strstr(text.data, "\narcp_agent_pauses_total 1\n") != NULL;
     arcp_buf_fini(&text);
     return held && t.refused == t.told + 1;
 }
@@ -251,6 +258,11 @@ static void talk_to_nobody(runtime_rig *rig)
     rig->client->ops->pause(rig->client);
     runtime_rig_until(rig, is_held_back, rig);
     assert_true(t.said < LINES);
+    arcp_error error = {0};
+    assert_int_equal(arcp_agent_log(t.call, "info", "x", &error), ARCP_E_LIMIT);
+    assert_string_equal(error.message,
+                        "the job is paused, because its owner does not read or the store's queue "
+                        "is full; send again when drained is called");
 }
 
 static void an_agent_whose_client_did_not_read_is_notified_when_it_does(void **state)

@@ -1,4 +1,4 @@
-/* Verifiers that answer later, on other threads, too late or not at all; several verifiers; and
+/* Verifiers that respond later, on other threads, too late or not at all; several verifiers; and
  * replacing them while verifications are pending. */
 #include "support/check.h"
 
@@ -7,8 +7,8 @@
 
 #include <arcp/runtime.h>
 
-#define PEERS_MAX     8
-#define QUESTIONS_MAX 8
+#define PEERS_MAX    8
+#define REQUESTS_MAX 8
 
 typedef struct peer {
     arcp_connection *connection;
@@ -27,16 +27,16 @@ typedef struct rig {
 
 /* A verifier that keeps its requests until the test answers them. */
 typedef struct keeper {
-    arcp_token_question *questions[QUESTIONS_MAX];
+    arcp_token_request *requests[REQUESTS_MAX];
     size_t count;
     bool released;
 } keeper;
 
-static void keep(void *user, arcp_token_question *question)
+static void keep(void *user, arcp_token_request *request)
 {
     keeper *k = user;
-    assert_true(k->count < QUESTIONS_MAX);
-    k->questions[k->count++] = question;
+    assert_true(k->count < REQUESTS_MAX);
+    k->requests[k->count++] = request;
 }
 
 static void on_release(void *user)
@@ -53,38 +53,39 @@ static arcp_token_verifier *keeper_new(keeper *k)
     return verifier;
 }
 
-static void answer(arcp_token_question *question, arcp_status status, const char *principal)
+static void respond(arcp_token_request *request, arcp_status status, const char *principal)
 {
-    arcp_token_answer said = arcp_token_answer_init();
-    said.status = status;
-    said.principal = arcp_span_cstr(principal);
-    said.why = "because";
-    arcp_token_question_answer(question, &said);
+    arcp_token_response response = arcp_token_response_init();
+    response.status = status;
+    response.principal = arcp_span_cstr(principal);
+    response.why = "because";
+    arcp_token_request_respond(request, &response);
 }
 
-static void accept_all(void *user, arcp_token_question *question)
+static void accept_all(void *user, arcp_token_request *request)
 {
-    answer(question, ARCP_OK, user);
+    respond(request, ARCP_OK, user);
 }
 
-static void refuse_all(void *user, arcp_token_question *question)
-{
-    (void)user;
-    answer(question, ARCP_E_UNAUTHENTICATED, "");
-}
-
-static void cannot_tell(void *user, arcp_token_question *question)
+static void refuse_all(void *user, arcp_token_request *request)
 {
     (void)user;
-    answer(question, ARCP_E_INTERNAL_ERROR, "");
+    respond(request, ARCP_E_UNAUTHENTICATED, "");
 }
 
-static arcp_token_verifier *callback(void (*ask)(void *user, arcp_token_question *question),
+static void cannot_tell(void *user, arcp_token_request *request)
+{
+    (void)user;
+    respond(request, ARCP_E_INTERNAL_ERROR, "");
+}
+
+static arcp_token_verifier *callback(void (*verify)(void *user, arcp_token_request *request),
                                      const char *user)
 {
     arcp_token_verifier *verifier = NULL;
     arcp_error error = {0};
-    check_ok(arcp_token_verifier_new_callback(ask, NULL, (void *)user, &verifier, &error), &error);
+    check_ok(arcp_token_verifier_new_callback(verify, NULL, (void *)user, &verifier, &error),
+             &error);
     return verifier;
 }
 
@@ -112,8 +113,8 @@ static void on_closed(void *user, arcp_connection *connection, arcp_close_code c
 static void on_log(void *user, arcp_log_level level, const char *text, const char *fields)
 {
     rig *r = user;
-    size_t used = strlen(r->log);
-    (void)snprintf(r->log + used, sizeof(r->log) - used, "%d %s\n", (int)level, text);
+    const size_t used = strlen(r->log);
+    (void)snprintf(r->log + used, sizeof r->log - used, "%d %s\n", (int)level, text);
 }
 
 static void on_patience(uv_timer_t *timer)
@@ -121,7 +122,7 @@ static void on_patience(uv_timer_t *timer)
     ((rig *)timer->data)->timed_out = true;
 }
 
-static void start(rig *r, size_t questions_max)
+static void start(rig *r, size_t requests_max)
 {
     arcp_runtime_options options = arcp_runtime_options_init();
     arcp_error error = {0};
@@ -129,7 +130,7 @@ static void start(rig *r, size_t questions_max)
     assert_int_equal(uv_loop_init(&r->loop), 0);
     assert_int_equal(uv_timer_init(&r->loop, &r->patience), 0);
     r->patience.data = r;
-    options.token_questions_max = questions_max;
+    options.token_requests_max = requests_max;
     options.log = on_log;
     options.log_user = r;
     check_ok(arcp_runtime_new(&r->loop, &options, &r->runtime, &error), &error);
@@ -143,9 +144,9 @@ static void verify_with(rig *r, arcp_token_verifier *first, arcp_token_verifier 
              &error);
 }
 
-static peer *connect_peer(rig *r, unsigned at)
+static peer *connect_peer(rig *r, unsigned index)
 {
-    peer *p = &r->peers[at];
+    peer *p = &r->peers[index];
     arcp_connection *served = NULL;
     arcp_error error = {0};
     check_ok(arcp_memory_pair(&r->loop, NULL, &p->connection, &served, &error), &error);
@@ -155,11 +156,11 @@ static peer *connect_peer(rig *r, unsigned at)
     return p;
 }
 
-static peer *say_hello(rig *r, unsigned at, const char *token)
+static peer *say_hello(rig *r, unsigned index, const char *token)
 {
-    peer *p = connect_peer(r, at);
+    peer *p = connect_peer(r, index);
     char frame[300];
-    (void)snprintf(frame, sizeof(frame),
+    (void)snprintf(frame, sizeof frame,
                    "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{"
                    "\"client\":{\"name\":\"t\",\"version\":\"1\"},\"auth\":{\"scheme\":\"bearer\","
                    "\"token\":\"%s\"},\"capabilities\":{\"features\":[\"list_jobs\"]}}}",
@@ -196,11 +197,11 @@ static void stop(rig *r)
     arcp_runtime_stop(r->runtime, on_stopped, r);
     until(r, r->stopped);
     arcp_runtime_free(r->runtime);
-    for (unsigned at = 0; at < PEERS_MAX; at++) {
-        if (r->peers[at].connection != NULL) {
-            r->peers[at].connection->ops->free(r->peers[at].connection);
+    for (unsigned i = 0; i < PEERS_MAX; i++) {
+        if (r->peers[i].connection != NULL) {
+            r->peers[i].connection->ops->free(r->peers[i].connection);
         }
-        arcp_buf_fini(&r->peers[at].frames);
+        arcp_buf_fini(&r->peers[i].frames);
     }
     uv_close((uv_handle_t *)&r->patience, NULL);
     (void)uv_run(&r->loop, UV_RUN_DEFAULT);
@@ -208,10 +209,10 @@ static void stop(rig *r)
 }
 
 /* The next request that is kept comes from this peer. */
-static peer *hello_and_ask(rig *r, unsigned at, const char *token, const keeper *k)
+static peer *hello_and_ask(rig *r, unsigned index, const char *token, const keeper *k)
 {
-    size_t before = k->count;
-    peer *p = say_hello(r, at, token);
+    const size_t before = k->count;
+    peer *p = say_hello(r, index, token);
     until(r, k->count == before + 1);
     return p;
 }
@@ -238,16 +239,16 @@ static void a_verifier_may_answer_later(void **state)
     verify_with(&r, keeper_new(&k), NULL);
     const peer *p = hello_and_ask(&r, 0, "secret-token", &k);
     const peer *other = hello_and_ask(&r, 1, "other-token", &k);
-    check_span(arcp_token_question_token(k.questions[0]), "secret-token");
-    assert_true(arcp_token_question_wall_ns(k.questions[0]) > 0);
+    check_span(arcp_token_request_token(k.requests[0]), "secret-token");
+    assert_true(arcp_token_request_wall_ns(k.requests[0]) > 0);
     assert_int_equal(p->frames.size, 0);
-    /* Verifiers may answer in any order. */
-    answer(k.questions[1], ARCP_E_UNAUTHENTICATED, "");
+    /* Verifiers may respond in any order. */
+    respond(k.requests[1], ARCP_E_UNAUTHENTICATED, "");
     until(&r, other->closed);
     assert_true(has(other, "\"code\":\"UNAUTHENTICATED\""));
     assert_false(has(other, "because"));
     assert_int_equal(p->frames.size, 0);
-    answer(k.questions[0], ARCP_OK, "alice");
+    respond(k.requests[0], ARCP_OK, "alice");
     until(&r, has(p, "session.welcome"));
     assert_non_null(strstr(r.log, "(bearer token): callback: because"));
     assert_null(strstr(r.log, "other-token"));
@@ -255,13 +256,13 @@ static void a_verifier_may_answer_later(void **state)
     assert_true(k.released);
 }
 
-static void accept_with_a_wrong_size(void *user, arcp_token_question *question)
+static void accept_with_a_wrong_size(void *user, arcp_token_request *request)
 {
-    arcp_token_answer said = arcp_token_answer_init();
-    said.struct_size--;
-    said.status = ARCP_OK;
-    said.principal = arcp_span_cstr(user);
-    arcp_token_question_answer(question, &said);
+    arcp_token_response response = arcp_token_response_init();
+    response.struct_size--;
+    response.status = ARCP_OK;
+    response.principal = arcp_span_cstr(user);
+    arcp_token_request_respond(request, &response);
 }
 
 static void an_invalid_answer_of_a_verifier_refuses_the_token(void **state)
@@ -273,13 +274,13 @@ static void an_invalid_answer_of_a_verifier_refuses_the_token(void **state)
     const peer *p = say_hello(&r, 0, "t");
     until(&r, p->closed);
     assert_false(has(p, "session.welcome"));
-    assert_non_null(strstr(r.log, "arcp_token_answer: struct_size is "));
+    assert_non_null(strstr(r.log, "arcp_token_response: struct_size is "));
     stop(&r);
 }
 
-static void *answer_ok(void *question)
+static void *respond_ok(void *request)
 {
-    answer(question, ARCP_OK, "alice");
+    respond(request, ARCP_OK, "alice");
     return NULL;
 }
 
@@ -291,16 +292,16 @@ static void a_verifier_may_answer_on_another_thread(void **state)
     (void)state;
     start(&r, 0);
     verify_with(&r, keeper_new(&k), NULL);
-    for (unsigned at = 0; at < 4; at++) {
-        (void)say_hello(&r, at, "t");
+    for (unsigned i = 0; i < 4; i++) {
+        (void)say_hello(&r, i, "t");
     }
     until(&r, k.count == 4);
-    for (unsigned at = 0; at < 4; at++) {
-        assert_int_equal(pthread_create(&threads[at], NULL, answer_ok, k.questions[at]), 0);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, respond_ok, k.requests[i]), 0);
     }
-    for (unsigned at = 0; at < 4; at++) {
-        until(&r, has(&r.peers[at], "session.welcome"));
-        assert_int_equal(pthread_join(threads[at], NULL), 0);
+    for (unsigned i = 0; i < 4; i++) {
+        until(&r, has(&r.peers[i], "session.welcome"));
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
     }
     stop(&r);
 }
@@ -319,7 +320,7 @@ static void frames_sent_after_the_hello_wait_for_the_verifier(void **state)
     p->connection->ops->flush(p->connection);
     until(&r, k.count == 1);
     assert_int_equal(p->frames.size, 0);
-    answer(k.questions[0], ARCP_OK, "alice");
+    respond(k.requests[0], ARCP_OK, "alice");
     until(&r, has(p, "session.jobs"));
     assert_true(has(p, "session.welcome"));
     stop(&r);
@@ -332,17 +333,17 @@ static void a_peer_may_disconnect_before_the_verifier_answers(void **state)
     (void)state;
     start(&r, 0);
     verify_with(&r, keeper_new(&k), NULL);
-    peer *p = say_hello(&r, 0, "t");
+    const peer *p = say_hello(&r, 0, "t");
     until(&r, k.count == 1);
     p->connection->ops->abort(p->connection);
     until(&r, p->closed);
     for (int turns = 0; turns < 8; turns++) { /* until the runtime has seen the end of the peer */
         (void)uv_run(&r.loop, UV_RUN_NOWAIT);
     }
-    answer(k.questions[0], ARCP_OK, "alice");
+    respond(k.requests[0], ARCP_OK, "alice");
     p = say_hello(&r, 1, "t");
     until(&r, k.count == 2);
-    answer(k.questions[1], ARCP_OK, "alice");
+    respond(k.requests[1], ARCP_OK, "alice");
     until(&r, has(p, "session.welcome"));
     arcp_runtime_stats stats = arcp_runtime_stats_init();
     arcp_runtime_get_stats(r.runtime, &stats);
@@ -362,16 +363,16 @@ static void a_verification_may_outlive_the_runtime(void **state)
     until(&r, k.count == 2);
     stop(&r);
     assert_true(k.released);
-    check_span(arcp_token_question_token(k.questions[0]), "t");
-    answer(k.questions[0], ARCP_OK, "alice");
-    answer(k.questions[1], ARCP_E_UNAUTHENTICATED, "");
+    check_span(arcp_token_request_token(k.requests[0]), "t");
+    respond(k.requests[0], ARCP_OK, "alice");
+    respond(k.requests[1], ARCP_E_UNAUTHENTICATED, "");
 }
 
 static void verifiers_are_called_one_after_the_other(void **state)
 {
     const struct {
-        void (*first)(void *user, arcp_token_question *question);
-        void (*second)(void *user, arcp_token_question *question);
+        void (*first)(void *user, arcp_token_request *request);
+        void (*second)(void *user, arcp_token_request *request);
         const char *want;
     } rows[] = {
         {accept_all, refuse_all, "session.welcome"},
@@ -384,14 +385,14 @@ static void verifiers_are_called_one_after_the_other(void **state)
         {refuse_all, cannot_tell, "\"code\":\"INTERNAL_ERROR\""},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         rig r;
         start(&r, 0);
-        verify_with(&r, callback(rows[at].first, "alice"), callback(rows[at].second, "bob"));
+        verify_with(&r, callback(rows[i].first, "alice"), callback(rows[i].second, "bob"));
         const peer *p = say_hello(&r, 0, "t");
         until(&r, p->frames.size != 0);
-        if (!has(p, rows[at].want)) {
-            fail_msg("row %zu: %.*s", at, (int)p->frames.size, p->frames.data);
+        if (!has(p, rows[i].want)) {
+            fail_msg("row %zu: %.*s", i, (int)p->frames.size, p->frames.data);
         }
         stop(&r);
     }
@@ -403,10 +404,10 @@ static void an_invalid_principal_name_is_refused(void **state)
     memset(longest, 'x', ARCP_PRINCIPAL_BYTES_MAX + 1);
     const char *const names[] = {"", "a\nb", "a\x7f", "\x01", "a\xff", "\xc3", longest};
     (void)state;
-    for (size_t at = 0; at < sizeof(names) / sizeof(names[0]); at++) {
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         rig r;
         start(&r, 0);
-        verify_with(&r, callback(accept_all, names[at]), NULL);
+        verify_with(&r, callback(accept_all, names[i]), NULL);
         const peer *p = say_hello(&r, 0, "t");
         until(&r, p->closed);
         assert_true(has(p, "\"code\":\"UNAUTHENTICATED\""));
@@ -434,12 +435,12 @@ static void the_number_of_pending_verifications_is_bounded(void **state)
     until(&r, third->closed);
     assert_true(has(third, "\"code\":\"INTERNAL_ERROR\""));
     assert_int_equal(k.count, 2);
-    answer(k.questions[0], ARCP_OK, "alice");
+    respond(k.requests[0], ARCP_OK, "alice");
     until(&r, has(first, "session.welcome"));
     (void)say_hello(&r, 3, "t");
     until(&r, k.count == 3);
-    answer(k.questions[1], ARCP_OK, "alice");
-    answer(k.questions[2], ARCP_OK, "alice");
+    respond(k.requests[1], ARCP_OK, "alice");
+    respond(k.requests[2], ARCP_OK, "alice");
     until(&r, has(&r.peers[1], "session.welcome") && has(&r.peers[3], "session.welcome"));
     stop(&r);
 }
@@ -452,21 +453,21 @@ static void a_verification_counts_after_its_peer_has_disconnected(void **state)
     (void)state;
     start(&r, 1);
     verify_with(&r, keeper_new(&k), NULL);
-    peer *gone = hello_and_ask(&r, 0, "t", &k);
+    const peer *gone = hello_and_ask(&r, 0, "t", &k);
     gone->connection->ops->abort(gone->connection);
     until(&r, gone->closed);
     const peer *refused = say_hello(&r, 1, "t");
     until(&r, refused->closed);
     assert_true(has(refused, "\"code\":\"INTERNAL_ERROR\""));
-    answer(k.questions[0], ARCP_OK, "alice");
-    /* The only sign that the answer has arrived is that there is room again. */
+    respond(k.requests[0], ARCP_OK, "alice");
+    /* The only sign that the response has arrived is that there is room again. */
     unsigned next = 1;
     while (k.count == 1) {
         assert_true(++next < PEERS_MAX);
         (void)say_hello(&r, next, "t");
         until(&r, k.count == 2 || r.peers[next].closed);
     }
-    answer(k.questions[1], ARCP_OK, "alice");
+    respond(k.requests[1], ARCP_OK, "alice");
     until(&r, has(&r.peers[next], "session.welcome"));
     stop(&r);
 }
@@ -482,11 +483,11 @@ static void replaced_verifiers_stay_until_they_have_answered(void **state)
     const peer *passed_on = hello_and_ask(&r, 1, "t", &old);
     verify_with(&r, callback(accept_all, "bob"), NULL);
     assert_false(old.released);
-    answer(old.questions[0], ARCP_OK, "alice");
+    respond(old.requests[0], ARCP_OK, "alice");
     until(&r, has(accepted, "session.welcome"));
     assert_false(old.released);
     /* A token that the old verifier refuses is passed to the current verifiers. */
-    answer(old.questions[1], ARCP_E_UNAUTHENTICATED, "");
+    respond(old.requests[1], ARCP_E_UNAUTHENTICATED, "");
     until(&r, has(passed_on, "session.welcome"));
     assert_true(old.released);
     const peer *late = say_hello(&r, 2, "t");

@@ -91,13 +91,13 @@ static void costs_of_callback_agents_are_counted_with_and_without_a_budget(void 
     static const char *const sums[] = {"{currency=\"USD\"} 1.75\n", "{currency=\"USD\"} 3.5\n"};
     (void)state;
     runtime_rig_add(&rig, "spender", ARCP_AGENT_BLOCKING, spend_a_little, NULL);
-    for (size_t at = 0; at < 2; at++) {
+    for (size_t i = 0; i < 2; i++) {
         arcp_buf text = arcp_buf_init();
-        runtime_rig_submit(&rig, "spender", leases[at]);
+        runtime_rig_submit(&rig, "spender", leases[i]);
         (void)runtime_rig_wait(&rig, "\"job.result\"");
         assert_int_equal(arcp_runtime_write_metrics(rig.runtime, &text), ARCP_OK);
         arcp_buf_append_byte(&text, '\0');
-        assert_non_null(strstr(text.data, sums[at]));
+        assert_non_null(strstr(text.data, sums[i]));
         assert_null(strstr(text.data, "currency=\"ms\""));
         arcp_buf_fini(&text);
     }
@@ -106,7 +106,7 @@ static void costs_of_callback_agents_are_counted_with_and_without_a_budget(void 
 static void answer_input(arcp_agent_call *call, void *user)
 {
     (void)user;
-    arcp_span input = arcp_json_raw(arcp_agent_start(call), arcp_agent_input(call));
+    const arcp_span input = arcp_json_raw(arcp_agent_start(call), arcp_agent_input(call));
     arcp_agent_succeed(call, input);
 }
 
@@ -134,21 +134,21 @@ static void forge(arcp_agent_call *call, void *user)
     };
     arcp_buf reply = arcp_buf_init();
     (void)user;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp_error error = {0};
-        arcp_status status =
-            arcp_agent_event(call, rows[at].kind, arcp_span_cstr(rows[at].body), &error);
-        if (status != rows[at].answer) {
-            print_error("%s %s: %d %s\n", rows[at].kind, rows[at].body, (int)status, error.message);
+        const arcp_status status =
+            arcp_agent_event(call, rows[i].kind, arcp_span_cstr(rows[i].body), &error);
+        if (status != rows[i].answer) {
+            print_error("%s %s: %d %s\n", rows[i].kind, rows[i].body, (int)status, error.message);
         }
-        assert_int_equal(status, rows[at].answer);
+        assert_int_equal(status, rows[i].answer);
     }
     /* A delegation is one object: it cannot contain a line of its own, and it gets a response. */
     static const char *const requests[] = {"{\"agent\":\"mirror\"},\"type\":\"job.result\"", "[]",
                                            "", "{\"agent\":\"mirror\"",
                                            "{\"agent\":\"mirror\"}}\n{\"type\":\"job.result\"}"};
-    for (size_t at = 0; at < sizeof(requests) / sizeof(requests[0]); at++) {
-        assert_int_equal(arcp_agent_delegate(call, arcp_span_cstr(requests[at]), &reply, NULL),
+    for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+        assert_int_equal(arcp_agent_delegate(call, arcp_span_cstr(requests[i]), &reply, NULL),
                          ARCP_E_INVALID_REQUEST);
     }
     assert_int_equal(
@@ -190,9 +190,9 @@ static unsigned long long commits(void)
     arcp_buf text = arcp_buf_init();
     assert_int_equal(arcp_runtime_write_metrics(rig.runtime, &text), ARCP_OK);
     arcp_buf_append_byte(&text, '\0');
-    const char *at = strstr(text.data, name);
-    assert_non_null(at);
-    unsigned long long count = strtoull(at + strlen(name), NULL, 10);
+    const char *found = strstr(text.data, name);
+    assert_non_null(found);
+    const unsigned long long count = strtoull(found + strlen(name), NULL, 10);
     arcp_buf_fini(&text);
     return count;
 }
@@ -203,7 +203,7 @@ static void messages_that_an_agent_puts_at_its_start_are_written_with_it(void **
     runtime_rig_add(&rig, "mirror", ARCP_AGENT_NON_BLOCKING, answer_input, NULL);
     runtime_rig_submit(&rig, "mirror", "");
     (void)runtime_rig_wait(&rig, "\"job.result\"");
-    unsigned long long before = commits();
+    const unsigned long long before = commits();
     runtime_rig_submit(&rig, "mirror", "");
     (void)runtime_rig_wait(&rig, "\"job.result\"");
     assert_int_equal(commits() - before, 1);
@@ -331,8 +331,8 @@ static void a_delegating_agent_waits_for_its_child(void **state)
 static void count_many(arcp_agent_call *call, void *user)
 {
     const unsigned *count = user;
-    for (unsigned at = 0; at < *count; at++) {
-        if (arcp_agent_progress(call, at, *count, NULL, NULL) != ARCP_OK) {
+    for (unsigned i = 0; i < *count; i++) {
+        if (arcp_agent_progress(call, i, *count, NULL, NULL) != ARCP_OK) {
             return;
         }
     }
@@ -350,7 +350,7 @@ static void ten_thousand_events_of_four_threads_arrive_numbered_without_a_gap(vo
      * each of the four. */
     for (unsigned seq = 1; seq <= 4 * 2502; seq++) {
         char number[48];
-        (void)snprintf(number, sizeof(number), "\"event_seq\":%u,", seq);
+        (void)snprintf(number, sizeof number, "\"event_seq\":%u,", seq);
         const char *frame = runtime_rig_wait(&rig, "\"event_seq\":");
         if (strstr(frame, number) == NULL) {
             fail_msg("want %s in %s", number, frame);
@@ -368,8 +368,8 @@ static void keep_audit(void *user, arcp_log_level level, const char *text, const
 {
     (void)user;
     if (level == ARCP_LOG_AUDIT && strstr(text, "\"event\":\"gate\"") != NULL) {
-        size_t used = strlen(audited);
-        (void)snprintf(audited + used, sizeof(audited) - used, "%s\n", text);
+        const size_t used = strlen(audited);
+        (void)snprintf(audited + used, sizeof audited - used, "%s\n", text);
     }
 }
 
@@ -378,7 +378,7 @@ static void ask_for_long_targets(arcp_agent_call *call, void *user)
     char target[LONG_TARGET_SIZE + 1] = "/etc/";
     arcp_error error = {0};
     (void)user;
-    memset(target + 5, 'x', sizeof(target) - 6);
+    memset(target + 5, 'x', sizeof target - 6);
     target[LONG_TARGET_SIZE - 1] = 'y';
     target[LONG_TARGET_SIZE] = '\0';
     for (size_t size = LONG_TARGET_SIZE - 1; size <= LONG_TARGET_SIZE; size++) {
@@ -391,7 +391,7 @@ static void ask_for_long_targets(arcp_agent_call *call, void *user)
 static void a_denied_target_is_recorded_with_a_thousand_bytes(void **state)
 {
     char most[LONG_TARGET_SIZE + 32] = "\"target\":\"/etc/";
-    size_t head = strlen(most);
+    const size_t head = strlen(most);
     (void)state;
     memset(most + head, 'x', LONG_TARGET_SIZE - 1 - 5);
     most[head + LONG_TARGET_SIZE - 1 - 5] = '"';
@@ -433,8 +433,8 @@ static void a_job_does_not_succeed_if_its_failure_cannot_be_reported(void **stat
     poor_agent agent = {.fired = true};
     (void)state;
     runtime_rig_add(&rig, "poor", ARCP_AGENT_NON_BLOCKING, fail_in_poverty, &agent);
-    for (size_t at = 0; at < sizeof(modes) / sizeof(modes[0]); at++) {
-        agent.mode = modes[at];
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        agent.mode = modes[i];
         agent.fired = true;
         for (agent.nth = 1; agent.fired; agent.nth++) {
             assert_true(agent.nth < 100);
@@ -467,17 +467,17 @@ static void an_operation_is_denied_if_its_grant_cannot_be_recorded(void **state)
                 {true, ARCP__AUDIT_CONTINUE, ARCP_OK},
                 {false, ARCP__AUDIT_DENY, ARCP_OK}};
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp_settings settings;
         arcp_status answer = ARCP_E_CLOSED;
         arcp__settings_default(&settings);
-        settings.audit_grants = rows[at].logs_grants ? ARCP__CHOICE_TRUE : ARCP__CHOICE_FALSE;
-        settings.audit_on_failure = rows[at].on_failure;
+        settings.audit_grants = rows[i].logs_grants ? ARCP__CHOICE_TRUE : ARCP__CHOICE_FALSE;
+        settings.audit_on_failure = rows[i].on_failure;
         runtime_rig_start(&rig, &settings);
         runtime_rig_add(&rig, "asker", ARCP_AGENT_NON_BLOCKING, ask_in_poverty, &answer);
         runtime_rig_submit(&rig, "asker", ",\"lease_request\":{\"fs.read\":[\"/srv/**\"]}");
         (void)runtime_rig_wait(&rig, "\"job.result\"");
-        assert_int_equal(answer, rows[at].want);
+        assert_int_equal(answer, rows[i].want);
         runtime_rig_stop(&rig);
     }
 }

@@ -37,7 +37,7 @@ static size_t count_in_run(const char *run)
 {
     char path[300];
     size_t count = 0;
-    (void)snprintf(path, sizeof(path), "%s/%s", rig.directory, run);
+    (void)snprintf(path, sizeof path, "%s/%s", rig.directory, run);
     DIR *entries = opendir(path);
     assert_non_null(entries);
     for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
@@ -63,11 +63,11 @@ static size_t started(void)
 static size_t count_frames(const char *word)
 {
     size_t count = 0;
-    const char *at = rig.frames.data;
-    const char *end = at + rig.frames.size;
-    while (at < end && (at = memmem(at, (size_t)(end - at), word, strlen(word))) != NULL) {
+    const char *rest = rig.frames.data;
+    const char *end = rest + rig.frames.size;
+    while (rest < end && (rest = memmem(rest, (size_t)(end - rest), word, strlen(word))) != NULL) {
         count++;
-        at += strlen(word);
+        rest += strlen(word);
     }
     return count;
 }
@@ -85,7 +85,7 @@ static bool so_many_run(void *user)
 
 static void submit_all(void)
 {
-    for (size_t at = 0; at < JOBS; at++) {
+    for (size_t i = 0; i < JOBS; i++) {
         runtime_rig_submit(&rig, "stays", "");
     }
     runtime_rig_until(&rig, all_are_accepted, NULL);
@@ -95,7 +95,7 @@ static void one_program_is_started_at_a_time(void **state)
 {
     (void)state;
     size_t want = JOBS;
-    for (size_t at = 0; at < JOBS; at++) {
+    for (size_t i = 0; i < JOBS; i++) {
         runtime_rig_submit(&rig, "stays", "");
     }
     while (started() < JOBS) {
@@ -128,7 +128,7 @@ static void a_job_that_is_cancelled_in_the_queue_never_starts_its_program(void *
 static void lines_for_a_queued_job_follow_its_job_start(void **state)
 {
     (void)state;
-    arcp__job *job = NULL;
+    const arcp__job *job = NULL;
     submit_all();
     HASH_FIND_STR(rig.runtime->engine->jobs.all, rig.job_id, job);
     assert_non_null(job);

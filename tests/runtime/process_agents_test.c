@@ -55,9 +55,9 @@ static void an_agent_gets_a_clean_environment_and_a_directory_of_its_own(void **
     runtime_rig_register_sh(&rig, "env", "pwd; env | sort; touch left-behind; ls -ld .", NULL);
     runtime_rig_submit(&rig, "env", "");
     (void)runtime_rig_wait(&rig, "\"job.accepted\"");
-    (void)snprintf(path, sizeof(path), "\"message\":\"%s/run-", rig.directory);
+    (void)snprintf(path, sizeof path, "\"message\":\"%s/run-", rig.directory);
     const char *cwd = strstr(runtime_rig_wait(&rig, path), rig.directory);
-    (void)snprintf(path, sizeof(path), "%.*s", (int)strcspn(cwd, "\""), cwd);
+    (void)snprintf(path, sizeof path, "%.*s", (int)strcspn(cwd, "\""), cwd);
     assert_non_null(strstr(path, rig.job_id));
     (void)runtime_rig_wait(&rig, "\"message\":\"ARCP_AGENT=env\"");
     assert_non_null(strstr(runtime_rig_wait(&rig, "\"message\":\"ARCP_JOB_ID="), rig.job_id));
@@ -85,12 +85,12 @@ static void the_end_of_a_job_follows_the_exit_of_its_program(void **state)
         {"echo '{\"type\":\"job.error\",\"payload\":{\"code\":\"TIMEOUT\",\"message\":\"m\"}}'",
          "\"final_status\":\"timed_out\""},
     };
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char name[16];
-        (void)snprintf(name, sizeof(name), "row%zu", at);
-        runtime_rig_register_sh(&rig, name, rows[at].script, NULL);
+        (void)snprintf(name, sizeof name, "row%zu", i);
+        runtime_rig_register_sh(&rig, name, rows[i].script, NULL);
         runtime_rig_submit(&rig, name, "");
-        (void)runtime_rig_wait(&rig, rows[at].want);
+        (void)runtime_rig_wait(&rig, rows[i].want);
     }
 }
 
@@ -137,11 +137,11 @@ static void a_missing_program_is_reported_when_it_is_registered(void **state)
          "agent \"row\": the program sh is not in PATH; its jobs will fail\n"},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp_runtime_options options = arcp_runtime_options_init();
         arcp_process_agent agent = arcp_process_agent_init();
-        const char *const command[] = {rows[at].program, NULL};
-        const char *const env[] = {rows[at].path, NULL};
+        const char *const command[] = {rows[i].program, NULL};
+        const char *const env[] = {rows[i].path, NULL};
         arcp_buf warnings = arcp_buf_init();
         arcp_error error = {0};
         options.log = keep_warnings;
@@ -151,10 +151,10 @@ static void a_missing_program_is_reported_when_it_is_registered(void **state)
         agent.name = "row";
         agent.command = command;
         agent.env = env;
-        agent.user = rows[at].user;
+        agent.user = rows[i].user;
         check_ok(arcp_runtime_register_process(rig.runtime, &agent, &error), &error);
         runtime_rig_stop(&rig);
-        check_span(arcp_buf_span(&warnings), rows[at].says);
+        check_span(arcp_buf_span(&warnings), rows[i].says);
         arcp_buf_fini(&warnings);
     }
 }
@@ -165,12 +165,12 @@ static bool exists(pid_t pid)
 {
     char path[64];
     char line[512] = {0};
-    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     FILE *file = fopen(path, "re");
     if (file == NULL) {
         return false;
     }
-    const char *read = fgets(line, sizeof(line), file);
+    const char *read = fgets(line, sizeof line, file);
     (void)fclose(file);
     const char *name_end = read == NULL ? NULL : strrchr(line, ')');
     return name_end != NULL && name_end[2] != 'Z';

@@ -5,13 +5,13 @@
 #include "support/check.h"
 #include "support/remove_tree.h"
 
-static void let_in(void *user, arcp_token_question *question)
+static void let_in(void *user, arcp_token_request *request)
 {
-    arcp_token_answer answer = arcp_token_answer_init();
+    arcp_token_response response = arcp_token_response_init();
     (void)user;
-    answer.status = ARCP_OK;
-    answer.principal = arcp_token_question_token(question);
-    arcp_token_question_answer(question, &answer);
+    response.status = ARCP_OK;
+    response.principal = arcp_token_request_token(request);
+    arcp_token_request_respond(request, &response);
 }
 
 static void on_message(void *user, arcp_connection *connection, arcp_span frame)
@@ -24,7 +24,7 @@ static void on_message(void *user, arcp_connection *connection, arcp_span frame)
     const char *id = memmem(frame.data, frame.size, "\"job_id\":\"", 10);
     if (accepted != NULL && id != NULL &&
         memmem(frame.data, frame.size, "parent_job_id", 13) == NULL) {
-        (void)snprintf(rig->job_id, sizeof(rig->job_id), "%.*s", 30, id + 10);
+        (void)snprintf(rig->job_id, sizeof rig->job_id, "%.*s", 30, id + 10);
     }
 }
 
@@ -61,7 +61,7 @@ static void connect_client(runtime_rig *rig)
 void runtime_rig_begin(runtime_rig *rig)
 {
     *rig = (runtime_rig){.next_id = 1};
-    (void)snprintf(rig->directory, sizeof(rig->directory), "/tmp/arcp-test-XXXXXX");
+    (void)snprintf(rig->directory, sizeof rig->directory, "/tmp/arcp-test-XXXXXX");
     assert_non_null(mkdtemp(rig->directory));
     assert_int_equal(uv_loop_init(&rig->loop), 0);
 }
@@ -130,14 +130,14 @@ void runtime_rig_send(runtime_rig *rig, const char *type, const char *payload)
 void runtime_rig_submit(runtime_rig *rig, const char *agent, const char *more)
 {
     char payload[1024];
-    (void)snprintf(payload, sizeof(payload), "{\"agent\":\"%s\"%s}", agent, more);
+    (void)snprintf(payload, sizeof payload, "{\"agent\":\"%s\"%s}", agent, more);
     runtime_rig_send(rig, "job.submit", payload);
 }
 
 void runtime_rig_cancel(runtime_rig *rig)
 {
     char payload[128];
-    (void)snprintf(payload, sizeof(payload), "{\"job_id\":\"%s\"}", rig->job_id);
+    (void)snprintf(payload, sizeof payload, "{\"job_id\":\"%s\"}", rig->job_id);
     runtime_rig_send(rig, "job.cancel", payload);
 }
 
@@ -204,13 +204,13 @@ const char *runtime_rig_wait(runtime_rig *rig, const char *word)
     static char found[65536];
     word_wait wait = {rig, word, 0};
     runtime_rig_until(rig, has_word, &wait);
-    const char *at = memmem(rig->frames.data, rig->frames.size, word, strlen(word));
-    const char *start = at;
+    const char *match = memmem(rig->frames.data, rig->frames.size, word, strlen(word));
+    const char *start = match;
     while (start > rig->frames.data && start[-1] != '\n') {
         start--;
     }
-    const char *end = memchr(at, '\n', rig->frames.size - (size_t)(at - rig->frames.data));
-    (void)snprintf(found, sizeof(found), "%.*s", (int)(end - start), start);
+    const char *end = memchr(match, '\n', rig->frames.size - (size_t)(match - rig->frames.data));
+    (void)snprintf(found, sizeof found, "%.*s", (int)(end - start), start);
     arcp_buf_consume(&rig->frames, (size_t)(end + 1 - rig->frames.data));
     return found;
 }

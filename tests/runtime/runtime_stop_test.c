@@ -77,13 +77,13 @@ static void the_result_of_a_job_that_finishes_in_time_is_sent(void **state)
 {
     runtime_rig *rig = *state;
     char script[256];
-    (void)snprintf(script, sizeof(script),
+    (void)snprintf(script, sizeof script,
                    "mkfifo %s/gate; echo begun; read go < %s/gate; echo "
                    "'{\"type\":\"job.result\",\"payload\":{}}'",
                    rig->directory, rig->directory);
     stop_under_job(rig, script);
-    (void)snprintf(script, sizeof(script), "%s/gate", rig->directory);
-    int gate = open(script, O_WRONLY | O_CLOEXEC); /* waits until the agent reads */
+    (void)snprintf(script, sizeof script, "%s/gate", rig->directory);
+    const int gate = open(script, O_WRONLY | O_CLOEXEC); /* waits until the agent reads */
     assert_true(gate >= 0);
     assert_int_equal(close(gate), 0);
     (void)runtime_rig_wait(rig, "\"job.result\"");

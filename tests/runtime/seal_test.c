@@ -21,8 +21,8 @@ static arcp__seal *open_seal(const char *path)
 static bool opens(const arcp__seal *seal, const char *label, arcp_span sealed)
 {
     arcp_buf out = arcp_buf_init();
-    bool opened = arcp__seal_open_value(seal, arcp_span_cstr(label), sealed, &out) &&
-                  arcp_span_equal_cstr(arcp_buf_span(&out), VALUE);
+    const bool opened = arcp__seal_open_value(seal, arcp_span_cstr(label), sealed, &out) &&
+                        arcp_span_equal_cstr(arcp_buf_span(&out), VALUE);
     arcp_buf_fini(&out);
     return opened;
 }
@@ -44,12 +44,12 @@ static void a_sealed_value_opens_only_as_it_was_sealed(void **state)
     assert_true(opens(seal, "cred_1", arcp_buf_span(&sealed)));
     assert_false(opens(seal, "cred_2", arcp_buf_span(&sealed)));
     assert_false(opens(other, "cred_1", arcp_buf_span(&sealed)));
-    for (size_t at = 0; at < sealed.size; at++) {
-        char kept = sealed.data[at];
-        sealed.data[at] = kept == 'A' ? 'B' : 'A';
-        assert_false(opens(seal, "cred_1", arcp_buf_span(&sealed)) && at + 1 < sealed.size);
-        sealed.data[at] = kept;
-        assert_false(opens(seal, "cred_1", arcp_span_first(arcp_buf_span(&sealed), at)));
+    for (size_t i = 0; i < sealed.size; i++) {
+        const char kept = sealed.data[i];
+        sealed.data[i] = kept == 'A' ? 'B' : 'A';
+        assert_false(opens(seal, "cred_1", arcp_buf_span(&sealed)) && i + 1 < sealed.size);
+        sealed.data[i] = kept;
+        assert_false(opens(seal, "cred_1", arcp_span_first(arcp_buf_span(&sealed), i)));
     }
     arcp_buf_fini(&sealed);
     arcp_buf_fini(&again);

@@ -29,7 +29,7 @@ static arcp_status answer_with(const char *lease, const char *constraints, const
                                arcp_error *err)
 {
     arcp_lease *parsed = NULL;
-    arcp_status status =
+    const arcp_status status =
         arcp_lease_parse(arcp_span_cstr(lease), arcp_span_cstr(constraints), NULL, &parsed, err);
     *out = parsed;
     return status;
@@ -41,14 +41,14 @@ static arcp_status rule(void *user, const arcp_submit_request *request, const ar
     ruler *r = user;
     arcp_buf lease = arcp_buf_init();
     r->asked++;
-    assert_int_equal(request->struct_size, sizeof(*request));
+    assert_int_equal(request->struct_size, sizeof *request);
     assert_int_equal(request->trace_id.size, 32);
-    copy(r->agent, sizeof(r->agent), request->agent);
-    copy(r->principal, sizeof(r->principal), request->principal);
-    copy(r->input, sizeof(r->input), request->input);
-    copy(r->parent, sizeof(r->parent), request->parent_job_id);
+    copy(r->agent, sizeof r->agent, request->agent);
+    copy(r->principal, sizeof r->principal, request->principal);
+    copy(r->input, sizeof r->input, request->input);
+    copy(r->parent, sizeof r->parent, request->parent_job_id);
     arcp_lease_format(request->lease, &lease);
-    copy(r->was_asked, sizeof(r->was_asked), arcp_buf_span(&lease));
+    copy(r->was_asked, sizeof r->was_asked, arcp_buf_span(&lease));
     arcp_buf_fini(&lease);
     if (r->within_upstream) {
         const arcp_lease *upstream = NULL;
@@ -81,7 +81,7 @@ static void delegate_once(arcp_agent_call *call, void *user)
 {
     arcp_buf reply = arcp_buf_init();
     (void)user;
-    arcp_status status = arcp_agent_delegate(
+    const arcp_status status = arcp_agent_delegate(
         call,
         ARCP_SPAN_LITERAL("{\"agent\":\"mirror\",\"input\":\"deep\",\"delegate_id\":\"D\",\"wait\":"
                           "true,\"lease_request\":{\"fs.read\":[\"/srv/**\"]}}"),
@@ -170,8 +170,8 @@ static void a_wider_answer_is_refused(void **state)
         "{\"fs.read\":[\"/srv/a\"],\"cost.budget\":[\"EUR:1\"]}",
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(wider) / sizeof(wider[0]); at++) {
-        rules.lease = wider[at];
+    for (size_t i = 0; i < sizeof wider / sizeof wider[0]; i++) {
+        rules.lease = wider[i];
         runtime_rig_submit(&rig, "mirror", SRV_AND_BUDGET);
         const char *frame = runtime_rig_wait(&rig, "\"job.error\"");
         assert_non_null(strstr(frame, "\"code\":\"INTERNAL_ERROR\""));

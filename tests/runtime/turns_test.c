@@ -41,9 +41,9 @@ static bool is_pong(arcp_span frame)
 
 static void on_flood_message(void *user, arcp_connection *connection, arcp_span frame)
 {
-    peer *self = user;
+    peer *p = user;
     (void)connection;
-    self->pongs += is_pong(frame) ? 1 : 0;
+    p->pongs += is_pong(frame) ? 1 : 0;
     flood_pongs += is_pong(frame) ? 1 : 0;
 }
 
@@ -61,34 +61,33 @@ static void on_bob_message(void *user, arcp_connection *connection, arcp_span fr
     }
 }
 
-static void join(peer *self, const char *token,
-                 void (*message)(void *, arcp_connection *, arcp_span))
+static void join(peer *p, const char *token, void (*message)(void *, arcp_connection *, arcp_span))
 {
     char hello[300];
     arcp_error error = {0};
-    *self = (peer){0};
-    check_ok(arcp_memory_pair(&rig.loop, NULL, &self->connection, &self->served, &error), &error);
-    arcp_connection_callbacks callbacks = {.message = message, .user = self};
-    self->connection->ops->set_callbacks(self->connection, &callbacks);
-    assert_int_equal(arcp_runtime_serve(rig.runtime, self->served, NULL, NULL), ARCP_OK);
-    (void)snprintf(hello, sizeof(hello),
+    *p = (peer){0};
+    check_ok(arcp_memory_pair(&rig.loop, NULL, &p->connection, &p->served, &error), &error);
+    arcp_connection_callbacks callbacks = {.message = message, .user = p};
+    p->connection->ops->set_callbacks(p->connection, &callbacks);
+    assert_int_equal(arcp_runtime_serve(rig.runtime, p->served, NULL, NULL), ARCP_OK);
+    (void)snprintf(hello, sizeof hello,
                    "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{"
                    "\"auth\":{\"scheme\":\"bearer\",\"token\":\"%s\"}}}",
                    token);
-    say(self, hello);
+    say(p, hello);
 }
 
-static void leave(peer *self)
+static void leave(peer *p)
 {
-    self->connection->ops->free(self->connection);
+    p->connection->ops->free(p->connection);
 }
 
 static bool has_all(void *user)
 {
     const unsigned *count = user;
     unsigned pongs = 0;
-    for (unsigned at = 0; at < *count; at++) {
-        pongs += floods[at].pongs;
+    for (unsigned i = 0; i < *count; i++) {
+        pongs += floods[i].pongs;
     }
     return bob.pongs == ROUNDS && pongs == *count * FLOOD;
 }
@@ -98,19 +97,19 @@ static void flood_with(unsigned count)
 {
     runtime_rig_start(&rig, NULL);
     flood_pongs = most_between = 0;
-    for (unsigned at = 0; at < count; at++) {
-        join(&floods[at], "alice", on_flood_message);
+    for (unsigned i = 0; i < count; i++) {
+        join(&floods[i], "alice", on_flood_message);
     }
     join(&bob, "bob", on_bob_message);
-    for (unsigned at = 0; at < count; at++) {
+    for (unsigned i = 0; i < count; i++) {
         for (unsigned sent = 0; sent < FLOOD; sent++) {
-            send_ping(&floods[at]);
+            send_ping(&floods[i]);
         }
     }
     send_ping(&bob);
     runtime_rig_until(&rig, has_all, &count); /* no response is lost */
-    for (unsigned at = 0; at < count; at++) {
-        leave(&floods[at]);
+    for (unsigned i = 0; i < count; i++) {
+        leave(&floods[i]);
     }
     leave(&bob);
     runtime_rig_stop(&rig);
@@ -150,7 +149,7 @@ static void a_client_that_does_not_read_is_sent_no_more_than_its_limit(void **st
     floods[0].connection->ops->pause(floods[0].connection);
     for (unsigned sent = 0; sent < FLOOD; sent++) {
         char ping[700];
-        (void)snprintf(ping, sizeof(ping),
+        (void)snprintf(ping, sizeof ping,
                        "{\"arcp\":\"1.1\",\"id\":\"p\",\"type\":\"session.ping\",\"payload\":{"
                        "\"nonce\":\"%0600d\"}}",
                        0);
@@ -187,7 +186,7 @@ static struct {
 
 static void say_events(arcp_agent_call *call, const char *text, unsigned count)
 {
-    for (unsigned at = 0; at < count; at++) {
+    for (unsigned i = 0; i < count; i++) {
         assert_int_equal(arcp_agent_log(call, "info", text, NULL), ARCP_OK);
     }
     arcp_agent_succeed(call, ARCP_SPAN_LITERAL("1"));
@@ -228,7 +227,7 @@ static bool has_heard_all(void *user)
 static void submit(const peer *to, const char *agent)
 {
     char text[160];
-    (void)snprintf(text, sizeof(text),
+    (void)snprintf(text, sizeof text,
                    "{\"arcp\":\"1.1\",\"id\":\"%s\",\"type\":\"job.submit\",\"payload\":{"
                    "\"agent\":\"%s\"}}",
                    agent, agent);
@@ -241,7 +240,7 @@ static void a_busy_agent_delays_others_by_a_bounded_number_of_events(void **stat
     runtime_rig_start(&rig, NULL);
     runtime_rig_add(&rig, "much", ARCP_AGENT_NON_BLOCKING, say_much, NULL);
     runtime_rig_add(&rig, "few", ARCP_AGENT_NON_BLOCKING, say_few, NULL);
-    memset(&heard, 0, sizeof(heard));
+    memset(&heard, 0, sizeof heard);
     flood_pongs = most_between = 0;
     join(&floods[0], "alice", on_event);
     join(&bob, "bob", on_bob_message);

@@ -30,7 +30,7 @@ static int failed;
 static bool must_fail(void)
 {
     pthread_mutex_lock(&mutex);
-    bool fails = fail_after == 0 && fail_count > 0;
+    const bool fails = fail_after == 0 && fail_count > 0;
     if (fails) {
         fail_count--;
         failed++;
@@ -78,7 +78,7 @@ static void arm(int after, int count)
 static int heal(void)
 {
     pthread_mutex_lock(&mutex);
-    int count = failed;
+    const int count = failed;
     fail_after = -1;
     pthread_mutex_unlock(&mutex);
     return count;
@@ -99,32 +99,32 @@ typedef struct batch {
  * in the next one has the right position only if all of that was done, and only once. */
 static void begin_anew(batch *out, size_t step)
 {
-    for (size_t at = 0; at < STREAMS && step >= 1; at++) {
-        snprintf(out->last[at], sizeof(out->last[at]), "%zu-%zu", step - 1, at);
-        out->ops[out->count++] = op_drop(out->last[at]);
-        if (at % 2 == 0) {
-            out->ops[out->count++] = op_append(out->last[at], 0, "b");
-            out->ops[out->count++] = op_append(out->last[at], 1, "c");
+    for (size_t i = 0; i < STREAMS && step >= 1; i++) {
+        snprintf(out->last[i], sizeof out->last[i], "%zu-%zu", step - 1, i);
+        out->ops[out->count++] = op_drop(out->last[i]);
+        if (i % 2 == 0) {
+            out->ops[out->count++] = op_append(out->last[i], 0, "b");
+            out->ops[out->count++] = op_append(out->last[i], 1, "c");
         }
     }
-    for (size_t at = 0; at < STREAMS && step >= 2; at++) {
-        snprintf(out->earlier[at], sizeof(out->earlier[at]), "%zu-%zu", step - 2, at);
-        out->ops[out->count++] = op_append(out->earlier[at], at % 2 == 0 ? 2 : 0, "d");
-        out->ops[out->count++] = op_trim(out->earlier[at], 1);
+    for (size_t i = 0; i < STREAMS && step >= 2; i++) {
+        snprintf(out->earlier[i], sizeof out->earlier[i], "%zu-%zu", step - 2, i);
+        out->ops[out->count++] = op_append(out->earlier[i], i % 2 == 0 ? 2 : 0, "d");
+        out->ops[out->count++] = op_trim(out->earlier[i], 1);
     }
 }
 
 static void make_batch(batch *out, size_t step)
 {
     out->count = 0;
-    for (size_t at = 0; at < APPENDS; at++) {
-        out->ops[out->count++] = op_append("s", step * APPENDS + at, "record");
+    for (size_t i = 0; i < APPENDS; i++) {
+        out->ops[out->count++] = op_append("s", step * APPENDS + i, "record");
     }
-    for (size_t at = 0; at < STREAMS; at++) {
-        snprintf(out->names[at], sizeof(out->names[at]), "%zu-%zu", step, at);
-        out->ops[out->count++] = op_append(out->names[at], 0, "a");
-        out->ops[out->count++] = op_put(ARCP_STORE_JOBS, out->names[at], "v");
-        out->ops[out->count++] = op_put(ARCP_STORE_SESSIONS, "tip", out->names[at]);
+    for (size_t i = 0; i < STREAMS; i++) {
+        snprintf(out->names[i], sizeof out->names[i], "%zu-%zu", step, i);
+        out->ops[out->count++] = op_append(out->names[i], 0, "a");
+        out->ops[out->count++] = op_put(ARCP_STORE_JOBS, out->names[i], "v");
+        out->ops[out->count++] = op_put(ARCP_STORE_SESSIONS, "tip", out->names[i]);
     }
     begin_anew(out, step);
 }
@@ -147,7 +147,7 @@ static bool try_batch(store_rig *rig, const batch *work)
 static bool try_read(store_rig *rig, size_t want)
 {
     arcp_error err = {0};
-    uint64_t id = ++rig->next_id;
+    const uint64_t id = ++rig->next_id;
     arcp_status status =
         rig->store->ops->read(rig->store, id, arcp_span_cstr("s"), 0, 5000, SIZE_MAX, &err);
     if (status == ARCP_OK) {
@@ -162,7 +162,7 @@ static bool try_read(store_rig *rig, size_t want)
 static bool try_scan(store_rig *rig, size_t want)
 {
     arcp_error err = {0};
-    uint64_t id = ++rig->next_id;
+    const uint64_t id = ++rig->next_id;
     arcp_status status =
         rig->store->ops->scan(rig->store, id, ARCP_STORE_JOBS, arcp_span_cstr(""), &err);
     if (status == ARCP_OK) {
@@ -181,7 +181,7 @@ static void run_life(store_rig *rig, int after, int count)
     for (size_t step = 0; step < STEPS; step++) {
         make_batch(&work, step);
         while (!try_batch(rig, &work)) {
-            int met = heal();
+            const int met = heal();
             assert_true(met > 0);
             assert_true(try_read(rig, step * APPENDS));
             assert_true(try_scan(rig, step * STREAMS));
@@ -199,7 +199,7 @@ static bool run_with_failure(const char *url, int after, int count)
     arcp_error err = {0};
     arcp_store *store = NULL;
     arm(after, count);
-    arcp_status status = arcp_store_open(url, &store, &err);
+    const arcp_status status = arcp_store_open(url, &store, &err);
     if (status != ARCP_OK) {
         assert_int_equal(status, ARCP_E_NO_MEMORY);
         assert_null(store);

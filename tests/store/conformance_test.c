@@ -16,12 +16,12 @@ typedef struct context {
 
 static void run_one(void **state)
 {
-    const context *self = *state;
-    temp_dir *dir = self->which->has_file ? temp_dir_new() : NULL;
+    const context *c = *state;
+    temp_dir *dir = c->which->has_file ? temp_dir_new() : NULL;
     store_rig *rig = rig_open(dir != NULL ? temp_dir_join(dir, "sqlite:", "store.db") : "memory:");
-    assert_string_equal(rig->store->ops->name, self->which->name);
-    assert_int_equal(rig->store->ops->durable, self->which->has_file);
-    self->test->run(rig);
+    assert_string_equal(rig->store->ops->name, c->which->name);
+    assert_int_equal(rig->store->ops->durable, c->which->has_file);
+    c->test->run(rig);
     rig_close(rig);
     temp_dir_free(dir);
 }
@@ -41,9 +41,9 @@ static int run_backend(const backend *which)
     context contexts[TESTS_MAX];
     size_t count = 0;
     for (size_t part = 0; part < COUNT_OF(parts); part++) {
-        for (size_t at = 0; at < *parts[part].count && count < TESTS_MAX; at++, count++) {
-            contexts[count] = (context){which, &parts[part].tests[at]};
-            tests[count].name = parts[part].tests[at].name;
+        for (size_t i = 0; i < *parts[part].count && count < TESTS_MAX; i++, count++) {
+            contexts[count] = (context){which, &parts[part].tests[i]};
+            tests[count].name = parts[part].tests[i].name;
             tests[count].test_func = run_one;
             tests[count].initial_state = &contexts[count];
         }
@@ -56,8 +56,8 @@ int main(void)
 {
     static const backend backends[] = {{"memory", false}, {"sqlite", true}};
     int failures = 0;
-    for (size_t at = 0; at < COUNT_OF(backends); at++) {
-        failures += run_backend(&backends[at]);
+    for (size_t i = 0; i < COUNT_OF(backends); i++) {
+        failures += run_backend(&backends[i]);
     }
     return failures == 0 ? 0 : 1;
 }

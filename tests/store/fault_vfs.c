@@ -38,7 +38,7 @@ void fault_vfs_arm(fault_file file, fault_kind kind, int after, int count)
 int fault_vfs_heal(void)
 {
     pthread_mutex_lock(&faults.mutex);
-    int failed = faults.failed;
+    const int failed = faults.failed;
     faults.count = 0;
     pthread_mutex_unlock(&faults.mutex);
     return failed;
@@ -47,7 +47,7 @@ int fault_vfs_heal(void)
 bool fault_vfs_log_is_dirty(void)
 {
     pthread_mutex_lock(&faults.mutex);
-    bool is_dirty = faults.log_is_dirty;
+    const bool is_dirty = faults.log_is_dirty;
     pthread_mutex_unlock(&faults.mutex);
     return is_dirty;
 }
@@ -93,27 +93,27 @@ static int on_close(sqlite3_file *file)
     return REAL(file)->pMethods->xClose(REAL(file));
 }
 
-static int on_read(sqlite3_file *file, void *out, int size, sqlite3_int64 at)
+static int on_read(sqlite3_file *file, void *out, int size, sqlite3_int64 offset)
 {
     if (must_fail(handle_of(file)->file, FAULT_READ)) {
         return SQLITE_IOERR_READ;
     }
-    return REAL(file)->pMethods->xRead(REAL(file), out, size, at);
+    return REAL(file)->pMethods->xRead(REAL(file), out, size, offset);
 }
 
-static int on_write(sqlite3_file *file, const void *data, int size, sqlite3_int64 at)
+static int on_write(sqlite3_file *file, const void *data, int size, sqlite3_int64 offset)
 {
-    fault_file which = handle_of(file)->file;
+    const fault_file which = handle_of(file)->file;
     if (must_fail(which, FAULT_WRITE_FULL)) {
         /* A full disk takes what still fits. */
-        (void)REAL(file)->pMethods->xWrite(REAL(file), data, size / 2, at);
+        (void)REAL(file)->pMethods->xWrite(REAL(file), data, size / 2, offset);
         return SQLITE_FULL;
     }
     if (must_fail(which, FAULT_WRITE)) {
         return SQLITE_IOERR_WRITE;
     }
     note_log(which, true);
-    return REAL(file)->pMethods->xWrite(REAL(file), data, size, at);
+    return REAL(file)->pMethods->xWrite(REAL(file), data, size, offset);
 }
 
 static int on_truncate(sqlite3_file *file, sqlite3_int64 size)
@@ -213,7 +213,7 @@ static int on_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int f
     fault_handle *handle = handle_of(file);
     handle->real = (sqlite3_file *)(handle + 1);
     handle->file = (flags & SQLITE_OPEN_WAL) != 0 ? FAULT_LOG : FAULT_DATABASE;
-    int code = faults.real->xOpen(faults.real, name, handle->real, flags, out);
+    const int code = faults.real->xOpen(faults.real, name, handle->real, flags, out);
     handle->base.pMethods = handle->real->pMethods == NULL ? NULL : &methods;
     return code;
 }

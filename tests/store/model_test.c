@@ -45,11 +45,11 @@ static uint32_t draw(uint64_t *state, uint32_t below)
 
 static size_t index_of(const char *const *names, const char *name)
 {
-    size_t at = 0;
-    while (strcmp(names[at], name) != 0) {
-        at++;
+    size_t i = 0;
+    while (strcmp(names[i], name) != 0) {
+        i++;
     }
-    return at;
+    return i;
 }
 
 static void model_apply_row(model *to, const arcp_store_op *op, uint32_t value)
@@ -64,7 +64,7 @@ static arcp_status model_apply_stream(model *to, const arcp_store_op *op, uint32
     if (op->kind == ARCP_STORE_DROP) {
         *stream = (model_stream){{0}, 0, 0};
     } else if (op->kind == ARCP_STORE_TRIM) {
-        uint64_t trim = op->position < stream->next ? op->position : stream->next;
+        const uint64_t trim = op->position < stream->next ? op->position : stream->next;
         stream->trim = trim > stream->trim ? trim : stream->trim;
     } else if (op->position != stream->next) {
         return ARCP_E_CORRUPT;
@@ -77,12 +77,12 @@ static arcp_status model_apply_stream(model *to, const arcp_store_op *op, uint32
 /* All or nothing. */
 static arcp_status model_apply(model *to, const random_batch *batch)
 {
-    model before = *to;
-    for (size_t at = 0; at < batch->count; at++) {
-        const arcp_store_op *op = &batch->ops[at];
+    const model before = *to;
+    for (size_t i = 0; i < batch->count; i++) {
+        const arcp_store_op *op = &batch->ops[i];
         if (op->kind == ARCP_STORE_PUT || op->kind == ARCP_STORE_DELETE) {
-            model_apply_row(to, op, batch->values[at]);
-        } else if (model_apply_stream(to, op, batch->values[at]) != ARCP_OK) {
+            model_apply_row(to, op, batch->values[i]);
+        } else if (model_apply_stream(to, op, batch->values[i]) != ARCP_OK) {
             *to = before;
             return ARCP_E_CORRUPT;
         }
@@ -95,28 +95,28 @@ static arcp_status model_apply(model *to, const random_batch *batch)
 static void draw_op(uint64_t *state, model *ahead, random_batch *batch)
 {
     static uint32_t serial;
-    size_t at = batch->count++;
-    batch->values[at] = ++serial;
-    snprintf(batch->texts[at], sizeof(batch->texts[at]), "v%u", serial);
+    const size_t index = batch->count++;
+    batch->values[index] = ++serial;
+    snprintf(batch->texts[index], sizeof batch->texts[index], "v%u", serial);
     const char *key = key_names[draw(state, KEYS)];
     const char *name = stream_names[draw(state, STREAMS)];
-    arcp_store_table table = tables[draw(state, 2)];
+    const arcp_store_table table = tables[draw(state, 2)];
     model_stream *stream = &ahead->streams[index_of(stream_names, name)];
-    uint32_t what = draw(state, 100);
-    bool may_fail = at < OPS_FEW;
+    const uint32_t what = draw(state, 100);
+    const bool may_fail = index < OPS_FEW;
     if (what < 60 && stream->next < RECORDS_MAX) {
-        uint64_t position = stream->next + (draw(state, 100) == 0 && may_fail);
-        batch->ops[at] = op_append(name, position, batch->texts[at]);
+        const uint64_t position = stream->next + (draw(state, 100) == 0 && may_fail);
+        batch->ops[index] = op_append(name, position, batch->texts[index]);
         stream->next++;
     } else if (what < 68) {
-        batch->ops[at] = op_trim(name, draw(state, (uint32_t)stream->next + 3));
+        batch->ops[index] = op_trim(name, draw(state, (uint32_t)stream->next + 3));
     } else if (what < 70) {
-        batch->ops[at] = op_drop(name);
+        batch->ops[index] = op_drop(name);
         stream->next = 0;
     } else if (what < 90) {
-        batch->ops[at] = op_put(table, key, batch->texts[at]);
+        batch->ops[index] = op_put(table, key, batch->texts[index]);
     } else {
-        batch->ops[at] = op_delete(table, key);
+        batch->ops[index] = op_delete(table, key);
     }
 }
 
@@ -131,7 +131,7 @@ static void check_stream(store_rig *rig, const model_stream *stream, const char 
     uint64_t position = got->first;
     for (char *text = strtok_r(got->text, "|", &save); text != NULL;
          text = strtok_r(NULL, "|", &save)) {
-        snprintf(want, sizeof(want), "v%u", stream->records[position++]);
+        snprintf(want, sizeof want, "v%u", stream->records[position++]);
         assert_string_equal(text, want);
     }
     assert_int_equal(position, stream->next);
@@ -139,17 +139,16 @@ static void check_stream(store_rig *rig, const model_stream *stream, const char 
 
 static void check_state(store_rig *rig, const model *want)
 {
-    for (size_t at = 0; at < STREAMS; at++) {
-        check_stream(rig, &want->streams[at], stream_names[at]);
+    for (size_t i = 0; i < STREAMS; i++) {
+        check_stream(rig, &want->streams[i], stream_names[i]);
     }
     for (size_t table = 0; table < 2; table++) {
         char rows[KEYS * 32] = "";
         size_t size = 0;
-        for (size_t at = 0; at < KEYS; at++) {
-            if (want->rows[table][at] != 0) {
-                size +=
-                    (size_t)snprintf(rows + size, sizeof(rows) - size, "%s%s=v%u",
-                                     size == 0 ? "" : "|", key_names[at], want->rows[table][at]);
+        for (size_t i = 0; i < KEYS; i++) {
+            if (want->rows[table][i] != 0) {
+                size += (size_t)snprintf(rows + size, sizeof rows - size, "%s%s=v%u",
+                                         size == 0 ? "" : "|", key_names[i], want->rows[table][i]);
             }
         }
         check_scan(rig, tables[table], "", rows);
@@ -161,13 +160,13 @@ static void check_state(store_rig *rig, const model *want)
 static void run_round(store_rig *rig, uint64_t *state, model *truth)
 {
     static random_batch batches[BATCHES_MAX];
-    size_t count = 1 + draw(state, BATCHES_MAX);
+    const size_t count = 1 + draw(state, BATCHES_MAX);
     model ahead = *truth;
     arcp_status failed = ARCP_OK;
-    for (size_t at = 0; at < count; at++) {
-        random_batch *batch = &batches[at];
+    for (size_t i = 0; i < count; i++) {
+        random_batch *batch = &batches[i];
         batch->count = 0;
-        uint32_t most = draw(state, 20) == 0 ? OPS_MAX : OPS_FEW;
+        const uint32_t most = draw(state, 20) == 0 ? OPS_MAX : OPS_FEW;
         for (size_t ops = 1 + draw(state, most); ops != 0; ops--) {
             draw_op(state, &ahead, batch);
         }
@@ -175,12 +174,12 @@ static void run_round(store_rig *rig, uint64_t *state, model *truth)
         failed = batch->want == ARCP_E_CORRUPT ? ARCP_E_CORRUPT : failed;
         ahead = *truth;
     }
-    for (size_t at = 0; at < count; at++) {
-        batches[at].id = rig_submit(rig, batches[at].ops, batches[at].count);
+    for (size_t i = 0; i < count; i++) {
+        batches[i].id = rig_submit(rig, batches[i].ops, batches[i].count);
     }
-    for (size_t at = 0; at < count; at++) {
-        arcp_status got = rig_wait(rig, batches[at].id)->status;
-        assert_string_equal(arcp_status_name(got), arcp_status_name(batches[at].want));
+    for (size_t i = 0; i < count; i++) {
+        const arcp_status got = rig_wait(rig, batches[i].id)->status;
+        assert_string_equal(arcp_status_name(got), arcp_status_name(batches[i].want));
     }
 }
 
@@ -190,10 +189,10 @@ static void run_seed(uint64_t seed, const temp_dir *dir)
     truth = (model){.rows = {{0}}};
     uint64_t state = seed;
     char name[32];
-    snprintf(name, sizeof(name), "%llu.db", (unsigned long long)seed);
+    snprintf(name, sizeof name, "%llu.db", (unsigned long long)seed);
     const char *url = dir == NULL ? "memory:" : temp_dir_join(dir, "sqlite:", name);
     char kept_url[700];
-    snprintf(kept_url, sizeof(kept_url), "%s", url);
+    snprintf(kept_url, sizeof kept_url, "%s", url);
     print_message("seed %llu, %s\n", (unsigned long long)seed, dir == NULL ? "memory" : "sqlite");
     store_rig *rig = rig_open(kept_url);
     for (int round = 0; round < ROUNDS; round++) {

@@ -47,20 +47,20 @@ static snapshot history[COMMITS + 1];
 
 static size_t text_size(uint32_t a, uint32_t b)
 {
-    uint32_t mixed = (a * 2654435761u) ^ (b * 40503u);
+    const uint32_t mixed = (a * 2654435761u) ^ (b * 40503u);
     return mixed % 7 == 0 ? 6000 + mixed % 9000 : 20 + mixed % 300;
 }
 
 /* The caller frees it. */
-static char *make_text(const char *kind, uint32_t which, uint32_t life, uint64_t at)
+static char *make_text(const char *kind, uint32_t which, uint32_t life, uint64_t position)
 {
-    size_t size = text_size(which + life * 31, (uint32_t)at);
+    const size_t size = text_size(which + life * 31, (uint32_t)position);
     char *text = malloc(size + 1);
     assert_non_null(text);
-    int begin = snprintf(text, size + 1, "{\"%s\":%u,\"life\":%u,\"at\":%llu}", kind, which, life,
-                         (unsigned long long)at);
+    const int begin = snprintf(text, size + 1, "{\"%s\":%u,\"life\":%u,\"at\":%llu}", kind, which,
+                               life, (unsigned long long)position);
     for (size_t i = (size_t)begin; i < size; i++) {
-        text[i] = (char)('a' + (i * 7 + which + at) % 26);
+        text[i] = (char)('a' + (i * 7 + which + position) % 26);
     }
     text[size] = '\0';
     return text;
@@ -82,7 +82,7 @@ typedef struct writing {
 
 static arcp_store_op *add_op(writing *batch, const char *prefix, uint32_t which, char *text)
 {
-    size_t i = batch->count++;
+    const size_t i = batch->count++;
     make_name(batch->names[i], prefix, which);
     batch->texts[i] = text;
     batch->ops[i] = (arcp_store_op){.key = arcp_span_cstr(batch->names[i])};
@@ -94,8 +94,8 @@ static arcp_store_op *add_op(writing *batch, const char *prefix, uint32_t which,
 
 static void add_row(writing *batch, snapshot *now, random_source *random)
 {
-    uint32_t table = draw(random, TABLES);
-    uint32_t key = draw(random, KEYS);
+    const uint32_t table = draw(random, TABLES);
+    const uint32_t key = draw(random, KEYS);
     uint32_t *version = &now->rows[table][key];
     if (*version != 0 && draw(random, 4) == 0) {
         *version = 0;
@@ -112,8 +112,8 @@ static void add_row(writing *batch, snapshot *now, random_source *random)
 
 static void add_to_stream(writing *batch, snapshot *now, random_source *random)
 {
-    uint32_t stream = draw(random, STREAMS);
-    uint32_t choice = draw(random, 40);
+    const uint32_t stream = draw(random, STREAMS);
+    const uint32_t choice = draw(random, 40);
     if (choice == 0 && now->next[stream] != 0) {
         add_op(batch, "s", stream, NULL)->kind = ARCP_STORE_DROP;
         now->next[stream] = 0;
@@ -130,7 +130,7 @@ static void add_to_stream(writing *batch, snapshot *now, random_source *random)
         }
         return;
     }
-    uint64_t position = now->next[stream]++;
+    const uint64_t position = now->next[stream]++;
     arcp_store_op *op =
         add_op(batch, "s", stream, make_text("record", stream, now->life[stream], position));
     op->kind = ARCP_STORE_APPEND;
@@ -141,7 +141,7 @@ static void write_commit(store_rig *rig, size_t commit, random_source *random)
 {
     writing batch = {.count = 0};
     history[commit] = history[commit - 1];
-    uint32_t count = 1 + draw(random, OPS_MAX);
+    const uint32_t count = 1 + draw(random, OPS_MAX);
     while (batch.count < count) {
         if (draw(random, 3) == 0) {
             add_row(&batch, &history[commit], random);
@@ -211,7 +211,7 @@ static void make_originals(const temp_dir *dir, original *killed, original *stop
     random_source random = {42};
     const char *url = temp_dir_join(dir, "sqlite:", "s.db");
     fflush(NULL);
-    pid_t child = fork();
+    const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         write_all(url, 1, COMMITS * 2 / 3, &random);
@@ -249,35 +249,35 @@ typedef struct damage {
 
 static void damage_bytes(random_source *random, char *bytes, size_t *size, damage *out)
 {
-    size_t at = ((size_t)draw(random, 1u << 30) << 10 | draw(random, 1024)) % *size;
-    size_t page = at / PAGE * PAGE;
-    size_t other = draw(random, (uint32_t)(*size / PAGE)) * (size_t)PAGE;
-    size_t room = *size - at;
+    size_t offset = ((size_t)draw(random, 1u << 30) << 10 | draw(random, 1024)) % *size;
+    size_t page = offset / PAGE * PAGE;
+    const size_t other = draw(random, (uint32_t)(*size / PAGE)) * (size_t)PAGE;
+    const size_t room = *size - offset;
     const char *name = "";
     switch (draw(random, 8)) {
     case 0:
-        bytes[at] = (char)(bytes[at] ^ 1 << draw(random, 8));
+        bytes[offset] = (char)(bytes[offset] ^ 1 << draw(random, 8));
         name = "a bit";
         break;
     case 1:
-        bytes[at] = (char)draw(random, 256);
+        bytes[offset] = (char)draw(random, 256);
         name = "a byte";
         break;
     case 2:
         for (size_t i = 0; i < 8 && i < room; i++) {
-            bytes[at + i] = (char)draw(random, 256);
+            bytes[offset + i] = (char)draw(random, 256);
         }
         name = "8 bytes";
         break;
     case 3:
-        at = at / 512 * 512;
-        memset(bytes + at, 0, *size - at < 512 ? *size - at : 512);
+        offset = offset / 512 * 512;
+        memset(bytes + offset, 0, *size - offset < 512 ? *size - offset : 512);
         name = "512 zeros";
         break;
     case 4: /* the header at the beginning of a page describes the rest of it */
-        at = page + draw(random, 12);
-        at = at < *size ? at : page;
-        bytes[at] = (char)(bytes[at] ^ 1 << draw(random, 8));
+        offset = page + draw(random, 12);
+        offset = offset < *size ? offset : page;
+        bytes[offset] = (char)(bytes[offset] ^ 1 << draw(random, 8));
         name = "a bit of a page's header";
         break;
     case 5:
@@ -294,12 +294,12 @@ static void damage_bytes(random_source *random, char *bytes, size_t *size, damag
         break;
     }
     default:
-        *size = at;
+        *size = offset;
         name = "cut";
         break;
     }
-    snprintf(out->what, sizeof(out->what), "%s of %s at %zu (page %zu, other %zu)", name,
-             out->is_of_log ? "the log" : "the database", at, page / PAGE, other / PAGE);
+    snprintf(out->what, sizeof out->what, "%s of %s at %zu (page %zu, other %zu)", name,
+             out->is_of_log ? "the log" : "the database", offset, page / PAGE, other / PAGE);
 }
 
 /* ---- reading ---- */
@@ -317,40 +317,40 @@ typedef struct part {
 
 static bool stream_fits(const part *got, uint32_t stream, const snapshot *then)
 {
-    uint64_t end = got->first + got->count;
+    const uint64_t end = got->first + got->count;
     if (end != then->next[stream] || (got->count == 0 && end != 0) ||
         (got->count != 0 && got->first > then->trim[stream])) {
         return false;
     }
-    const char *at = got->text;
+    const char *rest = got->text;
     bool fits = true;
     for (uint64_t position = got->first; fits && position < end; position++) {
         char *want = make_text("record", stream, then->life[stream], position);
-        size_t size = strlen(want);
-        fits = strncmp(at, want, size) == 0 && (at[size] == '|' || at[size] == '\0');
-        at += size + (at[size] == '|');
+        const size_t size = strlen(want);
+        fits = strncmp(rest, want, size) == 0 && (rest[size] == '|' || rest[size] == '\0');
+        rest += size + (rest[size] == '|');
         free(want);
     }
-    return fits && *at == '\0';
+    return fits && *rest == '\0';
 }
 
-static bool row_fits(const char **at, uint32_t table, uint32_t key, const snapshot *then)
+static bool row_fits(const char **rest, uint32_t table, uint32_t key, const snapshot *then)
 {
-    uint32_t version = then->rows[table][key];
+    const uint32_t version = then->rows[table][key];
     if (version == 0) {
         return true;
     }
     char name[16];
     make_name(name, "k", key);
     char *value = make_text("row", table * 100 + key, version, 0);
-    size_t name_size = strlen(name);
-    size_t size = strlen(value);
-    bool fits = strncmp(*at, name, name_size) == 0 && (*at)[name_size] == '=' &&
-                strncmp(*at + name_size + 1, value, size) == 0;
+    const size_t name_size = strlen(name);
+    const size_t size = strlen(value);
+    bool fits = strncmp(*rest, name, name_size) == 0 && (*rest)[name_size] == '=' &&
+                strncmp(*rest + name_size + 1, value, size) == 0;
     if (fits) {
-        *at += name_size + 1 + size;
-        fits = **at == '|' || **at == '\0';
-        *at += **at == '|';
+        *rest += name_size + 1 + size;
+        fits = **rest == '|' || **rest == '\0';
+        *rest += **rest == '|';
     }
     free(value);
     return fits;
@@ -359,16 +359,16 @@ static bool row_fits(const char **at, uint32_t table, uint32_t key, const snapsh
 /* Keys come in the order of their bytes: k0, k1, k10, k11, ... k2, k20 ... */
 static bool table_fits(const part *got, uint32_t table, const snapshot *then)
 {
-    const char *at = got->text;
+    const char *rest = got->text;
     bool fits = true;
     for (uint32_t key = 0; fits && key < KEYS && key < 10; key++) {
-        fits = row_fits(&at, table, key, then);
+        fits = row_fits(&rest, table, key, then);
         for (uint32_t more = key * 10; fits && key != 0 && more < key * 10 + 10 && more < KEYS;
              more++) {
-            fits = row_fits(&at, table, more, then);
+            fits = row_fits(&rest, table, more, then);
         }
     }
-    return fits && *at == '\0';
+    return fits && *rest == '\0';
 }
 
 /* The newest commit that all parts fit; -1: none. */
@@ -448,7 +448,7 @@ static void damage_once(const temp_dir *dir, const original *from, uint64_t seed
     (void)draw(&random, 2);
     damage what = {.is_of_log = from->log != NULL && draw(&random, 3) != 0};
     size_t size = what.is_of_log ? from->log_bytes : from->database_bytes;
-    size_t before = size;
+    const size_t before = size;
     char *bytes = malloc(size);
     assert_non_null(bytes);
     memcpy(bytes, what.is_of_log ? from->log : from->database, size);
@@ -461,10 +461,10 @@ static void damage_once(const temp_dir *dir, const original *from, uint64_t seed
     free(bytes);
     char message[ARCP_ERROR_MESSAGE_MAX] = "";
     int newest = 0;
-    verdict got =
-        read_store(temp_dir_join(dir, "sqlite:", "d.db"), &newest, message, sizeof(message));
-    unsigned lost = (unsigned)(COMMITS - newest);
-    bool is_cut = size < before;
+    const verdict got =
+        read_store(temp_dir_join(dir, "sqlite:", "d.db"), &newest, message, sizeof message);
+    const unsigned lost = (unsigned)(COMMITS - newest);
+    const bool is_cut = size < before;
     /* The last commit, and perhaps the one before it: sqlite_log.c says why. */
     if (got == WRONG || (got == CUT && (!what.is_of_log || (!is_cut && lost > 2)))) {
         fail_msg("seed %llu, %s, %s: %s, fits commit %d of %d (%s)", (unsigned long long)seed,
@@ -489,8 +489,8 @@ static void damaged_content_is_never_returned(void **state)
 {
     temp_dir *dir = temp_dir_new();
     original originals[2];
-    uint64_t count = number_of("ARCP_TEST_DAMAGES", 200 / test_stride());
-    uint64_t first = number_of("ARCP_TEST_SEED", 1);
+    const uint64_t count = number_of("ARCP_TEST_DAMAGES", 200 / test_stride());
+    const uint64_t first = number_of("ARCP_TEST_SEED", 1);
     make_originals(dir, &originals[0], &originals[1]);
     for (size_t i = 0; i < COUNT_OF(originals); i++) {
         tally all = {0};

@@ -24,7 +24,7 @@ static inline void sql_change_sealed(const char *path, const char *sql)
     for (int table = 0; table < ARCP_STORE_TABLE_COUNT; table++) {
         const char *name = arcp_store_table_name((arcp_store_table)table);
         char update[160];
-        (void)snprintf(update, sizeof(update),
+        (void)snprintf(update, sizeof update,
                        "UPDATE \"%s\" SET crc = arcp_crc_row('%s', key, value)", name, name);
         sql_run(sqlite.db, update);
     }

@@ -61,7 +61,7 @@ static void child_done(void *user, uint64_t id, arcp_status status, const arcp_e
 {
     child_batch *batch = &batches[id];
     note told = {batch->stream, batch->next};
-    if (status != ARCP_OK || write(notes_fd, &told, sizeof(told)) != (ssize_t)sizeof(told)) {
+    if (status != ARCP_OK || write(notes_fd, &told, sizeof told) != (ssize_t)sizeof told) {
         _exit(2);
     }
     batch->is_busy = false;
@@ -83,14 +83,14 @@ static size_t fill_batch(child_batch *batch, uint64_t *tips, uint64_t *random, u
     size_t count = 0;
     batch->stream = draw(random, STREAMS);
     for (uint32_t left = 1 + draw(random, RECORDS_MAX); left != 0; left--) {
-        uint64_t position = tips[batch->stream]++;
+        const uint64_t position = tips[batch->stream]++;
         make_text(batch->stream, position, batch->texts[count]);
         batch->ops[count] = op_append(names[batch->stream], position, batch->texts[count]);
         count++;
     }
     batch->next = tips[batch->stream];
     /* The same batch writes the stream's end into a row: both or neither. */
-    snprintf(batch->tip, sizeof(batch->tip), "%llu", (unsigned long long)batch->next);
+    snprintf(batch->tip, sizeof batch->tip, "%llu", (unsigned long long)batch->next);
     batch->ops[count++] = op_put(ARCP_STORE_SESSIONS, names[batch->stream], batch->tip);
     if (serial % TRIM_EVERY == 0 && batch->next > KEPT) {
         batch->ops[count++] = op_trim(names[batch->stream], batch->next - KEPT);
@@ -102,14 +102,14 @@ static void run_child(uint64_t random)
 {
     arcp_store *store = NULL;
     uint64_t tips[STREAMS];
-    memset(tips, 0xff, sizeof(tips));
+    memset(tips, 0xff, sizeof tips);
     if (arcp_store_open(url, &store, NULL) != ARCP_OK) {
         _exit(1);
     }
     arcp_store_callbacks callbacks = {.done = child_done, .read = child_read, .user = tips};
     store->ops->set_callbacks(store, &callbacks);
-    for (uint32_t at = 0; at < STREAMS; at++) {
-        if (store->ops->read(store, at, arcp_span_cstr(names[at]), UINT64_MAX, 1, 1, NULL) !=
+    for (uint32_t i = 0; i < STREAMS; i++) {
+        if (store->ops->read(store, i, arcp_span_cstr(names[i]), UINT64_MAX, 1, 1, NULL) !=
             ARCP_OK) {
             _exit(1);
         }
@@ -138,7 +138,7 @@ static void read_notes(int fd, uint32_t enough, uint32_t more_us, uint64_t *told
 {
     note one;
     for (uint32_t count = 0; count < enough; count++) {
-        assert_int_equal(read(fd, &one, sizeof(one)), sizeof(one));
+        assert_int_equal(read(fd, &one, sizeof one), sizeof one);
         told[one.stream] = one.next;
     }
     struct timespec wait = {0, (long)more_us * 1000};
@@ -150,7 +150,7 @@ static void read_notes(int fd, uint32_t enough, uint32_t more_us, uint64_t *told
 static void read_last_notes(int fd, uint64_t *told)
 {
     note one;
-    while (read(fd, &one, sizeof(one)) == (ssize_t)sizeof(one)) {
+    while (read(fd, &one, sizeof one) == (ssize_t)sizeof one) {
         told[one.stream] = one.next;
     }
 }
@@ -170,7 +170,7 @@ static void check_records(const answer *got, uint32_t stream)
 
 static void check_stream(store_rig *rig, uint32_t stream, uint64_t told)
 {
-    uint64_t tip = rig_read(rig, names[stream], UINT64_MAX)->first;
+    const uint64_t tip = rig_read(rig, names[stream], UINT64_MAX)->first;
     assert_true(tip >= told);
     uint64_t next = tip > KEPT ? tip - KEPT : 0;
     while (next < tip) {
@@ -184,7 +184,7 @@ static void check_stream(store_rig *rig, uint32_t stream, uint64_t told)
     assert_int_equal(next, tip);
     char want[64] = "";
     if (tip > 0) {
-        snprintf(want, sizeof(want), "%s=%llu", names[stream], (unsigned long long)tip);
+        snprintf(want, sizeof want, "%s=%llu", names[stream], (unsigned long long)tip);
     }
     check_scan(rig, ARCP_STORE_SESSIONS, names[stream], want);
     rig_forget(rig);
@@ -195,7 +195,7 @@ static void kill_one(uint64_t *random, uint64_t *told)
     int notes[2];
     assert_int_equal(pipe(notes), 0);
     fflush(NULL);
-    pid_t child = fork();
+    const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         close(notes[0]);
@@ -204,7 +204,7 @@ static void kill_one(uint64_t *random, uint64_t *told)
     }
     close(notes[1]);
     /* Now and then while it opens; mostly somewhere in the middle. */
-    uint32_t enough = draw(random, 8) == 0 ? 0 : draw(random, 300);
+    const uint32_t enough = draw(random, 8) == 0 ? 0 : draw(random, 300);
     read_notes(notes[0], enough, draw(random, 3000), told);
     assert_int_equal(kill(child, SIGKILL), 0);
     int status = 0;
@@ -221,22 +221,22 @@ static void no_reported_commit_is_lost_by_kill_9(void **state)
     temp_dir *dir = temp_dir_new();
     uint64_t told[STREAMS] = {0};
     uint64_t random = 20260513;
-    snprintf(url, sizeof(url), "%s", temp_dir_join(dir, "sqlite:", "s.db"));
-    for (uint32_t at = 0; at < STREAMS; at++) {
-        snprintf(names[at], sizeof(names[at]), "stream-%u", at);
+    snprintf(url, sizeof url, "%s", temp_dir_join(dir, "sqlite:", "s.db"));
+    for (uint32_t i = 0; i < STREAMS; i++) {
+        snprintf(names[i], sizeof names[i], "stream-%u", i);
     }
     for (int round = 0; round < KILLS; round++) {
         kill_one(&random, told);
         store_rig *rig = rig_open(url);
-        for (uint32_t at = 0; at < STREAMS; at++) {
-            check_stream(rig, at, told[at]);
+        for (uint32_t i = 0; i < STREAMS; i++) {
+            check_stream(rig, i, told[i]);
         }
         rig_close(rig);
     }
     uint64_t total = 0;
-    for (uint32_t at = 0; at < STREAMS; at++) {
-        assert_true(told[at] > 0);
-        total += told[at];
+    for (uint32_t i = 0; i < STREAMS; i++) {
+        assert_true(told[i] > 0);
+        total += told[i];
     }
     print_message("%d kills, %llu records\n", KILLS, (unsigned long long)total);
     temp_dir_free(dir);
@@ -250,8 +250,8 @@ static void copy_file(const char *from, const char *to, off_t size)
     FILE *out = fopen(to, "w");
     assert_non_null(in);
     assert_non_null(out);
-    for (off_t at = 0; at < size; at++) {
-        int byte = fgetc(in);
+    for (off_t i = 0; i < size; i++) {
+        const int byte = fgetc(in);
         if (byte == EOF) {
             break;
         }
@@ -268,10 +268,10 @@ static void a_torn_log_loses_only_its_end(void **state)
     enum { COUNT = 40 };
     temp_dir *dir = temp_dir_new();
     store_rig *rig = rig_open(temp_dir_join(dir, "sqlite:", "s.db"));
-    for (uint64_t at = 0; at < COUNT; at++) {
+    for (uint64_t i = 0; i < COUNT; i++) {
         char text[64];
-        make_text(0, at, text);
-        check_commit(rig, ARCP_OK, op_append("s", at, text));
+        make_text(0, i, text);
+        check_commit(rig, ARCP_OK, op_append("s", i, text));
     }
     struct stat log;
     struct stat database;

@@ -11,12 +11,12 @@ typedef struct fixture {
 } fixture;
 
 /* Rows, a stream of three runs, one that was trimmed, and a dropped one. */
-static void make_store(fixture *self)
+static void make_store(fixture *f)
 {
-    self->dir = temp_dir_new();
-    snprintf(self->url, sizeof(self->url), "%s", temp_dir_join(self->dir, "sqlite:", "s.db"));
-    snprintf(self->path, sizeof(self->path), "%s", temp_dir_join(self->dir, "", "s.db"));
-    store_rig *rig = rig_open(self->url);
+    f->dir = temp_dir_new();
+    snprintf(f->url, sizeof f->url, "%s", temp_dir_join(f->dir, "sqlite:", "s.db"));
+    snprintf(f->path, sizeof f->path, "%s", temp_dir_join(f->dir, "", "s.db"));
+    store_rig *rig = rig_open(f->url);
     check_commit(rig, ARCP_OK, op_append("s", 0, "a"), op_append("s", 1, "b"),
                  op_append("t", 0, "t0"), op_append("gone", 0, "x"));
     check_commit(rig, ARCP_OK, op_append("s", 2, "c"), op_append("t", 1, "t1"));
@@ -97,77 +97,77 @@ static void damage_is_reported_when_it_is_read(void **state)
     };
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        fixture self;
+        fixture f;
         arcp_error err = {0};
         arcp_store *store = NULL;
         char message[ARCP_ERROR_MESSAGE_MAX];
-        make_store(&self);
-        sql_change(self.path, rows[i].sql);
-        if (arcp_store_open(self.url, &store, &err) == ARCP_OK) {
+        make_store(&f);
+        sql_change(f.path, rows[i].sql);
+        if (arcp_store_open(f.url, &store, &err) == ARCP_OK) {
             store_rig *rig = rig_new(store);
-            read_all(rig, message, sizeof(message));
+            read_all(rig, message, sizeof message);
             rig_close(rig);
         } else {
             assert_int_equal(err.status, ARCP_E_CORRUPT);
-            snprintf(message, sizeof(message), "%s", err.message);
+            snprintf(message, sizeof message, "%s", err.message);
         }
         if (strstr(message, "s.db: damaged: ") == NULL || strstr(message, rows[i].want) == NULL) {
             fail_msg("%s: %s", rows[i].sql, message);
         }
-        temp_dir_free(self.dir);
+        temp_dir_free(f.dir);
     }
 }
 
 static void undamaged_data_is_read(void **state)
 {
-    fixture self;
+    fixture f;
     char message[ARCP_ERROR_MESSAGE_MAX];
-    make_store(&self);
-    sql_change(self.path, "PRAGMA wal_checkpoint; VACUUM");
-    store_rig *rig = rig_open(self.url);
-    read_all(rig, message, sizeof(message));
+    make_store(&f);
+    sql_change(f.path, "PRAGMA wal_checkpoint; VACUUM");
+    store_rig *rig = rig_open(f.url);
+    read_all(rig, message, sizeof message);
     assert_string_equal(message, "");
     rig_close(rig);
-    temp_dir_free(self.dir);
+    temp_dir_free(f.dir);
 }
 
 /* Its content would be lost, and the sum of the table would stay wrong. */
 static void a_damaged_row_is_not_replaced(void **state)
 {
-    fixture self;
-    make_store(&self);
-    sql_change(self.path, "UPDATE jobs SET value = '{}' WHERE key = 'j1'");
-    store_rig *rig = rig_open(self.url);
+    fixture f;
+    make_store(&f);
+    sql_change(f.path, "UPDATE jobs SET value = '{}' WHERE key = 'j1'");
+    store_rig *rig = rig_open(f.url);
     check_commit(rig, ARCP_E_CORRUPT, op_put(ARCP_STORE_JOBS, "j1", "new"));
     check_commit(rig, ARCP_E_CORRUPT, op_delete(ARCP_STORE_JOBS, "j1"));
     check_commit(rig, ARCP_OK, op_put(ARCP_STORE_JOBS, "j2", "new"));
     rig_close(rig);
-    temp_dir_free(self.dir);
+    temp_dir_free(f.dir);
 }
 
 /* Otherwise the commit would be reported as done, and the next start would find its rows damaged.
  */
 static void a_batch_whose_sum_cannot_be_written_fails(void **state)
 {
-    fixture self;
-    make_store(&self);
-    store_rig *rig = rig_open(self.url);
-    sql_change(self.path, "DELETE FROM sums WHERE name = 'jobs'");
+    fixture f;
+    make_store(&f);
+    store_rig *rig = rig_open(f.url);
+    sql_change(f.path, "DELETE FROM sums WHERE name = 'jobs'");
     check_commit(rig, ARCP_E_CORRUPT, op_put(ARCP_STORE_JOBS, "j3", "v"));
     check_commit(rig, ARCP_OK, op_put(ARCP_STORE_META, "m", "new"));
-    sql_change(self.path, "UPDATE sums SET rowid = rowid + 100 WHERE name = 'meta'");
+    sql_change(f.path, "UPDATE sums SET rowid = rowid + 100 WHERE name = 'meta'");
     check_commit(rig, ARCP_E_CORRUPT, op_put(ARCP_STORE_META, "m", "newer"));
     check_scan(rig, ARCP_STORE_META, "", "m=new");
     rig_close(rig);
-    temp_dir_free(self.dir);
+    temp_dir_free(f.dir);
 }
 
 /* A batch that is refused leaves no trace in the sums, either. */
 static void sums_follow_what_is_written(void **state)
 {
-    fixture self;
-    make_store(&self);
-    store_rig *rig = rig_open(self.url);
+    fixture f;
+    make_store(&f);
+    store_rig *rig = rig_open(f.url);
     check_commit(rig, ARCP_OK, op_put(ARCP_STORE_JOBS, "j1", "replaced"));
     check_commit(rig, ARCP_E_CORRUPT, op_put(ARCP_STORE_JOBS, "j3", "v"),
                  op_append("not next", 7, "v"));
@@ -176,10 +176,10 @@ static void sums_follow_what_is_written(void **state)
     check_scan(rig, ARCP_STORE_JOBS, "", "j1=replaced|j2={\"n\":2}|j4=v");
     check_scan(rig, ARCP_STORE_META, "", "");
     rig_close(rig);
-    rig = rig_open(self.url);
+    rig = rig_open(f.url);
     check_scan(rig, ARCP_STORE_JOBS, "", "j1=replaced|j2={\"n\":2}|j4=v");
     rig_close(rig);
-    temp_dir_free(self.dir);
+    temp_dir_free(f.dir);
 }
 
 /* ---- a store of the first version ---- */
@@ -189,7 +189,7 @@ static void run_file(sqlite3 *db, const char *path)
     static char text[65536];
     FILE *file = fopen(path, "re");
     assert_non_null(file);
-    size_t size = fread(text, 1, sizeof(text) - 1, file);
+    const size_t size = fread(text, 1, sizeof text - 1, file);
     assert_true(feof(file) != 0);
     assert_int_equal(fclose(file), 0);
     text[size] = '\0';
@@ -200,7 +200,7 @@ static void a_store_of_version_1_gets_checksums_and_keeps_its_content(void **sta
 {
     temp_dir *dir = temp_dir_new();
     char path[700];
-    snprintf(path, sizeof(path), "%s", temp_dir_join(dir, "", "s.db"));
+    snprintf(path, sizeof path, "%s", temp_dir_join(dir, "", "s.db"));
     sqlite3 *db = sql_open(path);
     run_file(db, ARCP_SOURCE_DIR "/tests/arcpd/store-1.sql");
     sql_run(db, "INSERT INTO streams VALUES(20, 'trimmed'), (21, NULL);"

@@ -20,31 +20,31 @@ typedef struct fixture {
     store_rig *rig;
 } fixture;
 
-static void open_fixture(fixture *self)
+static void open_fixture(fixture *f)
 {
-    self->dir = temp_dir_new();
-    snprintf(self->url, sizeof(self->url), "%s", temp_dir_join(self->dir, "sqlite:", "s.db"));
-    self->rig = rig_open(self->url);
+    f->dir = temp_dir_new();
+    snprintf(f->url, sizeof f->url, "%s", temp_dir_join(f->dir, "sqlite:", "s.db"));
+    f->rig = rig_open(f->url);
 }
 
-static void close_fixture(fixture *self)
+static void close_fixture(fixture *f)
 {
-    rig_close(self->rig);
-    temp_dir_free(self->dir);
+    rig_close(f->rig);
+    temp_dir_free(f->dir);
 }
 
 static void a_completion_comes_after_the_log_is_on_disk(void **state)
 {
-    fixture self;
-    open_fixture(&self);
-    for (uint64_t at = 0; at < 200; at++) {
-        arcp_store_op op = op_append("s", at, "record");
-        uint64_t id = rig_submit(self.rig, &op, 1);
-        assert_int_equal(rig_wait(self.rig, id)->status, ARCP_OK);
+    fixture f;
+    open_fixture(&f);
+    for (uint64_t i = 0; i < 200; i++) {
+        arcp_store_op op = op_append("s", i, "record");
+        const uint64_t id = rig_submit(f.rig, &op, 1);
+        assert_int_equal(rig_wait(f.rig, id)->status, ARCP_OK);
         /* Nothing else is under way: all that was written for this batch was synced. */
         assert_false(fault_vfs_log_is_dirty());
     }
-    close_fixture(&self);
+    close_fixture(&f);
 }
 
 /* ---- every operation fails once, or from one on ---- */
@@ -98,8 +98,8 @@ static int run_steps(store_rig *rig, const char *big, arcp_status want)
     int failed = 0;
     for (size_t step = 0; step < STEPS; step++) {
         arcp_store_op ops[16];
-        size_t count = make_step(step, ops, big);
-        arcp_status got = rig_commit(rig, ops, count);
+        const size_t count = make_step(step, ops, big);
+        const arcp_status got = rig_commit(rig, ops, count);
         if (got == ARCP_OK) {
             continue;
         }
@@ -124,7 +124,7 @@ static bool run_with_fault(const char *url, const char *big, fault_kind kind, in
     arcp_error err = {0};
     arcp_store *store = NULL;
     fault_vfs_arm(FAULT_ANY_FILE, kind, after, count);
-    arcp_status status = arcp_store_open(url, &store, &err);
+    const arcp_status status = arcp_store_open(url, &store, &err);
     if (status != ARCP_OK) {
         assert_string_equal(arcp_status_name(status), arcp_status_name(want));
         assert_true(err.message[0] != '\0');
@@ -133,8 +133,8 @@ static bool run_with_fault(const char *url, const char *big, fault_kind kind, in
         check_ok(arcp_store_open(url, &store, &err), &err);
     }
     store_rig *rig = rig_new(store);
-    int failed = run_steps(rig, big, want);
-    bool was_met = fault_vfs_heal() > 0 || failed != 0 || status != ARCP_OK;
+    const int failed = run_steps(rig, big, want);
+    const bool was_met = fault_vfs_heal() > 0 || failed != 0 || status != ARCP_OK;
     *told += failed;
     rig_close(rig);
     rig = rig_open(url);
@@ -151,11 +151,11 @@ static void sweep(fault_kind kind, int count, int stride, arcp_status want)
     big[9000] = '\0';
     int after = 0;
     int told = 0;
-    int longer = (int)test_stride();
+    const int longer = (int)test_stride();
     for (bool is_met = true; is_met; after += stride * longer) {
         temp_dir *dir = temp_dir_new();
         char url[700];
-        snprintf(url, sizeof(url), "%s", temp_dir_join(dir, "sqlite:", "s.db"));
+        snprintf(url, sizeof url, "%s", temp_dir_join(dir, "sqlite:", "s.db"));
         is_met = run_with_fault(url, big, kind, after, count, want, &told);
         temp_dir_free(dir);
     }
@@ -209,106 +209,106 @@ static void survives_each_allocation_of_sqlite_that_fails(void **state)
 
 static void a_commit_that_fails_once_is_tried_again_batch_by_batch(void **state)
 {
-    fixture self;
-    open_fixture(&self);
+    fixture f;
+    open_fixture(&f);
     arcp_store_op ops[20];
     uint64_t last = 0;
     fault_vfs_arm(FAULT_LOG, FAULT_SYNC, 0, 1);
-    for (size_t at = 0; at < COUNT_OF(ops); at++) {
-        ops[at] = op_append("s", at, "r");
-        last = rig_submit(self.rig, &ops[at], 1);
+    for (size_t i = 0; i < COUNT_OF(ops); i++) {
+        ops[i] = op_append("s", i, "r");
+        last = rig_submit(f.rig, &ops[i], 1);
     }
-    (void)rig_wait(self.rig, last);
+    (void)rig_wait(f.rig, last);
     assert_int_equal(fault_vfs_heal(), 1);
-    for (size_t at = 0; at < self.rig->count; at++) {
-        assert_int_equal(self.rig->answers[at].status, ARCP_OK);
+    for (size_t i = 0; i < f.rig->count; i++) {
+        assert_int_equal(f.rig->answers[i].status, ARCP_OK);
     }
-    assert_int_equal(rig_read(self.rig, "s", 0)->count, COUNT_OF(ops));
-    close_fixture(&self);
+    assert_int_equal(rig_read(f.rig, "s", 0)->count, COUNT_OF(ops));
+    close_fixture(&f);
 }
 
 static void a_full_disk_fails_waiting_batches_and_they_succeed_later(void **state)
 {
-    fixture self;
-    open_fixture(&self);
+    fixture f;
+    open_fixture(&f);
     arcp_store_op ops[50];
     uint64_t ids[50];
     fault_vfs_arm(FAULT_LOG, FAULT_WRITE_FULL, 0, ALWAYS);
-    for (size_t at = 0; at < COUNT_OF(ops); at++) {
-        ops[at] = op_append("s", at, "r");
-        ids[at] = rig_submit(self.rig, &ops[at], 1);
+    for (size_t i = 0; i < COUNT_OF(ops); i++) {
+        ops[i] = op_append("s", i, "r");
+        ids[i] = rig_submit(f.rig, &ops[i], 1);
     }
-    for (size_t at = 0; at < COUNT_OF(ops); at++) {
-        const answer *got = rig_wait(self.rig, ids[at]);
+    for (size_t i = 0; i < COUNT_OF(ops); i++) {
+        const answer *got = rig_wait(f.rig, ids[i]);
         assert_int_equal(got->status, ARCP_E_IO);
         assert_non_null(strstr(got->message, "s.db"));
         assert_non_null(strstr(got->message, "full"));
     }
-    assert_int_equal(rig_read(self.rig, "s", 0)->count, 0);
+    assert_int_equal(rig_read(f.rig, "s", 0)->count, 0);
     (void)fault_vfs_heal();
-    for (size_t at = 0; at < COUNT_OF(ops); at++) {
-        ids[at] = rig_submit(self.rig, &ops[at], 1);
+    for (size_t i = 0; i < COUNT_OF(ops); i++) {
+        ids[i] = rig_submit(f.rig, &ops[i], 1);
     }
-    for (size_t at = 0; at < COUNT_OF(ops); at++) {
-        assert_int_equal(rig_wait(self.rig, ids[at])->status, ARCP_OK);
+    for (size_t i = 0; i < COUNT_OF(ops); i++) {
+        assert_int_equal(rig_wait(f.rig, ids[i])->status, ARCP_OK);
     }
-    assert_int_equal(rig_read(self.rig, "s", 0)->count, COUNT_OF(ops));
-    close_fixture(&self);
+    assert_int_equal(rig_read(f.rig, "s", 0)->count, COUNT_OF(ops));
+    close_fixture(&f);
 }
 
 static void a_read_error_fails_the_read_and_no_other(void **state)
 {
-    fixture self;
-    open_fixture(&self);
-    check_commit(self.rig, ARCP_OK, op_append("s", 0, "a"), op_put(ARCP_STORE_JOBS, "k", "v"));
-    rig_close(self.rig);
-    self.rig = rig_open(self.url);
+    fixture f;
+    open_fixture(&f);
+    check_commit(f.rig, ARCP_OK, op_append("s", 0, "a"), op_put(ARCP_STORE_JOBS, "k", "v"));
+    rig_close(f.rig);
+    f.rig = rig_open(f.url);
     int failed = 0;
     for (int after = 0; after < 6; after++) {
         fault_vfs_arm(FAULT_ANY_FILE, FAULT_READ, after, 1);
-        arcp_status read = rig_read(self.rig, "s", 0)->status;
-        arcp_status scan = rig_wait(self.rig, rig_ask_scan(self.rig, ARCP_STORE_JOBS, ""))->status;
+        const arcp_status read = rig_read(f.rig, "s", 0)->status;
+        const arcp_status scan = rig_wait(f.rig, rig_ask_scan(f.rig, ARCP_STORE_JOBS, ""))->status;
         failed += fault_vfs_heal();
         assert_true(read == ARCP_OK || read == ARCP_E_IO);
         assert_true(scan == ARCP_OK || scan == ARCP_E_IO);
-        check_read(self.rig, "s", 0, 0, "a");
-        check_scan(self.rig, ARCP_STORE_JOBS, "", "k=v");
+        check_read(f.rig, "s", 0, 0, "a");
+        check_scan(f.rig, ARCP_STORE_JOBS, "", "k=v");
         /* Another write makes the reader forget its pages. */
-        check_commit(self.rig, ARCP_OK, op_put(ARCP_STORE_META, "k", "v"));
+        check_commit(f.rig, ARCP_OK, op_put(ARCP_STORE_META, "k", "v"));
     }
     assert_true(failed > 0);
-    close_fixture(&self);
+    close_fixture(&f);
 }
 
 /* Commits stay in the log until the database can be written again. */
 static void commits_continue_while_checkpoints_fail(void **state)
 {
-    fixture self;
-    open_fixture(&self);
+    fixture f;
+    open_fixture(&f);
     static char big[60001];
     memset(big, 'b', 60000);
     fault_vfs_arm(FAULT_DATABASE, FAULT_WRITE, 0, ALWAYS);
     uint64_t next = 0;
     for (; next < 400; next++) {
-        check_commit(self.rig, ARCP_OK, op_append("s", next, big));
-        rig_forget(self.rig);
+        check_commit(f.rig, ARCP_OK, op_append("s", next, big));
+        rig_forget(f.rig);
     }
     assert_true(fault_vfs_heal() > 0);
     struct stat log;
-    assert_int_equal(stat(temp_dir_join(self.dir, "", "s.db-wal"), &log), 0);
+    assert_int_equal(stat(temp_dir_join(f.dir, "", "s.db-wal"), &log), 0);
     assert_true(log.st_size > 20000000);
     /* From now on the log is emptied, and truncated when it starts over. */
     for (; next < 800; next++) {
-        check_commit(self.rig, ARCP_OK, op_append("s", next, big));
-        rig_forget(self.rig);
+        check_commit(f.rig, ARCP_OK, op_append("s", next, big));
+        rig_forget(f.rig);
     }
-    assert_int_equal(stat(temp_dir_join(self.dir, "", "s.db-wal"), &log), 0);
+    assert_int_equal(stat(temp_dir_join(f.dir, "", "s.db-wal"), &log), 0);
     assert_true(log.st_size <= 20000000);
-    for (uint64_t at = 0; at < next; at += 100) {
-        const answer *got = rig_wait(self.rig, rig_ask_read(self.rig, "s", at, 1, 1));
+    for (uint64_t i = 0; i < next; i += 100) {
+        const answer *got = rig_wait(f.rig, rig_ask_read(f.rig, "s", i, 1, 1));
         assert_int_equal(strlen(got->text), 60000);
     }
-    close_fixture(&self);
+    close_fixture(&f);
 }
 
 /* Changes that another program makes to the files of a store in use. */
@@ -368,63 +368,62 @@ static void a_store_whose_files_are_removed_fails_all_writes(void **state)
                 {"another log", replace_log, "s.db-wal: the file was deleted or moved"},
                 {"truncate of the log", cut_log, "s.db-wal: the file was truncated"}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        fixture self;
-        open_fixture(&self);
-        check_commit(self.rig, ARCP_OK, op_append("s", 0, "a"));
-        rows[i].act(self.dir);
+        fixture f;
+        open_fixture(&f);
+        check_commit(f.rig, ARCP_OK, op_append("s", 0, "a"));
+        rows[i].act(f.dir);
         arcp_store_op op = op_append("s", 1, "b");
-        const answer *got = rig_wait(self.rig, rig_submit(self.rig, &op, 1));
+        const answer *got = rig_wait(f.rig, rig_submit(f.rig, &op, 1));
         if (got->status != ARCP_E_IO || strstr(got->message, rows[i].want) == NULL) {
             fail_msg("%s: %s, %s", rows[i].name, arcp_status_name(got->status), got->message);
         }
-        close_fixture(&self);
+        close_fixture(&f);
     }
 }
 
 /* After the database was moved back, writes succeed again. */
 static void a_database_that_is_moved_back_is_written_again(void **state)
 {
-    fixture self;
-    open_fixture(&self);
-    check_commit(self.rig, ARCP_OK, op_append("s", 0, "a"));
-    move_database(self.dir);
-    check_commit(self.rig, ARCP_E_IO, op_append("s", 1, "b"));
+    fixture f;
+    open_fixture(&f);
+    check_commit(f.rig, ARCP_OK, op_append("s", 0, "a"));
+    move_database(f.dir);
+    check_commit(f.rig, ARCP_E_IO, op_append("s", 1, "b"));
     assert_int_equal(
-        rename(temp_dir_join(self.dir, "", "elsewhere.db"), temp_dir_join(self.dir, "", "s.db")),
-        0);
-    check_commit(self.rig, ARCP_OK, op_append("s", 1, "b"));
-    close_fixture(&self);
+        rename(temp_dir_join(f.dir, "", "elsewhere.db"), temp_dir_join(f.dir, "", "s.db")), 0);
+    check_commit(f.rig, ARCP_OK, op_append("s", 1, "b"));
+    close_fixture(&f);
 }
 
 static void a_short_lock_of_another_program_is_waited_for(void **state)
 {
-    fixture self;
-    open_fixture(&self);
-    sqlite3 *other = sql_open(temp_dir_join(self.dir, "", "s.db"));
+    fixture f;
+    open_fixture(&f);
+    sqlite3 *other = sql_open(temp_dir_join(f.dir, "", "s.db"));
     sql_run(other, "BEGIN IMMEDIATE");
     arcp_store_op op = op_append("s", 0, "a");
-    uint64_t id = rig_submit(self.rig, &op, 1);
+    const uint64_t id = rig_submit(f.rig, &op, 1);
     sql_run(other, "COMMIT");
-    assert_int_equal(rig_wait(self.rig, id)->status, ARCP_OK);
+    assert_int_equal(rig_wait(f.rig, id)->status, ARCP_OK);
     sql_close(other);
-    close_fixture(&self);
+    close_fixture(&f);
 }
 
 /* Takes five seconds, the timeout for locks. */
 static void a_long_lock_of_another_program_fails_writes_until_it_ends(void **state)
 {
-    fixture self;
-    open_fixture(&self);
-    sqlite3 *other = sql_open(temp_dir_join(self.dir, "", "s.db"));
+    fixture f;
+    open_fixture(&f);
+    sqlite3 *other = sql_open(temp_dir_join(f.dir, "", "s.db"));
     sql_run(other, "BEGIN IMMEDIATE");
     arcp_store_op op = op_append("s", 0, "a");
-    const answer *got = rig_wait(self.rig, rig_submit(self.rig, &op, 1));
+    const answer *got = rig_wait(f.rig, rig_submit(f.rig, &op, 1));
     assert_int_equal(got->status, ARCP_E_IO);
     assert_non_null(strstr(got->message, "another program"));
     sql_run(other, "COMMIT");
-    assert_int_equal(rig_commit(self.rig, &op, 1), ARCP_OK);
+    assert_int_equal(rig_commit(f.rig, &op, 1), ARCP_OK);
     sql_close(other);
-    close_fixture(&self);
+    close_fixture(&f);
 }
 
 /* ---- real full disks ---- */
@@ -449,9 +448,9 @@ static void fill_up(const char *url, void (*make_room)(void *), void *user)
     check_commit(rig, ARCP_OK, op_append("s", next, big));
     rig_close(rig);
     rig = rig_open(url);
-    for (uint64_t at = 0; at <= next; at++) {
-        const answer *got = rig_wait(rig, rig_ask_read(rig, "s", at, 1, 1));
-        assert_int_equal(got->first, at);
+    for (uint64_t i = 0; i <= next; i++) {
+        const answer *got = rig_wait(rig, rig_ask_read(rig, "s", i, 1, 1));
+        assert_int_equal(got->first, i);
         assert_int_equal(strlen(got->text), 50000);
         rig_forget(rig);
     }
@@ -486,11 +485,11 @@ static void remove_ballast(void *user)
 static void fill_a_small_file_system(const temp_dir *dir)
 {
     char ballast[700];
-    snprintf(ballast, sizeof(ballast), "%s", temp_dir_join(dir, "", "ballast"));
+    snprintf(ballast, sizeof ballast, "%s", temp_dir_join(dir, "", "ballast"));
     FILE *file = fopen(ballast, "w");
     static char zeros[4000000];
     assert_non_null(file);
-    assert_int_equal(fwrite(zeros, 1, sizeof(zeros), file), sizeof(zeros));
+    assert_int_equal(fwrite(zeros, 1, sizeof zeros, file), sizeof zeros);
     assert_int_equal(fclose(file), 0);
     fill_up(temp_dir_join(dir, "sqlite:", "s.db"), remove_ballast, ballast);
 }
@@ -499,7 +498,7 @@ static void a_full_file_system_fails_writes_until_it_has_room(void **state)
 {
     temp_dir *dir = temp_dir_new();
     fflush(NULL);
-    pid_t child = fork();
+    const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||

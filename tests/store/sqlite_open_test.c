@@ -29,7 +29,7 @@ static void check_refused(const char *url, arcp_status want, const char *want_te
 {
     arcp_error err = {0};
     arcp_store *store = NULL;
-    arcp_status got = arcp_store_open(url, &store, &err);
+    const arcp_status got = arcp_store_open(url, &store, &err);
     assert_null(store);
     assert_string_equal(arcp_status_name(got), arcp_status_name(want));
     assert_int_equal(err.status, want);
@@ -60,8 +60,8 @@ static void a_url_selects_the_store(void **state)
         {"postgres://h/d", "postgres"},
         {"sqlite:", "sqlite:PATH"},
     };
-    for (size_t at = 0; at < COUNT_OF(refused); at++) {
-        check_refused(refused[at].url, ARCP_E_USAGE, refused[at].text);
+    for (size_t i = 0; i < COUNT_OF(refused); i++) {
+        check_refused(refused[i].url, ARCP_E_USAGE, refused[i].text);
     }
     check_refused(NULL, ARCP_E_USAGE, "must be sqlite:PATH or memory:");
     store_rig *rig = rig_open("memory:");
@@ -80,7 +80,7 @@ static mode_t mode_of(const char *path)
 static void makes_directories_and_files_for_the_owner_only(void **state)
 {
     const temp_dir *dir = *state;
-    mode_t before = umask(0);
+    const mode_t before = umask(0);
     store_rig *rig = rig_open(temp_dir_join(dir, "sqlite:", "new/deep/s.db"));
     check_commit(rig, ARCP_OK, op_append("s", 0, "a"));
     umask(before);
@@ -173,11 +173,11 @@ static void another_process_is_refused_until_the_owner_is_killed(void **state)
 {
     const temp_dir *dir = *state;
     char url[700];
-    snprintf(url, sizeof(url), "%s", temp_dir_join(dir, "sqlite:", "s.db"));
+    snprintf(url, sizeof url, "%s", temp_dir_join(dir, "sqlite:", "s.db"));
     int ready[2];
     assert_int_equal(pipe(ready), 0);
     fflush(NULL);
-    pid_t child = fork();
+    const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         arcp_store *store = NULL;
@@ -228,12 +228,12 @@ static void a_file_that_is_not_a_database_is_refused_and_left_alone(void **state
 {
     const temp_dir *dir = *state;
     static char text[5000];
-    memset(text, 'x', sizeof(text));
-    write_file(temp_dir_join(dir, "", "text"), text, sizeof(text));
+    memset(text, 'x', sizeof text);
+    write_file(temp_dir_join(dir, "", "text"), text, sizeof text);
     check_refused(temp_dir_join(dir, "sqlite:", "text"), ARCP_E_CORRUPT, "not a database");
     struct stat info;
     assert_int_equal(stat(temp_dir_join(dir, "", "text"), &info), 0);
-    assert_int_equal(info.st_size, sizeof(text));
+    assert_int_equal(info.st_size, sizeof text);
 }
 
 static void an_empty_file_becomes_a_store(void **state)
@@ -255,10 +255,10 @@ static void another_programs_database_is_refused_and_left_alone(void **state)
         {"id.db", "PRAGMA application_id = 77"},
         {"both.db", "PRAGMA application_id = 77; CREATE TABLE t(x); PRAGMA user_version = 1"},
     };
-    for (size_t at = 0; at < COUNT_OF(cases); at++) {
-        const char *path = temp_dir_join(dir, "", cases[at].name);
-        sql_change(path, cases[at].sql);
-        check_refused(temp_dir_join(dir, "sqlite:", cases[at].name), ARCP_E_USAGE,
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const char *path = temp_dir_join(dir, "", cases[i].name);
+        sql_change(path, cases[i].sql);
+        check_refused(temp_dir_join(dir, "sqlite:", cases[i].name), ARCP_E_USAGE,
                       "another program");
         assert_int_not_equal(access(temp_dir_join(dir, "", "both.db-wal"), F_OK), 0);
         sql_change(path, "BEGIN EXCLUSIVE; ROLLBACK");
@@ -283,10 +283,10 @@ static void a_damaged_schema_is_an_error(void **state)
     const temp_dir *dir = *state;
     const char *url = temp_dir_join(dir, "sqlite:", "s.db");
     rig_close(rig_open(url));
-    int fd = open(temp_dir_join(dir, "", "s.db"), O_RDWR | O_CLOEXEC);
+    const int fd = open(temp_dir_join(dir, "", "s.db"), O_RDWR | O_CLOEXEC);
     assert_true(fd >= 0);
     static const char garbage[1000] = "\xff\xff\xff\xff garbage";
-    assert_int_equal(pwrite(fd, garbage, sizeof(garbage), 100), sizeof(garbage));
+    assert_int_equal(pwrite(fd, garbage, sizeof garbage, 100), sizeof garbage);
     close(fd);
     check_refused(url, ARCP_E_CORRUPT, "malformed");
 }
@@ -302,9 +302,9 @@ static void paths_that_cannot_be_opened_are_io_errors_with_the_cause(void **stat
     assert_int_equal(symlink("nowhere/s.db", temp_dir_join(dir, "", "dangling.db")), 0);
     check_refused(temp_dir_join(dir, "sqlite:", "dangling.db"), ARCP_E_IO, "dangling.db");
     char long_url[5000];
-    memset(long_url, 'a', sizeof(long_url));
+    memset(long_url, 'a', sizeof long_url);
     memcpy(long_url, "sqlite:", 7);
-    long_url[sizeof(long_url) - 1] = '\0';
+    long_url[sizeof long_url - 1] = '\0';
     check_refused(long_url, ARCP_E_USAGE, "longer");
 }
 
@@ -314,13 +314,13 @@ static void special_names_are_files(void **state)
     const temp_dir *dir = *state;
     static const char *const names[] = {":memory:", "file:x?mode=memory", "a b%20c#.db"};
     char before[4096];
-    assert_non_null(getcwd(before, sizeof(before)));
+    assert_non_null(getcwd(before, sizeof before));
     assert_int_equal(chdir(dir->path), 0);
-    for (size_t at = 0; at < COUNT_OF(names); at++) {
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
         char url[64];
-        snprintf(url, sizeof(url), "sqlite:%s", names[at]);
+        snprintf(url, sizeof url, "sqlite:%s", names[i]);
         rig_close(rig_open(url));
-        assert_int_equal(access(names[at], F_OK), 0);
+        assert_int_equal(access(names[i], F_OK), 0);
         store_rig *rig = rig_open(url);
         assert_int_equal(chdir("/"), 0); /* an open store does not care where we are */
         check_commit(rig, ARCP_OK, op_append("s", 0, "a"));
@@ -335,7 +335,7 @@ static void special_names_are_files(void **state)
 static int open_as_nobody(const char *url)
 {
     fflush(NULL);
-    pid_t child = fork();
+    const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         if (geteuid() == 0 &&
@@ -344,8 +344,8 @@ static int open_as_nobody(const char *url)
         }
         arcp_store *store = NULL;
         arcp_error err = {0};
-        arcp_status status = arcp_store_open(url, &store, &err);
-        bool names_cause = strstr(err.message, "Permission denied") != NULL;
+        const arcp_status status = arcp_store_open(url, &store, &err);
+        const bool names_cause = strstr(err.message, "Permission denied") != NULL;
         _exit(status == ARCP_E_IO && names_cause ? 0 : 1);
     }
     int status = 0;
@@ -358,11 +358,11 @@ static void directories_and_files_that_cannot_be_written_are_io_errors(void **st
 {
     const temp_dir *dir = *state;
     char url[700];
-    snprintf(url, sizeof(url), "%s", temp_dir_join(dir, "sqlite:", "ro/s.db"));
+    snprintf(url, sizeof url, "%s", temp_dir_join(dir, "sqlite:", "ro/s.db"));
     assert_int_equal(mkdir(temp_dir_join(dir, "", "ro"), 0755), 0);
     assert_int_equal(chmod(dir->path, 0755), 0);
     assert_int_equal(chmod(temp_dir_join(dir, "", "ro"), 0555), 0);
-    int code = open_as_nobody(url);
+    const int code = open_as_nobody(url);
     if (code == 77) {
         skip();
     }
@@ -380,7 +380,7 @@ static uint64_t bytes_read(void)
     char line[64] = "";
     FILE *file = fopen("/proc/self/io", "re");
     if (file != NULL) {
-        assert_non_null(fgets(line, sizeof(line), file));
+        assert_non_null(fgets(line, sizeof line, file));
         assert_memory_equal(line, name, strlen(name));
         assert_int_equal(fclose(file), 0);
     }
@@ -397,21 +397,21 @@ static void opening_a_store_with_10000_rows_in_each_table_reads_little_of_it(voi
     static char keys[ROWS][32];
     static arcp_store_op ops[ROWS];
     for (int table = 0; table < ARCP_STORE_TABLE_COUNT; table++) {
-        for (size_t at = 0; at < ROWS; at++) {
-            snprintf(keys[at], sizeof(keys[at]), "row-%08zu", at);
-            ops[at] = op_put((arcp_store_table)table, keys[at], "{\"some\":\"json\"}");
+        for (size_t i = 0; i < ROWS; i++) {
+            snprintf(keys[i], sizeof keys[i], "row-%08zu", i);
+            ops[i] = op_put((arcp_store_table)table, keys[i], "{\"some\":\"json\"}");
         }
         assert_int_equal(rig_commit(rig, ops, ROWS), ARCP_OK);
     }
     rig_close(rig);
     struct stat about;
     assert_int_equal(stat(temp_dir_join(dir, "", "s.db"), &about), 0);
-    uint64_t before = bytes_read();
+    const uint64_t before = bytes_read();
     if (before == 0) {
         skip();
     }
     rig = rig_open(url);
-    uint64_t bytes = bytes_read() - before;
+    const uint64_t bytes = bytes_read() - before;
     print_message("%llu bytes of %lld were read\n", (unsigned long long)bytes,
                   (long long)about.st_size);
     assert_true(bytes < (uint64_t)about.st_size / 10);

@@ -13,42 +13,43 @@ typedef struct fixture {
 /* Five runs of 100, 200, ... 500 bytes, one record each, between runs of its neighbours. */
 static int set_up(void **state)
 {
-    fixture *self = calloc(1, sizeof(*self));
-    assert_non_null(self);
+    fixture *f = calloc(1, sizeof *f);
+    assert_non_null(f);
     arcp_error err = {0};
     static char text[501];
     memset(text, 'x', 500);
-    self->dir = temp_dir_new();
-    check_ok(arcp__sqlite_file_open(temp_dir_join(self->dir, "", "s.db"), &self->file, &err), &err);
-    check_ok(arcp__sqlite_writer_open(&self->writer, &self->file, &err), &err);
-    arcp__sqlite *sqlite = &self->writer.sqlite;
+    f->dir = temp_dir_new();
+    check_ok(arcp__sqlite_file_open(temp_dir_join(f->dir, "", "s.db"), &f->file, &err), &err);
+    check_ok(arcp__sqlite_writer_open(&f->writer, &f->file, &err), &err);
+    arcp__sqlite *sqlite = &f->writer.sqlite;
     check_ok(arcp__sqlite_run_insert(sqlite, 1, 7, 1, arcp_span_make(text, 1), &err), &err);
     check_ok(arcp__sqlite_run_insert(sqlite, 3, 0, 1, arcp_span_make(text, 1), &err), &err);
-    for (uint64_t at = 0; at < 5; at++) {
-        arcp_span data = arcp_span_make(text, (at + 1) * 100);
-        check_ok(arcp__sqlite_run_insert(sqlite, 2, at, 1, data, &err), &err);
+    for (uint64_t i = 0; i < 5; i++) {
+        const arcp_span data = arcp_span_make(text, (i + 1) * 100);
+        check_ok(arcp__sqlite_run_insert(sqlite, 2, i, 1, data, &err), &err);
     }
-    *state = self;
+    *state = f;
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    fixture *self = *state;
-    arcp__sqlite_writer_close(&self->writer);
-    arcp__sqlite_file_close(&self->file);
-    temp_dir_free(self->dir);
-    free(self);
+    fixture *f = *state;
+    arcp__sqlite_writer_close(&f->writer);
+    arcp__sqlite_file_close(&f->file);
+    temp_dir_free(f->dir);
+    free(f);
     return 0;
 }
 
 static const arcp_span key = {"s", 1};
 static const arcp_span no_key = {NULL, 0};
 
-static int64_t count_runs(fixture *self)
+static int64_t count_runs(fixture *f)
 {
     arcp_error err = {0};
-    int64_t count = arcp__sqlite_integer(&self->writer.sqlite, "SELECT count(*) FROM runs", &err);
+    const int64_t count =
+        arcp__sqlite_integer(&f->writer.sqlite, "SELECT count(*) FROM runs", &err);
     check_ok(err.status, &err);
     return count - 2; /* the neighbours' are always there */
 }
@@ -84,20 +85,20 @@ static void runs_are_deleted_as_far_as_the_budget_reaches(void **state)
         {"no budget of runs", 3, {0, 10000}, 5, false, {0, 10000}},
         {"no budget of bytes", 3, {9, 0}, 5, false, {9, 0}},
     };
-    for (size_t at = 0; at < COUNT_OF(cases); at++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         arcp_error err = {0};
         bool is_all = false;
         void *fresh = NULL;
         assert_int_equal(set_up(&fresh), 0);
-        fixture *self = fresh;
-        arcp__sqlite_budget budget = cases[at].budget;
-        check_ok(arcp__sqlite_run_delete(&self->writer.sqlite, 2, cases[at].below, no_key, &budget,
+        fixture *f = fresh;
+        arcp__sqlite_budget budget = cases[i].budget;
+        check_ok(arcp__sqlite_run_delete(&f->writer.sqlite, 2, cases[i].below, no_key, &budget,
                                          &is_all, &err),
                  &err);
-        if (count_runs(self) != cases[at].left || is_all != cases[at].is_all ||
-            budget.runs != cases[at].rest.runs || budget.bytes != cases[at].rest.bytes) {
-            fail_msg("%s: %lld left, all %d, budget %zu runs %llu bytes", cases[at].name,
-                     (long long)count_runs(self), is_all, budget.runs,
+        if (count_runs(f) != cases[i].left || is_all != cases[i].is_all ||
+            budget.runs != cases[i].rest.runs || budget.bytes != cases[i].rest.bytes) {
+            fail_msg("%s: %lld left, all %d, budget %zu runs %llu bytes", cases[i].name,
+                     (long long)count_runs(f), is_all, budget.runs,
                      (unsigned long long)budget.bytes);
         }
         assert_int_equal(tear_down(&fresh), 0);
@@ -107,15 +108,15 @@ static void runs_are_deleted_as_far_as_the_budget_reaches(void **state)
 /* Of a stream that goes on. */
 static void what_is_deleted_leaves_one_run_without_data(void **state)
 {
-    fixture *self = *state;
-    arcp__sqlite *sqlite = &self->writer.sqlite;
+    fixture *f = *state;
+    arcp__sqlite *sqlite = &f->writer.sqlite;
     arcp_error err = {0};
     for (uint64_t below = 1; below < 5; below++) {
         arcp__sqlite_budget budget = {64, 10000};
         bool is_all = false;
         check_ok(arcp__sqlite_run_delete(sqlite, 2, below, key, &budget, &is_all, &err), &err);
         assert_true(is_all);
-        assert_int_equal(count_runs(self), 5 - (int64_t)below + 1);
+        assert_int_equal(count_runs(f), 5 - (int64_t)below + 1);
         assert_int_equal(
             arcp__sqlite_integer(sqlite, "SELECT count FROM runs WHERE bytes = -1", &err), below);
         check_ok(err.status, &err);
@@ -127,13 +128,13 @@ static void what_is_deleted_leaves_one_run_without_data(void **state)
                                      &is_all, &err),
              &err);
     assert_true(is_all);
-    assert_int_equal(count_runs(self), 0);
+    assert_int_equal(count_runs(f), 0);
 }
 
 static void a_damaged_run_of_a_stream_that_goes_on_is_not_deleted(void **state)
 {
-    fixture *self = *state;
-    arcp__sqlite *sqlite = &self->writer.sqlite;
+    fixture *f = *state;
+    arcp__sqlite *sqlite = &f->writer.sqlite;
     arcp_error err = {0};
     arcp__sqlite_budget budget = {64, 10000};
     bool is_all = false;
@@ -146,8 +147,8 @@ static void a_damaged_run_of_a_stream_that_goes_on_is_not_deleted(void **state)
 
 static void runs_are_found_by_position_within_their_stream(void **state)
 {
-    fixture *self = *state;
-    arcp__sqlite *sqlite = &self->writer.sqlite;
+    fixture *f = *state;
+    arcp__sqlite *sqlite = &f->writer.sqlite;
     arcp__sqlite_range range = {9, 9};
     arcp_error err = {0};
     check_ok(arcp__sqlite_run_find_first(sqlite, 2, key, &range, &err), &err);

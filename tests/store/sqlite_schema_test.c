@@ -12,31 +12,31 @@ typedef struct fixture {
 
 static int set_up(void **state)
 {
-    fixture *self = calloc(1, sizeof(*self));
-    assert_non_null(self);
+    fixture *f = calloc(1, sizeof *f);
+    assert_non_null(f);
     arcp_error err = {0};
-    self->dir = temp_dir_new();
-    snprintf(self->path, sizeof(self->path), "%s", temp_dir_join(self->dir, "", "s.db"));
+    f->dir = temp_dir_new();
+    snprintf(f->path, sizeof f->path, "%s", temp_dir_join(f->dir, "", "s.db"));
     /* arcp__sqlite_open wants a file that is there. */
-    sql_change(self->path, "PRAGMA user_version = 0");
-    check_ok(arcp__sqlite_open(&self->sqlite, self->path, true, "", &err), &err);
-    *state = self;
+    sql_change(f->path, "PRAGMA user_version = 0");
+    check_ok(arcp__sqlite_open(&f->sqlite, f->path, true, "", &err), &err);
+    *state = f;
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    fixture *self = *state;
-    arcp__sqlite_close(&self->sqlite);
-    temp_dir_free(self->dir);
-    free(self);
+    fixture *f = *state;
+    arcp__sqlite_close(&f->sqlite);
+    temp_dir_free(f->dir);
+    free(f);
     return 0;
 }
 
-static int64_t number(fixture *self, const char *sql)
+static int64_t number(fixture *f, const char *sql)
 {
     arcp_error err = {0};
-    int64_t value = arcp__sqlite_integer(&self->sqlite, sql, &err);
+    const int64_t value = arcp__sqlite_integer(&f->sqlite, sql, &err);
     check_ok(err.status, &err);
     return value;
 }
@@ -50,51 +50,51 @@ static const arcp__sqlite_step steps[] = {
 
 static void an_empty_database_goes_through_all_steps(void **state)
 {
-    fixture *self = *state;
+    fixture *f = *state;
     arcp_error err = {0};
-    check_ok(arcp__sqlite_schema_migrate(&self->sqlite, steps, 4, &err), &err);
-    assert_int_equal(number(self, "PRAGMA user_version"), 3);
-    assert_int_equal(number(self, "SELECT c FROM u"), 3);
+    check_ok(arcp__sqlite_schema_migrate(&f->sqlite, steps, 4, &err), &err);
+    assert_int_equal(number(f, "PRAGMA user_version"), 3);
+    assert_int_equal(number(f, "SELECT c FROM u"), 3);
 }
 
 static void an_older_database_takes_the_steps_it_lacks(void **state)
 {
-    fixture *self = *state;
+    fixture *f = *state;
     arcp_error err = {0};
     static const size_t counts[] = {1, 3, 4};
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
-        check_ok(arcp__sqlite_schema_migrate(&self->sqlite, steps, counts[i], &err), &err);
-        assert_int_equal(number(self, "PRAGMA user_version"), (int64_t)i + 1);
+        check_ok(arcp__sqlite_schema_migrate(&f->sqlite, steps, counts[i], &err), &err);
+        assert_int_equal(number(f, "PRAGMA user_version"), (int64_t)i + 1);
     }
-    assert_int_equal(number(self, "SELECT c FROM u"), 3);
-    check_ok(arcp__sqlite_schema_migrate(&self->sqlite, steps, 4, &err), &err);
+    assert_int_equal(number(f, "SELECT c FROM u"), 3);
+    check_ok(arcp__sqlite_schema_migrate(&f->sqlite, steps, 4, &err), &err);
 }
 
 static void a_step_that_fails_leaves_the_version_before_it(void **state)
 {
-    fixture *self = *state;
+    fixture *f = *state;
     arcp_error err = {0};
     const arcp__sqlite_step wrong[] = {
         steps[0], {2, "UPDATE t SET a = 5"}, {2, "INSERT INTO missing VALUES(1)"}, steps[3]};
-    assert_int_equal(arcp__sqlite_schema_migrate(&self->sqlite, wrong, 4, &err),
+    assert_int_equal(arcp__sqlite_schema_migrate(&f->sqlite, wrong, 4, &err),
                      ARCP_E_INTERNAL_ERROR);
     assert_non_null(strstr(err.message, "missing"));
-    assert_int_equal(number(self, "PRAGMA user_version"), 1);
-    assert_int_equal(number(self, "SELECT a FROM t"), 1);
-    assert_int_not_equal(sqlite3_get_autocommit(self->sqlite.db), 0);
+    assert_int_equal(number(f, "PRAGMA user_version"), 1);
+    assert_int_equal(number(f, "SELECT a FROM t"), 1);
+    assert_int_not_equal(sqlite3_get_autocommit(f->sqlite.db), 0);
     err = (arcp_error){0};
-    check_ok(arcp__sqlite_schema_migrate(&self->sqlite, steps, 4, &err), &err);
-    assert_int_equal(number(self, "SELECT c FROM u"), 3);
+    check_ok(arcp__sqlite_schema_migrate(&f->sqlite, steps, 4, &err), &err);
+    assert_int_equal(number(f, "SELECT c FROM u"), 3);
 }
 
 static void a_newer_database_is_left_alone(void **state)
 {
-    fixture *self = *state;
+    fixture *f = *state;
     arcp_error err = {0};
-    check_ok(arcp__sqlite_schema_migrate(&self->sqlite, steps, 4, &err), &err);
-    assert_int_equal(arcp__sqlite_schema_migrate(&self->sqlite, steps, 3, &err), ARCP_E_USAGE);
+    check_ok(arcp__sqlite_schema_migrate(&f->sqlite, steps, 4, &err), &err);
+    assert_int_equal(arcp__sqlite_schema_migrate(&f->sqlite, steps, 3, &err), ARCP_E_USAGE);
     assert_non_null(strstr(err.message, "schema 3, this program knows 2"));
-    assert_int_equal(number(self, "PRAGMA user_version"), 3);
+    assert_int_equal(number(f, "PRAGMA user_version"), 3);
 }
 
 /* What was released stays as it is: databases in the field look like this. When a step is
@@ -102,9 +102,9 @@ static void a_newer_database_is_left_alone(void **state)
  */
 static void version_2_is_what_it_was(void **state)
 {
-    fixture *self = *state;
+    fixture *f = *state;
     arcp_error err = {0};
-    check_ok(arcp__sqlite_schema_open(&self->sqlite, &err), &err);
+    check_ok(arcp__sqlite_schema_open(&f->sqlite, &err), &err);
     static const struct {
         const char *name;
         const char *sql;
@@ -125,33 +125,33 @@ static void version_2_is_what_it_was(void **state)
         {"sessions", "CREATE TABLE \"sessions\"(key TEXT NOT NULL UNIQUE, value TEXT NOT NULL, "
                      "crc INTEGER NOT NULL)"},
     };
-    for (size_t at = 0; at < COUNT_OF(objects); at++) {
+    for (size_t i = 0; i < COUNT_OF(objects); i++) {
         sqlite3_stmt *statement = NULL;
-        assert_int_equal(sqlite3_prepare_v2(self->sqlite.db,
+        assert_int_equal(sqlite3_prepare_v2(f->sqlite.db,
                                             "SELECT sql FROM sqlite_schema WHERE name = ?1", -1,
                                             &statement, NULL),
                          SQLITE_OK);
-        sqlite3_bind_text(statement, 1, objects[at].name, -1, SQLITE_STATIC);
+        sqlite3_bind_text(statement, 1, objects[i].name, -1, SQLITE_STATIC);
         assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-        assert_string_equal((const char *)sqlite3_column_text(statement, 0), objects[at].sql);
+        assert_string_equal((const char *)sqlite3_column_text(statement, 0), objects[i].sql);
         sqlite3_finalize(statement);
     }
-    assert_int_equal(number(self, "PRAGMA user_version"), 2);
-    assert_int_equal(number(self, "PRAGMA application_id"), ARCP__SQLITE_APPLICATION_ID);
+    assert_int_equal(number(f, "PRAGMA user_version"), 2);
+    assert_int_equal(number(f, "PRAGMA application_id"), ARCP__SQLITE_APPLICATION_ID);
     for (int table = 0; table < ARCP_STORE_TABLE_COUNT; table++) {
         char sql[128];
-        snprintf(sql, sizeof(sql), "SELECT count(*) FROM \"%s\"",
+        snprintf(sql, sizeof sql, "SELECT count(*) FROM \"%s\"",
                  arcp_store_table_name((arcp_store_table)table));
-        assert_int_equal(number(self, sql), 0);
+        assert_int_equal(number(f, sql), 0);
     }
 }
 
 /* The checksum of something that is stored, as databases in the field have it. */
 static void checksums_are_what_they_were(void **state)
 {
-    fixture *self = *state;
+    fixture *f = *state;
     arcp_error err = {0};
-    check_ok(arcp__sqlite_schema_open(&self->sqlite, &err), &err);
+    check_ok(arcp__sqlite_schema_open(&f->sqlite, &err), &err);
     static const struct {
         const char *sql;
         int64_t want;
@@ -165,8 +165,8 @@ static void checksums_are_what_they_were(void **state)
         {"SELECT arcp_crc_sum('jobs', 1, 2, 3)", 4123072604},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        if (number(self, rows[i].sql) != rows[i].want) {
-            fail_msg("%s: %lld", rows[i].sql, (long long)number(self, rows[i].sql));
+        if (number(f, rows[i].sql) != rows[i].want) {
+            fail_msg("%s: %lld", rows[i].sql, (long long)number(f, rows[i].sql));
         }
     }
 }
@@ -174,17 +174,17 @@ static void checksums_are_what_they_were(void **state)
 /* A table that came with a newer program is added without a step. */
 static void missing_tables_are_added(void **state)
 {
-    fixture *self = *state;
+    fixture *f = *state;
     arcp_error err = {0};
-    check_ok(arcp__sqlite_schema_open(&self->sqlite, &err), &err);
-    check_ok(arcp__sqlite_exec(&self->sqlite,
+    check_ok(arcp__sqlite_schema_open(&f->sqlite, &err), &err);
+    check_ok(arcp__sqlite_exec(&f->sqlite,
                                "INSERT INTO jobs VALUES('k', 'v', 1); DROP TABLE subscriptions;"
                                "DELETE FROM sums WHERE name = 'subscriptions'",
                                &err),
              &err);
-    check_ok(arcp__sqlite_schema_open(&self->sqlite, &err), &err);
-    assert_int_equal(number(self, "SELECT count(*) FROM subscriptions"), 0);
-    assert_int_equal(number(self, "SELECT count(*) FROM jobs"), 1);
+    check_ok(arcp__sqlite_schema_open(&f->sqlite, &err), &err);
+    assert_int_equal(number(f, "SELECT count(*) FROM subscriptions"), 0);
+    assert_int_equal(number(f, "SELECT count(*) FROM jobs"), 1);
 }
 
 #define SCHEMA_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)

@@ -45,7 +45,7 @@ store_rig *rig_open(const char *url);
 /* Takes a store that is open already. */
 store_rig *rig_new(arcp_store *store);
 /* Closes the store, and the rig with it. NULL is accepted. */
-void rig_close(store_rig *self);
+void rig_close(store_rig *rig);
 
 arcp_store_op op_append(const char *stream, uint64_t position, const char *record);
 arcp_store_op op_trim(const char *stream, uint64_t position);
@@ -54,27 +54,27 @@ arcp_store_op op_put(arcp_store_table table, const char *key, const char *value)
 arcp_store_op op_delete(arcp_store_table table, const char *key);
 
 /* Submits without waiting; the operations must live until the answer. Returns the id. */
-uint64_t rig_submit(store_rig *self, const arcp_store_op *ops, size_t count);
+uint64_t rig_submit(store_rig *rig, const arcp_store_op *ops, size_t count);
 /* Request a read or a scan without waiting. Return the id. */
-uint64_t rig_ask_read(store_rig *self, const char *stream, uint64_t from, size_t count_max,
+uint64_t rig_ask_read(store_rig *rig, const char *stream, uint64_t from, size_t count_max,
                       size_t bytes_max);
-uint64_t rig_ask_scan(store_rig *self, arcp_store_table table, const char *prefix);
+uint64_t rig_ask_scan(store_rig *rig, arcp_store_table table, const char *prefix);
 
 /* Polls until the (last) answer to `id` is there. It lives until the next call that waits. */
-const answer *rig_wait(store_rig *self, uint64_t id);
+const answer *rig_wait(store_rig *rig, uint64_t id);
 /* Waits for the answers to all requests. */
-void rig_drain(store_rig *self);
+void rig_drain(store_rig *rig);
 /* Delivers the answers that have arrived, without waiting. */
-void rig_poll(store_rig *self);
+void rig_poll(store_rig *rig);
 /* Forgets all answers. */
-void rig_forget(store_rig *self);
+void rig_forget(store_rig *rig);
 
 /* Submits and waits. */
-arcp_status rig_commit(store_rig *self, const arcp_store_op *ops, size_t count);
+arcp_status rig_commit(store_rig *rig, const arcp_store_op *ops, size_t count);
 /* Reads and waits: up to RIG_RECORDS_MAX records, no limit of bytes. */
-const answer *rig_read(store_rig *self, const char *stream, uint64_t from);
+const answer *rig_read(store_rig *rig, const char *stream, uint64_t from);
 /* All rows as "key=value|key=value"; the caller frees it. */
-char *rig_scan(store_rig *self, arcp_store_table table, const char *prefix);
+char *rig_scan(store_rig *rig, arcp_store_table table, const char *prefix);
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 

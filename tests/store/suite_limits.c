@@ -5,7 +5,7 @@ static arcp_status submit_one(store_rig *rig, arcp_store_op op)
 {
     arcp_error err = {0};
     arcp_store_batch batch = {++rig->next_id, &op, 1};
-    arcp_status status = rig->store->ops->submit(rig->store, &batch, &err);
+    const arcp_status status = rig->store->ops->submit(rig->store, &batch, &err);
     if (status == ARCP_OK) {
         return rig_wait(rig, batch.id)->status;
     }
@@ -20,15 +20,15 @@ static void operations_are_checked(store_rig *rig)
 {
     static char key[TOO_LONG + 1];
     memset(key, 'k', TOO_LONG);
-    arcp_span longest = arcp_span_make(key, ARCP_STORE_KEY_BYTES_MAX);
-    arcp_span too_long = arcp_span_make(key, TOO_LONG);
-    arcp_span empty = arcp_span_make(NULL, 0);
-    arcp_span k = ARCP_SPAN_LITERAL("k");
-    arcp_span v = ARCP_SPAN_LITERAL("v");
-    arcp_span line_feed = ARCP_SPAN_LITERAL("a\nb");
-    arcp_span too_big = arcp_span_make(key, ARCP_STORE_VALUE_BYTES_MAX + 1); /* never read */
-    arcp_store_table last_table = (arcp_store_table)(ARCP_STORE_TABLE_COUNT - 1);
-    arcp_store_table no_table = ARCP_STORE_TABLE_COUNT;
+    const arcp_span longest = arcp_span_make(key, ARCP_STORE_KEY_BYTES_MAX);
+    const arcp_span too_long = arcp_span_make(key, TOO_LONG);
+    const arcp_span empty = arcp_span_make(NULL, 0);
+    const arcp_span k = ARCP_SPAN_LITERAL("k");
+    const arcp_span v = ARCP_SPAN_LITERAL("v");
+    const arcp_span line_feed = ARCP_SPAN_LITERAL("a\nb");
+    const arcp_span too_big = arcp_span_make(key, ARCP_STORE_VALUE_BYTES_MAX + 1); /* never read */
+    const arcp_store_table last_table = (arcp_store_table)(ARCP_STORE_TABLE_COUNT - 1);
+    const arcp_store_table no_table = ARCP_STORE_TABLE_COUNT;
     const struct {
         const char *name;
         arcp_store_op op;
@@ -72,10 +72,10 @@ static void operations_are_checked(store_rig *rig)
          {ARCP_STORE_TRIM, 0, ARCP_STORE_POSITION_MAX + 1, k, empty},
          ARCP_OK},
     };
-    for (size_t at = 0; at < COUNT_OF(cases); at++) {
-        arcp_status got = submit_one(rig, cases[at].op);
-        if (got != cases[at].want) {
-            fail_msg("%s: got %s", cases[at].name, arcp_status_name(got));
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const arcp_status got = submit_one(rig, cases[i].op);
+        if (got != cases[i].want) {
+            fail_msg("%s: got %s", cases[i].name, arcp_status_name(got));
         }
     }
 }
@@ -88,8 +88,8 @@ static void a_refused_batch_has_no_completion_and_no_effect(store_rig *rig)
     arcp_store_batch batch = {1000, ops, 2};
     assert_int_equal(rig->store->ops->submit(rig->store, &batch, &err), ARCP_E_USAGE);
     rig_drain(rig);
-    for (size_t at = 0; at < rig->count; at++) {
-        assert_int_not_equal(rig->answers[at].id, 1000);
+    for (size_t i = 0; i < rig->count; i++) {
+        assert_int_not_equal(rig->answers[i].id, 1000);
     }
     check_scan(rig, ARCP_STORE_JOBS, "", "");
 }
@@ -98,8 +98,8 @@ static void reads_and_scans_are_checked(store_rig *rig)
 {
     static char key[TOO_LONG + 1];
     memset(key, 'k', TOO_LONG);
-    arcp_span longest = arcp_span_make(key, ARCP_STORE_KEY_BYTES_MAX);
-    arcp_span too_long = arcp_span_make(key, TOO_LONG);
+    const arcp_span longest = arcp_span_make(key, ARCP_STORE_KEY_BYTES_MAX);
+    const arcp_span too_long = arcp_span_make(key, TOO_LONG);
     const arcp_store_ops *ops = rig->store->ops;
     arcp_error err = {0};
     assert_int_equal(ops->read(rig->store, 1, longest, 0, 1, 1, &err), ARCP_OK);
@@ -121,17 +121,17 @@ static void big_records_and_values_come_back_whole(store_rig *rig)
                                    65537, 1000000, 300,  4194304, ARCP_STORE_VALUE_BYTES_MAX};
     char *text = malloc((size_t)ARCP_STORE_VALUE_BYTES_MAX + 1);
     assert_non_null(text);
-    for (size_t at = 0; at < ARCP_STORE_VALUE_BYTES_MAX; at++) {
-        text[at] = (char)('a' + at % 23);
+    for (size_t i = 0; i < ARCP_STORE_VALUE_BYTES_MAX; i++) {
+        text[i] = (char)('a' + i % 23);
     }
-    for (size_t at = 0; at < COUNT_OF(sizes); at++) {
-        arcp_store_op ops[2] = {op_append("big", at, ""), op_put(ARCP_STORE_JOBS, "big", "")};
-        ops[0].value = arcp_span_make(text, sizes[at]);
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        arcp_store_op ops[2] = {op_append("big", i, ""), op_put(ARCP_STORE_JOBS, "big", "")};
+        ops[0].value = arcp_span_make(text, sizes[i]);
         ops[1].value = ops[0].value;
         assert_int_equal(rig_commit(rig, ops, 2), ARCP_OK);
-        const answer *got = rig_wait(rig, rig_ask_read(rig, "big", at, 1, 1));
-        assert_int_equal(strlen(got->text), sizes[at]);
-        assert_memory_equal(got->text, text, sizes[at]);
+        const answer *got = rig_wait(rig, rig_ask_read(rig, "big", i, 1, 1));
+        assert_int_equal(strlen(got->text), sizes[i]);
+        assert_memory_equal(got->text, text, sizes[i]);
         rig_forget(rig);
     }
     char *row = rig_scan(rig, ARCP_STORE_JOBS, "big");

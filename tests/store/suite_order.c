@@ -8,25 +8,25 @@ static void batches_complete_in_the_order_they_were_submitted(store_rig *rig)
     enum { COUNT = 500 };
     static char keys[COUNT][32];
     arcp_store_op ops[COUNT];
-    uint64_t first_id = rig->next_id + 1;
-    for (size_t at = 0; at < COUNT; at++) {
-        snprintf(keys[at], sizeof(keys[at]), "k%zu", at % 7);
-        ops[at] = op_put(ARCP_STORE_JOBS, keys[at], "v");
-        (void)rig_submit(rig, &ops[at], at % 5 == 0 ? 0 : 1);
+    const uint64_t first_id = rig->next_id + 1;
+    for (size_t i = 0; i < COUNT; i++) {
+        snprintf(keys[i], sizeof keys[i], "k%zu", i % 7);
+        ops[i] = op_put(ARCP_STORE_JOBS, keys[i], "v");
+        (void)rig_submit(rig, &ops[i], i % 5 == 0 ? 0 : 1);
     }
     (void)rig_wait(rig, first_id + COUNT - 1);
     assert_int_equal(rig->count, COUNT);
-    for (size_t at = 0; at < COUNT; at++) {
-        assert_int_equal(rig->answers[at].id, first_id + at);
-        assert_int_equal(rig->answers[at].status, ARCP_OK);
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_int_equal(rig->answers[i].id, first_id + i);
+        assert_int_equal(rig->answers[i].status, ARCP_OK);
     }
 }
 
 static void a_batch_without_operations_completes_in_its_turn(store_rig *rig)
 {
     arcp_store_op op = op_append("s", 0, "a");
-    uint64_t first = rig_submit(rig, &op, 1);
-    uint64_t second = rig_submit(rig, NULL, 0);
+    const uint64_t first = rig_submit(rig, &op, 1);
+    const uint64_t second = rig_submit(rig, NULL, 0);
     (void)rig_wait(rig, second);
     assert_int_equal(rig->count, 2);
     assert_int_equal(rig->answers[0].id, first);
@@ -38,18 +38,18 @@ static void reads_and_scans_see_every_batch_submitted_before_them(store_rig *rig
     enum { COUNT = 200 };
     arcp_store_op ops[COUNT][2];
     uint64_t reads[COUNT];
-    for (size_t at = 0; at < COUNT; at++) {
-        ops[at][0] = op_append("s", at, "r");
-        ops[at][1] = op_put(ARCP_STORE_JOBS, "k", "v");
-        (void)rig_submit(rig, ops[at], 2);
-        reads[at] = rig_ask_read(rig, "s", at, 1, 100);
+    for (size_t i = 0; i < COUNT; i++) {
+        ops[i][0] = op_append("s", i, "r");
+        ops[i][1] = op_put(ARCP_STORE_JOBS, "k", "v");
+        (void)rig_submit(rig, ops[i], 2);
+        reads[i] = rig_ask_read(rig, "s", i, 1, 100);
     }
-    uint64_t scan = rig_ask_scan(rig, ARCP_STORE_JOBS, "");
+    const uint64_t scan = rig_ask_scan(rig, ARCP_STORE_JOBS, "");
     (void)rig_wait(rig, scan);
-    for (size_t at = 0; at < COUNT; at++) {
-        const answer *got = rig_wait(rig, reads[at]);
+    for (size_t i = 0; i < COUNT; i++) {
+        const answer *got = rig_wait(rig, reads[i]);
         assert_int_equal(got->count, 1);
-        assert_int_equal(got->first, at);
+        assert_int_equal(got->first, i);
     }
 }
 
@@ -57,9 +57,9 @@ static void reads_complete_after_the_batches_before_them_and_in_their_order(stor
 {
     enum { COUNT = 50 };
     arcp_store_op ops[COUNT];
-    for (size_t at = 0; at < COUNT; at++) {
-        ops[at] = op_append("s", at, "r");
-        (void)rig_submit(rig, &ops[at], 1);
+    for (size_t i = 0; i < COUNT; i++) {
+        ops[i] = op_append("s", i, "r");
+        (void)rig_submit(rig, &ops[i], 1);
         (void)rig_ask_read(rig, "s", 0, 1, 100);
         (void)rig_ask_scan(rig, ARCP_STORE_JOBS, "");
     }
@@ -67,8 +67,8 @@ static void reads_complete_after_the_batches_before_them_and_in_their_order(stor
     assert_int_equal(rig->count, 3 * COUNT);
     uint64_t newest_batch = 0;
     uint64_t newest_read = 0;
-    for (size_t at = 0; at < rig->count; at++) {
-        const answer *got = &rig->answers[at];
+    for (size_t i = 0; i < rig->count; i++) {
+        const answer *got = &rig->answers[i];
         uint64_t *newest = got->kind == ANSWER_DONE ? &newest_batch : &newest_read;
         assert_true(got->id > *newest);
         *newest = got->id;
@@ -81,9 +81,9 @@ static void callbacks_come_only_from_poll(store_rig *rig)
 {
     /* The rig fails the test when one comes from inside submit, read or scan. */
     arcp_store_op op = op_append("s", 0, "a");
-    uint64_t batch = rig_submit(rig, &op, 1);
-    uint64_t read = rig_ask_read(rig, "s", 0, 1, 1);
-    uint64_t scan = rig_ask_scan(rig, ARCP_STORE_META, "");
+    const uint64_t batch = rig_submit(rig, &op, 1);
+    const uint64_t read = rig_ask_read(rig, "s", 0, 1, 1);
+    const uint64_t scan = rig_ask_scan(rig, ARCP_STORE_META, "");
     assert_int_equal(rig->count, 0);
     (void)rig_wait(rig, scan);
     assert_int_equal(rig->count, 3);
@@ -110,7 +110,7 @@ static void a_callback_may_submit_and_read(store_rig *rig)
     unsigned left = 10;
     rig->on_done = submit_another;
     rig->on_done_user = &left;
-    uint64_t id = rig_submit(rig, &chained_op, 1);
+    const uint64_t id = rig_submit(rig, &chained_op, 1);
     (void)rig_wait(rig, id + 20);
     assert_int_equal(left, 0);
     assert_int_equal(rig->count, 21);
@@ -119,11 +119,11 @@ static void a_callback_may_submit_and_read(store_rig *rig)
 static void the_owner_is_woken_when_there_is_something_to_deliver(store_rig *rig)
 {
     for (unsigned round = 0; round < 20; round++) {
-        unsigned before = rig->wakes;
+        const unsigned before = rig->wakes;
         arcp_store_op op = op_put(ARCP_STORE_JOBS, "k", "v");
         (void)rig_wait(rig, rig_submit(rig, &op, 1));
         pthread_mutex_lock(&rig->mutex);
-        unsigned wakes = rig->wakes - before;
+        const unsigned wakes = rig->wakes - before;
         pthread_mutex_unlock(&rig->mutex);
         assert_true(wakes >= 1 && wakes <= 2);
     }
@@ -136,17 +136,17 @@ static void the_owner_is_woken_once_for_all_that_gathers(store_rig *rig)
     arcp_store_stats before = arcp_store_stats_init();
     arcp_store_stats after = arcp_store_stats_init();
     rig->store->ops->stats(rig->store, &before);
-    for (size_t at = 0; at < COUNT; at++) {
-        ops[at] = op_append("s", at, "r");
-        (void)rig_submit(rig, &ops[at], 1);
+    for (size_t i = 0; i < COUNT; i++) {
+        ops[i] = op_append("s", i, "r");
+        (void)rig_submit(rig, &ops[i], 1);
         /* Without polling: a store with a thread of its own does the work all the same. */
         do {
             rig->store->ops->stats(rig->store, &after);
             sched_yield();
-        } while (rig->store->ops->durable && after.batches - before.batches != at + 1);
+        } while (rig->store->ops->durable && after.batches - before.batches != i + 1);
     }
     pthread_mutex_lock(&rig->mutex);
-    unsigned wakes = rig->wakes;
+    const unsigned wakes = rig->wakes;
     pthread_mutex_unlock(&rig->mutex);
     assert_int_equal(wakes, 1);
     rig_drain(rig);
@@ -167,8 +167,8 @@ static void a_failure_takes_along_what_was_submitted_before_it_was_told(store_ri
         rig_submit(rig, &other, 1),
     };
     assert_int_equal(rig_wait(rig, ids[0])->status, ARCP_OK);
-    for (size_t at = 1; at < 4; at++) {
-        assert_int_equal(rig_wait(rig, ids[at])->status, ARCP_E_CORRUPT);
+    for (size_t i = 1; i < 4; i++) {
+        assert_int_equal(rig_wait(rig, ids[i])->status, ARCP_E_CORRUPT);
     }
     check_scan(rig, ARCP_STORE_JOBS, "", "");
     check_read(rig, "t", 0, 0, "");
@@ -178,8 +178,8 @@ static void a_failure_takes_along_what_was_submitted_before_it_was_told(store_ri
     ids[1] = rig_submit(rig, &wrong, 1);
     ids[2] = rig_submit(rig, &row, 1);
     ids[3] = rig_submit(rig, &other, 1);
-    for (size_t at = 1; at < 4; at++) {
-        assert_int_equal(rig_wait(rig, ids[at])->status, ARCP_OK);
+    for (size_t i = 1; i < 4; i++) {
+        assert_int_equal(rig_wait(rig, ids[i])->status, ARCP_OK);
     }
     check_read(rig, "s", 0, 0, "a|x");
     check_scan(rig, ARCP_STORE_JOBS, "", "k=v");
@@ -200,8 +200,8 @@ static void what_a_callback_submits_after_a_failure_is_tried_afresh(store_rig *r
     rig->on_done = begin_again;
     rig->on_done_user = &again;
     uint64_t ids[3];
-    for (size_t at = 0; at < 3; at++) {
-        ids[at] = rig_submit(rig, &wrong, 1);
+    for (size_t i = 0; i < 3; i++) {
+        ids[i] = rig_submit(rig, &wrong, 1);
     }
     (void)rig_wait(rig, ids[2]);
     assert_int_equal(again, ids[2] + 1);
@@ -214,7 +214,7 @@ static void a_read_does_not_fail_because_a_batch_did(store_rig *rig)
     check_commit(rig, ARCP_OK, op_append("s", 0, "a"));
     arcp_store_op wrong = op_append("s", 7, "x");
     (void)rig_submit(rig, &wrong, 1);
-    uint64_t read = rig_ask_read(rig, "s", 0, 10, 100);
+    const uint64_t read = rig_ask_read(rig, "s", 0, 10, 100);
     assert_string_equal(rig_wait(rig, read)->text, "a");
     rig_drain(rig);
 }
@@ -256,9 +256,9 @@ static void close_delivers_what_was_submitted_and_takes_nothing_more(store_rig *
     unsigned refused = 0;
     rig->on_done = submit_while_closing;
     rig->on_done_user = &refused;
-    for (size_t at = 0; at < COUNT; at++) {
-        ops[at] = op_append("s", at, "r");
-        (void)rig_submit(rig, &ops[at], 1);
+    for (size_t i = 0; i < COUNT; i++) {
+        ops[i] = op_append("s", i, "r");
+        (void)rig_submit(rig, &ops[i], 1);
         (void)rig_ask_read(rig, "s", 0, 1, 1);
     }
     (void)rig_ask_scan(rig, ARCP_STORE_META, "");

@@ -41,8 +41,8 @@ static void a_read_at_the_end_says_which_position_is_next(store_rig *rig)
 {
     check_commit(rig, ARCP_OK, op_append("s", 0, "a"), op_append("s", 1, "b"));
     static const uint64_t beyond[] = {2, 3, ARCP_STORE_POSITION_MAX, UINT64_MAX};
-    for (size_t at = 0; at < COUNT_OF(beyond); at++) {
-        const answer *got = rig_read(rig, "s", beyond[at]);
+    for (size_t i = 0; i < COUNT_OF(beyond); i++) {
+        const answer *got = rig_read(rig, "s", beyond[i]);
         assert_int_equal(got->count, 0);
         assert_int_equal(got->first, 2);
     }
@@ -82,11 +82,11 @@ static void a_read_is_limited_by_count_and_bytes(store_rig *rig)
         {"exactly all", 100, 16, "aaaa|bbbb|cccc||dddd"},
         {"no limit", SIZE_MAX, SIZE_MAX, "aaaa|bbbb|cccc||dddd"},
     };
-    for (size_t at = 0; at < COUNT_OF(cases); at++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const answer *got =
-            rig_wait(rig, rig_ask_read(rig, "s", 0, cases[at].count_max, cases[at].bytes_max));
-        if (strcmp(got->text, cases[at].want) != 0) {
-            fail_msg("%s: got \"%s\"", cases[at].name, got->text);
+            rig_wait(rig, rig_ask_read(rig, "s", 0, cases[i].count_max, cases[i].bytes_max));
+        if (strcmp(got->text, cases[i].want) != 0) {
+            fail_msg("%s: got \"%s\"", cases[i].name, got->text);
         }
     }
 }
@@ -106,8 +106,8 @@ static void an_append_anywhere_but_at_the_next_position_fails_the_batch(store_ri
 {
     check_commit(rig, ARCP_OK, op_append("s", 0, "a"), op_append("s", 1, "b"));
     static const uint64_t wrong[] = {0, 1, 3, 1000, ARCP_STORE_POSITION_MAX};
-    for (size_t at = 0; at < COUNT_OF(wrong); at++) {
-        arcp_store_op op = op_append("s", wrong[at], "x");
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        arcp_store_op op = op_append("s", wrong[i], "x");
         const answer *got = rig_wait(rig, rig_submit(rig, &op, 1));
         assert_int_equal(got->status, ARCP_E_CORRUPT);
         assert_non_null(strstr(got->message, "\"s\""));
@@ -231,18 +231,18 @@ static void one_batch_may_touch_many_streams(store_rig *rig)
     static char names[MANY_STREAMS][32];
     arcp_store_op ops[MANY_STREAMS * 2];
     for (size_t round = 0; round < MANY_ROUNDS; round++) {
-        for (size_t at = 0; at < MANY_STREAMS; at++) {
-            snprintf(names[at], sizeof(names[at]), "stream-%zu", at);
-            ops[at] = op_append(names[at], round * 2, names[at]);
-            ops[MANY_STREAMS + at] = op_append(names[at], round * 2 + 1, "second");
+        for (size_t i = 0; i < MANY_STREAMS; i++) {
+            snprintf(names[i], sizeof names[i], "stream-%zu", i);
+            ops[i] = op_append(names[i], round * 2, names[i]);
+            ops[MANY_STREAMS + i] = op_append(names[i], round * 2 + 1, "second");
         }
         assert_int_equal(rig_commit(rig, ops, COUNT_OF(ops)), ARCP_OK);
     }
-    for (size_t at = 0; at < MANY_STREAMS; at++) {
-        const answer *got = rig_read(rig, names[at], 2 * MANY_ROUNDS - 2);
-        arcp_span text = arcp_span_cstr(got->text);
-        assert_true(arcp_span_starts_with(text, arcp_span_cstr(names[at])));
-        check_span(arcp_span_from(text, strlen(names[at])), "|second");
+    for (size_t i = 0; i < MANY_STREAMS; i++) {
+        const answer *got = rig_read(rig, names[i], 2 * MANY_ROUNDS - 2);
+        const arcp_span text = arcp_span_cstr(got->text);
+        assert_true(arcp_span_starts_with(text, arcp_span_cstr(names[i])));
+        check_span(arcp_span_from(text, strlen(names[i])), "|second");
     }
 }
 
@@ -252,10 +252,10 @@ static void a_long_stream_is_read_in_pieces_without_a_gap(store_rig *rig)
     static char records[BATCHES * PER_BATCH][32];
     arcp_store_op ops[PER_BATCH];
     for (size_t batch = 0; batch < BATCHES; batch++) {
-        for (size_t at = 0; at < PER_BATCH; at++) {
-            size_t position = batch * PER_BATCH + at;
-            snprintf(records[position], sizeof(records[0]), "r%zu", position);
-            ops[at] = op_append("s", position, records[position]);
+        for (size_t i = 0; i < PER_BATCH; i++) {
+            const size_t position = batch * PER_BATCH + i;
+            snprintf(records[position], sizeof records[0], "r%zu", position);
+            ops[i] = op_append("s", position, records[position]);
         }
         assert_int_equal(rig_commit(rig, ops, PER_BATCH), ARCP_OK);
     }

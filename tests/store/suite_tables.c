@@ -27,7 +27,7 @@ static void tables_are_separate(store_rig *rig)
     }
     for (int table = 0; table < ARCP_STORE_TABLE_COUNT; table++) {
         char want[64];
-        snprintf(want, sizeof(want), "k=%s", arcp_store_table_name((arcp_store_table)table));
+        snprintf(want, sizeof want, "k=%s", arcp_store_table_name((arcp_store_table)table));
         check_scan(rig, (arcp_store_table)table, "", want);
     }
 }
@@ -64,8 +64,8 @@ static void a_scan_takes_only_keys_with_the_prefix(store_rig *rig)
         {"zz", ""},
         {"\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf=8|\xf4\x8f\xbf\xbfz=9"},
     };
-    for (size_t at = 0; at < COUNT_OF(cases); at++) {
-        check_scan(rig, ARCP_STORE_JOBS, cases[at].prefix, cases[at].want);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        check_scan(rig, ARCP_STORE_JOBS, cases[i].prefix, cases[i].want);
     }
 }
 
@@ -73,9 +73,9 @@ static void put_rows(store_rig *rig, size_t count)
 {
     static char keys[1000][32];
     arcp_store_op ops[1000];
-    for (size_t at = 0; at < count; at++) {
-        snprintf(keys[at], sizeof(keys[at]), "row-%04zu", at);
-        ops[at] = op_put(ARCP_STORE_SESSIONS, keys[at], "v");
+    for (size_t i = 0; i < count; i++) {
+        snprintf(keys[i], sizeof keys[i], "row-%04zu", i);
+        ops[i] = op_put(ARCP_STORE_SESSIONS, keys[i], "v");
     }
     assert_int_equal(rig_commit(rig, ops, count), ARCP_OK);
 }
@@ -83,10 +83,10 @@ static void put_rows(store_rig *rig, size_t count)
 static void a_scan_comes_in_pages_and_its_last_one_says_so(store_rig *rig)
 {
     static const size_t counts[] = {0, 1, 255, 256, 257, 512, 600};
-    for (size_t at = 0; at < COUNT_OF(counts); at++) {
-        put_rows(rig, counts[at]);
+    for (size_t i = 0; i < COUNT_OF(counts); i++) {
+        put_rows(rig, counts[i]);
         rig_forget(rig);
-        uint64_t id = rig_ask_scan(rig, ARCP_STORE_SESSIONS, "row-");
+        const uint64_t id = rig_ask_scan(rig, ARCP_STORE_SESSIONS, "row-");
         (void)rig_wait(rig, id);
         size_t rows = 0;
         size_t position = 0;
@@ -99,11 +99,11 @@ static void a_scan_comes_in_pages_and_its_last_one_says_so(store_rig *rig)
             for (char *row = strtok_r(got->text, "|", &save); row != NULL;
                  row = strtok_r(NULL, "|", &save)) {
                 char want[64];
-                snprintf(want, sizeof(want), "row-%04zu=v", position++);
+                snprintf(want, sizeof want, "row-%04zu=v", position++);
                 assert_string_equal(row, want);
             }
         }
-        assert_int_equal(rows, counts[at]);
+        assert_int_equal(rows, counts[i]);
     }
 }
 

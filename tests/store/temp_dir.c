@@ -7,10 +7,10 @@
 
 temp_dir *temp_dir_new(void)
 {
-    temp_dir *dir = calloc(1, sizeof(*dir));
+    temp_dir *dir = calloc(1, sizeof *dir);
     assert_non_null(dir);
     const char *base = getenv("TMPDIR");
-    snprintf(dir->path, sizeof(dir->path), "%s/arcp-store-XXXXXX", base != NULL ? base : "/tmp");
+    snprintf(dir->path, sizeof dir->path, "%s/arcp-store-XXXXXX", base != NULL ? base : "/tmp");
     assert_non_null(mkdtemp(dir->path));
     return dir;
 }
@@ -28,6 +28,6 @@ const char *temp_dir_join(const temp_dir *dir, const char *prefix, const char *n
     static char texts[8][600];
     static unsigned turn;
     char *text = texts[turn++ % 8];
-    snprintf(text, sizeof(texts[0]), "%s%s/%s", prefix, dir->path, name);
+    snprintf(text, sizeof texts[0], "%s%s/%s", prefix, dir->path, name);
     return text;
 }

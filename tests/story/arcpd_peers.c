@@ -17,18 +17,18 @@ void arcpd_peers_begin(arcpd_peers *all, const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     *all = (arcpd_peers){.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
-    assert_int_equal(bind(all->listener, (struct sockaddr *)&address, sizeof(address)), 0);
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    assert_int_equal(bind(all->listener, (struct sockaddr *)&address, sizeof address), 0);
     assert_int_equal(listen(all->listener, 64), 0);
-    for (int at = 0; at < PEERS_MAX; at++) {
-        all->peers[at].wire.fd = -1;
+    for (int i = 0; i < PEERS_MAX; i++) {
+        all->peers[i].wire.fd = -1;
     }
 }
 
 void arcpd_peers_drop(arcpd_peers *all)
 {
-    for (int at = 0; at < PEERS_MAX; at++) {
-        peer_drop(&all->peers[at]);
+    for (int i = 0; i < PEERS_MAX; i++) {
+        peer_drop(&all->peers[i]);
     }
 }
 
@@ -40,10 +40,10 @@ void arcpd_peers_end(arcpd_peers *all)
 
 peer *peer_of(arcpd_peers *all, const char *name)
 {
-    for (int at = 0; at < PEERS_MAX; at++) {
-        peer *p = &all->peers[at];
+    for (int i = 0; i < PEERS_MAX; i++) {
+        peer *p = &all->peers[i];
         if (p->name[0] == '\0') { /* the first unused one */
-            (void)snprintf(p->name, sizeof(p->name), "%s", name);
+            (void)snprintf(p->name, sizeof p->name, "%s", name);
         }
         if (strcmp(p->name, name) == 0) {
             return p;
@@ -63,9 +63,9 @@ peer *peer_of_job(arcpd_peers *all, const char *job_id)
         if (poll(&poll_one, 1, WIRE_PATIENCE_MS) <= 0) {
             fail_msg("job %s has no agent", job_id);
         }
-        int fd = accept4(all->listener, NULL, NULL, SOCK_CLOEXEC);
+        const int fd = accept4(all->listener, NULL, NULL, SOCK_CLOEXEC);
         assert_true(fd >= 0);
-        while (size < sizeof(name) - 1 && read(fd, name + size, 1) == 1 && name[size] != '\n') {
+        while (size < sizeof name - 1 && read(fd, name + size, 1) == 1 && name[size] != '\n') {
             size++;
         }
         name[size] = '\0';
@@ -109,7 +109,7 @@ void peer_send(peer *p, const char *text)
 void peer_exit(peer *p, int status)
 {
     const char order[2] = {'\0', (char)('0' + status)};
-    wire_send_bytes(&p->wire, order, sizeof(order));
+    wire_send_bytes(&p->wire, order, sizeof order);
 }
 
 /* Receives the texts that have arrived; waits at most wait_ms for the first. */
@@ -137,7 +137,7 @@ void peer_remove(peer *p, unsigned index)
 {
     arcp__free(p->texts[index]);
     p->text_count--;
-    memmove(p->texts + index, p->texts + index + 1, (p->text_count - index) * sizeof(p->texts[0]));
+    memmove(p->texts + index, p->texts + index + 1, (p->text_count - index) * sizeof p->texts[0]);
 }
 
 static int code_of(const peer *p)

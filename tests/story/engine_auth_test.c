@@ -18,9 +18,9 @@ static void start(engine_rig *rig)
     rig->hold_questions = true;
 }
 
-static void answer(engine_rig *rig, size_t at, arcp_status status, const char *principal)
+static void answer(engine_rig *rig, size_t index, arcp_status status, const char *principal)
 {
-    arcp__engine_authenticated(rig->engine, rig->now, rig->questions[at], status,
+    arcp__engine_authenticated(rig->engine, rig->now, rig->questions[index], status,
                                arcp_span_cstr(principal), false);
     rig_run(rig);
 }

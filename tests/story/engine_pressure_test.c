@@ -32,7 +32,7 @@ static void forget_frames(rig_client *client)
 static rig_client *hello_as(const char *name, const char *principal)
 {
     char frame[400];
-    (void)snprintf(frame, sizeof(frame),
+    (void)snprintf(frame, sizeof frame,
                    "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{"
                    "\"auth\":{\"scheme\":\"bearer\",\"token\":\"t-%s\"},\"capabilities\":{"
                    "\"features\":[\"ack\",\"subscribe\",\"progress\",\"result_chunk\","
@@ -61,7 +61,7 @@ static rig_agent *submit(rig_client *client)
 static void subscribe(rig_client *client, const rig_agent *agent)
 {
     char frame[300];
-    (void)snprintf(frame, sizeof(frame),
+    (void)snprintf(frame, sizeof frame,
                    "{\"arcp\":\"1.1\",\"id\":\"b\",\"type\":\"job.subscribe\",\"payload\":{"
                    "\"job_id\":\"%s\",\"history\":true}}",
                    agent->job_id);
@@ -89,7 +89,7 @@ static unsigned write_until_paused(rig_agent *agent)
 
 static void write_lines(rig_agent *agent, unsigned count)
 {
-    for (unsigned at = 0; at < count; at++) {
+    for (unsigned i = 0; i < count; i++) {
         write_line(agent);
     }
 }
@@ -112,7 +112,7 @@ static void an_owner_that_reads_slowly_pauses_only_its_own_agent(void **state)
     rig_agent *free_agent = submit(fast);
     slow->slow = true;
     drain_to(slow, 0);
-    unsigned written = write_until_paused(held);
+    const unsigned written = write_until_paused(held);
     assert_true(held->paused);
     assert_true(written > 45 && written < 66); /* LIMIT / (LINE_BYTES and its envelope) */
     /* Another session and its agent are not affected. */
@@ -166,7 +166,7 @@ static void a_slow_subscriber_pauses_no_agent(void **state)
     unsigned seq = 1; /* `running`, which it has read already */
     for (char *frame = rig_take(slow); frame != NULL; frame = rig_take(slow)) {
         char want[32];
-        (void)snprintf(want, sizeof(want), "\"event_seq\":%u,", ++seq);
+        (void)snprintf(want, sizeof want, "\"event_seq\":%u,", ++seq);
         assert_non_null(strstr(frame, want));
         arcp__free(frame);
     }
@@ -205,7 +205,7 @@ static void one_principal_fills_a_sixty_fourth_of_the_store_queue(void **state)
     rig_agent *other = submit(bob);
     forget_frames(alice);
     rig.hold_store = true;
-    unsigned sent = write_until_paused(first);
+    const unsigned sent = write_until_paused(first);
     assert_true(sent > 45 && sent < 66); /* LIMIT / (LINE_BYTES and its envelope) */
     /* Events that are not durable are not sent. */
     assert_null(alice->frames);
@@ -221,12 +221,59 @@ static void one_principal_fills_a_sixty_fourth_of_the_store_queue(void **state)
     rig_stop(&rig);
 }
 
+static size_t store_queue_bytes(void)
+{
+    arcp__engine_stats stats = {0};
+    arcp__engine_get_stats(rig.engine, &stats);
+    return stats.store_queue_bytes;
+}
+
+static void a_principal_that_is_alone_may_fill_the_store_queue(void **state)
+{
+    (void)state;
+    start(PLENTY, LIMIT);
+    rig_agent *first = submit(hello("a"));
+    const rig_agent *second = submit(hello("a, again"));
+    rig.hold_store = true;
+    size_t before = 0;
+    while (!first->paused && before <= LIMIT) {
+        before = store_queue_bytes();
+        write_line(first);
+    }
+    assert_true(before <= LIMIT);
+    assert_true(store_queue_bytes() > LIMIT);
+    assert_true(second->paused);
+    rig.hold_store = false;
+    rig_run(&rig);
+    assert_false(first->paused);
+    assert_false(second->paused);
+    rig_stop(&rig);
+}
+
+static void a_principal_that_is_no_longer_alone_is_held_to_its_part(void **state)
+{
+    (void)state;
+    start(PLENTY, LIMIT);
+    rig_agent *agent = submit(hello("a"));
+    rig.hold_store = true;
+    write_lines(agent, 10); /* ten times its part */
+    assert_false(agent->paused);
+    rig.hold_store = false;
+    rig_run(&rig);
+    (void)submit(hello_as("b", "bob"));
+    rig.hold_store = true;
+    assert_int_equal(write_until_paused(agent), 1);
+    rig.hold_store = false;
+    rig_run(&rig);
+    rig_stop(&rig);
+}
+
 static void a_full_store_queue_pauses_all_agents(void **state)
 {
     (void)state;
     start(PLENTY, LIMIT);
     rig_agent *agents[15];
-    rig_agent *idle = submit(hello_as("idle", "idle"));
+    const rig_agent *idle = submit(hello_as("idle", "idle"));
     for (unsigned i = 0; i < 15; i++) {
         char name[16];
         (void)snprintf(name, sizeof name, "p%u", i);
@@ -280,7 +327,7 @@ static void a_job_submitted_while_the_owner_is_behind_starts_paused(void **state
     rig_send(&rig, client,
              "{\"arcp\":\"1.1\",\"id\":\"s2\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
              "\"echo\",\"max_runtime_sec\":5}}");
-    rig_agent *second = rig_agent_last(&rig);
+    const rig_agent *second = rig_agent_last(&rig);
     assert_ptr_not_equal(first, second);
     assert_true(second->paused); /* before its first line */
     /* When the job has ended, its agent is read again, so that it can exit. */
@@ -298,6 +345,8 @@ int main(void)
         cmocka_unit_test(a_slow_subscriber_pauses_no_agent),
         cmocka_unit_test(a_disconnected_owner_pauses_no_agent),
         cmocka_unit_test(one_principal_fills_a_sixty_fourth_of_the_store_queue),
+        cmocka_unit_test(a_principal_that_is_alone_may_fill_the_store_queue),
+        cmocka_unit_test(a_principal_that_is_no_longer_alone_is_held_to_its_part),
         cmocka_unit_test(a_full_store_queue_pauses_all_agents),
         cmocka_unit_test(closing_the_session_resumes_its_agent),
         cmocka_unit_test(a_job_submitted_while_the_owner_is_behind_starts_paused),

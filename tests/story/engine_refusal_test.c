@@ -18,7 +18,7 @@ static void take_log(engine_rig *rig, arcp__log_level level, arcp_span text)
     (void)rig;
     if (level == ARCP__LOG_INFO) {
         log_lines++;
-        (void)snprintf(last_log, sizeof(last_log), "%.*s", (int)text.size, text.data);
+        (void)snprintf(last_log, sizeof last_log, "%.*s", (int)text.size, text.data);
     }
 }
 
@@ -70,11 +70,11 @@ static void refusals_beyond_the_limit_are_counted_and_logged_after_a_minute(void
 {
     static engine_rig rig;
     start(&rig);
-    for (int at = 0; at < WRITTEN; at++) {
-        send_wrong_hello(&rig, at % 2 == 0 ? "192.0.2.1:5123" : "192.0.2.1:5124");
+    for (int i = 0; i < WRITTEN; i++) {
+        send_wrong_hello(&rig, i % 2 == 0 ? "192.0.2.1:5123" : "192.0.2.1:5124");
     }
     assert_int_equal(rig.audits, WRITTEN);
-    for (int at = 0; at < 3; at++) {
+    for (int i = 0; i < 3; i++) {
         send_wrong_hello(&rig, "192.0.2.1:5125");
     }
     assert_int_equal(rig.audits, WRITTEN);
@@ -100,7 +100,7 @@ static void kinds_are_counted_separately_also_in_the_log(void **state)
 {
     static engine_rig rig;
     start(&rig);
-    for (int at = 0; at < WRITTEN + 2; at++) {
+    for (int i = 0; i < WRITTEN + 2; i++) {
         refuse(&rig, "[2001:db8::1]:99", 404);
     }
     assert_int_equal(log_lines, WRITTEN);
@@ -125,13 +125,13 @@ static void addresses_beyond_the_table_are_counted_together(void **state)
     static engine_rig rig;
     char peer[32];
     start(&rig);
-    for (unsigned at = 0; at < ARCP__REFUSED_ADDRESSES_MAX; at++) {
-        (void)snprintf(peer, sizeof(peer), "10.0.%u.%u:1", at / 256, at % 256);
+    for (unsigned i = 0; i < ARCP__REFUSED_ADDRESSES_MAX; i++) {
+        (void)snprintf(peer, sizeof peer, "10.0.%u.%u:1", i / 256, i % 256);
         refuse(&rig, peer, 403);
     }
     assert_int_equal(rig.audits, ARCP__REFUSED_ADDRESSES_MAX);
-    for (unsigned at = 0; at < 1000; at++) {
-        (void)snprintf(peer, sizeof(peer), "10.1.%u.%u:1", at / 256, at % 256);
+    for (unsigned i = 0; i < 1000; i++) {
+        (void)snprintf(peer, sizeof peer, "10.1.%u.%u:1", i / 256, i % 256);
         refuse(&rig, peer, 403);
     }
     assert_int_equal(rig.audits, ARCP__REFUSED_ADDRESSES_MAX + WRITTEN);
@@ -147,7 +147,7 @@ static void a_long_address_has_one_row(void **state)
 {
     static engine_rig rig;
     start(&rig);
-    for (int at = 0; at < WRITTEN + 7; at++) {
+    for (int i = 0; i < WRITTEN + 7; i++) {
         refuse(&rig, "[fe80:1111:2222:3333:4444:5555:6666:7777%interface-12345]:1", 403);
     }
     assert_int_equal(rig.audits, WRITTEN);
@@ -158,7 +158,7 @@ static void counted_refusals_are_logged_at_shutdown_and_in_the_metrics(void **st
 {
     static engine_rig rig;
     start(&rig);
-    for (int at = 0; at < WRITTEN + 7; at++) {
+    for (int i = 0; i < WRITTEN + 7; i++) {
         refuse(&rig, "192.0.2.1:1", 403);
     }
     arcp_buf metrics = arcp_buf_init();

@@ -11,9 +11,9 @@ static void fake_random(void *user, void *out, size_t size)
 {
     engine_rig *rig = user;
     unsigned char *bytes = out;
-    for (size_t at = 0; at < size; at++) {
+    for (size_t i = 0; i < size; i++) {
         rig->random_state = rig->random_state * 6364136223846793005u + 1442695040888963407u;
-        bytes[at] = (unsigned char)(rig->random_state >> 33);
+        bytes[i] = (unsigned char)(rig->random_state >> 33);
     }
 }
 
@@ -30,7 +30,7 @@ static void on_done(void *user, uint64_t batch_id, arcp_status status, const arc
 static void on_read(void *user, uint64_t read_id, arcp_status status, uint64_t first,
                     const arcp_span *records, size_t count, const arcp_error *err)
 {
-    engine_rig *rig = user;
+    const engine_rig *rig = user;
     (void)err;
     arcp__engine_read_done(rig->engine, rig->now, read_id, status, first, records, count);
 }
@@ -42,9 +42,9 @@ static void on_scan(void *user, uint64_t read_id, arcp_status status, const arcp
     arcp_error error = {0};
     (void)err;
     assert_true(status == ARCP_OK || status == ARCP_E_NO_MEMORY);
-    for (size_t at = 0; at < count && !rig->has_no_memory; at++) {
-        arcp_status row = arcp__engine_restore_row(rig->engine, (arcp_store_table)read_id,
-                                                   rows[at].key, rows[at].value, &error);
+    for (size_t i = 0; i < count && !rig->has_no_memory; i++) {
+        const arcp_status row = arcp__engine_restore_row(rig->engine, (arcp_store_table)read_id,
+                                                         rows[i].key, rows[i].value, &error);
         rig->has_no_memory = row == ARCP_E_NO_MEMORY;
         if (!rig->has_no_memory) {
             check_ok(row, &error);
@@ -62,10 +62,10 @@ static void register_agents(engine_rig *rig)
         const char *name;
         const char *version;
     } agents[] = {{"echo", ""}, {"work", "1.0.0"}, {"work", "2.0.0"}};
-    for (size_t at = 0; at < sizeof(agents) / sizeof(agents[0]); at++) {
+    for (size_t i = 0; i < sizeof agents / sizeof agents[0]; i++) {
         arcp_error error = {0};
-        arcp__agent_registration agent = {.name = arcp_span_cstr(agents[at].name),
-                                          .version = arcp_span_cstr(agents[at].version)};
+        arcp__agent_registration agent = {.name = arcp_span_cstr(agents[i].name),
+                                          .version = arcp_span_cstr(agents[i].version)};
         arcp_status status = arcp__engine_register_agent(rig->engine, &agent, &error);
         if (status == ARCP_E_NO_MEMORY) {
             status = arcp__engine_register_agent(rig->engine, &agent, &error);
@@ -74,13 +74,13 @@ static void register_agents(engine_rig *rig)
     }
 }
 
-static void add_profile(engine_rig *rig, size_t at)
+static void add_profile(engine_rig *rig, size_t index)
 {
     arcp_error error = {0};
     arcp__peer_profile_rule rule = {
-        .client_glob = arcp_span_cstr(rig->profiles[at].client),
-        .principal_glob = arcp_span_cstr(rig->profiles[at].principal),
-        .profile = arcp_span_cstr(rig->profiles[at].name),
+        .client_glob = arcp_span_cstr(rig->profiles[index].client),
+        .principal_glob = arcp_span_cstr(rig->profiles[index].principal),
+        .profile = arcp_span_cstr(rig->profiles[index].name),
     };
     check_ok(arcp__engine_add_peer_profile(rig->engine, &rule, &error), &error);
 }
@@ -88,12 +88,12 @@ static void add_profile(engine_rig *rig, size_t at)
 void rig_profile(engine_rig *rig, const char *client, const char *principal, const char *name)
 {
     assert_true(rig->profile_count < 8);
-    size_t at = rig->profile_count++;
-    (void)snprintf(rig->profiles[at].client, sizeof(rig->profiles[at].client), "%s", client);
-    (void)snprintf(rig->profiles[at].principal, sizeof(rig->profiles[at].principal), "%s",
+    const size_t index = rig->profile_count++;
+    (void)snprintf(rig->profiles[index].client, sizeof rig->profiles[index].client, "%s", client);
+    (void)snprintf(rig->profiles[index].principal, sizeof rig->profiles[index].principal, "%s",
                    principal);
-    (void)snprintf(rig->profiles[at].name, sizeof(rig->profiles[at].name), "%s", name);
-    add_profile(rig, at);
+    (void)snprintf(rig->profiles[index].name, sizeof rig->profiles[index].name, "%s", name);
+    add_profile(rig, index);
 }
 
 /* Reads the members of a row as arcpd reads them from its configuration. */
@@ -114,14 +114,14 @@ static void add_policy(engine_rig *rig, const char *row)
     arcp__policy policy = {.principal_glob = ARCP_SPAN_LITERAL("*"),
                            .agent_glob = ARCP_SPAN_LITERAL("*")};
     arcp_span *const globs[] = {&policy.principal_glob, &policy.agent_glob};
-    for (int at = 0; at < 2; at++) {
-        if (names[at] != ARCP_JSON_ABSENT) {
-            arcp_span text = arcp_json_raw(&json, names[at]);
-            *globs[at] = arcp_span_make(text.data + 1, text.size - 2);
+    for (int i = 0; i < 2; i++) {
+        if (names[i] != ARCP_JSON_ABSENT) {
+            const arcp_span text = arcp_json_raw(&json, names[i]);
+            *globs[i] = arcp_span_make(text.data + 1, text.size - 2);
         }
     }
     /* The ceiling is one lease: max_lease without its closing brace, and the budget. */
-    arcp_span patterns =
+    const arcp_span patterns =
         names[2] == ARCP_JSON_ABSENT ? ARCP_SPAN_LITERAL("{}") : arcp_json_raw(&json, names[2]);
     arcp_buf_append(&lease, arcp_span_first(patterns, patterns.size - 1));
     if (names[3] != ARCP_JSON_ABSENT) {
@@ -174,7 +174,7 @@ static bool try_engine(engine_rig *rig)
     if (rig->prepare != NULL) {
         rig->prepare(rig->prepare_user, &options);
     }
-    arcp_status status = arcp__engine_new(&options, &rig->engine, &error);
+    const arcp_status status = arcp__engine_new(&options, &rig->engine, &error);
     if (status == ARCP_E_NO_MEMORY) {
         return false;
     }
@@ -183,8 +183,8 @@ static bool try_engine(engine_rig *rig)
     arcp_store_callbacks callbacks = {
         .done = on_done, .read = on_read, .scan = on_scan, .user = rig};
     rig->store->ops->set_callbacks(rig->store, &callbacks);
-    for (size_t at = 0; at < sizeof(tables) / sizeof(tables[0]); at++) {
-        check_ok(rig->store->ops->scan(rig->store, tables[at], tables[at], arcp_span_make(NULL, 0),
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        check_ok(rig->store->ops->scan(rig->store, tables[i], tables[i], arcp_span_make(NULL, 0),
                                        &error),
                  &error);
         rig->scans++;
@@ -195,7 +195,7 @@ static bool try_engine(engine_rig *rig)
     if (!rig->has_no_memory) {
         arcp__engine_restore_done(rig->engine, rig->now);
         rig_run(rig);
-        arcp_status restored = arcp__engine_restore_status(rig->engine, &error);
+        const arcp_status restored = arcp__engine_restore_status(rig->engine, &error);
         rig->has_no_memory = restored == ARCP_E_NO_MEMORY || restored == ARCP_E_IO;
         if (!rig->has_no_memory && restored != ARCP_OK && rig->refusal != NULL) {
             *rig->refusal = error;
@@ -210,11 +210,11 @@ static bool try_engine(engine_rig *rig)
         return false;
     }
     assert_true(rig->is_dead || arcp__engine_is_restored(rig->engine));
-    for (size_t at = 0; at < rig->profile_count; at++) {
-        add_profile(rig, at); /* after restoring the sessions, as arcpd does */
+    for (size_t i = 0; i < rig->profile_count; i++) {
+        add_profile(rig, i); /* after restoring the sessions, as arcpd does */
     }
-    for (size_t at = 0; at < rig->policy_count; at++) {
-        add_policy(rig, rig->policies[at]);
+    for (size_t i = 0; i < rig->policy_count; i++) {
+        add_policy(rig, rig->policies[i]);
     }
     return true;
 }
@@ -258,13 +258,13 @@ void rig_start(engine_rig *rig, const arcp_settings *settings)
 
 static void forget_peers(engine_rig *rig)
 {
-    for (size_t at = 0; at < RIG_CLIENTS_MAX; at++) {
-        rig->clients[at].link = NULL;
-        rig_text_clear(&rig->clients[at].frames);
-        rig_text_clear(&rig->clients[at].waiting);
+    for (size_t i = 0; i < RIG_CLIENTS_MAX; i++) {
+        rig->clients[i].link = NULL;
+        rig_text_clear(&rig->clients[i].frames);
+        rig_text_clear(&rig->clients[i].waiting);
     }
-    for (size_t at = 0; at < rig->agent_count; at++) {
-        rig_text_clear(&rig->agents[at].lines);
+    for (size_t i = 0; i < rig->agent_count; i++) {
+        rig_text_clear(&rig->agents[i].lines);
     }
     rig->agent_count = 0;
 }

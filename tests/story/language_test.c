@@ -260,11 +260,11 @@ static void a_story_has_the_expected_outcome(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[sizeof(rows) / sizeof(rows[0])];
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        tests[at] = (struct CMUnitTest){.name = rows[at].name,
-                                        .test_func = a_story_has_the_expected_outcome,
-                                        .initial_state = (void *)&rows[at]};
+    struct CMUnitTest tests[sizeof rows / sizeof rows[0]];
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tests[i] = (struct CMUnitTest){.name = rows[i].name,
+                                       .test_func = a_story_has_the_expected_outcome,
+                                       .initial_state = (void *)&rows[i]};
     }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

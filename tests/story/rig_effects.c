@@ -12,9 +12,9 @@ static rig_client *client_of(engine_rig *rig, const void *user)
 
 static rig_agent *agent_by_job(engine_rig *rig, const arcp__job *job)
 {
-    for (size_t at = rig->agent_count; at > 0; at--) {
-        if (rig->agents[at - 1].job == job && !rig->agents[at - 1].forgotten) {
-            return &rig->agents[at - 1];
+    for (size_t i = rig->agent_count; i > 0; i--) {
+        if (rig->agents[i - 1].job == job && !rig->agents[i - 1].forgotten) {
+            return &rig->agents[i - 1];
         }
     }
     return NULL;
@@ -24,8 +24,8 @@ static void start_agent(engine_rig *rig, const arcp__effect *effect)
 {
     assert_true(rig->agent_count < RIG_AGENTS_MAX);
     rig_agent *agent = &rig->agents[rig->agent_count++];
-    arcp_span id = arcp_span_cstr(effect->job->id);
-    arcp_span name = arcp_span_cstr(effect->job->agent_text);
+    const arcp_span id = arcp_span_cstr(effect->job->id);
+    const arcp_span name = arcp_span_cstr(effect->job->agent_text);
     *agent = (rig_agent){.job = effect->job};
     memcpy(agent->job_id, id.data, id.size);
     memcpy(agent->agent, name.data, name.size);
@@ -46,11 +46,11 @@ static void authenticate(engine_rig *rig, const arcp__effect *effect)
         rig->questions[rig->question_count++] = effect->id;
         return;
     }
-    arcp_span token = effect->text;
-    arcp_span prefix = ARCP_SPAN_LITERAL("t-");
-    bool known = arcp_span_starts_with(token, prefix) && token.size > prefix.size;
+    const arcp_span token = effect->text;
+    const arcp_span prefix = ARCP_SPAN_LITERAL("t-");
+    const bool known = arcp_span_starts_with(token, prefix) && token.size > prefix.size;
     char name[64] = {0};
-    arcp_span principal = arcp_span_first(arcp_span_from(token, prefix.size), 63);
+    const arcp_span principal = arcp_span_first(arcp_span_from(token, prefix.size), 63);
     if (known) {
         memcpy(name, principal.data, principal.size);
     }
@@ -71,8 +71,8 @@ static void close_client(engine_rig *rig, rig_client *client, int code)
 
 static void take_log(engine_rig *rig, const arcp__effect *effect)
 {
-    arcp_span fields = arcp_span_first(effect->fields, sizeof(rig->last_fields) - 1);
-    (void)snprintf(rig->last_fields, sizeof(rig->last_fields), "%.*s", (int)fields.size,
+    const arcp_span fields = arcp_span_first(effect->fields, sizeof rig->last_fields - 1);
+    (void)snprintf(rig->last_fields, sizeof rig->last_fields, "%.*s", (int)fields.size,
                    fields.size == 0 ? "" : fields.data);
     if (rig->logged != NULL) {
         rig->logged(rig, effect->level, effect->text);
@@ -82,7 +82,7 @@ static void take_log(engine_rig *rig, const arcp__effect *effect)
         if (rig->keep_audit) {
             rig_text_push(&rig->audit_records, &rig->newest_audit, effect->text);
         }
-        arcp_span shown = arcp_span_first(effect->text, sizeof(rig->last_audit) - 1);
+        const arcp_span shown = arcp_span_first(effect->text, sizeof rig->last_audit - 1);
         memcpy(rig->last_audit, shown.data, shown.size);
         rig->last_audit[shown.size] = '\0';
     }
@@ -198,8 +198,8 @@ static bool submit_batches(engine_rig *rig)
             arcp__engine_committed(rig->engine, rig->now, batch->id, ARCP_E_IO);
             break;
         }
-        for (size_t at = 0; rig->stored != NULL && at < batch->count; at++) {
-            rig->stored(rig, &batch->ops[at]);
+        for (size_t i = 0; rig->stored != NULL && i < batch->count; i++) {
+            rig->stored(rig, &batch->ops[i]);
         }
         rig->batches_under_way++;
     }
@@ -275,11 +275,11 @@ void rig_run(engine_rig *rig)
 /* Stops at every deadline in between. */
 void rig_clock(engine_rig *rig, int64_t forward_ns)
 {
-    int64_t end = rig->now.mono_ns + forward_ns;
+    const int64_t end = rig->now.mono_ns + forward_ns;
     rig_run(rig);
     for (int64_t next = arcp__engine_deadline(rig->engine); next <= end;
          next = arcp__engine_deadline(rig->engine)) {
-        int64_t step = next > rig->now.mono_ns ? next - rig->now.mono_ns : 0;
+        const int64_t step = next > rig->now.mono_ns ? next - rig->now.mono_ns : 0;
         rig->now.mono_ns += step;
         rig->now.wall_ns += step;
         rig_run(rig);

@@ -8,10 +8,10 @@
 
 rig_client *rig_find(engine_rig *rig, const char *name)
 {
-    for (size_t at = 0; at < RIG_CLIENTS_MAX; at++) {
-        rig_client *client = &rig->clients[at];
+    for (size_t i = 0; i < RIG_CLIENTS_MAX; i++) {
+        rig_client *client = &rig->clients[i];
         if (client->name[0] == '\0') {
-            (void)snprintf(client->name, sizeof(client->name), "%s", name);
+            (void)snprintf(client->name, sizeof client->name, "%s", name);
         }
         if (strcmp(client->name, name) == 0) {
             return client;
@@ -95,7 +95,7 @@ char *rig_take(rig_client *client)
 void rig_drained(engine_rig *rig, rig_client *client, const char *frame)
 {
     if (client->slow && client->link != NULL) {
-        size_t size = strlen(frame);
+        const size_t size = strlen(frame);
         client->unsent -= size < client->unsent ? size : client->unsent;
         arcp__engine_drained(rig->engine, rig->now, client->link, client->unsent);
         rig_run(rig);
@@ -115,9 +115,9 @@ char *rig_read(engine_rig *rig, rig_client *client)
 
 rig_agent *rig_agent_of(engine_rig *rig, const char *job_id)
 {
-    for (size_t at = rig->agent_count; at > 0; at--) {
-        if (strcmp(rig->agents[at - 1].job_id, job_id) == 0) {
-            return &rig->agents[at - 1];
+    for (size_t i = rig->agent_count; i > 0; i--) {
+        if (strcmp(rig->agents[i - 1].job_id, job_id) == 0) {
+            return &rig->agents[i - 1];
         }
     }
     return NULL;
@@ -125,9 +125,9 @@ rig_agent *rig_agent_of(engine_rig *rig, const char *job_id)
 
 rig_agent *rig_agent_last(engine_rig *rig)
 {
-    for (size_t at = rig->agent_count; at > 0; at--) {
-        if (!rig->agents[at - 1].forgotten) {
-            return &rig->agents[at - 1];
+    for (size_t i = rig->agent_count; i > 0; i--) {
+        if (!rig->agents[i - 1].forgotten) {
+            return &rig->agents[i - 1];
         }
     }
     return NULL;

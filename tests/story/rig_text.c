@@ -16,9 +16,9 @@ static void text_free(rig_text *text)
 
 void rig_text_push(rig_text **list, rig_text **newest, arcp_span text)
 {
-    rig_text *added = arcp__alloc(sizeof(*added) + text.size + 1);
+    rig_text *added = arcp__alloc(sizeof *added + text.size + 1);
     if (added == NULL) { /* the failing allocation of a test must not be this one */
-        added = arcp__alloc(sizeof(*added) + text.size + 1);
+        added = arcp__alloc(sizeof *added + text.size + 1);
     }
     assert_non_null(added);
     memcpy(added->text, text.data == NULL ? "" : text.data, text.size);

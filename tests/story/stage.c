@@ -58,7 +58,7 @@ static bool play_agent(arcp__story *story, char *rest)
     char name[ARCP__VARIABLE_NAME_MAX + 2] = {0};
     const char *word = arcp__story_word(&rest);
     const size_t size = strcspn(word, "<>");
-    memcpy(name, word, size < sizeof(name) ? size : sizeof(name) - 1);
+    memcpy(name, word, size < sizeof name ? size : sizeof name - 1);
     const arcp_buf *id = arcp__story_value(story, name);
     if (id == NULL || id->data[0] != '"') {
         return arcp__story_fail(story, ": %s is not a job", name);
@@ -87,7 +87,7 @@ static bool play_setting(arcp__story *story, char *rest)
     const char *key = arcp__story_word(&rest);
     char group[64] = {0};
     const size_t size = strcspn(key, ".");
-    if (size >= sizeof(group) || key[size] != '.') {
+    if (size >= sizeof group || key[size] != '.') {
         return arcp__story_fail(story, "expected a setting: GROUP.KEY VALUE");
     }
     memcpy(group, key, size);

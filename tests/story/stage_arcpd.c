@@ -38,7 +38,7 @@ static void add_row(stage *s, const char *group)
     assert_int_equal(s->daemon.start_count, 0);
     if (strcmp(s->group, group) != 0) {
         arcp_buf_append_format(&s->config, "%s:\n", group);
-        (void)snprintf(s->group, sizeof(s->group), "%s", group);
+        (void)snprintf(s->group, sizeof s->group, "%s", group);
     }
 }
 
@@ -160,12 +160,12 @@ static bool read_audit(stage *s, unsigned index)
 {
     char path[128];
     size_t capacity = 0;
-    (void)snprintf(path, sizeof(path), "%s/audit.jsonl", s->daemon.directory);
+    (void)snprintf(path, sizeof path, "%s/audit.jsonl", s->daemon.directory);
     FILE *file = fopen(path, "re");
     ssize_t size = -1;
     free(s->audit);
     s->audit = NULL;
-    for (unsigned at = 0; file != NULL && at <= index; at++) {
+    for (unsigned i = 0; file != NULL && i <= index; i++) {
         size = getline(&s->audit, &capacity, file);
     }
     if (file != NULL) {
@@ -230,12 +230,11 @@ void story_stage_arcpd_begin(story_stage *out, const char *arcpd, const char *ag
     char socket_path[128];
     s = (stage){.config = arcp_buf_init()};
     daemon_begin(&s.daemon, &(daemon_options){.program = arcpd});
-    (void)snprintf(socket_path, sizeof(socket_path), "%s/agents", s.daemon.directory);
+    (void)snprintf(socket_path, sizeof socket_path, "%s/agents", s.daemon.directory);
     arcpd_peers_begin(&s.peers, socket_path);
-    for (int at = 0; at < 3; at++) {
-        (void)snprintf(s.agents[at], sizeof(s.agents[at]), "%s=%s %s", names[at], agent,
-                       socket_path);
-        s.daemon.options.agents[at] = s.agents[at];
+    for (int i = 0; i < 3; i++) {
+        (void)snprintf(s.agents[i], sizeof s.agents[i], "%s=%s %s", names[i], agent, socket_path);
+        s.daemon.options.agents[i] = s.agents[i];
     }
     set(&s, "shutdown", "grace_sec", "0"); /* stories may leave jobs running */
     *out = (story_stage){

@@ -11,13 +11,13 @@
 static int copy(int from, int to)
 {
     char bytes[65536];
-    ssize_t size = read(from, bytes, sizeof(bytes));
-    for (ssize_t at = 0; at < size;) {
-        ssize_t written = write(to, bytes + at, (size_t)(size - at));
+    const ssize_t size = read(from, bytes, sizeof bytes);
+    for (ssize_t offset = 0; offset < size;) {
+        const ssize_t written = write(to, bytes + offset, (size_t)(size - offset));
         if (written <= 0) {
             return 0;
         }
-        at += written;
+        offset += written;
     }
     return size > 0;
 }
@@ -26,12 +26,12 @@ int main(int argc, char **argv)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     const char *job_id = getenv("ARCP_JOB_ID");
-    int test = socket(AF_UNIX, SOCK_STREAM, 0);
+    const int test = socket(AF_UNIX, SOCK_STREAM, 0);
     if (argc < 2 || job_id == NULL || test < 0) {
         return 64;
     }
-    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", argv[1]);
-    if (connect(test, (struct sockaddr *)&address, sizeof(address)) != 0) {
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", argv[1]);
+    if (connect(test, (struct sockaddr *)&address, sizeof address) != 0) {
         return 65;
     }
     (void)dprintf(test, "%s\n", job_id);
@@ -47,7 +47,7 @@ int main(int argc, char **argv)
             /* A zero byte and a digit: exit with this status. */
             if (recv(test, &status, 1, MSG_PEEK) == 1 && status == '\0') {
                 char order[2] = {0};
-                (void)recv(test, order, sizeof(order), MSG_WAITALL);
+                (void)recv(test, order, sizeof order, MSG_WAITALL);
                 return order[1] - '0';
             }
             if (!copy(test, STDOUT_FILENO)) {

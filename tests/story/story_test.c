@@ -28,7 +28,7 @@ static bool has_line(const char *path, const char *begin)
     char line[4096];
     bool found = false;
     FILE *file = fopen(path, "re");
-    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
         found = found || strncmp(line, begin, strlen(begin)) == 0;
     }
     if (file != NULL) {
@@ -55,31 +55,31 @@ int main(int argc, char **argv)
     }
     is_volatile = argc == 2 && strcmp(argv[1], "--volatile") == 0;
     const char *only = argc > 3 ? argv[3] : "";
-    int found = scandir(ARCP_SOURCE_DIR "/tests/scripts", &entries, NULL, alphasort);
-    for (int at = 0; at < found && count < 512; at++) {
-        const char *name = entries[at]->d_name;
+    const int found = scandir(ARCP_SOURCE_DIR "/tests/scripts", &entries, NULL, alphasort);
+    for (int i = 0; i < found && count < 512; i++) {
+        const char *name = entries[i]->d_name;
         const char *dot = strrchr(name, '.');
         char *path = NULL;
         if (dot != NULL && strcmp(dot, ".story") == 0 && strstr(name, only) != NULL &&
             asprintf(&path, "%s/tests/scripts/%s", ARCP_SOURCE_DIR, name) >= 0) {
             if (is_for_another_stage(path)) {
                 free(path);
-                free(entries[at]);
+                free(entries[i]);
                 continue;
             }
             tests[count++] = (struct CMUnitTest){
                 .name = strrchr(path, '/') + 1, .test_func = play, .initial_state = path};
         }
-        free(entries[at]);
+        free(entries[i]);
     }
     free(entries);
     if (count == 0) {
         (void)fprintf(stderr, "no stories found\n");
         return 1;
     }
-    int failed = _cmocka_run_group_tests("stories", tests, count, NULL, NULL);
-    for (size_t at = 0; at < count; at++) {
-        free(tests[at].initial_state);
+    const int failed = _cmocka_run_group_tests("stories", tests, count, NULL, NULL);
+    for (size_t i = 0; i < count; i++) {
+        free(tests[i].initial_state);
     }
     return failed;
 }

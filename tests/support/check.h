@@ -39,17 +39,17 @@ static inline size_t test_stride(void)
  * it as its state. Returns how many failed. */
 static inline int run_rows(const void *rows, size_t count, size_t size, CMUnitTestFunction check)
 {
-    struct CMUnitTest *tests = calloc(count, sizeof(*tests));
+    struct CMUnitTest *tests = calloc(count, sizeof *tests);
     if (tests == NULL) {
         return -1;
     }
-    for (size_t at = 0; at < count; at++) {
-        const char *row = (const char *)rows + at * size;
+    for (size_t i = 0; i < count; i++) {
+        const char *row = (const char *)rows + i * size;
         const char *name;
-        memcpy(&name, row, sizeof(name));
-        tests[at] = (struct CMUnitTest){.name = name[0] == '\0' ? "(empty)" : name,
-                                        .test_func = check,
-                                        .initial_state = (void *)row};
+        memcpy(&name, row, sizeof name);
+        tests[i] = (struct CMUnitTest){.name = name[0] == '\0' ? "(empty)" : name,
+                                       .test_func = check,
+                                       .initial_state = (void *)row};
     }
     const int failed = _cmocka_run_group_tests("rows", tests, count, NULL, NULL);
     free(tests);

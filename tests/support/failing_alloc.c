@@ -38,9 +38,9 @@ void wrapped_public_free(void *memory) WRAPPER(arcp_free);
 
 static bool must_fail(void)
 {
-    size_t now = atomic_fetch_add(&allocations, 1) + 1;
-    size_t at = atomic_load(&fail_at);
-    if (at == 0 || now < at || (now > at && !atomic_load(&fail_all_after))) {
+    const size_t now = atomic_fetch_add(&allocations, 1) + 1;
+    const size_t failing = atomic_load(&fail_at);
+    if (failing == 0 || now < failing || (now > failing && !atomic_load(&fail_all_after))) {
         return false;
     }
     atomic_store(&fired, true);
@@ -66,7 +66,7 @@ static void show(void *memory)
 static void *move(void *memory, size_t size)
 {
     char *block = real_alloc(size);
-    size_t had = memory == NULL ? 0 : malloc_usable_size(memory);
+    const size_t had = memory == NULL ? 0 : malloc_usable_size(memory);
     if (block != NULL && memory != NULL) {
         memcpy(block, memory, had < size ? had : size);
         show(memory);
@@ -99,7 +99,7 @@ void *wrapped_realloc_array(void *memory, size_t count, size_t size)
     if (must_fail()) {
         return NULL;
     }
-    bool moves = watcher != NULL && (size == 0 || count <= SIZE_MAX / size);
+    const bool moves = watcher != NULL && (size == 0 || count <= SIZE_MAX / size);
     void *block = moves ? move(memory, count * size) : real_realloc_array(memory, count, size);
     return memory == NULL ? count_block(block) : block;
 }
@@ -162,10 +162,10 @@ size_t failing_alloc_count(void)
 static bool run_once(failing_alloc_body body, void *user, size_t nth, failing_alloc_mode mode)
 {
     arcp_error err = {0};
-    size_t before = failing_alloc_live();
+    const size_t before = failing_alloc_live();
     failing_alloc_arm(nth, mode);
-    arcp_status status = body(user, &err);
-    bool failed = failing_alloc_disarm();
+    const arcp_status status = body(user, &err);
+    const bool failed = failing_alloc_disarm();
     if (failing_alloc_live() != before) {
         fail_msg("with allocation %zu failing: %zu blocks before, %zu after", nth, before,
                  failing_alloc_live());
@@ -183,7 +183,7 @@ static bool run_once(failing_alloc_body body, void *user, size_t nth, failing_al
 size_t failing_alloc_sweep(failing_alloc_body body, void *user)
 {
     for (size_t nth = 1; nth <= SWEEP_MAX; nth++) {
-        bool failed = run_once(body, user, nth, FAILING_ALLOC_ONE);
+        const bool failed = run_once(body, user, nth, FAILING_ALLOC_ONE);
         if (!failed) {
             return nth - 1;
         }

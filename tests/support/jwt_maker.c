@@ -18,11 +18,11 @@ char *jwt_base64url(const void *bytes, size_t size)
         length--;
     }
     text[length] = '\0';
-    for (char *at = text; *at != '\0'; at++) {
-        if (*at == '+') {
-            *at = '-';
-        } else if (*at == '/') {
-            *at = '_';
+    for (char *byte = text; *byte != '\0'; byte++) {
+        if (*byte == '+') {
+            *byte = '-';
+        } else if (*byte == '/') {
+            *byte = '_';
         }
     }
     return text;
@@ -45,7 +45,7 @@ EVP_PKEY *jwt_ec_key(const char *curve)
 static char *take_bio(BIO *bio)
 {
     char *data = NULL;
-    long size = BIO_get_mem_data(bio, &data);
+    const long size = BIO_get_mem_data(bio, &data);
     char *text = calloc((size_t)size + 1, 1);
     assert_non_null(text);
     memcpy(text, data, (size_t)size);
@@ -107,24 +107,24 @@ static size_t sign(const char *text, EVP_PKEY *key, unsigned char *out, size_t r
 char *jwt_sign_rs256(const char *text, EVP_PKEY *key)
 {
     unsigned char signature[1024];
-    return jwt_base64url(signature, sign(text, key, signature, sizeof(signature)));
+    return jwt_base64url(signature, sign(text, key, signature, sizeof signature));
 }
 
 char *jwt_sign_es256(const char *text, EVP_PKEY *key, bool as_der)
 {
     unsigned char der[256];
     unsigned char raw[64];
-    size_t size = sign(text, key, der, sizeof(der));
+    const size_t size = sign(text, key, der, sizeof der);
     if (as_der) {
         return jwt_base64url(der, size);
     }
-    const unsigned char *at = der;
-    ECDSA_SIG *pair = d2i_ECDSA_SIG(NULL, &at, (long)size);
+    const unsigned char *next = der;
+    ECDSA_SIG *pair = d2i_ECDSA_SIG(NULL, &next, (long)size);
     assert_non_null(pair);
     assert_int_equal(BN_bn2binpad(ECDSA_SIG_get0_r(pair), raw, 32), 32);
     assert_int_equal(BN_bn2binpad(ECDSA_SIG_get0_s(pair), raw + 32, 32), 32);
     ECDSA_SIG_free(pair);
-    return jwt_base64url(raw, sizeof(raw));
+    return jwt_base64url(raw, sizeof raw);
 }
 
 char *jwt_text(const char *header, const char *claims)

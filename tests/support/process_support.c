@@ -68,9 +68,9 @@ bool has_children(void)
 int watch_process(pid_t pid)
 {
     char path[64];
-    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    const int fd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (fd < 0 && errno == ENOSYS) { /* under valgrind */
-        (void)snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+        (void)snprintf(path, sizeof path, "/proc/%d", (int)pid);
         return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     }
     if (fd < 0 && errno != ESRCH) {
@@ -84,8 +84,8 @@ static bool still_runs(int directory)
 {
     char text[512];
     arcp__proc_stat found;
-    int fd = openat(directory, "stat", O_RDONLY | O_CLOEXEC);
-    ssize_t size = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+    const int fd = openat(directory, "stat", O_RDONLY | O_CLOEXEC);
+    const ssize_t size = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
     if (fd >= 0) {
         (void)close(fd);
     }
@@ -103,7 +103,7 @@ void wait_for_watched(int fd)
     assert_int_equal(fstat(fd, &about), 0);
     int ready = 0;
     if (S_ISDIR(about.st_mode)) {
-        for (int at = 0; at < PATIENCE_MS / 10 && still_runs(fd); at++) {
+        for (int i = 0; i < PATIENCE_MS / 10 && still_runs(fd); i++) {
             (void)poll(NULL, 0, 10);
         }
         ready = still_runs(fd) ? 0 : 1;
@@ -129,7 +129,7 @@ void read_all(int fd, arcp_buf *out)
 {
     char chunk[4096];
     ssize_t got;
-    while ((got = read(fd, chunk, sizeof(chunk))) > 0) {
+    while ((got = read(fd, chunk, sizeof chunk)) > 0) {
         arcp_buf_append(out, arcp_span_make(chunk, (size_t)got));
     }
 }
@@ -143,13 +143,13 @@ arcp_status run_program(arcp_launcher *launcher, arcp_launch_spec *spec, arcp_bu
     spec->stdin_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     spec->stdout_fd = out[1];
     spec->stderr_fd = out[1];
-    arcp_status status = launcher->ops->start(launcher, spec, &process, err);
+    const arcp_status status = launcher->ops->start(launcher, spec, &process, err);
     (void)close(spec->stdin_fd);
     (void)close(out[1]);
     if (status == ARCP_OK) {
         read_all(out[0], output);
         wait_for_exit(process);
-        end->struct_size = sizeof(*end);
+        end->struct_size = sizeof *end;
         assert_true(process->ops->take_exit(process, end));
         process->ops->free(process);
     }
@@ -181,21 +181,21 @@ void run_shell(const char *command)
 const char *line_after(const arcp_buf *text, const char *prefix)
 {
     static char found[4096];
-    size_t size = strlen(prefix);
-    for (const char *at = text->data; at != NULL && *at != '\0';) {
-        size_t line = strcspn(at, "\n");
-        if (strncmp(at, prefix, size) == 0) {
-            (void)snprintf(found, sizeof(found), "%.*s", (int)(line - size), at + size);
+    const size_t size = strlen(prefix);
+    for (const char *rest = text->data; rest != NULL && *rest != '\0';) {
+        const size_t line = strcspn(rest, "\n");
+        if (strncmp(rest, prefix, size) == 0) {
+            (void)snprintf(found, sizeof found, "%.*s", (int)(line - size), rest + size);
             return found;
         }
-        at += line + (at[line] == '\n');
+        rest += line + (rest[line] == '\n');
     }
     return NULL;
 }
 
 static bool join(int directory_fd)
 {
-    int fd = openat(directory_fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+    const int fd = openat(directory_fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
     return write(fd, "0", 1) == 1 && close(fd) == 0;
 }
 
@@ -203,17 +203,17 @@ int start_hidden(int directory_fd, pid_t *pid)
 {
     int out[2];
     assert_int_equal(pipe(out), 0);
-    pid_t parent = fork();
+    const pid_t parent = fork();
     assert_true(parent >= 0);
     if (parent == 0) {
-        bool joined = directory_fd < 0 || join(directory_fd);
+        const bool joined = directory_fd < 0 || join(directory_fd);
         if (!joined || fork() != 0) {
             _exit(joined ? 0 : 1);
         }
         (void)setsid();
         pid_t self = getpid();
         (void)signal(SIGTERM, SIG_IGN);
-        if (write(out[1], &self, sizeof(self)) == sizeof(self)) {
+        if (write(out[1], &self, sizeof self) == sizeof self) {
             for (;;) {
                 (void)pause();
             }
@@ -223,10 +223,10 @@ int start_hidden(int directory_fd, pid_t *pid)
     int status = 0;
     assert_int_equal(waitpid(parent, &status, 0), parent);
     assert_int_equal(status, 0);
-    assert_int_equal(read(out[0], pid, sizeof(*pid)), sizeof(*pid));
+    assert_int_equal(read(out[0], pid, sizeof *pid), sizeof *pid);
     (void)close(out[0]);
     (void)close(out[1]);
-    int watched = watch_process(*pid);
+    const int watched = watch_process(*pid);
     assert_true(watched >= 0);
     return watched;
 }

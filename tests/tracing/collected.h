@@ -18,9 +18,9 @@ typedef struct collected {
 
 /* Reads all requests; a request that is not OTLP fails the test. */
 void collected_read(stand_in *from, collected *out);
-void collected_free(collected *self);
+void collected_free(collected *c);
 /* The `index`th of that name; NULL for none. */
-const collected_span *collected_find(const collected *self, const char *name, unsigned index);
-const collected_span *collected_by_id(const collected *self, const char *id);
+const collected_span *collected_find(const collected *c, const char *name, unsigned index);
+const collected_span *collected_by_id(const collected *c, const char *id);
 
 #endif

@@ -32,7 +32,7 @@ static void on_change(void *user, const char *why)
     f->failures += why != NULL ? 1 : 0;
     f->recoveries += why == NULL ? 1 : 0;
     if (why != NULL) {
-        (void)snprintf(f->why, sizeof(f->why), "%s", why);
+        (void)snprintf(f->why, sizeof f->why, "%s", why);
     }
     uv_cond_signal(&f->changed);
     uv_mutex_unlock(&f->lock);
@@ -40,16 +40,16 @@ static void on_change(void *user, const char *why)
 
 static int setup(void **state)
 {
-    fixture *f = calloc(1, sizeof(*f));
+    fixture *f = calloc(1, sizeof *f);
     assert_non_null(f);
-    f->collector = calloc(1, sizeof(*f->collector));
+    f->collector = calloc(1, sizeof *f->collector);
     assert_non_null(f->collector);
     *state = f;
     (void)uv_mutex_init(&f->lock);
     (void)uv_cond_init(&f->changed);
     stand_in_start_thread(f->collector);
     f->collector_runs = true;
-    (void)snprintf(f->url, sizeof(f->url), "http://127.0.0.1:%u/v1/traces", f->collector->port);
+    (void)snprintf(f->url, sizeof f->url, "http://127.0.0.1:%u/v1/traces", f->collector->port);
     f->options = (arcp__span_exporter_options){.url = f->url,
                                                .service_name = "test",
                                                .version = "1.2.3",
@@ -87,7 +87,7 @@ static arcp_status make(fixture *f, arcp_error *err)
     arcp__span_exporter_new_fn new_fn = NULL;
     void *symbol = dlsym(f->module, ARCP__SPAN_EXPORTER_SYMBOL);
     assert_non_null(symbol);
-    memcpy(&new_fn, &symbol, sizeof(new_fn));
+    memcpy(&new_fn, &symbol, sizeof new_fn);
     return new_fn(&f->options, &f->exporter, err);
 }
 
@@ -101,7 +101,7 @@ static void start(fixture *f)
 static bool add(fixture *f)
 {
     char text[256];
-    (void)snprintf(text, sizeof(text),
+    (void)snprintf(text, sizeof text,
                    "{\"traceId\":\"" TRACE "\",\"spanId\":\"%016x\",\"name\":\"s\",\"pad\":\"%0100d"
                    "\"}",
                    ++f->sent, 0);
@@ -140,10 +140,10 @@ static void check_all_came(fixture *f)
     collected came;
     collected_read(f->collector, &came);
     assert_int_equal(came.count, f->sent);
-    for (unsigned at = 0; at < came.count; at++) {
+    for (unsigned i = 0; i < came.count; i++) {
         char id[20];
-        (void)snprintf(id, sizeof(id), "%016x", at + 1);
-        assert_string_equal(came.spans[at].id, id);
+        (void)snprintf(id, sizeof id, "%016x", i + 1);
+        assert_string_equal(came.spans[i].id, id);
     }
     collected_free(&came);
 }
@@ -152,10 +152,10 @@ static void spans_come_once_and_in_order_in_batches(void **state)
 {
     fixture *f = *state;
     start(f);
-    for (unsigned at = 0; at < 200; at++) {
+    for (unsigned i = 0; i < 200; i++) {
         assert_true(add(f));
     }
-    arcp__span_exporter_stats last = stop(f, LONG);
+    const arcp__span_exporter_stats last = stop(f, LONG);
     assert_int_equal(last.exported, 200);
     assert_int_equal(last.dropped, 0);
     assert_int_equal(last.queued_bytes, 0);
@@ -186,7 +186,7 @@ static void a_full_batch_does_not_wait_for_company(void **state)
     f->options.batch_bytes = 512;
     start(f);
     stand_in_set_mood(f->collector, STAND_IN_FAILS);
-    for (unsigned at = 0; at < 4; at++) {
+    for (unsigned i = 0; i < 4; i++) {
         assert_true(add(f));
     }
     wait_for_failure(f); /* it was sent */
@@ -221,7 +221,7 @@ static void headers_that_are_wrong_are_named(void **state)
     };
     fixture *f = *state;
     (void)setenv("ARCP_TEST_LINES", "a\r\nb", 1);
-    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         arcp_error error = {0};
         f->options.headers = &rows[row].header;
         f->options.header_count = 1;
@@ -235,14 +235,14 @@ static void a_busy_collector_gets_the_same_batch_again(void **state)
     fixture *f = *state;
     start(f);
     stand_in_set_mood(f->collector, STAND_IN_IS_BUSY);
-    for (unsigned at = 0; at < 10; at++) {
+    for (unsigned i = 0; i < 10; i++) {
         assert_true(add(f));
     }
     wait_for_failure(f);
     assert_string_equal(f->why, "the collector answered 503");
     stand_in_set_mood(f->collector, STAND_IN_WELL);
     wait_for_recovery(f);
-    arcp__span_exporter_stats last = stop(f, LONG);
+    const arcp__span_exporter_stats last = stop(f, LONG);
     assert_int_equal(last.exported, 10);
     assert_int_equal(last.dropped, 0);
     assert_false(last.is_failing);
@@ -264,7 +264,7 @@ static void a_pause_that_the_collector_asks_for_is_kept(void **state)
     assert_int_equal(stats.exported, 0);
     assert_true(stats.is_failing);
     stand_in_set_mood(f->collector, STAND_IN_IS_BUSY);
-    arcp__span_exporter_stats last = stop(f, 10000);
+    const arcp__span_exporter_stats last = stop(f, 10000);
     assert_int_equal(last.exported, 0);
     assert_int_equal(last.dropped, 1);
     assert_int_equal(f->collector->requests, 2); /* the first, and one at the end */
@@ -284,7 +284,7 @@ static void what_is_refused_is_dropped_and_not_sent_again(void **state)
         assert_true(add(f));
         wait_for_failure(f);
         assert_string_equal(f->why, reasons[row]);
-        arcp__span_exporter_stats last = stop(f, LONG);
+        const arcp__span_exporter_stats last = stop(f, LONG);
         assert_int_equal(last.exported, 0);
         assert_int_equal(last.dropped, 1);
         assert_int_equal(f->collector->requests, 1);
@@ -297,10 +297,10 @@ static void spans_that_are_refused_out_of_a_batch_are_counted(void **state)
     f->options.delay_ms = LONG;
     stand_in_set_mood(f->collector, STAND_IN_PARTLY);
     start(f);
-    for (unsigned at = 0; at < 3; at++) {
+    for (unsigned i = 0; i < 3; i++) {
         assert_true(add(f));
     }
-    arcp__span_exporter_stats last = stop(f, LONG);
+    const arcp__span_exporter_stats last = stop(f, LONG);
     assert_int_equal(last.exported, 2);
     assert_int_equal(last.dropped, 1);
     assert_string_equal(f->why, "the collector refused some spans");
@@ -313,14 +313,14 @@ static void a_collector_that_stalls_blocks_no_job_and_the_queue_is_bounded(void 
     unsigned refused = 0;
     stand_in_set_mood(f->collector, STAND_IN_STALLS);
     start(f);
-    for (unsigned at = 0; at < 5000; at++) {
+    for (unsigned i = 0; i < 5000; i++) {
         refused += add(f) ? 0 : 1;
         f->exporter->ops->get_stats(f->exporter, &stats);
         assert_true(stats.queued_bytes <= f->options.queue_bytes);
     }
     assert_true(refused > 4000);
     assert_int_equal(stats.dropped, refused);
-    arcp__span_exporter_stats last = stop(f, 1); /* the deadline ends it, not the collector */
+    const arcp__span_exporter_stats last = stop(f, 1); /* the deadline ends it, not the collector */
     assert_int_equal(last.exported, 0);
     assert_int_equal(last.dropped, 5000);
     assert_int_equal(last.queued_bytes, 0);
@@ -332,7 +332,7 @@ static void a_collector_that_is_late_gets_everything(void **state)
     f->collector->late_ms = 20;
     stand_in_set_mood(f->collector, STAND_IN_IS_LATE);
     start(f);
-    for (unsigned at = 0; at < 50; at++) {
+    for (unsigned i = 0; i < 50; i++) {
         assert_true(add(f));
     }
     assert_int_equal(stop(f, LONG).exported, 50);
@@ -363,7 +363,7 @@ static void a_collector_that_is_not_there_costs_its_spans_only(void **state)
     wait_for_failure(f);
     assert_string_equal(f->why, "the collector cannot be reached");
     /* The next pause would end after the deadline: it is not waited for. */
-    arcp__span_exporter_stats last = stop(f, 10000);
+    const arcp__span_exporter_stats last = stop(f, 10000);
     assert_int_equal(last.dropped, 1);
     assert_int_equal(last.exported, 0);
 }
@@ -372,7 +372,7 @@ static void an_exporter_without_spans_sends_nothing(void **state)
 {
     fixture *f = *state;
     start(f);
-    arcp__span_exporter_stats last = stop(f, LONG);
+    const arcp__span_exporter_stats last = stop(f, LONG);
     assert_int_equal(last.exported + last.dropped, 0);
     assert_int_equal(f->collector->requests, 0);
 }

@@ -62,7 +62,7 @@ void __wrap_uv_freeaddrinfo(struct addrinfo *list)
 
 static void forget_addresses(void)
 {
-    memset(answers, 0, sizeof(answers));
+    memset(answers, 0, sizeof answers);
     answer_count = 0;
 }
 
@@ -76,7 +76,7 @@ static void add_address(const char *host, unsigned port)
         .ai_family = AF_INET,
         .ai_socktype = SOCK_STREAM,
         .ai_addr = (struct sockaddr *)address,
-        .ai_addrlen = sizeof(*address),
+        .ai_addrlen = sizeof *address,
     };
     if (answer_count > 0) {
         answers[answer_count - 1].ai_next = &answers[answer_count];
@@ -113,7 +113,7 @@ static unsigned silent_open(silent *s)
     for (size_t i = 0; i < 8; i++) {
         s->fillers[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
         assert_true(s->fillers[i] >= 0);
-        (void)connect(s->fillers[i], (const struct sockaddr *)&address, sizeof(address));
+        (void)connect(s->fillers[i], (const struct sockaddr *)&address, sizeof address);
     }
     return port_of(url);
 }

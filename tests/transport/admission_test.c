@@ -21,7 +21,7 @@ typedef struct crowd {
 
 static void crowd_open(crowd *c, arcp_admission_limits limits)
 {
-    memset(c, 0, sizeof(*c));
+    memset(c, 0, sizeof *c);
     arcp_listen_options options = arcp_listen_options_init();
     options.close_timeout_ms = 2 * TEST_PATIENCE_MS;
     options.admission = server_admission(limits);
@@ -119,11 +119,11 @@ static void join_from_elsewhere(crowd *c)
                              .sin_port = htons((uint16_t)strtoul(port, NULL, 10))};
     inet_pton(AF_INET, "127.0.0.2", &from.sin_addr);
     inet_pton(AF_INET, "127.0.0.1", &to.sin_addr);
-    memset(peer, 0, sizeof(*peer));
+    memset(peer, 0, sizeof *peer);
     peer->test = &c->s.test;
     peer->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(bind(peer->fd, (struct sockaddr *)&from, sizeof(from)), 0);
-    assert_int_equal(connect(peer->fd, (struct sockaddr *)&to, sizeof(to)), 0);
+    assert_int_equal(bind(peer->fd, (struct sockaddr *)&from, sizeof from), 0);
+    assert_int_equal(connect(peer->fd, (struct sockaddr *)&to, sizeof to), 0);
     assert_int_equal(fcntl(peer->fd, F_SETFL, O_NONBLOCK), 0);
     test_loop_settle(&c->s.test);
 }
@@ -153,9 +153,9 @@ static void an_upgraded_connection_is_pending_until_it_is_admitted(void **state)
     join_and_upgrade(&c);
     static const char close_1013[] = "\x88\x30\x03\xf5"
                                      "too many pending connections from this address";
-    raw_peer_receive(silent, sizeof(close_1013) - 1);
-    assert_memory_equal(silent->received.data + silent->received.size - (sizeof(close_1013) - 1),
-                        close_1013, sizeof(close_1013) - 1);
+    raw_peer_receive(silent, sizeof close_1013 - 1);
+    assert_memory_equal(silent->received.data + silent->received.size - (sizeof close_1013 - 1),
+                        close_1013, sizeof close_1013 - 1);
     raw_peer_expect_end(silent);
     run_until(&c.s.test, c.s.owners[0].closed);
     assert_int_equal(c.s.owners[0].code, ARCP_CLOSE_TRY_AGAIN);
@@ -226,7 +226,7 @@ static void a_listener_may_be_closed_when_one_is_evicted(void **state)
 static void send_part(crowd *c, raw_peer *peer, size_t size)
 {
     char frame[8 + 4096] = "\x81\xfe\x10\x00mask";
-    memset(frame + 8, 'x', sizeof(frame) - 8);
+    memset(frame + 8, 'x', sizeof frame - 8);
     raw_peer_send(peer, arcp_span_make(frame, size));
     test_loop_settle(&c->s.test);
 }
@@ -265,9 +265,9 @@ static void a_peer_that_exceeds_the_byte_limit_alone_is_closed_itself(void **sta
 
     raw_peer *head = join(&c); /* also before its upgrade */
     char text[1024];
-    memset(text, 'x', sizeof(text));
+    memset(text, 'x', sizeof text);
     raw_peer_send_text(head, "GET /arcp HTTP/1.1\r\nX: ");
-    raw_peer_send(head, arcp_span_make(text, sizeof(text)));
+    raw_peer_send(head, arcp_span_make(text, sizeof text));
     raw_peer_expect(head, "HTTP/1.1 503 ");
     assert_string_equal(c.s.refused_why, "too many bytes from pending connections");
     crowd_fini(&c);
@@ -283,8 +283,8 @@ static void bytes_from_a_refused_peer_evict_no_other_peer(void **state)
     raw_peer *refused = join(&c);
     raw_peer_send_text(refused, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
     raw_peer_expect(refused, "HTTP/1.1 404 ");
-    memset(text, 'x', sizeof(text));
-    raw_peer_send(refused, arcp_span_make(text, sizeof(text)));
+    memset(text, 'x', sizeof text);
+    raw_peer_send(refused, arcp_span_make(text, sizeof text));
     test_loop_settle(&c.s.test);
     assert_false(c.s.owners[0].closed);
     crowd_fini(&c);
@@ -336,7 +336,7 @@ static void the_duration_of_the_handshake_is_reported(void **state)
     crowd c;
     crowd_open(&c, (arcp_admission_limits){0});
     raw_peer *peer = join(&c);
-    uint64_t since = uv_now(&c.s.test.loop);
+    const uint64_t since = uv_now(&c.s.test.loop);
     while (uv_now(&c.s.test.loop) < since + 20) {
         uv_update_time(&c.s.test.loop);
     }

@@ -25,7 +25,7 @@ static void child_start(child *c, const char *command, uint32_t close_timeout_ms
 
 static void child_open(child *c, const char *command, uint32_t close_timeout_ms)
 {
-    memset(c, 0, sizeof(*c));
+    memset(c, 0, sizeof *c);
     child_start(c, command, close_timeout_ms);
 }
 
@@ -41,7 +41,7 @@ static void child_close(child *c)
 static pid_t logged_pid(child *c)
 {
     arcp_buf_append_byte(&c->owner.log, '\0');
-    pid_t pid = (pid_t)strtol(c->owner.log.data, NULL, 10);
+    const pid_t pid = (pid_t)strtol(c->owner.log.data, NULL, 10);
     assert_true(pid > 1);
     return pid;
 }
@@ -146,9 +146,9 @@ static void a_program_that_fails_while_we_write_is_reported_with_its_exit_status
     child_open(&c, "sh -c 'exec <&-; exit 4'", LONG);
     c.owner.keep = false;
     char big[4096];
-    memset(big, 'x', sizeof(big));
+    memset(big, 'x', sizeof big);
     while (!c.owner.closed) {
-        if (owner_send(&c.owner, arcp_span_make(big, sizeof(big))) == ARCP_OK) {
+        if (owner_send(&c.owner, arcp_span_make(big, sizeof big)) == ARCP_OK) {
             owner_flush(&c.owner);
         }
         test_loop_step(&c.test, "the program's end is told");
@@ -173,7 +173,7 @@ static void a_program_that_does_not_end_is_killed_with_its_children(void **state
 {
     child c;
     child_open(&c, "sh -c 'trap \"\" TERM HUP; sleep 1000 & echo $!; wait'", 50);
-    pid_t grandchild = first_line_as_pid(&c);
+    const pid_t grandchild = first_line_as_pid(&c);
     owner_close(&c.owner, ARCP_CLOSE_NORMAL, "");
     run_until(&c.test, c.owner.closed);
     assert_int_equal(c.owner.code, ARCP_CLOSE_ABNORMAL);
@@ -185,7 +185,7 @@ static void release_kills_at_once(void **state)
 {
     child c;
     child_open(&c, "sh -c 'sleep 1000 & echo $!; wait'", LONG);
-    pid_t grandchild = first_line_as_pid(&c);
+    const pid_t grandchild = first_line_as_pid(&c);
     owner_release(&c.owner);
     wait_until_gone(&c, grandchild);
     child_close(&c);
@@ -195,7 +195,7 @@ static void abort_kills_at_once(void **state)
 {
     child c;
     child_open(&c, "sh -c 'sleep 1000 & echo $!; wait'", LONG);
-    pid_t grandchild = first_line_as_pid(&c);
+    const pid_t grandchild = first_line_as_pid(&c);
     owner_abort(&c.owner);
     run_until(&c.test, c.owner.closed);
     assert_int_equal(c.owner.code, ARCP_CLOSE_ABNORMAL);
@@ -219,7 +219,7 @@ static void output_held_open_by_a_child_is_not_waited_for(void **state)
 static void the_end_of_the_output_of_a_program_closes_the_connection(void **state)
 {
     child c;
-    memset(&c, 0, sizeof(c));
+    memset(&c, 0, sizeof c);
     c.owner.wants_input_over = true;
     child_start(&c, "sh -c 'echo one'", LONG);
     run_until(&c.test, c.owner.closed);

@@ -105,10 +105,10 @@ static void a_close_behind_unread_frames_comes_after_them(pair *p)
 static void send_more_than_fits(pair *p)
 {
     static char data[64 * 1024];
-    memset(data, 'x', sizeof(data));
+    memset(data, 'x', sizeof data);
     owner_pause(&p->b);
     for (int i = 0; i < 256; i++) {
-        assert_int_equal(owner_send(&p->a, arcp_span_make(data, sizeof(data))), ARCP_OK);
+        assert_int_equal(owner_send(&p->a, arcp_span_make(data, sizeof data)), ARCP_OK);
     }
 }
 
@@ -164,9 +164,9 @@ static void release_cuts_without_a_word_to_the_owner(pair *p)
 
 /* ---- from inside callbacks ---- */
 
-static void release_in_message(owner *self, arcp_span frame)
+static void release_in_message(owner *o, arcp_span frame)
 {
-    owner_release(self);
+    owner_release(o);
 }
 
 static void release_inside_a_message_is_the_last_of_it(pair *p)
@@ -179,9 +179,9 @@ static void release_inside_a_message_is_the_last_of_it(pair *p)
     assert_int_equal(p->b.messages, 1);
 }
 
-static void abort_in_message(owner *self, arcp_span frame)
+static void abort_in_message(owner *o, arcp_span frame)
 {
-    owner_abort(self);
+    owner_abort(o);
 }
 
 static void abort_inside_a_message_is_the_last_of_it(pair *p)
@@ -194,9 +194,9 @@ static void abort_inside_a_message_is_the_last_of_it(pair *p)
     assert_int_equal(p->b.messages, 1);
 }
 
-static void close_in_message(owner *self, arcp_span frame)
+static void close_in_message(owner *o, arcp_span frame)
 {
-    owner_close(self, ARCP_CLOSE_POLICY, "enough");
+    owner_close(o, ARCP_CLOSE_POLICY, "enough");
 }
 
 static void close_inside_a_message_is_the_last_of_it(pair *p)
@@ -210,14 +210,14 @@ static void close_inside_a_message_is_the_last_of_it(pair *p)
     assert_int_equal(p->a.code, as_seen(p, ARCP_CLOSE_POLICY));
 }
 
-static void release_self(owner *self)
+static void release_owner(owner *o)
 {
-    owner_release(self);
+    owner_release(o);
 }
 
 static void release_inside_drained_is_allowed(pair *p)
 {
-    p->a.on_drained = release_self;
+    p->a.on_drained = release_owner;
     owner_send_text(&p->a, "one");
     run_until(&p->test, p->b.closed);
     assert_int_equal(p->b.messages, 1);
@@ -225,16 +225,16 @@ static void release_inside_drained_is_allowed(pair *p)
 
 static void release_inside_closed_is_allowed(pair *p)
 {
-    p->a.on_closed = release_self;
-    p->b.on_closed = release_self;
+    p->a.on_closed = release_owner;
+    p->b.on_closed = release_owner;
     owner_close(&p->a, ARCP_CLOSE_NORMAL, "");
     run_until(&p->test, p->a.closed && p->b.closed);
 }
 
-static void release_the_other(owner *self, arcp_span frame)
+static void release_the_other(owner *o, arcp_span frame)
 {
-    owner_release(self->other);
-    owner_release(self);
+    owner_release(o->other);
+    owner_release(o);
 }
 
 static void both_ends_may_be_released_inside_one_callback(pair *p)
@@ -288,4 +288,4 @@ const conformance_case close_cases[] = {
     CASE(frames_that_wait_go_with_the_connection),
 };
 
-const size_t close_case_count = sizeof(close_cases) / sizeof(close_cases[0]);
+const size_t close_case_count = sizeof close_cases / sizeof close_cases[0];

@@ -19,7 +19,7 @@ static void on_failed(void *user, const arcp_error *err)
 
 void dial_begin(dial *d, test_loop *test, const char *url, const arcp_connect_options *options)
 {
-    memset(d, 0, sizeof(*d));
+    memset(d, 0, sizeof *d);
     arcp_connect_callbacks callbacks = {on_connected, on_failed, d};
     arcp_error err = {0};
     check_ok(arcp_connect(&test->loop, url, options, &callbacks, &d->connector, &err), &err);

@@ -72,7 +72,7 @@ static void read_lines(arcp_span text, size_t piece, arcp_buf *log)
 
 static void lines_are_read_in_any_split(void **state)
 {
-    for (size_t i = 0; i < sizeof(line_rows) / sizeof(line_rows[0]); i++) {
+    for (size_t i = 0; i < sizeof line_rows / sizeof line_rows[0]; i++) {
         for (size_t piece = 1; piece < 50; piece++) {
             arcp_buf log = arcp_buf_init();
             read_lines(arcp_span_cstr(line_rows[i].text), piece, &log);
@@ -132,11 +132,11 @@ static const words_row words_rows[] = {
 
 static void commands_are_split_as_a_shell_does(void **state)
 {
-    for (size_t i = 0; i < sizeof(words_rows) / sizeof(words_rows[0]); i++) {
+    for (size_t i = 0; i < sizeof words_rows / sizeof words_rows[0]; i++) {
         const words_row *row = &words_rows[i];
         char **words = NULL;
         arcp_error err = {0};
-        arcp_status status = arcp__command_words(arcp_span_cstr(row->text), &words, &err);
+        const arcp_status status = arcp__command_words(arcp_span_cstr(row->text), &words, &err);
         if (row->want == NULL) {
             assert_int_equal(status, ARCP_E_USAGE);
             assert_null(words);

@@ -20,7 +20,7 @@ int open_fd_count(void)
 int open_temporary(const char *text)
 {
     char path[] = "/tmp/arcp-stdio-XXXXXX";
-    int fd = mkostemp(path, O_CLOEXEC);
+    const int fd = mkostemp(path, O_CLOEXEC);
     assert_true(fd >= 0);
     unlink(path);
     assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
@@ -37,7 +37,7 @@ static void on_watchdog(uv_timer_t *timer)
 void test_loop_init(test_loop *test)
 {
     signal(SIGPIPE, SIG_IGN);
-    memset(test, 0, sizeof(*test));
+    memset(test, 0, sizeof *test);
     /* After the first loop of a process, libuv keeps some descriptors open. */
     assert_int_equal(uv_loop_init(&test->loop), 0);
     assert_int_equal(uv_loop_close(&test->loop), 0);
@@ -84,7 +84,7 @@ void test_loop_fini(test_loop *test)
     }
     uv_close((uv_handle_t *)&test->watchdog, NULL);
     uv_run(&test->loop, UV_RUN_DEFAULT);
-    int closed = uv_loop_close(&test->loop);
+    const int closed = uv_loop_close(&test->loop);
     if (closed != 0) {
         uv_walk(&test->loop, on_walk, NULL);
     }

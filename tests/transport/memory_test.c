@@ -86,7 +86,7 @@ static void play(arcp_buf *story)
     p.a.keep = p.b.keep = true;
     for (int i = 0; i < 60; i++) {
         char text[16];
-        snprintf(text, sizeof(text), "%d", i);
+        snprintf(text, sizeof text, "%d", i);
         owner_send_text(i % 3 == 0 ? &p.a : &p.b, text);
         if (i % 13 == 0) {
             owner_pause(&p.b);

@@ -121,8 +121,8 @@ static void begin_stdio(story *s)
 
 static void begin_files(story *s)
 {
-    int input = open_temporary("one\ntwo\n");
-    int output = open_temporary("");
+    const int input = open_temporary("one\ntwo\n");
+    const int output = open_temporary("");
     arcp_error err = {0};
     arcp_connection *connection = NULL;
     if (worked(s, arcp_open_stdio(&s->test.loop, input, output, NULL, &connection, &err), &err)) {
@@ -165,9 +165,9 @@ static size_t send_some(owner *from)
 {
     static char big[200 * 1024];
     size_t sent = 0;
-    memset(big, 'x', sizeof(big));
+    memset(big, 'x', sizeof big);
     sent += owner_send(from, ARCP_SPAN_LITERAL("small")) == ARCP_OK;
-    sent += owner_send(from, arcp_span_make(big, sizeof(big))) == ARCP_OK;
+    sent += owner_send(from, arcp_span_make(big, sizeof big)) == ARCP_OK;
     sent += owner_send(from, ARCP_SPAN_LITERAL("behind it")) == ARCP_OK;
     owner_flush(from);
     return sent;
@@ -176,8 +176,8 @@ static size_t send_some(owner *from)
 static void middle(story *s)
 {
     owner_pause(&s->b);
-    size_t to_b = send_some(&s->a);
-    size_t to_a = send_some(&s->b);
+    const size_t to_b = send_some(&s->a);
+    const size_t to_a = send_some(&s->b);
     test_loop_settle(&s->test);
     owner_resume(&s->b);
     run_until(&s->test,
@@ -203,9 +203,9 @@ static void finish(story *s)
 static size_t tell(void (*begin)(story *s), size_t fail_at, bool all)
 {
     story s;
-    memset(&s, 0, sizeof(s));
+    memset(&s, 0, sizeof s);
     test_loop_init(&s.test);
-    size_t before = failing_alloc_count();
+    const size_t before = failing_alloc_count();
     if (fail_at != 0) {
         failing_alloc_arm(fail_at, all ? FAILING_ALLOC_ALL_AFTER : FAILING_ALLOC_ONE);
     }
@@ -213,7 +213,7 @@ static size_t tell(void (*begin)(story *s), size_t fail_at, bool all)
     if (!s.over) {
         middle(&s);
     }
-    size_t count = failing_alloc_count() - before;
+    const size_t count = failing_alloc_count() - before;
     (void)failing_alloc_disarm();
     finish(&s);
     return count;
@@ -222,7 +222,7 @@ static size_t tell(void (*begin)(story *s), size_t fail_at, bool all)
 /* Runs once with each single allocation failing, and once with all failing from there on. */
 static void sweep(void (*begin)(story *s))
 {
-    size_t count = tell(begin, 0, false);
+    const size_t count = tell(begin, 0, false);
     assert_true(count > 3);
     for (size_t n = 1; n <= count; n++) {
         tell(begin, n, false);
@@ -234,14 +234,14 @@ static void out_of_memory_a_frame_is_refused_and_the_next_one_is_sent(void **sta
 {
     static char big[200 * 1024];
     void (*const begins[])(story * s) = {begin_memory, begin_stdio};
-    memset(big, 'x', sizeof(big));
+    memset(big, 'x', sizeof big);
     for (size_t i = 0; i < 2; i++) {
         story s;
-        memset(&s, 0, sizeof(s));
+        memset(&s, 0, sizeof s);
         test_loop_init(&s.test);
         begins[i](&s);
         failing_alloc_arm(1, FAILING_ALLOC_ONE);
-        assert_int_equal(owner_send(&s.a, arcp_span_make(big, sizeof(big))), ARCP_E_NO_MEMORY);
+        assert_int_equal(owner_send(&s.a, arcp_span_make(big, sizeof big)), ARCP_E_NO_MEMORY);
         assert_true(failing_alloc_disarm());
         owner_send_text(&s.a, "small");
         run_until(&s.test, s.b.messages == 1);
@@ -284,7 +284,7 @@ static void memory_survives_each_failure(void **state)
 static void a_peer_refused_out_of_memory_does_not_block_the_next(void **state)
 {
     story s;
-    memset(&s, 0, sizeof(s));
+    memset(&s, 0, sizeof s);
     test_loop_init(&s.test);
     arcp_error err = {0};
     arcp_listener_callbacks accepted = {.accepted = on_accepted, .user = &s};

@@ -10,95 +10,95 @@ uint32_t frame_sum(uint32_t sum, arcp_span frame)
 
 static void on_message(void *user, arcp_connection *connection, arcp_span frame)
 {
-    owner *self = user;
-    assert_ptr_equal(connection, self->connection);
-    assert_false(self->in_call);
-    assert_false(self->closed);
-    self->messages++;
-    self->message_bytes += frame.size;
-    self->last_size = frame.size;
-    self->sum = frame_sum(self->sum, frame);
-    if (self->keep) {
-        arcp_buf_append(&self->log, frame);
-        arcp_buf_append_byte(&self->log, '|');
+    owner *o = user;
+    assert_ptr_equal(connection, o->connection);
+    assert_false(o->in_call);
+    assert_false(o->closed);
+    o->messages++;
+    o->message_bytes += frame.size;
+    o->last_size = frame.size;
+    o->sum = frame_sum(o->sum, frame);
+    if (o->keep) {
+        arcp_buf_append(&o->log, frame);
+        arcp_buf_append_byte(&o->log, '|');
     }
-    if (self->on_message != NULL) {
-        self->on_message(self, frame);
+    if (o->on_message != NULL) {
+        o->on_message(o, frame);
     }
 }
 
 static void on_drained(void *user, arcp_connection *connection, size_t written, size_t unsent)
 {
-    owner *self = user;
-    assert_ptr_equal(connection, self->connection);
-    assert_false(self->in_call);
-    assert_false(self->closed);
+    owner *o = user;
+    assert_ptr_equal(connection, o->connection);
+    assert_false(o->in_call);
+    assert_false(o->closed);
     assert_true(written > 0);
-    self->drains++;
-    self->written += written;
-    assert_int_equal(unsent, owner_unsent(self));
-    assert_int_equal(self->written + unsent, self->accepted);
-    if (self->on_drained != NULL) {
-        self->on_drained(self);
+    o->drains++;
+    o->written += written;
+    assert_int_equal(unsent, owner_unsent(o));
+    assert_int_equal(o->written + unsent, o->accepted);
+    if (o->on_drained != NULL) {
+        o->on_drained(o);
     }
 }
 
 static void on_input_over(void *user, arcp_connection *connection)
 {
-    owner *self = user;
-    assert_ptr_equal(connection, self->connection);
-    assert_false(self->in_call);
-    assert_false(self->closed);
-    self->input_overs++;
+    owner *o = user;
+    assert_ptr_equal(connection, o->connection);
+    assert_false(o->in_call);
+    assert_false(o->closed);
+    o->input_overs++;
 }
 
 static void on_closed(void *user, arcp_connection *connection, arcp_close_code code,
                       const char *reason)
 {
-    owner *self = user;
-    assert_ptr_equal(connection, self->connection);
-    assert_false(self->in_call);
-    assert_false(self->closed);
+    owner *o = user;
+    assert_ptr_equal(connection, o->connection);
+    assert_false(o->in_call);
+    assert_false(o->closed);
     arcp_connection_info info = arcp_connection_info_init();
     connection->ops->info(connection, &info);
-    self->closed = true;
-    self->code = code;
-    self->closed_by_peer = info.closed_by_peer;
-    snprintf(self->reason, sizeof(self->reason), "%s", reason);
-    if (self->on_closed != NULL) {
-        self->on_closed(self);
+    o->closed = true;
+    o->code = code;
+    o->closed_by_peer = info.closed_by_peer;
+    snprintf(o->reason, sizeof o->reason, "%s", reason);
+    if (o->on_closed != NULL) {
+        o->on_closed(o);
     }
 }
 
-void owner_take(owner *self, arcp_connection *connection)
+void owner_take(owner *o, arcp_connection *connection)
 {
-    assert_null(self->connection);
-    self->connection = connection;
+    assert_null(o->connection);
+    o->connection = connection;
     arcp_connection_callbacks callbacks = {
-        on_message, on_drained, self->wants_input_over ? on_input_over : NULL, on_closed, self};
+        on_message, on_drained, o->wants_input_over ? on_input_over : NULL, on_closed, o};
     connection->ops->set_callbacks(connection, &callbacks);
 }
 
-void owner_fini(owner *self)
+void owner_fini(owner *o)
 {
-    owner_release(self);
-    arcp_buf_fini(&self->log);
+    owner_release(o);
+    arcp_buf_fini(&o->log);
 }
 
-arcp_status owner_send(owner *self, arcp_span frame)
+arcp_status owner_send(owner *o, arcp_span frame)
 {
-    self->in_call = true;
-    arcp_status status = self->connection->ops->send(self->connection, frame);
-    self->in_call = false;
+    o->in_call = true;
+    const arcp_status status = o->connection->ops->send(o->connection, frame);
+    o->in_call = false;
     if (status == ARCP_OK) {
-        self->accepted += frame.size;
+        o->accepted += frame.size;
     }
     return status;
 }
 
-void owner_send_text(owner *self, const char *text)
+void owner_send_text(owner *o, const char *text)
 {
-    assert_int_equal(owner_send(self, arcp_span_cstr(text)), ARCP_OK);
+    assert_int_equal(owner_send(o, arcp_span_cstr(text)), ARCP_OK);
 }
 
 #define CALL(self, call)                                                                           \
@@ -108,43 +108,43 @@ void owner_send_text(owner *self, const char *text)
         (self)->in_call = false;                                                                   \
     } while (0)
 
-void owner_flush(owner *self)
+void owner_flush(owner *o)
 {
-    CALL(self, flush(self->connection));
+    CALL(o, flush(o->connection));
 }
 
-void owner_pause(owner *self)
+void owner_pause(owner *o)
 {
-    CALL(self, pause(self->connection));
+    CALL(o, pause(o->connection));
 }
 
-void owner_resume(owner *self)
+void owner_resume(owner *o)
 {
-    CALL(self, resume(self->connection));
+    CALL(o, resume(o->connection));
 }
 
-void owner_close(owner *self, arcp_close_code code, const char *reason)
+void owner_close(owner *o, arcp_close_code code, const char *reason)
 {
-    CALL(self, close(self->connection, code, reason));
+    CALL(o, close(o->connection, code, reason));
 }
 
-void owner_abort(owner *self)
+void owner_abort(owner *o)
 {
-    CALL(self, abort(self->connection));
+    CALL(o, abort(o->connection));
 }
 
-void owner_release(owner *self)
+void owner_release(owner *o)
 {
-    if (self->connection != NULL) {
-        arcp_connection *connection = self->connection;
-        self->in_call = true;
+    if (o->connection != NULL) {
+        arcp_connection *connection = o->connection;
+        o->in_call = true;
         connection->ops->free(connection);
-        self->in_call = false;
-        self->connection = NULL;
+        o->in_call = false;
+        o->connection = NULL;
     }
 }
 
-size_t owner_unsent(const owner *self)
+size_t owner_unsent(const owner *o)
 {
-    return self->connection->ops->unsent(self->connection);
+    return o->connection->ops->unsent(o->connection);
 }

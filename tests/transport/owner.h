@@ -28,28 +28,28 @@ struct owner {
     size_t input_overs;
     bool in_call;
     /* Called in the callbacks; may be NULL. */
-    void (*on_message)(owner *self, arcp_span frame);
-    void (*on_drained)(owner *self);
-    void (*on_closed)(owner *self);
+    void (*on_message)(owner *o, arcp_span frame);
+    void (*on_drained)(owner *o);
+    void (*on_closed)(owner *o);
     owner *other;
     void *user;
 };
 
 /* Takes the connection over and sets its callbacks. */
-void owner_take(owner *self, arcp_connection *connection);
+void owner_take(owner *o, arcp_connection *connection);
 /* Releases the connection if it still has it, and frees the log. */
-void owner_fini(owner *self);
+void owner_fini(owner *o);
 
-arcp_status owner_send(owner *self, arcp_span frame);
+arcp_status owner_send(owner *o, arcp_span frame);
 /* send_text("hello") must succeed. */
-void owner_send_text(owner *self, const char *text);
-void owner_flush(owner *self);
-void owner_pause(owner *self);
-void owner_resume(owner *self);
-void owner_close(owner *self, arcp_close_code code, const char *reason);
-void owner_abort(owner *self);
-void owner_release(owner *self);
-size_t owner_unsent(const owner *self);
+void owner_send_text(owner *o, const char *text);
+void owner_flush(owner *o);
+void owner_pause(owner *o);
+void owner_resume(owner *o);
+void owner_close(owner *o, arcp_close_code code, const char *reason);
+void owner_abort(owner *o);
+void owner_release(owner *o);
+size_t owner_unsent(const owner *o);
 
 /* The sum that an owner gets from these frames, from the sum before them. */
 uint32_t frame_sum(uint32_t sum, arcp_span frame);

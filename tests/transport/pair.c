@@ -38,7 +38,7 @@ static void on_failed(void *user, const arcp_error *err)
 static void open_websocket(pair *p, pair_limits limits)
 {
     arcp_error err = {0};
-    bool secure = p->kind == PAIR_WSS;
+    const bool secure = p->kind == PAIR_WSS;
     arcp_listen_options listen = arcp_listen_options_init();
     listen.certificate_file = test_tls_files.certificate;
     listen.key_file = test_tls_files.key;
@@ -100,7 +100,7 @@ static void open_memory(pair *p, pair_limits limits)
 
 void pair_open(pair *p, pair_kind kind, pair_limits limits)
 {
-    memset(p, 0, sizeof(*p));
+    memset(p, 0, sizeof *p);
     p->kind = kind;
     p->a.other = &p->b;
     p->b.other = &p->a;

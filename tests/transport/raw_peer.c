@@ -14,7 +14,7 @@ const char raw_upgrade[] = "GET /arcp HTTP/1.1\r\nHost: localhost\r\nUpgrade: we
 
 static void start(raw_peer *peer, test_loop *test, int fd)
 {
-    memset(peer, 0, sizeof(*peer));
+    memset(peer, 0, sizeof *peer);
     peer->test = test;
     peer->fd = fd;
     assert_true(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) == 0);
@@ -22,19 +22,19 @@ static void start(raw_peer *peer, test_loop *test, int fd)
 
 void raw_peer_connect(raw_peer *peer, test_loop *test, const char *url)
 {
-    bool six = strstr(url, "://[") != NULL;
+    const bool six = strstr(url, "://[") != NULL;
     const char *colon = strrchr(url, ':');
     assert_non_null(colon);
-    uint16_t port = htons((uint16_t)strtoul(colon + 1, NULL, 10));
+    const uint16_t port = htons((uint16_t)strtoul(colon + 1, NULL, 10));
     struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = port};
     struct sockaddr_in6 other = {.sin6_family = AF_INET6, .sin6_port = port};
     four.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     other.sin6_addr = in6addr_loopback;
-    int fd = socket(six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int fd = socket(six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
     /* Loopback: the kernel completes it without the other side's loop. */
-    int result = six ? connect(fd, (const struct sockaddr *)&other, sizeof(other))
-                     : connect(fd, (const struct sockaddr *)&four, sizeof(four));
+    const int result = six ? connect(fd, (const struct sockaddr *)&other, sizeof other)
+                           : connect(fd, (const struct sockaddr *)&four, sizeof four);
     assert_int_equal(result, 0);
     start(peer, test, fd);
 }
@@ -42,11 +42,11 @@ void raw_peer_connect(raw_peer *peer, test_loop *test, const char *url)
 int raw_listen(char url[64])
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
-    socklen_t size = sizeof(address);
+    socklen_t size = sizeof address;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
-    assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof address), 0);
     assert_int_equal(listen(fd, 16), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
     snprintf(url, 64, "ws://127.0.0.1:%u/arcp", ntohs(address.sin_port));
@@ -65,7 +65,7 @@ static void wait_for(test_loop *test, int fd, short events)
     if (timeout < 0 || timeout > TEST_PATIENCE_MS) {
         timeout = TEST_PATIENCE_MS;
     }
-    int ready = poll(fds, 2, timeout);
+    const int ready = poll(fds, 2, timeout);
     assert_true(ready >= 0);
     if (ready == 0 && timeout == TEST_PATIENCE_MS) {
         fail_msg("nothing was received");
@@ -87,7 +87,7 @@ void raw_peer_accept(raw_peer *peer, test_loop *test, int listener)
 void raw_peer_send(raw_peer *peer, arcp_span bytes)
 {
     while (bytes.size > 0) {
-        ssize_t sent = send(peer->fd, bytes.data, bytes.size, MSG_NOSIGNAL);
+        const ssize_t sent = send(peer->fd, bytes.data, bytes.size, MSG_NOSIGNAL);
         if (sent < 0 && errno != EAGAIN) {
             peer->ended = true; /* the other side has closed */
             return;
@@ -110,7 +110,7 @@ void raw_peer_poll(raw_peer *peer)
 {
     while (!peer->ended) {
         char bytes[65536];
-        ssize_t size = recv(peer->fd, bytes, sizeof(bytes), 0);
+        const ssize_t size = recv(peer->fd, bytes, sizeof bytes, 0);
         if (size < 0 && errno == EAGAIN) {
             return;
         }
@@ -165,7 +165,7 @@ void raw_peer_half_close(raw_peer *peer)
 void raw_peer_reset(raw_peer *peer)
 {
     struct linger now = {.l_onoff = 1, .l_linger = 0};
-    assert_int_equal(setsockopt(peer->fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now)), 0);
+    assert_int_equal(setsockopt(peer->fd, SOL_SOCKET, SO_LINGER, &now, sizeof now), 0);
     close(peer->fd);
     peer->fd = -1;
     peer->ended = true;

@@ -18,7 +18,7 @@ static void on_refused(void *user, const char *peer, int status, const char *why
     assert_non_null(strchr(peer, ':'));
     s->refused++;
     s->refused_status = status;
-    snprintf(s->refused_why, sizeof(s->refused_why), "%s", why);
+    snprintf(s->refused_why, sizeof s->refused_why, "%s", why);
     if (s->closes_when_refused) {
         server_close_listener(s);
     }
@@ -28,7 +28,7 @@ arcp_admission *server_admission(arcp_admission_limits limits)
 {
     arcp_admission *admission = NULL;
     arcp_error err = {0};
-    limits.struct_size = sizeof(limits);
+    limits.struct_size = sizeof limits;
     if (limits.pending_timeout_ms == 0) {
         limits.pending_timeout_ms = 2 * TEST_PATIENCE_MS;
     }
@@ -38,7 +38,7 @@ arcp_admission *server_admission(arcp_admission_limits limits)
 
 void server_open(server *s, const char *url, arcp_listen_options options)
 {
-    memset(s, 0, sizeof(*s));
+    memset(s, 0, sizeof *s);
     test_loop_init(&s->test);
     arcp_error err = {0};
     arcp_listener_callbacks callbacks = {on_accepted, on_refused, s};

@@ -4,7 +4,7 @@
 
 void stdio_init(stdio *s)
 {
-    memset(s, 0, sizeof(*s));
+    memset(s, 0, sizeof *s);
     s->to = s->from = -1;
     test_loop_init(&s->test);
 }
@@ -63,7 +63,7 @@ void stdio_put(const stdio *s, const char *text)
 void stdio_expect(const stdio *s, const char *text)
 {
     char got[256] = "";
-    ssize_t size = read(s->from, got, sizeof(got) - 1);
+    const ssize_t size = read(s->from, got, sizeof got - 1);
     assert_true(size >= 0);
     assert_string_equal(got, text);
 }

@@ -3,9 +3,9 @@
 
 #include <sys/socket.h>
 
-static void reply(owner *self, arcp_span frame)
+static void reply(owner *o, arcp_span frame)
 {
-    assert_int_equal(owner_send(self, ARCP_SPAN_LITERAL("reply")), ARCP_OK);
+    assert_int_equal(owner_send(o, ARCP_SPAN_LITERAL("reply")), ARCP_OK);
 }
 
 static void at_the_end_of_the_input_queued_output_is_written(void **state)
@@ -84,7 +84,7 @@ static void a_line_above_the_limit_at_the_end_of_the_input_closes_the_connection
     stdio s;
     stdio_open_for(&s, true);
     char line[102];
-    memset(line, 'x', sizeof(line));
+    memset(line, 'x', sizeof line);
     line[101] = '\0';
     stdio_put(&s, line);
     stdio_hang_up(&s.to);

@@ -63,12 +63,12 @@ static void a_line_above_the_limit_closes_the_connection(void **state)
     stdio s;
     stdio_open(&s);
     char line[103];
-    memset(line, 'x', sizeof(line));
+    memset(line, 'x', sizeof line);
     line[100] = '\n';
     line[101] = '\0';
     stdio_put(&s, line);
     run_until(&s.test, s.owner.messages == 1);
-    memset(line, 'x', sizeof(line));
+    memset(line, 'x', sizeof line);
     line[101] = '\n';
     line[102] = '\0';
     stdio_put(&s, line);
@@ -96,7 +96,7 @@ static void a_line_of_a_mebibyte_works_by_default(void **state)
     assert_true(fcntl(s.to, F_SETFL, O_NONBLOCK) == 0);
     size_t sent = 0;
     while (sent < SIZE) {
-        ssize_t size = write(s.to, line + sent, SIZE - sent);
+        const ssize_t size = write(s.to, line + sent, SIZE - sent);
         sent += size > 0 ? (size_t)size : 0;
         test_loop_step(&s.test, "the line is read");
     }
@@ -120,24 +120,24 @@ static void a_reader_that_has_closed_is_abnormal(void **state)
 
 /* ---- kinds of descriptors ---- */
 
-static void echo(owner *self, arcp_span frame)
+static void echo(owner *o, arcp_span frame)
 {
-    assert_int_equal(owner_send(self, frame), ARCP_OK);
+    assert_int_equal(owner_send(o, frame), ARCP_OK);
 }
 
 static void files_can_be_read_and_written(void **state)
 {
     stdio s;
     stdio_init(&s);
-    int input = open_temporary("one\ntwo\n\nthree");
-    int output = open_temporary("");
-    int kept = fcntl(output, F_DUPFD_CLOEXEC, 0);
+    const int input = open_temporary("one\ntwo\n\nthree");
+    const int output = open_temporary("");
+    const int kept = fcntl(output, F_DUPFD_CLOEXEC, 0);
     stdio_open_over(&s, input, output, 100);
     s.owner.on_message = echo;
     run_until(&s.test, s.owner.closed);
     assert_int_equal(s.owner.code, ARCP_CLOSE_NORMAL);
     char text[64] = "";
-    assert_true(pread(kept, text, sizeof(text) - 1, 0) >= 0);
+    assert_true(pread(kept, text, sizeof text - 1, 0) >= 0);
     assert_string_equal(text, "one\ntwo\nthree\n");
     close(kept);
     stdio_close(&s);
@@ -233,7 +233,7 @@ static void a_terminal_can_be_used(void **state)
     assert_true(s.to >= 0);
     assert_int_equal(grantpt(s.to), 0);
     assert_int_equal(unlockpt(s.to), 0);
-    int terminal = open(ptsname(s.to), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    const int terminal = open(ptsname(s.to), O_RDWR | O_NOCTTY | O_CLOEXEC);
     assert_true(terminal >= 0);
     stdio_open_over(&s, terminal, terminal, 100);
     stdio_put(&s, "typed\n");
@@ -242,7 +242,7 @@ static void a_terminal_can_be_used(void **state)
     owner_send_text(&s.owner, "shown");
     run_until(&s.test, s.owner.written == 5);
     char shown[64] = "";
-    assert_true(read(s.to, shown, sizeof(shown) - 1) > 0);
+    assert_true(read(s.to, shown, sizeof shown - 1) > 0);
     assert_non_null(strstr(shown, "typed")); /* the terminal's echo */
     stdio_close(&s);
 }
@@ -253,9 +253,9 @@ static void a_tcp_socket_can_be_used(void **state)
     raw_peer peer;
     char url[64];
     stdio_init(&s);
-    int listener = raw_listen(url);
+    const int listener = raw_listen(url);
     raw_peer_connect(&peer, &s.test, url);
-    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    const int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     assert_true(fd >= 0);
     stdio_open_over(&s, fd, fd, 100);
     raw_peer_send_text(&peer, "in\n");
@@ -284,11 +284,11 @@ static void descriptors_that_cannot_be_used_are_reported(void **state)
     assert_int_equal(arcp_open_stdio(&test.loop, pair[0], pair[0], NULL, &connection, &err),
                      ARCP_E_IO);
     assert_non_null(strstr(err.message, "cannot be written"));
-    int directory = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int directory = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_int_equal(arcp_open_stdio(&test.loop, directory, pair[1], NULL, &connection, &err),
                      ARCP_E_IO);
     close(directory);
-    int datagrams = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const int datagrams = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     assert_int_equal(arcp_open_stdio(&test.loop, datagrams, pair[1], NULL, &connection, &err),
                      ARCP_E_IO);
     assert_non_null(strstr(err.message, "is not a pipe, socket, terminal or file"));
@@ -307,7 +307,7 @@ static void file_status_flags_are_restored(void **state)
     stdio_init(&s);
     int sockets[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
-    int shared = fcntl(sockets[0], F_DUPFD_CLOEXEC, 0);
+    const int shared = fcntl(sockets[0], F_DUPFD_CLOEXEC, 0);
     stdio_open_over(&s, sockets[0], sockets[0], 100);
     assert_true((fcntl(shared, F_GETFL) & O_NONBLOCK) != 0);
     owner_release(&s.owner);
@@ -322,8 +322,8 @@ static void standard_input_and_output_stay_open(void **state)
 {
     stdio s;
     stdio_init(&s);
-    int saved_in = fcntl(0, F_DUPFD_CLOEXEC, 3);
-    int saved_out = fcntl(1, F_DUPFD_CLOEXEC, 3);
+    const int saved_in = fcntl(0, F_DUPFD_CLOEXEC, 3);
+    const int saved_out = fcntl(1, F_DUPFD_CLOEXEC, 3);
     int in[2];
     int out[2];
     fflush(stdout);
@@ -337,10 +337,10 @@ static void standard_input_and_output_stay_open(void **state)
     run_until(&s.test, s.owner.closed);
     owner_release(&s.owner);
     test_loop_settle(&s.test);
-    bool in_open = fcntl(0, F_GETFD) >= 0;
-    bool out_open = fcntl(1, F_GETFD) >= 0;
+    const bool in_open = fcntl(0, F_GETFD) >= 0;
+    const bool out_open = fcntl(1, F_GETFD) >= 0;
     char text[16] = "";
-    bool read_back = read(out[0], text, sizeof(text) - 1) == 4;
+    const bool read_back = read(out[0], text, sizeof text - 1) == 4;
     dup2(saved_in, 0);
     dup2(saved_out, 1);
     close(saved_in);

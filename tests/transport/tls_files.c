@@ -31,7 +31,7 @@ static void extend(X509 *certificate, X509 *issuer, int nid, const char *value)
 static identity identity_new(const char *name, const identity *signer, const char *names,
                              long serial, long valid_from, long valid_to)
 {
-    identity id = {EVP_EC_gen("P-256"), X509_new()};
+    const identity id = {EVP_EC_gen("P-256"), X509_new()};
     assert_non_null(id.key);
     assert_non_null(id.certificate);
     X509_set_version(id.certificate, 2);
@@ -92,13 +92,13 @@ static void write_server(const char *certificate, const char *key, const char *n
 
 static void name_file(const tls_files *files, char *out, const char *name)
 {
-    snprintf(out, sizeof(files->ca), "%s/%s", files->directory, name);
+    snprintf(out, sizeof files->ca, "%s/%s", files->directory, name);
 }
 
 void tls_files_make(tls_files *files)
 {
-    memset(files, 0, sizeof(*files));
-    snprintf(files->directory, sizeof(files->directory), "/tmp/arcp-tls-XXXXXX");
+    memset(files, 0, sizeof *files);
+    snprintf(files->directory, sizeof files->directory, "/tmp/arcp-tls-XXXXXX");
     assert_non_null(mkdtemp(files->directory));
     name_file(files, files->ca, "ca.pem");
     name_file(files, files->other_ca, "other-ca.pem");

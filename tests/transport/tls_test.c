@@ -59,12 +59,12 @@ static void only_a_certificate_for_the_host_from_a_trusted_authority_is_accepted
         {"expired", test_tls_files.expired, test_tls_files.expired_key, test_tls_files.ca,
          "localhost", "TLS: the certificate was refused: certificate has expired"},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         server s;
         dial d;
         char url[128];
         server_open(&s, "wss://127.0.0.1:0/arcp", serving(rows[i].certificate, rows[i].key));
-        snprintf(url, sizeof(url), "wss://%s:%s", rows[i].host, strrchr(s.url, ':') + 1);
+        snprintf(url, sizeof url, "wss://%s:%s", rows[i].host, strrchr(s.url, ':') + 1);
         arcp_connect_options options = trusting(rows[i].ca);
         dial_begin(&d, &s.test, url, &options);
         if (rows[i].message == NULL) {
@@ -88,7 +88,7 @@ static void a_plain_server_is_refused_by_a_tls_client(void **state)
     dial d;
     char url[128];
     server_open(&s, NULL, serving(NULL, NULL));
-    snprintf(url, sizeof(url), "wss://127.0.0.1:%s", strrchr(s.url, ':') + 1);
+    snprintf(url, sizeof url, "wss://127.0.0.1:%s", strrchr(s.url, ':') + 1);
     arcp_connect_options options = trusting(test_tls_files.ca);
     dial_begin(&d, &s.test, url, &options);
     dial_expect_failure(&d, &s.test, ARCP_E_IO, "TLS: ");
@@ -146,7 +146,7 @@ static int handshake_as(server *s, int highest, const char *ciphers, char *versi
     SSL_set_fd(ssl, peer.fd);
     int result = 0;
     while ((result = SSL_connect(ssl)) != 1) {
-        int reason = SSL_get_error(ssl, result);
+        const int reason = SSL_get_error(ssl, result);
         if (reason != SSL_ERROR_WANT_READ && reason != SSL_ERROR_WANT_WRITE) {
             break;
         }
@@ -184,10 +184,11 @@ static void tls_1_2_has_modern_cipher_suites_only(void **state)
     char version[32];
     server_open(&s, "wss://127.0.0.1:0/arcp",
                 serving(test_tls_files.certificate, test_tls_files.key));
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        int result = handshake_as(&s, TLS1_2_VERSION, rows[at].ciphers, version, sizeof(version));
-        if ((result == 1) != rows[at].is_taken) {
-            fail_msg("%s: %d", rows[at].ciphers, result);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const int result =
+            handshake_as(&s, TLS1_2_VERSION, rows[i].ciphers, version, sizeof version);
+        if ((result == 1) != rows[i].is_taken) {
+            fail_msg("%s: %d", rows[i].ciphers, result);
         }
     }
     server_fini(&s);
@@ -199,11 +200,11 @@ static void only_tls_1_2_and_newer_are_accepted(void **state)
     char version[32];
     server_open(&s, "wss://127.0.0.1:0/arcp",
                 serving(test_tls_files.certificate, test_tls_files.key));
-    assert_int_equal(handshake_with(&s, TLS1_3_VERSION, version, sizeof(version)), 1);
+    assert_int_equal(handshake_with(&s, TLS1_3_VERSION, version, sizeof version), 1);
     assert_string_equal(version, "TLSv1.3");
-    assert_int_equal(handshake_with(&s, TLS1_2_VERSION, version, sizeof(version)), 1);
+    assert_int_equal(handshake_with(&s, TLS1_2_VERSION, version, sizeof version), 1);
     assert_string_equal(version, "TLSv1.2");
-    assert_true(handshake_with(&s, TLS1_1_VERSION, version, sizeof(version)) != 1);
+    assert_true(handshake_with(&s, TLS1_1_VERSION, version, sizeof version) != 1);
     server_fini(&s);
 }
 
@@ -223,7 +224,7 @@ static void expect_no_context(const char *certificate, const char *key, const ch
 static void unusable_files_are_named(void **state)
 {
     char other[128];
-    snprintf(other, sizeof(other), "%s/encrypted.key", test_tls_files.directory);
+    snprintf(other, sizeof other, "%s/encrypted.key", test_tls_files.directory);
     EVP_PKEY *key = EVP_EC_gen("P-256");
     FILE *file = fopen(other, "we");
     assert_non_null(file);
@@ -266,7 +267,7 @@ static long serial_of_peer(server *s)
     }
     X509 *certificate = SSL_get1_peer_certificate(ssl);
     assert_non_null(certificate);
-    long serial = ASN1_INTEGER_get(X509_get_serialNumber(certificate));
+    const long serial = ASN1_INTEGER_get(X509_get_serialNumber(certificate));
     X509_free(certificate);
     SSL_free(ssl);
     SSL_CTX_free(context);
@@ -281,7 +282,7 @@ static void a_reload_applies_to_new_connections_and_keeps_old_ones(void **state)
     arcp_error err = {0};
     server_open(&s, "wss://127.0.0.1:0/arcp",
                 serving(test_tls_files.certificate, test_tls_files.key));
-    long before = serial_of_peer(&s);
+    const long before = serial_of_peer(&s);
     arcp_connect_options options = trusting(test_tls_files.ca);
     dial_begin(&d, &s.test, s.url, &options);
     dial_wait(&d, &s.test);
@@ -303,8 +304,8 @@ static void a_failed_reload_keeps_the_old_certificate(void **state)
     arcp_error err = {0};
     server_open(&s, "wss://127.0.0.1:0/arcp",
                 serving(test_tls_files.certificate, test_tls_files.key));
-    long before = serial_of_peer(&s);
-    int fd = open(test_tls_files.certificate, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    const long before = serial_of_peer(&s);
+    const int fd = open(test_tls_files.certificate, O_WRONLY | O_TRUNC | O_CLOEXEC);
     assert_true(fd >= 0);
     close(fd);
     assert_int_equal(s.listener->ops->reload(s.listener, &err), ARCP_E_USAGE);

@@ -25,10 +25,10 @@ static void frames_arrive_in_order_both_ways(pair *p)
     uint32_t b_sum = 0;
     for (int i = 0; i < COUNT; i++) {
         char text[64];
-        snprintf(text, sizeof(text), "{\"from\":\"a\",\"n\":%d}", i);
+        snprintf(text, sizeof text, "{\"from\":\"a\",\"n\":%d}", i);
         owner_send_text(&p->a, text);
         a_sum = frame_sum(a_sum, arcp_span_cstr(text));
-        snprintf(text, sizeof(text), "{\"from\":\"b\",\"n\":%d}", i);
+        snprintf(text, sizeof text, "{\"from\":\"b\",\"n\":%d}", i);
         owner_send_text(&p->b, text);
         b_sum = frame_sum(b_sum, arcp_span_cstr(text));
         if (i % 100 == 0) {
@@ -76,10 +76,10 @@ static void frames_of_every_size_around_the_borders_arrive(pair *p)
     static const size_t sizes[] = {1,    2,    125,   126,   127,   128,   4085,  4086,  4090,
                                    4096, 4097, 16383, 16384, 16385, 65534, 65535, 65536, CAP};
     uint32_t sum = 0;
-    size_t count = sizeof(sizes) / sizeof(sizes[0]);
+    const size_t count = sizeof sizes / sizeof sizes[0];
     for (size_t i = 0; i < count; i++) {
         char *data = filled(sizes[i], (char)('a' + i));
-        arcp_span frame = arcp_span_make(data, sizes[i]);
+        const arcp_span frame = arcp_span_make(data, sizes[i]);
         assert_int_equal(owner_send(&p->a, frame), ARCP_OK);
         sum = frame_sum(sum, frame);
         free(data);
@@ -117,22 +117,22 @@ static void a_frame_above_the_cap_ends_the_connection_as_too_big(pair *p)
     }
 }
 
-static void echo(owner *self, arcp_span frame)
+static void echo(owner *o, arcp_span frame)
 {
-    assert_int_equal(owner_send(self, frame), ARCP_OK);
-    owner_flush(self);
+    assert_int_equal(owner_send(o, frame), ARCP_OK);
+    owner_flush(o);
 }
 
-static void count_down(owner *self, arcp_span frame)
+static void count_down(owner *o, arcp_span frame)
 {
     char digits[16] = "";
-    assert_true(frame.size < sizeof(digits));
+    assert_true(frame.size < sizeof digits);
     memcpy(digits, frame.data, frame.size);
-    long left = strtol(digits, NULL, 10);
+    const long left = strtol(digits, NULL, 10);
     if (left > 0) {
         char text[32];
-        snprintf(text, sizeof(text), "%ld ", left - 1);
-        owner_send_text(self, text);
+        snprintf(text, sizeof text, "%ld ", left - 1);
+        owner_send_text(o, text);
     }
 }
 
@@ -180,7 +180,7 @@ static void a_reader_that_stops_holds_the_sender_back(pair *p)
     free(data);
     test_loop_settle(&p->test);
     assert_int_equal(p->b.messages, 0);
-    size_t held = owner_unsent(&p->a);
+    const size_t held = owner_unsent(&p->a);
     assert_true(held > 0);
     test_loop_settle(&p->test);
     assert_int_equal(owner_unsent(&p->a), held); /* nothing moves */
@@ -195,9 +195,9 @@ static void a_reader_that_stops_holds_the_sender_back(pair *p)
 
 /* ---- pause ---- */
 
-static void pause_now(owner *self, arcp_span frame)
+static void pause_now(owner *o, arcp_span frame)
 {
-    owner_pause(self);
+    owner_pause(o);
 }
 
 static void a_pause_inside_a_message_stops_at_that_message(pair *p)
@@ -324,7 +324,7 @@ static void run_case(void **state)
     pair_close(&p);
 }
 
-static size_t add(struct CMUnitTest *tests, run *runs, size_t at, const conformance_case *cases,
+static size_t add(struct CMUnitTest *tests, run *runs, size_t index, const conformance_case *cases,
                   size_t count)
 {
     for (size_t kind = 0; kind < PAIR_KIND_COUNT; kind++) {
@@ -337,24 +337,24 @@ static size_t add(struct CMUnitTest *tests, run *runs, size_t at, const conforma
                     *byte = ' ';
                 }
             }
-            runs[at] = (run){&cases[i], (pair_kind)kind};
-            tests[at] = (struct CMUnitTest){name, run_case, NULL, NULL, &runs[at]};
-            at++;
+            runs[index] = (run){&cases[i], (pair_kind)kind};
+            tests[index] = (struct CMUnitTest){name, run_case, NULL, NULL, &runs[index]};
+            index++;
         }
     }
-    return at;
+    return index;
 }
 
 int main(void)
 {
     static struct CMUnitTest conformance_tests[512];
     static run runs[512];
-    size_t frames = sizeof(frame_cases) / sizeof(frame_cases[0]);
+    const size_t frames = sizeof frame_cases / sizeof frame_cases[0];
     assert_true((frames + close_case_count) * PAIR_KIND_COUNT <= 512);
     size_t count = add(conformance_tests, runs, 0, frame_cases, frames);
     count = add(conformance_tests, runs, count, close_cases, close_case_count);
-    int failed = _cmocka_run_group_tests("transport_conformance", conformance_tests, count,
-                                         tls_files_setup, tls_files_teardown);
+    const int failed = _cmocka_run_group_tests("transport_conformance", conformance_tests, count,
+                                               tls_files_setup, tls_files_teardown);
     for (size_t i = 0; i < count; i++) {
         free((char *)conformance_tests[i].name);
     }

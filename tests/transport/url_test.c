@@ -80,10 +80,10 @@ static const authority_row authorities[] = {
 
 static void hosts_are_normalised(void **state)
 {
-    for (size_t i = 0; i < sizeof(authorities) / sizeof(authorities[0]); i++) {
+    for (size_t i = 0; i < sizeof authorities / sizeof authorities[0]; i++) {
         const authority_row *row = &authorities[i];
         arcp__authority authority;
-        bool valid = arcp__authority_parse(arcp_span_cstr(row->text), false, &authority);
+        const bool valid = arcp__authority_parse(arcp_span_cstr(row->text), false, &authority);
         if (valid != (row->want != NULL)) {
             fail_msg("\"%s\" is %s", row->text, valid ? "accepted" : "refused");
         }
@@ -91,7 +91,7 @@ static void hosts_are_normalised(void **state)
             continue;
         }
         char text[300];
-        arcp__authority_format(&authority, text, sizeof(text));
+        arcp__authority_format(&authority, text, sizeof text);
         if (strcmp(text, row->want) != 0 ||
             arcp__authority_is_loopback(&authority) != row->loopback) {
             fail_msg("\"%s\" became \"%s\"", row->text, text);
@@ -103,11 +103,11 @@ static void names_are_limited_to_the_length_of_dns(void **state)
 {
     char label[80];
     arcp__authority authority;
-    memset(label, 'a', sizeof(label));
+    memset(label, 'a', sizeof label);
     assert_true(arcp__authority_parse(arcp_span_make(label, 63), false, &authority));
     assert_false(arcp__authority_parse(arcp_span_make(label, 64), false, &authority));
     char name[300];
-    for (size_t i = 0; i < sizeof(name); i++) {
+    for (size_t i = 0; i < sizeof name; i++) {
         name[i] = i % 50 == 49 ? '.' : 'a';
     }
     assert_true(arcp__authority_parse(arcp_span_make(name, ARCP__HOST_MAX), false, &authority));
@@ -162,11 +162,11 @@ static const url_row urls[] = {
 
 static void urls_are_parsed_and_formatted(void **state)
 {
-    for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+    for (size_t i = 0; i < sizeof urls / sizeof urls[0]; i++) {
         const url_row *row = &urls[i];
         arcp__url url;
         arcp_error err = {0};
-        arcp_status status = arcp__url_parse(arcp_span_cstr(row->text), &url, &err);
+        const arcp_status status = arcp__url_parse(arcp_span_cstr(row->text), &url, &err);
         if ((status == ARCP_OK) != (row->want != NULL)) {
             fail_msg("\"%s\" is %s", row->text, status == ARCP_OK ? "accepted" : "refused");
         }
@@ -192,7 +192,7 @@ static void credentials_in_a_url_are_refused_and_not_repeated(void **state)
 {
     arcp__url url;
     arcp_error err = {0};
-    arcp_span text = ARCP_SPAN_LITERAL("ws://user:hunter2@localhost/");
+    const arcp_span text = ARCP_SPAN_LITERAL("ws://user:hunter2@localhost/");
     assert_int_equal(arcp__url_parse(text, &url, &err), ARCP_E_USAGE);
     assert_non_null(strstr(err.message, "credentials"));
     assert_null(strstr(err.message, "hunter2"));
@@ -204,7 +204,7 @@ static void paths_have_a_limit(void **state)
     arcp__url url;
     arcp_error err = {0};
     const size_t host = strlen("ws://h");
-    memset(text, '/', sizeof(text));
+    memset(text, '/', sizeof text);
     memcpy(text, "ws://h", host);
     check_ok(arcp__url_parse(arcp_span_make(text, host + ARCP__PATH_MAX), &url, &err), &err);
     assert_int_equal(arcp__url_parse(arcp_span_make(text, host + ARCP__PATH_MAX + 1), &url, &err),
@@ -238,12 +238,12 @@ static void socket_addresses_are_formatted(void **state)
         {"2001:db8::5", "[2001:db8::5]:7777"},
         {"::ffff:10.1.2.3", "10.1.2.3:7777"},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct sockaddr_storage storage = address(rows[i][0]);
         arcp__authority authority;
         char text[64];
         arcp__socket_authority(&storage, &authority);
-        arcp__authority_format(&authority, text, sizeof(text));
+        arcp__authority_format(&authority, text, sizeof text);
         assert_string_equal(text, rows[i][1]);
     }
 }
@@ -262,12 +262,12 @@ static void a_peer_is_an_ipv4_address_or_an_ipv6_network(void **state)
         {"10.0.0.1", "2001:db8::1", false},
         {"::ffff:10.0.0.1", "::ffff:10.0.0.2", false},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct sockaddr_storage a = address(rows[i].a);
         struct sockaddr_storage b = address(rows[i].b);
         const struct in6_addr peer_a = arcp__socket_peer(&a);
         const struct in6_addr peer_b = arcp__socket_peer(&b);
-        if ((memcmp(&peer_a, &peer_b, sizeof(peer_a)) == 0) != rows[i].same) {
+        if ((memcmp(&peer_a, &peer_b, sizeof peer_a) == 0) != rows[i].same) {
             fail_msg("%s and %s", rows[i].a, rows[i].b);
         }
     }

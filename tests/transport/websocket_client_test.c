@@ -35,11 +35,11 @@ static void an_unusable_url_is_reported_at_once(void **state)
     };
     test_loop test;
     test_loop_init(&test);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp_connector *connector = NULL;
         arcp_connect_callbacks callbacks = {0};
         arcp_error err = {0};
-        arcp_status status =
+        const arcp_status status =
             arcp_connect(&test.loop, rows[i].url, NULL, &callbacks, &connector, &err);
         if (status != ARCP_E_USAGE || strstr(err.message, rows[i].message) == NULL) {
             fail_msg("%s: %s: %s", rows[i].url, arcp_status_name(status), err.message);
@@ -79,7 +79,7 @@ static void a_port_without_a_listener_is_refused(void **state)
     arcp_connect_options options = patient();
     dial_begin(&d, &test, url, &options);
     char message[128];
-    snprintf(message, sizeof(message), "cannot connect to %.*s: connection refused",
+    snprintf(message, sizeof message, "cannot connect to %.*s: connection refused",
              (int)strcspn(url + 5, "/"), url + 5);
     dial_expect_failure(&d, &test, ARCP_E_IO, message);
     dial_fini(&d);
@@ -136,7 +136,7 @@ static const struct {
 
 static void a_server_that_is_not_a_websocket_server_is_reported(void **state)
 {
-    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
         fake f;
         fake_open(&f, patient());
         raw_peer_expect(&f.server, "\r\n\r\n");
@@ -157,7 +157,7 @@ static void the_query_is_not_in_messages(void **state)
     arcp_connect_options options = patient();
     test_loop_init(&f.test);
     f.listener = raw_listen(url);
-    (void)snprintf(asked, sizeof(asked), "%s?key=secret", url);
+    (void)snprintf(asked, sizeof asked, "%s?key=secret", url);
     dial_begin(&f.d, &f.test, asked, &options);
     raw_peer_accept(&f.server, &f.test, f.listener);
     raw_peer_expect(&f.server, "\r\n\r\n");
@@ -180,9 +180,9 @@ static void a_long_path_is_cut_before_the_reason(void **state)
         arcp_connect_options options = patient();
         test_loop_init(&f.test);
         f.listener = raw_listen(url);
-        size_t begin = strlen(url) - strlen("/arcp");
-        (void)snprintf(asked, sizeof(asked), "%.*s/%0*d", (int)begin, url, (int)size - 1, 0);
-        (void)snprintf(shown, sizeof(shown), "/%0*d: ", PATH_SHOWN_MAX - 1, 0);
+        const size_t begin = strlen(url) - strlen("/arcp");
+        (void)snprintf(asked, sizeof asked, "%.*s/%0*d", (int)begin, url, (int)size - 1, 0);
+        (void)snprintf(shown, sizeof shown, "/%0*d: ", PATH_SHOWN_MAX - 1, 0);
         dial_begin(&f.d, &f.test, asked, &options);
         raw_peer_accept(&f.server, &f.test, f.listener);
         raw_peer_expect(&f.server, "\r\n\r\n");
@@ -209,9 +209,9 @@ static void an_endless_response_is_cut(void **state)
     raw_peer_expect(&f.server, "\r\n\r\n");
     raw_peer_send_text(&f.server, "HTTP/1.1 101 X\r\nX: ");
     char block[1024];
-    memset(block, 'x', sizeof(block));
+    memset(block, 'x', sizeof block);
     for (int i = 0; i < 20; i++) {
-        raw_peer_send(&f.server, arcp_span_make(block, sizeof(block)));
+        raw_peer_send(&f.server, arcp_span_make(block, sizeof block));
     }
     dial_expect_failure(&f.d, &f.test, ARCP_E_IO, "response is too long");
     fake_close(&f);
@@ -235,7 +235,7 @@ static void a_cancelled_connector_makes_no_callback(void **state)
         char url[64];
         dial d;
         test_loop_init(&test);
-        int listener = raw_listen(url);
+        const int listener = raw_listen(url);
         arcp_connect_options options = patient();
         dial_begin(&d, &test, url, &options);
         if (stage > 0) {
@@ -367,7 +367,7 @@ static void all_addresses_of_a_name_are_tried(void **state)
     server_open(&s, "ws://127.0.0.1:0/arcp", arcp_listen_options_init());
     char url[128];
     /* localhost may be ::1 first, where there is no listener. */
-    snprintf(url, sizeof(url), "ws://localhost:%s", strrchr(s.url, ':') + 1);
+    snprintf(url, sizeof url, "ws://localhost:%s", strrchr(s.url, ':') + 1);
     arcp_connect_options options = patient();
     dial_begin(&d, &s.test, url, &options);
     dial_wait(&d, &s.test);
@@ -401,7 +401,7 @@ static void the_message_has_the_refusal_of_the_server(void **state)
     dial d;
     server_open(&s, "ws://127.0.0.1:0/arcp", arcp_listen_options_init());
     char url[128];
-    snprintf(url, sizeof(url), "%.*s/other", (int)(strlen(s.url) - strlen("/arcp")), s.url);
+    snprintf(url, sizeof url, "%.*s/other", (int)(strlen(s.url) - strlen("/arcp")), s.url);
     arcp_connect_options options = patient();
     dial_begin(&d, &s.test, url, &options);
     dial_expect_failure(&d, &s.test, ARCP_E_IO, "\"HTTP/1.1 404 Not Found\"");

@@ -78,11 +78,11 @@ static const names_row host_rows[] = {
 
 static void hosts_are_allowed_by_name(void **state)
 {
-    for (size_t i = 0; i < sizeof(host_rows) / sizeof(host_rows[0]); i++) {
+    for (size_t i = 0; i < sizeof host_rows / sizeof host_rows[0]; i++) {
         arcp__web_names names;
         bool valid = false;
         make_names(&names, &host_rows[i]);
-        bool allowed =
+        const bool allowed =
             arcp__web_names_allow_host(&names, arcp_span_cstr(host_rows[i].value), &valid);
         if (allowed != host_rows[i].allowed || !valid) {
             fail_msg("row %zu: Host %s at %s", i, host_rows[i].value, host_rows[i].bound);
@@ -123,10 +123,11 @@ static const names_row origin_rows[] = {
 
 static void origins_are_allowed_by_name(void **state)
 {
-    for (size_t i = 0; i < sizeof(origin_rows) / sizeof(origin_rows[0]); i++) {
+    for (size_t i = 0; i < sizeof origin_rows / sizeof origin_rows[0]; i++) {
         arcp__web_names names;
         make_names(&names, &origin_rows[i]);
-        bool allowed = arcp__web_names_allow_origin(&names, arcp_span_cstr(origin_rows[i].value));
+        const bool allowed =
+            arcp__web_names_allow_origin(&names, arcp_span_cstr(origin_rows[i].value));
         if (allowed != origin_rows[i].allowed) {
             fail_msg("row %zu: Origin \"%s\" at %s", i, origin_rows[i].value, origin_rows[i].bound);
         }
@@ -252,7 +253,7 @@ static void requests_are_upgraded_or_refused_with_a_reason(void **state)
     static const size_t pieces[] = {100000, 1, 7};
     arcp__web_names names;
     make_names(&names, &here);
-    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+    for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
         for (size_t j = 0; j < 3; j++) {
             arcp__web_head head;
             arcp_span rest;
@@ -279,7 +280,7 @@ static void the_accept_value_of_the_rfc_is_computed(void **state)
 {
     char accept[ARCP__WEBSOCKET_ACCEPT_SIZE];
     arcp__websocket_accept("dGhlIHNhbXBsZSBub25jZQ==", accept); /* RFC 6455 §1.3 */
-    assert_memory_equal(accept, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=", sizeof(accept));
+    assert_memory_equal(accept, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=", sizeof accept);
 }
 
 static void an_upgrade_chooses_no_subprotocol_and_no_extension(void **state)
@@ -309,7 +310,7 @@ static void a_refusal_has_the_headers_that_its_status_requires(void **state)
     };
     arcp__web_names names;
     make_names(&names, &here);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp__web_head head;
         arcp_span rest;
         arcp_buf out = arcp_buf_init();
@@ -322,9 +323,9 @@ static void a_refusal_has_the_headers_that_its_status_requires(void **state)
         arcp_buf_append_byte(&out, '\0');
         assert_ptr_equal(strstr(out.data, rows[i].line), out.data);
         assert_non_null(strstr(out.data, rows[i].header));
-        snprintf(end, sizeof(end), "Content-Length: %zu\r\n", strlen(response.why) + 1);
+        snprintf(end, sizeof end, "Content-Length: %zu\r\n", strlen(response.why) + 1);
         assert_non_null(strstr(out.data, end));
-        snprintf(end, sizeof(end), "\r\n\r\n%s\n", response.why);
+        snprintf(end, sizeof end, "\r\n\r\n%s\n", response.why);
         assert_string_equal(strstr(out.data, "\r\n\r\n"), end);
         arcp_buf_fini(&out);
         arcp__web_head_fini(&head);
@@ -410,7 +411,7 @@ static void invalid_headers_are_refused(void **state)
         {"Sec-WebSocket-Key: x", false},
         {"sec-websocket-protocol: x", false},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (arcp__upgrade_header_is_valid(rows[i].header) != rows[i].valid) {
             fail_msg("\"%s\"", rows[i].header);
         }
@@ -443,7 +444,7 @@ static const struct {
 
 static void responses_are_accepted_or_refused_with_a_reason(void **state)
 {
-    for (size_t i = 0; i < sizeof(responses) / sizeof(responses[0]); i++) {
+    for (size_t i = 0; i < sizeof responses / sizeof responses[0]; i++) {
         arcp__web_head head;
         arcp_span rest;
         arcp_error err = {0};
@@ -452,10 +453,12 @@ static void responses_are_accepted_or_refused_with_a_reason(void **state)
             ARCP__WEB_COMPLETE) {
             fail_msg("%s: not complete", responses[i].name);
         }
-        arcp_status status = arcp__upgrade_check_response(&head, "dGhlIHNhbXBsZSBub25jZQ==", &err);
-        bool as_wanted = responses[i].message == NULL
-                             ? status == ARCP_OK
-                             : status == ARCP_E_IO && strstr(err.message, responses[i].message);
+        const arcp_status status =
+            arcp__upgrade_check_response(&head, "dGhlIHNhbXBsZSBub25jZQ==", &err);
+        const bool as_wanted =
+            responses[i].message == NULL
+                ? status == ARCP_OK
+                : status == ARCP_E_IO && strstr(err.message, responses[i].message);
         if (!as_wanted) {
             fail_msg("%s: %s", responses[i].name, err.message);
         }

@@ -23,10 +23,10 @@ static void port_zero_picks_a_port_that_the_url_has(void **state)
         {"ws://[::1]:0/arcp", "ws://[::1]:"},         {"ws://localhost:0/arcp", "ws://localhost:"},
         {"ws://0.0.0.0:0/arcp", "ws://0.0.0.0:"},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         server s;
         server_open(&s, rows[i][0], patient());
-        size_t size = strlen(rows[i][1]);
+        const size_t size = strlen(rows[i][1]);
         assert_memory_equal(s.url, rows[i][1], size);
         assert_true(strtoul(s.url + size, NULL, 10) > 0);
         assert_string_equal(strchr(s.url + size, '/'), "/arcp");
@@ -47,7 +47,7 @@ static void check_refused(const char *url, arcp_listen_options *options, arcp_st
     arcp_listener *listener = NULL;
     arcp_error err = {0};
     arcp_listener_callbacks callbacks = {0};
-    arcp_status status =
+    const arcp_status status =
         arcp_listen_websocket(&test.loop, url, options, &callbacks, &listener, &err);
     if (status != want || strstr(err.message, message) == NULL) {
         fail_msg("%s: %s: %s", url, arcp_status_name(status), err.message);
@@ -81,9 +81,9 @@ static void an_unusable_listen_url_is_reported(void **state)
 static void a_port_in_use_is_reported(void **state)
 {
     char url[64];
-    int fd = raw_listen(url);
+    const int fd = raw_listen(url);
     char message[128];
-    snprintf(message, sizeof(message), "cannot listen on %.*s: address already in use",
+    snprintf(message, sizeof message, "cannot listen on %.*s: address already in use",
              (int)strcspn(url + 5, "/"), url + 5);
     check_refused(url, NULL, ARCP_E_IO, message);
     close(fd);
@@ -94,7 +94,7 @@ static void after_close_new_peers_are_refused_and_connections_stay(void **state)
     server s;
     server_open(&s, NULL, patient());
     char url[128];
-    snprintf(url, sizeof(url), "%s", s.url);
+    snprintf(url, sizeof url, "%s", s.url);
     raw_peer peer;
     raw_peer_connect(&peer, &s.test, url);
     raw_peer_upgrade(&peer);
@@ -132,7 +132,7 @@ static const answer_row answers[] = {
 
 static void refusals_reach_the_peer_and_the_log(void **state)
 {
-    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
         server s;
         raw_peer peer;
         server_open(&s, NULL, patient());
@@ -212,9 +212,9 @@ static void a_head_without_end_is_431_at_the_default_limit(void **state)
     raw_peer_connect(&peer, &s.test, s.url);
     raw_peer_send_text(&peer, "GET /arcp HTTP/1.1\r\nX: ");
     char block[1024];
-    memset(block, 'x', sizeof(block));
+    memset(block, 'x', sizeof block);
     for (int i = 0; i < 20 && !peer.ended; i++) {
-        raw_peer_send(&peer, arcp_span_make(block, sizeof(block)));
+        raw_peer_send(&peer, arcp_span_make(block, sizeof block));
         test_loop_settle(&s.test);
     }
     raw_peer_expect(&peer, "HTTP/1.1 431 ");
@@ -275,7 +275,7 @@ static void a_refused_peer_that_stays_is_dropped(void **state)
     raw_peer_send_text(&peer, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
     raw_peer_expect(&peer, "HTTP/1.1 404 ");
     raw_peer_expect_end(&peer); /* the server has closed its half; ours is still open */
-    int fds = open_fd_count();
+    const int fds = open_fd_count();
     while (open_fd_count() == fds) {
         test_loop_step(&s.test, "the server lets go of it");
     }

@@ -74,9 +74,10 @@ static void put_row(arcp__websocket_role role, const row *this_row, arcp_buf *ou
 {
     for (const frame *f = this_row->frames; f->text != NULL || f->xs > 0; f++) {
         static char xs[CAP + 1];
-        memset(xs, 'x', sizeof(xs));
-        arcp_span payload = f->text != NULL ? arcp_span_cstr(f->text) : arcp_span_make(xs, f->xs);
-        bool masked = (role == ARCP__WEBSOCKET_SERVER) != f->other_mask;
+        memset(xs, 'x', sizeof xs);
+        const arcp_span payload =
+            f->text != NULL ? arcp_span_cstr(f->text) : arcp_span_make(xs, f->xs);
+        const bool masked = (role == ARCP__WEBSOCKET_SERVER) != f->other_mask;
         put_frame(out, f->first, masked, payload);
     }
 }
@@ -203,7 +204,7 @@ static const row server_rows[] = {
 
 static void frames_from_a_client_are_delivered_or_refused(void **state)
 {
-    check_rows(ARCP__WEBSOCKET_SERVER, server_rows, sizeof(server_rows) / sizeof(server_rows[0]));
+    check_rows(ARCP__WEBSOCKET_SERVER, server_rows, sizeof server_rows / sizeof server_rows[0]);
 }
 
 static const row client_rows[] = {
@@ -219,7 +220,7 @@ static const row client_rows[] = {
 
 static void frames_from_a_server_are_delivered_or_refused(void **state)
 {
-    check_rows(ARCP__WEBSOCKET_CLIENT, client_rows, sizeof(client_rows) / sizeof(client_rows[0]));
+    check_rows(ARCP__WEBSOCKET_CLIENT, client_rows, sizeof client_rows / sizeof client_rows[0]);
 }
 
 static void lengths_must_have_the_shortest_form(void **state)
@@ -234,7 +235,7 @@ static void lengths_must_have_the_shortest_form(void **state)
         {"the top bit", {"\x81\xff\x80\0\0\0\0\0\0\0mask", 14}, "w(1002) "},
         {"2^63 - 1", {"\x81\xff\x7f\xff\xff\xff\xff\xff\xff\xffmaskx", 15}, "w(1009) "},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         check_bytes(ARCP__WEBSOCKET_SERVER, rows[i].name, rows[i].bytes, rows[i].want);
     }
 }
@@ -262,7 +263,7 @@ static void only_close_codes_that_may_be_sent_are_valid(void **state)
         {0, 999, false},     {1000, 1003, true}, {1004, 1006, false},  {1007, 1014, true},
         {1015, 2999, false}, {3000, 4999, true}, {5000, 65535, false},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         for (unsigned code = rows[i].from; code <= rows[i].to; code++) {
             if (arcp__websocket_close_code_is_valid(code) != rows[i].valid) {
                 fail_msg("code %u", code);
@@ -304,11 +305,11 @@ static void messages_are_read_one_at_a_time(void **state)
     put_text(&bytes, FIN | TEXT, true, "a");
     put_text(&bytes, FIN | TEXT, true, "b");
     arcp_span input = arcp_buf_span(&bytes);
-    arcp__websocket_event first = arcp__websocket_reader_next(&reader, &input);
+    const arcp__websocket_event first = arcp__websocket_reader_next(&reader, &input);
     assert_int_equal(first.type, ARCP__WEBSOCKET_MESSAGE);
     check_span(first.data, "a");
     arcp_span no_more = {NULL, 0};
-    arcp__websocket_event second =
+    const arcp__websocket_event second =
         arcp__websocket_reader_next(&reader, input.size == 0 ? &no_more : &input);
     assert_int_equal(second.type, ARCP__WEBSOCKET_MESSAGE);
     check_span(second.data, "b");
@@ -349,13 +350,13 @@ static void an_encoded_frame_matches_the_examples_of_the_rfc(void **state)
 {
     arcp__websocket_pool *pool = arcp__websocket_pool_new(ARCP__WEBSOCKET_SERVER);
     static const size_t sizes[] = {0, 1, 125, 126, 127, 65535, 65536, 100000};
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         char *text = malloc(sizes[i] + 1);
         assert_non_null(text);
         memset(text, 'e', sizes[i] + 1);
         arcp_buf got = arcp_buf_init();
         arcp_buf want = arcp_buf_init();
-        arcp_span payload = arcp_span_make(text, sizes[i]);
+        const arcp_span payload = arcp_span_make(text, sizes[i]);
         assert_true(arcp__websocket_frame_append(pool, ARCP__WEBSOCKET_TEXT, payload, &got));
         put_frame(&want, FIN | TEXT, false, payload);
         assert_true(arcp_span_equal(arcp_buf_span(&got), arcp_buf_span(&want)));

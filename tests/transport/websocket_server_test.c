@@ -60,7 +60,7 @@ static void expect_close(session *t, unsigned code)
     assert_true(t->peer.received.size >= 4);
     const unsigned char *bytes = (const unsigned char *)t->peer.received.data;
     assert_int_equal(bytes[0], FIN | CLOSE);
-    size_t size = bytes[1];
+    const size_t size = bytes[1];
     assert_int_equal(bytes[2] << 8 | bytes[3], code);
     raw_peer_receive(&t->peer, size + 2);
     arcp_buf_consume(&t->peer.received, size + 2);
@@ -95,7 +95,7 @@ static const struct {
 
 static void each_violation_has_its_close_code(void **state)
 {
-    for (size_t i = 0; i < sizeof(violations) / sizeof(violations[0]); i++) {
+    for (size_t i = 0; i < sizeof violations / sizeof violations[0]; i++) {
         session t;
         session_open(&t, plain());
         char big[1002] = "";
@@ -206,12 +206,12 @@ static void pings_are_answered_in_order(void **state)
     session_open(&t, plain());
     for (int i = 0; i < 10; i++) {
         char text[8];
-        snprintf(text, sizeof(text), "p%d", i);
+        snprintf(text, sizeof text, "p%d", i);
         send_frame(&t, FIN | PING, text);
     }
     for (int i = 0; i < 10; i++) {
         char text[8];
-        snprintf(text, sizeof(text), "p%d", i);
+        snprintf(text, sizeof text, "p%d", i);
         expect_frame(&t, FIN | PONG, arcp_span_cstr(text));
     }
     send_frame(&t, FIN | PONG, "unsolicited"); /* gets no response */
@@ -234,10 +234,10 @@ static void pongs_do_not_accumulate_for_a_peer_that_does_not_read(void **state)
         owner_flush(t.owner);
         test_loop_settle(&t.s.test);
     }
-    size_t unsent = owner_unsent(t.owner);
+    const size_t unsent = owner_unsent(t.owner);
     for (int i = 0; i < 2000; i++) {
         char text[16];
-        snprintf(text, sizeof(text), "%d", i);
+        snprintf(text, sizeof text, "%d", i);
         send_frame(&t, FIN | PING, text);
     }
     test_loop_settle(&t.s.test);
@@ -257,7 +257,7 @@ static void pongs_do_not_accumulate_for_a_peer_that_does_not_read(void **state)
 static void a_close_is_answered_with_its_code(void **state)
 {
     static const unsigned codes[] = {1000, 1001, 1011, 3000, 4999};
-    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
         session t;
         session_open(&t, plain());
         arcp_buf bytes = arcp_buf_init();
@@ -406,7 +406,7 @@ static void a_close_reason_is_cut_to_what_a_frame_holds(void **state)
     char want[2 + 123];
     memcpy(want, "\x03\xe8", 2);
     memcpy(want + 2, reason, 123);
-    expect_frame(&t, FIN | CLOSE, arcp_span_make(want, sizeof(want)));
+    expect_frame(&t, FIN | CLOSE, arcp_span_make(want, sizeof want));
     session_close(&t);
 }
 
@@ -428,7 +428,7 @@ static void frames_of_one_turn_are_written_together(void **state)
     arcp_buf want = arcp_buf_init();
     for (int i = 0; i < 100; i++) {
         char text[32];
-        snprintf(text, sizeof(text), "{\"n\":%d}", i);
+        snprintf(text, sizeof text, "{\"n\":%d}", i);
         owner_send_text(t.owner, text);
         put_text(&want, FIN | TEXT, false, text);
     }

@@ -64,7 +64,7 @@ static void bodies_are_read_as_their_heads_announce(void **state)
         {CHUNKED, "5\r\nhello\r\n0\r\n\r", "hello", ARCP__WEB_MORE, 0, false},
         {CHUNKED, "5\r\nhello\r\n", "hello", ARCP__WEB_MORE, 0, false},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) * 3; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] * 3; i++) {
         reading got;
         read_body(&got, rows[i / 3].head, arcp_span_cstr(rows[i / 3].bytes), sizes[i % 3], 64);
         if (got.result != rows[i / 3].result || got.rest != rows[i / 3].rest ||
@@ -101,7 +101,7 @@ static void ambiguous_bodies_are_invalid(void **state)
         "00000000000000001\r\n",
         "0\r\nA: \x01\r\n\r\n",
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) * 3; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] * 3; i++) {
         reading got;
         read_body(&got, CHUNKED, arcp_span_cstr(rows[i / 3]), sizes[i % 3], 64);
         if (got.result != ARCP__WEB_INVALID) {

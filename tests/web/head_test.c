@@ -39,7 +39,7 @@ static void input_other_than_http_is_invalid(void **state)
         "POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n",
         "{\"arcp\":\"1.1\",\"type\":\"session.hello\"}\n",
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) * 3; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] * 3; i++) {
         arcp__web_head head;
         arcp_span rest;
         arcp__web_head_init(&head, ARCP__WEB_REQUEST, 16384);
@@ -54,7 +54,7 @@ static void input_other_than_http_is_invalid(void **state)
 static void a_head_may_have_the_maximum_size(void **state)
 {
     const char *text = REQUEST;
-    size_t size = strlen(text);
+    const size_t size = strlen(text);
     for (size_t i = 0; i < 3; i++) {
         arcp__web_head head;
         arcp_span rest;
@@ -80,7 +80,7 @@ static arcp__web_result feed_headers(int count)
     }
     arcp_buf_append_cstr(&text, "\r\n");
     arcp__web_head_init(&head, ARCP__WEB_REQUEST, 16384);
-    arcp__web_result result = web_feed_head(&head, arcp_buf_span(&text), 7, &rest);
+    const arcp__web_result result = web_feed_head(&head, arcp_buf_span(&text), 7, &rest);
     arcp__web_head_fini(&head);
     arcp_buf_fini(&text);
     return result;
@@ -146,7 +146,7 @@ static void a_request_has_its_target_and_framing(void **state)
     };
     arcp__web_head head;
     arcp__web_head_init(&head, ARCP__WEB_REQUEST, 16384);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) * 3; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] * 3; i++) {
         if (!is_read(&head, rows[i / 3].text, pieces[i % 3]) || head.method != rows[i / 3].method ||
             head.major != 1 || head.minor != rows[i / 3].minor ||
             head.keeps_alive != rows[i / 3].keeps_alive || head.framing != rows[i / 3].framing ||
@@ -179,7 +179,7 @@ static void a_response_has_its_status_and_whether_the_connection_is_kept(void **
     };
     arcp__web_head head;
     arcp__web_head_init(&head, ARCP__WEB_RESPONSE, 16384);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) * 3; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] * 3; i++) {
         if (!is_read(&head, rows[i / 3].text, pieces[i % 3]) || head.status != rows[i / 3].status ||
             head.keeps_alive != rows[i / 3].keeps_alive || head.framing != rows[i / 3].framing ||
             !arcp_span_equal_cstr(arcp__web_head_line(&head), rows[i / 3].line)) {
@@ -265,7 +265,7 @@ static void a_response_is_formatted(void **state)
          "HTTP/1.1 426 Upgrade Required\r\nContent-Type: text/plain; charset=utf-8\r\n"
          "Content-Length: 0\r\nUpgrade: websocket\r\nConnection: Upgrade, close\r\n\r\n"},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp_buf out = arcp_buf_init();
         arcp__web_head head;
         arcp_span rest;

@@ -5,7 +5,7 @@
 static void at_the_limit_an_idle_connection_is_closed_for_a_new_one(void **state)
 {
     static const char *const requests[] = {"", "GET /ec", "POST /echo HTTP/1.1\r\n"};
-    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+    for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
         web_fixture f;
         raw_peer second;
         web_fixture_open_limited(&f, 1);

@@ -13,8 +13,8 @@ static void a_body_may_arrive_in_pieces_and_the_connection_is_kept(void **state)
         web_fixture_send(&f, echo_requests[i]);
         raw_peer_expect(&f.peer, "Connection: keep-alive\r\n\r\nhello");
         raw_peer_forget(&f.peer);
-        for (size_t at = 0; echo_requests[i][at] != '\0'; at++) {
-            raw_peer_send(&f.peer, arcp_span_make(&echo_requests[i][at], 1));
+        for (size_t j = 0; echo_requests[i][j] != '\0'; j++) {
+            raw_peer_send(&f.peer, arcp_span_make(&echo_requests[i][j], 1));
             test_loop_settle(&f.test);
         }
         raw_peer_expect(&f.peer, "\r\n\r\nhello");
@@ -36,8 +36,8 @@ static void requests_with_bodies_may_be_pipelined(void **state)
     raw_peer_expect(&f.peer, "Connection: close\r\n\r\nlast");
     raw_peer_expect_end(&f.peer);
     size_t answers = 0;
-    for (size_t at = 0; at + 5 <= f.peer.received.size; at++) {
-        answers += memcmp(f.peer.received.data + at, "hello", 5) == 0;
+    for (size_t i = 0; i + 5 <= f.peer.received.size; i++) {
+        answers += memcmp(f.peer.received.data + i, "hello", 5) == 0;
     }
     assert_int_equal(answers, 2);
     web_fixture_close(&f);
@@ -59,7 +59,7 @@ static void an_invalid_request_is_refused_and_the_connection_is_closed(void **st
         {"GET /later HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n", "HTTP/1.1 400 ", 0},
         {"DELETE /echo HTTP/1.1\r\n" HOST "\r\n", "HTTP/1.1 405 ", 0},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         web_fixture f;
         web_fixture_open(&f, 2 * TEST_PATIENCE_MS, NULL);
         web_fixture_send(&f, rows[i].request);
@@ -108,7 +108,7 @@ static void a_paused_body_is_not_read_until_it_is_resumed(void **state)
     web_fixture f;
     static char block[PIECE_SIZE];
     web_fixture_open(&f, 2 * TEST_PATIENCE_MS, NULL);
-    memset(block, 'p', sizeof(block));
+    memset(block, 'p', sizeof block);
     web_fixture_send(&f, "POST /pause HTTP/1.1\r\n" HOST "Content-Length: 131072\r\n\r\n");
     raw_peer_send(&f.peer, arcp_span_make(block, 10));
     run_until(&f.test, f.pending != NULL);
@@ -116,8 +116,8 @@ static void a_paused_body_is_not_read_until_it_is_resumed(void **state)
     assert_int_equal(f.body.size, 0);
     arcp__web_exchange_pause(f.pending, false);
     run_until(&f.test, f.body.size == 10);
-    raw_peer_send(&f.peer, arcp_span_make(block, sizeof(block)));
-    raw_peer_send(&f.peer, arcp_span_make(block, sizeof(block) - 10));
+    raw_peer_send(&f.peer, arcp_span_make(block, sizeof block));
+    raw_peer_send(&f.peer, arcp_span_make(block, sizeof block - 10));
     raw_peer_receive(&f.peer, 131072);
     assert_int_equal(f.body.size, 131072);
     web_fixture_close(&f);

@@ -45,10 +45,10 @@ static void write_more(void *user, arcp__web_exchange *exchange)
 {
     static char piece[PIECE_SIZE];
     web_fixture *f = user;
-    memset(piece, 'x', sizeof(piece));
+    memset(piece, 'x', sizeof piece);
     while (f->pieces < PIECES && arcp__web_exchange_unsent(exchange) < 4 * PIECE_SIZE) {
         f->pieces++;
-        arcp__web_exchange_write(exchange, arcp_span_make(piece, sizeof(piece)));
+        arcp__web_exchange_write(exchange, arcp_span_make(piece, sizeof piece));
         const size_t unsent = arcp__web_exchange_unsent(exchange);
         f->unsent_max = unsent > f->unsent_max ? unsent : f->unsent_max;
     }
@@ -135,9 +135,9 @@ static void open_fixture(web_fixture *f, arcp_admission_limits limits, const tls
     arcp__authority listen;
     arcp_admission *admission = NULL;
     arcp_error err = {0};
-    memset(f, 0, sizeof(*f));
+    memset(f, 0, sizeof *f);
     test_loop_init(&f->test);
-    limits.struct_size = sizeof(limits);
+    limits.struct_size = sizeof limits;
     check_ok(arcp_admission_new(&limits, &admission, &err), &err);
     assert_true(arcp__authority_parse(ARCP_SPAN_LITERAL("127.0.0.1:0"), true, &listen));
     const arcp__web_server_options options = {
@@ -148,13 +148,13 @@ static void open_fixture(web_fixture *f, arcp_admission_limits limits, const tls
         .head_bytes_max = 1024,
         .linger_ms = 2 * TEST_PATIENCE_MS,
         .routes = routes,
-        .route_count = sizeof(routes) / sizeof(routes[0]),
+        .route_count = sizeof routes / sizeof routes[0],
         .refused = on_refused,
         .user = f,
     };
     check_ok(arcp__web_server_open(&f->test.loop, &options, &f->server, &err), &err);
     arcp_admission_unref(admission);
-    snprintf(f->url, sizeof(f->url), "http://127.0.0.1:%u",
+    snprintf(f->url, sizeof f->url, "http://127.0.0.1:%u",
              (unsigned)arcp__web_server_authority(f->server)->port);
     raw_peer_connect(&f->peer, &f->test, f->url);
 }

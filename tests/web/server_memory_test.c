@@ -38,9 +38,9 @@ static void bodies_are_exchanged_over_tls_too(void **state)
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(SSL_write(client.ssl, echo_requests[i], (int)strlen(echo_requests[i])),
                          strlen(echo_requests[i]));
-        memset(text, 0, sizeof(text));
+        memset(text, 0, sizeof text);
         for (int size = 0; strstr(text, "\r\n\r\nhello") == NULL;) {
-            const int got = SSL_read(client.ssl, text + size, (int)sizeof(text) - 1 - size);
+            const int got = SSL_read(client.ssl, text + size, (int)sizeof text - 1 - size);
             size += got > 0 ? got : 0;
             uv_run(&f.test.loop, UV_RUN_NOWAIT);
         }
@@ -84,7 +84,7 @@ static void each_allocation_of_an_exchange_may_fail(void **state)
         {"GET /echo HTTP/1.1\r\n" HOST "\r\nGET /stream HTTP/1.1\r\n" HOST "\r\n", "\r\n0\r\n\r\n"},
         {"GET /nothing HTTP/1.1\r\n" HOST "\r\n", " 404 "},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) * 2; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] * 2; i++) {
         web_fixture f;
         size_t failed = 0;
         web_fixture_open(&f, 2 * TEST_PATIENCE_MS, NULL);
@@ -115,7 +115,7 @@ static void stream_failing_over_tls(web_fixture *f, size_t n)
     failing_alloc_arm(n, FAILING_ALLOC_ONE);
     assert_true(SSL_write(client.ssl, "GET /stream HTTP/1.0\r\n" HOST "\r\n", 41) == 41);
     for (;;) {
-        const int size = SSL_read(client.ssl, bytes, sizeof(bytes));
+        const int size = SSL_read(client.ssl, bytes, sizeof bytes);
         if (size <= 0 && SSL_get_error(client.ssl, size) != SSL_ERROR_WANT_READ) {
             break;
         }

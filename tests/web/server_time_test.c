@@ -98,7 +98,7 @@ static void a_slow_reader_does_not_extend_the_time_limit_of_a_response(void **st
     web_fixture_open(&f, 300, NULL);
     web_fixture_send(&f, "GET /large HTTP/1.1\r\n" HOST "\r\n");
     while (f.aborted == 0) {
-        const ssize_t size = recv(f.peer.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+        const ssize_t size = recv(f.peer.fd, bytes, sizeof bytes, MSG_DONTWAIT);
         read += size > 0 ? (size_t)size : 0;
         assert_true(read < 512 * PIECE_SIZE);
         web_fixture_pass_ms(&f, 10);

@@ -1,12 +1,12 @@
 /* For implementers of a token verifier, which finds the principal of a token.
  *
- * A verifier gets a question and returns it with an answer, at once or later, so that it may query
- * another service first. A runtime calls its verifiers one after the other until one of them
- * accepts; a token that none accepts is refused.
+ * A verifier gets a request and responds at once or later, so that it may query another service
+ * first. A runtime calls its verifiers one after the other until one of them accepts; a token that
+ * none accepts is refused.
  *
- * A question belongs to the verifier from `ask` until arcp_token_question_answer, which must be
- * called exactly once for each: from inside `ask` or later, on any thread, even after `free`. It
- * takes effect on the loop, never inside the call. The answer is discarded if the peer has
+ * A request belongs to the verifier from `verify` until arcp_token_request_respond, which must be
+ * called exactly once for each: from inside `verify` or later, on any thread, even after `free`. It
+ * takes effect on the loop, never inside the call. The response is discarded if the peer has
  * disconnected, or limits.hello_timeout_sec has passed.
  *
  * examples/custom-auth has one; draft §6.1. */
@@ -29,9 +29,9 @@ extern "C" {
 #define ARCP_PRINCIPAL_BYTES_MAX 256u
 
 typedef struct arcp_token_verifier arcp_token_verifier;
-typedef struct arcp_token_question arcp_token_question;
+typedef struct arcp_token_request arcp_token_request;
 
-typedef struct arcp_token_answer {
+typedef struct arcp_token_response {
     size_t struct_size;
     /* ARCP_OK; ARCP_E_UNAUTHENTICATED: the token is not valid; ARCP_E_INTERNAL_ERROR: it cannot be
      * verified now, and the peer may retry later. Any other status refuses with UNAUTHENTICATED. */
@@ -43,37 +43,37 @@ typedef struct arcp_token_answer {
     /* The reason of a refusal, for the operator's log; it is never sent to the peer. It must not
      * have any part of the token. Copied; may be NULL. */
     const char *why;
-} arcp_token_answer;
+} arcp_token_response;
 
 /* Refuses. */
-static inline arcp_token_answer arcp_token_answer_init(void)
+static inline arcp_token_response arcp_token_response_init(void)
 {
-    arcp_token_answer answer;
-    memset(&answer, 0, sizeof answer);
-    answer.struct_size = sizeof answer;
-    answer.status = ARCP_E_UNAUTHENTICATED;
-    return answer;
+    arcp_token_response response;
+    memset(&response, 0, sizeof response);
+    response.struct_size = sizeof response;
+    response.status = ARCP_E_UNAUTHENTICATED;
+    return response;
 }
 
 /* The token as the peer sent it: any UTF-8, possibly empty. It is a secret and must not be logged;
- * it lives as long as the question. Any thread. */
-ARCP_API arcp_span arcp_token_question_token(const arcp_token_question *question);
+ * it lives as long as the request. Any thread. */
+ARCP_API arcp_span arcp_token_request_token(const arcp_token_request *request);
 
-/* The wall clock when the question was made, in ns since 1970. Any thread. */
-ARCP_API int64_t arcp_token_question_wall_ns(const arcp_token_question *question);
+/* The wall clock when the request was made, in ns since 1970. Any thread. */
+ARCP_API int64_t arcp_token_request_wall_ns(const arcp_token_request *request);
 
-/* Returns the question; it must not be used afterwards. Any thread, also after the runtime was
- * freed. An answer whose struct_size is not valid refuses. */
-ARCP_API void arcp_token_question_answer(arcp_token_question *question,
-                                         const arcp_token_answer *answer);
+/* Ends the request; it must not be used afterwards. Copies the response. Any thread, also after the
+ * runtime was freed. A response whose struct_size is not valid refuses. */
+ARCP_API void arcp_token_request_respond(arcp_token_request *request,
+                                         const arcp_token_response *response);
 
 typedef struct arcp_token_verifier_ops {
     size_t struct_size;
     const char *name; /* a word for logs; static */
-    /* Takes the question. On the loop's thread; must not block. The answer to every failure must be
-     * a refusal. */
-    void (*ask)(arcp_token_verifier *verifier, arcp_token_question *question);
-    /* No more questions follow. On the loop's thread. */
+    /* Takes the request. On the loop's thread; must not block. The response to every failure must
+     * be a refusal. */
+    void (*verify)(arcp_token_verifier *verifier, arcp_token_request *request);
+    /* No more requests follow. On the loop's thread. */
     void (*free)(arcp_token_verifier *verifier);
 } arcp_token_verifier_ops;
 

@@ -12,8 +12,8 @@ static const scenario *scenario_named(const char *name)
 {
     static const scenario *const tables[] = {session_scenarios, job_scenarios, observer_scenarios,
                                              authority_scenarios, loop_scenarios};
-    for (size_t at = 0; at < sizeof(tables) / sizeof(tables[0]); at++) {
-        for (const scenario *row = tables[at]; row->name != NULL; row++) {
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        for (const scenario *row = tables[i]; row->name != NULL; row++) {
             if (strcmp(row->name, name) == 0) {
                 return row;
             }
@@ -43,11 +43,11 @@ static void play(const char *url, const char *token, const char *name)
         report(name, false, "there is no such scenario");
         return;
     }
-    world w;
-    world_begin(&w, url, token, name);
-    bool works = named->play(&w);
-    report(name, works, w.why);
-    world_end(&w);
+    fixture f;
+    fixture_begin(&f, url, token, name);
+    const bool works = named->play(&f);
+    report(name, works, f.why);
+    fixture_end(&f);
 }
 
 int main(int argc, char **argv)
@@ -56,8 +56,8 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "usage: %s URL TOKEN SCENARIO...\n", argv[0]);
         return 2;
     }
-    for (int at = 3; at < argc; at++) {
-        play(argv[1], argv[2], argv[at]);
+    for (int i = 3; i < argc; i++) {
+        play(argv[1], argv[2], argv[i]);
     }
     return 0;
 }

@@ -20,7 +20,7 @@ typedef struct asked {
 } asked;
 
 struct submits {
-    world *w;
+    fixture *f;
     uv_loop_t loop;
     uv_timer_t patience;
     asked rows[SUBMITS];
@@ -56,8 +56,8 @@ static void on_event(void *user, arcp_client *client, const arcp_client_event *e
     submits *all = user;
     if (event->type == ARCP_CLIENT_CLOSED) {
         all->has_closed = true;
-        (void)world_gap(all->w, "the connection was lost: %s",
-                        event->error == NULL ? "closed" : event->error->message);
+        (void)fixture_gap(all->f, "the connection was lost: %s",
+                          event->error == NULL ? "closed" : event->error->message);
         uv_stop(&all->loop);
     } else if (event->type == ARCP_CLIENT_JOB_ENDED && arcp_job_user(event->job) != NULL) {
         asked *row = arcp_job_user(event->job);
@@ -71,16 +71,16 @@ static void on_late(uv_timer_t *timer)
     uv_stop(timer->loop);
 }
 
-static bool is_right(world *w, const asked *row)
+static bool is_right(fixture *f, const asked *row)
 {
     if (row->is_refused) {
         return (row->is_over && row->status == ARCP_E_AGENT_NOT_AVAILABLE) ||
-               world_gap(w, "submit %s was not refused but gave %s", row->input,
-                         arcp_status_text(row->status));
+               fixture_gap(f, "submit %s was not refused but gave %s", row->input,
+                           arcp_status_text(row->status));
     }
     return arcp_span_equal_cstr(arcp_buf_span(&row->result), row->input) ||
-           world_gap(w, "submit %s gave %s, %.*s", row->input, arcp_status_text(row->status),
-                     TEXT(arcp_buf_span(&row->result)));
+           fixture_gap(f, "submit %s gave %s, %.*s", row->input, arcp_status_text(row->status),
+                       TEXT(arcp_buf_span(&row->result)));
 }
 
 static bool asks_all(submits *all, arcp_client *client)
@@ -90,35 +90,35 @@ static bool asks_all(submits *all, arcp_client *client)
     for (size_t n = 0; works && n < SUBMITS; n++) {
         asked *row = &all->rows[n];
         *row = (asked){.all = all, .is_refused = n % 5 == 3, .result = arcp_buf_init()};
-        (void)snprintf(row->input, sizeof(row->input), "\"n%zu\"", n);
-        arcp_submit_options options = world_ask(row->is_refused ? "nobody" : "mirror");
+        (void)snprintf(row->input, sizeof row->input, "\"n%zu\"", n);
+        arcp_submit_options options = fixture_submit_options(row->is_refused ? "nobody" : "mirror");
         options.input = arcp_span_cstr(row->input);
         options.user = row;
         works =
-            arcp_client_submit_start(client, &options, on_reply, row, &all->w->err) == ARCP_OK ||
-            world_gap(all->w, "cannot ask: %s", all->w->err.message);
+            arcp_client_submit_start(client, &options, on_reply, row, &all->f->err) == ARCP_OK ||
+            fixture_gap(all->f, "cannot ask: %s", all->f->err.message);
     }
     return works;
 }
 
-static bool play_run(world *w)
+static bool play_run(fixture *f)
 {
-    submits all = {.w = w};
+    submits all = {.f = f};
     (void)uv_loop_init(&all.loop);
     (void)uv_timer_init(&all.loop, &all.patience);
     (void)uv_timer_start(&all.patience, on_late, DEADLINE_MS, 0);
-    arcp_client_options options = world_options(w);
+    arcp_client_options options = fixture_options(f);
     arcp_client *client = NULL;
-    bool works = arcp_client_connect_start(&options, &all.loop, on_event, &all, &client, &w->err) ==
+    bool works = arcp_client_connect_start(&options, &all.loop, on_event, &all, &client, &f->err) ==
                      ARCP_OK ||
-                 world_gap(w, "cannot open: %s", w->err.message);
+                 fixture_gap(f, "cannot open: %s", f->err.message);
     works = works && asks_all(&all, client);
     if (works) {
         (void)uv_run(&all.loop, UV_RUN_DEFAULT);
         works = !all.has_closed;
     }
     for (size_t n = 0; n < SUBMITS; n++) {
-        works = works && is_right(w, &all.rows[n]);
+        works = works && is_right(f, &all.rows[n]);
         arcp_buf_fini(&all.rows[n].result);
     }
     arcp_client_free(client);
@@ -128,13 +128,13 @@ static bool play_run(world *w)
     return works;
 }
 
-static bool pipelining(world *w)
+static bool pipelining(fixture *f)
 {
     const char *wanted = getenv("INTEROP_RUNS");
-    long runs = wanted == NULL ? 1 : strtol(wanted, NULL, 10);
+    const long runs = wanted == NULL ? 1 : strtol(wanted, NULL, 10);
     bool works = true;
     for (long run = 0; works && run < runs; run++) {
-        works = play_run(w);
+        works = play_run(f);
     }
     return works;
 }

@@ -1,12 +1,12 @@
-/* The scenarios of tests/interop, by name. Each has its own world. */
+/* The scenarios of tests/interop, by name. Each has its own fixture. */
 #ifndef ARCP_TESTS_INTEROP_SCENARIOS_H
 #define ARCP_TESTS_INTEROP_SCENARIOS_H
 
-#include "world.h"
+#include "fixture.h"
 
 typedef struct scenario {
-    const char *name;       /* NULL ends a table */
-    bool (*play)(world *w); /* whether it works; otherwise the world has the reason */
+    const char *name;         /* NULL ends a table */
+    bool (*play)(fixture *f); /* whether it works; otherwise the fixture has the reason */
 } scenario;
 
 /* Welcome, acknowledgements, heartbeats and closing. */

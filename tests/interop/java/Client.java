@@ -31,21 +31,21 @@ final class Client {
 
   private static JsonNode play(String url, String token, String called, String name) throws Exception {
     Path folder = Files.createTempDirectory("arcp-interop-");
-    World world = new World(url, token, called, folder);
+    Fixture fixture = new Fixture(url, token, called, folder);
     String why = outcome(() -> {
-      Scenarios.play(name, world);
+      Scenarios.play(name, fixture);
       return null;
     }, Scenarios.PATIENCE_SEC.getOrDefault(name, DEADLINE_SEC));
-    ObjectNode row = World.JSON.createObjectNode().put("scenario", name).put("works", why == null);
+    ObjectNode row = Fixture.JSON.createObjectNode().put("scenario", name).put("works", why == null);
     if (why != null) {
-      row.put("why", why).set("frame", withoutSecrets(shown(world.received(null))));
+      row.put("why", why).set("frame", withoutSecrets(shown(fixture.received(null))));
     }
-    world.openGate(); // no agent waits any longer
+    fixture.openGate(); // no agent waits any longer
     outcome(() -> {
-      world.leave();
+      fixture.leave();
       return null;
     }, DEADLINE_SEC);
-    Files.deleteIfExists(world.gate());
+    Files.deleteIfExists(fixture.gate());
     Files.deleteIfExists(folder);
     return row;
   }
@@ -59,8 +59,8 @@ final class Client {
     } catch (TimeoutException late) {
       return "nothing more came in " + seconds + " s";
     } catch (ExecutionException thrown) {
-      Throwable cause = World.cause(thrown);
-      return cause instanceof World.Gap ? cause.getMessage() : cause.toString().lines().findFirst().orElse("");
+      Throwable cause = Fixture.cause(thrown);
+      return cause instanceof Fixture.Gap ? cause.getMessage() : cause.toString().lines().findFirst().orElse("");
     } finally {
       one.shutdownNow();
     }

@@ -17,27 +17,27 @@ final class Disturbance {
   private static final int JOBS = 12;
   private static final int STEPS = 60; // of each job
 
-  private final World world;
+  private final Fixture fixture;
   private final Map<String, String> keys = IntStream.range(0, JOBS).boxed()
       .collect(Collectors.toMap(n -> "n" + n, n -> UUID.randomUUID().toString()));
   private final Map<String, String> jobs = new ConcurrentHashMap<>(); // of each name that was answered
 
-  Disturbance(World world) {
-    this.world = world;
+  Disturbance(Fixture fixture) {
+    this.fixture = fixture;
   }
 
   private boolean isDone() {
-    Set<String> ended = world.received("job.result").stream().map(frame -> frame.get("job_id").asText())
+    Set<String> ended = fixture.received("job.result").stream().map(frame -> frame.get("job_id").asText())
         .collect(Collectors.toSet());
     return keys.keySet().stream().allMatch(name -> jobs.containsKey(name) && ended.contains(jobs.get(name)));
   }
 
   void play() throws Exception {
-    World.Peer peer = world.connect();
+    Fixture.Peer peer = fixture.connect();
     while (!isDone()) {
       askAgain(peer.client);
-      World.Recorder line = peer.line;
-      world.until(() -> line.hasEnded || isDone());
+      Fixture.Recorder line = peer.line;
+      fixture.until(() -> line.hasEnded || isDone());
       if (!isDone()) {
         peer = comeBack(peer);
       }
@@ -50,7 +50,7 @@ final class Disturbance {
       if (jobs.containsKey(name)) {
         return;
       }
-      JsonNode input = World.object("name", name).put("steps", STEPS);
+      JsonNode input = Fixture.object("name", name).put("steps", STEPS);
       try {
         client.submitAsync(ArcpClient.jobSubmit("steps", input, null, null, key, null))
             .thenAccept(job -> jobs.put(name, job.jobId().value()));
@@ -61,13 +61,13 @@ final class Disturbance {
   }
 
   /** Comes back to the session until that works: a handshake is cut, too. */
-  private World.Peer comeBack(World.Peer peer) throws Exception {
+  private Fixture.Peer comeBack(Fixture.Peer peer) throws Exception {
     for (;;) {
-      long last = world.numbers(null).stream().mapToLong(Long::longValue).max().orElse(0);
+      long last = fixture.numbers(null).stream().mapToLong(Long::longValue).max().orElse(0);
       try {
-        return world.resume(peer.state(last));
+        return fixture.resume(peer.state(last));
       } catch (Exception thrown) {
-        World.expect(!List.of("RESUME_WINDOW_EXPIRED", "UNAUTHENTICATED").contains(World.codeOf(thrown)),
+        Fixture.expect(!List.of("RESUME_WINDOW_EXPIRED", "UNAUTHENTICATED").contains(Fixture.codeOf(thrown)),
             "the resume was refused: " + thrown.getMessage());
         Thread.sleep(20);
       }
@@ -75,15 +75,15 @@ final class Disturbance {
   }
 
   private void check() {
-    World.expectSame(Set.copyOf(jobs.values()).size(), JOBS, "the keys' jobs are not as many:");
-    List<Long> numbers = world.numbers(null);
-    World.expectSame(numbers, upTo(numbers.size()), "the events' numbers were");
+    Fixture.expectSame(Set.copyOf(jobs.values()).size(), JOBS, "the keys' jobs are not as many:");
+    List<Long> numbers = fixture.numbers(null);
+    Fixture.expectSame(numbers, upTo(numbers.size()), "the events' numbers were");
     jobs.forEach((name, id) -> {
-      List<JsonNode> ours = world.received(null).stream().filter(frame -> frame.path("job_id").asText().equals(id)).toList();
-      World.expectSame(ours.stream().filter(frame -> frame.at("/payload/kind").asText().equals("progress"))
+      List<JsonNode> ours = fixture.received(null).stream().filter(frame -> frame.path("job_id").asText().equals(id)).toList();
+      Fixture.expectSame(ours.stream().filter(frame -> frame.at("/payload/kind").asText().equals("progress"))
           .map(frame -> frame.at("/payload/body/current").asLong()).toList(), upTo(STEPS), name + "'s steps were");
       // Who asks for an ended job again is told its end again.
-      World.expectSame(ours.stream().filter(frame -> frame.path("type").asText().equals("job.result"))
+      Fixture.expectSame(ours.stream().filter(frame -> frame.path("type").asText().equals("job.result"))
           .map(frame -> frame.at("/payload/result").asText()).distinct().toList(), List.of(name), name + " was answered with");
     });
   }

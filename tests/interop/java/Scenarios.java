@@ -36,7 +36,7 @@ import java.util.stream.LongStream;
 
 /** What is asked of the SDK's client: each scenario throws when something is not as it should be. */
 final class Scenarios {
-  private static final JsonNode NOTHING = World.JSON.createObjectNode();
+  private static final JsonNode NOTHING = Fixture.JSON.createObjectNode();
   private static final Lease ANY_TOOL = Lease.builder().allow("tool.call", "*").build();
   private static final long HEARTBEAT_MS = 1000; // of both runtimes
   private static final int RUNS = Integer.parseInt(System.getenv().getOrDefault("INTEROP_RUNS", "1"));
@@ -46,41 +46,41 @@ final class Scenarios {
 
   private Scenarios() {}
 
-  static void play(String name, World world) throws Exception {
+  static void play(String name, Fixture fixture) throws Exception {
     switch (name) {
-      case "hello" -> hello(world);
-      case "submit" -> submit(world);
-      case "events" -> events(world);
-      case "result" -> result(world);
-      case "error" -> ends(world, "fails", null, null, "INVALID_REQUEST");
-      case "refusal" -> refusal(world);
-      case "cancel" -> cancel(world);
-      case "deadline" -> ends(world, "waits", null, 1, "TIMEOUT");
-      case "list" -> list(world);
-      case "subscribe" -> observe(world, SubscribeOptions.live(), 2);
-      case "history" -> observe(world, SubscribeOptions.withHistory(0), 1);
-      case "denied" -> denied(world);
-      case "resume" -> resume(world);
-      case "replay" -> replay(world);
-      case "ack" -> ack(world);
-      case "heartbeat" -> heartbeat(world);
-      case "idempotency" -> idempotency(world);
-      case "budget" -> budget(world);
-      case "expiry" -> ends(world, "waits", LeaseConstraints.of(Instant.now().plusSeconds(1)), null, "LEASE_EXPIRED");
-      case "delegation" -> delegation(world);
-      case "chunks", "mixed" -> streamed(world, name);
-      case "versions" -> versions(world);
-      case "credentials" -> credentials(world);
-      case "trace" -> trace(world);
-      case "close" -> close(world);
-      case "pipelining" -> pipelining(world);
-      case "disturbance" -> new Disturbance(world).play();
-      default -> throw new World.Gap("there is no such scenario");
+      case "hello" -> hello(fixture);
+      case "submit" -> submit(fixture);
+      case "events" -> events(fixture);
+      case "result" -> result(fixture);
+      case "error" -> ends(fixture, "fails", null, null, "INVALID_REQUEST");
+      case "refusal" -> refusal(fixture);
+      case "cancel" -> cancel(fixture);
+      case "deadline" -> ends(fixture, "waits", null, 1, "TIMEOUT");
+      case "list" -> list(fixture);
+      case "subscribe" -> observe(fixture, SubscribeOptions.live(), 2);
+      case "history" -> observe(fixture, SubscribeOptions.withHistory(0), 1);
+      case "denied" -> denied(fixture);
+      case "resume" -> resume(fixture);
+      case "replay" -> replay(fixture);
+      case "ack" -> ack(fixture);
+      case "heartbeat" -> heartbeat(fixture);
+      case "idempotency" -> idempotency(fixture);
+      case "budget" -> budget(fixture);
+      case "expiry" -> ends(fixture, "waits", LeaseConstraints.of(Instant.now().plusSeconds(1)), null, "LEASE_EXPIRED");
+      case "delegation" -> delegation(fixture);
+      case "chunks", "mixed" -> streamed(fixture, name);
+      case "versions" -> versions(fixture);
+      case "credentials" -> credentials(fixture);
+      case "trace" -> trace(fixture);
+      case "close" -> close(fixture);
+      case "pipelining" -> pipelining(fixture);
+      case "disturbance" -> new Disturbance(fixture).play();
+      default -> throw new Fixture.Gap("there is no such scenario");
     }
   }
 
   private static ObjectNode number(int n) {
-    return World.JSON.createObjectNode().put("n", n);
+    return Fixture.JSON.createObjectNode().put("n", n);
   }
 
   private static JsonNode resultOf(JobHandle job) throws Exception {
@@ -89,67 +89,67 @@ final class Scenarios {
 
   /** How a job ended: a status, or an error's code. */
   private static String ending(JobHandle job) throws Exception {
-    return job.result().handle((end, error) -> error == null ? end.finalStatus() : World.codeOf(error)).get();
+    return job.result().handle((end, error) -> error == null ? end.finalStatus() : Fixture.codeOf(error)).get();
   }
 
   private static void refused(Callable<?> request, String code) throws Exception {
     try {
       request.call();
     } catch (Exception thrown) {
-      World.expect(World.codeOf(thrown).equals(code), "refused as " + World.codeOf(thrown) + " instead of " + code);
+      Fixture.expect(Fixture.codeOf(thrown).equals(code), "refused as " + Fixture.codeOf(thrown) + " instead of " + code);
       return;
     }
-    throw new World.Gap("not refused as " + code);
+    throw new Fixture.Gap("not refused as " + code);
   }
 
   // ---- the session ----
 
-  private static void hello(World world) throws Exception {
-    var session = world.connect().client.session();
-    World.expect(session.negotiatedFeatures().contains(Feature.SUBSCRIBE), "subscribe was not negotiated");
-    World.expect(session.availableAgents().stream().anyMatch(agent -> agent.name().equals("greet")
+  private static void hello(Fixture fixture) throws Exception {
+    var session = fixture.connect().client.session();
+    Fixture.expect(session.negotiatedFeatures().contains(Feature.SUBSCRIBE), "subscribe was not negotiated");
+    Fixture.expect(session.availableAgents().stream().anyMatch(agent -> agent.name().equals("greet")
         && "2.0.0".equals(agent.defaultVersion())), "the inventory of agents has no default version");
-    if (!world.isStdio()) { // who starts a runtime is trusted by it
-      refused(() -> world.connect("wrong", null), "UNAUTHENTICATED");
+    if (!fixture.isStdio()) { // who starts a runtime is trusted by it
+      refused(() -> fixture.connect("wrong", null), "UNAUTHENTICATED");
     }
   }
 
-  private static void ack(World world) throws Exception {
-    var peer = world.connect();
+  private static void ack(Fixture fixture) throws Exception {
+    var peer = fixture.connect();
     JobHandle job = peer.startGated();
     peer.client.ack(peer.client.lastSeenSeq());
-    world.openGate();
-    World.expectSame(resultOf(job), TextNode.valueOf("open"), "not the job's result:");
+    fixture.openGate();
+    Fixture.expectSame(resultOf(job), TextNode.valueOf("open"), "not the job's result:");
     peer.alive();
   }
 
-  private static void heartbeat(World world) throws Exception {
-    var peer = world.connect();
+  private static void heartbeat(Fixture fixture) throws Exception {
+    var peer = fixture.connect();
     Thread.sleep(HEARTBEAT_MS * 5 / 2);
-    World.expect(!world.received("session.ping").isEmpty(), "no ping came");
+    Fixture.expect(!fixture.received("session.ping").isEmpty(), "no ping came");
     peer.alive();
   }
 
-  private static void close(World world) throws Exception {
-    var peer = world.connect();
-    var other = world.connect();
+  private static void close(Fixture fixture) throws Exception {
+    var peer = fixture.connect();
+    var other = fixture.connect();
     var id = peer.startGated().jobId();
     peer.client.close();
-    world.openGate();
+    fixture.openGate();
     for (String status = ""; !status.equals("success");) {
       status = other.client.listJobs(new JobFilter(null, "gated", null)).items().stream()
           .filter(row -> row.jobId().equals(id)).map(JobSummary::status).findFirst().orElse("not listed");
-      World.expect(List.of("running", "success").contains(status), "the job is " + status + " after its session closed");
+      Fixture.expect(List.of("running", "success").contains(status), "the job is " + status + " after its session closed");
     }
   }
 
   // ---- coming back ----
 
   /** Cuts the connection of a job that has said something; how to come back. */
-  private static World.State leaveBehind(World world) throws Exception {
-    var peer = world.connect();
+  private static Fixture.State leaveBehind(Fixture fixture) throws Exception {
+    var peer = fixture.connect();
     peer.startGated();
-    World.State state = peer.state(peer.client.lastSeenSeq());
+    Fixture.State state = peer.state(peer.client.lastSeenSeq());
     peer.line.close();
     return state;
   }
@@ -158,78 +158,78 @@ final class Scenarios {
     return LongStream.rangeClosed(1, last).boxed().toList();
   }
 
-  private static void resume(World world) throws Exception {
-    World.State left = leaveBehind(world);
-    world.openGate();
-    var peer = world.resume(left);
-    World.expectSame(peer.client.session().sessionId().value(), left.sessionId(), "resumed as another session:");
-    world.until(() -> !world.received("job.result").isEmpty());
-    World.expectSame(world.numbers(null), upTo(left.lastEventSeq() + 3), "the events' numbers were");
-    World.expectSame(world.received("job.result").getFirst().at("/payload/result").asText(), "open", "not the job's result:");
+  private static void resume(Fixture fixture) throws Exception {
+    Fixture.State left = leaveBehind(fixture);
+    fixture.openGate();
+    var peer = fixture.resume(left);
+    Fixture.expectSame(peer.client.session().sessionId().value(), left.sessionId(), "resumed as another session:");
+    fixture.until(() -> !fixture.received("job.result").isEmpty());
+    Fixture.expectSame(fixture.numbers(null), upTo(left.lastEventSeq() + 3), "the events' numbers were");
+    Fixture.expectSame(fixture.received("job.result").getFirst().at("/payload/result").asText(), "open", "not the job's result:");
   }
 
-  private static void replay(World world) throws Exception {
-    World.State left = leaveBehind(world);
-    world.forget();
-    world.resume(new World.State(left.sessionId(), left.token(), 0));
-    world.until(() -> world.numbers("job.event").size() >= left.lastEventSeq());
-    World.expectSame(world.numbers("job.event"), upTo(left.lastEventSeq()), "the events' numbers were");
+  private static void replay(Fixture fixture) throws Exception {
+    Fixture.State left = leaveBehind(fixture);
+    fixture.forget();
+    fixture.resume(new Fixture.State(left.sessionId(), left.token(), 0));
+    fixture.until(() -> fixture.numbers("job.event").size() >= left.lastEventSeq());
+    Fixture.expectSame(fixture.numbers("job.event"), upTo(left.lastEventSeq()), "the events' numbers were");
   }
 
   // ---- jobs ----
 
-  private static void submit(World world) throws Exception {
+  private static void submit(Fixture fixture) throws Exception {
     Lease lease = Lease.builder().allow("fs.read", "/srv/**").build();
-    JobHandle job = world.connect().submit("echo", number(1), lease, null, null, null);
+    JobHandle job = fixture.connect().submit("echo", number(1), lease, null, null, null);
     // A runtime may name the version that it chose.
-    World.expect(job.resolvedAgent().split("@")[0].equals("echo"), "accepted as " + job.resolvedAgent());
-    World.expectSame(job.accepted().lease(), lease, "the lease became");
+    Fixture.expect(job.resolvedAgent().split("@")[0].equals("echo"), "accepted as " + job.resolvedAgent());
+    Fixture.expectSame(job.accepted().lease(), lease, "the lease became");
     job.result().get();
   }
 
-  private static void events(World world) throws Exception {
-    JobHandle job = world.connect().submit("kinds", NOTHING, ANY_TOOL, null, null, null);
-    List<EventBody> told = new World.Told(job.events()).rest().stream()
+  private static void events(Fixture fixture) throws Exception {
+    JobHandle job = fixture.connect().submit("kinds", NOTHING, ANY_TOOL, null, null, null);
+    List<EventBody> told = new Fixture.Told(job.events()).rest().stream()
         .filter(body -> !(body instanceof StatusEvent status && status.phase().equals("running"))).toList();
-    World.expectSame(told.stream().map(body -> body.kind().wire()).toList(), List.of("log", "thought", "tool_call",
+    Fixture.expectSame(told.stream().map(body -> body.kind().wire()).toList(), List.of("log", "thought", "tool_call",
         "tool_result", "status", "metric", "progress", "artifact_ref", "x-vendor.acme.note"), "the events were");
-    World.expectSame(((ToolCallEvent) told.get(2)).args(), World.object("q", "x"), "tool_call came with");
-    World.expectSame(((MetricEvent) told.get(5)).value().intValueExact(), 12, "metric came with");
+    Fixture.expectSame(((ToolCallEvent) told.get(2)).args(), Fixture.object("q", "x"), "tool_call came with");
+    Fixture.expectSame(((MetricEvent) told.get(5)).value().intValueExact(), 12, "metric came with");
   }
 
-  private static void result(World world) throws Exception {
-    JsonNode value = World.JSON.readTree(
+  private static void result(Fixture fixture) throws Exception {
+    JsonNode value = Fixture.JSON.readTree(
         "{\"text\":\"gr\u00fc\u00dfe \ud83d\ude00\\n\",\"nested\":[1,-2.5,null,{\"deep\":[true]}]}");
-    World.expectSame(resultOf(world.connect().submit("echo", value)), value, "the result was");
+    Fixture.expectSame(resultOf(fixture.connect().submit("echo", value)), value, "the result was");
   }
 
-  private static void ends(World world, String agent, LeaseConstraints constraints, Integer seconds, String code)
+  private static void ends(Fixture fixture, String agent, LeaseConstraints constraints, Integer seconds, String code)
       throws Exception {
-    var peer = world.connect();
-    World.expectSame(ending(peer.submit(agent, NOTHING, null, constraints, null, seconds)), code, "the job ended as");
+    var peer = fixture.connect();
+    Fixture.expectSame(ending(peer.submit(agent, NOTHING, null, constraints, null, seconds)), code, "the job ended as");
     peer.alive();
   }
 
-  private static void refusal(World world) throws Exception {
-    var peer = world.connect();
+  private static void refusal(Fixture fixture) throws Exception {
+    var peer = fixture.connect();
     refused(() -> peer.submit("nobody", NOTHING), "AGENT_NOT_AVAILABLE");
     peer.alive();
   }
 
-  private static void cancel(World world) throws Exception {
-    var peer = world.connect();
+  private static void cancel(Fixture fixture) throws Exception {
+    var peer = fixture.connect();
     JobHandle job = peer.submit("waits", NOTHING);
-    World.Told told = new World.Told(job.events());
+    Fixture.Told told = new Fixture.Told(job.events());
     while (!told.next(StatusEvent.class).phase().equals("waiting")) {
       continue;
     }
     job.cancel();
-    World.expectSame(ending(job), "CANCELLED", "the job ended as");
+    Fixture.expectSame(ending(job), "CANCELLED", "the job ended as");
     peer.alive();
   }
 
-  private static void list(World world) throws Exception {
-    var peer = world.connect();
+  private static void list(Fixture fixture) throws Exception {
+    var peer = fixture.connect();
     List<JobHandle> jobs = new ArrayList<>();
     for (int at = 0; at < 3; at++) {
       jobs.add(peer.submit("echo", NOTHING));
@@ -244,138 +244,138 @@ final class Scenarios {
     } while (cursor != null);
     for (JobHandle job : jobs) {
       long times = listed.stream().filter(job.jobId()::equals).count();
-      World.expect(times == 1, "a job that ended is listed " + times + " x");
+      Fixture.expect(times == 1, "a job that ended is listed " + times + " x");
     }
   }
 
   /** What a followed job ends with is in a frame: the client says only that it ended. */
-  private static void observe(World world, SubscribeOptions options, int next) throws Exception {
-    var owner = world.connect();
-    var observer = world.connect();
+  private static void observe(Fixture fixture, SubscribeOptions options, int next) throws Exception {
+    var owner = fixture.connect();
+    var observer = fixture.connect();
     var id = owner.startGated().jobId();
-    World.Told told = new World.Told(observer.client.subscribe(id, options));
-    world.until(() -> !world.received("job.subscribed").isEmpty());
+    Fixture.Told told = new Fixture.Told(observer.client.subscribe(id, options));
+    fixture.until(() -> !fixture.received("job.subscribed").isEmpty());
     for (; next <= 3; next++) {
       if (next == 2) {
-        world.openGate();
+        fixture.openGate();
       }
-      World.expectSame(told.next(ProgressEvent.class).current(), (long) next, "not event " + next + ":");
+      Fixture.expectSame(told.next(ProgressEvent.class).current(), (long) next, "not event " + next + ":");
     }
     told.rest();
-    World.expectSame(world.received("job.result").getLast().at("/payload/result").asText(), "open", "not the job's result:");
+    Fixture.expectSame(fixture.received("job.result").getLast().at("/payload/result").asText(), "open", "not the job's result:");
     observer.alive();
   }
 
-  private static void unknownJob(World.Peer peer) throws InterruptedException {
+  private static void unknownJob(Fixture.Peer peer) throws InterruptedException {
     JobId absent = JobId.generate();
     try {
-      new World.Told(peer.client.subscribe(absent, SubscribeOptions.live())).next(ProgressEvent.class);
-    } catch (World.Gap gap) {
-      World.expectSame(gap.getMessage(), "refused as JOB_NOT_FOUND", "an unknown job:");
+      new Fixture.Told(peer.client.subscribe(absent, SubscribeOptions.live())).next(ProgressEvent.class);
+    } catch (Fixture.Gap gap) {
+      Fixture.expectSame(gap.getMessage(), "refused as JOB_NOT_FOUND", "an unknown job:");
     }
   }
 
-  private static void denied(World world) throws Exception {
-    var peer = world.connect();
+  private static void denied(Fixture fixture) throws Exception {
+    var peer = fixture.connect();
     unknownJob(peer);
     JobHandle job = peer.startGated();
     unknownJob(peer);
-    world.openGate();
-    World.expectSame(resultOf(job), TextNode.valueOf("open"), "not the job's result:");
+    fixture.openGate();
+    Fixture.expectSame(resultOf(job), TextNode.valueOf("open"), "not the job's result:");
   }
 
-  private static void idempotency(World world) throws Exception {
-    var peer = world.connect();
+  private static void idempotency(Fixture fixture) throws Exception {
+    var peer = fixture.connect();
     String key = UUID.randomUUID().toString();
     JobHandle one = peer.submit("echo", number(1), null, null, key, null);
-    World.expectSame(resultOf(one), number(1), "not the job's result:");
+    Fixture.expectSame(resultOf(one), number(1), "not the job's result:");
     JobHandle again = peer.submit("echo", number(1), null, null, key, null);
-    World.expectSame(again.jobId(), one.jobId(), "another job was started:");
+    Fixture.expectSame(again.jobId(), one.jobId(), "another job was started:");
     refused(() -> peer.submit("echo", number(2), null, null, key, null), "DUPLICATE_KEY");
     peer.alive();
-    World.expectSame(resultOf(again), number(1), "not the first job's result:");
+    Fixture.expectSame(resultOf(again), number(1), "not the first job's result:");
   }
 
-  private static void streamed(World world, String agent) throws Exception {
-    JobHandle job = world.connect().submit(agent, NOTHING);
+  private static void streamed(Fixture fixture, String agent) throws Exception {
+    JobHandle job = fixture.connect().submit(agent, NOTHING);
     ResultStream stream = ResultStream.toMemory(null);
-    for (EventBody body : new World.Told(job.events()).rest()) {
+    for (EventBody body : new Fixture.Told(job.events()).rest()) {
       if (body instanceof ResultChunkEvent chunk) {
         stream.accept(chunk);
       }
     }
     byte[] whole = "one two \u00ff three".getBytes(StandardCharsets.ISO_8859_1);
-    World.expect(Arrays.equals(stream.bytes(), whole), "the chunks were " + new String(stream.bytes(), StandardCharsets.ISO_8859_1));
-    World.expectSame(job.result().get().resultSize(), (long) whole.length, "the result's size came as");
+    Fixture.expect(Arrays.equals(stream.bytes(), whole), "the chunks were " + new String(stream.bytes(), StandardCharsets.ISO_8859_1));
+    Fixture.expectSame(job.result().get().resultSize(), (long) whole.length, "the result's size came as");
   }
 
-  private static void versions(World world) throws Exception {
-    var peer = world.connect();
+  private static void versions(Fixture fixture) throws Exception {
+    var peer = fixture.connect();
     for (var row : Map.of("greet", "2.0.0", "greet@1.0.0", "1.0.0").entrySet()) {
       JobHandle job = peer.submit(row.getKey(), NOTHING);
-      World.expectSame(job.resolvedAgent(), "greet@" + row.getValue(), row.getKey() + " was accepted as");
-      World.expectSame(resultOf(job).asText(), "hello from " + row.getValue(), "another version answered:");
+      Fixture.expectSame(job.resolvedAgent(), "greet@" + row.getValue(), row.getKey() + " was accepted as");
+      Fixture.expectSame(resultOf(job).asText(), "hello from " + row.getValue(), "another version answered:");
     }
     refused(() -> peer.submit("greet@9.0.0", NOTHING), "AGENT_VERSION_NOT_AVAILABLE");
   }
 
-  private static void trace(World world) throws Exception {
-    var peer = world.connect();
+  private static void trace(Fixture fixture) throws Exception {
+    var peer = fixture.connect();
     TraceId trace = TraceId.generate();
     peer.client.submit(ArcpClient.jobSubmit("echo", NOTHING), trace).result().get();
-    var traces = world.received(null).stream().filter(frame -> frame.has("job_id"))
+    var traces = fixture.received(null).stream().filter(frame -> frame.has("job_id"))
         .map(frame -> frame.path("trace_id").asText()).collect(Collectors.toSet());
-    World.expectSame(traces, java.util.Set.of(trace.value()), "the job's frames have the traces");
+    Fixture.expectSame(traces, java.util.Set.of(trace.value()), "the job's frames have the traces");
   }
 
   // ---- authority ----
 
-  private static void budget(World world) throws Exception {
+  private static void budget(Fixture fixture) throws Exception {
     Lease lease = Lease.builder().allow("tool.call", "*").allow("cost.budget", "USD:1.00").build();
-    JobHandle job = world.connect().submit("spends", NOTHING, lease, null, null, null);
+    JobHandle job = fixture.connect().submit("spends", NOTHING, lease, null, null, null);
     var budget = job.accepted().budget();
-    World.expect(budget != null && budget.get("USD").compareTo(BigDecimal.ONE) == 0, "accepted with the budget " + budget);
-    World.expectSame(ending(job), "BUDGET_EXHAUSTED", "the job ended as");
-    List<BigDecimal> left = new World.Told(job.events()).rest().stream()
+    Fixture.expect(budget != null && budget.get("USD").compareTo(BigDecimal.ONE) == 0, "accepted with the budget " + budget);
+    Fixture.expectSame(ending(job), "BUDGET_EXHAUSTED", "the job ended as");
+    List<BigDecimal> left = new Fixture.Told(job.events()).rest().stream()
         .filter(body -> body instanceof MetricEvent metric && metric.name().equals("cost.budget.remaining"))
         .map(body -> ((MetricEvent) body).value()).toList();
-    World.expect(!left.isEmpty() && left.getLast().compareTo(new BigDecimal("-0.2")) == 0, "what remained was reported as " + left);
+    Fixture.expect(!left.isEmpty() && left.getLast().compareTo(new BigDecimal("-0.2")) == 0, "what remained was reported as " + left);
   }
 
-  private static void delegation(World world) throws Exception {
-    var peer = world.connect();
+  private static void delegation(Fixture fixture) throws Exception {
+    var peer = fixture.connect();
     JobHandle job = peer.submit("delegates", number(1), Lease.builder().allow("agent.delegate", "*").build(), null, null, null);
     // Another submit, while the parent starts its child: each gets its own answer.
     JobHandle other = peer.submit("echo", number(2));
-    DelegateEvent body = new World.Told(job.events()).next(DelegateEvent.class);
-    World.expect(body.childJobId() != null && body.agent().equals("echo"), "delegate came as " + body);
-    World.expectSame(resultOf(job), number(1), "not the child's result:");
-    World.expectSame(resultOf(other), number(2), "the other submit got another job's answer:");
+    DelegateEvent body = new Fixture.Told(job.events()).next(DelegateEvent.class);
+    Fixture.expect(body.childJobId() != null && body.agent().equals("echo"), "delegate came as " + body);
+    Fixture.expectSame(resultOf(job), number(1), "not the child's result:");
+    Fixture.expectSame(resultOf(other), number(2), "the other submit got another job's answer:");
   }
 
-  private static void credentials(World world) throws Exception {
-    var peer = world.connect();
-    World.expect(peer.client.session().negotiatedFeatures().contains(Feature.PROVISIONED_CREDENTIALS),
+  private static void credentials(Fixture fixture) throws Exception {
+    var peer = fixture.connect();
+    Fixture.expect(peer.client.session().negotiatedFeatures().contains(Feature.PROVISIONED_CREDENTIALS),
         "credentials were not negotiated");
     JobHandle job = peer.submit("greet", NOTHING, Lease.builder().allow("model.use", "fast/*").build(), null, null, null);
     List<Credential> came = job.credentials().orElse(List.of());
-    World.expect(came.size() == 1, came.size() + " credentials came");
-    World.expect(!came.getFirst().value().isEmpty() && !came.getFirst().endpoint().isEmpty(), "the credential has no value");
+    Fixture.expect(came.size() == 1, came.size() + " credentials came");
+    Fixture.expect(!came.getFirst().value().isEmpty() && !came.getFirst().endpoint().isEmpty(), "the credential has no value");
     job.result().get();
   }
 
   // ---- many at once ----
 
-  private static void pipelining(World world) throws Exception {
+  private static void pipelining(Fixture fixture) throws Exception {
     for (int run = 1; run <= RUNS; run++) {
-      ArcpClient client = world.connect().client;
+      ArcpClient client = fixture.connect().client;
       List<CompletableFuture<String>> answers = new ArrayList<>();
       for (int n = 0; n < 20; n++) {
         String wanted = n % 5 == 3 ? "AGENT_NOT_AVAILABLE" : "n" + n;
         int at = n;
         answers.add(client.submitAsync(ArcpClient.jobSubmit(n % 5 == 3 ? "nobody" : "mirror", TextNode.valueOf("n" + n)))
             .thenCompose(JobHandle::result)
-            .handle((end, error) -> error == null ? end.result().asText() : World.codeOf(error))
+            .handle((end, error) -> error == null ? end.result().asText() : Fixture.codeOf(error))
             .thenApply(came -> came.equals(wanted) ? null : "submit " + at + ": want " + wanted + " got " + came));
       }
       List<String> wrong = new ArrayList<>();
@@ -384,7 +384,7 @@ final class Scenarios {
           wrong.add(answer.get());
         }
       }
-      World.expect(wrong.isEmpty(), "in run " + run + " " + wrong.size() + " of 20 promises got another submit's answer; "
+      Fixture.expect(wrong.isEmpty(), "in run " + run + " " + wrong.size() + " of 20 promises got another submit's answer; "
           + String.join("; ", wrong.subList(0, Math.min(1, wrong.size()))));
       client.close();
     }

@@ -17,7 +17,7 @@ import arcp
 
 from disturbance import disturbance
 from recorder import Recorder, without_secrets
-from world import Gap, World, expect
+from fixture import Gap, Fixture, expect
 
 DEADLINE_SEC = 8
 RUNS = int(os.environ.get("INTEROP_RUNS", "1"))
@@ -59,18 +59,18 @@ async def expect_refused(request, code):
 # ---- scenarios ----
 
 
-async def hello(world):
-    client = await world.connect()
+async def hello(fixture):
+    client = await fixture.connect()
     expect(client.welcome.runtime.name, "the welcome names no runtime")
     expect("subscribe" in client.negotiated_features, "subscribe was not negotiated")
     agents = {agent.name: agent for agent in client.welcome.capabilities.agents}
     expect(agents["greet"].default == "2.0.0", "the inventory of agents has no default version")
-    if not world.url.startswith("stdio:"):  # arcpd trusts the parent that starts it
-        await expect_refused(world.connect(token="wrong"), "UNAUTHENTICATED")
+    if not fixture.url.startswith("stdio:"):  # arcpd trusts the parent that starts it
+        await expect_refused(fixture.connect(token="wrong"), "UNAUTHENTICATED")
 
 
-async def submit(world):
-    client = await world.connect()
+async def submit(fixture):
+    client = await fixture.connect()
     lease = {"fs.read": ["/srv/**"]}
     handle = await client.submit(agent="echo", input={"n": 1}, lease_request=lease)
     expect(handle.job_id and handle.agent_ref == "echo", f"accepted as {handle.agent_ref!r}")
@@ -78,8 +78,8 @@ async def submit(world):
     await handle.done
 
 
-async def events(world):
-    client = await world.connect()
+async def events(fixture):
+    client = await fixture.connect()
     handle = await client.submit(agent="kinds", lease_request={"tool.call": ["*"]})
     seen = [event async for event in handle.events() if event["body"].get("phase") != "running"]
     await handle.done
@@ -90,30 +90,30 @@ async def events(world):
     expect(seen[5]["body"]["value"] == 12, f"metric came as {seen[5]['body']}")
 
 
-async def result(world):
-    client = await world.connect()
+async def result(fixture):
+    client = await fixture.connect()
     value = {"text": "gr\u00fc\u00dfe \U0001f600\n", "nested": [1, -2.5, None, {"deep": [True]}]}
     handle = await client.submit(agent="echo", input=value)
     came = await handle.done
     expect(came.final_status == "success" and came.result == value, f"the result was {came.result}")
 
 
-async def error(world):
-    client = await world.connect()
+async def error(fixture):
+    client = await fixture.connect()
     handle = await client.submit(agent="fails")
     status, code = await ending(handle)
     expect(code == "INVALID_REQUEST", f"the job ended as {status or code}")
     await expect_alive(client)
 
 
-async def refusal(world):
-    client = await world.connect()
+async def refusal(fixture):
+    client = await fixture.connect()
     await expect_refused(client.submit(agent="nobody"), "AGENT_NOT_AVAILABLE")
     await expect_alive(client)
 
 
-async def cancel(world):
-    client = await world.connect()
+async def cancel(fixture):
+    client = await fixture.connect()
     handle = await client.submit(agent="waits")
     await first(handle, "status", "waiting")
     await client.cancel_job(handle.job_id)
@@ -122,16 +122,16 @@ async def cancel(world):
     await expect_alive(client)
 
 
-async def deadline(world):
-    client = await world.connect()
+async def deadline(fixture):
+    client = await fixture.connect()
     handle = await client.submit(agent="waits", max_runtime_sec=1)
     end = await ending(handle)
     expect(end in [("timed_out", None), (None, "TIMEOUT")], f"the job ended as {end}")
     await expect_alive(client)
 
 
-async def list_jobs(world):
-    client = await world.connect()
+async def list_jobs(fixture):
+    client = await fixture.connect()
     jobs = [await client.submit(agent="echo") for _ in range(3)]
     for job in jobs:
         await job.done
@@ -147,39 +147,39 @@ async def list_jobs(world):
         expect(listed.count(job.job_id) == 1, f"{job.job_id} is listed {listed.count(job.job_id)} x")
 
 
-async def subscribe(world):
-    owner, observer = await world.connect(), await world.connect()
-    job = await owner.submit(agent="gated", input={"gate": world.gate})
+async def subscribe(fixture):
+    owner, observer = await fixture.connect(), await fixture.connect()
+    job = await owner.submit(agent="gated", input={"gate": fixture.gate})
     await first(job, "progress")
     subscription = await observer.subscribe(job.job_id)
-    world.open_gate()
+    fixture.open_gate()
     expect((await first(subscription.handle, "progress"))["current"] == 2, "not the next event")
     expect((await first(subscription.handle, "progress"))["current"] == 3, "not the last event")
     expect((await subscription.handle.done).result == "open", "not the job's result")
     await expect_alive(observer)
 
 
-async def history(world):
-    owner, observer = await world.connect(), await world.connect()
-    job = await owner.submit(agent="gated", input={"gate": world.gate})
+async def history(fixture):
+    owner, observer = await fixture.connect(), await fixture.connect()
+    job = await owner.submit(agent="gated", input={"gate": fixture.gate})
     await first(job, "progress")
     subscription = await observer.subscribe(job.job_id, history=True)
     expect(subscription.replayed, "nothing was replayed")
     expect((await first(subscription.handle, "progress"))["current"] == 1, "not the first event")
-    world.open_gate()
+    fixture.open_gate()
     expect((await subscription.handle.done).result == "open", "not the job's result")
 
 
-async def denied(world):
-    client = await world.connect()
+async def denied(fixture):
+    client = await fixture.connect()
     absent = "job_01ARZ3NDEKTSV4RRFFQ69G5FAV"
     await expect_refused(client.subscribe(absent), "JOB_NOT_FOUND")
-    job = await client.submit(agent="gated", input={"gate": world.gate})
+    job = await client.submit(agent="gated", input={"gate": fixture.gate})
     await first(job, "progress")
     # An error here makes the client fail its jobs, too: a runtime may leave this unanswered.
     asked = asyncio.ensure_future(client.subscribe(absent))
     await client.list_jobs()  # what was asked before this has been looked at
-    world.open_gate()
+    fixture.open_gate()
     expect((await job.done).result == "open", "not the job's result")
     asked.cancel()
 
@@ -192,58 +192,58 @@ async def drop(client, last_event_seq):
     return state
 
 
-async def begin_and_drop(world, from_start):
+async def begin_and_drop(fixture, from_start):
     """A job that has said something when its connection is cut: (job, state, what came last)."""
-    client = await world.connect()
-    job = await client.submit(agent="gated", input={"gate": world.gate})
+    client = await fixture.connect()
+    job = await client.submit(agent="gated", input={"gate": fixture.gate})
     await first(job, "progress")
-    seq = world.received("job.event")[-1]["event_seq"]
+    seq = fixture.received("job.event")[-1]["event_seq"]
     return job, await drop(client, 0 if from_start else seq), seq
 
 
-async def resume(world):
-    job, state, seq = await begin_and_drop(world, from_start=False)
-    world.open_gate()
-    client = world.client()
-    await client.resume(await world.transport(), resume=state)
+async def resume(fixture):
+    job, state, seq = await begin_and_drop(fixture, from_start=False)
+    fixture.open_gate()
+    client = fixture.client()
+    await client.resume(await fixture.transport(), resume=state)
     expect(client.session_id == state.session_id, "resumed as another session")
-    last = await world.wait_for("job.result", job.job_id)
-    numbers = [frame["event_seq"] for frame in world.received() if frame.get("event_seq")]
+    last = await fixture.wait_for("job.result", job.job_id)
+    numbers = [frame["event_seq"] for frame in fixture.received() if frame.get("event_seq")]
     expect(numbers == list(range(1, seq + 4)), f"the events' numbers were {numbers}")
     expect(last["payload"]["result"] == "open", "not the job's result")
 
 
-async def replay(world):
-    job, state, seq = await begin_and_drop(world, from_start=True)
-    client = world.client()
-    world.frames.clear()
-    await client.resume(await world.transport(), resume=state)
-    while len(world.received("job.event")) < seq:
+async def replay(fixture):
+    job, state, seq = await begin_and_drop(fixture, from_start=True)
+    client = fixture.client()
+    fixture.frames.clear()
+    await client.resume(await fixture.transport(), resume=state)
+    while len(fixture.received("job.event")) < seq:
         await asyncio.sleep(0.01)
-    numbers = [frame["event_seq"] for frame in world.received("job.event")]
+    numbers = [frame["event_seq"] for frame in fixture.received("job.event")]
     expect(numbers == list(range(1, seq + 1)), f"the events' numbers were {numbers}")
-    world.open_gate()
+    fixture.open_gate()
 
 
-async def ack(world):
-    client = await world.connect()
-    job = await client.submit(agent="gated", input={"gate": world.gate})
+async def ack(fixture):
+    client = await fixture.connect()
+    job = await client.submit(agent="gated", input={"gate": fixture.gate})
     await first(job, "progress")
-    await client.ack(world.received("job.event")[-1]["event_seq"])
-    world.open_gate()
+    await client.ack(fixture.received("job.event")[-1]["event_seq"])
+    fixture.open_gate()
     expect((await job.done).result == "open", "the job's result did not come")
     await expect_alive(client)
 
 
-async def heartbeat(world):
-    client = await world.connect()
+async def heartbeat(fixture):
+    client = await fixture.connect()
     await asyncio.sleep(2.5 * HEARTBEAT_SEC)
-    expect(world.received("session.ping"), "no ping came")
+    expect(fixture.received("session.ping"), "no ping came")
     await expect_alive(client)
 
 
-async def idempotency(world):
-    client = await world.connect()
+async def idempotency(fixture):
+    client = await fixture.connect()
     key = os.urandom(8).hex()
     one = await client.submit(agent="echo", input={"n": 1}, idempotency_key=key)
     expect((await one.done).result == {"n": 1}, "not the job's result")
@@ -255,8 +255,8 @@ async def idempotency(world):
     await expect_alive(client)
 
 
-async def budget(world):
-    client = await world.connect()
+async def budget(fixture):
+    client = await fixture.connect()
     job = await client.submit(agent="spends", lease_request={"tool.call": ["*"],
                                                              "cost.budget": ["USD:1.00"]})
     expect("USD" in (job.budget or {}), f"accepted with the budget {job.budget}")
@@ -267,8 +267,8 @@ async def budget(world):
     expect(left and abs(left[-1] + 0.2) < 1e-9, f"what remained was reported as {left}")
 
 
-async def expiry(world):
-    client = await world.connect()
+async def expiry(fixture):
+    client = await fixture.connect()
     soon = datetime.now(timezone.utc) + timedelta(seconds=1)
     expires_at = soon.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     job = await client.submit(agent="waits",
@@ -278,8 +278,8 @@ async def expiry(world):
     await expect_alive(client)
 
 
-async def delegation(world):
-    client = await world.connect()
+async def delegation(fixture):
+    client = await fixture.connect()
     job = await client.submit(agent="delegates", input={"n": 1},
                               lease_request={"agent.delegate": ["*"]})
     # Another submit, while the parent starts its child: each gets its own answer.
@@ -290,8 +290,8 @@ async def delegation(world):
     expect((await other.done).result == {"n": 2}, "the other submit got another job's answer")
 
 
-async def chunks(world, agent="chunks"):
-    client = await world.connect()
+async def chunks(fixture, agent="chunks"):
+    client = await fixture.connect()
     job = await client.submit(agent=agent)
     whole = b"one two \xff three"
     came = await job.done
@@ -299,12 +299,12 @@ async def chunks(world, agent="chunks"):
     expect(came.result_size == len(whole), f"the result's size came as {came.result_size}")
 
 
-async def mixed(world):
-    await chunks(world, "mixed")
+async def mixed(fixture):
+    await chunks(fixture, "mixed")
 
 
-async def versions(world):
-    client = await world.connect()
+async def versions(fixture):
+    client = await fixture.connect()
     for asked, got in (("greet", "2.0.0"), ("greet@1.0.0", "1.0.0")):
         job = await client.submit(agent=asked)
         expect(job.agent_ref == f"greet@{got}", f"{asked} was accepted as {job.agent_ref}")
@@ -312,8 +312,8 @@ async def versions(world):
     await expect_refused(client.submit(agent="greet@9.0.0"), "AGENT_VERSION_NOT_AVAILABLE")
 
 
-async def credentials(world):
-    client = await world.connect()
+async def credentials(fixture):
+    client = await fixture.connect()
     expect(client.has_feature("provisioned_credentials"), "credentials were not negotiated")
     job = await client.submit(agent="greet", lease_request={"model.use": ["fast/*"]})
     expect(len(job.credentials) == 1, f"{len(job.credentials)} credentials came")
@@ -321,21 +321,21 @@ async def credentials(world):
     await job.done
 
 
-async def trace(world):
-    client = await world.connect()
+async def trace(fixture):
+    client = await fixture.connect()
     trace_id = os.urandom(16).hex()
     job = await client.submit(agent="echo", trace_id=trace_id)
     await job.done
-    traces = {frame.get("trace_id") for frame in world.received() if frame.get("job_id")}
+    traces = {frame.get("trace_id") for frame in fixture.received() if frame.get("job_id")}
     expect(traces == {trace_id}, f"the job's frames have the traces {traces}")
 
 
-async def close(world):
-    client, other = await world.connect(), await world.connect()
-    job = await client.submit(agent="gated", input={"gate": world.gate})
+async def close(fixture):
+    client, other = await fixture.connect(), await fixture.connect()
+    job = await client.submit(agent="gated", input={"gate": fixture.gate})
     await first(job, "progress")
     await client.close()
-    world.open_gate()
+    fixture.open_gate()
     status = None
     while status != "success":
         page = await other.list_jobs(filter=arcp.ListJobsFilter(agent="gated"))
@@ -354,9 +354,9 @@ async def answer(client, n):
     return None if came == wanted else f"submit {n}: want {wanted} got {came}"
 
 
-async def pipelining(world):
+async def pipelining(fixture):
     for run in range(1, RUNS + 1):
-        client = await world.connect()
+        client = await fixture.connect()
         answers = await asyncio.gather(*(answer(client, n) for n in range(20)))
         wrong = [one for one in answers if one is not None]
         expect(not wrong, f"in run {run} {len(wrong)} of 20 promises got another submit's answer; {''.join(wrong[:1])}")
@@ -372,21 +372,21 @@ SCENARIOS = {"list": list_jobs, **{one.__name__: one for one in (
 async def run(name, url, token, called):
     patience = PATIENCE_SEC.get(name, DEADLINE_SEC)
     with tempfile.TemporaryDirectory() as folder:
-        world = World(url, token, called, folder)
+        fixture = Fixture(url, token, called, folder)
         why = None
         try:
             async with asyncio.timeout(patience):
-                await SCENARIOS[name](world)
+                await SCENARIOS[name](fixture)
         except TimeoutError:
             why = f"nothing more came in {patience:g} s"
         except Gap as gap:
             why = str(gap)
         except Exception as error:  # whatever the SDK throws is a finding
             why = f"{type(error).__name__}: {error}".split("\n")[0]
-        frames = [frame for frame in world.received() if frame["type"] != "session.ping"]
-        world.open_gate()  # no agent waits any longer
+        frames = [frame for frame in fixture.received() if frame["type"] != "session.ping"]
+        fixture.open_gate()  # no agent waits any longer
         async with asyncio.timeout(DEADLINE_SEC):
-            await world.leave()
+            await fixture.leave()
         frames = [frame for frame in frames if frame["type"].endswith(".error")] or frames
         line = {"scenario": name, "works": why is None}
         if why is not None:

@@ -5,7 +5,7 @@ import os
 
 import arcp
 
-from world import expect
+from fixture import expect
 
 STEPS = 60  # of each job
 NAMES = [f"n{number}" for number in range(12)]
@@ -16,14 +16,14 @@ async def ask(client, name, key, jobs):
     jobs[name] = job.job_id
 
 
-async def come_back(world, state):
+async def come_back(fixture, state):
     """Comes back to the session until that works: a handshake is cut, too."""
     session_id, token = state
     while True:
         try:
-            numbers = [frame["event_seq"] for frame in world.received() if frame.get("event_seq")]
-            client = world.client()
-            await client.resume(await world.transport(), resume=arcp.SessionResume(
+            numbers = [frame["event_seq"] for frame in fixture.received() if frame.get("event_seq")]
+            client = fixture.client()
+            await client.resume(await fixture.transport(), resume=arcp.SessionResume(
                 session_id=session_id, resume_token=token, last_event_seq=max(numbers, default=0)))
             return client
         except Exception as error:  # the SDK has no one exception for a connection that is gone
@@ -32,33 +32,33 @@ async def come_back(world, state):
             await asyncio.sleep(0.02)
 
 
-async def disturbance(world):
+async def disturbance(fixture):
     keys = {name: os.urandom(8).hex() for name in NAMES}
     jobs, asked = {}, []  # the jobs of the names that were answered; tasks
 
     def is_done():
-        ended = {frame["job_id"] for frame in world.received("job.result")}
+        ended = {frame["job_id"] for frame in fixture.received("job.result")}
         return all(jobs.get(name) in ended for name in NAMES)
 
-    client = await world.connect()
+    client = await fixture.connect()
     while not is_done():
         asked += [asyncio.ensure_future(ask(client, name, keys[name], jobs)) for name in NAMES if name not in jobs]
         while not (client._transport.is_closed or is_done()):
             await asyncio.sleep(0.005)
         if not is_done():
-            client = await come_back(world, (client.session_id, client.welcome.resume_token))
+            client = await come_back(fixture, (client.session_id, client.welcome.resume_token))
     for task in asked:
         task.cancel()
     await asyncio.gather(*asked, return_exceptions=True)
-    check(world, jobs)
+    check(fixture, jobs)
 
 
-def check(world, jobs):
+def check(fixture, jobs):
     expect(len(set(jobs.values())) == len(NAMES), f"the keys have {len(set(jobs.values()))} jobs")
-    numbers = [frame["event_seq"] for frame in world.received() if frame.get("event_seq")]
+    numbers = [frame["event_seq"] for frame in fixture.received() if frame.get("event_seq")]
     expect(numbers == list(range(1, len(numbers) + 1)), f"the events' numbers were {numbers}")
     for name, job_id in jobs.items():
-        ours = [frame for frame in world.received() if frame.get("job_id") == job_id]
+        ours = [frame for frame in fixture.received() if frame.get("job_id") == job_id]
         steps = [frame["payload"]["body"]["current"] for frame in ours if frame["payload"].get("kind") == "progress"]
         expect(steps == list(range(1, STEPS + 1)), f"{name}'s steps were {steps}")
         results = [frame["payload"]["result"] for frame in ours if frame["type"] == "job.result"]

@@ -11,7 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { withoutSecrets } from "./recorder.mjs";
 import { PATIENCE_SEC, scenarios } from "./scenarios.mjs";
-import { Gap, World } from "./world.mjs";
+import { Gap, Fixture } from "./fixture.mjs";
 
 const DEADLINE_SEC = 8;
 
@@ -23,21 +23,21 @@ function shown(frames) {
 
 async function play(url, token, called, name) {
   const folder = mkdtempSync(join(tmpdir(), "arcp-interop-"));
-  const world = new World(url, token, called, folder);
+  const fixture = new Fixture(url, token, called, folder);
   const deadline = PATIENCE_SEC[name] ?? DEADLINE_SEC;
   const late = sleep(deadline * 1000).then(() => {
     throw new Gap(`nothing more came in ${deadline} s`);
   });
   let why;
   try {
-    await Promise.race([scenarios[name](world), late]);
+    await Promise.race([scenarios[name](fixture), late]);
   } catch (error) { // whatever the SDK throws is a finding
     why = error instanceof Gap ? error.message : `${error.name}: ${error.message}`.split("\n")[0];
   }
-  const frames = world.received();
-  world.openGate(); // no agent waits any longer
-  await Promise.race([world.leave(), sleep(DEADLINE_SEC * 1000)]);
-  for (const program of world.programs) program.kill("SIGKILL");
+  const frames = fixture.received();
+  fixture.openGate(); // no agent waits any longer
+  await Promise.race([fixture.leave(), sleep(DEADLINE_SEC * 1000)]);
+  for (const program of fixture.programs) program.kill("SIGKILL");
   rmSync(folder, { recursive: true, force: true });
   return { scenario: name, works: why === undefined, ...(why === undefined ? {} : { why, frame: shown(frames) }) };
 }

@@ -3,16 +3,16 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { expect, expectSame } from "./world.mjs";
+import { expect, expectSame } from "./fixture.mjs";
 
 const JOBS = 12;
 const STEPS = 60; // of each job
 
 /** Comes back to the session until that works: a handshake is cut, too. */
-async function comeBack(world, state) {
+async function comeBack(fixture, state) {
   for (;;) {
     try {
-      return await world.connect({ resume: { ...state, last_event_seq: Math.max(0, ...world.numbers()) } });
+      return await fixture.connect({ resume: { ...state, last_event_seq: Math.max(0, ...fixture.numbers()) } });
     } catch (error) {
       expect(!["RESUME_WINDOW_EXPIRED", "UNAUTHENTICATED"].includes(error.code), `the resume was refused: ${error.message}`);
       await sleep(20);
@@ -20,15 +20,15 @@ async function comeBack(world, state) {
   }
 }
 
-export async function disturbance(world) {
+export async function disturbance(fixture) {
   const names = Array.from({ length: JOBS }, (_, n) => `n${n}`);
   const keys = names.map(() => randomBytes(8).toString("hex"));
   const jobs = new Map(); // the name of each that was answered
   const isDone = () => {
-    const ended = new Set(world.received("job.result").map((frame) => frame.job_id));
+    const ended = new Set(fixture.received("job.result").map((frame) => frame.job_id));
     return names.every((name) => ended.has(jobs.get(name)));
   };
-  let peer = await world.connect();
+  let peer = await fixture.connect();
   while (!isDone()) {
     const { client, transport } = peer;
     names.forEach((name, n) => {
@@ -36,19 +36,19 @@ export async function disturbance(world) {
       peer.submit("steps", { input: { name, steps: STEPS }, idempotencyKey: keys[n] })
         .then((job) => jobs.set(name, job.jobId), () => undefined); // asked again after the resume
     });
-    await world.until(() => transport.closed || isDone());
+    await fixture.until(() => transport.closed || isDone());
     if (isDone()) break;
-    peer = await comeBack(world, { session_id: client.state.id, resume_token: client.welcomePayload.resume_token });
+    peer = await comeBack(fixture, { session_id: client.state.id, resume_token: client.welcomePayload.resume_token });
   }
-  check(world, names, jobs);
+  check(fixture, names, jobs);
 }
 
-function check(world, names, jobs) {
+function check(fixture, names, jobs) {
   expectSame(new Set(jobs.values()).size, JOBS, "the keys' jobs are not as many:");
-  const numbers = world.numbers();
+  const numbers = fixture.numbers();
   numbers.forEach((number, at) => expect(number === at + 1, `event ${number} came, ${at + 1} was next`));
   for (const name of names) {
-    const ours = world.received().filter((frame) => frame.job_id === jobs.get(name));
+    const ours = fixture.received().filter((frame) => frame.job_id === jobs.get(name));
     const steps = ours.filter((frame) => frame.payload.kind === "progress").map((frame) => frame.payload.body.current);
     expectSame(steps, Array.from({ length: STEPS }, (_, at) => at + 1), `${name}'s steps were`);
     // Who asks for an ended job again is told its end again.

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { disturbance } from "./disturbance.mjs";
-import { codeOf, ending, expect, expectRefused, expectSame, startGated } from "./world.mjs";
+import { codeOf, ending, expect, expectRefused, expectSame, startGated } from "./fixture.mjs";
 
 const HEARTBEAT_SEC = 1; // of both runtimes
 const RUNS = Number(process.env.INTEROP_RUNS ?? 1);
@@ -11,19 +11,19 @@ const RUNS = Number(process.env.INTEROP_RUNS ?? 1);
 /** Scenarios that take longer than others. */
 export const PATIENCE_SEC = { pipelining: 20 + RUNS / 4, disturbance: 60 };
 
-async function hello(world) {
-  const { client } = await world.connect();
+async function hello(fixture) {
+  const { client } = await fixture.connect();
   const { runtime, capabilities } = client.welcomePayload;
   expect(runtime.name, "the welcome names no runtime");
   expect(client.hasFeature("subscribe"), "subscribe was not negotiated");
   const greet = capabilities.agents.find((agent) => agent.name === "greet");
   expect(greet?.default === "2.0.0", "the inventory of agents has no default version");
-  if (world.isStdio) return; // who starts a runtime is trusted by it
-  await expectRefused(world.connect({ token: "wrong" }), "UNAUTHENTICATED");
+  if (fixture.isStdio) return; // who starts a runtime is trusted by it
+  await expectRefused(fixture.connect({ token: "wrong" }), "UNAUTHENTICATED");
 }
 
-async function submit(world) {
-  const peer = await world.connect();
+async function submit(fixture) {
+  const peer = await fixture.connect();
   const lease = { "fs.read": ["/srv/**"] };
   const job = await peer.submit("echo", { input: { n: 1 }, lease });
   expect(job.jobId !== "" && job.agent === "echo", `accepted as ${job.agent}`);
@@ -31,8 +31,8 @@ async function submit(world) {
   await job.done;
 }
 
-async function events(world) {
-  const peer = await world.connect();
+async function events(fixture) {
+  const peer = await fixture.connect();
   const job = await peer.submit("kinds", { lease: { "tool.call": ["*"] } });
   await job.done;
   const told = peer.told.map((frame) => frame.payload).filter((event) => event.body.phase !== "running");
@@ -42,28 +42,28 @@ async function events(world) {
   expectSame(told[5].body.value, 12, "metric came with");
 }
 
-async function result(world) {
-  const peer = await world.connect();
+async function result(fixture) {
+  const peer = await fixture.connect();
   const value = { text: "gr\u00fc\u00dfe \u{1f600}\n", nested: [1, -2.5, null, { deep: [true] }] };
   const came = await (await peer.submit("echo", { input: value })).done;
   expectSame(came.final_status, "success", "the job ended as");
   expectSame(came.result, value, "the result was");
 }
 
-async function error(world) {
-  const peer = await world.connect();
+async function error(fixture) {
+  const peer = await fixture.connect();
   expectSame(await ending(await peer.submit("fails")), "INVALID_REQUEST", "the job ended as");
   await peer.alive();
 }
 
-async function refusal(world) {
-  const peer = await world.connect();
+async function refusal(fixture) {
+  const peer = await fixture.connect();
   await expectRefused(peer.submit("nobody"), "AGENT_NOT_AVAILABLE");
   await peer.alive();
 }
 
-async function cancel(world) {
-  const peer = await world.connect();
+async function cancel(fixture) {
+  const peer = await fixture.connect();
   const job = await peer.submit("waits");
   await peer.next(job.jobId, "status", "waiting");
   await peer.client.cancelJob(job.jobId);
@@ -71,14 +71,14 @@ async function cancel(world) {
   await peer.alive();
 }
 
-async function deadline(world) {
-  const peer = await world.connect();
+async function deadline(fixture) {
+  const peer = await fixture.connect();
   expectSame(await ending(await peer.submit("waits", { maxRuntimeSec: 1 })), "TIMEOUT", "the job ended as");
   await peer.alive();
 }
 
-async function list(world) {
-  const peer = await world.connect();
+async function list(fixture) {
+  const peer = await fixture.connect();
   const jobs = [];
   for (let at = 0; at < 3; at++) {
     jobs.push(await peer.submit("echo"));
@@ -97,14 +97,14 @@ async function list(world) {
   }
 }
 
-async function observe(world, history) {
-  const owner = await world.connect();
-  const observer = await world.connect();
-  const { jobId } = await startGated(world, owner);
+async function observe(fixture, history) {
+  const owner = await fixture.connect();
+  const observer = await fixture.connect();
+  const { jobId } = await startGated(fixture, owner);
   const subscription = await observer.client.subscribe(jobId, history ? { history, fromEventSeq: 0 } : {});
   expectSame(subscription.replayed, history, "subscribed with replayed as");
   if (history) expectSame((await observer.next(jobId, "progress")).current, 1, "not the first event:");
-  world.openGate();
+  fixture.openGate();
   for (const number of [2, 3]) {
     expectSame((await observer.next(jobId, "progress")).current, number, `not event ${number}:`);
   }
@@ -112,22 +112,22 @@ async function observe(world, history) {
   await observer.alive();
 }
 
-async function denied(world) {
-  const peer = await world.connect();
+async function denied(fixture) {
+  const peer = await fixture.connect();
   const absent = "job_01ARZ3NDEKTSV4RRFFQ69G5FAV";
   await expectRefused(peer.client.subscribe(absent), "JOB_NOT_FOUND");
-  const job = await startGated(world, peer);
+  const job = await startGated(fixture, peer);
   // The client fails its jobs, too, when it is told here: a runtime may leave this unanswered.
   peer.client.subscribe(absent).catch(() => undefined);
   await peer.client.listJobs(); // what was asked before this has been looked at
-  world.openGate();
+  fixture.openGate();
   expectSame((await job.done).result, "open", "not the job's result:");
 }
 
 /** Cuts the connection of a job that has said something; how to come back. */
-async function leaveBehind(world) {
-  const peer = await world.connect();
-  await startGated(world, peer);
+async function leaveBehind(fixture) {
+  const peer = await fixture.connect();
+  await startGated(fixture, peer);
   const { client, transport } = peer;
   await transport.close();
   return { session_id: client.state.id, resume_token: client.welcomePayload.resume_token,
@@ -138,42 +138,42 @@ function upTo(last) {
   return Array.from({ length: last }, (_, at) => at + 1);
 }
 
-async function resume(world) {
-  const left = await leaveBehind(world);
-  world.openGate();
-  const { client } = await world.connect({ resume: left });
+async function resume(fixture) {
+  const left = await leaveBehind(fixture);
+  fixture.openGate();
+  const { client } = await fixture.connect({ resume: left });
   expectSame(client.state.id, left.session_id, "resumed as another session:");
-  await world.until(() => world.received("job.result").length > 0);
-  expectSame(world.numbers(), upTo(left.last_event_seq + 3), "the events' numbers were");
-  expectSame(world.received("job.result")[0].payload.result, "open", "not the job's result:");
+  await fixture.until(() => fixture.received("job.result").length > 0);
+  expectSame(fixture.numbers(), upTo(left.last_event_seq + 3), "the events' numbers were");
+  expectSame(fixture.received("job.result")[0].payload.result, "open", "not the job's result:");
 }
 
-async function replay(world) {
-  const left = await leaveBehind(world);
-  world.frames.length = 0;
-  await world.connect({ resume: { ...left, last_event_seq: 0 } });
-  await world.until(() => world.numbers("job.event").length >= left.last_event_seq);
-  expectSame(world.numbers("job.event"), upTo(left.last_event_seq), "the events' numbers were");
+async function replay(fixture) {
+  const left = await leaveBehind(fixture);
+  fixture.frames.length = 0;
+  await fixture.connect({ resume: { ...left, last_event_seq: 0 } });
+  await fixture.until(() => fixture.numbers("job.event").length >= left.last_event_seq);
+  expectSame(fixture.numbers("job.event"), upTo(left.last_event_seq), "the events' numbers were");
 }
 
-async function ack(world) {
-  const peer = await world.connect();
-  const job = await startGated(world, peer);
+async function ack(fixture) {
+  const peer = await fixture.connect();
+  const job = await startGated(fixture, peer);
   await peer.client.ack(peer.client.lastEventSeqObserved);
-  world.openGate();
+  fixture.openGate();
   expectSame((await job.done).result, "open", "not the job's result:");
   await peer.alive();
 }
 
-async function heartbeat(world) {
-  const peer = await world.connect();
+async function heartbeat(fixture) {
+  const peer = await fixture.connect();
   await sleep(2500 * HEARTBEAT_SEC);
-  expect(world.received("session.ping").length > 0, "no ping came");
+  expect(fixture.received("session.ping").length > 0, "no ping came");
   await peer.alive();
 }
 
-async function idempotency(world) {
-  const peer = await world.connect();
+async function idempotency(fixture) {
+  const peer = await fixture.connect();
   const idempotencyKey = randomBytes(8).toString("hex");
   const one = await peer.submit("echo", { input: { n: 1 }, idempotencyKey });
   expectSame((await one.done).result, { n: 1 }, "not the job's result:");
@@ -184,8 +184,8 @@ async function idempotency(world) {
   expectSame((await again.done).result, { n: 1 }, "not the first job's result:");
 }
 
-async function budget(world) {
-  const peer = await world.connect();
+async function budget(fixture) {
+  const peer = await fixture.connect();
   const job = await peer.submit("spends", { lease: { "tool.call": ["*"], "cost.budget": ["USD:1.00"] } });
   expectSame(job.budget, { USD: 1 }, "accepted with the budget");
   expectSame(await ending(job), "BUDGET_EXHAUSTED", "the job ended as");
@@ -194,28 +194,28 @@ async function budget(world) {
   expect(Math.abs(left + 0.2) < 1e-9, `what remained was reported as ${left}`);
 }
 
-async function expiry(world) {
-  const peer = await world.connect();
+async function expiry(fixture) {
+  const peer = await fixture.connect();
   const expires_at = new Date(Date.now() + 1000).toISOString();
   const job = await peer.submit("waits", { leaseConstraints: { expires_at } });
   expectSame(await ending(job), "LEASE_EXPIRED", "the job ended as");
   await peer.alive();
 }
 
-async function delegation(world) {
-  const peer = await world.connect();
+async function delegation(fixture) {
+  const peer = await fixture.connect();
   const job = await peer.submit("delegates", { input: { n: 1 }, lease: { "agent.delegate": ["*"] } });
   // Another submit, while the parent starts its child: each gets its own answer.
   const other = await peer.submit("echo", { input: { n: 2 } });
   expectSame((await other.done).result, { n: 2 }, "the other submit got another job's answer:");
-  const body = world.received("job.event").find(({ payload }) => payload.kind === "delegate")?.payload.body ??
+  const body = fixture.received("job.event").find(({ payload }) => payload.kind === "delegate")?.payload.body ??
     await peer.next(job.jobId, "delegate");
   expect(body.child_job_id && body.agent === "echo", `delegate came as ${JSON.stringify(body)}`);
   expectSame((await job.done).result, { n: 1 }, "not the child's result:");
 }
 
-async function streamed(world, agent) {
-  const peer = await world.connect();
+async function streamed(fixture, agent) {
+  const peer = await fixture.connect();
   const job = await peer.submit(agent);
   const whole = Buffer.from("one two \xff three", "latin1");
   const end = await job.done;
@@ -224,8 +224,8 @@ async function streamed(world, agent) {
   expectSame(end.result_size, whole.length, "the result's size came as");
 }
 
-async function versions(world) {
-  const peer = await world.connect();
+async function versions(fixture) {
+  const peer = await fixture.connect();
   for (const [asked, got] of [["greet", "2.0.0"], ["greet@1.0.0", "1.0.0"]]) {
     const job = await peer.submit(asked);
     expect(job.agent === `greet@${got}`, `${asked} was accepted as ${job.agent}`);
@@ -234,8 +234,8 @@ async function versions(world) {
   await expectRefused(peer.submit("greet@9.0.0"), "AGENT_VERSION_NOT_AVAILABLE");
 }
 
-async function credentials(world) {
-  const peer = await world.connect();
+async function credentials(fixture) {
+  const peer = await fixture.connect();
   expect(peer.client.hasFeature("provisioned_credentials"), "credentials were not negotiated");
   const job = await peer.submit("greet", { lease: { "model.use": ["fast/*"] } });
   expect(job.credentials?.length === 1, `${job.credentials?.length ?? 0} credentials came`);
@@ -243,20 +243,20 @@ async function credentials(world) {
   await job.done;
 }
 
-async function trace(world) {
-  const peer = await world.connect();
+async function trace(fixture) {
+  const peer = await fixture.connect();
   const traceId = randomBytes(16).toString("hex");
   await (await peer.submit("echo", { traceId })).done;
-  const traces = new Set(world.received().filter((frame) => frame.job_id).map((frame) => frame.trace_id));
+  const traces = new Set(fixture.received().filter((frame) => frame.job_id).map((frame) => frame.trace_id));
   expectSame([...traces], [traceId], "the job's frames have the traces");
 }
 
-async function close(world) {
-  const peer = await world.connect();
-  const other = await world.connect();
-  const { jobId } = await startGated(world, peer);
+async function close(fixture) {
+  const peer = await fixture.connect();
+  const other = await fixture.connect();
+  const { jobId } = await startGated(fixture, peer);
   await peer.client.close();
-  world.openGate();
+  fixture.openGate();
   for (let status; status !== "success";) {
     const { jobs } = await other.client.listJobs({ agent: "gated" });
     status = jobs.find((row) => row.job_id === jobId)?.status;
@@ -264,9 +264,9 @@ async function close(world) {
   }
 }
 
-async function pipelining(world) {
+async function pipelining(fixture) {
   for (let run = 1; run <= RUNS; run++) {
-    const peer = await world.connect();
+    const peer = await fixture.connect();
     const answers = await Promise.all(Array.from({ length: 20 }, async (_, n) => {
       const refused = n % 5 === 3;
       const came = await peer.submit(refused ? "nobody" : "mirror", { input: `n${n}` })
@@ -283,8 +283,8 @@ async function pipelining(world) {
 export const scenarios = {
   hello, submit, events, result, error, refusal, cancel, deadline, list, denied, resume, replay, ack, heartbeat, idempotency,
   budget, expiry, delegation, versions, credentials, trace, close, pipelining, disturbance,
-  subscribe: (world) => observe(world, false),
-  history: (world) => observe(world, true),
-  chunks: (world) => streamed(world, "chunks"),
-  mixed: (world) => streamed(world, "mixed"),
+  subscribe: (fixture) => observe(fixture, false),
+  history: (fixture) => observe(fixture, true),
+  chunks: (fixture) => streamed(fixture, "chunks"),
+  mixed: (fixture) => streamed(fixture, "mixed"),
 };

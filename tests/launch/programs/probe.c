@@ -24,7 +24,7 @@ static void say_signals(void)
 {
     char line[256];
     FILE *status = fopen("/proc/self/status", "r");
-    while (status != NULL && fgets(line, sizeof(line), status) != NULL) {
+    while (status != NULL && fgets(line, sizeof line, status) != NULL) {
         if (strncmp(line, "SigBlk", 6) == 0 || strncmp(line, "SigIgn", 6) == 0) {
             (void)fputs(line, stdout);
         }
@@ -37,13 +37,13 @@ static void say_signals(void)
 static void say_user(void)
 {
     gid_t groups[256];
-    int count = getgroups(256, groups);
+    const int count = getgroups(256, groups);
     uid_t real, effective, saved;
     (void)getresuid(&real, &effective, &saved);
     (void)printf("uids %d %d %d\n", (int)real, (int)effective, (int)saved);
     (void)printf("gid %d groups", (int)getgid());
-    for (int at = 0; at < count; at++) {
-        (void)printf(" %d", (int)groups[at]);
+    for (int i = 0; i < count; i++) {
+        (void)printf(" %d", (int)groups[i]);
     }
     (void)printf("\nback %s\n", setuid(0) == 0 ? "open" : "closed");
 }
@@ -61,13 +61,13 @@ static int describe(void)
     say_signals();
     (void)printf("group %s\n", getpgrp() == getpid() ? "own" : "shared");
     (void)printf("death %d\n", death);
-    (void)printf("cwd %s\n", getcwd(cwd, sizeof(cwd)));
+    (void)printf("cwd %s\n", getcwd(cwd, sizeof cwd));
     (void)printf("fsize %llu %llu\n", (unsigned long long)fsize.rlim_cur,
                  (unsigned long long)fsize.rlim_max);
     (void)printf("sigpending %llu\n", (unsigned long long)pending.rlim_cur);
     say_user();
-    for (char **at = environ; *at != NULL; at++) {
-        (void)printf("env %s\n", *at);
+    for (char **word = environ; *word != NULL; word++) {
+        (void)printf("env %s\n", *word);
     }
     return 0;
 }
@@ -111,8 +111,8 @@ static int escape(bool floods)
 
 static int lines(unsigned long count)
 {
-    for (unsigned long at = 0; at < count; at++) {
-        (void)printf("line %lu\n", at);
+    for (unsigned long i = 0; i < count; i++) {
+        (void)printf("line %lu\n", i);
     }
     return 0;
 }
@@ -123,7 +123,7 @@ static int count(void)
     unsigned long long bytes = 0;
     char chunk[65536];
     size_t got;
-    while ((got = fread(chunk, 1, sizeof(chunk), stdin)) > 0) {
+    while ((got = fread(chunk, 1, sizeof chunk, stdin)) > 0) {
         bytes += got;
     }
     (void)printf("read %llu\n", bytes);

@@ -9,14 +9,14 @@ import (
 	"github.com/agentruntimecontrolprotocol/go-sdk/messages"
 )
 
-func budget(w *world) error {
-	one, err := w.connect()
+func budget(f *fixture) error {
+	one, err := f.connect()
 	if err != nil {
 		return err
 	}
 	lease := anyTool()
 	lease[arcp.CapCostBudget] = []string{"USD:1.00"}
-	job, err := w.submit(one, client.SubmitRequest{Agent: "spends", LeaseRequest: lease})
+	job, err := f.submit(one, client.SubmitRequest{Agent: "spends", LeaseRequest: lease})
 	if err != nil {
 		return err
 	}
@@ -31,66 +31,66 @@ func budget(w *world) error {
 			left = metric.Value
 		}
 	}
-	if err := w.endsWith(job, arcp.CodeBudgetExhausted); err != nil {
+	if err := f.endsWith(job, arcp.CodeBudgetExhausted); err != nil {
 		return err
 	}
 	return expect(left > -0.2-1e-9 && left < -0.2+1e-9, "what remained was reported as %v", left)
 }
 
-func expiry(w *world) error {
-	one, err := w.connect()
+func expiry(f *fixture) error {
+	one, err := f.connect()
 	if err != nil {
 		return err
 	}
 	soon := time.Now().Add(time.Second).UTC()
-	job, err := w.submit(one, client.SubmitRequest{Agent: "waits",
+	job, err := f.submit(one, client.SubmitRequest{Agent: "waits",
 		LeaseConstraints: &messages.LeaseConstraints{ExpiresAt: &soon}})
 	if err != nil {
 		return err
 	}
-	if err := w.endsWith(job, arcp.CodeLeaseExpired); err != nil {
+	if err := f.endsWith(job, arcp.CodeLeaseExpired); err != nil {
 		return err
 	}
-	return w.alive(one)
+	return f.alive(one)
 }
 
-func delegation(w *world) error {
-	one, err := w.connect()
+func delegation(f *fixture) error {
+	one, err := f.connect()
 	if err != nil {
 		return err
 	}
-	job, err := w.submit(one, client.SubmitRequest{Agent: "delegates", Input: object{"n": 1.0},
+	job, err := f.submit(one, client.SubmitRequest{Agent: "delegates", Input: object{"n": 1.0},
 		LeaseRequest: arcp.Lease{arcp.CapAgentDelegate: {"*"}}})
 	if err != nil {
 		return err
 	}
 	// Another submit, while the parent starts its child: each gets its own answer.
-	other, err := w.start(one, "echo", object{"n": 2.0})
+	other, err := f.start(one, "echo", object{"n": 2.0})
 	if err != nil {
 		return err
 	}
 	var child messages.DelegateBody
-	if err := w.first(job.Events(), messages.KindDelegate, "", &child); err != nil {
+	if err := f.first(job.Events(), messages.KindDelegate, "", &child); err != nil {
 		return err
 	}
 	if err := expect(child.ChildJobID != "" && child.Agent == "echo", "delegate came as %v", child); err != nil {
 		return err
 	}
-	if err := w.resultsIn(job, object{"n": 1.0}); err != nil {
+	if err := f.resultsIn(job, object{"n": 1.0}); err != nil {
 		return err
 	}
-	return w.resultsIn(other, object{"n": 2.0})
+	return f.resultsIn(other, object{"n": 2.0})
 }
 
-func provisioned(w *world) error {
-	one, err := w.connect()
+func provisioned(f *fixture) error {
+	one, err := f.connect()
 	if err != nil {
 		return err
 	}
 	if err := expect(one.HasFeature("provisioned_credentials"), "credentials were not negotiated"); err != nil {
 		return err
 	}
-	job, err := w.submit(one, client.SubmitRequest{Agent: "greet", LeaseRequest: arcp.Lease{arcp.CapModelUse: {"fast/*"}}})
+	job, err := f.submit(one, client.SubmitRequest{Agent: "greet", LeaseRequest: arcp.Lease{arcp.CapModelUse: {"fast/*"}}})
 	if err != nil {
 		return err
 	}
@@ -101,6 +101,6 @@ func provisioned(w *world) error {
 	if err := expect(came[0].Value != "" && came[0].Endpoint != "", "the credential has no value"); err != nil {
 		return err
 	}
-	_, err = job.Wait(w.ctx)
+	_, err = job.Wait(f.ctx)
 	return err
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/agentruntimecontrolprotocol/go-sdk/messages"
 )
 
-func submit(w *world) error {
-	one, err := w.connect()
+func submit(f *fixture) error {
+	one, err := f.connect()
 	if err != nil {
 		return err
 	}
 	lease := arcp.Lease{arcp.CapFSRead: {"/srv/**"}}
-	job, err := w.submit(one, client.SubmitRequest{Agent: "echo", Input: object{"n": 1.0}, LeaseRequest: lease})
+	job, err := f.submit(one, client.SubmitRequest{Agent: "echo", Input: object{"n": 1.0}, LeaseRequest: lease})
 	if err != nil {
 		return err
 	}
@@ -26,15 +26,15 @@ func submit(w *world) error {
 	if err := expect(reflect.DeepEqual(job.Accepted().Lease, lease), "the lease became %v", job.Accepted().Lease); err != nil {
 		return err
 	}
-	return w.resultsIn(job, object{"n": 1.0})
+	return f.resultsIn(job, object{"n": 1.0})
 }
 
-func events(w *world) error {
-	one, err := w.connect()
+func events(f *fixture) error {
+	one, err := f.connect()
 	if err != nil {
 		return err
 	}
-	job, err := w.submit(one, client.SubmitRequest{Agent: "kinds", LeaseRequest: anyTool()})
+	job, err := f.submit(one, client.SubmitRequest{Agent: "kinds", LeaseRequest: anyTool()})
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func events(w *world) error {
 		}
 		kinds = append(kinds, event.Kind)
 	}
-	if _, err := job.Wait(w.ctx); err != nil {
+	if _, err := job.Wait(f.ctx); err != nil {
 		return err
 	}
 	wanted := []string{"log", "thought", "tool_call", "tool_result", "status", "metric", "progress", "artifact_ref",
@@ -72,130 +72,130 @@ func events(w *world) error {
 	return expect(metric.Value == 12, "metric came with %v", metric.Value)
 }
 
-func result(w *world) error {
-	one, err := w.connect()
+func result(f *fixture) error {
+	one, err := f.connect()
 	if err != nil {
 		return err
 	}
 	value := object{"text": "gr\u00fc\u00dfe \U0001f600\n", "nested": []any{1.0, -2.5, nil, object{"deep": []any{true}}}}
-	job, err := w.start(one, "echo", value)
+	job, err := f.start(one, "echo", value)
 	if err != nil {
 		return err
 	}
-	return w.resultsIn(job, value)
+	return f.resultsIn(job, value)
 }
 
-func failure(w *world) error {
-	one, err := w.connect()
+func failure(f *fixture) error {
+	one, err := f.connect()
 	if err != nil {
 		return err
 	}
-	job, err := w.start(one, "fails", nil)
+	job, err := f.start(one, "fails", nil)
 	if err != nil {
 		return err
 	}
-	if err := w.endsWith(job, arcp.CodeInvalidRequest); err != nil {
+	if err := f.endsWith(job, arcp.CodeInvalidRequest); err != nil {
 		return err
 	}
-	return w.alive(one)
+	return f.alive(one)
 }
 
-func refusal(w *world) error {
-	one, err := w.connect()
+func refusal(f *fixture) error {
+	one, err := f.connect()
 	if err != nil {
 		return err
 	}
-	_, err = w.start(one, "nobody", nil)
+	_, err = f.start(one, "nobody", nil)
 	if err := refused(err, arcp.CodeAgentNotAvailable); err != nil {
 		return err
 	}
-	return w.alive(one)
+	return f.alive(one)
 }
 
-func cancel(w *world) error {
-	one, err := w.connect()
+func cancel(f *fixture) error {
+	one, err := f.connect()
 	if err != nil {
 		return err
 	}
-	job, err := w.start(one, "waits", nil)
+	job, err := f.start(one, "waits", nil)
 	if err != nil {
 		return err
 	}
-	if err := w.first(job.Events(), messages.KindStatus, "waiting", nil); err != nil {
+	if err := f.first(job.Events(), messages.KindStatus, "waiting", nil); err != nil {
 		return err
 	}
-	if err := job.Cancel(w.ctx, "enough"); err != nil {
+	if err := job.Cancel(f.ctx, "enough"); err != nil {
 		return err
 	}
-	if err := w.endsWith(job, arcp.CodeCancelled); err != nil {
+	if err := f.endsWith(job, arcp.CodeCancelled); err != nil {
 		return err
 	}
-	return w.alive(one)
+	return f.alive(one)
 }
 
-func maxRuntime(w *world) error {
-	one, err := w.connect()
+func maxRuntime(f *fixture) error {
+	one, err := f.connect()
 	if err != nil {
 		return err
 	}
-	job, err := w.submit(one, client.SubmitRequest{Agent: "waits", MaxRuntimeSec: 1})
+	job, err := f.submit(one, client.SubmitRequest{Agent: "waits", MaxRuntimeSec: 1})
 	if err != nil {
 		return err
 	}
-	if err := w.endsWith(job, arcp.CodeTimeout); err != nil {
+	if err := f.endsWith(job, arcp.CodeTimeout); err != nil {
 		return err
 	}
-	return w.alive(one)
+	return f.alive(one)
 }
 
-func idempotency(w *world) error {
-	one, err := w.connect()
+func idempotency(f *fixture) error {
+	one, err := f.connect()
 	if err != nil {
 		return err
 	}
 	// With an agent that waits for its gate: an answer that is lost would be another key's.
-	request := client.SubmitRequest{Agent: "gated", Input: object{"gate": w.gate()}, IdempotencyKey: random(8)}
-	first, err := one.Submit(w.ctx, request)
+	request := client.SubmitRequest{Agent: "gated", Input: object{"gate": f.gate()}, IdempotencyKey: random(8)}
+	first, err := one.Submit(f.ctx, request)
 	if err != nil {
 		return err
 	}
-	w.openGate()
-	if err := w.resultsIn(first, "open"); err != nil {
+	f.openGate()
+	if err := f.resultsIn(first, "open"); err != nil {
 		return err
 	}
-	again, err := one.Submit(w.ctx, request)
+	again, err := one.Submit(f.ctx, request)
 	if err != nil {
 		return err
 	}
 	if err := expect(again.ID() == first.ID(), "another job was started"); err != nil {
 		return err
 	}
-	if err := w.resultsIn(again, "open"); err != nil {
+	if err := f.resultsIn(again, "open"); err != nil {
 		return err
 	}
 	request.Input = object{"gate": "another"}
-	_, err = one.Submit(w.ctx, request)
+	_, err = one.Submit(f.ctx, request)
 	if err := refused(err, arcp.CodeDuplicateKey); err != nil {
 		return err
 	}
-	return w.alive(one)
+	return f.alive(one)
 }
 
-func streamed(w *world, agent string) error {
-	one, err := w.connect()
+func streamed(f *fixture, agent string) error {
+	one, err := f.connect()
 	if err != nil {
 		return err
 	}
-	job, err := w.start(one, agent, nil)
+	job, err := f.start(one, agent, nil)
 	if err != nil {
 		return err
 	}
 	const whole = "one two \xff three"
-	bytes, err := job.CollectChunks(w.ctx)
+	bytes, err := job.CollectChunks(f.ctx)
 	if err != nil {
 		return err
 	}
-	came, err := job.Wait(w.ctx)
+	came, err := job.Wait(f.ctx)
 	if err != nil {
 		return err
 	}
@@ -205,41 +205,41 @@ func streamed(w *world, agent string) error {
 	return expect(came.ResultSize == uint64(len(whole)), "the result's size came as %d", came.ResultSize)
 }
 
-func versions(w *world) error {
-	one, err := w.connect()
+func versions(f *fixture) error {
+	one, err := f.connect()
 	if err != nil {
 		return err
 	}
 	for asked, got := range map[string]string{"greet": "2.0.0", "greet@1.0.0": "1.0.0"} {
-		job, err := w.start(one, asked, nil)
+		job, err := f.start(one, asked, nil)
 		if err != nil {
 			return err
 		}
 		if err := expect(job.Accepted().Agent == "greet@"+got, "%s was accepted as %s", asked, job.Accepted().Agent); err != nil {
 			return err
 		}
-		if err := w.resultsIn(job, "hello from "+got); err != nil {
+		if err := f.resultsIn(job, "hello from "+got); err != nil {
 			return err
 		}
 	}
-	_, err = w.start(one, "greet@9.0.0", nil)
+	_, err = f.start(one, "greet@9.0.0", nil)
 	return refused(err, arcp.CodeAgentVersionNotAvailable)
 }
 
-func trace(w *world) error {
-	one, err := w.connect()
+func trace(f *fixture) error {
+	one, err := f.connect()
 	if err != nil {
 		return err
 	}
 	wanted := random(16)
-	job, err := w.submit(one, client.SubmitRequest{Agent: "echo", TraceID: wanted})
+	job, err := f.submit(one, client.SubmitRequest{Agent: "echo", TraceID: wanted})
 	if err != nil {
 		return err
 	}
-	if _, err := job.Wait(w.ctx); err != nil {
+	if _, err := job.Wait(f.ctx); err != nil {
 		return err
 	}
-	for _, frame := range w.received("") {
+	for _, frame := range f.received("") {
 		if frame.JobID != "" && frame.TraceID != wanted {
 			return gap("a frame of the job has the trace " + frame.TraceID)
 		}

@@ -84,18 +84,18 @@ func play(url, token, called, name string) verdict {
 	defer os.RemoveAll(folder)
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)
 	defer cancel()
-	w := &world{ctx: ctx, url: url, token: token, called: called, folder: folder}
+	f := &fixture{ctx: ctx, url: url, token: token, called: called, folder: folder}
 	done := make(chan error, 1)
-	go func() { done <- scenario(w) }()
+	go func() { done <- scenario(f) }()
 	select {
 	case err = <-done:
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
-	frames := w.received("")
-	w.openGate() // no agent waits any longer
-	w.leave()
-	row := verdict{Scenario: name, Works: err == nil, Remark: w.remark()}
+	frames := f.received("")
+	f.openGate() // no agent waits any longer
+	f.leave()
+	row := verdict{Scenario: name, Works: err == nil, Remark: f.remark()}
 	if err != nil {
 		row.Why, row.Frame = why(err), shown(frames)
 	}

@@ -5,26 +5,26 @@ import (
 	"github.com/agentruntimecontrolprotocol/go-sdk/messages"
 )
 
-func list(w *world) error {
-	one, err := w.connect()
+func list(f *fixture) error {
+	one, err := f.connect()
 	if err != nil {
 		return err
 	}
 	listed := map[string]int{}
 	var jobs []*client.JobHandle
 	for range 3 {
-		job, err := w.start(one, "echo", object{})
+		job, err := f.start(one, "echo", object{})
 		if err != nil {
 			return err
 		}
-		if _, err := job.Wait(w.ctx); err != nil {
+		if _, err := job.Wait(f.ctx); err != nil {
 			return err
 		}
 		jobs = append(jobs, job)
 	}
 	request := client.ListJobsRequest{Filter: messages.ListJobsFilter{Agent: "echo"}, Limit: 2}
 	for {
-		page, err := one.ListJobs(w.ctx, request)
+		page, err := one.ListJobs(f.ctx, request)
 		if err != nil {
 			return err
 		}
@@ -47,20 +47,20 @@ func list(w *world) error {
 
 // observe follows a job of another session to its end. What it ends with is in a frame: a
 // Subscription says only that it ended.
-func observe(w *world, withHistory bool) error {
-	owner, err := w.connect()
+func observe(f *fixture, withHistory bool) error {
+	owner, err := f.connect()
 	if err != nil {
 		return err
 	}
-	observer, err := w.connect()
+	observer, err := f.connect()
 	if err != nil {
 		return err
 	}
-	job, err := w.startGated(owner)
+	job, err := f.startGated(owner)
 	if err != nil {
 		return err
 	}
-	seen, err := observer.Subscribe(w.ctx, job.ID(), client.SubscribeOptions{History: withHistory})
+	seen, err := observer.Subscribe(f.ctx, job.ID(), client.SubscribeOptions{History: withHistory})
 	if err != nil {
 		return err
 	}
@@ -73,23 +73,23 @@ func observe(w *world, withHistory bool) error {
 	}
 	for ; next <= 3; next++ {
 		if next == 2 {
-			w.openGate()
+			f.openGate()
 		}
-		if err := w.progress(seen.Events(), next); err != nil {
+		if err := f.progress(seen.Events(), next); err != nil {
 			return err
 		}
 	}
 	select {
 	case <-seen.Done():
-	case <-w.ctx.Done():
-		return w.ctx.Err()
+	case <-f.ctx.Done():
+		return f.ctx.Err()
 	}
 	if err := seen.Err(); err != nil {
 		return err
 	}
-	return w.alive(observer)
+	return f.alive(observer)
 }
 
-func subscribe(w *world) error { return observe(w, false) }
+func subscribe(f *fixture) error { return observe(f, false) }
 
-func history(w *world) error { return observe(w, true) }
+func history(f *fixture) error { return observe(f, true) }

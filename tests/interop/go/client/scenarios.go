@@ -7,13 +7,13 @@ import (
 	arcp "github.com/agentruntimecontrolprotocol/go-sdk"
 )
 
-var scenarios = map[string]func(*world) error{
+var scenarios = map[string]func(*fixture) error{
 	"hello": hello, "submit": submit, "events": events, "result": result, "error": failure,
 	"refusal": refusal, "cancel": cancel, "deadline": maxRuntime, "list": list, "subscribe": subscribe,
 	"history": history, "resume": resume, "replay": replay, "ack": ack, "heartbeat": beat,
 	"idempotency": idempotency, "budget": budget, "expiry": expiry, "delegation": delegation,
-	"chunks":   func(w *world) error { return streamed(w, "chunks") },
-	"mixed":    func(w *world) error { return streamed(w, "mixed") },
+	"chunks":   func(f *fixture) error { return streamed(f, "chunks") },
+	"mixed":    func(f *fixture) error { return streamed(f, "mixed") },
 	"versions": versions, "credentials": provisioned, "trace": trace, "close": closing,
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/agentruntimecontrolprotocol/go-sdk/messages"
 )
 
-func hello(w *world) error {
-	one, err := w.connect()
+func hello(f *fixture) error {
+	one, err := f.connect()
 	if err != nil {
 		return err
 	}
@@ -24,63 +24,63 @@ func hello(w *world) error {
 	if !slices.ContainsFunc(one.Welcome().Capabilities.Agents, isDefault) {
 		return gap("the inventory of agents has no default version")
 	}
-	if w.isStdio() {
+	if f.isStdio() {
 		return nil // who starts a runtime is trusted by it
 	}
-	_, _, err = w.link("wrong", nil)
+	_, _, err = f.link("wrong", nil)
 	return refused(err, arcp.CodeUnauthenticated)
 }
 
-func ack(w *world) error {
-	one, err := w.connect()
+func ack(f *fixture) error {
+	one, err := f.connect()
 	if err != nil {
 		return err
 	}
-	job, err := w.startGated(one)
+	job, err := f.startGated(one)
 	if err != nil {
 		return err
 	}
-	if err := one.Ack(w.ctx, one.HighestSeq()); err != nil {
+	if err := one.Ack(f.ctx, one.HighestSeq()); err != nil {
 		return err
 	}
-	w.openGate()
-	if err := w.resultsIn(job, "open"); err != nil {
+	f.openGate()
+	if err := f.resultsIn(job, "open"); err != nil {
 		return err
 	}
-	return w.alive(one)
+	return f.alive(one)
 }
 
-func beat(w *world) error {
-	one, err := w.connect()
+func beat(f *fixture) error {
+	one, err := f.connect()
 	if err != nil {
 		return err
 	}
 	time.Sleep(5 * heartbeat / 2)
-	if err := expect(len(w.received(messages.TypeSessionPing)) != 0, "no ping came"); err != nil {
+	if err := expect(len(f.received(messages.TypeSessionPing)) != 0, "no ping came"); err != nil {
 		return err
 	}
-	return w.alive(one)
+	return f.alive(one)
 }
 
-func closing(w *world) error {
-	one, err := w.connect()
+func closing(f *fixture) error {
+	one, err := f.connect()
 	if err != nil {
 		return err
 	}
-	other, err := w.connect()
+	other, err := f.connect()
 	if err != nil {
 		return err
 	}
-	job, err := w.startGated(one)
+	job, err := f.startGated(one)
 	if err != nil {
 		return err
 	}
-	if err := one.Close(w.ctx); err != nil {
+	if err := one.Close(f.ctx); err != nil {
 		return gap("the close fails: " + err.Error())
 	}
-	w.openGate()
-	return w.until(func() (bool, error) {
-		page, err := other.ListJobs(w.ctx, client.ListJobsRequest{Filter: messages.ListJobsFilter{Agent: "gated"}})
+	f.openGate()
+	return f.until(func() (bool, error) {
+		page, err := other.ListJobs(f.ctx, client.ListJobsRequest{Filter: messages.ListJobsFilter{Agent: "gated"}})
 		if err != nil {
 			return false, err
 		}
@@ -96,12 +96,12 @@ func closing(w *world) error {
 
 // leaveBehind cuts the connection of a job that has said something; how to come back, and the
 // number of what came last.
-func leaveBehind(w *world) (string, *messages.ResumeRequest, error) {
-	one, line, err := w.link(w.token, nil)
+func leaveBehind(f *fixture) (string, *messages.ResumeRequest, error) {
+	one, line, err := f.link(f.token, nil)
 	if err != nil {
 		return "", nil, err
 	}
-	job, err := w.startGated(one)
+	job, err := f.startGated(one)
 	if err != nil {
 		return "", nil, err
 	}
@@ -111,8 +111,8 @@ func leaveBehind(w *world) (string, *messages.ResumeRequest, error) {
 }
 
 // comeBack resumes; a runtime may need a moment to see that a connection is gone.
-func comeBack(w *world, state *messages.ResumeRequest) error {
-	one, _, err := w.link(w.token, state)
+func comeBack(f *fixture, state *messages.ResumeRequest) error {
+	one, _, err := f.link(f.token, state)
 	if err != nil {
 		return err
 	}
@@ -127,20 +127,20 @@ func upTo(last uint64) []uint64 {
 	return numbers
 }
 
-func resume(w *world) error {
-	job, state, err := leaveBehind(w)
+func resume(f *fixture) error {
+	job, state, err := leaveBehind(f)
 	if err != nil {
 		return err
 	}
-	w.openGate()
-	if err := comeBack(w, state); err != nil {
+	f.openGate()
+	if err := comeBack(f, state); err != nil {
 		return err
 	}
-	last, err := w.came(messages.TypeJobResult, job)
+	last, err := f.came(messages.TypeJobResult, job)
 	if err != nil {
 		return err
 	}
-	numbers := w.numbers("")
+	numbers := f.numbers("")
 	if err := expect(slices.Equal(numbers, upTo(state.LastEventSeq+3)), "the events' numbers were %v", numbers); err != nil {
 		return err
 	}
@@ -151,21 +151,21 @@ func resume(w *world) error {
 	return expect(string(end.Output) == `"open"`, "the result was %s", end.Output)
 }
 
-func replay(w *world) error {
-	_, state, err := leaveBehind(w)
+func replay(f *fixture) error {
+	_, state, err := leaveBehind(f)
 	if err != nil {
 		return err
 	}
 	last := state.LastEventSeq
 	state.LastEventSeq = 0
-	w.forget()
-	if err := comeBack(w, state); err != nil {
+	f.forget()
+	if err := comeBack(f, state); err != nil {
 		return err
 	}
-	err = w.until(func() (bool, error) { return len(w.numbers(messages.TypeJobEvent)) >= int(last), nil })
+	err = f.until(func() (bool, error) { return len(f.numbers(messages.TypeJobEvent)) >= int(last), nil })
 	if err != nil {
 		return err
 	}
-	numbers := w.numbers(messages.TypeJobEvent)
+	numbers := f.numbers(messages.TypeJobEvent)
 	return expect(slices.Equal(numbers, upTo(last)), "the events' numbers were %v", numbers)
 }

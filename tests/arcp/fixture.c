@@ -1,4 +1,4 @@
-#include "arcp/world.h"
+#include "arcp/fixture.h"
 
 #include <ctype.h>
 #include <signal.h>
@@ -7,18 +7,18 @@
 
 static const char *const agents[] = {"hello", "events",   "count",  "stream",   "wait",  "fail",
                                      "echo",  "progress", "parent", "stubborn", "family"};
-#define AGENT_COUNT (sizeof(agents) / sizeof(agents[0]))
+#define AGENT_COUNT (sizeof agents / sizeof agents[0])
 
 /* No test waits half a minute for an agent to end. */
 static const char config[] = "jobs: {cancel_grace_ms: 2000}\nshutdown: {grace_sec: 3}\n";
 
-void world_start_daemon(world *w, const char *store, unsigned port)
+void fixture_start_daemon(fixture *f, const char *store, unsigned port)
 {
     char options[AGENT_COUNT][512];
     const char *words[5 + 2 * AGENT_COUNT] = {"--store", store};
     size_t count = 2;
     for (size_t agent = 0; agent < AGENT_COUNT; agent++) {
-        snprintf(options[agent], sizeof(options[agent]), "%s%s=sh %s/tests/arcp/agents/%s.sh",
+        snprintf(options[agent], sizeof options[agent], "%s%s=sh %s/tests/arcp/agents/%s.sh",
                  agents[agent], agent == 0 ? "@1.0.0" : "", ARCP_SOURCE_DIR, agents[agent]);
         words[count++] = "--agent";
         words[count++] = options[agent];
@@ -26,34 +26,34 @@ void world_start_daemon(world *w, const char *store, unsigned port)
     words[count++] = "--agent";
     words[count++] = "bench=" ARCP_BINARY_DIR "/bin/arcp-bench-agent";
     words[count] = NULL;
-    arcpd_run_configure(w, config);
-    arcpd_run_start(w, port, words);
-    assert_int_equal(setenv("ARCP_URL", w->url, 1), 0);
+    arcpd_run_configure(f, config);
+    arcpd_run_start(f, port, words);
+    assert_int_equal(setenv("ARCP_URL", f->url, 1), 0);
 }
 
 static void begin(void **state, bool is_durable)
 {
-    static world w;
+    static fixture f;
     char store[96];
-    arcpd_run_begin(&w);
-    snprintf(store, sizeof(store), "sqlite:%s/arcp.db", w.directory);
-    world_start_daemon(&w, is_durable ? store : "memory:", 0);
-    *state = &w;
+    arcpd_run_begin(&f);
+    snprintf(store, sizeof store, "sqlite:%s/arcp.db", f.directory);
+    fixture_start_daemon(&f, is_durable ? store : "memory:", 0);
+    *state = &f;
 }
 
-int world_begin(void **state)
+int fixture_begin(void **state)
 {
     begin(state, false);
     return 0;
 }
 
-int world_begin_durable(void **state)
+int fixture_begin_durable(void **state)
 {
     begin(state, true);
     return 0;
 }
 
-int world_end(void **state)
+int fixture_end(void **state)
 {
     return arcpd_run_end(*state);
 }
@@ -69,31 +69,31 @@ static void put_program_first(const char *const *words, const char *out[17])
     out[count + 1] = NULL;
 }
 
-void world_start_with(const world *w, process *p, const char *const *words,
-                      const char *const *environment, const char *input)
+void fixture_start_with(const fixture *f, process *p, const char *const *words,
+                        const char *const *environment, const char *input)
 {
     const char *all[17];
     put_program_first(words, all);
     process_start(p, all, environment, input);
 }
 
-void world_start(const world *w, process *p, const char *const *words)
+void fixture_start(const fixture *f, process *p, const char *const *words)
 {
-    world_start_with(w, p, words, NULL, NULL);
+    fixture_start_with(f, p, words, NULL, NULL);
 }
 
-void world_start_on_terminal(const world *w, process *p, const char *const *words,
-                             const char *const *environment, unsigned columns)
+void fixture_start_on_terminal(const fixture *f, process *p, const char *const *words,
+                               const char *const *environment, unsigned columns)
 {
     const char *all[17];
     put_program_first(words, all);
     process_start_on_terminal(p, all, environment, columns);
 }
 
-void world_run(const world *w, process *p, int exit_status, const char *const *words)
+void fixture_run(const fixture *f, process *p, int exit_status, const char *const *words)
 {
-    world_start(w, p, words);
-    int got = process_finish(p);
+    fixture_start(f, p, words);
+    const int got = process_finish(p);
     if (got != exit_status) {
         fail_msg("exit status %d, want %d:\n%.*s\n%.*s", got, exit_status, (int)p->out.size,
                  p->out.size ? p->out.data : "", (int)p->err.size, p->err.size ? p->err.data : "");
@@ -104,8 +104,8 @@ void world_run(const world *w, process *p, int exit_status, const char *const *w
 
 static bool is_ulid(const char *text, size_t size)
 {
-    for (size_t at = 0; at < 26; at++) {
-        if (at >= size || !(isupper((unsigned char)text[at]) || isdigit((unsigned char)text[at]))) {
+    for (size_t i = 0; i < 26; i++) {
+        if (i >= size || !(isupper((unsigned char)text[i]) || isdigit((unsigned char)text[i]))) {
             return false;
         }
     }
@@ -116,9 +116,9 @@ static bool is_ulid(const char *text, size_t size)
 static bool is_time(const char *text, size_t size)
 {
     static const char shape[] = "9999-99-99T99:99:99.999Z";
-    for (size_t at = 0; shape[at] != '\0'; at++) {
-        if (at >= size ||
-            (shape[at] == '9' ? !isdigit((unsigned char)text[at]) : text[at] != shape[at])) {
+    for (size_t i = 0; shape[i] != '\0'; i++) {
+        if (i >= size ||
+            (shape[i] == '9' ? !isdigit((unsigned char)text[i]) : text[i] != shape[i])) {
             return false;
         }
     }
@@ -127,8 +127,8 @@ static bool is_time(const char *text, size_t size)
 
 static bool is_hex(const char *text, size_t size, size_t digits)
 {
-    for (size_t at = 0; at < digits; at++) {
-        if (at >= size || !isxdigit((unsigned char)text[at])) {
+    for (size_t i = 0; i < digits; i++) {
+        if (i >= size || !isxdigit((unsigned char)text[i])) {
             return false;
         }
     }
@@ -154,17 +154,17 @@ static size_t changing(const char *text, size_t size, const char **mask)
     return is_hex(text, size, 32) ? 32 : 0;
 }
 
-void world_mask(const arcp_buf *text, arcp_buf *out)
+void fixture_mask(const arcp_buf *text, arcp_buf *out)
 {
-    size_t at = 0;
-    while (at < text->size) {
+    size_t i = 0;
+    while (i < text->size) {
         const char *mask = NULL;
-        size_t size = changing(text->data + at, text->size - at, &mask);
+        const size_t size = changing(text->data + i, text->size - i, &mask);
         if (size != 0) {
             arcp_buf_append_cstr(out, mask);
-            at += size;
+            i += size;
         } else {
-            arcp_buf_append_byte(out, text->data[at++]);
+            arcp_buf_append_byte(out, text->data[i++]);
         }
     }
 }
@@ -172,7 +172,7 @@ void world_mask(const arcp_buf *text, arcp_buf *out)
 static void check_masked(const arcp_buf *got, const char *text)
 {
     arcp_buf masked = arcp_buf_init();
-    world_mask(got, &masked);
+    fixture_mask(got, &masked);
     if (!arcp_span_equal_cstr(arcp_buf_span(&masked), text)) {
         fail_msg("got:\n%.*swant:\n%s", (int)masked.size, masked.size ? masked.data : "", text);
     }
@@ -192,9 +192,9 @@ void check_errors(const process *p, const char *text)
 void check_stream(const char *bytes, size_t size)
 {
     assert_int_equal(size, 300000);
-    for (size_t at = 0; at < size; at++) {
-        if (bytes[at] != 'a' + (char)(at / 1000 % 26)) {
-            fail_msg("byte %zu is %c", at, bytes[at]);
+    for (size_t i = 0; i < size; i++) {
+        if (bytes[i] != 'a' + (char)(i / 1000 % 26)) {
+            fail_msg("byte %zu is %c", i, bytes[i]);
         }
     }
 }

@@ -38,7 +38,7 @@ static void a_built_lease_is_sent_and_its_features_are_required(void **state)
         {"{\"model.use\":[\"m\"]}", "", "reply b INVALID_REQUEST\n"},
         {"{}", "{\"expires_at\":\"2199-01-01T00:00:00Z\"}", "reply b INVALID_REQUEST\n"},
     };
-    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         const arcp_lease_limits limits = arcp_lease_limits_init();
         arcp_submit_options options = arcp_submit_options_init();
         arcp_client_options bare = DEFAULTS;
@@ -129,7 +129,7 @@ static void an_invalid_submit_is_refused_at_once(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
-    for (size_t row = 0; row < sizeof(bad_submits) / sizeof(bad_submits[0]); row++) {
+    for (size_t row = 0; row < sizeof bad_submits / sizeof bad_submits[0]; row++) {
         const struct bad_submit *bad = &bad_submits[row];
         arcp_submit_options options = arcp_submit_options_init();
         arcp_error err = {0};
@@ -238,7 +238,7 @@ static const struct unnegotiated {
 /* [arcp:6.2-4] */
 static void features_that_were_not_negotiated_are_not_used(void **state)
 {
-    for (size_t row = 0; row < sizeof(unnegotiated) / sizeof(unnegotiated[0]); row++) {
+    for (size_t row = 0; row < sizeof unnegotiated / sizeof unnegotiated[0]; row++) {
         story s;
         arcp_error err = {0};
         arcp_client_options bare = DEFAULTS;

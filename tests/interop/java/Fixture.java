@@ -26,7 +26,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.BooleanSupplier;
 
 /** One scenario's connections to one runtime, and every frame that came over them. */
-final class World {
+final class Fixture {
   static final ObjectMapper JSON = ArcpMapper.shared();
   private static final Duration PATIENCE = Duration.ofSeconds(8);
 
@@ -45,7 +45,7 @@ final class World {
   private final List<Peer> peers = new CopyOnWriteArrayList<>();
   private final List<Process> programs = new CopyOnWriteArrayList<>();
 
-  World(String url, String token, String called, Path folder) {
+  Fixture(String url, String token, String called, Path folder) {
     this.url = url;
     this.token = token;
     this.called = called;

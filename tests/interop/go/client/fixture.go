@@ -21,8 +21,8 @@ import (
 	"interop/recorder"
 )
 
-// world is one scenario's connections to one runtime, and every frame that came over them.
-type world struct {
+// fixture is one scenario's connections to one runtime, and every frame that came over them.
+type fixture struct {
 	ctx                        context.Context
 	url, token, called, folder string
 
@@ -33,24 +33,24 @@ type world struct {
 	lost     atomic.Int32 // submits that were accepted, and returned no job
 }
 
-func (w *world) gate() string { return filepath.Join(w.folder, "gate") }
+func (f *fixture) gate() string { return filepath.Join(f.folder, "gate") }
 
-func (w *world) openGate() { _ = os.WriteFile(w.gate(), nil, 0o600) }
+func (f *fixture) openGate() { _ = os.WriteFile(f.gate(), nil, 0o600) }
 
-func (w *world) keep(direction string, frame arcp.Envelope) {
+func (f *fixture) keep(direction string, frame arcp.Envelope) {
 	if direction == "received" {
-		w.mutex.Lock()
-		w.frames = append(w.frames, frame)
-		w.mutex.Unlock()
+		f.mutex.Lock()
+		f.frames = append(f.frames, frame)
+		f.mutex.Unlock()
 	}
 }
 
 // received has the frames of a type, or all.
-func (w *world) received(kind string) []arcp.Envelope {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
+func (f *fixture) received(kind string) []arcp.Envelope {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
 	var found []arcp.Envelope
-	for _, frame := range w.frames {
+	for _, frame := range f.frames {
 		if kind == "" || frame.Type == kind {
 			found = append(found, frame)
 		}
@@ -58,15 +58,15 @@ func (w *world) received(kind string) []arcp.Envelope {
 	return found
 }
 
-func (w *world) forget() {
-	w.mutex.Lock()
-	w.frames = nil
-	w.mutex.Unlock()
+func (f *fixture) forget() {
+	f.mutex.Lock()
+	f.frames = nil
+	f.mutex.Unlock()
 }
 
-func (w *world) numbers(kind string) []uint64 {
+func (f *fixture) numbers(kind string) []uint64 {
 	var numbers []uint64
-	for _, frame := range w.received(kind) {
+	for _, frame := range f.received(kind) {
 		if frame.EventSeq != 0 {
 			numbers = append(numbers, frame.EventSeq)
 		}
@@ -74,21 +74,21 @@ func (w *world) numbers(kind string) []uint64 {
 	return numbers
 }
 
-func (w *world) isStdio() bool { return strings.HasPrefix(w.url, "stdio:") }
+func (f *fixture) isStdio() bool { return strings.HasPrefix(f.url, "stdio:") }
 
-func (w *world) dial() (transport.Transport, error) {
-	inner, err := w.open()
+func (f *fixture) dial() (transport.Transport, error) {
+	inner, err := f.open()
 	if err != nil {
 		return nil, err
 	}
-	return &recorder.Transport{Transport: inner, OnFrame: w.keep}, nil
+	return &recorder.Transport{Transport: inner, OnFrame: f.keep}, nil
 }
 
-func (w *world) open() (transport.Transport, error) {
-	if !w.isStdio() {
-		return transport.DialWebSocket(w.ctx, w.url, transport.WebSocketOptions{})
+func (f *fixture) open() (transport.Transport, error) {
+	if !f.isStdio() {
+		return transport.DialWebSocket(f.ctx, f.url, transport.WebSocketOptions{})
 	}
-	words := strings.Fields(strings.TrimPrefix(w.url, "stdio:"))
+	words := strings.Fields(strings.TrimPrefix(f.url, "stdio:"))
 	program := exec.Command(words[0], words[1:]...)
 	program.Stderr = os.Stderr
 	in, err := program.StdinPipe()
@@ -102,40 +102,40 @@ func (w *world) open() (transport.Transport, error) {
 	if err := program.Start(); err != nil {
 		return nil, err
 	}
-	w.mutex.Lock()
-	w.programs = append(w.programs, program)
-	w.mutex.Unlock()
+	f.mutex.Lock()
+	f.programs = append(f.programs, program)
+	f.mutex.Unlock()
 	return transport.NewStdioTransport(out, in), nil
 }
 
 // link connects over a transport that the caller can cut.
-func (w *world) link(token string, resume *messages.ResumeRequest) (*client.Client, transport.Transport, error) {
-	line, err := w.dial()
+func (f *fixture) link(token string, resume *messages.ResumeRequest) (*client.Client, transport.Transport, error) {
+	line, err := f.dial()
 	if err != nil {
 		return nil, nil, err
 	}
-	one, err := client.Connect(w.ctx, line, client.Options{ClientName: w.called, ClientVersion: "1", Token: token, Resume: resume})
+	one, err := client.Connect(f.ctx, line, client.Options{ClientName: f.called, ClientVersion: "1", Token: token, Resume: resume})
 	if err != nil {
 		_ = line.Close()
 		return nil, nil, err
 	}
-	w.mutex.Lock()
-	w.clients = append(w.clients, one)
-	w.mutex.Unlock()
+	f.mutex.Lock()
+	f.clients = append(f.clients, one)
+	f.mutex.Unlock()
 	return one, line, nil
 }
 
-func (w *world) connect() (*client.Client, error) {
-	one, _, err := w.link(w.token, nil)
+func (f *fixture) connect() (*client.Client, error) {
+	one, _, err := f.link(f.token, nil)
 	return one, err
 }
 
-func (w *world) leave() {
+func (f *fixture) leave() {
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)
 	defer cancel()
-	w.mutex.Lock()
-	clients, programs := w.clients, w.programs
-	w.mutex.Unlock()
+	f.mutex.Lock()
+	clients, programs := f.clients, f.programs
+	f.mutex.Unlock()
 	closed := make(chan struct{})
 	go func() {
 		for _, one := range clients {
@@ -158,7 +158,7 @@ func (w *world) leave() {
 // ---- jobs ----
 
 // first is the next event of this kind; a status is asked for by its phase.
-func (w *world) first(events <-chan messages.JobEvent, kind, phase string, body any) error {
+func (f *fixture) first(events <-chan messages.JobEvent, kind, phase string, body any) error {
 	for {
 		select {
 		case event, open := <-events:
@@ -173,25 +173,25 @@ func (w *world) first(events <-chan messages.JobEvent, kind, phase string, body 
 				return nil
 			}
 			return json.Unmarshal(event.Body, body)
-		case <-w.ctx.Done():
-			return w.ctx.Err()
+		case <-f.ctx.Done():
+			return f.ctx.Err()
 		}
 	}
 }
 
 // progress waits for the next piece of it, which has to have this number.
-func (w *world) progress(events <-chan messages.JobEvent, number uint64) error {
+func (f *fixture) progress(events <-chan messages.JobEvent, number uint64) error {
 	var body messages.ProgressBody
-	if err := w.first(events, messages.KindProgress, "", &body); err != nil {
+	if err := f.first(events, messages.KindProgress, "", &body); err != nil {
 		return err
 	}
 	return expect(body.Current == number, "progress %d came, %d was next", body.Current, number)
 }
 
-func (w *world) endsWith(job *client.JobHandle, code arcp.ErrorCode) error {
-	result, err := job.Wait(w.ctx)
-	if w.ctx.Err() != nil {
-		return w.ctx.Err()
+func (f *fixture) endsWith(job *client.JobHandle, code arcp.ErrorCode) error {
+	result, err := job.Wait(f.ctx)
+	if f.ctx.Err() != nil {
+		return f.ctx.Err()
 	}
 	if err == nil {
 		return gap("the job ended as " + result.FinalStatus)
@@ -200,8 +200,8 @@ func (w *world) endsWith(job *client.JobHandle, code arcp.ErrorCode) error {
 }
 
 // resultsIn says whether the job ends well with this result.
-func (w *world) resultsIn(job *client.JobHandle, wanted any) error {
-	result, err := job.Wait(w.ctx)
+func (f *fixture) resultsIn(job *client.JobHandle, wanted any) error {
+	result, err := job.Wait(f.ctx)
 	if err != nil {
 		return err
 	}
@@ -214,48 +214,48 @@ func (w *world) resultsIn(job *client.JobHandle, wanted any) error {
 
 // submit does it again when the answer is lost: where a job has ended by the time Submit looks, it
 // may return the job's error, or nothing at all, in place of the job.
-func (w *world) submit(one *client.Client, request client.SubmitRequest) (*client.JobHandle, error) {
+func (f *fixture) submit(one *client.Client, request client.SubmitRequest) (*client.JobHandle, error) {
 	for {
-		accepted := len(w.received(messages.TypeJobAccepted))
-		job, err := one.Submit(w.ctx, request)
-		wasAccepted := len(w.received(messages.TypeJobAccepted)) > accepted
-		if job != nil || !wasAccepted || w.ctx.Err() != nil {
+		accepted := len(f.received(messages.TypeJobAccepted))
+		job, err := one.Submit(f.ctx, request)
+		wasAccepted := len(f.received(messages.TypeJobAccepted)) > accepted
+		if job != nil || !wasAccepted || f.ctx.Err() != nil {
 			return job, err
 		}
-		w.lost.Add(1)
+		f.lost.Add(1)
 	}
 }
 
-func (w *world) remark() string {
-	if w.lost.Load() == 0 {
+func (f *fixture) remark() string {
+	if f.lost.Load() == 0 {
 		return ""
 	}
 	return "a submit of a job that ended at once was accepted and gave no job; it was done again"
 }
 
-func (w *world) start(one *client.Client, agent string, input any) (*client.JobHandle, error) {
-	return w.submit(one, client.SubmitRequest{Agent: agent, Input: input})
+func (f *fixture) start(one *client.Client, agent string, input any) (*client.JobHandle, error) {
+	return f.submit(one, client.SubmitRequest{Agent: agent, Input: input})
 }
 
 // alive says whether the session still serves.
-func (w *world) alive(one *client.Client) error {
-	job, err := w.start(one, "echo", map[string]any{"alive": true})
+func (f *fixture) alive(one *client.Client) error {
+	job, err := f.start(one, "echo", map[string]any{"alive": true})
 	if err != nil {
 		return gap("the session does not go on: " + err.Error())
 	}
-	return w.resultsIn(job, map[string]any{"alive": true})
+	return f.resultsIn(job, map[string]any{"alive": true})
 }
 
-func (w *world) startGated(one *client.Client) (*client.JobHandle, error) {
-	job, err := w.start(one, "gated", map[string]any{"gate": w.gate()})
+func (f *fixture) startGated(one *client.Client) (*client.JobHandle, error) {
+	job, err := f.start(one, "gated", map[string]any{"gate": f.gate()})
 	if err != nil {
 		return nil, err
 	}
-	return job, w.progress(job.Events(), 1)
+	return job, f.progress(job.Events(), 1)
 }
 
 // until asks again and again.
-func (w *world) until(done func() (bool, error)) error {
+func (f *fixture) until(done func() (bool, error)) error {
 	for {
 		ended, err := done()
 		if ended || err != nil {
@@ -263,17 +263,17 @@ func (w *world) until(done func() (bool, error)) error {
 		}
 		select {
 		case <-time.After(10 * time.Millisecond):
-		case <-w.ctx.Done():
-			return w.ctx.Err()
+		case <-f.ctx.Done():
+			return f.ctx.Err()
 		}
 	}
 }
 
 // came waits for a frame of this type of this job.
-func (w *world) came(kind, job string) (arcp.Envelope, error) {
+func (f *fixture) came(kind, job string) (arcp.Envelope, error) {
 	var found arcp.Envelope
-	err := w.until(func() (bool, error) {
-		for _, frame := range w.received(kind) {
+	err := f.until(func() (bool, error) {
+		for _, frame := range f.received(kind) {
 			if frame.JobID == job {
 				found = frame
 				return true, nil

@@ -1,6 +1,6 @@
 /* The state of the crash test: clients with all frames that they received, and the known jobs. */
-#ifndef ARCP_TESTS_ARCPD_CRASH_WORLD_H
-#define ARCP_TESTS_ARCPD_CRASH_WORLD_H
+#ifndef ARCP_TESTS_ARCPD_CRASH_FIXTURE_H
+#define ARCP_TESTS_ARCPD_CRASH_FIXTURE_H
 
 #include "arcpd/daemon.h"
 #include "arcpd/wire.h"
@@ -49,7 +49,7 @@ typedef struct crash_client {
     size_t digest_capacity;
 } crash_client;
 
-typedef struct crash_world {
+typedef struct crash_fixture {
     daemon_state daemon;
     uint64_t random;
     unsigned life;
@@ -59,27 +59,27 @@ typedef struct crash_world {
     size_t key_count, key_capacity;
     uint64_t subscribed;                              /* answers that said so */
     uint64_t frames, again, resumes, listed, checked; /* for the report */
-} crash_world;
+} crash_fixture;
 
 /* A number below `limit`. */
-uint64_t crash_random(crash_world *world, uint64_t limit);
+uint64_t crash_random(crash_fixture *f, uint64_t limit);
 
 /* ---- crash_client.c ---- */
-void crash_client_begin(crash_world *world, unsigned number);
+void crash_client_begin(crash_fixture *f, unsigned number);
 void crash_client_end(crash_client *client);
 /* Connects and opens or resumes its session, from a point that the client chooses. */
-void crash_client_connect(crash_world *world, crash_client *client, bool from_oldest);
+void crash_client_connect(crash_fixture *f, crash_client *client, bool from_oldest);
 /* Takes the frames that have arrived; each must be consistent with all earlier ones. */
-void crash_client_take(crash_world *world, crash_client *client);
+void crash_client_take(crash_fixture *f, crash_client *client);
 /* Sends a request that is chosen at random. */
-void crash_client_act(crash_world *world, crash_client *client);
+void crash_client_act(crash_fixture *f, crash_client *client);
 /* Asks for a key again; the answer must name the same job. */
-void crash_client_ask_again(crash_world *world, crash_client *client, size_t number);
+void crash_client_ask_again(crash_fixture *f, crash_client *client, size_t number);
 /* Whether the client still waits for the end of a job that it observes. */
-bool crash_client_owes(const crash_world *world, const crash_client *client);
+bool crash_client_owes(const crash_fixture *f, const crash_client *client);
 
 /* ---- crash_store.c ---- */
 /* Compares everything that was seen with what the database holds. arcpd must not run. */
-void crash_store_check(crash_world *world);
+void crash_store_check(crash_fixture *f);
 
 #endif

@@ -1,5 +1,5 @@
 /* Which peers a real arcpd accepts, over which transports, and what SIGHUP changes. */
-#include "arcpd/door.h"
+#include "arcpd/arcpd_process.h"
 
 #include "support/check.h"
 
@@ -31,39 +31,39 @@ static void write_text(const char *path, const char *text, mode_t mode)
 static char *token_by(const char *secret)
 {
     char claims[128];
-    (void)snprintf(claims, sizeof(claims), "{\"sub\":\"alice\",\"aud\":\"arcp\",\"exp\":%lld}",
+    (void)snprintf(claims, sizeof claims, "{\"sub\":\"alice\",\"aud\":\"arcp\",\"exp\":%lld}",
                    (long long)time(NULL) + 3600);
     char *text = jwt_text("{\"alg\":\"HS256\"}", claims);
     return jwt_join(text, jwt_sign_hs256(text, secret, strlen(secret)));
 }
 
-static void configure_secure(const door *d, const tls_files *files)
+static void configure_secure(const arcpd_process *d, const tls_files *files)
 {
-    door_configure(d,
-                   "listen: [\"wss://127.0.0.1:0/arcp\"]\n"
-                   "store: \"memory:\"\n"
-                   "tls: {certificate: %s, key: %s}\n"
-                   "token_file: %s/tokens\n"
-                   "jwt:\n  - {algorithm: HS256, key_file: %s/jwt.key, audience: arcp}\n",
-                   files->certificate, files->key, d->directory, d->directory);
+    arcpd_configure(d,
+                    "listen: [\"wss://127.0.0.1:0/arcp\"]\n"
+                    "store: \"memory:\"\n"
+                    "tls: {certificate: %s, key: %s}\n"
+                    "token_file: %s/tokens\n"
+                    "jwt:\n  - {algorithm: HS256, key_file: %s/jwt.key, audience: arcp}\n",
+                    files->certificate, files->key, d->directory, d->directory);
 }
 
-static void begin(visitor *w, const door *d, const tls_files *files)
+static void begin(blocking_client *c, const arcpd_process *d, const tls_files *files)
 {
-    assert_true(visitor_connect(w, d, files->ca, 0));
-    assert_int_equal(visitor_upgrade(w, "localhost", ""), 101);
+    assert_true(client_connect(c, d, files->ca, 0));
+    assert_int_equal(client_upgrade(c, "localhost", ""), 101);
 }
 
-static void expect_hello(const door *d, const tls_files *files, const char *token,
+static void expect_hello(const arcpd_process *d, const tls_files *files, const char *token,
                          const char *answer)
 {
-    visitor w;
-    begin(&w, d, files);
-    const char *said = visitor_hello(&w, token);
+    blocking_client c;
+    begin(&c, d, files);
+    const char *said = client_hello(&c, token);
     if (strstr(said, answer) == NULL) {
         fail_msg("want %s in %s", answer, said);
     }
-    visitor_close(&w);
+    client_close(&c);
 }
 
 #define WELCOME "\"session.welcome\""
@@ -71,50 +71,50 @@ static void expect_hello(const door *d, const tls_files *files, const char *toke
 
 static void a_reload_reads_certificates_tokens_and_keys_and_keeps_sessions(void **state)
 {
-    door d;
+    arcpd_process d;
     tls_files files;
-    visitor old;
+    blocking_client old;
     char path[128];
     char *first = token_by(JWT_SECRET);
     char *second = token_by(OTHER_SECRET);
     (void)state;
     tls_files_make(&files);
-    door_init(&d);
-    (void)snprintf(path, sizeof(path), "%s/jwt.key", d.directory);
+    arcpd_init(&d);
+    (void)snprintf(path, sizeof path, "%s/jwt.key", d.directory);
     write_text(path, JWT_SECRET "\n", 0600);
-    (void)snprintf(path, sizeof(path), "%s/tokens", d.directory);
+    (void)snprintf(path, sizeof path, "%s/tokens", d.directory);
     write_text(path, "from-a-file=bob\n", 0600);
     configure_secure(&d, &files);
-    door_start(&d);
+    arcpd_start(&d);
 
     begin(&old, &d, &files);
-    assert_int_equal(visitor_serial(&old), 2);
-    assert_non_null(strstr(visitor_hello(&old, first), WELCOME));
+    assert_int_equal(client_serial(&old), 2);
+    assert_non_null(strstr(client_hello(&old, first), WELCOME));
     expect_hello(&d, &files, "from-a-file", WELCOME);
     expect_hello(&d, &files, second, REFUSED);
 
     tls_files_renew(&files, 77);
     write_text(path, "another=bob\n", 0600);
-    (void)snprintf(path, sizeof(path), "%s/jwt.key", d.directory);
+    (void)snprintf(path, sizeof path, "%s/jwt.key", d.directory);
     write_text(path, OTHER_SECRET, 0600);
-    door_reload(&d, "reloaded");
-    visitor fresh;
+    arcpd_reload(&d, "reloaded");
+    blocking_client fresh;
     begin(&fresh, &d, &files);
-    assert_int_equal(visitor_serial(&fresh), 77);
-    visitor_close(&fresh);
+    assert_int_equal(client_serial(&fresh), 77);
+    client_close(&fresh);
     expect_hello(&d, &files, second, WELCOME);
     expect_hello(&d, &files, "another", WELCOME);
     expect_hello(&d, &files, first, REFUSED);
     expect_hello(&d, &files, "from-a-file", REFUSED);
     /* Open sessions stay open. */
-    assert_non_null(strstr(visitor_ask(&old, ping), "\"session.pong\""));
+    assert_non_null(strstr(client_request(&old, ping), "\"session.pong\""));
 
     /* The log has the reason of the refusal, and no token. */
-    assert_int_equal(door_said(&d, "jwt: its signature is wrong"), 2);
-    assert_int_equal(door_said(&d, "jwt: it is not a JWT"), 1);
-    assert_int_equal(door_said(&d, "from-a-file") + door_said(&d, first + 20), 0);
-    visitor_close(&old);
-    door_fini(&d);
+    assert_int_equal(arcpd_log_count(&d, "jwt: its signature is wrong"), 2);
+    assert_int_equal(arcpd_log_count(&d, "jwt: it is not a JWT"), 1);
+    assert_int_equal(arcpd_log_count(&d, "from-a-file") + arcpd_log_count(&d, first + 20), 0);
+    client_close(&old);
+    arcpd_fini(&d);
     tls_files_remove(&files);
     free(first);
     free(second);
@@ -122,55 +122,55 @@ static void a_reload_reads_certificates_tokens_and_keys_and_keeps_sessions(void 
 
 static void a_failed_reload_changes_nothing(void **state)
 {
-    door d;
+    arcpd_process d;
     tls_files files;
     char path[128];
     char *token = token_by(JWT_SECRET);
     (void)state;
     tls_files_make(&files);
-    door_init(&d);
-    (void)snprintf(path, sizeof(path), "%s/tokens", d.directory);
+    arcpd_init(&d);
+    (void)snprintf(path, sizeof path, "%s/tokens", d.directory);
     write_text(path, "t1=bob\n", 0600);
-    (void)snprintf(path, sizeof(path), "%s/jwt.key", d.directory);
+    (void)snprintf(path, sizeof path, "%s/jwt.key", d.directory);
     write_text(path, JWT_SECRET, 0600);
     configure_secure(&d, &files);
-    door_start(&d);
+    arcpd_start(&d);
     write_text(path, "too short", 0600);
-    door_reload(&d, "HS256 needs a secret of at least 32 bytes, this one has 9");
+    arcpd_reload(&d, "HS256 needs a secret of at least 32 bytes, this one has 9");
     expect_hello(&d, &files, token, WELCOME);
     expect_hello(&d, &files, "t1", WELCOME);
     expect_hello(&d, &files, "too short", REFUSED);
     write_text(path, JWT_SECRET, 0600);
-    door_configure(&d, "listen: [\"wss://127.0.0.1:0/arcp\"]\nno_such_key: 1\n");
-    door_reload(&d, "no_such_key");
+    arcpd_configure(&d, "listen: [\"wss://127.0.0.1:0/arcp\"]\nno_such_key: 1\n");
+    arcpd_reload(&d, "no_such_key");
     expect_hello(&d, &files, token, WELCOME);
-    door_fini(&d);
+    arcpd_fini(&d);
     tls_files_remove(&files);
     free(token);
 }
 
 static void tls_before_1_2_is_refused(void **state)
 {
-    door d;
+    arcpd_process d;
     tls_files files;
-    visitor w;
+    blocking_client c;
     (void)state;
     tls_files_make(&files);
-    door_init(&d);
-    door_configure(&d,
-                   "listen: [\"wss://127.0.0.1:0/arcp\"]\nstore: \"memory:\"\n"
-                   "tls: {certificate: %s, key: %s}\ntokens: [{token: t1, principal: bob}]\n",
-                   files.certificate, files.key);
-    door_start(&d);
-    assert_false(visitor_connect(&w, &d, files.ca, TLS1_1_VERSION));
-    visitor_close(&w);
-    assert_true(visitor_connect(&w, &d, files.ca, TLS1_2_VERSION));
-    assert_string_equal(SSL_get_version(w.ssl), "TLSv1.2");
-    visitor_close(&w);
-    assert_true(visitor_connect(&w, &d, files.ca, 0));
-    assert_string_equal(SSL_get_version(w.ssl), "TLSv1.3");
-    visitor_close(&w);
-    door_fini(&d);
+    arcpd_init(&d);
+    arcpd_configure(&d,
+                    "listen: [\"wss://127.0.0.1:0/arcp\"]\nstore: \"memory:\"\n"
+                    "tls: {certificate: %s, key: %s}\ntokens: [{token: t1, principal: bob}]\n",
+                    files.certificate, files.key);
+    arcpd_start(&d);
+    assert_false(client_connect(&c, &d, files.ca, TLS1_1_VERSION));
+    client_close(&c);
+    assert_true(client_connect(&c, &d, files.ca, TLS1_2_VERSION));
+    assert_string_equal(SSL_get_version(c.ssl), "TLSv1.2");
+    client_close(&c);
+    assert_true(client_connect(&c, &d, files.ca, 0));
+    assert_string_equal(SSL_get_version(c.ssl), "TLSv1.3");
+    client_close(&c);
+    arcpd_fini(&d);
     tls_files_remove(&files);
 }
 
@@ -193,38 +193,38 @@ static void without_configured_tokens_arcpd_listens_on_loopback_only(void **stat
          "is allowed on loopback only"},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        door d;
-        door_init(&d);
-        door_configure(&d, "%sstore: \"memory:\"\n", rows[at].config);
-        assert_int_equal(door_refused(&d, NULL), 2);
-        assert_int_equal(door_said(&d, rows[at].why), 1);
-        door_fini(&d);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        arcpd_process d;
+        arcpd_init(&d);
+        arcpd_configure(&d, "%sstore: \"memory:\"\n", rows[i].config);
+        assert_int_equal(arcpd_start_refused(&d, NULL), 2);
+        assert_int_equal(arcpd_log_count(&d, rows[i].why), 1);
+        arcpd_fini(&d);
     }
 }
 
 static void a_reload_cannot_remove_the_tokens_of_a_public_listener(void **state)
 {
-    door d;
-    visitor w;
+    arcpd_process d;
+    blocking_client c;
     (void)state;
-    door_init(&d);
-    door_configure(&d, "listen: [\"ws://0.0.0.0:0/arcp\"]\nstore: \"memory:\"\n"
-                       "tokens: [{token: t1, principal: bob}]\n");
-    door_start(&d);
-    door_configure(&d, "listen: [\"ws://127.0.0.1:0/arcp\"]\nstore: \"memory:\"\nno_auth: true\n");
-    door_reload(&d, "is allowed on loopback only");
-    door_configure(&d, "listen: [\"ws://127.0.0.1:0/arcp\"]\nstore: \"memory:\"\n");
-    door_reload(&d, "without configured tokens");
-    assert_true(visitor_connect(&w, &d, NULL, 0));
-    assert_int_equal(visitor_upgrade(&w, "127.0.0.1", ""), 101);
-    assert_non_null(strstr(visitor_hello(&w, "t2"), REFUSED));
-    visitor_close(&w);
-    assert_true(visitor_connect(&w, &d, NULL, 0));
-    assert_int_equal(visitor_upgrade(&w, "127.0.0.1", ""), 101);
-    assert_non_null(strstr(visitor_hello(&w, "t1"), WELCOME));
-    visitor_close(&w);
-    door_fini(&d);
+    arcpd_init(&d);
+    arcpd_configure(&d, "listen: [\"ws://0.0.0.0:0/arcp\"]\nstore: \"memory:\"\n"
+                        "tokens: [{token: t1, principal: bob}]\n");
+    arcpd_start(&d);
+    arcpd_configure(&d, "listen: [\"ws://127.0.0.1:0/arcp\"]\nstore: \"memory:\"\nno_auth: true\n");
+    arcpd_reload(&d, "is allowed on loopback only");
+    arcpd_configure(&d, "listen: [\"ws://127.0.0.1:0/arcp\"]\nstore: \"memory:\"\n");
+    arcpd_reload(&d, "without configured tokens");
+    assert_true(client_connect(&c, &d, NULL, 0));
+    assert_int_equal(client_upgrade(&c, "127.0.0.1", ""), 101);
+    assert_non_null(strstr(client_hello(&c, "t2"), REFUSED));
+    client_close(&c);
+    assert_true(client_connect(&c, &d, NULL, 0));
+    assert_int_equal(client_upgrade(&c, "127.0.0.1", ""), 101);
+    assert_non_null(strstr(client_hello(&c, "t1"), WELCOME));
+    client_close(&c);
+    arcpd_fini(&d);
 }
 
 /* A listener on all addresses cannot know its names, which proxies and name servers choose, so
@@ -250,22 +250,22 @@ static void hosts_and_origins_are_checked_on_public_listeners(void **state)
          403},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        door d;
-        visitor w;
-        door_init(&d);
-        door_configure(&d,
-                       "listen: [\"ws://0.0.0.0:0/arcp\"]\nstore: \"memory:\"\n"
-                       "tokens: [{token: t1, principal: bob}]\n%s",
-                       rows[at].config);
-        door_start(&d);
-        assert_true(visitor_connect(&w, &d, NULL, 0));
-        int status = visitor_upgrade(&w, rows[at].host, rows[at].more);
-        if (status != rows[at].status) {
-            fail_msg("row %zu: %d", at, status);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        arcpd_process d;
+        blocking_client c;
+        arcpd_init(&d);
+        arcpd_configure(&d,
+                        "listen: [\"ws://0.0.0.0:0/arcp\"]\nstore: \"memory:\"\n"
+                        "tokens: [{token: t1, principal: bob}]\n%s",
+                        rows[i].config);
+        arcpd_start(&d);
+        assert_true(client_connect(&c, &d, NULL, 0));
+        const int status = client_upgrade(&c, rows[i].host, rows[i].more);
+        if (status != rows[i].status) {
+            fail_msg("row %zu: %d", i, status);
         }
-        visitor_close(&w);
-        door_fini(&d);
+        client_close(&c);
+        arcpd_fini(&d);
     }
 }
 
@@ -296,48 +296,48 @@ static void an_invalid_local_token_file_is_refused(void **state)
         {"16 characters", SIXTEEN "\r\n", 0600, NULL, 0, NULL},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        door d;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        arcpd_process d;
         char path[96];
         char longest[520];
-        print_message("  %s\n", rows[at].name);
-        memset(longest, 'x', rows[at].size);
-        (void)snprintf(longest + rows[at].size, sizeof(longest) - rows[at].size, "%s",
-                       rows[at].end == NULL ? "" : rows[at].end);
-        door_init(&d);
-        (void)snprintf(path, sizeof(path), "%s/token", d.directory);
-        write_text(path, rows[at].text == NULL ? longest : rows[at].text, rows[at].mode);
-        door_configure(&d, "listen: [\"ws://127.0.0.1:0/arcp\"]\nstore: \"memory:\"\n");
-        if (rows[at].why != NULL) {
-            assert_int_equal(door_refused(&d, NULL), 2);
-            assert_int_equal(door_said(&d, path), 1);
-            assert_int_equal(door_said(&d, rows[at].why), 1);
+        print_message("  %s\n", rows[i].name);
+        memset(longest, 'x', rows[i].size);
+        (void)snprintf(longest + rows[i].size, sizeof longest - rows[i].size, "%s",
+                       rows[i].end == NULL ? "" : rows[i].end);
+        arcpd_init(&d);
+        (void)snprintf(path, sizeof path, "%s/token", d.directory);
+        write_text(path, rows[i].text == NULL ? longest : rows[i].text, rows[i].mode);
+        arcpd_configure(&d, "listen: [\"ws://127.0.0.1:0/arcp\"]\nstore: \"memory:\"\n");
+        if (rows[i].why != NULL) {
+            assert_int_equal(arcpd_start_refused(&d, NULL), 2);
+            assert_int_equal(arcpd_log_count(&d, path), 1);
+            assert_int_equal(arcpd_log_count(&d, rows[i].why), 1);
         } else {
-            visitor w;
-            door_start(&d);
-            assert_true(visitor_connect(&w, &d, NULL, 0));
-            assert_int_equal(visitor_upgrade(&w, "127.0.0.1", ""), 101);
-            longest[rows[at].size] = '\0';
-            const char *token = rows[at].text == NULL ? longest : SIXTEEN;
-            assert_non_null(strstr(visitor_hello(&w, token), WELCOME));
-            visitor_close(&w);
+            blocking_client c;
+            arcpd_start(&d);
+            assert_true(client_connect(&c, &d, NULL, 0));
+            assert_int_equal(client_upgrade(&c, "127.0.0.1", ""), 101);
+            longest[rows[i].size] = '\0';
+            const char *token = rows[i].text == NULL ? longest : SIXTEEN;
+            assert_non_null(strstr(client_hello(&c, token), WELCOME));
+            client_close(&c);
         }
-        door_fini(&d);
+        arcpd_fini(&d);
     }
 }
 
 static void a_fifo_in_the_token_s_place_is_refused_at_once(void **state)
 {
-    door d;
+    arcpd_process d;
     char path[96];
     (void)state;
-    door_init(&d);
-    (void)snprintf(path, sizeof(path), "%s/token", d.directory);
+    arcpd_init(&d);
+    (void)snprintf(path, sizeof path, "%s/token", d.directory);
     assert_int_equal(mkfifo(path, 0600), 0);
-    door_configure(&d, "listen: [\"ws://127.0.0.1:0/arcp\"]\nstore: \"memory:\"\n");
-    assert_int_equal(door_refused(&d, NULL), 2);
-    assert_int_equal(door_said(&d, path), 1);
-    door_fini(&d);
+    arcpd_configure(&d, "listen: [\"ws://127.0.0.1:0/arcp\"]\nstore: \"memory:\"\n");
+    assert_int_equal(arcpd_start_refused(&d, NULL), 2);
+    assert_int_equal(arcpd_log_count(&d, path), 1);
+    arcpd_fini(&d);
 }
 
 /* Not the state directory of the user who runs the tests. */
@@ -354,12 +354,12 @@ static void check_config(const char *yaml, const char *warnings, const char *pri
     assert_int_equal(write(file, yaml, strlen(yaml)), (ssize_t)strlen(yaml));
     (void)close(file);
     for (int i = 0; i < 2; i++) {
-        (void)snprintf(command, sizeof(command),
+        (void)snprintf(command, sizeof command,
                        NO_STATE ARCP_BINARY_DIR "/bin/arcpd --check-config %s %s", path,
                        i == 0 ? "2>&1 >/dev/null" : "2>&1");
         FILE *out = popen(command, "r"); /* NOLINT(cert-env33-c): words of this file */
         assert_non_null(out);
-        text[fread(text, 1, sizeof(text) - 1, out)] = '\0';
+        text[fread(text, 1, sizeof text - 1, out)] = '\0';
         assert_int_equal(pclose(out), 0);
         if (i == 0 && warnings[0] == '\0') {
             assert_string_equal(text, "");
@@ -392,41 +392,41 @@ static void a_policy_that_names_only_some_capabilities_is_warned_of(void **state
 /* Limits that are not configured are inherited from arcpd. */
 static void an_agent_has_the_limits_of_its_configuration(void **state)
 {
-    door d;
-    visitor w;
+    arcpd_process d;
+    blocking_client c;
     (void)state;
-    door_init(&d);
-    door_configure(&d, "listen: [\"ws://127.0.0.1:0/arcp\"]\nstore: \"memory:\"\n"
-                       "tokens: [{token: " SIXTEEN ", principal: alice}]\n"
-                       "agents:\n- name: limited\n  mode: plain\n"
-                       "  rlimits: {nofile: 64, cpu: \"100:200\", core: 0}\n"
-                       "  command: [sh, -c, 'echo $(ulimit -n; ulimit -Ht; ulimit -St; ulimit "
-                       "-c)']\n");
-    door_start(&d);
-    assert_true(visitor_connect(&w, &d, NULL, 0));
-    assert_int_equal(visitor_upgrade(&w, "127.0.0.1", ""), 101);
-    assert_non_null(strstr(visitor_hello(&w, SIXTEEN), WELCOME));
-    const char *frame = visitor_ask(&w, "{\"arcp\":\"1.1\",\"id\":\"1\",\"type\":\"job.submit\","
-                                        "\"payload\":{\"agent\":\"limited\"}}");
+    arcpd_init(&d);
+    arcpd_configure(&d, "listen: [\"ws://127.0.0.1:0/arcp\"]\nstore: \"memory:\"\n"
+                        "tokens: [{token: " SIXTEEN ", principal: alice}]\n"
+                        "agents:\n- name: limited\n  mode: plain\n"
+                        "  rlimits: {nofile: 64, cpu: \"100:200\", core: 0}\n"
+                        "  command: [sh, -c, 'echo $(ulimit -n; ulimit -Ht; ulimit -St; ulimit "
+                        "-c)']\n");
+    arcpd_start(&d);
+    assert_true(client_connect(&c, &d, NULL, 0));
+    assert_int_equal(client_upgrade(&c, "127.0.0.1", ""), 101);
+    assert_non_null(strstr(client_hello(&c, SIXTEEN), WELCOME));
+    const char *frame = client_request(&c, "{\"arcp\":\"1.1\",\"id\":\"1\",\"type\":\"job.submit\","
+                                           "\"payload\":{\"agent\":\"limited\"}}");
     while (strstr(frame, "\"final_status\"") == NULL) {
-        frame = visitor_next(&w);
+        frame = client_next(&c);
     }
     if (strstr(frame, "64 200 100 0") == NULL) {
         fail_msg("%s", frame);
     }
-    visitor_close(&w);
-    door_fini(&d);
+    client_close(&c);
+    arcpd_fini(&d);
 }
 
 static void a_failed_write_of_the_checked_configuration_is_an_error(void **state)
 {
     static const char *const flags[] = {"--help", "--version", "--check-config /dev/null"};
     (void)state;
-    for (size_t at = 0; at < sizeof(flags) / sizeof(flags[0]); at++) {
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
         char command[256];
-        (void)snprintf(command, sizeof(command),
-                       NO_STATE ARCP_BINARY_DIR "/bin/arcpd %s >/dev/full 2>&1", flags[at]);
-        int status = system(command); /* NOLINT(cert-env33-c): words of this file */
+        (void)snprintf(command, sizeof command,
+                       NO_STATE ARCP_BINARY_DIR "/bin/arcpd %s >/dev/full 2>&1", flags[i]);
+        const int status = system(command); /* NOLINT(cert-env33-c): words of this file */
         assert_true(WIFEXITED(status));
         assert_int_equal(WEXITSTATUS(status), 1);
     }

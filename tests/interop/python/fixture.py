@@ -21,7 +21,7 @@ def expect(condition, why):
         raise Gap(why)
 
 
-class World:
+class Fixture:
     """One scenario's connections to one runtime, and every frame that went over them."""
 
     def __init__(self, url, token, name, folder):

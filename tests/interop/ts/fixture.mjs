@@ -58,7 +58,7 @@ class Peer {
   }
 }
 
-export class World {
+export class Fixture {
   constructor(url, token, name, folder) {
     Object.assign(this, { url, token, name, folder, frames: [], peers: [], programs: [] });
     this.gate = join(folder, "gate");
@@ -111,8 +111,8 @@ export class World {
 }
 
 /** A job that has said something and waits for the gate. */
-export async function startGated(world, peer) {
-  const job = await peer.submit("gated", { input: { gate: world.gate } });
+export async function startGated(fixture, peer) {
+  const job = await peer.submit("gated", { input: { gate: fixture.gate } });
   await peer.next(job.jobId, "progress");
   return job;
 }

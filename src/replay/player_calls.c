@@ -1,0 +1,549 @@
+/* Each call of a trace, repeated on the player's engine with what its record has. */
+#include "replay/player.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+/* A copy with an end of string that lives as long as the player; NULL: there is none. */
+static const char *keep(arcp__player *p, arcp_span text)
+{
+    if (text.data == NULL) {
+        return NULL;
+    }
+    char *copy = arcp__arena_take(&p->arena, text.size + 1);
+    if (copy == NULL) {
+        p->has_no_memory = true;
+        return "";
+    }
+    memcpy(copy, text.data, text.size);
+    copy[text.size] = '\0';
+    return copy;
+}
+
+static void read_settings(arcp__recording_fields *fields, arcp_settings *out)
+{
+#define ARCP_SETTING_NUMBER(group, key, initial, minimum, maximum, text)                           \
+    out->group##_##key = arcp__recording_number(fields);
+#define ARCP_SETTING_CHOICE(group, key, initial, words, text)                                      \
+    out->group##_##key = (uint32_t)arcp__recording_number(fields);
+#include <arcp/settings.def>
+#undef ARCP_SETTING_NUMBER
+#undef ARCP_SETTING_CHOICE
+}
+
+static const char *const *read_cstrs(arcp__player *p, arcp__recording_fields *fields, size_t *count)
+{
+    const uint64_t wanted = arcp__recording_number(fields);
+    const bool is_possible = wanted <= fields->rest.size; /* a byte each at least */
+    const size_t size = is_possible ? (size_t)wanted : 0;
+    const char **texts = arcp__arena_take(&p->arena, (size + 1) * sizeof *texts);
+    fields->is_wrong = fields->is_wrong || !is_possible;
+    p->has_no_memory = p->has_no_memory || texts == NULL;
+    *count = texts == NULL ? 0 : size;
+    for (size_t i = 0; i < *count; i++) {
+        texts[i] = keep(p, arcp__recording_text(fields));
+        fields->is_wrong = fields->is_wrong || texts[i] == NULL;
+    }
+    return texts;
+}
+
+static void read_terms(arcp__player *p, arcp__recording_fields *fields,
+                       arcp__credential_options *out)
+{
+    arcp_provisioner_terms *terms = arcp__arena_take(&p->arena, sizeof *terms);
+    if (terms == NULL) {
+        p->has_no_memory = true;
+        return;
+    }
+    *terms = (arcp_provisioner_terms){.struct_size = sizeof *terms};
+    terms->agents = read_cstrs(p, fields, &terms->agent_count);
+    const bool has_models = arcp__recording_number(fields) != 0;
+    terms->models = read_cstrs(p, fields, &terms->model_count);
+    terms->models = has_models ? terms->models : NULL;
+    terms->currency = keep(p, arcp__recording_text(fields));
+    terms->enforces = (unsigned)arcp__recording_number(fields);
+    out->terms = terms;
+}
+
+/* Whether all of a record was read. */
+static bool is_read(arcp__player *p, const arcp__recording_fields *more)
+{
+    if (more->is_wrong || more->rest.size != 0) {
+        arcp__player_end_damaged(p, "it has other fields than a call of this build");
+        return false;
+    }
+    return true;
+}
+
+static bool has_settings(arcp__player *p, const arcp__recording_fields *more,
+                         const arcp_settings *settings)
+{
+    if (!is_read(p, more)) {
+        return false;
+    }
+    if (!arcp__settings_are_valid(settings)) {
+        arcp__player_end_damaged(p, "a setting is out of its range");
+        return false;
+    }
+    return true;
+}
+
+static void begin(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__recording_fields more = call->more;
+    arcp__engine_options options = {.now = call->now};
+    arcp__engine_free(p->engine);
+    p->engine = NULL;
+    p->link_count = 0;
+    p->restore_is_over = p->row_has_failed = false;
+    options.runtime_name = keep(p, arcp__recording_text(&more));
+    options.runtime_version = keep(p, arcp__recording_text(&more));
+    read_settings(&more, &options.settings);
+    options.store_is_durable = arcp__recording_number(&more) != 0;
+    options.work_directory = arcp__arena_copy(&p->arena, arcp__recording_text(&more));
+    options.makes_spans = arcp__recording_number(&more) != 0;
+    options.has_no_log = arcp__recording_number(&more) != 0;
+    options.credentials.provisioner = keep(p, arcp__recording_text(&more));
+    options.credentials.can_measure = arcp__recording_number(&more) != 0;
+    arcp__player_set_functions(p, &options, arcp__recording_number(&more) != 0);
+    if (arcp__recording_number(&more) != 0) {
+        read_terms(p, &more, &options.credentials);
+    }
+    if (!has_settings(p, &more, &options.settings)) {
+        return;
+    }
+    arcp__recorder_attach(p->recorder, &options);
+    if (arcp__engine_new(&options, &p->engine, NULL) != ARCP_OK) {
+        arcp__player_end_damaged(p, "the engine cannot be made from it");
+    }
+}
+
+static void set_settings(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__recording_fields more = call->more;
+    arcp_settings settings = {0};
+    read_settings(&more, &settings);
+    if (has_settings(p, &more, &settings)) {
+        arcp__engine_set_settings(p->engine, &settings);
+    }
+}
+
+static void set_audit_failing(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__engine_set_audit_failing(p->engine, call->numbers[0] != 0);
+}
+
+/* ---- agents, policies and profiles ---- */
+
+/* The status is compared, as an outcome. */
+static void ignore(arcp_status status)
+{
+    (void)status;
+}
+
+static void register_agent(arcp__player *p, const arcp__recording_call *call)
+{
+    const arcp__agent_registration agent = {.name = call->texts[0],
+                                            .version = call->texts[1],
+                                            .cwd = call->texts[2],
+                                            .is_default = call->numbers[0] != 0};
+    ignore(arcp__engine_register_agent(p->engine, &agent, NULL));
+}
+
+static void clear_agents(arcp__player *p, const arcp__recording_call *call)
+{
+    (void)call;
+    arcp__engine_clear_agents(p->engine);
+}
+
+static void add_policy(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__recording_fields more = call->more;
+    arcp_lease_limits limits = arcp_lease_limits_init();
+    limits.patterns_max = SIZE_MAX;
+    limits.bytes_max = SIZE_MAX;
+    arcp_lease *ceiling = NULL;
+    arcp__policy policy = {.principal_glob = arcp__recording_text(&more),
+                           .agent_glob = arcp__recording_text(&more)};
+    policy.leaves_others_open = arcp__recording_number(&more) != 0;
+    policy.max_lifetime_sec = arcp__recording_number(&more);
+    const arcp_span lease = arcp__recording_text(&more);
+    const arcp_span constraints = arcp__recording_text(&more);
+    if (!is_read(p, &more)) {
+        return;
+    }
+    if (lease.size != 0 &&
+        arcp_lease_parse(lease, constraints, &limits, &ceiling, NULL) != ARCP_OK) {
+        arcp__player_end_damaged(p, "the lease of a policy cannot be read");
+        return;
+    }
+    policy.ceiling = ceiling;
+    ignore(arcp__engine_add_policy(p->engine, &policy, NULL));
+    arcp_lease_unref(ceiling);
+}
+
+static void clear_policies(arcp__player *p, const arcp__recording_call *call)
+{
+    (void)call;
+    arcp__engine_clear_policies(p->engine);
+}
+
+static void add_peer_profile(arcp__player *p, const arcp__recording_call *call)
+{
+    const arcp__peer_profile_rule rule = {
+        .client_glob = call->texts[0], .principal_glob = call->texts[1], .profile = call->texts[2]};
+    ignore(arcp__engine_add_peer_profile(p->engine, &rule, NULL));
+}
+
+static void clear_peer_profiles(arcp__player *p, const arcp__recording_call *call)
+{
+    (void)call;
+    arcp__engine_clear_peer_profiles(p->engine);
+}
+
+/* ---- links ---- */
+
+/* A link, with the number that the recorder gives to it; false: out of memory. */
+static arcp__played_link *add_link(arcp__player *p)
+{
+    arcp__played_link **links =
+        arcp__make_room(p->links, p->link_count, &p->link_capacity, sizeof *links);
+    arcp__played_link *link = arcp__arena_take(&p->arena, sizeof *link);
+    p->links = links == NULL ? p->links : links;
+    if (links == NULL || link == NULL) {
+        p->has_no_memory = true;
+        return NULL;
+    }
+    *link = (arcp__played_link){0};
+    p->links[p->link_count++] = link;
+    return link;
+}
+
+static void open_link(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__recording_fields more = call->more;
+    arcp__link_options options = {.is_local = arcp__recording_number(&more) != 0};
+    options.is_encrypted = arcp__recording_number(&more) != 0;
+    options.waited_ms = (uint32_t)arcp__recording_number(&more);
+    options.principal = arcp__recording_text(&more);
+    options.peer = keep(p, arcp__recording_text(&more));
+    if (is_read(p, &more)) {
+        p->restore_is_over = true;
+        options.user = add_link(p); /* effects have it */
+        (void)arcp__engine_connect(p->engine, call->now, &options);
+    }
+}
+
+/* The link that a call names. */
+static arcp__link *link_of(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__link *link = arcp__recorder_link(p->recorder, call->link);
+    if (link == NULL) {
+        arcp__player_end_damaged(p, "it names a link that there is not");
+    }
+    return link;
+}
+
+static void receive(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__link *link = link_of(p, call);
+    if (link != NULL) {
+        arcp__player_link(p, call->link)->is_paused =
+            !arcp__engine_receive(p->engine, call->now, link, call->texts[0]);
+    }
+}
+
+static void frame_took(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__link *link = link_of(p, call);
+    if (link != NULL) {
+        (void)arcp__engine_frame_took(p->engine, call->now, link, (int64_t)call->numbers[0]);
+    }
+}
+
+static void takes_frames(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__link *link = link_of(p, call);
+    if (link != NULL) {
+        arcp__player_link(p, call->link)->is_paused = !arcp__engine_takes_frames(p->engine, link);
+    }
+}
+
+static void drained(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__link *link = link_of(p, call);
+    if (link != NULL) {
+        arcp__engine_drained(p->engine, call->now, link, (size_t)call->numbers[0]);
+    }
+}
+
+static void input_over(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__link *link = link_of(p, call);
+    if (link != NULL) {
+        arcp__engine_input_over(p->engine, call->now, link);
+    }
+}
+
+static void close_link(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__link *link = link_of(p, call);
+    if (link != NULL) {
+        arcp__engine_disconnect(p->engine, call->now, link);
+    }
+}
+
+static void authenticated(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__engine_authenticated(p->engine, call->now, call->numbers[0],
+                               (arcp_status)call->numbers[1], call->texts[0],
+                               call->numbers[2] != 0);
+}
+
+static void refused(arcp__player *p, const arcp__recording_call *call)
+{
+    const arcp__refusal refusal = {.peer = keep(p, call->texts[0]),
+                                   .rule = keep(p, call->texts[1]),
+                                   .code = (int)call->numbers[0],
+                                   .is_audited = call->numbers[1] != 0,
+                                   .is_logged = call->numbers[2] != 0,
+                                   .is_trouble = call->numbers[3] != 0};
+    arcp__engine_refused(p->engine, call->now, &refusal, keep(p, call->texts[2]));
+}
+
+/* ---- the store ---- */
+
+static void restore_row(arcp__player *p, const arcp__recording_call *call)
+{
+    p->row_has_failed = arcp__engine_restore_row(p->engine, (arcp_store_table)call->numbers[0],
+                                                 call->texts[0], call->texts[1], NULL) != ARCP_OK;
+}
+
+static void restore_done(arcp__player *p, const arcp__recording_call *call)
+{
+    p->restore_is_over = true;
+    arcp__engine_restore_done(p->engine, call->now);
+}
+
+static void read_done(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__recording_fields more = call->more;
+    const uint64_t count = call->numbers[3];
+    arcp_span *records =
+        count > more.rest.size ? NULL : arcp__alloc_array((size_t)count + 1, sizeof *records);
+    if (records == NULL) {
+        arcp__player_end_damaged(p, "it has fewer records than it says");
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        records[i] = arcp__recording_text(&more);
+    }
+    if (is_read(p, &more)) {
+        arcp__engine_read_done(p->engine, call->now, call->numbers[0],
+                               (arcp_status)call->numbers[1], call->numbers[2], records,
+                               (size_t)count);
+    }
+    arcp__free(records);
+}
+
+static void take_batch(arcp__player *p, const arcp__recording_call *call)
+{
+    (void)call;
+    (void)arcp__engine_take_batch(p->engine);
+}
+
+static void committed(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__engine_committed(p->engine, call->now, call->numbers[0], (arcp_status)call->numbers[1]);
+}
+
+/* ---- agents at work ---- */
+
+/* The job that a call names. */
+static arcp__job *job_of(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__job *job = arcp__recorder_job(p->recorder, call->job);
+    if (job == NULL) {
+        arcp__player_end_damaged(p, "it names a job that there is not");
+    }
+    return job;
+}
+
+static void agent_started(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__job *job = job_of(p, call);
+    if (job != NULL) {
+        arcp__engine_agent_started(p->engine, call->now, job, (arcp_status)call->numbers[0],
+                                   call->texts[0]);
+    }
+}
+
+static void agent_line(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__job *job = job_of(p, call);
+    if (job != NULL) {
+        arcp__engine_agent_line(p->engine, call->now, job, call->texts[0]);
+    }
+}
+
+static void agent_line_too_long(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__job *job = job_of(p, call);
+    if (job != NULL) {
+        arcp__engine_agent_line_too_long(p->engine, call->now, job);
+    }
+}
+
+static void agent_output(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__job *job = job_of(p, call);
+    if (job != NULL) {
+        arcp__engine_agent_output(p->engine, call->now, job, call->texts[0]);
+    }
+}
+
+static void agent_log(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__job *job = job_of(p, call);
+    if (job != NULL) {
+        arcp__engine_agent_log(p->engine, call->now, job, keep(p, call->texts[0]), call->texts[1]);
+    }
+}
+
+static void agent_exited(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__job *job = job_of(p, call);
+    if (job != NULL) {
+        const arcp__agent_exit exit = {.by_signal = call->numbers[0] != 0,
+                                       .code = (int)call->numbers[1],
+                                       .stderr_tail = call->texts[0]};
+        arcp__engine_agent_exited(p->engine, call->now, job, &exit);
+    }
+}
+
+/* ---- credentials ---- */
+
+static void provision_request(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp_provision_request request;
+    (void)arcp__engine_provision_request(p->engine, call->numbers[0], &request);
+}
+
+static void provision_sent(arcp__player *p, const arcp__recording_call *call)
+{
+    (void)call;
+    arcp__engine_provision_sent(p->engine);
+}
+
+static void provisioned(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__recording_fields more = call->more;
+    arcp_provision_result result = {.struct_size = sizeof result};
+    result.call_id = arcp__recording_number(&more);
+    result.outcome = (arcp_provision_outcome)arcp__recording_number(&more);
+    result.status = (arcp_status)arcp__recording_number(&more);
+    result.lifetime_sec = arcp__recording_number(&more);
+    result.replaced = arcp__recording_number(&more) != 0;
+    result.message = keep(p, arcp__recording_text(&more));
+    arcp_span *const texts[] = {&result.upstream_id, &result.value,   &result.scheme,
+                                &result.endpoint,    &result.profile, &result.spent};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        *texts[i] = arcp__recording_text(&more);
+    }
+    if (is_read(p, &more)) {
+        arcp__engine_provisioned(p->engine, call->now, &result);
+    }
+}
+
+/* ---- time and effects ---- */
+
+static void tick(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__engine_tick(p->engine, call->now);
+}
+
+static void shut_down(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__engine_shutdown(p->engine, call->now);
+}
+
+static void next_effect(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__effect effect;
+    if (!arcp__engine_next_effect(p->engine, call->now, &effect)) {
+        return;
+    }
+    if (effect.kind == ARCP__EFFECT_PROVISION) {
+        p->provision_id = effect.id;
+    } else if (effect.kind == ARCP__EFFECT_RESUME_LINK && effect.link_user != NULL) {
+        ((arcp__played_link *)effect.link_user)->is_paused = false;
+    }
+}
+
+static void next_line(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__effect effect;
+    (void)call;
+    (void)arcp__engine_next_line(p->engine, &effect);
+}
+
+static void next_forgotten(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__effect effect;
+    (void)call;
+    (void)arcp__engine_next_forgotten(p->engine, &effect);
+}
+
+static void end_foreign(arcp__player *p, const arcp__recording_call *call)
+{
+    (void)call;
+    arcp__player_end_foreign(p);
+}
+
+static void (*const calls[ARCP__CALL_LINK])(arcp__player *p, const arcp__recording_call *call) = {
+    [ARCP__CALL_BEGIN] = begin,
+    [ARCP__CALL_SET_SETTINGS] = set_settings,
+    [ARCP__CALL_SET_AUDIT_FAILING] = set_audit_failing,
+    [ARCP__CALL_REGISTER_AGENT] = register_agent,
+    [ARCP__CALL_CLEAR_AGENTS] = clear_agents,
+    [ARCP__CALL_ADD_POLICY] = add_policy,
+    [ARCP__CALL_CLEAR_POLICIES] = clear_policies,
+    [ARCP__CALL_ADD_PEER_PROFILE] = add_peer_profile,
+    [ARCP__CALL_CLEAR_PEER_PROFILES] = clear_peer_profiles,
+    [ARCP__CALL_CONNECT] = open_link,
+    [ARCP__CALL_RECEIVE] = receive,
+    [ARCP__CALL_FRAME_TOOK] = frame_took,
+    [ARCP__CALL_TAKES_FRAMES] = takes_frames,
+    [ARCP__CALL_DRAINED] = drained,
+    [ARCP__CALL_INPUT_OVER] = input_over,
+    [ARCP__CALL_DISCONNECT] = close_link,
+    [ARCP__CALL_AUTHENTICATED] = authenticated,
+    [ARCP__CALL_REFUSED] = refused,
+    [ARCP__CALL_RESTORE_ROW] = restore_row,
+    [ARCP__CALL_RESTORE_DONE] = restore_done,
+    [ARCP__CALL_READ_DONE] = read_done,
+    [ARCP__CALL_TAKE_BATCH] = take_batch,
+    [ARCP__CALL_COMMITTED] = committed,
+    [ARCP__CALL_AGENT_STARTED] = agent_started,
+    [ARCP__CALL_AGENT_LINE] = agent_line,
+    [ARCP__CALL_AGENT_LINE_TOO_LONG] = agent_line_too_long,
+    [ARCP__CALL_AGENT_OUTPUT] = agent_output,
+    [ARCP__CALL_AGENT_LOG] = agent_log,
+    [ARCP__CALL_AGENT_EXITED] = agent_exited,
+    [ARCP__CALL_PROVISION_REQUEST] = provision_request,
+    [ARCP__CALL_PROVISION_SENT] = provision_sent,
+    [ARCP__CALL_PROVISIONED] = provisioned,
+    [ARCP__CALL_TICK] = tick,
+    [ARCP__CALL_SHUTDOWN] = shut_down,
+    [ARCP__CALL_NEXT_EFFECT] = next_effect,
+    [ARCP__CALL_NEXT_LINE] = next_line,
+    [ARCP__CALL_NEXT_FORGOTTEN] = next_forgotten,
+    [ARCP__CALL_FOREIGN] = end_foreign,
+};
+
+void arcp__player_call(arcp__player *p, const arcp__recording_call *call)
+{
+    p->provision_id = 0; /* an effect is valid until the next call */
+    calls[call->kind](p, call);
+}
