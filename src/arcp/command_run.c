@@ -210,7 +210,11 @@ static int make_plan(arcp__run *run, arcp_error *err)
         make_scratch(run, err) != ARCP_OK) {
         return ARCP__EXIT_NOT_CONFINED;
     }
-    const arcp_status status = arcp__sandbox_plan_new(&run->request, &run->plan, err);
+    arcp_status status = arcp__run_bases(run, err);
+    if (status != ARCP_OK) {
+        return arcp__exit_of_status(status);
+    }
+    status = arcp__sandbox_plan_new(&run->request, &run->plan, err);
     if (status != ARCP_OK) {
         return status == ARCP_E_USAGE ? ARCP__EXIT_USAGE : ARCP__EXIT_NOT_CONFINED;
     }

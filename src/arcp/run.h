@@ -82,9 +82,13 @@ const arcp_span *arcp__run_own(arcp__arena *arena, const char *home, const char 
 /* Capabilities that --min does not apply to, and what a sandbox may use. */
 void arcp__run_defaults(arcp__sandbox_request *request);
 
-/* Completes run->request from the options, after the lease; the base of the command is found
- * before. ARCP_E_USAGE, ARCP_E_NO_MEMORY. */
+/* Completes run->request from the options, after the lease, but for abilities and bases.
+ * ARCP_E_USAGE, ARCP_E_NO_MEMORY. */
 ARCP_MUST_CHECK arcp_status arcp__run_request(arcp__run *run, arcp_error *err);
+
+/* The bases of run->request: of the command, found before, and of --base. The abilities are known.
+ * ARCP_E_USAGE, ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__run_bases(arcp__run *run, arcp_error *err);
 
 /* ---- run_terminal.c: the terminal of the command ---- */
 

@@ -104,9 +104,13 @@ const arcp_span *arcp__run_own(arcp__arena *arena, const char *home, const char 
 /* ---- the base ---- */
 
 /* Whether a tree of the lease's fs.read has the path already: then it can be executed there, and as
- * a base it would be read-only in a tree that may be written. */
+ * a base it would be read-only in a tree that may be written. Without namespaces a base takes
+ * nothing from a tree, and the tree may be refused. */
 static bool is_read(const arcp__run *run, const char *path)
 {
+    if (arcp__sandbox_level_of(&run->request.abilities) != ARCP__SANDBOX_LEVEL_FULL) {
+        return false;
+    }
     for (size_t i = 0; i < arcp_lease_capability_count(run->lease); i++) {
         if (!arcp_span_equal_cstr(arcp_lease_capability_name(run->lease, i), "fs.read")) {
             continue;
@@ -130,7 +134,7 @@ static bool is_read(const arcp__run *run, const char *path)
     return false;
 }
 
-static arcp_status add_bases(arcp__run *run, arcp_error *err)
+arcp_status arcp__run_bases(arcp__run *run, arcp_error *err)
 {
     const arcp__arguments *arguments = &run->program->arguments;
     const size_t given = arguments->counts[ARCP__OPTION_RUN_BASE];
@@ -232,8 +236,8 @@ arcp_status arcp__run_request(arcp__run *run, arcp_error *err)
     if (request->own == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    if (add_bases(run, err) != ARCP_OK || read_min(run, err) != ARCP_OK ||
-        read_protect(run, err) != ARCP_OK || read_pids(run, err) != ARCP_OK ||
+    if (read_min(run, err) != ARCP_OK || read_protect(run, err) != ARCP_OK ||
+        read_pids(run, err) != ARCP_OK ||
         (max_runtime != NULL &&
          arcp__seconds_parse("max-runtime", max_runtime, &run->max_runtime_sec, err) != ARCP_OK)) {
         return err->status;

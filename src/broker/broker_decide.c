@@ -66,12 +66,12 @@ static arcp__broker_answer fail_as_looked(const arcp__broker_fact *fact)
     return fail(is_plain ? error : EACCES);
 }
 
-/* What is there on the host and not granted. Optional configuration below HOME is simply absent,
- * and so is what the prepared /etc leaves out. */
+/* What is there on the host and not granted. Optional configuration below HOME and in /etc is
+ * simply absent: programs take another answer for a fault. */
 static int hidden_error(const question *q)
 {
-    const bool is_absent =
-        q->class.place == ARCP__BROKER_PLACE_PRIVATE || q->class.place == ARCP__BROKER_PLACE_ETC;
+    const bool is_absent = q->class.place == ARCP__BROKER_PLACE_PRIVATE ||
+                           arcp__broker_is_within(q->call->path, ARCP_SPAN_LITERAL("/etc"));
     return is_absent && !q->class.is_secret ? ENOENT : EACCES;
 }
 

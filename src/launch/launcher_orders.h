@@ -1,6 +1,7 @@
-/* What a helper program (arcp-agent-exec, arcp-sandbox) is told to start: a file that the launcher
- * writes and the helper reads. Not passed as arguments, which every user can read, nor as the
- * helper's own environment, which could name libraries to load while the helper is still root. */
+/* Orders: what a helper program (arcp-agent-exec, arcp-sandbox) shall start, in a file that the
+ * launcher writes and the helper reads. Not passed as arguments, which every user can read, nor as
+ * the helper's own environment, which could name libraries to load while the helper is still root.
+ */
 #ifndef ARCP_LAUNCH_LAUNCHER_ORDERS_H
 #define ARCP_LAUNCH_LAUNCHER_ORDERS_H
 

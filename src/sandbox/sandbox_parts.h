@@ -156,7 +156,7 @@ int arcp__sandbox_compare_rules(const void *left, const void *right);
 
 /* sandbox_net.c: notes whether the line grants all of a host, judges it, and adds its port. */
 void arcp__sandbox_read_url(arcp__sandbox_compile *compile, arcp_span pattern);
-void arcp__sandbox_judge_url(arcp__sandbox_compile *compile, uint32_t line);
+void arcp__sandbox_judge_url(arcp__sandbox_compile *compile, uint32_t at);
 /* Whether a line of net.fetch that is granted admits the canonical URL. */
 ARCP_MUST_CHECK bool arcp__sandbox_admits_url(const arcp__sandbox_plan *plan, arcp_span url);
 

@@ -347,7 +347,7 @@ bool arcp__sandbox_paths_lead(const arcp__sandbox_paths *paths, arcp_span direct
 static bool admits_path(const arcp__sandbox_plan *plan, arcp__capability capability, arcp_span path)
 {
     arcp__sandbox_paths *paths = NULL;
-    if (arcp__sandbox_paths_new(plan, &paths, NULL) != ARCP_OK) {
+    if (arcp__sandbox_paths_new(plan, &paths, NULL) != ARCP_OK || paths == NULL) {
         return false;
     }
     const uint32_t wanted =

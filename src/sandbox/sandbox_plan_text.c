@@ -377,6 +377,12 @@ static void read_plan(reader *r, arcp__sandbox_plan *plan)
     plan->limits.scratch_bytes = read_number(r, root, "scratch_bytes", UINT64_MAX);
     plan->limits.pids = (uint32_t)read_number(r, root, "pids", UINT32_MAX);
     read_lines(r, plan);
+    if (plan->refusal == ARCP__SANDBOX_REFUSAL_LINE && plan->lease_line_count == 0) {
+        fail(r, "refusal", "of a line that is there");
+    }
+    if (plan->min == ARCP__SANDBOX_VERDICT_REFUSED) {
+        fail(r, "min", "exact, under or advisory");
+    }
     read_mounts(r, plan);
     read_rules(r, plan);
     plan->reads = read_paths(r, "reads", true, &plan->read_count);

@@ -66,22 +66,21 @@ static const run_row rows[] = {
 
     /* files */
     {"the current directory is read", "$ARCP run -- cat here", 0, .out = "here\n", ""},
-    {"but not written", "$ARCP run -- sh -c 'echo x 2>&1 >new' || echo no", 0, .out = NULL, "",
+    {"but not written", "$ARCP run -- sh -c 'echo x 2>&1 >new' || echo no", 0, .out = NULL,
+     "denied    fs.write $ROOT/work/new (sh)\n"
+     "arcp run: 1 denied. To allow: --write $ROOT/work/new\n",
      .absent = "work/new"},
     {"--write . grants that", "$ARCP run --write . -- sh -c 'echo x >written'", 0, .out = "", "",
      .present = "work/written"},
     {"what is beside it is not read", "$ARCP run -- cat ../data/one", 1, .out = "", "~cat: "},
     {"--read of a directory", "$ARCP run --read ../data -- cat ../data/one", 0, .out = "one\n", ""},
-    {"--read of a file", "$ARCP run --read ../data/one -- cat ../data/one", 0, .out = "one\n",
-     "under     fs.read $ROOT/data/one: without a broker it must exist when the program starts, "
-     "and "
-     "cannot be removed or replaced\n"},
+    {"--read of a file", "$ARCP run --read ../data/one -- cat ../data/one", 0, .out = "one\n", ""},
     {"is no grant to write it",
      "$ARCP run --read ../data -- sh -c 'echo x >../data/two' 2>/dev/null || echo no", 0,
      .out = "no\n", "", .absent = "data/two"},
     {"--write of a file",
      "$ARCP run --write ../data/one -- sh -c 'echo more >>../data/one' && cat ../data/one", 0,
-     .out = "one\nmore\n", "~under     fs.write $ROOT/data/one: without a broker"},
+     .out = "one\nmore\n", ""},
     {"a lease decides alone",
      "$ARCP run --lease \"{\\\"fs.read\\\":[\\\"$ROOT/data/**\\\"]}\" -- cat "
      "$ROOT/data/one $ROOT/work/here",
@@ -215,7 +214,11 @@ static const run_row landlock_rows[] = {
      "$ARCP run -- sh -c 'cat here; echo x >landlock'", 2, .out = "here\n", "~denied",
      .absent = "work/landlock"},
     {"--write . grants that", "$ARCP run --write . -- sh -c 'echo x >landlock'", 0, .out = "",
-     "~under     fs.write $ROOT/work/**: ", .present = "work/landlock"},
+     LANDLOCK_LINE, .present = "work/landlock"},
+    {"modes and times are changed there, and not beside it",
+     "$ARCP run --write . --read ../data -- sh -c 'chmod 600 landlock && touch -d @1 landlock && "
+     "stat -c \"%a %Y\" landlock; chmod 600 ../data/one'; stat -c %a ../data/one",
+     0, .out = "600 1\n644\n", "~denied    fs.write $ROOT/data/one (chmod)"},
     {"what is beside it is not read", "$ARCP run -- cat ../data/one", 1, .out = "",
      "~Permission denied"},
     {"HOME and TMPDIR are directories of the run, and are gone",
@@ -228,7 +231,7 @@ static const run_row landlock_rows[] = {
      ">$ROOT/home/.config/arcp/new'",
      2, .out = "", NULL, .absent = "home/.config/arcp/new"},
     {"--min exact does not accept what is less",
-     "$ARCP run --min exact --write . -- touch $ROOT/work/ran2", 4, .out = "",
+     "$ARCP run --min exact --write . --fetch example.com -- touch $ROOT/work/ran2", 4, .out = "",
      "~--min exact does not accept that", .absent = "work/ran2"},
     {"there is no network",
      "$ARCP run -- bash -c 'echo >/dev/tcp/127.0.0.1/1' 2>&1 | grep -o 'Permission denied' | head "
@@ -281,21 +284,19 @@ static const run_row other_rows[] = {
      "-v "
      "'^base\\|^limit'",
      0,
-     .out =
-         "capability  pattern                  verdict   how\n"
-         "fs.read     /srv/**                  exact     directory\n"
-         "fs.read     /data/a                  under     file; without a broker it must exist when "
-         "the program starts, and cannot be removed or replaced\n"
-         "fs.write    /srv/out/**              exact     directory; a .git at its root is "
-         "protected; "
-         "that is no boundary, because other files in it may be run later\n"
-         "net.fetch   https://x/**             refused   the sandbox has no network\n"
-         "tool.call   web.*                    advisory  gate; no gateway is configured\n"
-         "level full: 2 exact, 1 under, 1 refused, 1 advisory. enforce.min under: runs\n",
+     .out = "capability  pattern                  verdict   how\n"
+            "fs.read     /srv/**                  exact     directory\n"
+            "fs.read     /data/a                  exact     file\n"
+            "fs.write    /srv/out/**              exact     directory; a .git at its root is "
+            "protected; "
+            "that is no boundary, because other files in it may be run later\n"
+            "net.fetch   https://x/**             refused   the sandbox has no network\n"
+            "tool.call   web.*                    advisory  gate; no gateway is configured\n"
+            "level full: 3 exact, 1 refused, 1 advisory. enforce.min under: runs\n",
      ""},
     {"the same for level landlock",
      "$ARCP lease explain '{\"fs.write\":[\"/srv/**\"]}' --enforce --level landlock | tail -1", 0,
-     .out = "level landlock: 1 under. enforce.min under: runs\n", ""},
+     .out = "level landlock: 1 exact. enforce.min under: runs\n", ""},
     {"a host of level none runs nothing",
      "ARCP_SANDBOX_WITHOUT=landlock $ARCP lease explain '{}' --enforce | tail -1; exit "
      "${PIPESTATUS[0]}",

@@ -85,7 +85,8 @@ static void a_lease_of_everything_has_the_hosts_tree_but_proc_sys_dev_and_what_i
     (void)snprintf(
         script, sizeof script,
         "cat %s/given; cmp /etc/hostname /etc/hostname; ls /var >/dev/null; ls /sys; "
-        "ls %s/own; cat %s/own/key 2>/dev/null; (echo x > %s/given) 2>/dev/null && echo "
+        "ls %s/own 2>/dev/null; cat %s/own/key 2>/dev/null; (echo x > %s/given) 2>/dev/null && "
+        "echo "
         "written; echo $$; [ -e /proc/1/root/etc ] && echo root of init; ls /dev | wc -l; "
         "rm -f %s/given 2>/dev/null; cat /proc/sys/kernel/hostname; ls /.. | wc -l; "
         "ls / | wc -l",

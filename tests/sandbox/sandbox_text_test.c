@@ -57,6 +57,7 @@ static const struct {
     {"\"origin\":\"job\"", "\"origin\":\"jobs\"", "origin"},
     {"\"origin\":\"job\"", "\"origin\":null", "origin"},
     {"\"level\":\"full\"", "\"level\":7", "level"},
+    {"\"min\":\"advisory\"", "\"min\":\"refused\"", "min"},
     {"\"cwd\":\"/job\"", "\"cwd\":\"job\"", "cwd"},
     {"\"cwd\":\"/job\"", "\"cwd\":\"\"", "cwd"},
     {"\"cwd\":\"/job\"", "\"cwd\":\"/a/../job\"", "cwd"},
@@ -122,6 +123,26 @@ static void a_text_with_one_fault_is_refused(void **state)
         arcp_buf_fini(&bad);
     }
     arcp_buf_fini(&text);
+}
+
+static void a_refused_line_is_one_of_the_lease(void **state)
+{
+    (void)state;
+    arcp_lease *lease = lease_of("{}", "");
+    const arcp__sandbox_request request = rig_request(lease);
+    arcp__sandbox_plan *plan = rig_plan(&request);
+    arcp__sandbox_plan refused = *plan;
+    refused.refusal = ARCP__SANDBOX_REFUSAL_LINE;
+    arcp_buf text = arcp_buf_init();
+    arcp__sandbox_plan_encode(&refused, &text);
+    arcp__sandbox_plan *read = NULL;
+    arcp_error err = {0};
+    assert_int_equal(arcp__sandbox_plan_decode(arcp_buf_span(&text), &read, &err),
+                     ARCP_E_INVALID_REQUEST);
+    assert_non_null(strstr(err.message, "refusal"));
+    arcp_buf_fini(&text);
+    arcp__sandbox_plan_free(plan);
+    arcp_lease_unref(lease);
 }
 
 static void a_text_that_ends_early_is_refused(void **state)
@@ -222,6 +243,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read_again),
         cmocka_unit_test(a_text_with_one_fault_is_refused),
+        cmocka_unit_test(a_refused_line_is_one_of_the_lease),
         cmocka_unit_test(a_text_that_ends_early_is_refused),
         cmocka_unit_test(a_request_that_is_not_canonical_is_refused),
         cmocka_unit_test(the_most_exempt_capabilities_are_accepted),

@@ -41,7 +41,7 @@ typedef struct arcp__helper_source {
 typedef struct arcp__helper {
     arcp__launch_child child;
     const char *etc;    /* prepared on the host; "": none */
-    uid_t operator_uid; /* of whoever started us */
+    uid_t operator_uid; /* of the process that started us */
     uid_t uid;          /* of the program; inside they are not known before they are mapped */
     gid_t gid;
     const arcp__sandbox_plan *plan;

@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -25,6 +26,7 @@
 #include "launch/sandbox_helper/helper_capabilities.h"
 #include "launch/sandbox_helper/helper_filter.h"
 #include "launch/sandbox_helper/helper_landlock.h"
+#include "launch/sandbox_helper/helper_submounts.h"
 
 /* Also what the prepared /etc calls this host. */
 #define HOST_NAME "arcp"
@@ -91,6 +93,33 @@ static void set_limits(const arcp__helper *helper)
     limit(RLIMIT_CORE, 1, 1);
 }
 
+/* Without a view, a rule is also of what is mounted below its path, and no cover is there to hide
+ * what the kernel has in its files. */
+static void refuse_kernel_files(const arcp__sandbox_plan *plan)
+{
+    char *mounts = arcp__helper_read_mountinfo();
+    if (mounts == NULL) {
+        arcp__helper_fail("/proc/self/mountinfo");
+    }
+    for (size_t i = 0; i < plan->rule_count; i++) {
+        const arcp_span path = plan->rules[i].path;
+        char name[4096];
+        char point[4096];
+        char type[ARCP__HELPER_TYPE_MAX];
+        if (plan->rules[i].class != ARCP__SANDBOX_CLASS_LEASE || path.size >= sizeof name) {
+            continue;
+        }
+        (void)snprintf(name, sizeof name, "%.*s", (int)path.size, path.data);
+        arcp__helper_submounts below = arcp__helper_submounts_of(mounts, name);
+        if (arcp__helper_is_in_kernel_mount(mounts, name) ||
+            arcp__helper_submounts_next(&below, point, type)) {
+            errno = EPERM;
+            arcp__helper_fail(name);
+        }
+    }
+    free(mounts);
+}
+
 /* Confines this process, and returns the filter's listener, or -1. */
 static int confine(const arcp__helper *helper)
 {
@@ -119,6 +148,9 @@ static int confine(const arcp__helper *helper)
         arcp__helper_fail_at(plan->cwd);
     }
     arcp__helper_begin(ARCP__HELPER_LANDLOCK);
+    if (plan->level == ARCP__SANDBOX_LEVEL_LANDLOCK) {
+        refuse_kernel_files(plan);
+    }
     errno = arcp__helper_landlock(plan, &plan->abilities, &path);
     if (errno != 0) {
         arcp__helper_fail(path);

@@ -20,7 +20,7 @@ void arcp__helper_net(const arcp__helper *helper)
     }
     (void)close(fd);
     if (helper->plan->has_broker) {
-        /* It knows the sockets of this network only: those that were bound inside. */
+        /* It knows the sockets of this network only: all that were bound inside. */
         const struct sockaddr_nl local = {.nl_family = AF_NETLINK};
         const int sockets = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
         if (sockets < 0 || bind(sockets, (const struct sockaddr *)&local, sizeof local) != 0) {

@@ -280,6 +280,7 @@ bool arcp__helper_probe(arcp__sandbox_abilities *out)
     values[ARCP__SANDBOX_ABILITY_NOTIFY] = succeeds(has_notifications, 0);
     values[ARCP__SANDBOX_ABILITY_VM_READ] = succeeds_with_program(can_read_memory);
     values[ARCP__SANDBOX_ABILITY_PIDFD_GETFD] = succeeds_with_program(can_take_descriptor);
+    values[ARCP__SANDBOX_ABILITY_BROKER] = 1; /* of this program */
     return arcp__sandbox_abilities_remove(out, getenv("ARCP_SANDBOX_WITHOUT"));
 }
 

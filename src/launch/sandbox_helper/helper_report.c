@@ -18,7 +18,7 @@ static const char *const names[] = {
 static arcp_buf lists[ARCP__HELPER_FOUND_COUNT];
 static size_t counts[ARCP__HELPER_FOUND_COUNT];
 
-/* Never waits for the reader: a sandbox must not hang because nobody reads. */
+/* Never waits for the reader: a sandbox must not hang because its records are not read. */
 static void send_record(const arcp_buf *record)
 {
     if (arcp_buf_status(record) == ARCP_OK) {

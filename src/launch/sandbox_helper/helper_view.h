@@ -23,9 +23,9 @@ enum { /* of arcp__helper_target */
 };
 
 /* Opens the place below the new root that something is mounted on. No component may be a symbolic
- * link, and what is returned is a descriptor, so that nobody who can change a writable tree can
- * lead a mount elsewhere. Components that are absent are made, but only in the scratch file system:
- * never on the host. -1 sets errno. */
+ * link, and what is returned is a descriptor, so that no program that can change a writable tree
+ * leads a mount elsewhere. Components that are absent are made, but only in the scratch file
+ * system: never on the host. -1 sets errno. */
 int arcp__helper_target(const arcp__helper_view *view, arcp_span path, unsigned flags);
 
 /* Mounts a tree that is not attached yet on a place, and closes both. */
