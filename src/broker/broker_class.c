@@ -184,6 +184,12 @@ arcp__broker_class arcp__broker_classify(const arcp__broker_classes *classes, ar
     if (arcp__sandbox_paths_grant(classes->paths, ARCP__CAPABILITY_FS_WRITE, path)) {
         class.lease |= ARCP__SANDBOX_WRITE;
     }
+    const bool is_fresh = plan->fresh.size != 0 && arcp__broker_is_within(path, plan->fresh);
+    if (class.place == ARCP__BROKER_PLACE_PRIVATE && class.lease != 0 && !is_fresh) {
+        /* In a private place the lease means the host's file of that name. */
+        class.place = ARCP__BROKER_PLACE_OUTSIDE;
+        class.kernel = 0;
+    }
     return class;
 }
 

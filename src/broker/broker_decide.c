@@ -264,6 +264,19 @@ static arcp__broker_answer decide_open(const question *q)
     if (q->class.place == ARCP__BROKER_PLACE_KERNEL) {
         return go_on();
     }
+    if (q->class.place == ARCP__BROKER_PLACE_PRIVATE && q->need == ARCP__SANDBOX_READ &&
+        !has_flag(q, ARCP__BROKER_CREATE) &&
+        arcp__broker_leads_to_pattern(q->classes, q->call->path)) {
+        /* What the host has there is listed together with what is private. */
+        const arcp__broker_fact *host = fact_of(q, ARCP__BROKER_LOOK_HOST);
+        if (!host->is_known) {
+            return look_at(ARCP__BROKER_LOOK_HOST);
+        }
+        if (host->error == 0 && host->type == ARCP__BROKER_A_DIRECTORY &&
+            arcp__broker_leads_to_pattern(q->classes, host->real)) {
+            return decide_directory(q, host);
+        }
+    }
     if ((q->class.kernel & q->need) == q->need && q->class.kernel != 0) {
         return decide_kernel_open(q);
     }
@@ -407,7 +420,7 @@ static arcp__broker_answer decide_link(const question *q)
 
 /* ---- stat and its like: passed on only when the plan has patterns ---- */
 
-/* The lease has the name, or the name leads to what it has. */
+/* The lease grants the name, or the name leads to one that it grants. */
 static arcp__broker_answer decide_known_name(const question *q, bool leads)
 {
     const arcp__broker_fact *host = fact_of(q, ARCP__BROKER_LOOK_HOST);

@@ -1,5 +1,6 @@
 /* Denials: each capability and target once, with a count. A program can cause any number of them,
  * so there is a limit to those that are kept, and the control descriptor is never waited for. */
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -10,7 +11,7 @@
 #include "broker/broker_parts.h"
 #include "json/json_put.h"
 
-enum { COMM_BYTES = 16 };
+enum { COMM_BYTES = 16, WAIT_MS = 500 /* for the reader, when the program has ended */ };
 
 typedef struct denial {
     char *key; /* owned: capability, NUL, target */
@@ -66,8 +67,9 @@ static void put_escaped(arcp_json_writer *writer, const char *name, arcp_span te
     arcp_buf_fini(&plain);
 }
 
+/* `wait_ms`: how long the reader may take to make room. */
 static void report(const arcp__broker_denials *denials, const char *capability, arcp_span target,
-                   denial *one)
+                   denial *one, int wait_ms)
 {
     if (denials->control < 0) {
         return;
@@ -85,6 +87,10 @@ static void report(const arcp__broker_denials *denials, const char *capability, 
     arcp__put_u64(&record, "count", one->count);
     arcp_json_end_object(&record);
     arcp_json_end_object(&record);
+    struct pollfd writable = {.fd = denials->control, .events = POLLOUT};
+    if (wait_ms != 0) {
+        (void)poll(&writable, 1, wait_ms);
+    }
     if (arcp_buf_status(&text) == ARCP_OK &&
         send(denials->control, text.data, text.size, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) {
         one->reported = one->count;
@@ -148,7 +154,7 @@ void arcp__broker_denials_add(arcp__broker_denials *denials, const char *capabil
     if (one == NULL) {
         denials->others++;
     } else if (++one->count == 1) {
-        report(denials, capability, target, one);
+        report(denials, capability, target, one, 0);
     }
     (void)pthread_mutex_unlock(&denials->lock);
     arcp_buf_fini(&key);
@@ -157,17 +163,20 @@ void arcp__broker_denials_add(arcp__broker_denials *denials, const char *capabil
 void arcp__broker_denials_flush(arcp__broker_denials *denials)
 {
     (void)pthread_mutex_lock(&denials->lock);
+    bool is_read = true; /* once the reader was too slow it is not waited for any more */
     denial *one;
     denial *next;
     HASH_ITER (hh, denials->table, one, next) {
         if (one->reported != one->count) {
             const arcp_span key = arcp_span_make(one->key, one->key_size);
-            report(denials, one->key, arcp_span_from(key, strlen(one->key) + 1), one);
+            report(denials, one->key, arcp_span_from(key, strlen(one->key) + 1), one,
+                   is_read ? WAIT_MS : 0);
+            is_read = one->reported == one->count;
         }
     }
     if (denials->others != 0) {
         denial rest = {.count = denials->others};
-        report(denials, "", arcp_span_make(NULL, 0), &rest);
+        report(denials, "", arcp_span_make(NULL, 0), &rest, is_read ? WAIT_MS : 0);
     }
     (void)pthread_mutex_unlock(&denials->lock);
 }

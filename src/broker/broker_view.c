@@ -140,11 +140,17 @@ static int read_names(int directory, name_filter *filter, const void *user, entr
     return error;
 }
 
-/* Whether the program may know the name: the lease can read it, it leads to what the lease has, or
- * the sandbox has it anyway. */
+typedef struct listing {
+    const arcp__broker_task *task;
+    bool is_inside; /* what the sandbox has there; else the host */
+} listing;
+
+/* Whether the program may know a name: the lease can read it, it leads to one that the lease can
+ * read, or the sandbox has it. */
 static bool is_listed(const void *user, const char *name, bool is_directory)
 {
-    const arcp__broker_task *task = user;
+    const listing *place = user;
+    const arcp__broker_task *task = place->task;
     const arcp__broker_classes *classes = task->broker->classes;
     const arcp_span directory = task->call.path;
     char path[2 * ARCP__BROKER_PATH_MAX + 256];
@@ -154,9 +160,13 @@ static bool is_listed(const void *user, const char *name, bool is_directory)
         return false;
     }
     const arcp_span child = arcp_span_make(path, (size_t)size);
-    const arcp__broker_class class = arcp__broker_classify(classes, child);
+    arcp__broker_class class = arcp__broker_classify(classes, child);
     if (class.place == ARCP__BROKER_PLACE_OWN) {
         return false;
+    }
+    if (!place->is_inside &&
+        (class.place == ARCP__BROKER_PLACE_PRIVATE || class.place == ARCP__BROKER_PLACE_ETC)) {
+        class.kernel = 0; /* the host's file is not the sandbox's there */
     }
     return ((class.lease | class.kernel) & ARCP__SANDBOX_READ) != 0 ||
            (is_directory && (arcp__broker_leads_to_pattern(classes, child) ||
@@ -332,14 +342,16 @@ void arcp__broker_serve_list(arcp__broker_task *task)
         return;
     }
     entry *names = NULL;
-    int error = read_names(task->found[ARCP__BROKER_LOOK_HOST], is_listed, task, &names);
+    listing place = {.task = task};
+    int error = read_names(task->found[ARCP__BROKER_LOOK_HOST], is_listed, &place, &names);
     if (error == 0) {
         /* What only the sandbox has: its private places, and the directories above mounts. */
         if (!task->facts.looks[ARCP__BROKER_LOOK_INSIDE].is_known) {
             arcp__broker_look_at(task, ARCP__BROKER_LOOK_INSIDE);
         }
         if (task->facts.looks[ARCP__BROKER_LOOK_INSIDE].error == 0) {
-            error = read_names(task->found[ARCP__BROKER_LOOK_INSIDE], is_listed, task, &names);
+            place.is_inside = true;
+            error = read_names(task->found[ARCP__BROKER_LOOK_INSIDE], is_listed, &place, &names);
         }
     }
     int fd = -1;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
+#include <linux/netlink.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -219,20 +220,31 @@ bool fixture_is_possible(void)
 
 /* ---- running ---- */
 
-static void run_child(fixture *f, int socket, void (*body)(fixture *f, void *user), void *user)
+static void run_child(fixture *f, int channel, void (*body)(fixture *f, void *user), void *user)
 {
     const arcp__helper_filter filter = {
         .level = f->plan.level, .has_broker = true, .traps_names = true, .traps_connect = true};
     int listener = -1;
+    int diag = -1;
     const char *path = "";
+    if (f->has_own_net) {
+        if (unshare(CLONE_NEWNET) != 0) {
+            _exit(102);
+        }
+        diag = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    }
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
         arcp__helper_landlock(&f->plan, &f->plan.abilities, &path) != 0 ||
         arcp__helper_filter_install(&filter, &listener) != 0) {
         _exit(100);
     }
-    send_fd(socket, listener);
+    send_fd(channel, listener);
+    if (diag >= 0) {
+        send_fd(channel, diag);
+        (void)close(diag);
+    }
     (void)close(listener);
-    (void)close(socket);
+    (void)close(channel);
     body(f, user);
     _exit(0);
 }
@@ -265,6 +277,7 @@ void fixture_run(fixture *f, void (*body)(fixture *f, void *user), void *user)
     }
     (void)close(sockets[1]);
     const int listener = receive_fd(sockets[0]);
+    const int diag = f->has_own_net ? receive_fd(sockets[0]) : -1;
     (void)close(sockets[0]);
     assert_true(listener >= 0);
 
@@ -274,7 +287,7 @@ void fixture_run(fixture *f, void (*body)(fixture *f, void *user), void *user)
                                             .root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
                                             .views = -1,
                                             .views_read = -1,
-                                            .sockets = -1,
+                                            .sockets = diag,
                                             .clones = clones,
                                             .clone_count =
                                                 arcp__broker_beginnings(&f->plan, beginnings)};

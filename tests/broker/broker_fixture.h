@@ -25,7 +25,8 @@ typedef struct fixture {
     char texts[64][256]; /* of all paths */
     size_t text_count;
     fixture_results *results;
-    int views; /* -1, or a directory for listings */
+    int views;        /* -1, or a directory for listings */
+    bool has_own_net; /* the child is in a network namespace of its own */
     /* Records of denials, as text, in the order in which they came; after the child has ended. */
     char denials[1 << 16];
     int status; /* of the child, as waitpid has it */

@@ -96,6 +96,20 @@ static void give_clones(const arcp__helper *helper, int host)
     }
 }
 
+/* Directories of these names, so that the program can change to them. Where they cannot be made, a
+ * mount or a link is in their place. */
+static void make_beginnings(const arcp__helper_view *view, const arcp__sandbox_plan *plan)
+{
+    arcp_span beginnings[ARCP__BROKER_CLONES_MAX];
+    const size_t count = arcp__broker_beginnings(plan, beginnings);
+    for (size_t i = 0; i < count; i++) {
+        const int fd = arcp__helper_target(view, beginnings[i], ARCP__HELPER_IS_DIRECTORY);
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+    }
+}
+
 /* Listings that the broker makes are in a directory that the program reaches by no path. */
 static void give_views(const arcp__helper *helper, const arcp__helper_view *view)
 {
@@ -510,6 +524,9 @@ bool arcp__helper_mount(const arcp__helper *helper)
     }
     for (size_t i = 0; i < plan->mount_count; i++) {
         mount_one(&view, helper, i);
+    }
+    if (plan->has_broker) {
+        make_beginnings(&view, plan);
     }
     arcp__helper_begin(ARCP__HELPER_CWD);
     const int cwd = arcp__helper_target(&view, plan->cwd, ARCP__HELPER_IS_DIRECTORY);
