@@ -75,7 +75,7 @@ static arcp__sandbox_abilities probe(void)
 {
     char text[4096];
     arcp_error error = {0};
-    arcp__sandbox_abilities abilities;
+    arcp__sandbox_abilities abilities = {{0}};
     FILE *pipe = popen(HELPER " --probe", "re"); /* NOLINT(cert-env33-c): a path of the build */
     must(pipe != NULL, "the probe");
     const size_t size = fread(text, 1, sizeof text, pipe);

@@ -164,6 +164,38 @@ static void a_program_has_three_descriptors_and_no_other(void **state)
     }
 }
 
+/* A log, for instance, to which scripts write as /dev/stderr. */
+static void standard_descriptors_can_be_opened_again_for_what_they_are_open_for(void **state)
+{
+    sandbox_fixture *f = *state;
+    char path[256];
+    (void)snprintf(path, sizeof path, "%s/log", f->directory);
+    const int out = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    const int in = open("/etc/hostname", O_RDONLY | O_CLOEXEC);
+    const char *const argv[] = {"/bin/sh", "-c",
+                                "echo a > /dev/stderr; echo b >> /dev/stdout; "
+                                "cat /dev/fd/3 3>&1 >/dev/null 2>&1 && exit 1; "
+                                "cat /dev/stdin > /dev/null || exit 2; "
+                                "(: >> /dev/stdin) 2>/dev/null && exit 3; "
+                                "(: > /etc/hostname) 2>/dev/null && exit 4; exit 7",
+                                NULL};
+    int control;
+    assert_true(out >= 0 && in >= 0);
+    f->spec.stdin_fd = in;
+    f->spec.stdout_fd = f->spec.stderr_fd = out;
+    arcp_process *process = sandbox_start(f, argv, &control);
+    wait_for_exit(process);
+    f->end = arcp_process_exit_init();
+    assert_true(process->ops->take_exit(process, &f->end));
+    process->ops->free(process);
+    (void)close(control);
+    (void)close(in);
+    (void)close(out);
+    assert_false(f->end.by_signal);
+    assert_int_equal(f->end.code, 7);
+    sandbox_outside("test \"$(cat %s)\" = 'a\nb'", path);
+}
+
 /* ---- limits ---- */
 
 static void a_sandbox_has_no_more_processes_than_its_limit(void **state)
@@ -308,6 +340,7 @@ int main(int argc, char **argv)
         SANDBOX_TEST(a_directory_that_is_not_there_ends_the_start),
         SANDBOX_TEST(a_standard_descriptor_that_leads_outside_ends_the_start),
         SANDBOX_TEST(a_program_has_three_descriptors_and_no_other),
+        SANDBOX_TEST(standard_descriptors_can_be_opened_again_for_what_they_are_open_for),
         SANDBOX_TEST(a_sandbox_has_no_more_processes_than_its_limit),
         SANDBOX_TEST(limits_are_those_of_the_agent_and_no_core_is_written),
         SANDBOX_TEST(a_program_starts_with_its_environment_directory_and_no_signal_blocked),

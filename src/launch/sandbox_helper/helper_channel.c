@@ -13,7 +13,11 @@ typedef union control {
 
 bool arcp__helper_tell(int channel, const arcp__helper_message *message, int fd)
 {
-    struct iovec part = {.iov_base = (void *)(uintptr_t)message,
+    const union { /* sendmsg changes nothing there, whatever the type of iov_base says */
+        const arcp__helper_message *from;
+        void *to;
+    } bytes = {message};
+    struct iovec part = {.iov_base = bytes.to,
                          .iov_len = offsetof(arcp__helper_message, path) +
                                     strnlen(message->path, sizeof message->path - 1) + 1};
     struct msghdr datagram = {.msg_iov = &part, .msg_iovlen = 1};

@@ -147,6 +147,37 @@ static bool may_list_all(const arcp__sandbox_plan *plan)
     return plan->level == ARCP__SANDBOX_LEVEL_FULL;
 }
 
+/* Lets the standard descriptors be opened again, as /dev/stdout or /dev/stderr, for no more than
+ * they are open for already. Pipes and sockets need no rule. */
+static int add_standard(const ruleset *set)
+{
+    static const uint64_t of_mode[] = {
+        [O_RDONLY] = LANDLOCK_READ_FILE,
+        [O_WRONLY] = LANDLOCK_WRITE_FILE | LANDLOCK_TRUNCATE,
+        [O_RDWR] = LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | LANDLOCK_TRUNCATE,
+    };
+    for (int fd = 0; fd <= 2; fd++) {
+        struct stat about;
+        const int flags = fcntl(fd, F_GETFL);
+        if (flags < 0 || (flags & O_PATH) != 0 || (flags & O_ACCMODE) == O_ACCMODE ||
+            fstat(fd, &about) != 0 || !(S_ISREG(about.st_mode) || S_ISCHR(about.st_mode))) {
+            continue;
+        }
+        const uint64_t ioctl = S_ISCHR(about.st_mode) ? LANDLOCK_IOCTL_DEV : 0;
+        const landlock_path_beneath rule = {
+            .allowed_access = (of_mode[flags & O_ACCMODE] | ioctl) & set->handled,
+            .parent_fd = fd,
+        };
+        /* EBADFD: a file of no file system that can be mounted, such as a memfd: no rule is
+         * needed. */
+        if (syscall(LANDLOCK_ADD_RULE, set->fd, LANDLOCK_PATH_BENEATH, &rule, 0) != 0 &&
+            errno != EBADFD) {
+            return errno;
+        }
+    }
+    return 0;
+}
+
 uint32_t arcp__helper_landlock_version(void)
 {
     const long version = syscall(LANDLOCK_CREATE_RULESET, NULL, 0, LANDLOCK_ASK_VERSION);
@@ -177,6 +208,9 @@ int arcp__helper_landlock(const arcp__sandbox_plan *plan, const arcp__sandbox_ab
         return errno;
     }
     int number = add_rules(&set, plan);
+    if (number == 0) {
+        number = add_standard(&set);
+    }
     if (number == 0 && may_list_all(plan)) {
         number = add(&set, ARCP_SPAN_LITERAL("/"), LANDLOCK_READ_DIR, false);
     }

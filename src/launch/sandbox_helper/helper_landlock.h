@@ -20,6 +20,7 @@ uint32_t arcp__helper_landlock_version(void);
  *     rule has the real path with the same rights; else ELOOP;
  *   - writing is for files, directories, links, FIFOs and sockets, and of class SYSTEM for what is
  *     there: open, and ioctl.
+ * The standard descriptors, files and terminals, can be opened again for what they are open for.
  * At level full / can be listed, unless a rule is of a directory that is written and not read (the
  * right is one of all below /), or / is a mount of the host's.
  * Nothing admits devices to be made, or ioctl of devices but those of class SYSTEM.

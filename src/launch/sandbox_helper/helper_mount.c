@@ -6,6 +6,7 @@
  * the plan are attached below the new root, parents first; then it becomes our root, and the host's
  * tree is gone. */
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
@@ -42,10 +43,10 @@ static int make_scratch(const arcp__sandbox_plan *plan)
 {
     char size[32];
     char inodes[32];
-    (void)snprintf(size, sizeof size, "%llu", (unsigned long long)plan->limits.scratch_bytes);
     const uint64_t of_view = 64 + (uint64_t)plan->mount_count * 16;
-    (void)snprintf(inodes, sizeof inodes, "%llu",
-                   (unsigned long long)(plan->limits.scratch_bytes / PAGE_BYTES + of_view));
+    const uint64_t count = plan->limits.scratch_bytes / PAGE_BYTES + of_view;
+    (void)snprintf(size, sizeof size, "%" PRIu64, plan->limits.scratch_bytes);
+    (void)snprintf(inodes, sizeof inodes, "%" PRIu64, count);
     const int context = fsopen("tmpfs", FSOPEN_CLOEXEC);
     const int fd = context < 0 || fsconfig(context, FSCONFIG_SET_STRING, "size", size, 0) != 0 ||
                            fsconfig(context, FSCONFIG_SET_STRING, "nr_inodes", inodes, 0) != 0 ||
