@@ -58,7 +58,7 @@ static void set_variables(const run_fixture *f, const char *const *more, variabl
 static void shell_words(const run_fixture *f, const char *script, char room[8192],
                         const char *words[4])
 {
-    const int size = snprintf(room, 8192, "cd %s/work && %s", f->root, script);
+    const int size = snprintf(room, 8192, "cd %s/project && %s", f->root, script);
     assert_true(size > 0 && size < 8192);
     words[0] = "/bin/bash";
     words[1] = "-c";
@@ -114,7 +114,7 @@ int run_fixture_begin(void **state)
     temp_tree_make(f.root, sizeof f.root);
     (void)snprintf(f.arcp, sizeof f.arcp, "%s/bin/arcp", ARCP_BINARY_DIR);
     run_fixture_write(&f, "home/secret", "secret\n");
-    run_fixture_write(&f, "work/here", "here\n");
+    run_fixture_write(&f, "project/here", "here\n");
     run_fixture_write(&f, "data/one", "one\n");
     process p;
     static const char *const levels[] = {"full", "landlock", "", "", "none"};

@@ -9,7 +9,7 @@
 #define RUN_ENVIRONMENT_MAX 12
 
 typedef struct run_fixture {
-    char root[64];  /* temporary: has home/ and work/ */
+    char root[64];  /* temporary: has home/ and project/ */
     char arcp[512]; /* the program */
     char level[16]; /* of this host: "full", "landlock", "none" */
 } run_fixture;
@@ -23,7 +23,7 @@ void run_fixture_write(const run_fixture *f, const char *name, const char *text)
 /* Whether there is one. */
 bool run_fixture_has(const run_fixture *f, const char *name);
 
-/* Runs a shell script in the work directory, in which $ARCP is the program, with HOME and $ROOT
+/* Runs a shell script in the directory project, in which $ARCP is the program, with HOME and $ROOT
  * set; `environment` (NAME=VALUE, NULL-terminated) may be NULL. The caller frees *p. */
 int run_fixture_shell(const run_fixture *f, process *p, const char *script,
                       const char *const *environment);

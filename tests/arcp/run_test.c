@@ -5,7 +5,7 @@
 
 typedef struct run_row {
     const char *name;
-    const char *script; /* $ARCP is the program, $ROOT/work the directory, $ROOT/home is HOME */
+    const char *script; /* $ARCP is the program, $ROOT/project the directory, $ROOT/home is HOME */
     int status;
     const char *out;    /* NULL: not compared; the root is $ROOT */
     const char *err;    /* NULL: not compared; "": nothing; "~TEXT": contains it */
@@ -22,9 +22,9 @@ static const run_row rows[] = {
     {"no such command", "$ARCP run -- no-such-command", 127, .out = "",
      "arcp run: the program no-such-command is not in PATH\n"},
     {"no such path", "$ARCP run -- ./none", 127, .out = "",
-     "arcp run: $ROOT/work/./none: No such file or directory\n"},
+     "arcp run: $ROOT/project/./none: No such file or directory\n"},
     {"what cannot be executed", "$ARCP run -- ./here", 126, .out = "",
-     "arcp run: $ROOT/work/./here is not an executable file\n"},
+     "arcp run: $ROOT/project/./here is not an executable file\n"},
     {"a lease that has expired", "$ARCP run --expires-at 2000-01-01T00:00:00Z -- touch $ROOT/ran",
      4, .out = "", "arcp run: the lease has expired\n", .absent = "ran"},
     {"a lease that expires", "$ARCP run --expires-in 1s -- sleep 1000", 4, .out = "",
@@ -67,11 +67,11 @@ static const run_row rows[] = {
     /* files */
     {"the current directory is read", "$ARCP run -- cat here", 0, .out = "here\n", ""},
     {"but not written", "$ARCP run -- sh -c 'echo x 2>&1 >new' || echo no", 0, .out = NULL,
-     "denied    fs.write $ROOT/work/new (sh)\n"
-     "arcp run: 1 denied. To allow: --write $ROOT/work/new\n",
-     .absent = "work/new"},
+     "denied    fs.write $ROOT/project/new (sh)\n"
+     "arcp run: 1 denied. To allow: --write $ROOT/project/new\n",
+     .absent = "project/new"},
     {"--write . grants that", "$ARCP run --write . -- sh -c 'echo x >written'", 0, .out = "", "",
-     .present = "work/written"},
+     .present = "project/written"},
     {"what is beside it is not read", "$ARCP run -- cat ../data/one", 1, .out = "", "~cat: "},
     {"--read of a directory", "$ARCP run --read ../data -- cat ../data/one", 0, .out = "one\n", ""},
     {"--read of a file", "$ARCP run --read ../data/one -- cat ../data/one", 0, .out = "one\n", ""},
@@ -83,7 +83,7 @@ static const run_row rows[] = {
      .out = "one\nmore\n", ""},
     {"a lease decides alone",
      "$ARCP run --lease \"{\\\"fs.read\\\":[\\\"$ROOT/data/**\\\"]}\" -- cat "
-     "$ROOT/data/one $ROOT/work/here",
+     "$ROOT/data/one $ROOT/project/here",
      1, .out = "one\nmore\n", "~cat: "},
     {"with --read it has both",
      "$ARCP run --lease \"{\\\"fs.read\\\":[\\\"$ROOT/data/**\\\"]}\" --read . -- cat "
@@ -153,8 +153,8 @@ static const run_row rows[] = {
     {"--quiet says nothing of it", "$ARCP run --quiet --fetch example.com -- true", 0, .out = "",
      ""},
     {"--min exact does not accept it",
-     "$ARCP run --min exact --fetch example.com -- touch $ROOT/work/ran", 4, .out = "",
-     "~--min exact does not accept that", .absent = "work/ran"},
+     "$ARCP run --min exact --fetch example.com -- touch $ROOT/project/ran", 4, .out = "",
+     "~--min exact does not accept that", .absent = "project/ran"},
     {"--min exact accepts what is", "$ARCP run --min exact --read ../data -- true", 0, .out = "",
      ""},
     {"there is no network: not to this host either",
@@ -212,9 +212,9 @@ static const run_row landlock_rows[] = {
     {"a signal", "$ARCP run -- sh -c 'kill -9 $$'", 137, .out = "", LANDLOCK_LINE},
     {"the current directory is read, but not written",
      "$ARCP run -- sh -c 'cat here; echo x >landlock'", 2, .out = "here\n", "~denied",
-     .absent = "work/landlock"},
+     .absent = "project/landlock"},
     {"--write . grants that", "$ARCP run --write . -- sh -c 'echo x >landlock'", 0, .out = "",
-     LANDLOCK_LINE, .present = "work/landlock"},
+     LANDLOCK_LINE, .present = "project/landlock"},
     {"modes and times are changed there, and not beside it",
      "$ARCP run --write . --read ../data -- sh -c 'chmod 600 landlock && touch -d @1 landlock && "
      "stat -c \"%a %Y\" landlock; chmod 600 ../data/one'; stat -c %a ../data/one",
@@ -231,8 +231,8 @@ static const run_row landlock_rows[] = {
      ">$ROOT/home/.config/arcp/new'",
      2, .out = "", NULL, .absent = "home/.config/arcp/new"},
     {"--min exact does not accept what is less",
-     "$ARCP run --min exact --write . --fetch example.com -- touch $ROOT/work/ran2", 4, .out = "",
-     "~--min exact does not accept that", .absent = "work/ran2"},
+     "$ARCP run --min exact --write . --fetch example.com -- touch $ROOT/project/ran2", 4, .out = "",
+     "~--min exact does not accept that", .absent = "project/ran2"},
     {"there is no network",
      "$ARCP run -- bash -c 'echo >/dev/tcp/127.0.0.1/1' 2>&1 | grep -o 'Permission denied' | head "
      "-1",
@@ -302,7 +302,7 @@ static const run_row other_rows[] = {
      "${PIPESTATUS[0]}",
      4, .out = NULL, ""},
     {"relative patterns start at --cwd",
-     "$ARCP lease explain '{\"fs.read\":[\"a/**\"]}' --enforce --level full --cwd $ROOT/work "
+     "$ARCP lease explain '{\"fs.read\":[\"a/**\"]}' --enforce --level full --cwd $ROOT/project "
      "--json | "
      "grep -c '\"pattern\":\"a/\\*\\*\",\"verdict\":\"exact\"'",
      0, .out = "1\n", ""},
