@@ -92,11 +92,14 @@ ARCP_MUST_CHECK arcp_status arcp__run_bases(arcp__run *run, arcp_error *err);
 
 /* ---- run_terminal.c: the terminal of the command ---- */
 
-/* While the command has the terminal, its process group is the foreground group. */
+/* While the command has the terminal, its process group is the foreground group. Then programs of
+ * our own group cannot read from it, such as a pager that gets the command's output: in a pipeline
+ * the command gets the terminal only when it has asked for it. */
 typedef struct arcp__run_terminal {
-    int fd;      /* -1: none that could be given */
-    pid_t ours;  /* our process group */
-    pid_t group; /* the command's */
+    int fd;         /* -1: none that could be given */
+    pid_t ours;     /* our process group */
+    pid_t group;    /* the command's */
+    bool is_wanted; /* by the command */
     bool is_given;
     bool has_theirs;
     struct termios our_modes, their_modes; /* at the last change */
@@ -105,8 +108,11 @@ typedef struct arcp__run_terminal {
 /* `fd`: standard input when the command gets it and it is a terminal, else -1. */
 void arcp__run_terminal_init(arcp__run_terminal *terminal, int fd);
 
-/* Gives the terminal to the command, with the modes that it had when it was taken back; does
- * nothing while we are in the background. */
+/* Whether our group is the foreground group. */
+bool arcp__run_terminal_is_ours(const arcp__run_terminal *terminal);
+
+/* Gives the terminal to the command if it is wanted, with the modes that it had when it was taken
+ * back; does nothing while we are in the background. */
 void arcp__run_terminal_give(arcp__run_terminal *terminal, pid_t group);
 
 /* Takes the terminal back, and restores the modes that it had when it was given. */

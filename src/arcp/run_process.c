@@ -44,7 +44,7 @@ typedef struct running {
     arcp__run_terminal terminal;
     relay relays[RELAYS];
     arcp_time begun;
-    int64_t kill_mono_ns;
+    int64_t max_runtime_ns, kill_mono_ns;
     bool is_expired, is_timed_out;
 } running;
 
@@ -87,11 +87,17 @@ static void stop(running *r)
     proceed(r);
 }
 
-/* When the command has stopped, so do we. */
+/* When the command has stopped, so do we; but when it could not have the terminal, it gets it. */
 static void take_stop(running *r)
 {
     siginfo_t info = {0};
-    if (waitid(P_PID, (id_t)r->process->pid, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid != 0) {
+    if (waitid(P_PID, (id_t)r->process->pid, &info, WSTOPPED | WNOHANG) != 0 || info.si_pid == 0) {
+        return;
+    }
+    if (!r->terminal.is_wanted && arcp__run_terminal_is_ours(&r->terminal)) {
+        r->terminal.is_wanted = true;
+        proceed(r);
+    } else {
         stop(r);
     }
 }
@@ -157,27 +163,46 @@ static bool take_output(relay *at)
 
 /* ---- time ---- */
 
+/* The smaller of a timeout and the time until then, in milliseconds, rounded up. */
+static int until(int timeout_ms, int64_t left_ns)
+{
+    const int64_t left_ms = left_ns <= 0 ? 0 : (left_ns - 1) / ARCP_NS_PER_MS + 1;
+    return left_ms < timeout_ms ? (int)left_ms : timeout_ms;
+}
+
 /* Ends the command when its time is over; returns how long poll may wait. */
 static int watch_time(running *r)
 {
     const arcp_time now = arcp__clock_now();
     const int64_t expires_wall_ns = arcp_lease_expires_wall_ns(r->run->lease);
     const int64_t passed_ns = now.mono_ns - r->begun.mono_ns;
-    const uint64_t most_sec = r->run->max_runtime_sec;
-    if (expires_wall_ns != ARCP_TIME_NEVER && !r->is_expired &&
-        (now.wall_ns >= expires_wall_ns || passed_ns >= expires_wall_ns - r->begun.wall_ns)) {
-        r->is_expired = true;
-        send_signal(r, SIGKILL);
+    int timeout_ms = POLL_MS_MAX;
+    if (expires_wall_ns == ARCP_TIME_NEVER && r->run->max_runtime_sec == 0) {
+        return -1;
     }
-    if (most_sec != 0 && !r->is_timed_out && (uint64_t)(passed_ns / ARCP_NS_PER_SEC) >= most_sec) {
-        r->is_timed_out = true;
-        r->kill_mono_ns = now.mono_ns + TERM_GRACE_NS;
-        send_signal(r, SIGTERM);
-        send_signal(r, SIGCONT);
+    if (expires_wall_ns != ARCP_TIME_NEVER && !r->is_expired) {
+        const int64_t left_wall_ns = expires_wall_ns - now.wall_ns;
+        const int64_t left_mono_ns = expires_wall_ns - r->begun.wall_ns - passed_ns;
+        const int64_t left_ns = left_wall_ns < left_mono_ns ? left_wall_ns : left_mono_ns;
+        timeout_ms = until(timeout_ms, left_ns);
+        if (left_ns <= 0) {
+            r->is_expired = true;
+            send_signal(r, SIGKILL);
+        }
+    }
+    if (r->run->max_runtime_sec != 0 && !r->is_timed_out) {
+        const int64_t left_ns = r->max_runtime_ns - passed_ns;
+        timeout_ms = until(timeout_ms, left_ns);
+        if (left_ns <= 0) {
+            r->is_timed_out = true;
+            r->kill_mono_ns = now.mono_ns + TERM_GRACE_NS;
+            send_signal(r, SIGTERM);
+            send_signal(r, SIGCONT);
+        }
     } else if (r->is_timed_out && now.mono_ns >= r->kill_mono_ns) {
         send_signal(r, SIGKILL);
     }
-    return most_sec == 0 && expires_wall_ns == ARCP_TIME_NEVER ? -1 : POLL_MS_MAX;
+    return r->is_expired || r->is_timed_out ? POLL_MS_MAX : timeout_ms;
 }
 
 /* ---- the loop ---- */
@@ -296,7 +321,7 @@ static arcp_status start(running *r, const descriptors *d, int control, arcp_err
 
 static void set_end(const running *r, const arcp_process_exit *end, arcp__run_result *out)
 {
-    out->code = end->code;
+    out->code = end->is_known ? end->code : ARCP__EXIT_NOT_CONFINED;
     out->runtime_ms = (arcp__clock_now().mono_ns - r->begun.mono_ns) / ARCP_NS_PER_MS;
     out->end = r->is_expired                  ? ARCP__RUN_EXPIRED
                : r->is_timed_out              ? ARCP__RUN_TIMED_OUT
@@ -327,6 +352,9 @@ arcp_status arcp__run_process(arcp__run *run, arcp__run_report *report, arcp__ru
     arcp_status status = descriptors_init(&d, &r, err);
     if (status == ARCP_OK) {
         r.begun = arcp__clock_now();
+        if (__builtin_mul_overflow(run->max_runtime_sec, ARCP_NS_PER_SEC, &r.max_runtime_ns)) {
+            r.max_runtime_ns = INT64_MAX;
+        }
         status = start(&r, &d, ends[1], err);
     }
     arcp__close(ends[1]);

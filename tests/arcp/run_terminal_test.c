@@ -143,6 +143,56 @@ static void in_the_background_it_waits_for_the_terminal(void **state)
     process_fini(&p);
 }
 
+static void a_pager_of_the_output_keeps_the_terminal(void **state)
+{
+    const run_fixture *f = *state;
+    process p;
+    skip_unless_full(f);
+    start_shell(f, &p);
+    type(&p, "$ARCP run -- sh -c 'echo rea\"\"dy >&2; sleep 1; echo text' | sh -c 'read key "
+             "</dev/tty; cat; echo key=$key'\n");
+    process_await(&p, false, "ready");
+    type(&p, "q\n");
+    process_await(&p, false, "text\r\nkey=q");
+    type(&p, "exit\n");
+    assert_int_equal(process_finish(&p), 0);
+    process_fini(&p);
+}
+
+static void a_command_in_a_pipeline_gets_the_terminal_when_it_reads(void **state)
+{
+    const run_fixture *f = *state;
+    process p;
+    skip_unless_full(f);
+    start_shell(f, &p);
+    type(&p, "$ARCP run -- sh -c 'echo rea\"\"dy >&2; read x; echo got=$x' | cat\n");
+    process_await(&p, false, "ready");
+    type(&p, "text\n");
+    process_await(&p, false, "got=text");
+    type(&p, "echo end\"\"=$?\n");
+    process_await(&p, false, "end=0");
+    type(&p, "exit\n");
+    assert_int_equal(process_finish(&p), 0);
+    process_fini(&p);
+}
+
+static void ctrl_c_reaches_a_command_in_a_pipeline(void **state)
+{
+    const run_fixture *f = *state;
+    process p;
+    skip_unless_full(f);
+    start_shell(f, &p);
+    type(&p, "set -o pipefail; $ARCP run -- sh -c 'echo rea\"\"dy >&2; sleep 1000' | cat\n");
+    process_await(&p, false, "ready");
+    type(&p, "\003");
+    process_await(&p, false, "prompt> ");
+    type(&p, "echo end\"\"=$?\n");
+    process_await(&p, false, "end=130");
+    type(&p, "exit\n");
+    (void)process_finish(&p);
+    process_fini(&p);
+}
+
 static void no_tty_escapes_what_the_command_prints(void **state)
 {
     const run_fixture *f = *state;
@@ -211,6 +261,9 @@ int main(void)
         cmocka_unit_test(a_stop_stops_both_and_fg_continues_both),
         cmocka_unit_test(it_stops_more_than_once),
         cmocka_unit_test(in_the_background_it_waits_for_the_terminal),
+        cmocka_unit_test(a_pager_of_the_output_keeps_the_terminal),
+        cmocka_unit_test(a_command_in_a_pipeline_gets_the_terminal_when_it_reads),
+        cmocka_unit_test(ctrl_c_reaches_a_command_in_a_pipeline),
         cmocka_unit_test(no_tty_escapes_what_the_command_prints),
         cmocka_unit_test(signals_are_passed_to_a_command_without_a_terminal),
         cmocka_unit_test(the_command_dies_with_arcp_run),
