@@ -184,6 +184,7 @@ static void ctrl_c_reaches_a_command_in_a_pipeline(void **state)
     start_shell(f, &p);
     type(&p, "set -o pipefail; $ARCP run -- sh -c 'echo rea\"\"dy >&2; sleep 1000' | cat\n");
     process_await(&p, false, "ready");
+    arcp_buf_clear(&p.out);
     type(&p, "\003");
     process_await(&p, false, "prompt> ");
     type(&p, "echo end\"\"=$?\n");
