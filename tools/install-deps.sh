@@ -38,6 +38,8 @@ clang-format       make format, make lint
 clang-tidy         make lint
 libclang-rt-14-dev sanitizer and fuzzer runtimes of clang
 shellcheck         make lint
+gcc-aarch64-linux-gnu tests: the sandbox compiles for aarch64
+libc6-dev-arm64-cross tests: the sandbox compiles for aarch64
 abigail-tools      tests: the binary interface of the libraries; make abi
 valgrind           make valgrind
 gcovr              make coverage

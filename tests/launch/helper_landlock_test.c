@@ -247,7 +247,7 @@ static int run_trial(void *user)
         .path = ARCP_SPAN_LITERAL(path_text), .rights = R | X, .class = ARCP__SANDBOX_CLASS_BASE   \
     }
 
-static void a_right_admits_what_it_says_and_nothing_else(void **state)
+static void a_right_admits_its_operations_and_no_others(void **state)
 {
     const row *tried_row = *state;
     char tree[PATH_MAX];
@@ -643,7 +643,7 @@ int main(void)
         cmocka_unit_test(processes_and_sockets_outside_cannot_be_reached),
     };
     int failed = run_rows(rows, sizeof rows / sizeof *rows, sizeof *rows,
-                          a_right_admits_what_it_says_and_nothing_else);
+                          a_right_admits_its_operations_and_no_others);
     failed += cmocka_run_group_tests(tests, NULL, NULL);
     (void)remove_tree(root);
     return failed;
