@@ -16,7 +16,7 @@
 /* Exit statuses of a child that did not come to its trial. */
 enum { CHILD_NO_USER = 201, CHILD_NOT_CONFINED = 202 };
 
-/* Changes this process to the user nobody, by system calls; false: it may not. */
+/* Changes this process to the unprivileged user, by system calls; false: it may not. */
 static inline bool become_nobody(void)
 {
     return syscall(SYS_setgroups, 0, NULL) == 0 &&
@@ -26,7 +26,7 @@ static inline bool become_nobody(void)
 }
 
 /* The wait status of a child that runs `trial` and exits with what it returns. The child is the
- * user nobody when `as_nobody` and this process may become it. */
+ * unprivileged user when `as_nobody`. */
 static inline int child_status(int (*trial)(void *), void *user, bool as_nobody)
 {
     const pid_t child = fork();
