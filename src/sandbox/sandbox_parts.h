@@ -124,7 +124,7 @@ const char *arcp__sandbox_path_fault(arcp_span path);
 /* Whether a pattern of fs.read or fs.write can match the path, or something below it. */
 bool arcp__sandbox_pattern_meets(arcp_span pattern, arcp_span path);
 
-/* ---- steps of a compilation ---- */
+/* ---- the arrays of a compilation (sandbox_compile.c) ---- */
 
 /* Add an element; without memory compile->has_failed is set. */
 void arcp__sandbox_add_line(arcp__sandbox_compile *compile, const arcp__sandbox_line *line);
@@ -137,6 +137,13 @@ void arcp__sandbox_add_spot(arcp__sandbox_compile *compile, arcp_span path, uint
                             uint32_t wish);
 void arcp__sandbox_add_port(arcp__sandbox_compile *compile, uint16_t port);
 void arcp__sandbox_add_host(arcp__sandbox_compile *compile, arcp_span pattern);
+/* A pattern that the broker decides by. */
+void arcp__sandbox_add_pattern(arcp__sandbox_compile *compile, arcp__capability capability,
+                               arcp_span pattern);
+
+void arcp__sandbox_compile_fini(arcp__sandbox_compile *compile);
+
+/* ---- steps of a compilation ---- */
 
 /* sandbox_fs.c: reads all lines of fs.read and fs.write as wishes, and judges them. */
 void arcp__sandbox_read_wish(arcp__sandbox_compile *compile, arcp__capability capability,
