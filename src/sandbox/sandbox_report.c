@@ -246,11 +246,11 @@ void arcp__sandbox_report_json(const arcp__sandbox_plan *plan, arcp_buf *out)
         put_line(&writer, &plan->lines[i]);
     }
     arcp_json_end_array(&writer);
-    static const char *const parts[] = {"base", "limit"};
+    static const char *const parts[][2] = {{"base", "base"}, {"limits", "limit"}};
     for (size_t part = 0; part < sizeof parts / sizeof *parts; part++) {
-        arcp__put_array(&writer, parts[part]);
+        arcp__put_array(&writer, parts[part][0]);
         for (size_t i = plan->lease_line_count; i < plan->line_count; i++) {
-            if (arcp_span_equal_cstr(plan->lines[i].capability, parts[part])) {
+            if (arcp_span_equal_cstr(plan->lines[i].capability, parts[part][1])) {
                 put_line(&writer, &plan->lines[i]);
             }
         }

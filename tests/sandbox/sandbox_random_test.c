@@ -307,6 +307,37 @@ static void check_mounts(const sample *s)
     }
 }
 
+/* The kernel shows none of the runtime's own files: in a view something of the sandbox's own is
+ * there or above, and without one no rule holds for them. */
+static void check_own(const sample *s)
+{
+    const arcp__sandbox_plan *plan = s->plan;
+    for (size_t i = 0; i < plan->own_count; i++) {
+        const arcp__sandbox_mount *deepest = NULL;
+        for (size_t j = 0; j < plan->mount_count; j++) {
+            if (arcp__sandbox_is_within(plan->own[i], plan->mounts[j].target)) {
+                deepest = &plan->mounts[j];
+            }
+        }
+        const bool is_hosts = deepest != NULL && deepest->kind != ARCP__SANDBOX_MOUNT_COVER &&
+                              deepest->kind != ARCP__SANDBOX_MOUNT_ETC &&
+                              deepest->kind != ARCP__SANDBOX_MOUNT_FILE &&
+                              deepest->kind != ARCP__SANDBOX_MOUNT_FRESH &&
+                              deepest->kind != ARCP__SANDBOX_MOUNT_PRIVATE;
+        bool has_rule = false;
+        for (size_t j = 0; j < plan->rule_count; j++) {
+            const arcp__sandbox_rule *rule = &plan->rules[j];
+            has_rule = has_rule || (rule->class != ARCP__SANDBOX_CLASS_PRIVATE &&
+                                    rule->class != ARCP__SANDBOX_CLASS_SYSTEM && !rule->is_file &&
+                                    arcp__sandbox_is_within(plan->own[i], rule->path));
+        }
+        if (plan->level == ARCP__SANDBOX_LEVEL_FULL ? is_hosts : has_rule) {
+            explain(s, "the runtime's own is shown", ARCP__CAPABILITY_FS_READ, plan->own[i].data);
+            fail();
+        }
+    }
+}
+
 static const arcp__sandbox_mount *mount_at(const arcp__sandbox_plan *plan, arcp_span path)
 {
     for (size_t i = 0; i < plan->mount_count; i++) {
@@ -374,6 +405,7 @@ static void check_sample(sample *s, size_t *admitted)
     s->plan = rig_plan(&s->request);
     s->authority = rig_authority(s->lease, s->plan->cwd);
     check_mounts(s);
+    check_own(s);
     check_pins(s);
     check_text(s);
     arcp__sandbox_paths *paths = NULL;
