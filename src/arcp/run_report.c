@@ -225,13 +225,30 @@ static void take_running(const arcp__run_report *report, const arcp_json *json)
     }
 }
 
+/* What the git of others would use, and the program made. */
+static void take_planted(const arcp__run_report *report, const arcp_json *json, arcp_json_ref list)
+{
+    for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
+         at = arcp_json_next(json, list, at)) {
+        arcp_buf room = arcp_buf_init();
+        arcp_buf text = arcp_buf_init();
+        if (arcp_json_is(json, at, ARCP_JSON_STRING)) {
+            arcp__append_safe(&text, arcp_json_string(json, at, &room), NAME_SHOWN_MAX);
+            arcp_buf_append_cstr(&text, ": made by the command; git uses it from now on");
+            say(report, "planted", ARCP__COLOR_YELLOW, &text);
+        }
+        arcp_buf_fini(&text);
+        arcp_buf_fini(&room);
+    }
+}
+
 void arcp__run_report_record(arcp__run_report *report, arcp_span record)
 {
     arcp_json json = ARCP__JSON_INIT;
-    static const char *const types[] = {"running", "denied", "failed"};
+    static const char *const types[] = {"running", "denied", "planted", "failed"};
     if (arcp_json_scan(&json, record, NULL, NULL) == ARCP_OK &&
         arcp_json_is(&json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)) {
-        for (size_t i = 0; i < 3; i++) {
+        for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
             const arcp_json_ref at =
                 arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(types[i]));
             if (at == ARCP_JSON_ABSENT) {
@@ -241,6 +258,8 @@ void arcp__run_report_record(arcp__run_report *report, arcp_span record)
                 take_running(report, &json);
             } else if (i == 1) {
                 take_denied(report, &json, at);
+            } else if (i == 2) {
+                take_planted(report, &json, at);
             } else {
                 take_failed(report, &json);
             }

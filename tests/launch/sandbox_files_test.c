@@ -172,6 +172,25 @@ static void a_git_or_hooks_that_are_links_are_reported(void **state)
     assert_non_null(strstr(f->records.data, "\"protection\":\"link\""));
 }
 
+static void what_git_outside_would_find_is_reported_when_it_is_new(void **state)
+{
+    sandbox_fixture *f = *state;
+    char want[512];
+    sandbox_needs(ARCP__SANDBOX_LEVEL_FULL);
+    make_repository(f);
+    sandbox_expect(f, "echo x > .git/HEAD; echo y > new", 0);
+    assert_null(strstr(f->records.data, "planted"));
+    sandbox_expect(f, "echo x > .git/commondir", 0);
+    (void)snprintf(want, sizeof want, "{\"planted\":[\"%s/.git/commondir\"]}", f->tree);
+    assert_non_null(strstr(f->records.data, want));
+    sandbox_expect(f, "echo y > .git/commondir", 0); /* it was there */
+    assert_null(strstr(f->records.data, "planted"));
+    sandbox_outside("rm -r %s/.git", f->tree);
+    sandbox_expect(f, "mkdir .git", 0);
+    (void)snprintf(want, sizeof want, "{\"planted\":[\"%s/.git\"]}", f->tree);
+    assert_non_null(strstr(f->records.data, want));
+}
+
 /* ---- covers ---- */
 
 static void what_is_covered_is_empty_and_stays_so(void **state)
@@ -429,6 +448,7 @@ int main(int argc, char **argv)
         SANDBOX_TEST(a_repository_without_hooks_is_protected_whole),
         SANDBOX_TEST(a_git_that_is_a_file_is_read_only_and_a_tree_without_one_is_free),
         SANDBOX_TEST(a_git_or_hooks_that_are_links_are_reported),
+        SANDBOX_TEST(what_git_outside_would_find_is_reported_when_it_is_new),
         SANDBOX_TEST(what_is_covered_is_empty_and_stays_so),
         SANDBOX_TEST(what_is_to_be_covered_and_could_be_made_ends_the_start),
         SANDBOX_TEST(what_is_to_be_covered_and_cannot_be_made_is_left_out),

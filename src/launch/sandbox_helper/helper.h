@@ -36,6 +36,7 @@ typedef struct arcp__helper_source {
     const char *path; /* as given, NUL-terminated */
     const char *real; /* the same without symbolic links; NULL: it is absent */
     const char *link; /* the text of the link that stands for it inside; NULL: it is mounted */
+    unsigned git;     /* of a GIT mount: what was there before the start (helper_planted) */
 } arcp__helper_source;
 
 typedef struct arcp__helper {
@@ -75,7 +76,14 @@ void arcp__helper_found(arcp__helper_list list, arcp_span path, const char *text
 /* Sends the record. */
 void arcp__helper_report_running(bool proc_is_outer);
 
+/* Sends a record, an object of JSON, unless memory ran out while it was written. Never waits. */
+void arcp__helper_send_record(const arcp_buf *record);
+
 /* ---- the parts ---- */
+
+/* What git outside would find, before the program runs; then what is new (helper_planted). */
+void arcp__helper_look_for_git(arcp__helper *helper);
+void arcp__helper_report_planted(const arcp__helper *helper);
 
 /* Finds the sources of the plan's mounts as the job's user, before the namespaces hide who owns
  * what (helper_source). */

@@ -171,6 +171,7 @@ int main(int argc, char **argv)
     helper.gid = getgid();
     if (helper.plan->level == ARCP__SANDBOX_LEVEL_FULL) {
         arcp__helper_find_sources(&helper);
+        arcp__helper_look_for_git(&helper);
     }
     _exit(arcp__helper_monitor(&helper));
 }

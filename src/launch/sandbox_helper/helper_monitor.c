@@ -239,6 +239,9 @@ int arcp__helper_monitor(arcp__helper *helper)
         kill_orphans();
     }
     arcp__broker_finish(state.broker);
+    if (is_full(helper)) {
+        arcp__helper_report_planted(helper);
+    }
     const bool by_signal = state.has_ended ? state.end.by_signal : info.si_code != CLD_EXITED;
     const int code = state.has_ended ? state.end.code : info.si_status;
     if (by_signal) {

@@ -18,8 +18,8 @@ static const char *const names[] = {
 static arcp_buf lists[ARCP__HELPER_FOUND_COUNT];
 static size_t counts[ARCP__HELPER_FOUND_COUNT];
 
-/* Never waits for the reader: a sandbox must not hang because its records are not read. */
-static void send_record(const arcp_buf *record)
+/* A sandbox must not hang because its records are not read. */
+void arcp__helper_send_record(const arcp_buf *record)
 {
     if (arcp_buf_status(record) == ARCP_OK) {
         (void)send(ARCP__LAUNCH_CONTROL_FD, record->data, record->size,
@@ -46,7 +46,7 @@ void arcp__helper_fail_at(arcp_span path)
     arcp__put_text(&writer, "path", path);
     arcp__put_cstr(&writer, "errno", name == NULL ? "EIO" : name);
     arcp_json_end_object(&writer);
-    send_record(&record);
+    arcp__helper_send_record(&record);
     if (current != ARCP__HELPER_EXEC) {
         _exit(ARCP__HELPER_FAILED);
     }
@@ -105,5 +105,5 @@ void arcp__helper_report_running(bool proc_is_outer)
         arcp__put_bool(&writer, "proc_is_outer", true);
     }
     arcp_json_end_object(&writer);
-    send_record(&record);
+    arcp__helper_send_record(&record);
 }
