@@ -193,6 +193,7 @@ static bool read_directory(arcp__broker_task *task, int directory, char *out, si
     struct stat about;
     if (task->broker->views != NULL && stat(link, &about) == 0 && S_ISDIR(about.st_mode) &&
         arcp__broker_views_find(task->broker->views, &about, out, size)) {
+        task->begins_at_view = true;
         return true;
     }
     const ssize_t got = readlink(link, out, ARCP__BROKER_PATH_MAX);

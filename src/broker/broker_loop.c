@@ -23,7 +23,11 @@ static void carry_out(arcp__broker_task *task, const arcp__broker_answer *decisi
 {
     switch (decision->kind) {
     case ARCP__BROKER_CONTINUE:
-        arcp__broker_task_continue(task);
+        if (task->begins_at_view && task->call.operation == ARCP__BROKER_OPEN) {
+            arcp__broker_serve_inside(task);
+        } else {
+            arcp__broker_task_continue(task);
+        }
         return;
     case ARCP__BROKER_LIST:
         arcp__broker_serve_list(task);
@@ -103,6 +107,7 @@ static void begin_task(arcp__broker_task *task)
 {
     task->is_answered = false;
     task->open_flags = 0;
+    task->begins_at_view = false;
     memset(&task->facts, 0, sizeof task->facts);
     for (size_t i = 0; i < ARCP__BROKER_LOOK_COUNT; i++) {
         task->found[i] = -1;

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "broker/broker_task.h"
@@ -102,6 +103,14 @@ static bool is_expected(const arcp__broker_task *task, int fd, bool is_new)
     return is_new || arcp__broker_is_same(fd, task->found[ARCP__BROKER_LOOK_HOST]);
 }
 
+/* O_NONBLOCK was only for the opening, unless the program asked for it. */
+static bool set_blocking(const arcp__broker_task *task, int fd)
+{
+    const int flags = fcntl(fd, F_GETFL);
+    return (task->open_flags & O_NONBLOCK) != 0 ||
+           (flags >= 0 && fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) == 0);
+}
+
 static void serve_descriptor(arcp__broker_task *task)
 {
     const bool is_new = task->facts.looks[ARCP__BROKER_LOOK_HOST].error != 0;
@@ -111,11 +120,7 @@ static void serve_descriptor(arcp__broker_task *task)
         arcp__broker_task_fail(task, error == EAGAIN || error == EXDEV ? EACCES : error);
         return;
     }
-    int error = is_expected(task, fd, is_new) ? 0 : EACCES;
-    if (error == 0 && (task->open_flags & O_NONBLOCK) == 0) {
-        const int flags = fcntl(fd, F_GETFL);
-        error = flags >= 0 && fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) == 0 ? 0 : EACCES;
-    }
+    int error = is_expected(task, fd, is_new) && set_blocking(task, fd) ? 0 : EACCES;
     const bool shortens = (task->open_flags & O_TRUNC) != 0 && (task->open_flags & O_PATH) == 0;
     if (error == 0 && shortens) {
         /* By the descriptor of the last look, because `fd` may be on a read-only mount. */
@@ -125,6 +130,38 @@ static void serve_descriptor(arcp__broker_task *task)
         arcp__broker_task_fail(task, error);
     } else {
         arcp__broker_task_give(task, fd);
+    }
+    (void)close(fd);
+}
+
+void arcp__broker_serve_inside(arcp__broker_task *task)
+{
+    const arcp__broker_class class = arcp__broker_classify(task->broker->classes, task->call.path);
+    const bool reads = (task->open_flags & (O_ACCMODE | O_CREAT | O_TRUNC)) == O_RDONLY &&
+                       (task->call.flags & ARCP__BROKER_TEMPORARY) == 0;
+    char path[ARCP__BROKER_PATH_MAX];
+    if (!reads || class.place == ARCP__BROKER_PLACE_KERNEL || task->call.path.size >= sizeof path ||
+        (class.kernel & ARCP__SANDBOX_READ) == 0) {
+        arcp__broker_task_continue(task); /* of the listing, which is read-only and empty */
+        return;
+    }
+    memcpy(path, task->call.path.data, task->call.path.size);
+    path[task->call.path.size] = '\0';
+    /* From the program's own root it is what an absolute name would open, directories too. Nothing
+     * is followed, because the kernel does not judge by the rules what the broker opens. */
+    const int fd = arcp__broker_open_beneath(
+        task->broker->root, path[1] == '\0' ? "." : path + 1,
+        (task->open_flags & (O_DIRECTORY | KEPT_FLAGS)) | O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    struct stat about;
+    if (fd < 0) {
+        arcp__broker_task_fail(task, errno == ENOENT || errno == ENOTDIR ? errno : EACCES);
+        return;
+    }
+    if (fstat(fd, &about) == 0 && (S_ISREG(about.st_mode) || S_ISDIR(about.st_mode)) &&
+        set_blocking(task, fd)) {
+        arcp__broker_task_give(task, fd);
+    } else {
+        arcp__broker_task_fail(task, EACCES);
     }
     (void)close(fd);
 }

@@ -52,6 +52,8 @@ typedef struct arcp__broker_task {
     int open_flags; /* OPEN: as the program gave them */
     uint32_t rename_flags;
     mode_t mode; /* OPEN, MKDIR */
+    /* A name is relative to a listing, which is an empty directory elsewhere for the kernel. */
+    bool begins_at_view;
     bool is_answered;
     char raw[ARCP__BROKER_PATH_MAX];
     arcp_target_scratch joined[2]; /* of call.path and call.other, before they are canonical */
@@ -124,6 +126,8 @@ mode_t arcp__broker_mode_of(const arcp__broker_task *task);
 /* ---- carrying out: each answers the task ---- */
 
 void arcp__broker_serve_open(arcp__broker_task *task);
+/* OPEN of what the kernel grants, by a name that begins at a listing. */
+void arcp__broker_serve_inside(arcp__broker_task *task);
 void arcp__broker_serve_change(arcp__broker_task *task);
 void arcp__broker_serve_stat(arcp__broker_task *task);
 void arcp__broker_serve_list(arcp__broker_task *task);

@@ -196,6 +196,60 @@ static void a_listing_is_up_to_date_at_each_open(void **state)
     fixture_fini(&f);
 }
 
+/* 0 when a file that begins so can be read there, else an errno. */
+static int read_at(int directory, const char *name, const char *want)
+{
+    char text[16] = "";
+    const int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return errno;
+    }
+    const int flags = fcntl(fd, F_GETFL);
+    const ssize_t got = read(fd, text, sizeof text - 1);
+    (void)close(fd);
+    return got >= 0 && strcmp(text, want) == 0 && (flags & O_NONBLOCK) == 0 ? 0 : EPROTO;
+}
+
+static void go_on_from_view(fixture *f, void *user)
+{
+    (void)user;
+    int *values = f->results->values;
+    const int view = open(fixture_path(f, ""), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int tree = openat(view, "tree", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    values[0] = tree < 0 ? errno : 0;
+    values[1] = read_at(tree, "file.txt", "tree");
+    values[2] = read_at(view, "tree/file.txt", "tree");
+    values[3] = read_at(view, "work/file.txt", "work");
+    values[4] = openat(view, "work/file.txt", O_RDWR | O_CLOEXEC) < 0 ? errno : 0;
+    values[5] = openat(view, "work/new", O_WRONLY | O_CREAT | O_CLOEXEC, 0600) < 0 ? errno : 0;
+    values[6] = read_at(view, "outside/key", "");
+    values[7] = read_at(view, "tree/../outside/key", "");
+    values[8] = read_at(view, "tree/link_out", "");
+    values[9] = read_at(view, "work/none", "");
+    values[10] = read_at(tree, "../outside/key", "");
+    values[11] = openat(view, "work/pipe", O_RDONLY | O_CLOEXEC) < 0 ? errno : 0;
+}
+
+static void what_the_kernel_grants_is_opened_from_a_view_too(void **state)
+{
+    (void)state;
+    static const int wanted[] = {0,      0,      0,      0,      -1,     -1,
+                                 EACCES, EACCES, EACCES, ENOENT, EACCES, EACCES};
+    fixture f;
+    fixture_init(&f);
+    assert_int_equal(mkfifo("work/pipe", 0600), 0);
+    f.views = open("views", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    fixture_run(&f, go_on_from_view, NULL);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        const int got = f.results->values[i];
+        if (wanted[i] < 0 ? got == 0 : got != wanted[i]) {
+            fail_msg("%zu: %s", i, strerror(got));
+        }
+    }
+    assert_int_equal(close(f.views), 0);
+    fixture_fini(&f);
+}
+
 static void count_names(fixture *f, void *user)
 {
     (void)user;
@@ -239,6 +293,7 @@ int main(void)
         cmocka_unit_test(the_root_lists_what_leads_there),
         cmocka_unit_test(without_a_place_for_views_nothing_is_listed),
         cmocka_unit_test(a_name_relative_to_a_view_is_one_of_the_directory),
+        cmocka_unit_test(what_the_kernel_grants_is_opened_from_a_view_too),
         cmocka_unit_test(a_listing_is_up_to_date_at_each_open),
         cmocka_unit_test(a_directory_has_ten_thousand_names_at_most),
     };
