@@ -47,7 +47,7 @@ static void ctrl_c_ends_the_command(void **state)
     const run_fixture *f = *state;
     process p;
     skip_unless_full(f);
-    run_fixture_shell_on_terminal(f, &p, "$ARCP run -- sh -c 'echo ready; sleep 1000'; echo end=$?",
+    run_fixture_shell_on_terminal(f, &p, "$ARCP run -- sh -c 'echo ready; read x'; echo end=$?",
                                   plain);
     process_await(&p, false, "ready");
     type(&p, "\003");
@@ -182,7 +182,7 @@ static void ctrl_c_reaches_a_command_in_a_pipeline(void **state)
     process p;
     skip_unless_full(f);
     start_shell(f, &p);
-    type(&p, "set -o pipefail; $ARCP run -- sh -c 'echo rea\"\"dy >&2; sleep 1000' | cat\n");
+    type(&p, "set -o pipefail; $ARCP run -- sh -c 'echo rea\"\"dy >&2; exec tail -f /dev/null' | cat\n");
     process_await(&p, false, "ready");
     arcp_buf_clear(&p.out);
     type(&p, "\003");
