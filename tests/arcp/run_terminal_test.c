@@ -182,7 +182,9 @@ static void ctrl_c_reaches_a_command_in_a_pipeline(void **state)
     process p;
     skip_unless_full(f);
     start_shell(f, &p);
-    type(&p, "set -o pipefail; $ARCP run -- sh -c 'echo rea\"\"dy >&2; exec tail -f /dev/null' | cat\n");
+    type(
+        &p,
+        "set -o pipefail; $ARCP run -- sh -c 'echo rea\"\"dy >&2; exec tail -f /dev/null' | cat\n");
     process_await(&p, false, "ready");
     arcp_buf_clear(&p.out);
     type(&p, "\003");

@@ -231,8 +231,8 @@ static const run_row landlock_rows[] = {
      ">$ROOT/home/.config/arcp/new'",
      2, .out = "", NULL, .absent = "home/.config/arcp/new"},
     {"--min exact does not accept what is less",
-     "$ARCP run --min exact --write . --fetch example.com -- touch $ROOT/project/ran2", 4, .out = "",
-     "~--min exact does not accept that", .absent = "project/ran2"},
+     "$ARCP run --min exact --write . --fetch example.com -- touch $ROOT/project/ran2", 4,
+     .out = "", "~--min exact does not accept that", .absent = "project/ran2"},
     {"there is no network",
      "$ARCP run -- bash -c 'echo >/dev/tcp/127.0.0.1/1' 2>&1 | grep -o 'Permission denied' | head "
      "-1",
