@@ -62,18 +62,16 @@ arcp_status arcp__broker_classes_new(const arcp__sandbox_plan *plan, arcp__broke
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for the classes of paths");
     }
     classes->plan = plan;
-    arcp_status status = arcp__sandbox_paths_new(plan, &classes->paths, err);
-    if (status == ARCP_OK) {
-        classes->patterns =
-            arcp__alloc_array(plan->read_count + plan->write_count + 1, sizeof *classes->patterns);
-        if (classes->patterns == NULL) {
-            status =
-                arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for the classes of paths");
-        }
-    }
+    const arcp_status status = arcp__sandbox_paths_new(plan, &classes->paths, err);
     if (status != ARCP_OK) {
         arcp__broker_classes_free(classes);
         return status;
+    }
+    classes->patterns =
+        arcp__alloc_array(plan->read_count + plan->write_count + 1, sizeof *classes->patterns);
+    if (classes->patterns == NULL) {
+        arcp__broker_classes_free(classes);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for the classes of paths");
     }
     add_patterns(classes, plan->reads, plan->read_count);
     add_patterns(classes, plan->writes, plan->write_count);

@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -95,12 +96,16 @@ static pid_t process_of(pid_t thread)
     if (file == NULL) {
         return 0;
     }
+    static const char name_of_line[] = "Tgid:";
     char line[256];
-    int process = 0;
-    while (fgets(line, sizeof line, file) != NULL && sscanf(line, "Tgid: %d", &process) != 1) {
+    long process = 0;
+    while (process == 0 && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, name_of_line, sizeof name_of_line - 1) == 0) {
+            process = strtol(line + sizeof name_of_line - 1, NULL, 10);
+        }
     }
     (void)fclose(file);
-    return process;
+    return (pid_t)process;
 }
 
 int arcp__broker_take_descriptor(const arcp__broker_task *task, int number)

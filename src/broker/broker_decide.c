@@ -232,7 +232,9 @@ static arcp__broker_answer decide_outside(const question *q)
 {
     const bool may_write = (q->need & ARCP__SANDBOX_WRITE) != 0 || has_flag(q, ARCP__BROKER_CREATE);
     const bool leads = arcp__broker_leads_to_pattern(q->classes, q->call->path);
-    if (!may_write && !leads && arcp__broker_leads_to_mount(q->classes, q->call->path)) {
+    const bool is_way =
+        !may_write && !leads && arcp__broker_leads_to_mount(q->classes, q->call->path);
+    if (is_way && q->is_full) {
         return go_on(); /* a directory that was made for what is mounted below it */
     }
     const arcp__broker_fact *host = fact_of(q, ARCP__BROKER_LOOK_HOST);
@@ -241,6 +243,9 @@ static arcp__broker_answer decide_outside(const question *q)
     }
     if (host->error == 0) {
         const bool is_directory = host->type == ARCP__BROKER_A_DIRECTORY;
+        if (is_directory && is_way) {
+            return go_on();
+        }
         if (is_directory && leads && !has_flag(q, ARCP__BROKER_TEMPORARY)) {
             return decide_directory(q, host);
         }

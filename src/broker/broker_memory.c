@@ -14,7 +14,8 @@ enum { PAGE_BYTES = 4096 }; /* no machine has smaller pages, so a read of one ne
 int arcp__broker_memory_read(pid_t thread, uint64_t address, void *out, size_t size)
 {
     const struct iovec local = {.iov_base = out, .iov_len = size};
-    const struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = size};
+    struct iovec remote = {.iov_len = size};
+    memcpy(&remote.iov_base, &address, sizeof remote.iov_base); /* not a pointer of ours */
     const ssize_t got = process_vm_readv(thread, &local, 1, &remote, 1, 0);
     if (got < 0) {
         return errno;

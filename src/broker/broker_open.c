@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -61,15 +62,17 @@ static mode_t umask_of(const arcp__broker_task *task)
     if (file == NULL) {
         return S_IRWXG | S_IRWXO;
     }
+    static const char name_of_line[] = "Umask:";
     char line[256];
-    unsigned umask_bits = S_IRWXG | S_IRWXO;
+    unsigned long bits = S_IRWXG | S_IRWXO;
     while (fgets(line, sizeof line, file) != NULL) {
-        if (sscanf(line, "Umask: %o", &umask_bits) == 1) {
+        if (strncmp(line, name_of_line, sizeof name_of_line - 1) == 0) {
+            bits = strtoul(line + sizeof name_of_line - 1, NULL, 8);
             break;
         }
     }
     (void)fclose(file);
-    return umask_bits & (S_IRWXU | S_IRWXG | S_IRWXO);
+    return (mode_t)bits & (S_IRWXU | S_IRWXG | S_IRWXO);
 }
 
 mode_t arcp__broker_mode_of(const arcp__broker_task *task)

@@ -6,6 +6,7 @@
  * leads to one. It is brought up to date at each open, written through one descriptor and given to
  * the program through another that is read-only and from which no way leads up. Where a view is
  * used as the beginning of a name, it stands for the directory that it lists. */
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -196,6 +197,7 @@ static void remove_view(arcp__broker_views *views, view *one)
     free_entries(names);
     (void)unlinkat(views->writable, one->name, AT_REMOVEDIR);
     views->name_count -= one->name_count;
+    assert(views->by_path != NULL && views->by_inode != NULL); /* each view is in both tables */
     HASH_DELETE(hh, views->by_path, one);
     HASH_DELETE(hh_inode, views->by_inode, one);
     arcp__free(one->path);

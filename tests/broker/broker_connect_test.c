@@ -307,13 +307,13 @@ static void block(fixture *f, void *user)
     for (int i = 0; i < WAITING; i++) {
         children[i] = fork();
         if (children[i] == 0) {
-            const char error = (char)connect_to(path);
+            const unsigned char error = (unsigned char)connect_to(path);
             (void)write(done[1], &error, 1);
             _exit(0);
         }
     }
     /* Those beyond the limit are answered, with EAGAIN; all others block. */
-    char error = 0;
+    unsigned char error = 0;
     for (int i = 0; i < WAITING - BLOCKED; i++) {
         (void)read(done[0], &error, 1);
         values[1] += error == EAGAIN;
@@ -330,8 +330,8 @@ static void block(fixture *f, void *user)
     while (error == EAGAIN) {
         const pid_t child = fork();
         if (child == 0) {
-            error = (char)connect_to(path);
-            (void)write(done[1], &error, 1);
+            const unsigned char result = (unsigned char)connect_to(path);
+            (void)write(done[1], &result, 1);
             _exit(0);
         }
         if (poll(&ready, 1, 300) == 0) {
