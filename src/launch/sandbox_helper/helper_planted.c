@@ -1,6 +1,7 @@
 /* What a program leaves for the git of others: a repository, or files in one by which git finds
- * another configuration, that were not there before. What is absent cannot be covered, so that this
- * is told afterwards. Looked at on the host, by the monitor: before the start and after the end. */
+ * another configuration, that were not there before. What is absent cannot be covered; therefore it
+ * is reported afterwards. Looked at on the host, by the monitor: before the start and after the
+ * end. */
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
