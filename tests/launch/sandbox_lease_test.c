@@ -161,6 +161,42 @@ static void what_a_pattern_grants_is_opened_by_the_broker(void **state)
     arcp_buf_fini(&etc);
 }
 
+/* What is not there at the start is not protected, by the broker either: `git init` works. What is
+ * there is protected, and the broker reports who tried. */
+static void a_broker_protects_a_git_only_where_there_is_one(void **state)
+{
+    sandbox_fixture *f = *state;
+    char script[512];
+    arcp_buf etc = arcp_buf_init();
+    sandbox_needs(ARCP__SANDBOX_LEVEL_FULL);
+    use_etc(f, &etc);
+    f->plan.abilities.values[ARCP__SANDBOX_ABILITY_BROKER] = 1;
+    arcp__sandbox_plan *plan =
+        use_lease(f, "{\"fs.read\":[\"@/tree/**\"],\"fs.write\":[\"@/tree/**\"]}");
+    if (!plan->has_broker) {
+        (void)fprintf(stderr, "NOT RUN: this host has no broker\n");
+        arcp__sandbox_plan_free(plan);
+        arcp_buf_fini(&etc);
+        skip();
+    }
+    (void)snprintf(script, sizeof script,
+                   "cd %s && mkdir -p .git/hooks && echo a > .git/config && echo a > .git/hooks/h",
+                   f->tree);
+    sandbox_expect(f, script, 0);
+    assert_null(strstr(f->records.data, "{\"denied\":"));
+    assert_non_null(strstr(f->records.data, "planted"));
+    (void)snprintf(script, sizeof script,
+                   "cd %s && echo b > .git/HEAD && for at in config hooks/h; "
+                   "do (echo b > .git/$at) 2>/dev/null && exit 1; done; exit 0",
+                   f->tree);
+    sandbox_expect(f, script, 0);
+    assert_non_null(strstr(f->records.data, "tree/.git/hooks/h"));
+    sandbox_outside("test \"$(cat %s/.git/config %s/.git/hooks/h)\" = \"$(printf 'a\\na')\"",
+                    f->tree, f->tree);
+    arcp__sandbox_plan_free(plan);
+    arcp_buf_fini(&etc);
+}
+
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
@@ -168,6 +204,7 @@ int main(int argc, char **argv)
         SANDBOX_TEST(a_lease_of_everything_has_the_hosts_tree_but_proc_sys_dev_and_what_is_ours),
         SANDBOX_TEST(lines_of_a_lease_are_what_the_program_can_do),
         SANDBOX_TEST(what_a_pattern_grants_is_opened_by_the_broker),
+        SANDBOX_TEST(a_broker_protects_a_git_only_where_there_is_one),
     };
     if (argc != 2 || !sandbox_use_user(argv[1])) {
         (void)fprintf(stderr, "NOT RUN: the tests are not run by root\n");

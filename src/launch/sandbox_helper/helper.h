@@ -83,6 +83,8 @@ void arcp__helper_send_record(const arcp_buf *record);
 
 /* What git outside would find, before the program runs; then what is new (helper_planted). */
 void arcp__helper_look_for_git(arcp__helper *helper);
+/* Whether the .git of a GIT mount was there before the start. */
+bool arcp__helper_has_git(const arcp__helper *helper, size_t mount);
 void arcp__helper_report_planted(const arcp__helper *helper);
 
 /* Finds the sources of the plan's mounts as the job's user, before the namespaces hide who owns

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "broker/broker.h"
 #include "launch/sandbox_helper/helper.h"
 #include "launch/sandbox_helper/helper_capabilities.h"
@@ -112,6 +113,7 @@ static void kill_orphans(void)
 
 /* What init has told so far. */
 typedef struct told_state {
+    arcp__sandbox_plan plan; /* the broker's: of the .git that are there */
     arcp__broker *broker;
     arcp__broker_descriptors descriptors;
     arcp__broker_clone clones[ARCP__BROKER_CLONES_MAX];
@@ -131,6 +133,26 @@ static void keep_clone(told_state *state, const arcp__helper_message *message, i
     state->descriptors.clone_count++;
 }
 
+/* The plan for the broker: it protects no .git that is not there, as no mount does. */
+static const arcp__sandbox_plan *plan_of_broker(const arcp__helper *helper, told_state *state)
+{
+    const arcp__sandbox_plan *plan = helper->plan;
+    arcp__sandbox_mount *mounts = arcp__alloc_array(plan->mount_count + 1, sizeof *mounts);
+    if (mounts == NULL) {
+        errno = ENOMEM;
+        arcp__helper_fail(NULL);
+    }
+    state->plan = *plan;
+    state->plan.mounts = mounts;
+    state->plan.mount_count = 0;
+    for (size_t i = 0; i < plan->mount_count; i++) {
+        if (plan->mounts[i].kind != ARCP__SANDBOX_MOUNT_GIT || arcp__helper_has_git(helper, i)) {
+            mounts[state->plan.mount_count++] = plan->mounts[i];
+        }
+    }
+    return &state->plan;
+}
+
 /* Init is confined: once there is someone to answer its calls, it may start the program. */
 static void let_go(const arcp__helper *helper, told_state *state, int listener)
 {
@@ -143,7 +165,7 @@ static void let_go(const arcp__helper *helper, told_state *state, int listener)
         descriptors->listener = listener;
         descriptors->clones = state->clones;
         errno = listener < 0 ? EBADF
-                             : arcp__broker_start(helper->plan, descriptors,
+                             : arcp__broker_start(plan_of_broker(helper, state), descriptors,
                                                   ARCP__LAUNCH_CONTROL_FD, &state->broker);
         if (errno != 0) {
             arcp__helper_fail(NULL);

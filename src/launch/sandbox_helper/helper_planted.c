@@ -52,6 +52,11 @@ void arcp__helper_look_for_git(arcp__helper *helper)
     }
 }
 
+bool arcp__helper_has_git(const arcp__helper *helper, size_t mount)
+{
+    return helper->sources != NULL && (helper->sources[mount].git & 1u) != 0; /* names[0] */
+}
+
 void arcp__helper_report_planted(const arcp__helper *helper)
 {
     char path[PATH_MAX];
