@@ -244,11 +244,11 @@ static void set_up(fixture *f)
 static void what_may_be_written_may_be_changed(void **state)
 {
     (void)state;
-    static const char *const names[] = {"work/file.txt", "private/file", "work", "work/link_in"};
+    static char names[][24] = {"work/file.txt", "private/file", "work", "work/link_in"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         fixture f;
         set_up(&f);
-        fixture_run(&f, change_all, (void *)(uintptr_t)names[i]);
+        fixture_run(&f, change_all, names[i]);
         for (size_t k = 0; k < CHANGES; k++) {
             if (f.results->values[k] != 0) {
                 fail_msg("%s, change %zu: %s", names[i], k, strerror(f.results->values[k]));
@@ -267,14 +267,14 @@ static void what_may_be_written_may_be_changed(void **state)
 static void what_may_only_be_read_is_not_changed(void **state)
 {
     (void)state;
-    static const char *const names[] = {"tree/file.txt", "data/a.csv", "tree"};
+    static char names[][24] = {"tree/file.txt", "data/a.csv", "tree"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         fixture f;
         char before[256];
         char after[256];
         set_up(&f);
         state_of(&f, names[i], before);
-        fixture_run(&f, change_all, (void *)(uintptr_t)names[i]);
+        fixture_run(&f, change_all, names[i]);
         for (size_t k = 0; k < CHANGES; k++) {
             /* A file of a pattern is given by the broker from a read-only clone. */
             if (f.results->values[k] != EACCES) {
@@ -291,14 +291,14 @@ static void what_may_only_be_read_is_not_changed(void **state)
 static void what_is_outside_is_not_changed_through_a_link_either(void **state)
 {
     (void)state;
-    static const char *const names[] = {"outside/key", "work/link_out", "work/../outside/key"};
+    static char names[][24] = {"outside/key", "work/link_out", "work/../outside/key"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         fixture f;
         char before[256];
         char after[256];
         set_up(&f);
         state_of(&f, "outside/key", before);
-        fixture_run(&f, change_all, (void *)(uintptr_t)names[i]);
+        fixture_run(&f, change_all, names[i]);
         for (size_t k = 0; k < CHANGES; k++) {
             /* The link itself is in the tree; ENXIO: it could not be opened. */
             const bool is_of_link = i == 1 && (changes[k] == do_lchown || changes[k] == do_lutimes);
