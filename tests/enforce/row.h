@@ -49,7 +49,7 @@ typedef struct escape_row {
     const char *during;  /* likewise, when the program has written a line; then its stdin ends */
     const char *input;   /* what stdin is; NULL: /dev/null */
     const char *cwd;     /* NULL: @/read */
-    const char *report;  /* CAPABILITY TARGET that must be reported, where there is a broker */
+    const char *report;  /* CAPABILITY @TARGET that must be reported, where there is a broker */
 } escape_row;
 
 extern const escape_row escape_rows[];

@@ -115,18 +115,20 @@ static bool is_denied(const escape_outcome *outcome)
     return !outcome->by_signal && outcome->code == 1 && strstr(outcome->output, "denied: ") != NULL;
 }
 
-/* Whether the report has `denied CAPABILITY TARGET`, with the row's placeholder for the directory.
- */
+/* Whether the denial was reported: by `arcp run` as a line, by the sandbox itself as a record. */
 static bool is_reported(const escape_row *row, const escape_outcome *outcome, size_t number)
 {
     char line[1024];
-    const char *target = strchr(row->report, '@');
-    const int head = target == NULL ? (int)strlen(row->report) : (int)(target - row->report);
-    (void)snprintf(line, sizeof line, "denied    %.*s", head, row->report);
-    if (target != NULL) {
-        (void)snprintf(line + strlen(line), sizeof line - strlen(line), "%s/%zuc%s", run.root,
-                       number, target + 1);
-    }
+    char capability[64];
+    const bool is_record = run.mode->by_launcher;
+    const char *target = strchr(row->report, ' ') + 1;
+    const char *below = strchr(target, '@') == NULL ? "" : strchr(target, '@') + 1;
+    (void)snprintf(capability, sizeof capability, "%.*s", (int)(target - row->report - 1),
+                   row->report);
+    (void)snprintf(line, sizeof line,
+                   is_record ? "\"capability\":\"%s\",\"target\":\"%s/%zuc%s\""
+                             : "denied    %s %s/%zuc%s",
+                   capability, run.root, number, below);
     return strstr(outcome->errors, line) != NULL;
 }
 
