@@ -50,6 +50,7 @@ static const char *placeholder(const attempt *try, const char *text, size_t *len
         {"@", try->dir, 0},
         {"{bin}", try->run->bin, 0},
         {"{host}", service->directory, 0},
+        {"{beside}", service->beside, 0},
         {"{abstract}", service->abstract, 0},
         {"{queue}", service->message_queue, 0},
         {"{token}", try->run->token, 0},
@@ -148,6 +149,7 @@ static void add_confinement(attempt *try)
     if (row->options != NULL) {
         add_words(try, row->options);
     }
+    add_words(try, "--base {bin}"); /* commands of the shell start it, too */
     add_word(try, "--");
 }
 

@@ -22,6 +22,7 @@ uint64_t fixture_digest(const char *dir);
 typedef struct fixture_service {
     pid_t pid;
     char directory[256]; /* read/ write/ outside/ with stream, seqpacket and datagram in each */
+    char beside[64];     /* below /tmp, with stream */
     char abstract[64];
     unsigned port, port6; /* TCP and UDP; port6 0: no IPv6 here */
     int shared_memory, queue, semaphores;

@@ -1,9 +1,10 @@
 /* One row of escape.def: something that a program tries, and what a sandbox makes of it.
  *
  * Texts of a row have placeholders: @ is the directory of the attempt, {bin} that of the programs,
- * {host} that of the host's sockets, {port} and {port6} its TCP and UDP port, {victim} and
- * {address} a process of the host and the address of the secret in it, {token} the secret, {uid}
- * the user. */
+ * {host} that of the
+ * host's sockets, {beside} one with a socket below /tmp, {port} and {port6} its TCP and UDP port,
+ * {victim} and {address} a process of the host and the address of the secret in it, {token} the
+ * secret, {uid} the user. */
 #ifndef ARCP_TESTS_ENFORCE_ROW_H
 #define ARCP_TESTS_ENFORCE_ROW_H
 

@@ -1,9 +1,10 @@
 /* Runs the rows of escape.def: each bare, where it must be done, and confined, where it must not
  * be.
  *
- *   enforce-escape MODE [--bare] [NAME]...
+ *   enforce-escape MODE [--bare | --show] [NAME]...
  *
- * MODE says who runs the program, and at which level (table `modes`). --bare: only the bare halves.
+ * MODE says who runs the program, and at which level (table `modes`). --bare: only the bare halves;
+ * --show: prints what each program wrote when it was confined.
  * NAME: a part of the names of the rows to run. Prints a line per row that fails and per row that
  * cannot be run here, then how many there were of each. Exit status 0: no row failed; 77: nothing
  * of the mode can run on this host. */
@@ -49,7 +50,7 @@ typedef struct row_result {
 static escape_run run;
 static row_result *results; /* one per row, shared with the workers */
 static atomic_size_t *next;
-static bool only_bare;
+static bool only_bare, shows;
 
 /* The last line of a text, without what a terminal would act on. */
 static void last_line(const char *text, char out[200])
@@ -258,6 +259,12 @@ static int report(void)
     for (size_t i = 0; i < escape_row_count; i++) {
         const row_result *result = &results[i];
         counts[result->verdict]++;
+        if (shows && (result->verdict == PASSED || result->verdict == FAILED)) {
+            const escape_outcome *confined = &result->confined;
+            (void)printf("%s: %s %d\n%s%s", escape_rows[i].name,
+                         confined->by_signal ? "signal" : "status", confined->code,
+                         confined->output, confined->errors);
+        }
         if (result->verdict == FAILED || result->verdict == UNSEEN) {
             (void)printf("FAILED   %s: %s\n", escape_rows[i].name,
                          result->verdict == UNSEEN ? "its worker ended" : result->message);
@@ -386,13 +393,14 @@ static void make_token(void)
 int main(int argc, char **argv)
 {
     if (argc < 2) {
-        errx(2, "usage: enforce-escape MODE [--bare] [NAME]...");
+        errx(2, "usage: enforce-escape MODE [--bare | --show] [NAME]...");
     }
     run.mode = mode_of(argv[1]);
     run.is_root = geteuid() == 0;
     run.programs = ARCP_BINARY_DIR "/bin";
     run.tests = ARCP_BINARY_DIR "/tests";
     only_bare = argc > 2 && strcmp(argv[2], "--bare") == 0;
+    shows = argc > 2 && strcmp(argv[2], "--show") == 0;
     if (!run.is_root && strcmp(run.mode->name, "nobody") != 0 &&
         strcmp(run.mode->name, "landlock") != 0) {
         (void)printf("%s: not run, only root can start it\n", run.mode->name);
@@ -410,7 +418,8 @@ int main(int argc, char **argv)
         err(1, "mmap");
     }
     next = (atomic_size_t *)(void *)(results + escape_row_count);
-    work_in_parallel(argc - (only_bare ? 3 : 2), argv + (only_bare ? 3 : 2));
+    const int first = only_bare || shows ? 3 : 2;
+    work_in_parallel(argc - first, argv + first);
     fixture_service_stop(&run.service);
     remove_root();
     return report();

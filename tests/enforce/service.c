@@ -151,10 +151,14 @@ static void make_objects(fixture_service *service, const char *token)
 
 static void remove_objects(const fixture_service *service)
 {
+    char path[128];
     (void)shmctl(service->shared_memory, IPC_RMID, NULL);
     (void)semctl(service->semaphores, 0, IPC_RMID);
     (void)msgctl(service->queue, IPC_RMID, NULL);
     (void)mq_unlink(service->message_queue);
+    (void)snprintf(path, sizeof path, "%s/stream", service->beside);
+    (void)unlink(path);
+    (void)rmdir(service->beside);
 }
 
 static void add_all(fixture_service *service)
@@ -176,6 +180,12 @@ static void add_all(fixture_service *service)
             add_local(path, false, types[j].type);
         }
     }
+    /* Private directories are on this file system where there are no namespaces. */
+    (void)snprintf(path, sizeof path, "%s/stream", service->beside);
+    if (mkdir(service->beside, 0755) != 0) {
+        err(1, "mkdir %s", service->beside);
+    }
+    add_local(path, false, SOCK_STREAM);
     add_local(service->abstract, true, SOCK_STREAM);
     service->port = add_internet(AF_INET);
     service->port6 = add_internet(AF_INET6);
@@ -187,6 +197,7 @@ void fixture_service_start(fixture_service *service, const char *root, uid_t use
     int ready[2];
     int end[2];
     (void)snprintf(service->directory, sizeof service->directory, "%s/host", root);
+    (void)snprintf(service->beside, sizeof service->beside, "/tmp/arcp-escape-%d.d", (int)getpid());
     (void)snprintf(service->abstract, sizeof service->abstract, "arcp-escape-%d", (int)getpid());
     if (pipe2(ready, O_CLOEXEC) != 0 || pipe2(end, O_CLOEXEC) != 0 ||
         mkdir(service->directory, 0755) != 0 ||

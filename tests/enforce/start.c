@@ -1,6 +1,6 @@
 /* Starts a command in a sandbox as a daemon does: by the launcher, as another user.
  *
- *   arcp-enforce-start [--user NAME] --lease JSON -- COMMAND [ARG]...
+ *   arcp-enforce-start [--user NAME] [--base PATH] --lease JSON -- COMMAND [ARG]...
  *
  * The records of the sandbox go to standard error. Exit status: that of the command, 128+N for a
  * signal, 125 when the plan refuses. */
@@ -60,8 +60,9 @@ static size_t own_files(const char *home, arcp_span own[OWN_MAX], char texts[OWN
     return count;
 }
 
-/* The plan's text. */
-static void compile(const char *json, char **command, const char *home, arcp_buf *text)
+/* The plan's text; `given` is a base beside that of the command, or NULL. */
+static void compile(const char *json, const char *given, char **command, const char *home,
+                    arcp_buf *text)
 {
     const arcp_span exempt[] = {ARCP_SPAN_LITERAL("x-vendor.")};
     static char cwd[4096];
@@ -75,8 +76,15 @@ static void compile(const char *json, char **command, const char *home, arcp_buf
     check(arcp_lease_parse(arcp_span_cstr(json), arcp_span_cstr(""), NULL, &lease, &error), &error);
     check(arcp__command_base_find(&query, &base, &error), &error);
     arcp_span *bases = calloc(base.count + 1, sizeof *bases);
-    for (size_t i = 0; bases != NULL && i < base.count; i++) {
-        bases[i] = arcp_span_cstr(base.paths[i]);
+    if (bases == NULL) {
+        err(NOT_STARTED, "calloc");
+    }
+    size_t count = 0;
+    for (; count < base.count; count++) {
+        bases[count] = arcp_span_cstr(base.paths[count]);
+    }
+    if (given != NULL) {
+        bases[count++] = arcp_span_cstr(given);
     }
     arcp__sandbox_request request = {
         .lease = lease,
@@ -84,7 +92,7 @@ static void compile(const char *json, char **command, const char *home, arcp_buf
         .cwd = arcp_span_cstr(getcwd(cwd, sizeof cwd)),
         .home = arcp_span_cstr(home),
         .bases = bases,
-        .base_count = base.count,
+        .base_count = count,
         .own = own,
         .own_count = own_files(home, own, texts),
         .protect = ARCP__SANDBOX_PROTECT_COMMITS,
@@ -129,7 +137,7 @@ static void copy_records(int control)
     }
 }
 
-static int run(const char *user, const char *json, char **command)
+static int run(const char *user, const char *base, const char *json, char **command)
 {
     static const char path[] = "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
     char home_variable[600];
@@ -145,7 +153,7 @@ static int run(const char *user, const char *json, char **command)
     const char *home = getenv("HOME");
     (void)snprintf(home_variable, sizeof home_variable, "HOME=%s", home);
     const char *const environment[] = {path, home_variable, "LC_ALL=C.UTF-8", NULL};
-    compile(json, command, home, &text);
+    compile(json, base, command, home, &text);
     prepare_etc(user, home, &etc);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
         err(NOT_STARTED, "socketpair");
@@ -184,11 +192,14 @@ static int run(const char *user, const char *json, char **command)
 int main(int argc, char **argv)
 {
     const char *user = NULL;
+    const char *base = NULL;
     const char *lease = "{}";
     int i = 1;
     for (; i + 1 < argc && strcmp(argv[i], "--") != 0; i += 2) {
         if (strcmp(argv[i], "--user") == 0) {
             user = argv[i + 1];
+        } else if (strcmp(argv[i], "--base") == 0) {
+            base = argv[i + 1];
         } else if (strcmp(argv[i], "--lease") == 0) {
             lease = argv[i + 1];
         } else {
@@ -196,7 +207,8 @@ int main(int argc, char **argv)
         }
     }
     if (i + 1 >= argc || getenv("HOME") == NULL || getenv("XDG_CACHE_HOME") == NULL) {
-        errx(2, "usage: arcp-enforce-start [--user NAME] --lease JSON -- COMMAND [ARG]...");
+        errx(2, "usage: arcp-enforce-start [--user NAME] [--base PATH] --lease JSON -- COMMAND "
+                "[ARG]...");
     }
-    return run(user, lease, argv + i + 1);
+    return run(user, base, lease, argv + i + 1);
 }
