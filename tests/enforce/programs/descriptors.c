@@ -162,7 +162,8 @@ int escape_any_process(char **argv)
         for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
             (void)snprintf(root, sizeof root, "/proc/%s/%s", entry->d_name, ways[i]);
             found = read_below(root, argv[0]) == 0 || found;
-            (void)(i >= 2 && i < 5 ? read_below(root, "") : 0); /* the runner looks for the secret */
+            (void)(i >= 2 && i < 5 ? read_below(root, "")
+                                   : 0); /* the runner looks for the secret */
         }
     }
     (void)closedir(processes);
