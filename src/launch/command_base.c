@@ -250,7 +250,7 @@ static const char *program_of_env(char *argument)
  * then its interpreter's. */
 static void add_program(finder *f, const char *found)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX] = "";
     char next[ARCP__LAUNCH_PATH_MAX];
     char head[HEAD_BYTES];
     char *interpreter = NULL;
@@ -288,7 +288,7 @@ static void add_words(finder *f)
 {
     bool has_file = false;
     for (const char *const *word = f->query->argv + 1; *word != NULL; word++) {
-        char path[PATH_MAX];
+        char path[PATH_MAX] = "";
         char directory[PATH_MAX];
         struct stat about;
         if (!clean(*word, path) || is_within(path, "/proc") || is_within(path, "/sys") ||
