@@ -19,9 +19,10 @@
 
 typedef struct arcp__run {
     arcp__program *program;
-    arcp__arena arena; /* of the texts below */
-    const char *cwd;   /* the directory that `arcp run` was started in */
-    const char *home;  /* the user's, and HOME inside */
+    arcp__arena arena;        /* of the texts below */
+    const char *cwd;          /* the directory that `arcp run` was started in */
+    const char *home;         /* the user's, and HOME inside */
+    const char *account_home; /* of the user's account: protected, too */
     const char
         *cwd_kept; /* why the current directory is not read; NULL: it is, or not by default */
     arcp_lease *lease;
@@ -51,9 +52,11 @@ ARCP_MUST_CHECK arcp_status arcp__abilities_of_level(const char *level,
 /* Sets cwd, home and lease. ARCP_E_USAGE. */
 ARCP_MUST_CHECK arcp_status arcp__run_lease(arcp__run *run, int64_t now_wall_ns, arcp_error *err);
 
-/* The user's home directory in canonical form: HOME, else that of the user's entry, else
- * /home/agent. NULL when out of memory. */
+/* The user's home directory in canonical form: HOME, else that of the account. NULL when out of
+ * memory. */
 const char *arcp__run_home(arcp__arena *arena);
+/* That of the account, whatever HOME says; /home/agent when it has none. */
+const char *arcp__run_account_home(arcp__arena *arena);
 
 /* The canonical form of a path that may be relative to `cwd`; NULL: it has none, and the error says
  * why, beginning with the option (without dashes). */
@@ -76,8 +79,7 @@ const char *arcp__run_cache(arcp__arena *arena, const char *home);
 
 /* The files of ARCP itself, which no lease grants; `cache` is one of them. NULL when out of memory.
  */
-const arcp_span *arcp__run_own(arcp__arena *arena, const char *home, const char *cache,
-                               size_t *count);
+const arcp_span *arcp__run_own(arcp__run *run, size_t *count);
 
 /* Capabilities that --min does not apply to, and what a sandbox may use. */
 void arcp__run_defaults(arcp__sandbox_request *request);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -59,22 +60,26 @@ const char *arcp__run_path(arcp__arena *arena, const char *cwd, const char *opti
     return canonical;
 }
 
+const char *arcp__run_account_home(arcp__arena *arena)
+{
+    arcp_deny_reason reason;
+    const struct passwd *user = getpwuid(geteuid());
+    const char *home = user == NULL ? NULL : user->pw_dir;
+    const char *canonical =
+        home == NULL || home[0] != '/' ? NULL : canonical_of(arena, home, &reason);
+    return canonical == NULL || strcmp(canonical, "/") == 0
+               ? canonical_of(arena, PRIVATE_HOME, &reason)
+               : canonical;
+}
+
 const char *arcp__run_home(arcp__arena *arena)
 {
     arcp_deny_reason reason;
     const char *home = getenv("HOME");
-    if (home == NULL || home[0] != '/') {
-        const struct passwd *user = getpwuid(geteuid());
-        home = user == NULL ? NULL : user->pw_dir;
-    }
-    if (home == NULL || home[0] != '/') {
-        home = PRIVATE_HOME;
-    }
-    const char *canonical = canonical_of(arena, home, &reason);
-    if (canonical == NULL || strcmp(canonical, "/") == 0) {
-        canonical = canonical_of(arena, PRIVATE_HOME, &reason);
-    }
-    return canonical;
+    const char *canonical =
+        home == NULL || home[0] != '/' ? NULL : canonical_of(arena, home, &reason);
+    return canonical == NULL || strcmp(canonical, "/") == 0 ? arcp__run_account_home(arena)
+                                                            : canonical;
 }
 
 /* ---- grants of the options ---- */
@@ -180,18 +185,22 @@ static arcp_status add_urls(grants *g, arcp_error *err)
 /* Why the current directory must not be read by default; NULL: it may be. */
 static const char *reason_to_keep(const arcp__run *run)
 {
-    char resolved[PATH_MAX];
+    /* HOME may name another directory, for instance under sudo. */
+    const char *const homes[] = {run->home, run->account_home};
     if (strcmp(run->cwd, "/") == 0) {
         return "it is /";
     }
-    if (realpath(run->home, resolved) == NULL) {
-        resolved[0] = '\0';
-    }
-    if (strcmp(run->cwd, run->home) == 0 || strcmp(run->cwd, resolved) == 0) {
-        return "it is your home directory";
-    }
-    if (arcp__run_is_within(run->home, run->cwd) || arcp__run_is_within(resolved, run->cwd)) {
-        return "it holds your home directory";
+    for (size_t i = 0; i < 2; i++) {
+        char resolved[PATH_MAX];
+        if (realpath(homes[i], resolved) == NULL) {
+            (void)snprintf(resolved, sizeof resolved, "%s", homes[i]);
+        }
+        if (strcmp(run->cwd, homes[i]) == 0 || strcmp(run->cwd, resolved) == 0) {
+            return "it is your home directory";
+        }
+        if (arcp__run_is_within(homes[i], run->cwd) || arcp__run_is_within(resolved, run->cwd)) {
+            return "it holds your home directory";
+        }
     }
     if (strchr(run->cwd, '*') != NULL || !arcp__utf8_is_valid(arcp_span_cstr(run->cwd))) {
         return "a lease cannot express its name";
@@ -256,13 +265,14 @@ arcp_status arcp__run_lease(arcp__run *run, int64_t now_wall_ns, arcp_error *err
     }
     run->cwd = arcp__arena_copy(&run->arena, arcp_span_cstr(here)).data;
     run->home = arcp__run_home(&run->arena);
+    run->account_home = arcp__run_account_home(&run->arena);
     /* --read, --write (two each), --fetch, and the current directory. */
     g.rows = arcp__alloc_array(arguments->counts[ARCP__OPTION_RUN_READ] +
                                    2 * arguments->counts[ARCP__OPTION_RUN_WRITE] +
                                    arguments->counts[ARCP__OPTION_RUN_FETCH] + 1,
                                sizeof *g.rows);
     arcp_status status = ARCP_OK;
-    if (run->cwd == NULL || run->home == NULL || g.rows == NULL) {
+    if (run->cwd == NULL || run->home == NULL || run->account_home == NULL || g.rows == NULL) {
         status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     if (status == ARCP_OK) {

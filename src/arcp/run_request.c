@@ -77,21 +77,24 @@ const char *arcp__run_cache(arcp__arena *arena, const char *home)
     return path != NULL ? path : place_of(arena, 0, home, false);
 }
 
-const arcp_span *arcp__run_own(arcp__arena *arena, const char *home, const char *cache,
-                               size_t *count)
+const arcp_span *arcp__run_own(arcp__run *run, size_t *count)
 {
     static const char *const system[] = {"/etc/arcp", "/var/lib/arcp"};
-    path_list list = {.arena = arena};
-    /* Each has at most two names. */
-    list.paths = arcp__arena_take(arena, 2 * (2 * PLACES + 3) * sizeof *list.paths);
+    path_list list = {.arena = &run->arena};
+    /* The cache, three for each place, two of the system; each has at most two names. */
+    list.paths = arcp__arena_take(list.arena, 2 * (1 + 3 * PLACES + 2) * sizeof *list.paths);
     if (list.paths == NULL) {
         return NULL;
     }
-    add_path(&list, cache);
-    for (size_t i = 0; i < 2 * PLACES; i++) {
-        const char *path = place_of(arena, i / 2, home, i % 2 != 0);
-        if (path != NULL) {
-            add_path(&list, path);
+    add_path(&list, run->cache);
+    for (size_t i = 0; i < PLACES; i++) {
+        const char *const paths[] = {place_of(list.arena, i, run->home, false),
+                                     place_of(list.arena, i, run->account_home, false),
+                                     place_of(list.arena, i, run->home, true)};
+        for (size_t j = 0; j < sizeof paths / sizeof paths[0]; j++) {
+            if (paths[j] != NULL) {
+                add_path(&list, paths[j]);
+            }
         }
     }
     for (size_t i = 0; i < sizeof system / sizeof system[0]; i++) {
@@ -230,7 +233,7 @@ arcp_status arcp__run_request(arcp__run *run, arcp_error *err)
     request->origin = ARCP__SANDBOX_ORIGIN_RUN;
     request->cwd = arcp_span_cstr(run->cwd);
     request->home = arcp_span_cstr(run->home);
-    request->own = arcp__run_own(&run->arena, run->home, run->cache, &request->own_count);
+    request->own = arcp__run_own(run, &request->own_count);
     request->has_terminal =
         !arcp__has(arguments, ARCP__OPTION_RUN_NO_TTY) && isatty(STDIN_FILENO) != 0;
     if (request->own == NULL) {

@@ -112,6 +112,12 @@ static const run_row rows[] = {
      "ln -sfn $ROOT/home $ROOT/link; HOME=$ROOT/link; export HOME; cd $ROOT/home && $ARCP run -- "
      "cat secret",
      1, .out = "", "~because it is your home directory"},
+    {"nor another HOME in the environment",
+     "cd \"$(getent passwd $(id -u) | cut -d: -f6)\" 2>/dev/null || cd; $ARCP run -- true", 0,
+     .out = "",
+     "arcp run: the current directory is not read, because it is your home directory; --read . "
+     "grants "
+     "it\n"},
     {"--base is read and executed",
      "mkdir -p ../tool && printf '#!/bin/sh\\necho tool\\n' >../tool/t && chmod +x ../tool/t; "
      "$ARCP "
