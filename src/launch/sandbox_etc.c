@@ -208,7 +208,10 @@ static arcp_status copy(preparation *making, const char *path, int to, const cha
         append_source(&making->sources, path, NULL);
         return ARCP_OK;
     }
-    append_source(&making->sources, path, &about);
+    /* A link below a directory cannot change without its directory. */
+    if (depth == 0 || !S_ISLNK(about.st_mode)) {
+        append_source(&making->sources, path, &about);
+    }
     if (S_ISLNK(about.st_mode)) {
         return copy_link(making, path, to, name);
     }
