@@ -1,6 +1,7 @@
 /* Which mounts of the host are of file systems of the kernel. */
 #include <string.h>
 
+#include "base/alloc.h"
 #include "launch/sandbox_helper/helper_submounts.h"
 #include "support/check.h"
 
@@ -71,7 +72,7 @@ static void the_text_of_this_process_is_read_whole(void **state)
     assert_non_null(text);
     assert_int_equal(text[strlen(text) - 1], '\n');
     assert_true(arcp__helper_is_in_kernel_mount(text, "/proc/self"));
-    free(text);
+    arcp__free(text);
 }
 
 int main(void)

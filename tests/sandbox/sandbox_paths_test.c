@@ -132,7 +132,9 @@ static void patterns_grant_what_they_match(void **state)
         {"/data/b/a.csv", false, false},
         {"/home/u/notes", true, false},
         {"/home/u/a/b/notes", true, false},
-        {"/home/u/work/local", true, false},
+        {"/home/u/work"
+         "/local",
+         true, false},
         {"/srv/tree/a.tmp", true, true},
         {"/opt/other/log", false, true},
         /* What the command needs stays read-only. */

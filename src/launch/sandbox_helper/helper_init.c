@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "broker/broker.h"
 #include "launch/sandbox_helper/helper.h"
 #include "launch/sandbox_helper/helper_capabilities.h"
@@ -117,7 +118,7 @@ static void refuse_kernel_files(const arcp__sandbox_plan *plan)
             arcp__helper_fail(name);
         }
     }
-    free(mounts);
+    arcp__free(mounts);
 }
 
 /* Confines this process, and returns the filter's listener, or -1. */

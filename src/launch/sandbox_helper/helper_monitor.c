@@ -124,7 +124,7 @@ typedef struct told_state {
 static void keep_clone(told_state *state, const arcp__helper_message *message, int fd)
 {
     const size_t count = state->descriptors.clone_count;
-    const char *path = strdup(message->path);
+    const char *path = arcp__copy_cstr(message->path, strlen(message->path));
     if (path == NULL || count == ARCP__BROKER_CLONES_MAX) {
         errno = ENOMEM;
         arcp__helper_fail(message->path);

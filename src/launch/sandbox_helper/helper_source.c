@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "launch/sandbox_helper/helper.h"
 #include "launch/sandbox_helper/helper_open.h"
 
@@ -141,7 +142,7 @@ static char *resolve(const arcp__helper *helper, const char *path, bool keeps_la
     const int fd = arcp__helper_open(AT_FDCWD, path, O_PATH, RESOLVE_NO_SYMLINKS);
     if (fd >= 0) {
         (void)close(fd);
-        return strdup(path);
+        return arcp__copy_cstr(path, strlen(path));
     }
     if (errno != ELOOP) {
         return NULL;
@@ -165,9 +166,10 @@ static char *resolve(const arcp__helper *helper, const char *path, bool keeps_la
         return NULL;
     }
     if (walk.link[0] != '\0') {
-        *link = strdup(walk.link);
+        *link = arcp__copy_cstr(walk.link, strlen(walk.link));
     }
-    return strdup(walk.real[0] == '\0' ? "/" : walk.real);
+    const char *real = walk.real[0] == '\0' ? "/" : walk.real;
+    return arcp__copy_cstr(real, strlen(real));
 }
 
 /* Whether the plan grants the real path of `mount` by another line. */
@@ -202,7 +204,7 @@ static void find_source(const arcp__helper *helper, const arcp__sandbox_mount *m
     const bool can_be_absent =
         mount->kind == ARCP__SANDBOX_MOUNT_BASE || mount->kind == ARCP__SANDBOX_MOUNT_FILE;
     char *link = NULL;
-    out->path = is_etc ? helper->etc : strndup(mount->source.data, mount->source.size);
+    out->path = is_etc ? helper->etc : arcp__copy_cstr(mount->source.data, mount->source.size);
     if (out->path == NULL || out->path[0] != '/') {
         errno = out->path == NULL ? ENOMEM : ENOENT;
         arcp__helper_fail_at(mount->target);
@@ -231,7 +233,7 @@ void arcp__helper_find_sources(arcp__helper *helper)
 {
     const arcp__sandbox_plan *plan = helper->plan;
     arcp__helper_begin(ARCP__HELPER_LINKS);
-    helper->sources = calloc(plan->mount_count + 1, sizeof *helper->sources);
+    helper->sources = arcp__alloc_array(plan->mount_count + 1, sizeof *helper->sources);
     if (helper->sources == NULL) {
         arcp__helper_fail(NULL);
     }

@@ -5,9 +5,10 @@
 #include <limits.h>
 #include <linux/magic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/alloc.h"
 
 /* Type in mountinfo, and f_type of statfs (0: like tmpfs). */
 static const struct {
@@ -69,7 +70,7 @@ char *arcp__helper_read_mountinfo(void)
         return NULL;
     }
     for (;;) {
-        char *grown = realloc(text, capacity + 1);
+        char *grown = arcp__realloc(text, capacity + 1);
         if (grown == NULL) {
             break;
         }
@@ -82,14 +83,14 @@ char *arcp__helper_read_mountinfo(void)
             text[size] = '\0';
             (void)close(fd);
             if (got < 0) {
-                free(text);
+                arcp__free(text);
             }
             return got < 0 ? NULL : text;
         }
         size += (size_t)got;
         capacity *= size == capacity ? 2 : 1;
     }
-    free(text);
+    arcp__free(text);
     (void)close(fd);
     errno = ENOMEM;
     return NULL;

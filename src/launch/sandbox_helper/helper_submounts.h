@@ -12,7 +12,7 @@
  * the system. */
 bool arcp__helper_is_kernel_type(uint64_t type);
 
-/* The text of /proc/self/mountinfo, which the caller frees; NULL sets errno. */
+/* The text of /proc/self/mountinfo, which the caller frees with arcp__free; NULL sets errno. */
 char *arcp__helper_read_mountinfo(void);
 
 /* Whether the mount that a path lies in, by the longest mount point above it, is of such a type:
