@@ -86,5 +86,17 @@ int arcp__command_doctor(arcp__program *program)
     }
     const arcp__sandbox_level level = arcp__sandbox_level_of(&abilities);
     (program->is_json ? append_json : append_table)(&abilities, level, &text);
+    /* Before the command it is the option of every command. */
+    const char *early = arcp__value(&program->arguments, ARCP__OPTION_CONFIG);
+    const char *config = arcp__value(&program->arguments, ARCP__OPTION_DOCTOR_CONFIG);
+    const arcp__agents_query query = {
+        .path = config != NULL ? config : early,
+        .abilities = abilities,
+        .is_json = program->is_json,
+    };
+    if (query.path != NULL && arcp__doctor_agents(&query, &text, &err) != ARCP_OK) {
+        arcp_buf_fini(&text);
+        return arcp__program_usage(program, &err);
+    }
     return arcp__program_print_buf(program, &text) ? exits[level] : ARCP__EXIT_ERROR;
 }

@@ -47,6 +47,31 @@ ARCP_MUST_CHECK arcp_status arcp__abilities_find(arcp__sandbox_abilities *out, a
 ARCP_MUST_CHECK arcp_status arcp__abilities_of_level(const char *level,
                                                      arcp__sandbox_abilities *out, arcp_error *err);
 
+/* ---- agent_plan.c: the sandbox that an agent of arcpd would have ---- */
+
+typedef struct arcp__agent_sandbox {
+    const arcp_lease *lease;
+    const char *cwd;            /* absolute; NULL: a directory made for the job */
+    const char *const *command; /* its words, NULL-terminated; NULL: not known */
+    arcp__sandbox_abilities abilities;
+} arcp__agent_sandbox;
+
+/* ARCP_E_NOT_FOUND or ARCP_E_USAGE for a command that cannot be started. The caller frees *out. */
+ARCP_MUST_CHECK arcp_status arcp__agent_plan(const arcp__agent_sandbox *agent,
+                                             arcp__sandbox_plan **out, arcp_error *err);
+
+/* ---- doctor_agents.c ---- */
+
+typedef struct arcp__agents_query {
+    const char *path; /* of arcpd's configuration */
+    arcp__sandbox_abilities abilities;
+    bool is_json;
+} arcp__agents_query;
+
+/* Appends a line for each agent, and for each policy that gives it a max_lease. ARCP_E_USAGE. */
+ARCP_MUST_CHECK arcp_status arcp__doctor_agents(const arcp__agents_query *query, arcp_buf *out,
+                                                arcp_error *err);
+
 /* ---- run_lease.c: the lease, from --read, --write, --fetch, --lease, --grant, ... ---- */
 
 /* Sets cwd, home and lease. ARCP_E_USAGE. */

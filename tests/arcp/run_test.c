@@ -334,6 +334,35 @@ static const run_row other_rows[] = {
     {"--enforce of another command", "$ARCP lease lint '{}' --enforce", 2, .out = "",
      "~are for explain --enforce"},
     {"a lease that cannot be read", "$ARCP lease explain '[' --enforce", 1, .out = "", "~LEASE: "},
+    {"doctor tells which agents could run",
+     "printf 'other: {x: 1}\nagents:\n- {name: a, command: [cat], warm: 2}\n- {name: gone, "
+     "command: "
+     "[/opt/none/x]}\n- {name: c, command: [cat], cwd: /srv}\n- {name: d, command: "
+     "[cat]}\npolicy:\n- "
+     "{agent: a, max_lease: {fs.read: [/srv/**], net.fetch: [\"https://**\"]}}\n- {agent: \"*\", "
+     "max_budget: [\"USD:1\"]}\n- {agent: c, max_lease: {fs.raed: [/x]}}\n' >agents.yaml; $ARCP "
+     "doctor "
+     "--config agents.yaml | grep ^agent",
+     0,
+     .out = "agent a, policy[0]: runs: 1 exact, 1 refused\n"
+            "agent gone: does not run: /opt/none/x: No such file or directory\n"
+            "agent c, policy[2]: does not run: unknown capability \"fs.raed\": it is neither "
+            "reserved nor "
+            "of the form x-vendor.<vendor>.<cap>\n"
+            "agent d: runs; no policy has a max_lease for it\n",
+     ""},
+    {"as JSON",
+     "$ARCP --config agents.yaml doctor --json | grep -o '^{\"agent\":\"[^,]*,\\|\"runs\":[a-z]*' "
+     "| "
+     "tail -2",
+     0, .out = "{\"agent\":\"d\",\n\"runs\":true\n", ""},
+    {"on a host that cannot confine none does",
+     "ARCP_SANDBOX_WITHOUT=landlock $ARCP doctor --config agents.yaml | grep -c 'does not run'", 0,
+     .out = "4\n", ""},
+    {"a configuration that is not there", "$ARCP doctor --config none.yaml", 2, .out = "",
+     "~--config none.yaml: No such file"},
+    {"a configuration that is no YAML", "printf '[' >bad.yaml; $ARCP doctor --config bad.yaml", 2,
+     .out = "", "~bad.yaml:"},
     {"an argument of doctor", "$ARCP doctor x", 2, .out = "", "~unexpected argument 'x'"},
 };
 
