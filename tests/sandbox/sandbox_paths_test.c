@@ -90,7 +90,7 @@ static void the_deepest_mount_decides_in_a_view(void **state)
         {"/opt/tool/log", ARCP__SANDBOX_CLASS_BASE, R | X, R | X},
         {"/etc/passwd", ARCP__SANDBOX_CLASS_BASE, R, 0},
         {"/tmp/x", ARCP__SANDBOX_CLASS_PRIVATE, R | W | X, 0},
-        {"/home/u/work", ARCP__SANDBOX_CLASS_PRIVATE, R | W | X, 0},
+        {"/home/u/code", ARCP__SANDBOX_CLASS_PRIVATE, R | W | X, 0},
         {"/proc/1/mem", ARCP__SANDBOX_CLASS_SYSTEM, 0, 0},
         {"/var/lib/arcpd", ARCP__SANDBOX_CLASS_OWN, 0, 0},
         {"/var/lib/arcpd/x", ARCP__SANDBOX_CLASS_OWN, 0, 0},
@@ -132,7 +132,7 @@ static void patterns_grant_what_they_match(void **state)
         {"/data/b/a.csv", false, false},
         {"/home/u/notes", true, false},
         {"/home/u/a/b/notes", true, false},
-        {"/home/u/work"
+        {"/home/u/code"
          "/local",
          true, false},
         {"/srv/tree/a.tmp", true, true},
@@ -168,7 +168,7 @@ static void directories_lead_to_what_is_granted_below(void **state)
         {"/", true},         {"/data", true},        {"/data/x", false},     {"/dat", false},
         {"/home", true},     {"/home/u/a/b", true},  {"/home/v", false},     {"/opt/any", true},
         {"/opt/a/b", false}, {"/srv/tree/a", true},  {"/var/lib/any", true}, {"/tmp", false},
-        {"/srv/f", true},    {"/home/u/work", true},
+        {"/srv/f", true},    {"/home/u/code", true},
     };
     fixture f;
     open_fixture(&f, "");

@@ -10,7 +10,7 @@
 enum { LEASES = 10000, PATTERNS_MAX = 6, TEXT_MAX = 160, TARGETS = 24 };
 
 static const char *const roots[] = {
-    "/home/u", "/home/u/work", "/home",          "/tmp",           "/var/tmp",  "/srv",
+    "/home/u", "/home/u/code", "/home",          "/tmp",           "/var/tmp",  "/srv",
     "/srv/a",  "/etc",         "/usr",           "/usr/local/etc", "/opt/tool", "/proc",
     "/dev",    "/run",         "/var/lib/arcpd", "/job",           "/dev/job",  "/scratch/1/home"};
 static const char *const names[] = {"a", "b", "c.csv", ".git", "hooks", "config", "work", "own"};

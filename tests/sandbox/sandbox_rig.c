@@ -16,7 +16,7 @@ arcp__sandbox_abilities rig_abilities(void)
 arcp__sandbox_request rig_request(const arcp_lease *lease)
 {
     return (arcp__sandbox_request){.lease = lease,
-                                   .cwd = ARCP_SPAN_LITERAL("/home/u/work"),
+                                   .cwd = ARCP_SPAN_LITERAL("/home/u/code"),
                                    .home = ARCP_SPAN_LITERAL("/home/u"),
                                    .scratch = ARCP_SPAN_LITERAL("/scratch/1"),
                                    .limits = {.scratch_bytes = 1048576, .pids = 64},

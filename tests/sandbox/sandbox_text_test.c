@@ -164,7 +164,7 @@ static void a_text_that_ends_early_is_refused(void **state)
 
 static const arcp_span root[] = {{"/", 1}};
 static const arcp_span relative[] = {{"x", 1}};
-static const arcp_span within_cwd[] = {{"/home/u/work"
+static const arcp_span within_cwd[] = {{"/home/u/code"
                                         "/x",
                                         14}};
 static const arcp_span not_utf8[] = {{"/\xff", 2}};
