@@ -160,6 +160,35 @@ static arcp_span parent_of(arcp_span path)
     return path;
 }
 
+/* Whether the pattern's literal beginning lies below a private directory that holds the path. */
+static bool is_of_private(const arcp__sandbox_plan *plan, arcp_span pattern, arcp_span path)
+{
+    const arcp_span prefix = arcp__glob_literal_prefix(pattern);
+    if (plan->fresh.size != 0 && arcp__broker_is_within(path, plan->fresh)) {
+        return false; /* the job's own directory is not the host's of that name */
+    }
+    for (size_t i = 0; i < plan->rule_count; i++) {
+        const arcp__sandbox_rule *rule = &plan->rules[i];
+        if (rule->class == ARCP__SANDBOX_CLASS_PRIVATE && prefix.size > rule->path.size &&
+            arcp__broker_is_within(path, rule->path) &&
+            arcp__broker_is_within(prefix, rule->path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_named_in_private(const arcp__broker_classes *classes, arcp_span path)
+{
+    for (size_t i = 0; i < classes->pattern_count; i++) {
+        if (is_of_private(classes->plan, classes->patterns[i], path) &&
+            arcp__glob_matches_alone(ARCP__TARGET_PATH, classes->patterns[i], path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 arcp__broker_class arcp__broker_classify(const arcp__broker_classes *classes, arcp_span path)
 {
     const arcp__sandbox_plan *plan = classes->plan;
@@ -182,9 +211,8 @@ arcp__broker_class arcp__broker_classify(const arcp__broker_classes *classes, ar
     if (arcp__sandbox_paths_grant(classes->paths, ARCP__CAPABILITY_FS_WRITE, path)) {
         class.lease |= ARCP__SANDBOX_WRITE;
     }
-    const bool is_fresh = plan->fresh.size != 0 && arcp__broker_is_within(path, plan->fresh);
-    if (class.place == ARCP__BROKER_PLACE_PRIVATE && class.lease != 0 && !is_fresh) {
-        /* In a private place the lease means the host's file of that name. */
+    if (class.place == ARCP__BROKER_PLACE_PRIVATE && class.lease != 0 &&
+        is_named_in_private(classes, path)) {
         class.place = ARCP__BROKER_PLACE_OUTSIDE;
         class.kernel = 0;
     }
@@ -212,7 +240,7 @@ bool arcp__broker_leads_to_mount(const arcp__broker_classes *classes, arcp_span 
     return false;
 }
 
-bool arcp__broker_leads_to_pattern(const arcp__broker_classes *classes, arcp_span directory)
+static bool leads(const arcp__broker_classes *classes, arcp_span directory, bool is_private)
 {
     char prefix[PREFIX_MAX];
     if (directory.size >= sizeof prefix) {
@@ -224,10 +252,21 @@ bool arcp__broker_leads_to_pattern(const arcp__broker_classes *classes, arcp_spa
         prefix[size++] = '/';
     }
     for (size_t i = 0; i < classes->pattern_count; i++) {
-        if (arcp__glob_reaches(ARCP__TARGET_PATH, classes->patterns[i],
+        if ((!is_private || is_of_private(classes->plan, classes->patterns[i], directory)) &&
+            arcp__glob_reaches(ARCP__TARGET_PATH, classes->patterns[i],
                                arcp_span_make(prefix, size))) {
             return true;
         }
     }
     return false;
+}
+
+bool arcp__broker_leads_to_pattern(const arcp__broker_classes *classes, arcp_span directory)
+{
+    return leads(classes, directory, false);
+}
+
+bool arcp__broker_leads_in_private(const arcp__broker_classes *classes, arcp_span directory)
+{
+    return leads(classes, directory, true);
 }

@@ -9,6 +9,7 @@
  * own when its socket is blocking. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
@@ -20,6 +21,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
@@ -34,6 +36,8 @@ enum {
     PIDFD_OF_THREAD = O_EXCL, /* PIDFD_THREAD, Linux 6.9 */
     DIAG_BYTES = 32 << 10,
 };
+
+#define XFS_BYTES_MAX (UINT64_C(1) << 40) /* up to here its inodes have 32 bits */
 
 /* A connect that blocks. */
 typedef struct waiter {
@@ -173,11 +177,31 @@ static bool is_bound_to(const struct nlmsghdr *header, const struct stat *name)
     return false;
 }
 
+/* Whether 32 bits tell the inodes of a file system apart, which is all that the kernel says of the
+ * inode of a socket. */
+static bool has_short_inodes(int fd)
+{
+    static const uint32_t magics[] = {EXT4_SUPER_MAGIC, TMPFS_MAGIC, BTRFS_SUPER_MAGIC,
+                                      F2FS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC};
+    struct statfs about;
+    if (fstatfs(fd, &about) != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof magics / sizeof *magics; i++) {
+        if ((uint32_t)about.f_type == magics[i]) {
+            return true;
+        }
+    }
+    /* XFS numbers inodes by their place. */
+    return (uint32_t)about.f_type == XFS_SUPER_MAGIC &&
+           (uint64_t)about.f_blocks * (uint64_t)about.f_bsize <= XFS_BYTES_MAX;
+}
+
 /* Whether a socket of the program's network namespace is bound to the inode, so that it was made
  * inside. */
-static bool is_own(arcp__broker *broker, const struct stat *name)
+static bool is_own(arcp__broker *broker, int fd, const struct stat *name)
 {
-    if (broker->sockets < 0) {
+    if (broker->sockets < 0 || name->st_ino > UINT32_MAX || !has_short_inodes(fd)) {
         return false;
     }
     char *bytes = arcp__alloc(DIAG_BYTES);
@@ -231,7 +255,7 @@ static int find_named(arcp__broker_task *task, arcp_span name, int *named)
     }
     /* Where the name is says nothing: without namespaces a socket of the host can be linked or
      * moved into a private directory. */
-    if (!is_own(task->broker, &about) &&
+    if (!is_own(task->broker, fd, &about) &&
         !is_named(task->broker->plan, task->call.path, fact->real)) {
         arcp__broker_task_report(task, "connect", fact->real);
         return EACCES;

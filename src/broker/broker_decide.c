@@ -271,7 +271,7 @@ static arcp__broker_answer decide_open(const question *q)
     }
     if (q->class.place == ARCP__BROKER_PLACE_PRIVATE && q->need == ARCP__SANDBOX_READ &&
         !has_flag(q, ARCP__BROKER_CREATE) &&
-        arcp__broker_leads_to_pattern(q->classes, q->call->path)) {
+        arcp__broker_leads_in_private(q->classes, q->call->path)) {
         /* What the host has there is listed together with what is private. */
         const arcp__broker_fact *host = fact_of(q, ARCP__BROKER_LOOK_HOST);
         if (!host->is_known) {

@@ -168,6 +168,9 @@ static int look_at_parent(arcp__broker_task *task, arcp__broker_look look, char 
         return errno;
     }
     task->found[look] = fd;
+    if (is_of_kernel(fd)) {
+        return EACCES; /* to make a directory there can do something */
+    }
     size_t size = 0;
     if (!read_real(fd, real, ARCP__BROKER_PATH_MAX, &size)) {
         return ENAMETOOLONG;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -19,15 +20,43 @@ enum { LOOKS_MAX = 2 * ARCP__BROKER_LOOK_COUNT, FINISH_SECONDS = 1 };
 
 /* ---- one request ---- */
 
+/* The kernel decides; but a name that begins at a listing means another one to it. */
+static void continue_call(arcp__broker_task *task)
+{
+    const arcp__broker_operation operation = task->call.operation;
+    const bool is_question = operation == ARCP__BROKER_STAT || operation == ARCP__BROKER_ACCESS ||
+                             operation == ARCP__BROKER_READLINK;
+    if (!task->begins_at_view || (operation != ARCP__BROKER_OPEN && !is_question)) {
+        arcp__broker_task_continue(task);
+        return;
+    }
+    if (operation == ARCP__BROKER_OPEN) {
+        arcp__broker_serve_inside(task);
+        return;
+    }
+    if (arcp__broker_classify(task->broker->classes, task->call.path).kernel == 0) {
+        arcp__broker_task_continue(
+            task); /* nothing of the sandbox: nothing in the listing either */
+        return;
+    }
+    const arcp__broker_fact *inside = &task->facts.looks[ARCP__BROKER_LOOK_INSIDE];
+    if (!inside->is_known) {
+        arcp__broker_look_at(task, ARCP__BROKER_LOOK_INSIDE);
+    }
+    if (inside->error != 0) {
+        arcp__broker_task_fail(task, inside->error);
+    } else if (operation == ARCP__BROKER_READLINK && inside->type != ARCP__BROKER_A_LINK) {
+        arcp__broker_task_fail(task, EINVAL);
+    } else {
+        arcp__broker_serve_stat(task, ARCP__BROKER_LOOK_INSIDE);
+    }
+}
+
 static void carry_out(arcp__broker_task *task, const arcp__broker_answer *decision)
 {
     switch (decision->kind) {
     case ARCP__BROKER_CONTINUE:
-        if (task->begins_at_view && task->call.operation == ARCP__BROKER_OPEN) {
-            arcp__broker_serve_inside(task);
-        } else {
-            arcp__broker_task_continue(task);
-        }
+        continue_call(task);
         return;
     case ARCP__BROKER_LIST:
         arcp__broker_serve_list(task);
@@ -59,7 +88,7 @@ static void carry_out(arcp__broker_task *task, const arcp__broker_answer *decisi
     case ARCP__BROKER_STAT:
     case ARCP__BROKER_ACCESS:
     case ARCP__BROKER_READLINK:
-        arcp__broker_serve_stat(task);
+        arcp__broker_serve_stat(task, ARCP__BROKER_LOOK_HOST);
         return;
     case ARCP__BROKER_LINK:
     case ARCP__BROKER_SYMLINK:
@@ -137,12 +166,18 @@ static void *run(void *user)
     arcp__broker *broker = user;
     arcp__broker_task *task = arcp__alloc(sizeof *task);
     struct seccomp_notif *request = arcp__alloc(broker->request_bytes);
-    while (task != NULL && request != NULL) {
+    if (task == NULL || request == NULL) {
+        abort(); /* without its threads the program would wait for ever; so it ends with us */
+    }
+    for (;;) {
         memset(request, 0, broker->request_bytes);
         if (ioctl(broker->listener, SECCOMP_IOCTL_NOTIF_RECV, request) != 0) {
             /* ENOENT: the program was killed before its call was taken, or all have ended. */
-            if ((errno != EINTR && errno != ENOENT) || has_ended(broker)) {
+            if (has_ended(broker)) {
                 break;
+            }
+            if (errno != EINTR && errno != ENOENT && errno != ENOMEM) {
+                abort();
             }
             continue;
         }

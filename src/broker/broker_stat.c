@@ -70,9 +70,9 @@ static int64_t give_link(arcp__broker_task *task, int fd)
     return error != 0 ? -error : (int64_t)size;
 }
 
-void arcp__broker_serve_stat(arcp__broker_task *task)
+void arcp__broker_serve_stat(arcp__broker_task *task, arcp__broker_look look)
 {
-    const int fd = task->found[ARCP__BROKER_LOOK_HOST];
+    const int fd = task->found[look];
     int64_t result = -EACCES;
     if (task->call.operation == ARCP__BROKER_ACCESS) {
         result = -check_access(task, fd);

@@ -129,7 +129,8 @@ void arcp__broker_serve_open(arcp__broker_task *task);
 /* OPEN of what the kernel grants, by a name that begins at a listing. */
 void arcp__broker_serve_inside(arcp__broker_task *task);
 void arcp__broker_serve_change(arcp__broker_task *task);
-void arcp__broker_serve_stat(arcp__broker_task *task);
+/* Of the file of a look. */
+void arcp__broker_serve_stat(arcp__broker_task *task, arcp__broker_look look);
 void arcp__broker_serve_list(arcp__broker_task *task);
 
 /* ---- listings (broker_view.c) ---- */

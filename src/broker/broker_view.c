@@ -165,13 +165,15 @@ static bool is_listed(const void *user, const char *name, bool is_directory)
     if (class.place == ARCP__BROKER_PLACE_OWN) {
         return false;
     }
-    if (!place->is_inside &&
-        (class.place == ARCP__BROKER_PLACE_PRIVATE || class.place == ARCP__BROKER_PLACE_ETC)) {
+    const bool is_private = class.place == ARCP__BROKER_PLACE_PRIVATE;
+    if (!place->is_inside && (is_private || class.place == ARCP__BROKER_PLACE_ETC)) {
         class.kernel = 0; /* the host's file is not the sandbox's there */
+        class.lease = is_private ? 0 : class.lease;
     }
+    const bool leads = is_private ? arcp__broker_leads_in_private(classes, child)
+                                  : arcp__broker_leads_to_pattern(classes, child);
     return ((class.lease | class.kernel) & ARCP__SANDBOX_READ) != 0 ||
-           (is_directory && (arcp__broker_leads_to_pattern(classes, child) ||
-                             arcp__broker_leads_to_mount(classes, child)));
+           (is_directory && (leads || arcp__broker_leads_to_mount(classes, child)));
 }
 
 /* ---- views; with the lock held ---- */

@@ -140,6 +140,41 @@ static void a_pattern_below_a_private_directory_is_of_the_host(void **state)
                     f->directory);
 }
 
+static void a_wide_pattern_leaves_private_directories_alone(void **state)
+{
+    sandbox_fixture *f = *state;
+    use_broker_below_private(f);
+    reads[0] = ARCP_SPAN_LITERAL("/**/*.csv");
+    f->plan.read_count = 1;
+    f->plan.write_count = 0;
+    sandbox_expect(
+        f,
+        "cd /tmp && echo private >own.csv && cat own.csv && mkdir d && echo x >d/x.csv && "
+        "ls d && rm own.csv && ls /home/agent",
+        0);
+    sandbox_check_output(f, "private\nx.csv\n");
+    assert_null(strstr(f->records.data, "own.csv"));
+}
+
+static void names_below_a_listing_are_those_of_the_directory(void **state)
+{
+    sandbox_fixture *f = *state;
+    use_broker(f);
+    char script[512];
+    (void)snprintf(
+        script, sizeof script,
+        "cd / && find %s -name '*.csv' -o -name file -o -name '*.log' -o -name key | sort && "
+        "grep -r -h tree %s/tree; ls -l %s | cut -c1 | tr -d '\n'",
+        f->directory, f->directory, f->directory);
+    sandbox_run(f, script);
+    char want[1024];
+    (void)snprintf(want, sizeof want,
+                   "%s/data/a.csv\n%s/data/b.csv\n%s/data/out.csv\n%s/out/old.log\n%s/tree/file\n"
+                   "tree\ntddd",
+                   f->directory, f->directory, f->directory, f->directory, f->directory);
+    sandbox_check_output(f, want);
+}
+
 static void a_plan_of_trees_reports_denials_too(void **state)
 {
     sandbox_fixture *f = *state;
@@ -256,6 +291,8 @@ int main(int argc, char **argv)
         SANDBOX_TEST(a_pattern_is_read_listed_and_written),
         SANDBOX_TEST(what_is_not_granted_is_denied_and_reported),
         SANDBOX_TEST(a_pattern_below_a_private_directory_is_of_the_host),
+        SANDBOX_TEST(a_wide_pattern_leaves_private_directories_alone),
+        SANDBOX_TEST(names_below_a_listing_are_those_of_the_directory),
         SANDBOX_TEST(a_plan_of_trees_reports_denials_too),
         SANDBOX_TEST(descriptors_that_are_given_do_not_change_the_file),
         SANDBOX_TEST(the_directory_of_a_view_leads_nowhere),
