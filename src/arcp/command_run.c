@@ -182,7 +182,7 @@ static int check_plan(const arcp__sandbox_plan *plan, arcp_error *err)
         return 0;
     case ARCP__SANDBOX_REFUSAL_LEVEL:
         (void)arcp_error_set(err, ARCP_E_AGENT_NOT_AVAILABLE,
-                             "this host cannot confine a command; `arcp doctor` says why");
+                             "this host cannot confine a command (see `arcp doctor`)");
         return ARCP__EXIT_NOT_CONFINED;
     case ARCP__SANDBOX_REFUSAL_LINE:
     case ARCP__SANDBOX_REFUSAL_COUNT:
@@ -264,8 +264,8 @@ static int execute(arcp__run *run)
     }
     if (run->plan->level == ARCP__SANDBOX_LEVEL_LANDLOCK && !program->is_quiet) {
         arcp__screen_format(&program->screen,
-                            "arcp run: level landlock: names and sizes of all files can be seen; "
-                            "`arcp doctor` says why");
+                            "arcp run: level landlock: names and sizes of all files can be seen "
+                            "(see `arcp doctor`)");
     }
     arcp__run_report_plan(&report);
     int exit_status = ARCP__EXIT_NOT_CONFINED;

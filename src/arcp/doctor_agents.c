@@ -78,7 +78,7 @@ static arcp_status read_file(const char *path, listing *out, arcp_error *err)
 
 /* ---- agents ---- */
 
-/* What is said of an agent under one policy, or under none. */
+/* The result for an agent under one policy, or under none. */
 typedef struct finding {
     const char *agent;
     size_t policy;                  /* its index + 1; 0: no policy has a ceiling for the agent */

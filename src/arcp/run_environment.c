@@ -37,7 +37,7 @@ static void set(const char **env, size_t *count, const char *variable)
     *count += i == *count;
 }
 
-/* What a shell sets by itself, and nobody misses. */
+/* What a shell sets by itself; no command depends on it. */
 static bool is_of_shell(const char *variable)
 {
     static const char *const names[] = {"_", "SHLVL", "PWD", "OLDPWD"};

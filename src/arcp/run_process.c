@@ -72,7 +72,7 @@ static void proceed(running *r)
     send_signal(r, SIGCONT);
 }
 
-/* Stops our process group as ^Z would, and returns when it is continued: at once if nobody could
+/* Stops our process group as ^Z would, and returns when it is continued: at once if no shell could
  * continue it (the kernel does not stop an orphaned group). */
 static void stop(running *r)
 {
@@ -152,7 +152,8 @@ static bool take_output(relay *at)
         return size < 0 && at->from >= 0 && errno == EINTR;
     }
     arcp__append_shown(&shown, arcp_span_make(bytes, (size_t)size), &at->held, size == 0);
-    (void)arcp__write_all(at->to, arcp_buf_span(&shown)); /* whoever closed it does not want it */
+    (void)arcp__write_all(at->to,
+                          arcp_buf_span(&shown)); /* a reader that has closed it is no error */
     arcp_buf_fini(&shown);
     if (size == 0) {
         arcp__close(at->from);

@@ -1,5 +1,6 @@
-/* What `arcp run` says. Names that the command chose are escaped: a file name must not be able to
- * move the cursor, or to add an option to the suggestion that somebody pastes into a shell. */
+/* What `arcp run` prints of a run. Names that the command chose are escaped: a file name must not
+ * be able to move the cursor, or to add an option to a suggestion that a user pastes into a shell.
+ */
 #include "arcp/run.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* The base of a command: the files that its program needs to be read and executed, found on the
- * host. It is authority of whoever gives the command, beside any lease, so as little as works:
+ * host. It is authority of the person who gives the command, beside any lease, so as little as
+ * works:
  *
  *   P/bin/X, P/sbin/X, P/shims/X   P, if it looks like the prefix of an installation (it has lib,
  *                                  lib64, libexec, share or pyvenv.cfg); else the directory of X

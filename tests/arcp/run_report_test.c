@@ -117,7 +117,7 @@ static void quiet_says_nothing_of_denials_but_the_file_has_them(void **state)
                         "\"runtime_ms\":5}\n");
 }
 
-static void a_command_that_failed_is_told_of_its_environment(void **state)
+static void the_end_of_a_failed_command_mentions_its_environment(void **state)
 {
     fixture *f = *state;
     f->run.kept_back = 12;
@@ -137,7 +137,7 @@ static void a_single_variable_is_one(void **state)
                         "--env NAME passes one\n");
 }
 
-static void one_that_succeeded_is_not(void **state)
+static void that_of_one_that_succeeded_does_not(void **state)
 {
     fixture *f = *state;
     f->run.kept_back = 12;
@@ -271,9 +271,9 @@ int main(void)
         REPORT_TEST(the_summary_counts_all_of_them),
         REPORT_TEST(nothing_is_said_when_nothing_was_denied),
         REPORT_TEST(quiet_says_nothing_of_denials_but_the_file_has_them),
-        REPORT_TEST(a_command_that_failed_is_told_of_its_environment),
+        REPORT_TEST(the_end_of_a_failed_command_mentions_its_environment),
         REPORT_TEST(a_single_variable_is_one),
-        REPORT_TEST(one_that_succeeded_is_not),
+        REPORT_TEST(that_of_one_that_succeeded_does_not),
         REPORT_TEST(names_cannot_move_the_cursor),
         REPORT_TEST(options_are_suggested_shortest_first),
         REPORT_TEST(writing_includes_reading),

@@ -176,7 +176,7 @@ static const run_row rows[] = {
     {"HOME, PATH and TZ are passed",
      "TZ=UTC $ARCP run -- sh -c 'echo $HOME $TZ; test -n \"$PATH\"'", 0, .out = "$ROOT/home UTC\n",
      ""},
-    {"a command that fails is told how many were not passed",
+    {"a command that fails: how many were not passed is printed",
      "env -i ARCP=$ARCP HOME=$HOME PATH=$PATH A=1 B=2 sh -c '$ARCP run -- false'", 1, .out = "",
      "arcp run: 3 variables of the environment were not passed to the command; --env NAME passes "
      "one\n"},
@@ -208,7 +208,7 @@ static const run_row rows[] = {
 };
 
 #define LANDLOCK_LINE                                                                              \
-    "arcp run: level landlock: names and sizes of all files can be seen; `arcp doctor` says why\n"
+    "arcp run: level landlock: names and sizes of all files can be seen (see `arcp doctor`)\n"
 
 /* With ARCP_SANDBOX_WITHOUT=userns: level landlock on this host, too. */
 static const run_row landlock_rows[] = {
@@ -255,14 +255,14 @@ static const run_row landlock_rows[] = {
 /* A host that cannot confine runs nothing; what is said of hosts and leases without running. */
 static const run_row other_rows[] = {
     {"without Landlock", "ARCP_SANDBOX_WITHOUT=landlock $ARCP run -- touch $ROOT/ran3", 125,
-     .out = "", "arcp run: this host cannot confine a command; `arcp doctor` says why\n",
+     .out = "", "arcp run: this host cannot confine a command (see `arcp doctor`)\n",
      .absent = "ran3"},
     {"without filters", "ARCP_SANDBOX_WITHOUT=seccomp $ARCP run -- touch $ROOT/ran3", 125,
-     .out = "", "arcp run: this host cannot confine a command; `arcp doctor` says why\n",
+     .out = "", "arcp run: this host cannot confine a command (see `arcp doctor`)\n",
      .absent = "ran3"},
     {"--min advisory changes nothing",
      "ARCP_SANDBOX_WITHOUT=landlock $ARCP run --min advisory -- touch $ROOT/ran3", 125, .out = "",
-     "arcp run: this host cannot confine a command; `arcp doctor` says why\n", .absent = "ran3"},
+     "arcp run: this host cannot confine a command (see `arcp doctor`)\n", .absent = "ran3"},
     {"an ability that is unknown", "ARCP_SANDBOX_WITHOUT=wings $ARCP run -- touch $ROOT/ran3", 125,
      .out = "", "~names an unknown ability", .absent = "ran3"},
     {"doctor says none",
@@ -334,7 +334,7 @@ static const run_row other_rows[] = {
     {"--enforce of another command", "$ARCP lease lint '{}' --enforce", 2, .out = "",
      "~are for explain --enforce"},
     {"a lease that cannot be read", "$ARCP lease explain '[' --enforce", 1, .out = "", "~LEASE: "},
-    {"doctor tells which agents could run",
+    {"doctor reports which agents could run",
      "printf 'other: {x: 1}\nagents:\n- {name: a, command: [cat], warm: 2}\n- {name: gone, "
      "command: "
      "[/opt/none/x]}\n- {name: c, command: [cat], cwd: /srv}\n- {name: d, command: "
