@@ -223,6 +223,46 @@ int escape_flip_read(char **argv)
     return found ? 0 : EACCES;
 }
 
+static bool is_over(const struct timespec *begin, long ms)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (now.tv_sec - begin->tv_sec) * 1000 + (now.tv_nsec - begin->tv_nsec) / 1000000 >= ms;
+}
+
+/* What another program of the host does: gives two files the names of each other, for a second. */
+int escape_exchange_often(char **argv)
+{
+    struct timespec begin;
+    (void)clock_gettime(CLOCK_MONOTONIC, &begin);
+    while (!is_over(&begin, 1000)) {
+        if (renameat2(AT_FDCWD, argv[0], AT_FDCWD, argv[1], RENAME_EXCHANGE) != 0) {
+            return errno;
+        }
+    }
+    return 0;
+}
+
+/* Opens a path again and again while the host does that; shows what is not the granted file's. */
+int escape_read_often(char **argv)
+{
+    char content[256];
+    struct timespec begin;
+    bool found = false;
+    (void)printf("ready\n");
+    (void)fflush(stdout);
+    (void)clock_gettime(CLOCK_MONOTONIC, &begin);
+    while (!found && !is_over(&begin, 1500)) {
+        const int fd = open(argv[0], O_RDONLY | O_CLOEXEC);
+        const ssize_t got = fd < 0 ? -1 : read(fd, content, sizeof content - 1);
+        content[got < 0 ? 0 : got] = '\0';
+        (void)(fd < 0 ? 0 : close(fd));
+        found = strstr(content, "secret") != NULL;
+    }
+    (void)printf("%s\n", found ? content : "");
+    return found ? 0 : EACCES;
+}
+
 /* The way out of a chroot: the current directory lies outside the new root, which is argv[0]. */
 int escape_chroot_read(char **argv)
 {
