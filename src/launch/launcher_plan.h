@@ -5,6 +5,7 @@
 #include <arcp/buf.h>
 #include <arcp/sys/launcher.h>
 
+#include "base/options.h"
 #include "launch/launch.h"
 #include "launch/launcher_child.h"
 
@@ -32,7 +33,8 @@ typedef struct arcp__launch_helper {
 /* Whether the spec, which can be of an older release, has a confinement. */
 static inline bool arcp__launch_is_confined(const arcp_launch_spec *spec)
 {
-    return spec->struct_size >= sizeof(arcp_launch_spec) && spec->confinement != NULL;
+    return spec->struct_size >= ARCP__END_OF(arcp_launch_spec, confinement) &&
+           spec->confinement != NULL;
 }
 
 /* `agent_exec` may be NULL (see arcp_direct_launcher_options). ARCP_E_USAGE if the program, the

@@ -102,6 +102,15 @@ static void a_program_that_is_absent_ends_with_127_and_one_that_is_none_with_126
     }
 }
 
+static void what_the_program_used_is_in_the_end_of_the_process(void **state)
+{
+    sandbox_fixture *f = *state;
+    sandbox_expect(f, "exit 0", 0);
+    const uint64_t before = f->end.user_us + f->end.system_us;
+    sandbox_expect(f, "head -c 200000000 /dev/zero | cksum > /dev/null", 0);
+    assert_true(f->end.user_us + f->end.system_us > before + 20000);
+}
+
 /* The program's output ends when the last of its processes has. */
 static void wait_for_eof(int fd)
 {
@@ -219,6 +228,9 @@ static void a_launcher_that_cannot_confine_refuses(void **state)
     f->spec.confinement = &f->confinement;
     assert_int_equal(direct->ops->start(direct, &f->spec, &process, &f->error), ARCP_E_USAGE);
     assert_null(process);
+    f->spec.struct_size += 8; /* of a later release */
+    assert_int_equal(direct->ops->start(direct, &f->spec, &process, &f->error), ARCP_E_USAGE);
+    assert_null(process);
     arcp_launcher_free(direct);
 }
 
@@ -232,6 +244,7 @@ int main(int argc, char **argv)
         SANDBOX_TEST(it_ends_with_the_status_of_the_program),
         SANDBOX_TEST(it_ends_by_the_signal_of_the_program),
         SANDBOX_TEST(a_program_that_is_absent_ends_with_127_and_one_that_is_none_with_126),
+        SANDBOX_TEST(what_the_program_used_is_in_the_end_of_the_process),
         SANDBOX_TEST(killed_from_outside_it_takes_everything_with_it),
         SANDBOX_TEST(what_the_program_leaves_behind_ends_with_it),
         SANDBOX_TEST(a_signal_to_the_group_reaches_the_program_alone),
