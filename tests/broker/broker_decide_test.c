@@ -300,7 +300,7 @@ typedef struct outcome {
     char real[ARCP__BROKER_LOOK_COUNT][TEXT_MAX];
 } outcome;
 
-/* Decides as the loop does: looks where it is told to, never twice at the same. */
+/* Decides as the loop does: looks at what the answer names, never twice at the same. */
 static void decide(const world *w, const arcp__broker_call *call, outcome *out)
 {
     memset(out, 0, sizeof *out);
@@ -370,7 +370,7 @@ static void check_open(const world *w, const arcp__broker_call *call, const outc
         must(error == 0 && type_at(w, false, real) == NODE_DIRECTORY);
     }
     /* What exists and is the lease's by both names is never refused, and what is not is reported,
-     * whoever refuses it. */
+     * also where the kernel would refuse it. */
     char inside[TEXT_MAX];
     const bool is_made =
         walk(w, true, path, stays, inside) == 0 && type_at(w, true, inside) == NODE_DIRECTORY;

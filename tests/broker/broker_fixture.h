@@ -1,7 +1,7 @@
 /* A child under the filter, Landlock and a broker, in a temporary directory.
  *
- * The child sees the host's own tree, so that what the kernel is told to go on with is what
- * Landlock admits. Needs user notifications; as another user than root a user namespace, for the
+ * The child sees the host's own tree, so Landlock alone decides where the broker lets the kernel go
+ * on. Needs user notifications; as another user than root a user namespace, for the
  * read-only clones. */
 #ifndef ARCP_TESTS_BROKER_FIXTURE_H
 #define ARCP_TESTS_BROKER_FIXTURE_H
