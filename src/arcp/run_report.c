@@ -19,6 +19,7 @@
 
 #define NAME_SHOWN_MAX  512
 #define SUGGESTIONS_MAX 16
+#define LINES_MAX       100 /* of denials */
 
 /* ---- the file ---- */
 
@@ -158,7 +159,14 @@ static void take_denied(arcp__run_report *report, const arcp_json *json, arcp_js
                                                             : arcp_span_make(NULL, 0);
     }
     (void)arcp_json_u64(json, arcp_json_member(json, denied, ARCP_SPAN_LITERAL("count")), &count);
-    if (add_denial(report, texts[0], texts[1], count)) {
+    const bool is_new = add_denial(report, texts[0], texts[1], count);
+    if (is_new && report->denial_count > LINES_MAX) {
+        if (report->denial_count == LINES_MAX + 1 && !report->run->program->is_quiet) {
+            arcp__screen_format(&report->run->program->screen,
+                                "arcp run: more than %d names were denied; the others are counted",
+                                LINES_MAX);
+        }
+    } else if (is_new) {
         arcp_buf text = arcp_buf_init();
         arcp__append_safe(&text, texts[0], 64);
         arcp_buf_append_byte(&text, ' ');
@@ -337,6 +345,12 @@ static void append_quoted(arcp_buf *out, arcp_span word)
     arcp_buf_append_byte(out, '\'');
 }
 
+/* An option that would allow a denial. */
+typedef struct suggestion {
+    const char *option; /* NULL: another one includes it */
+    arcp_buf name;
+} suggestion;
+
 static const char *option_for(arcp_span capability)
 {
     static const char *const options[][2] = {
@@ -349,60 +363,93 @@ static const char *option_for(arcp_span capability)
     return NULL;
 }
 
-/* --write grants reading, too. */
-static bool is_also_written(const arcp__run_report *report, const arcp__run_denial *denial)
+/* Whether the option would grant too much for a hint: a directory is granted with everything below
+ * it. And none grants the files of ARCP itself. */
+static bool is_too_wide(const arcp__run *run, const char *path)
 {
-    for (size_t i = 0; i < report->denial_count; i++) {
-        if (arcp_span_equal_cstr(report->denials[i].capability, "fs.write") &&
-            arcp_span_equal(report->denials[i].target, denial->target)) {
-            return arcp_span_equal_cstr(denial->capability, "fs.read");
+    const char *const homes[] = {run->home, run->account_home};
+    if (path[0] != '/') {
+        return false;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        if (homes[i] != NULL && arcp__run_is_within(homes[i], path)) {
+            return true;
         }
     }
-    return false;
-}
-
-/* No option grants the files of ARCP itself. */
-static bool is_own(const arcp__run *run, const char *path)
-{
     for (size_t i = 0; i < run->request.own_count; i++) {
         if (arcp__run_is_within(path, run->request.own[i].data)) {
             return true;
         }
     }
-    return false;
+    return strchr(path + 1, '/') == NULL; /* `/`, or right below it */
+}
+
+/* Whether what `other` allows includes what `one` allows. */
+static bool includes(const suggestion *other, const suggestion *one)
+{
+    const bool is_path = strcmp(one->option, "--fetch") != 0;
+    const bool has_right = strcmp(other->option, one->option) == 0 ||
+                           (is_path && strcmp(other->option, "--write") == 0);
+    return has_right && (is_path ? arcp__run_is_within(one->name.data, other->name.data)
+                                 : strcmp(one->name.data, other->name.data) == 0);
 }
 
 static int by_size(const void *a, const void *b)
 {
-    const size_t left = ((const arcp_buf *)a)->size;
-    const size_t right = ((const arcp_buf *)b)->size;
-    return left < right ? -1 : left > right;
+    const suggestion *left = a;
+    const suggestion *right = b;
+    const size_t left_size = strlen(left->option) + left->name.size;
+    const size_t right_size = strlen(right->option) + right->name.size;
+    return left_size < right_size   ? -1
+           : left_size > right_size ? 1
+                                    : strcmp(left->name.data, right->name.data);
+}
+
+/* Removes those that others include; returns how many remain. */
+static size_t remove_included(suggestion *list, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool is_included = false;
+        for (size_t j = 0; j < count && !is_included; j++) {
+            is_included = j != i && list[j].option != NULL && includes(&list[j], &list[i]);
+        }
+        if (is_included) {
+            list[i].option = NULL;
+            arcp_buf_fini(&list[i].name);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].option != NULL) {
+            list[kept++] = list[i];
+        }
+    }
+    return kept;
 }
 
 void arcp__run_suggest(const arcp__run_report *report, arcp_buf *out)
 {
-    arcp_buf options[ARCP__RUN_DENIALS_MAX];
+    suggestion list[ARCP__RUN_DENIALS_MAX];
     size_t count = 0;
     for (size_t i = 0; i < report->denial_count; i++) {
         const arcp__run_denial *denial = &report->denials[i];
-        const char *option = option_for(denial->capability);
-        arcp_buf name = arcp_buf_init();
-        if (option != NULL && !is_also_written(report, denial) &&
-            plain_name(denial->target, &name) && arcp_buf_cstr(&name) != NULL &&
-            !is_own(report->run, arcp_buf_cstr(&name))) {
-            options[count] = arcp_buf_init();
-            arcp_buf_append_format(&options[count], " %s ", option);
-            append_quoted(&options[count], arcp_buf_span(&name));
+        suggestion *one = &list[count];
+        *one = (suggestion){.option = option_for(denial->capability), .name = arcp_buf_init()};
+        if (one->option != NULL && plain_name(denial->target, &one->name) &&
+            arcp_buf_cstr(&one->name) != NULL && !is_too_wide(report->run, one->name.data)) {
             count++;
+        } else {
+            arcp_buf_fini(&one->name);
         }
-        arcp_buf_fini(&name);
     }
-    qsort(options, count, sizeof *options, by_size);
+    qsort(list, count, sizeof *list, by_size);
+    count = remove_included(list, count);
     for (size_t i = 0; i < count; i++) {
         if (i < SUGGESTIONS_MAX) {
-            arcp_buf_append(out, arcp_buf_span(&options[i]));
+            arcp_buf_append_format(out, " %s ", list[i].option);
+            append_quoted(out, arcp_buf_span(&list[i].name));
         }
-        arcp_buf_fini(&options[i]);
+        arcp_buf_fini(&list[i].name);
     }
     if (count > SUGGESTIONS_MAX) {
         arcp_buf_append_format(out, " (and %zu more)", count - SUGGESTIONS_MAX);

@@ -87,12 +87,12 @@ static void a_denial_is_a_line_once(void **state)
 static void the_summary_counts_all_of_them(void **state)
 {
     fixture *f = *state;
-    deny(f, "fs.read", "/a");
-    record(f, "{\"denied\":{\"capability\":\"fs.read\",\"target\":\"/a\",\"count\":41}}");
+    deny(f, "fs.read", "/d/a");
+    record(f, "{\"denied\":{\"capability\":\"fs.read\",\"target\":\"/d/a\",\"count\":41}}");
     record(f, "{\"denied\":{\"capability\":\"\",\"target\":\"\",\"count\":9}}");
     arcp__run_report_end(&f->report, ARCP__RUN_EXITED, 0, 5);
-    assert_string_equal(text_of(f->screen), "denied    fs.read /a (cat)\n"
-                                            "arcp run: 50 denied. To allow: --read /a\n");
+    assert_string_equal(text_of(f->screen), "denied    fs.read /d/a (cat)\n"
+                                            "arcp run: 50 denied. To allow: --read /d/a\n");
 }
 
 static void nothing_is_said_when_nothing_was_denied(void **state)
@@ -160,30 +160,30 @@ static void options_are_suggested_shortest_first(void **state)
 {
     fixture *f = *state;
     deny(f, "fs.read", "/data/long/name");
-    deny(f, "fs.write", "/out");
+    deny(f, "fs.write", "/d/out");
     deny(f, "net.fetch", "example.com");
-    deny(f, "fs.read", "/b");
-    check_suggestions(f, " --read /b --write /out --fetch example.com --read /data/long/name");
+    deny(f, "fs.read", "/d/b");
+    check_suggestions(f, " --read /d/b --write /d/out --fetch example.com --read /data/long/name");
 }
 
 static void writing_includes_reading(void **state)
 {
     fixture *f = *state;
-    deny(f, "fs.read", "/out");
-    deny(f, "fs.write", "/out");
-    check_suggestions(f, " --write /out");
+    deny(f, "fs.read", "/d/out");
+    deny(f, "fs.write", "/d/out");
+    check_suggestions(f, " --write /d/out");
 }
 
 static void suggestions_are_quoted_for_the_shell(void **state)
 {
     fixture *f = *state;
-    deny(f, "fs.read", "/a b");
-    deny(f, "fs.read", "/x;reboot");
-    deny(f, "fs.read", "/it's $(x)");
-    deny(f, "fs.read", "~");
-    deny(f, "fs.read", "/back\\x5cslash");
-    check_suggestions(f, " --read '~' --read '/a b' --read '/x;reboot' --read '/back\\slash' "
-                         "--read '/it'\\''s $(x)'");
+    deny(f, "fs.read", "/d/a b");
+    deny(f, "fs.read", "/d/x;reboot");
+    deny(f, "fs.read", "/d/it's $(x)");
+    deny(f, "fs.read", "/d/~");
+    deny(f, "fs.read", "/d/back\\x5cslash");
+    check_suggestions(f, " --read '/d/~' --read '/d/a b' --read '/d/x;reboot' "
+                         "--read '/d/it'\\''s $(x)' --read '/d/back\\slash'");
 }
 
 static void what_an_option_cannot_name_is_not_suggested(void **state)
@@ -200,10 +200,57 @@ static void what_an_option_cannot_name_is_not_suggested(void **state)
     check_suggestions(f, "");
 }
 
+static void what_another_option_includes_is_not_suggested(void **state)
+{
+    fixture *f = *state;
+    deny(f, "fs.read", "/d/tree/a");
+    deny(f, "fs.read", "/d/tree");
+    deny(f, "fs.write", "/d/tree/b");
+    deny(f, "fs.write", "/d/out");
+    deny(f, "fs.read", "/d/out/x");
+    deny(f, "fs.read", "/d/outer");
+    check_suggestions(f, " --write /d/out --read /d/tree --read /d/outer --write /d/tree/b");
+}
+
+static void what_would_grant_far_too_much_is_not_suggested(void **state)
+{
+    fixture *f = *state;
+    f->run.home = "/home/you";
+    f->run.account_home = "/data/homes/you";
+    deny(f, "fs.read", "/");
+    deny(f, "fs.read", "/srv");
+    deny(f, "fs.write", "/home/you");
+    deny(f, "fs.read", "/home");
+    deny(f, "fs.read", "/data/homes");
+    check_suggestions(f, "");
+    deny(f, "fs.read", "/home/you/notes");
+    deny(f, "fs.read", "/data/homes/your");
+    check_suggestions(f, " --read /home/you/notes --read /data/homes/your");
+}
+
+static void a_hundred_denials_are_printed(void **state)
+{
+    fixture *f = *state;
+    char name[32];
+    for (int i = 1; i <= 102; i++) {
+        if (i == 101) {
+            assert_null(strstr(text_of(f->screen), "more than"));
+        }
+        (void)snprintf(name, sizeof name, "/d/%d", i);
+        deny(f, "fs.read", name);
+    }
+    const char *text = text_of(f->screen);
+    assert_non_null(strstr(text,
+                           "denied    fs.read /d/100 (cat)\n"
+                           "arcp run: more than 100 names were denied; the others are counted\n"));
+    assert_null(strstr(text, "/d/101"));
+    assert_null(strstr(text, "/d/102"));
+}
+
 static void more_than_sixteen_are_counted(void **state)
 {
     fixture *f = *state;
-    for (char name[] = "/a"; name[1] < 'a' + 18; name[1]++) {
+    for (char name[] = "/d/a"; name[3] < 'a' + 18; name[3]++) {
         deny(f, "fs.read", name);
     }
     arcp_buf text = arcp_buf_init();
@@ -279,6 +326,9 @@ int main(void)
         REPORT_TEST(writing_includes_reading),
         REPORT_TEST(suggestions_are_quoted_for_the_shell),
         REPORT_TEST(what_an_option_cannot_name_is_not_suggested),
+        REPORT_TEST(what_another_option_includes_is_not_suggested),
+        REPORT_TEST(what_would_grant_far_too_much_is_not_suggested),
+        REPORT_TEST(a_hundred_denials_are_printed),
         REPORT_TEST(more_than_sixteen_are_counted),
         REPORT_TEST(denials_beyond_the_limit_are_counted),
         REPORT_TEST(a_step_that_failed_is_named),
