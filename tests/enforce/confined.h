@@ -26,16 +26,16 @@ int confined_set_up(void **state);
 int confined_tear_down(void **state);
 
 /* Runs a script of /bin/sh, in read/; read/ and write/ are granted, and HOME for writing. */
-void confined_run(confined *confined, const char *script);
+void confined_run(confined *one, const char *script);
 /* Starts it; the caller waits. `output` is its stdout and stderr. */
-pid_t confined_start(const confined *confined, const char *script, int output);
+pid_t confined_start(const confined *one, const char *script, int output);
 
 /* Whether a file of the tree exists. */
-bool confined_exists(const confined *confined, const char *name);
+bool confined_exists(const confined *one, const char *name);
 /* Removes it, if it does. */
-void confined_remove(const confined *confined, const char *name);
+void confined_remove(const confined *one, const char *name);
 
 /* Runs a program of the build with arguments up to NULL, in the same environment. */
-void confined_ask(confined *confined, const char *const *argv);
+void confined_ask(confined *one, const char *const *argv);
 
 #endif

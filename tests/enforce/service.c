@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,8 +135,8 @@ static void make_objects(fixture_service *service, const char *token)
     service->shared_memory = shmget(key, 4096, IPC_CREAT | IPC_EXCL | 0600);
     service->semaphores = semget(key, 1, IPC_CREAT | IPC_EXCL | 0600);
     service->queue = msgget(key, IPC_CREAT | IPC_EXCL | 0600);
-    char *bytes = service->shared_memory < 0 ? (char *)-1 : shmat(service->shared_memory, NULL, 0);
-    if (bytes == (char *)-1 || service->semaphores < 0 || service->queue < 0) {
+    char *bytes = service->shared_memory < 0 ? NULL : shmat(service->shared_memory, NULL, 0);
+    if (bytes == NULL || (intptr_t)bytes == -1 || service->semaphores < 0 || service->queue < 0) {
         err(1, "System V objects");
     }
     (void)snprintf(bytes, 4096, "%s", token);

@@ -156,7 +156,8 @@ int escape_any_process(char **argv)
     for (const struct dirent *entry = readdir(processes); entry != NULL && !found;
          entry = readdir(processes)) {
         /* Not our own: what it can open is the subject of other rows. */
-        if (entry->d_name[0] < '0' || entry->d_name[0] > '9' || atoi(entry->d_name) == getpid()) {
+        if (entry->d_name[0] < '0' || entry->d_name[0] > '9' ||
+            strtol(entry->d_name, NULL, 10) == getpid()) {
             continue;
         }
         for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {

@@ -122,7 +122,6 @@ int escape_abstract(char **argv)
 {
     place to = {.size = 0};
     const int number = local_place(argv[0], true, &to);
-    to.size -= number == 0 ? 0 : 0;
     return number != 0 ? number : greet(AF_UNIX, SOCK_STREAM, 0, &to);
 }
 

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/vt.h>
 #include <mqueue.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +26,8 @@ static key_t key_of(const char *text)
 int escape_shared_memory(char **argv)
 {
     const int id = shmget(key_of(argv[0]), 0, 0);
-    const char *bytes = id < 0 ? (const char *)-1 : shmat(id, NULL, SHM_RDONLY);
-    if (bytes == (const char *)-1) {
+    const char *bytes = id < 0 ? NULL : shmat(id, NULL, SHM_RDONLY);
+    if (bytes == NULL || (intptr_t)bytes == -1) {
         return errno;
     }
     (void)printf("%.60s\n", bytes);

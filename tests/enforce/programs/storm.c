@@ -87,7 +87,7 @@ static const char *unreadable(thread *self)
     case 0:
         return NULL;
     case 1:
-        return (const char *)(intptr_t)-1;
+        return self->edge + 2 * (size_t)PAGE - 1;
     case 2:
         return self->edge + PAGE - draw(self, 64);
     default:
