@@ -21,6 +21,7 @@ typedef struct sandbox_fixture {
     size_t text_count;
     char directory[64]; /* of the host, for everybody */
     char tree[80];      /* in it; granted to read and write */
+    bool is_fresh;      /* the tree is a job's own directory (use_lease) */
     arcp_buf output;    /* stdout and stderr of the program, NUL-terminated */
     arcp_buf records;   /* lines */
     arcp_process_exit end;

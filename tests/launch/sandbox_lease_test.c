@@ -28,6 +28,7 @@ static arcp__sandbox_plan *use_lease(sandbox_fixture *f, const char *pattern)
         .lease = lease,
         .origin = ARCP__SANDBOX_ORIGIN_JOB,
         .cwd = arcp_span_cstr(f->tree),
+        .cwd_is_fresh = f->is_fresh,
         .home = ARCP_SPAN_LITERAL("/home/agent"),
         .own = owns,
         .own_count = 1,
@@ -132,6 +133,25 @@ static void lines_of_a_lease_are_what_the_program_can_do(void **state)
     arcp_buf_fini(&etc);
 }
 
+static void the_fresh_directory_of_a_job_is_seen_as_job(void **state)
+{
+    sandbox_fixture *f = *state;
+    arcp_buf etc = arcp_buf_init();
+    sandbox_needs(ARCP__SANDBOX_LEVEL_FULL);
+    use_etc(f, &etc);
+    f->is_fresh = true;
+    arcp__sandbox_plan *plan = use_lease(f, "{\"fs.write\":[\"out/**\"]}");
+    sandbox_outside("echo given > %s/input", f->tree);
+    sandbox_expect(f,
+                   "pwd -P; cat /job/input; mkdir out; echo a > out/b; (cd /job/..; ls -d job); "
+                   "ls -d /job/../tmp; mv /job /other 2>/dev/null && echo moved; exit 0",
+                   0);
+    sandbox_check_output(f, "/job\ngiven\njob\n/job/../tmp\n");
+    sandbox_outside("test \"$(cat %s/out/b)\" = a", f->tree);
+    arcp__sandbox_plan_free(plan);
+    arcp_buf_fini(&etc);
+}
+
 static void what_a_pattern_grants_is_opened_by_the_broker(void **state)
 {
     sandbox_fixture *f = *state;
@@ -203,6 +223,7 @@ int main(int argc, char **argv)
         SANDBOX_TEST(an_empty_lease_has_a_system_and_private_directories),
         SANDBOX_TEST(a_lease_of_everything_has_the_hosts_tree_but_proc_sys_dev_and_what_is_ours),
         SANDBOX_TEST(lines_of_a_lease_are_what_the_program_can_do),
+        SANDBOX_TEST(the_fresh_directory_of_a_job_is_seen_as_job),
         SANDBOX_TEST(what_a_pattern_grants_is_opened_by_the_broker),
         SANDBOX_TEST(a_broker_protects_a_git_only_where_there_is_one),
     };
