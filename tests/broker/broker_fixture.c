@@ -206,9 +206,29 @@ static int make_clone(const char *path)
     return fd;
 }
 
+static bool write_text(const char *path, const char *text)
+{
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    const bool is_written = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    (void)close(fd);
+    return is_written;
+}
+
+/* Namespaces in which this user may copy mounts, with the ids that it has outside. */
+static bool enter_namespaces(void)
+{
+    char users[64];
+    char groups[64];
+    (void)snprintf(users, sizeof users, "%u %u 1", (unsigned)geteuid(), (unsigned)geteuid());
+    (void)snprintf(groups, sizeof groups, "%u %u 1", (unsigned)getegid(), (unsigned)getegid());
+    return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 &&
+           write_text("/proc/self/setgroups", "deny") && write_text("/proc/self/gid_map", groups) &&
+           write_text("/proc/self/uid_map", users);
+}
+
 bool fixture_is_possible(void)
 {
-    if (geteuid() != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) {
+    if (geteuid() != 0 && !enter_namespaces()) {
         return false;
     }
     const int clone = make_clone("/tmp");
