@@ -217,6 +217,7 @@ static void start(attempt *try, int in, int out, int errors)
     (void)snprintf(cwd, sizeof cwd, "%s/outside/secret", try->dir);
     const int secret = open(cwd, O_RDONLY | O_CLOEXEC);
     (void)dup2(secret, 9);
+    (void)fcntl(9, F_SETFD, 0); /* when it has this number already */
     try->words[try->word_count] = NULL;
     (void)execv(try->words[0], try->words);
     _exit(99);
