@@ -23,6 +23,12 @@ static int refuse(arcp__program *program, const arcp_error *err, int exit_status
     return exit_status;
 }
 
+/* Only the command line is at fault for usage; all else is that the sandbox cannot be made. */
+static int exit_of_refusal(arcp_status status)
+{
+    return status == ARCP_E_USAGE ? ARCP__EXIT_USAGE : ARCP__EXIT_NOT_CONFINED;
+}
+
 /* ---- directories of ours on the host ---- */
 
 /* Makes a directory and its parents, mode 0700, as far as this user can. False sets errno. */
@@ -150,7 +156,7 @@ static int read_command_line(arcp__run *run, arcp_error *err)
     const int64_t now_wall_ns = arcp__now_wall_ns();
     arcp_status status = arcp__run_lease(run, now_wall_ns, err);
     if (status != ARCP_OK) {
-        return arcp__exit_of_status(status);
+        return exit_of_refusal(status);
     }
     if (arcp_lease_expires_wall_ns(run->lease) <= now_wall_ns) {
         (void)arcp_error_set(err, ARCP_E_LEASE_EXPIRED, "the lease has expired");
@@ -171,7 +177,7 @@ static int read_command_line(arcp__run *run, arcp_error *err)
         return ARCP__EXIT_NOT_CONFINED;
     }
     status = arcp__run_request(run, err);
-    return status == ARCP_OK ? 0 : arcp__exit_of_status(status);
+    return status == ARCP_OK ? 0 : exit_of_refusal(status);
 }
 
 /* Returns 0, or the exit status for a plan that must not be started. */
@@ -212,11 +218,11 @@ static int make_plan(arcp__run *run, arcp_error *err)
     }
     arcp_status status = arcp__run_bases(run, err);
     if (status != ARCP_OK) {
-        return arcp__exit_of_status(status);
+        return exit_of_refusal(status);
     }
     status = arcp__sandbox_plan_new(&run->request, &run->plan, err);
     if (status != ARCP_OK) {
-        return status == ARCP_E_USAGE ? ARCP__EXIT_USAGE : ARCP__EXIT_NOT_CONFINED;
+        return exit_of_refusal(status);
     }
     const int refused = check_plan(run->plan, err);
     if (refused != 0) {
@@ -225,7 +231,7 @@ static int make_plan(arcp__run *run, arcp_error *err)
     if (make_covered(run, err) != ARCP_OK || prepare_etc(run, err) != ARCP_OK) {
         return ARCP__EXIT_NOT_CONFINED;
     }
-    return arcp__run_environment(run, err) == ARCP_OK ? 0 : arcp__exit_of_status(err->status);
+    return arcp__run_environment(run, err) == ARCP_OK ? 0 : exit_of_refusal(err->status);
 }
 
 /* ---- running ---- */

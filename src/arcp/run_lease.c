@@ -260,7 +260,7 @@ arcp_status arcp__run_lease(arcp__run *run, int64_t now_wall_ns, arcp_error *err
     char here[PATH_MAX];
     grants g = {.run = run};
     if (getcwd(here, sizeof here) == NULL || here[0] != '/') {
-        return arcp_error_set(err, ARCP_E_USAGE, "the current directory cannot be found: %s",
+        return arcp_error_set(err, ARCP_E_IO, "the current directory cannot be found: %s",
                               strerror(errno));
     }
     run->cwd = arcp__arena_copy(&run->arena, arcp_span_cstr(here)).data;

@@ -14,15 +14,19 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/directory.h"
+#include "launch/proc_stat.h"
 
 #define RECORD_MAX 65536
 /* Between SIGTERM and SIGKILL when --max-runtime is reached. */
 #define TERM_GRACE_NS (5 * ARCP_NS_PER_SEC)
+/* For arcp-sandbox to end the processes that are left. */
+#define KILL_GRACE_NS ARCP_NS_PER_SEC
 /* The wall clock may be set while we wait. */
 #define POLL_MS_MAX 1000
 
@@ -45,7 +49,7 @@ typedef struct running {
     relay relays[RELAYS];
     arcp_time begun;
     int64_t max_runtime_ns, kill_mono_ns;
-    bool is_expired, is_timed_out;
+    bool is_expired, is_timed_out, is_killed;
 } running;
 
 /* ---- signals and stops ---- */
@@ -164,6 +168,35 @@ static bool take_output(relay *at)
 
 /* ---- time ---- */
 
+static void kill_child(void *user, const arcp__proc_stat *process)
+{
+    const running *r = user;
+    arcp__proc_stat now;
+    if (process->parent != r->process->pid) {
+        return;
+    }
+    const int fd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+    /* The descriptor is of this process only if it is still there. */
+    if (fd >= 0 && arcp__proc_stat_read(process->pid, &now) && now.started == process->started) {
+        (void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+    }
+    arcp__close(fd);
+}
+
+/* Kills the command with all that it has started. Without a process table of its own, what has left
+ * the process group is found and killed by arcp-sandbox when the command has ended: so that one
+ * must live a little longer. */
+static void kill_all(running *r, int64_t now_mono_ns)
+{
+    if (r->run->plan->level == ARCP__SANDBOX_LEVEL_FULL || r->is_killed) {
+        send_signal(r, SIGKILL);
+    } else {
+        arcp__proc_each(kill_child, r);
+    }
+    r->is_killed = true;
+    r->kill_mono_ns = now_mono_ns + KILL_GRACE_NS;
+}
+
 /* The smaller of a timeout and the time until then, in milliseconds, rounded up. */
 static int until(int timeout_ms, int64_t left_ns)
 {
@@ -188,7 +221,7 @@ static int watch_time(running *r)
         timeout_ms = until(timeout_ms, left_ns);
         if (left_ns <= 0) {
             r->is_expired = true;
-            send_signal(r, SIGKILL);
+            kill_all(r, now.mono_ns);
         }
     }
     if (r->run->max_runtime_sec != 0 && !r->is_timed_out) {
@@ -200,8 +233,9 @@ static int watch_time(running *r)
             send_signal(r, SIGTERM);
             send_signal(r, SIGCONT);
         }
-    } else if (r->is_timed_out && now.mono_ns >= r->kill_mono_ns) {
-        send_signal(r, SIGKILL);
+    }
+    if ((r->is_timed_out || r->is_expired) && now.mono_ns >= r->kill_mono_ns) {
+        kill_all(r, now.mono_ns);
     }
     return r->is_expired || r->is_timed_out ? POLL_MS_MAX : timeout_ms;
 }

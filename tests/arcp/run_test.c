@@ -31,6 +31,8 @@ static const run_row rows[] = {
      "arcp run: the lease expired; the command was killed\n"},
     {"a command that runs too long", "$ARCP run --max-runtime 1 -- sleep 1000", 6, .out = "",
      "arcp run: the command was ended after 1 s (--max-runtime)\n"},
+    {"in a directory that is gone", "mkdir gone; cd gone; rmdir ../gone; $ARCP run -- true", 125,
+     .out = "", "arcp run: the current directory cannot be found: No such file or directory\n"},
     {"inside a sandbox there is no other", "$ARCP run --base $ARCP -- $ARCP run -- true", 125,
      .out = "", "arcp run: this is a sandbox already, and a sandbox cannot make another\n"},
 
@@ -243,6 +245,17 @@ static const run_row landlock_rows[] = {
      "$ARCP run -- bash -c 'echo >/dev/tcp/127.0.0.1/1' 2>&1 | grep -o 'Permission denied' | head "
      "-1",
      0, .out = "Permission denied\n", ""},
+    {"when the lease expires, all that the command has started is killed",
+     "$ARCP run --quiet --expires-in 1s --env N=6$$ -- sh -c 'setsid sleep $N & setsid sh -c "
+     "\"setsid "
+     "sleep $N & wait\" & sleep 1000'; echo $?; pgrep -x -a sleep | grep \"sleep 6$$\" || echo "
+     "none",
+     0, .out = "4\nnone\n", "arcp run: the lease expired; the command was killed\n"},
+    {"at the end of --max-runtime too, even if it ignores SIGTERM",
+     "$ARCP run --quiet --max-runtime 1 --env N=7$$ -- sh -c 'trap \"\" TERM; setsid sleep $N & "
+     "while :; do "
+     "sleep 1; done'; echo $?; pgrep -x -a sleep | grep \"sleep 7$$\" || echo none",
+     0, .out = "6\nnone\n", "arcp run: the command was ended after 1 s (--max-runtime)\n"},
     {"a command that runs too long", "$ARCP run --quiet --max-runtime 1 -- sleep 1000", 6,
      .out = "", "arcp run: the command was ended after 1 s (--max-runtime)\n"},
     {"what the command leaves behind is gone",
