@@ -500,6 +500,11 @@ arcp__broker_answer arcp__broker_decide(const arcp__broker_classes *classes,
                   .is_full = plan->level == ARCP__SANDBOX_LEVEL_FULL};
     q.need |= (call->flags & ARCP__BROKER_TO_READ) != 0 ? ARCP__SANDBOX_READ : 0U;
     q.need |= (call->flags & ARCP__BROKER_TO_WRITE) != 0 ? ARCP__SANDBOX_WRITE : 0U;
+    if (call->operation == ARCP__BROKER_TRUNCATE) {
+        q.need |= ARCP__SANDBOX_WRITE; /* whatever the reader of the call says */
+    } else if (q.need == 0) {
+        q.need = ARCP__SANDBOX_READ; /* an open that needs nothing would be granted by any line */
+    }
     switch (call->operation) {
     case ARCP__BROKER_OPEN:
     case ARCP__BROKER_TRUNCATE:
