@@ -73,7 +73,7 @@ static bool cover_root(int tree)
  * descriptor. */
 static void give_clones(const arcp__helper *helper, int host)
 {
-    arcp_span beginnings[ARCP__BROKER_CLONES_MAX];
+    arcp_span beginnings[ARCP__BROKER_CLONES_MAX] = {{NULL, 0}};
     const size_t count = arcp__broker_beginnings(helper->plan, beginnings);
     for (size_t i = 0; i < count; i++) {
         /* Of what is absent, or reached by a link, the nearest directory above that is there. */
@@ -101,7 +101,7 @@ static void give_clones(const arcp__helper *helper, int host)
  * mount or a link is in their place. */
 static void make_beginnings(const arcp__helper_view *view, const arcp__sandbox_plan *plan)
 {
-    arcp_span beginnings[ARCP__BROKER_CLONES_MAX];
+    arcp_span beginnings[ARCP__BROKER_CLONES_MAX] = {{NULL, 0}};
     const size_t count = arcp__broker_beginnings(plan, beginnings);
     for (size_t i = 0; i < count; i++) {
         const int fd = arcp__helper_target(view, beginnings[i], ARCP__HELPER_IS_DIRECTORY);
