@@ -162,6 +162,17 @@ static void remove_objects(const fixture_service *service)
     (void)rmdir(service->beside);
 }
 
+/* Of the process that serves. */
+static fixture_service serving;
+
+/* Also when the runner was killed: System V objects have no owner that ends. */
+static void on_end(int number)
+{
+    (void)number;
+    remove_objects(&serving);
+    _exit(0);
+}
+
 static void add_all(fixture_service *service)
 {
     static const char *const places[] = {"read", "write", "outside"};
@@ -213,6 +224,8 @@ void fixture_service_start(fixture_service *service, const char *root, uid_t use
         service->pid = getpid();
         add_all(service);
         make_objects(service, token);
+        serving = *service;
+        (void)signal(SIGTERM, on_end);
         if (write(ready[1], service, sizeof *service) != (ssize_t)sizeof *service) {
             _exit(1);
         }
@@ -246,7 +259,6 @@ void fixture_service_stop(fixture_service *service)
 {
     (void)kill(service->pid, SIGTERM);
     (void)waitpid(service->pid, NULL, 0);
-    remove_objects(service);
 }
 
 void fixture_victim_start(fixture_victim *victim, const char *bin, const char *dir, uid_t user,
