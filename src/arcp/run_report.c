@@ -348,8 +348,24 @@ static void append_quoted(arcp_buf *out, arcp_span word)
 /* An option that would allow a denial. */
 typedef struct suggestion {
     const char *option; /* NULL: another one includes it */
-    arcp_buf name;
+    arcp_buf name;      /* its value; empty: it has none */
 } suggestion;
+
+/* The option that lets a .git be written which is protected in a directory of the lease; NULL: the
+ * path is in none. */
+static const char *protection_of(const arcp__sandbox_plan *plan, const char *path)
+{
+    for (size_t i = 0; plan != NULL && i < plan->mount_count; i++) {
+        const arcp__sandbox_mount *mount = &plan->mounts[i];
+        char git[PATH_MAX];
+        (void)snprintf(git, sizeof git, "%.*s/.git", (int)mount->target.size, mount->target.data);
+        if (mount->kind == ARCP__SANDBOX_MOUNT_GIT && arcp__run_is_within(path, git)) {
+            return plan->protect == ARCP__SANDBOX_PROTECT_STRICT ? "--protect commits"
+                                                                 : "--no-protect";
+        }
+    }
+    return NULL;
+}
 
 static const char *option_for(arcp_span capability)
 {
@@ -387,7 +403,7 @@ static bool is_too_wide(const arcp__run *run, const char *path)
 /* Whether what `other` allows includes what `one` allows. */
 static bool includes(const suggestion *other, const suggestion *one)
 {
-    const bool is_path = strcmp(one->option, "--fetch") != 0;
+    const bool is_path = one->name.size != 0 && strcmp(one->option, "--fetch") != 0;
     const bool has_right = strcmp(other->option, one->option) == 0 ||
                            (is_path && strcmp(other->option, "--write") == 0);
     return has_right && (is_path ? arcp__run_is_within(one->name.data, other->name.data)
@@ -435,18 +451,29 @@ void arcp__run_suggest(const arcp__run_report *report, arcp_buf *out)
         const arcp__run_denial *denial = &report->denials[i];
         suggestion *one = &list[count];
         *one = (suggestion){.option = option_for(denial->capability), .name = arcp_buf_init()};
-        if (one->option != NULL && plain_name(denial->target, &one->name) &&
-            arcp_buf_cstr(&one->name) != NULL && !is_too_wide(report->run, one->name.data)) {
-            count++;
-        } else {
+        if (one->option == NULL || !plain_name(denial->target, &one->name) ||
+            arcp_buf_cstr(&one->name) == NULL || is_too_wide(report->run, one->name.data)) {
             arcp_buf_fini(&one->name);
+            continue;
         }
+        const char *protection = strcmp(one->option, "--write") == 0
+                                     ? protection_of(report->run->plan, one->name.data)
+                                     : NULL;
+        if (protection != NULL) {
+            one->option = protection;
+            arcp_buf_clear(&one->name);
+            one->name.data[0] = '\0';
+        }
+        count++;
     }
     qsort(list, count, sizeof *list, by_size);
     count = remove_included(list, count);
     for (size_t i = 0; i < count; i++) {
         if (i < SUGGESTIONS_MAX) {
-            arcp_buf_append_format(out, " %s ", list[i].option);
+            arcp_buf_append_format(out, " %s", list[i].option);
+        }
+        if (i < SUGGESTIONS_MAX && list[i].name.size != 0) {
+            arcp_buf_append_byte(out, ' ');
             append_quoted(out, arcp_buf_span(&list[i].name));
         }
         arcp_buf_fini(&list[i].name);

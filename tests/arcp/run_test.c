@@ -153,6 +153,16 @@ static const run_row rows[] = {
      "cd repo; $ARCP run --write . --no-protect -- sh -c 'echo x >.git/hooks/h' && ls .git/hooks/h",
      0, .out = ".git/hooks/h\n", ""},
 
+    {"the option that would allow it is not --write",
+     "cd repo; $ARCP run --write . -- sh -c 'echo x >.git/y' 2>&1 | grep -c 'To allow: --protect "
+     "commits$'",
+     0, .out = "1\n", ""},
+    {"nor --protect commits for what git executes",
+     "cd repo; $ARCP run --write . --protect commits -- sh -c 'echo x >.git/hooks/y' 2>&1 | grep "
+     "-c 'To "
+     "allow: --no-protect$'",
+     0, .out = "1\n", ""},
+
     /* lines that are not exact */
     {"the network is refused and said so", "$ARCP run --fetch example.com -- true", 0, .out = "",
      "refused   net.fetch https://example.com/**: the sandbox has no network\n"},
