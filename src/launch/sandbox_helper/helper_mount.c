@@ -17,25 +17,13 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "broker/broker.h"
 #include "launch/sandbox_helper/helper_open.h"
 #include "launch/sandbox_helper/helper_submounts.h"
 #include "launch/sandbox_helper/helper_view.h"
 
-#define TREE_ATTRIBUTES (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
-#define PAGE_BYTES      4096u
+#define PAGE_BYTES 4096u
 
 /* ---- the root ---- */
-
-/* The directory that a path, which is not "/", is in. */
-static arcp_span above(arcp_span path)
-{
-    size_t size = path.size - 1;
-    while (size > 0 && path.data[size] != '/') {
-        size--;
-    }
-    return arcp_span_first(path, size == 0 ? 1 : size);
-}
 
 /* Its limit of inodes is one for each page, where the default is half of the machine's pages, and
  * those that the directories of the view need. */
@@ -53,7 +41,7 @@ static int make_scratch(const arcp__sandbox_plan *plan)
                            fsconfig(context, FSCONFIG_SET_STRING, "mode", "0755", 0) != 0 ||
                            fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) != 0
                        ? -1
-                       : fsmount(context, FSMOUNT_CLOEXEC, TREE_ATTRIBUTES);
+                       : fsmount(context, FSMOUNT_CLOEXEC, ARCP__HELPER_TREE);
     const int number = errno;
     if (context >= 0) {
         (void)close(context);
@@ -66,63 +54,6 @@ static int make_scratch(const arcp__sandbox_plan *plan)
 static bool cover_root(int tree)
 {
     return tree >= 0 && move_mount(tree, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) == 0;
-}
-
-/* The broker opens what it grants for reading through read-only copies of the host's mounts, so
- * that nothing that a program is given can be changed (mode, times, attributes) with the
- * descriptor. */
-static void give_clones(const arcp__helper *helper, int host)
-{
-    arcp_span beginnings[ARCP__BROKER_CLONES_MAX] = {{NULL, 0}};
-    const size_t count = arcp__broker_beginnings(helper->plan, beginnings);
-    for (size_t i = 0; i < count; i++) {
-        /* Of what is absent, or reached by a link, the nearest directory above that is there. */
-        arcp_span path = beginnings[i];
-        int fd = -1;
-        for (; fd<0; path = path.size> 1 ? above(path) : path) {
-            char text[PATH_MAX];
-            (void)snprintf(text, sizeof text, "%.*s", (int)path.size, path.data);
-            fd = path.size == 1
-                     ? dup(host)
-                     : arcp__helper_open(host, text + 1, O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
-            if (fd >= 0) {
-                arcp__helper_begin(ARCP__HELPER_BROKER);
-                arcp__helper_give(helper, ARCP__HELPER_WORD_CLONE, path,
-                                  arcp__helper_copy(fd, "", TREE_ATTRIBUTES | MOUNT_ATTR_RDONLY));
-            } else if (path.size == 1) {
-                arcp__helper_fail("/");
-            }
-        }
-        (void)close(fd);
-    }
-}
-
-/* Directories of these names, so that the program can change to them. Where they cannot be made, a
- * mount or a link is in their place. */
-static void make_beginnings(const arcp__helper_view *view, const arcp__sandbox_plan *plan)
-{
-    arcp_span beginnings[ARCP__BROKER_CLONES_MAX] = {{NULL, 0}};
-    const size_t count = arcp__broker_beginnings(plan, beginnings);
-    for (size_t i = 0; i < count; i++) {
-        const int fd = arcp__helper_target(view, beginnings[i], ARCP__HELPER_IS_DIRECTORY);
-        if (fd >= 0) {
-            (void)close(fd);
-        }
-    }
-}
-
-/* Listings that the broker makes are in a directory that the program reaches by no path. */
-static void give_views(const arcp__helper *helper, const arcp__helper_view *view)
-{
-    arcp__helper_begin(ARCP__HELPER_BROKER);
-    if (mkdirat(view->scratch, "views", 0755) != 0) {
-        arcp__helper_fail(NULL);
-    }
-    arcp__helper_give(helper, ARCP__HELPER_WORD_VIEWS, ARCP_SPAN_LITERAL(""),
-                      arcp__helper_copy(view->scratch, "views", TREE_ATTRIBUTES));
-    arcp__helper_give(
-        helper, ARCP__HELPER_WORD_VIEWS_READ, ARCP_SPAN_LITERAL(""),
-        arcp__helper_copy(view->scratch, "views", TREE_ATTRIBUTES | MOUNT_ATTR_RDONLY));
 }
 
 static void make_root(arcp__helper_view *view, const arcp__helper *helper)
@@ -142,14 +73,14 @@ static void make_root(arcp__helper_view *view, const arcp__helper *helper)
         arcp__helper_fail("/");
     }
     if (plan->has_broker) { /* before anything covers it */
-        give_clones(helper, view->host);
+        arcp__helper_give_clones(helper, view->host);
     }
     arcp__helper_begin(ARCP__HELPER_ROOT);
     view->root_is_hosts =
         plan->mount_count != 0 && plan->mounts[0].kind == ARCP__SANDBOX_MOUNT_ROOT;
     if (view->root_is_hosts) { /* the same */
         view->root = arcp__helper_copy(view->host, "",
-                                       TREE_ATTRIBUTES |
+                                       ARCP__HELPER_TREE |
                                            (plan->mounts[0].is_writable ? 0 : MOUNT_ATTR_RDONLY));
     }
     view->scratch = make_scratch(plan);
@@ -216,7 +147,7 @@ static bool cover(const arcp__helper_view *view, arcp_span target)
     }
     return arcp__helper_attach(
         arcp__helper_copy(view->scratch, S_ISDIR(about.st_mode) ? "cover/directory" : "cover/file",
-                          TREE_ATTRIBUTES | MOUNT_ATTR_RDONLY),
+                          ARCP__HELPER_TREE | MOUNT_ATTR_RDONLY),
         place);
 }
 
@@ -227,7 +158,7 @@ static bool is_absent_for_good(const arcp__helper_view *view, arcp_span target)
     struct statvfs system;
     struct stat about;
     while (target.size > 1) {
-        target = above(target);
+        target = arcp__helper_above(target);
         const int fd = arcp__helper_target(view, target, ARCP__HELPER_MUST_EXIST);
         if (fd >= 0) {
             const bool is_absent =
@@ -333,7 +264,7 @@ static void mount_source(const arcp__helper_view *view, const arcp__sandbox_moun
         return;
     }
     const int tree =
-        arcp__helper_copy(fd, "", TREE_ATTRIBUTES | (mount->is_writable ? 0 : MOUNT_ATTR_RDONLY));
+        arcp__helper_copy(fd, "", ARCP__HELPER_TREE | (mount->is_writable ? 0 : MOUNT_ATTR_RDONLY));
     const int place = tree < 0
                           ? -1
                           : arcp__helper_target(view, mount->target,
@@ -510,7 +441,7 @@ bool arcp__helper_mount(const arcp__helper *helper)
     arcp__helper_view view = {.host = -1, .scratch = -1, .root = -1};
     make_root(&view, helper);
     if (plan->has_broker) {
-        give_views(helper, &view);
+        arcp__helper_give_views(helper, &view);
     }
     const uint32_t has_pid_max = plan->abilities.values[ARCP__SANDBOX_ABILITY_PID_MAX];
     const bool proc_is_outer =
@@ -527,7 +458,7 @@ bool arcp__helper_mount(const arcp__helper *helper)
         mount_one(&view, helper, i);
     }
     if (plan->has_broker) {
-        make_beginnings(&view, plan);
+        arcp__helper_make_beginnings(&view, plan);
     }
     arcp__helper_begin(ARCP__HELPER_CWD);
     const int cwd = arcp__helper_target(&view, plan->cwd, ARCP__HELPER_IS_DIRECTORY);

@@ -35,6 +35,26 @@ bool arcp__helper_attach(int tree, int place);
  * are added to every mount. -1 sets errno. */
 int arcp__helper_copy(int at, const char *path, uint64_t attributes);
 
+/* The attributes of every copy of a tree of the host. */
+#define ARCP__HELPER_TREE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+
+/* The directory that a path, which is not "/", is in. */
+arcp_span arcp__helper_above(arcp_span path);
+
+/* ---- for the broker (helper_clones) ---- */
+
+/* The broker opens what it grants for reading through read-only copies of the host's mounts, so
+ * that nothing that a program is given can be changed (mode, times, attributes) with the
+ * descriptor. */
+void arcp__helper_give_clones(const arcp__helper *helper, int host);
+/* Makes the directories that patterns begin with, so that the program can change to them. Where
+ * they cannot be made, a mount or a link is in their place. */
+void arcp__helper_make_beginnings(const arcp__helper_view *view, const arcp__sandbox_plan *plan);
+/* Listings that the broker makes are in a directory that the program reaches by no path. */
+void arcp__helper_give_views(const arcp__helper *helper, const arcp__helper_view *view);
+
+/* ---- /dev and /proc ---- */
+
 /* Makes /dev and /proc. Returns whether /proc is the outer one. */
 void arcp__helper_dev(const arcp__helper_view *view, bool has_terminal);
 bool arcp__helper_proc(const arcp__helper_view *view, uint32_t pids);
