@@ -20,7 +20,7 @@
 
 #include "enforce/input.h"
 
-enum { WORDS_MAX = 64, TEXT_MAX = 4096, PATIENCE_MS = 20000, SURVIVAL_MS = 3000 };
+enum { WORDS_MAX = 64, TEXT_MAX = 4096, PATIENCE_MS = 60000, SURVIVAL_MS = 3000 };
 
 static const char usual_lease[] =
     "{'fs.read': ['@/read/**', '@/write/**', '@/files/one'], 'fs.write': ['@/write/**']}";

@@ -109,14 +109,28 @@ static void drain(void)
     }
 }
 
-/* Datagrams that were sent before a connection was made are dealt with before it is greeted. */
+static void on_end(int number)
+{
+    (void)number; /* ppoll returns */
+}
+
+/* Until the runner says so, or has ended. Datagrams that were sent before a connection was made are
+ * dealt with before it is greeted. */
 static void serve(const char *token)
 {
+    const struct sigaction action = {.sa_handler = on_end};
+    sigset_t blocked;
+    sigset_t none;
+    (void)sigemptyset(&none);
+    (void)sigemptyset(&blocked);
+    (void)sigaddset(&blocked, SIGTERM);
+    (void)sigprocmask(SIG_SETMASK, &blocked, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
     struct pollfd polls[SOCKETS_MAX];
     for (size_t i = 0; i < socket_count; i++) {
         polls[i] = (struct pollfd){.fd = sockets[i].fd, .events = POLLIN};
     }
-    while (poll(polls, socket_count, -1) > 0) {
+    while (ppoll(polls, socket_count, NULL, &none) > 0) {
         for (size_t i = 0; i < socket_count; i++) {
             const int fd =
                 sockets[i].listens ? accept4(sockets[i].fd, NULL, NULL, SOCK_CLOEXEC) : -1;
@@ -160,17 +174,6 @@ static void remove_objects(const fixture_service *service)
     (void)snprintf(path, sizeof path, "%s/stream", service->beside);
     (void)unlink(path);
     (void)rmdir(service->beside);
-}
-
-/* Of the process that serves. */
-static fixture_service serving;
-
-/* Also when the runner was killed: System V objects have no owner that ends. */
-static void on_end(int number)
-{
-    (void)number;
-    remove_objects(&serving);
-    _exit(0);
 }
 
 static void add_all(fixture_service *service)
@@ -224,12 +227,11 @@ void fixture_service_start(fixture_service *service, const char *root, uid_t use
         service->pid = getpid();
         add_all(service);
         make_objects(service, token);
-        serving = *service;
-        (void)signal(SIGTERM, on_end);
         if (write(ready[1], service, sizeof *service) != (ssize_t)sizeof *service) {
             _exit(1);
         }
         serve(token);
+        remove_objects(service); /* System V objects have no owner that ends */
         _exit(0);
     }
     (void)close(ready[1]);
