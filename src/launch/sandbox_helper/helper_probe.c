@@ -198,6 +198,10 @@ static bool has_notifications(void)
     }
     const pid_t child = fork();
     if (child == 0) {
+        /* With the listener open here, a call that is not answered would wait for ever; only KILL
+         * ends such a wait. */
+        (void)close(listener);
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
         _exit(is_answered() ? 0 : 1);
     }
     int status = 1;
