@@ -3,6 +3,9 @@
 #include "arcpd/arcpd.h"
 #include "arcpd/config.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "support/check.h"
 
 #define HTTP                                                                                       \
@@ -316,9 +319,65 @@ static void what_is_read_in_part_only_is_not_used(void **state)
                      "credentials.values_file: /: Is a directory");
 }
 
+/* ---- files ---- */
+
+#define ISSUE(more)                                                                                \
+    "credentials:\n  provisioner: http\n  endpoint: https://e\n  http:\n"                          \
+    "    revoke: {url: \"https://e\"}\n"                                                           \
+    "    issue:\n      response: {value: /v}\n" more
+
+/* The @ is the file. */
+static void files_that_others_can_change_or_read_are_refused(void **state)
+{
+    static const struct {
+        const char *yaml, *key;
+        bool is_secret;
+    } rows[] = {
+        {ISSUE("      url: https://e\n    ca_file: @\n"), "credentials.http.ca_file", false},
+        {ISSUE("      url: \"https://e/{env:HOME}{file:@}\"\n"), "credentials.http.issue", true},
+        {ISSUE("      url: https://e\n      headers: {A: a, B: \"b {file:@}\"}\n"),
+         "credentials.http.issue", true},
+        {ISSUE("      url: https://e\n      body: {a: {b: \"{file:/dev/null}{file:@}\"}}\n"),
+         "credentials.http.issue", true},
+        {"tracing: {otlp: {endpoint: \"http://h\", ca_file: @}}\n", "tracing.otlp.ca_file", false},
+        {"tracing: {otlp: {endpoint: \"http://h\", headers: {A: \"{file:@}\"}}}\n",
+         "tracing.otlp.headers", true},
+    };
+    char path[] = "/tmp/arcp-config-XXXXXX";
+    const int fd = mkstemp(path);
+    (void)state;
+    assert_true(fd >= 0);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const mode_t modes[] = {0600, 0644, 0646};
+        for (size_t j = 0; j < 3; j++) {
+            arcp__config config;
+            arcp_error error = {0};
+            char yaml[512];
+            const char *at = strchr(rows[i].yaml, '@');
+            (void)snprintf(yaml, sizeof yaml, "%.*s%s%s", (int)(at - rows[i].yaml), rows[i].yaml,
+                           path, at + 1);
+            assert_int_equal(fchmod(fd, modes[j]), 0);
+            check_ok(read_text(yaml, &config, &error), &error);
+            const arcp_status status = arcp__config_check(&config, &error);
+            const char *want = j == 2                        ? "can be changed by other users"
+                               : j == 1 && rows[i].is_secret ? "is a secret but world-readable"
+                                                             : "";
+            assert_int_equal(status, want[0] == '\0' ? ARCP_OK : ARCP_E_USAGE);
+            if (strstr(error.message, want) == NULL ||
+                (want[0] != '\0' && strstr(error.message, rows[i].key) == NULL)) {
+                fail_msg("%s: want \"%s\" in \"%s\"", rows[i].key, want, error.message);
+            }
+            arcp__config_fini(&config);
+        }
+    }
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(unlink(path), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_that_others_can_change_or_read_are_refused),
         cmocka_unit_test(an_upstream_is_described_by_templates),
         cmocka_unit_test(nothing_secret_is_printed),
         cmocka_unit_test(what_is_wrong_is_named_with_its_place),
