@@ -319,11 +319,6 @@ static void take_request(arcp__web_exchange *exchange)
 
 static void take_head(arcp__web_exchange *exchange, arcp_span *input)
 {
-    if (exchange->is_idle) { /* a new request begins: it becomes the newest pending connection */
-        exchange->is_idle = false;
-        arcp__admission_admit(&exchange->counted);
-        arcp__admission_suspend(&exchange->counted);
-    }
     switch (arcp__web_head_feed(&exchange->head, input)) {
     case ARCP__WEB_MORE:
         break;
@@ -365,6 +360,13 @@ static void read_input(arcp__web_exchange *exchange, arcp_span *input)
 static void on_bytes(void *user, arcp_span bytes)
 {
     arcp__web_exchange *exchange = user;
+    if (exchange->is_idle) {
+        /* A new request begins: the bytes of the last one count no more, and this becomes the
+         * newest pending connection. */
+        exchange->is_idle = false;
+        arcp__admission_admit(&exchange->counted);
+        arcp__admission_suspend(&exchange->counted);
+    }
     /* Bytes after a response that ends the connection are discarded and not counted. */
     if (exchange->stage != IN_LINGER &&
         !arcp__admission_note_bytes(&exchange->counted, bytes.size)) {

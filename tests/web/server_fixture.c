@@ -133,18 +133,17 @@ static const arcp__web_route routes[] = {
 static void open_fixture(web_fixture *f, arcp_admission_limits limits, const tls_files *files)
 {
     arcp__authority listen;
-    arcp_admission *admission = NULL;
     arcp_error err = {0};
     memset(f, 0, sizeof *f);
     test_loop_init(&f->test);
     limits.struct_size = sizeof limits;
-    check_ok(arcp_admission_new(&limits, &admission, &err), &err);
+    check_ok(arcp_admission_new(&limits, &f->admission, &err), &err);
     assert_true(arcp__authority_parse(ARCP_SPAN_LITERAL("127.0.0.1:0"), true, &listen));
     const arcp__web_server_options options = {
         .listen = &listen,
         .certificate_file = files == NULL ? NULL : files->certificate,
         .key_file = files == NULL ? NULL : files->key,
-        .admission = admission,
+        .admission = f->admission,
         .head_bytes_max = 1024,
         .linger_ms = 2 * TEST_PATIENCE_MS,
         .routes = routes,
@@ -153,7 +152,6 @@ static void open_fixture(web_fixture *f, arcp_admission_limits limits, const tls
         .user = f,
     };
     check_ok(arcp__web_server_open(&f->test.loop, &options, &f->server, &err), &err);
-    arcp_admission_unref(admission);
     snprintf(f->url, sizeof f->url, "http://127.0.0.1:%u",
              (unsigned)arcp__web_server_authority(f->server)->port);
     raw_peer_connect(&f->peer, &f->test, f->url);
@@ -172,9 +170,18 @@ void web_fixture_open_limited(web_fixture *f, uint32_t connections_max)
                  NULL);
 }
 
+void web_fixture_open_narrow(web_fixture *f, size_t pending_bytes_max)
+{
+    open_fixture(f,
+                 (arcp_admission_limits){.pending_bytes_max = pending_bytes_max,
+                                         .pending_timeout_ms = 2 * TEST_PATIENCE_MS},
+                 NULL);
+}
+
 void web_fixture_close(web_fixture *f)
 {
     arcp__web_server_close(f->server);
+    arcp_admission_unref(f->admission);
     raw_peer_fini(&f->peer);
     arcp_buf_fini(&f->body);
     test_loop_fini(&f->test);

@@ -23,6 +23,7 @@
 typedef struct web_fixture {
     test_loop test;
     arcp__web_server *server;
+    arcp_admission *admission;
     char url[80];
     raw_peer peer;
     arcp_buf body;               /* of the latest request */
@@ -39,6 +40,8 @@ typedef struct web_fixture {
 void web_fixture_open(web_fixture *f, uint32_t timeout_ms, const tls_files *files);
 /* The same, without TLS and with a limit on the number of connections. */
 void web_fixture_open_limited(web_fixture *f, uint32_t connections_max);
+/* With a limit on the bytes of connections that wait for their peers. */
+void web_fixture_open_narrow(web_fixture *f, size_t pending_bytes_max);
 void web_fixture_close(web_fixture *f);
 
 /* Discards what the peer has received, then sends the text. */
