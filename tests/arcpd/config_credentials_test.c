@@ -142,7 +142,7 @@ static const struct {
     {"credentials: {magic: 1}", "f.yaml:1: credentials.magic: "},
 };
 
-static void what_is_wrong_is_named_with_its_place(void **state)
+static void errors_name_the_key_and_its_place(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -281,7 +281,7 @@ static void zero_is_the_default_of_a_request_s_time_and_connections(void **state
     arcp__config_fini(&config);
 }
 
-static void what_is_printed_is_what_is_used(void **state)
+static void the_printed_configuration_has_the_values_in_use(void **state)
 {
     arcp__config config;
     arcp_error error = {0};
@@ -312,7 +312,7 @@ static void check_not_opened(const char *text, const char *message)
     arcp__config_fini(&config);
 }
 
-static void what_is_read_in_part_only_is_not_used(void **state)
+static void a_values_file_that_cannot_be_read_is_an_error(void **state)
 {
     (void)state;
     check_not_opened("credentials: {provisioner: static, endpoint: e, values_file: /}",
@@ -380,11 +380,11 @@ int main(void)
         cmocka_unit_test(files_that_others_can_change_or_read_are_refused),
         cmocka_unit_test(an_upstream_is_described_by_templates),
         cmocka_unit_test(nothing_secret_is_printed),
-        cmocka_unit_test(what_is_wrong_is_named_with_its_place),
-        cmocka_unit_test(what_is_read_in_part_only_is_not_used),
+        cmocka_unit_test(errors_name_the_key_and_its_place),
+        cmocka_unit_test(a_values_file_that_cannot_be_read_is_an_error),
         cmocka_unit_test(at_most_32_statuses_mean_not_known),
         cmocka_unit_test(zero_is_the_default_of_a_request_s_time_and_connections),
-        cmocka_unit_test(what_is_printed_is_what_is_used),
+        cmocka_unit_test(the_printed_configuration_has_the_values_in_use),
         cmocka_unit_test(a_body_has_at_most_32_levels),
         cmocka_unit_test(aliases_do_not_make_a_short_file_a_long_body),
         cmocka_unit_test(a_body_has_at_most_a_mebibyte),

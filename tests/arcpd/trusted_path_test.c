@@ -1,4 +1,4 @@
-/* Which files arcpd believes: owner, mode, kind, and the directories above them. */
+/* Which files arcpd trusts: owner, mode, kind, and the directories above them. */
 #include "arcpd/arcpd.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* `part`: what the message says; NULL: it is believed. */
+/* `part`: a part of the message; NULL: the file is trusted. */
 static void check(const char *path, arcp__trusted_kind kind, const char *part)
 {
     arcp_error error = {0};
@@ -248,7 +248,7 @@ static void a_fifo_is_refused_and_blocks_nothing(void **state)
     check(inner, ARCP__TRUSTED_FILE, "/inner is not a regular file");
 }
 
-static void what_is_not_there_or_was_handed_over_is_for_its_reader(void **state)
+static void missing_files_and_descriptors_are_left_to_their_reader(void **state)
 {
     char nothing[128];
     (void)state;
@@ -261,7 +261,7 @@ static void what_is_not_there_or_was_handed_over_is_for_its_reader(void **state)
     check("/dev/fd/0", ARCP__TRUSTED_SECRET, NULL);
 }
 
-static void what_is_not_there_yet_is_as_safe_as_its_directory(void **state)
+static void a_missing_file_is_as_safe_as_its_directory(void **state)
 {
     char store[128];
     (void)state;
@@ -293,8 +293,8 @@ int main(void)
         t(a_chain_of_links_has_a_limit),
         t(a_path_that_is_too_long_is_refused),
         t(a_fifo_is_refused_and_blocks_nothing),
-        t(what_is_not_there_or_was_handed_over_is_for_its_reader),
-        t(what_is_not_there_yet_is_as_safe_as_its_directory),
+        t(missing_files_and_descriptors_are_left_to_their_reader),
+        t(a_missing_file_is_as_safe_as_its_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -208,7 +208,7 @@ static void an_upstream_without_budget_is_budget_exhausted(void **state)
 {
     fixture *f = *state;
     start(f);
-    f->up.issuing = UPSTREAM_IS_POOR;
+    f->up.issuing = UPSTREAM_IS_EXHAUSTED;
     submit(f, "1", "{\"agent\":\"echo\"}");
     check_has(next(f, "a"), "\"code\":\"BUDGET_EXHAUSTED\"");
 }

@@ -32,7 +32,7 @@ static void use_settings(void)
     arcp__engine_set_settings(rig.engine, &rig.settings);
 }
 
-/* The newest frame, which the test frees; those before it are thrown away. */
+/* The newest frame; earlier ones are discarded. The caller frees it. */
 static char *last_frame(rig_client *client)
 {
     char *last = NULL;

@@ -212,8 +212,8 @@ static void each_input_in_each_state(void **state)
         if (strcmp(end, want->end) != 0 || has_result != wants_result ||
             agent->cancels != want->cancels || agent->kills != want->kills ||
             agent->forgets != want->releases) {
-            fail_msg("%s: end \"%s\"%s, told to stop %u, to die %u, let go %u", rows[i].name, end,
-                     has_result ? " with its result" : "", agent->cancels, agent->kills,
+            fail_msg("%s: end \"%s\"%s, cancelled %u times, killed %u, released %u", rows[i].name,
+                     end, has_result ? " with its result" : "", agent->cancels, agent->kills,
                      agent->forgets);
         }
         /* Nothing is left of a job when its agent was released, too. */

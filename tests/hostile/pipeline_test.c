@@ -34,7 +34,7 @@ static void ask(wire *w, int round)
     }
 }
 
-/* The answers, and what the jobs of this round and of earlier ones say between them. */
+/* Takes the responses; events of jobs of this round and of earlier ones may come between them. */
 static void take_answers(wire *w, int round)
 {
     int i = 0;

@@ -370,11 +370,11 @@ static void reaping_does_not_take_processes_of_the_table(void **state)
     (void)state;
     process_rig_run_shell(&rig, &owner, "echo said; exit 9");
     wait_for_end(arcp__agent_process_pid(owner.process));
-    const pid_t stranger = fork();
-    if (stranger == 0) {
+    const pid_t unrelated = fork();
+    if (unrelated == 0) {
         _exit(0);
     }
-    wait_for_end(stranger);
+    wait_for_end(unrelated);
     arcp__process_table_reap(rig.table);
     assert_false(has_children());
     run_until(&rig, owner.exits != 0);
@@ -406,14 +406,14 @@ static void reaping_does_not_wait_until_no_program_is_to_be_started(void **state
     starts_left = 20;
     check_ok(arcp__agent_process_start(rig.table, &rig.spec, &callbacks, &process, &rig.error),
              &rig.error);
-    const pid_t stranger = fork();
-    if (stranger == 0) {
+    const pid_t unrelated = fork();
+    if (unrelated == 0) {
         _exit(0);
     }
-    wait_for_end(stranger);
+    wait_for_end(unrelated);
     arcp__process_table_reap(rig.table);
     run_until(&rig, starts_left < 10);
-    assert_int_equal(kill(stranger, 0), -1);
+    assert_int_equal(kill(unrelated, 0), -1);
     run_until(&rig, starts_left == 0);
 }
 

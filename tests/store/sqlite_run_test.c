@@ -106,7 +106,7 @@ static void runs_are_deleted_as_far_as_the_budget_reaches(void **state)
 }
 
 /* Of a stream that goes on. */
-static void what_is_deleted_leaves_one_run_without_data(void **state)
+static void deleted_records_leave_one_run_without_data(void **state)
 {
     fixture *f = *state;
     arcp__sqlite *sqlite = &f->writer.sqlite;
@@ -169,7 +169,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_are_deleted_as_far_as_the_budget_reaches),
-        cmocka_unit_test_setup_teardown(what_is_deleted_leaves_one_run_without_data, set_up,
+        cmocka_unit_test_setup_teardown(deleted_records_leave_one_run_without_data, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_damaged_run_of_a_stream_that_goes_on_is_not_deleted,
                                         set_up, tear_down),
