@@ -78,12 +78,12 @@ static void take(process_owner *owner)
 static void a_pool_starts_as_many_processes_as_requested(void **state)
 {
     (void)state;
-    assert_int_equal(arcp__process_table_count(rig.table), 0);
+    assert_int_equal(process_rig_running(&rig), 0);
     fill(waits);
     assert_int_equal(arcp__process_pool_waiting(pool), 0); /* not from inside the call */
     run_until(&rig, arcp__process_pool_waiting(pool) == 2);
     (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
-    assert_int_equal(arcp__process_table_count(rig.table), 2);
+    assert_int_equal(process_rig_running(&rig), 2);
 }
 
 static void a_process_that_is_taken_is_replaced(void **state)
@@ -190,7 +190,7 @@ static void freeing_a_pool_kills_its_waiting_processes(void **state)
     run_until(&rig, arcp__process_pool_waiting(pool) == 2);
     arcp__process_pool_free(pool);
     pool = NULL;
-    run_until(&rig, arcp__process_table_count(rig.table) == 0);
+    run_until(&rig, process_rig_running(&rig) == 0);
     assert_int_equal(messages.size, 0);
 }
 
