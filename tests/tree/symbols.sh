@@ -1,7 +1,7 @@
 #!/bin/sh
 # Fails when a module of a build defines a global symbol that is not named as ours, when
-# the quiet layers call the world: clocks, files, sockets, threads, or when what starts and runs
-# programs calls something of the layers beside or above it.
+# the layers without I/O call the system (clocks, files, sockets, threads), or when the modules that start
+# and run programs call something of the layers beside or above them.
 #
 #   tests/tree/symbols.sh MODULES_DIR
 #
@@ -30,15 +30,15 @@ done
     exit 1
 }
 
-# Random numbers and the wall clock come in through base; json, core, context, log, job, session and engine get
-# them handed (the engine does no I/O, reads no clock, starts no thread), and so does the wire format of
-# HTTP: all of web but three files.
-world='^(open|open64|openat|creat|fopen|fopen64|fdopen|read|write|pread|pwrite|close|socket|connect|bind|listen|accept|poll|select|epoll_.*|send|recv|sendto|recvfrom|clock_gettime|time|gettimeofday|sleep|usleep|nanosleep|pthread_.*|thrd_.*|mtx_.*|fork|vfork|exec.*|posix_spawn.*|system|popen|getenv|secure_getenv|getrandom|getentropy|rand|srand|random|signal|sigaction|uv_.*|sqlite3_.*|SSL_.*|malloc|calloc|realloc|free|strdup|strndup)(@|$)'
+# Random numbers and the wall clock come in through base; json, core, context, log, job, session and engine
+# receive them as parameters (the engine does no I/O, reads no clock, starts no thread), and so does the wire
+# format of HTTP: all of web but three files.
+system='^(open|open64|openat|creat|fopen|fopen64|fdopen|read|write|pread|pwrite|close|socket|connect|bind|listen|accept|poll|select|epoll_.*|send|recv|sendto|recvfrom|clock_gettime|time|gettimeofday|sleep|usleep|nanosleep|pthread_.*|thrd_.*|mtx_.*|fork|vfork|exec.*|posix_spawn.*|system|popen|getenv|secure_getenv|getrandom|getentropy|rand|srand|random|signal|sigaction|uv_.*|sqlite3_.*|SSL_.*|malloc|calloc|realloc|free|strdup|strndup)(@|$)'
 for module in web json core context log credential job session engine; do
     [ -f "libarcp_$module.a" ] || continue
     calls=$(nm -A --undefined-only --format=posix "libarcp_$module.a" |
         grep -v '^libarcp_web\.a\[\(admission\|connection\|server\)\.c\.o\]' |
-        awk '$3 == "U" { print $2 }' | grep -E "$world" | sort -u | tr '\n' ' ') || true
+        awk '$3 == "U" { print $2 }' | grep -E "$system" | sort -u | tr '\n' ' ') || true
     if [ -n "$calls" ]; then
         echo "$module calls: $calls"
         bad=1
