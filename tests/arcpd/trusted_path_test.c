@@ -256,6 +256,8 @@ static void missing_files_and_descriptors_are_left_to_their_reader(void **state)
     check(nothing, ARCP__TRUSTED_SECRET, NULL);
     (void)snprintf(nothing, sizeof nothing, "%s/nothing/below", inner);
     check(nothing, ARCP__TRUSTED_SECRET, NULL);
+    (void)snprintf(nothing, sizeof nothing, "%s/below", file);
+    check(nothing, ARCP__TRUSTED_SECRET, "/file cannot be checked: Not a directory");
     check("/dev/null", ARCP__TRUSTED_SECRET, NULL);
     check("/dev/stdin", ARCP__TRUSTED_SECRET, NULL);
     check("/dev/fd/0", ARCP__TRUSTED_SECRET, NULL);
