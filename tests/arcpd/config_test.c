@@ -1,4 +1,4 @@
-/* What the configuration says of tokens, keys and profiles, and how wrong ones are named. */
+/* Tokens, keys and profiles in the configuration, and the errors for invalid ones. */
 #include "support/check.h"
 
 #include <stdlib.h>

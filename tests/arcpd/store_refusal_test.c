@@ -132,7 +132,7 @@ static void damaged_rows_and_indexes_are_refused_by_name(void **state)
         {"UPDATE runs SET data = replace(data, '\"seq\":1,', '\"seq\":2,') WHERE id >> 38 = "
          "(SELECT id FROM streams WHERE key LIKE 'x:%' ORDER BY key LIMIT 1)",
          "is damaged"},
-        /* The last records of the job are gone, or all of them. */
+        /* The last records of the job are missing, or all of them. */
         {"DELETE FROM runs WHERE id = (SELECT max(id) FROM runs WHERE id >> 38 = (SELECT id FROM "
          "streams WHERE key LIKE 'j:%'))",
          "is damaged: it ends after record "},
@@ -167,7 +167,8 @@ static int command(const daemon_state *d, const char *words, const char *last)
 
 #define CHECK "arcpd --check-store --store sqlite:"
 
-/* The client went on after the backup: it knows numbers that would be given to other events. */
+/* The client received more events after the backup, with numbers that other events would get now.
+ */
 static void a_restored_backup_has_its_jobs_and_resumes_no_session(void **state)
 {
     daemon_state d;

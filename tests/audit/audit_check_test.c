@@ -18,7 +18,7 @@ static void note(void *user, const arcp__audit_finding *finding)
              arcp__audit_problem_name(finding->problem));
 }
 
-/* Lines of a chain, each with its line feed; the first says what it follows. */
+/* Lines of a chain, each with its line feed; the first has the hash of the line before it. */
 static void make_lines(arcp__audit_head *head, size_t count, arcp_buf *lines)
 {
     for (size_t i = 0; i < count; i++) {
@@ -253,7 +253,7 @@ static void lines_cut_off_the_end_show_when_the_last_one_is_known(void **state)
     log_fini(&l);
 }
 
-/* Nothing in the file could say whether what is the first line now was altered. */
+/* Nothing in the file shows whether the line that is first now was altered. */
 static void lines_cut_off_the_beginning_are_missing(void **state)
 {
     (void)state;

@@ -164,7 +164,7 @@ static void a_torn_last_line_is_kept_and_noted_wherever_it_was_torn(void **state
     write_one(&file, "{\"a\":2}");
     arcp__audit_file_close(&file);
     log_read_file(p->path, &whole);
-    /* The last line starts behind the last line feed but one. */
+    /* The last line starts after the last line feed but one. */
     const arcp_span text = arcp_buf_span(&whole);
     const char *last = memrchr(text.data, '\n', text.size - 1);
     assert_non_null(last);

@@ -3,7 +3,7 @@
 
 #include "base/options.h"
 
-/* What this release knows, and what an older one and a newer one do. */
+/* The structs of this release, and those of an older and a newer one. */
 typedef struct sample {
     size_t struct_size;
     const char *name;

@@ -1,4 +1,4 @@
-/* Every text that the client hands over can be printed as it is: a NUL follows it, and it has a
+/* Every text that the client returns can be printed as it is: a NUL follows it, and it has a
  * pointer when it is empty. */
 #include "client/blocking_fixture.h"
 

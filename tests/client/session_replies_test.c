@@ -119,7 +119,7 @@ static void errors_keep_code_message_details_and_retryable(void **state)
 static void a_long_code_is_cut(void **state)
 {
     static const struct {
-        const char *end; /* behind 60 letters */
+        const char *end; /* after 60 letters */
         size_t kept;     /* bytes of all */
     } rows[] = {
         {"xxx", 63},

@@ -215,7 +215,7 @@ static void set_up_on_loop(void)
              &err);
 }
 
-/* A copy of the first `given` bytes, which says that it has `size`. The block ends where the struct
+/* A copy of the first `given` bytes with `size` as its struct_size. The block ends where the struct
  * does, so that memory checkers see a read beyond it. */
 static void *copy_of(const void *whole, size_t given, size_t size)
 {

@@ -250,7 +250,7 @@ static void ipv6_addresses_are_those_that_the_system_accepts(void **state)
 
 enum { STATES_MAX = 1500 };
 
-/* Collects the distinct states that short strings behind a beginning lead to. */
+/* Collects the distinct states that short strings after a beginning lead to. */
 static size_t collect_states(arcp__target_kind kind, const char *beginning, const char *alphabet,
                              size_t size, arcp__shape *states, size_t count)
 {

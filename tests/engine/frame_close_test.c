@@ -1,5 +1,5 @@
-/* How a link is closed whose peer sends a frame that is no envelope: 1007 says that its bytes are
- * not UTF-8, and nothing else does. */
+/* How a link is closed whose peer sends a frame that is no envelope: with 1007 if its bytes are not
+ * UTF-8, and only then. */
 #include "base/alloc.h"
 #include "engine/frames.h"
 #include "story/engine_rig.h"

@@ -144,7 +144,7 @@ static bool read_end(char out[32])
 }
 
 typedef struct row {
-    const char *end;   /* final_status of all that the client got; "": it goes on */
+    const char *end;   /* final_status of the record that the client got; "": the job continues */
     unsigned cancels;  /* how often the agent was cancelled */
     unsigned kills;    /* and killed */
     unsigned releases; /* its host was sent FORGET_AGENT */

@@ -57,7 +57,7 @@ typedef struct play {
     size_t size, at;
     uint64_t random;
     unsigned next_id;
-    char mark[8];        /* what the id of the request at hand begins with */
+    char mark[8];        /* the beginning of the id of the current request */
     uint64_t waited_sec; /* how far the clock was moved */
     bool is_stopping;
     bool trace;

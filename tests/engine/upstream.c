@@ -233,7 +233,7 @@ static void time_out(engine_rig *rig, size_t index)
     deliver_result(rig, &given_up);
 }
 
-/* One step of the oldest call: it reaches the upstream, or its reply comes back. */
+/* One step of the oldest call: it reaches the upstream, or its reply is delivered. */
 static bool answer_one(engine_rig *rig)
 {
     upstream *up = rig->upstream;

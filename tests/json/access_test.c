@@ -106,7 +106,7 @@ static void only_objects_have_members_and_only_containers_have_children(void **s
 typedef struct walk_row {
     const char *name;
     const char *text;
-    const char *want; /* the children as written, with '|' behind each */
+    const char *want; /* the children as written, each followed by '|' */
     size_t count;
 } walk_row;
 

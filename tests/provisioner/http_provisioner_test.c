@@ -360,8 +360,8 @@ static void nothing_slips_into_a_header_or_out_of_a_string(void **state)
     assert_int_equal(answer->outcome, ARCP_PROVISION_ABSENT);
 }
 
-/* What an issue in doubt leaves behind has an alias and nothing else. An upstream that is asked to
- * revoke "" does nothing, or everything, and says that it is done. */
+/* After an issue in doubt only the alias is known. An upstream that is asked to revoke "" revokes
+ * nothing, or everything, and reports success. */
 static void a_revocation_that_would_name_nothing_is_not_sent(void **state)
 {
     static const struct {

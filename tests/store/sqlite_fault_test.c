@@ -513,7 +513,7 @@ static void a_full_file_system_fails_writes_until_it_has_room(void **state)
     temp_dir_free(dir);
     assert_true(WIFEXITED(status));
     if (WEXITSTATUS(status) == 77) {
-        skip(); /* mounting needs privileges; the limit on file sizes stands in */
+        skip(); /* mounting needs privileges; without them the limit on file sizes is used */
     }
     assert_int_equal(WEXITSTATUS(status), 0);
 }

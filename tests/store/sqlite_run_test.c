@@ -1,4 +1,4 @@
-/* Deleting runs: no more in one go than the budget says, and never another stream's. */
+/* Deleting runs: no more at once than the budget allows, and never another stream's. */
 #include "store/sqlite_run.h"
 #include "store/sqlite_writer.h"
 #include "store/store_rig.h"
@@ -105,7 +105,7 @@ static void runs_are_deleted_as_far_as_the_budget_reaches(void **state)
     }
 }
 
-/* Of a stream that goes on. */
+/* Of a stream that is still written. */
 static void deleted_records_leave_one_run_without_data(void **state)
 {
     fixture *f = *state;

@@ -17,7 +17,7 @@ static int set_up(void **state)
     arcp_error err = {0};
     f->dir = temp_dir_new();
     snprintf(f->path, sizeof f->path, "%s", temp_dir_join(f->dir, "", "s.db"));
-    /* arcp__sqlite_open wants a file that is there. */
+    /* arcp__sqlite_open opens only a file that exists. */
     sql_change(f->path, "PRAGMA user_version = 0");
     check_ok(arcp__sqlite_open(&f->sqlite, f->path, true, "", &err), &err);
     *state = f;

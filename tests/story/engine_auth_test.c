@@ -186,7 +186,7 @@ static void one_frame_after_an_unanswered_hello_is_accepted(void **state)
     start(&rig);
     rig_client *a = rig_connect(&rig, "a");
     rig_send(&rig, a, hello);
-    assert_false(a->paused); /* reading goes on, so that a disconnect is noticed */
+    assert_false(a->paused); /* reading continues, so that a disconnect is noticed */
     rig_send(&rig, a, list);
     assert_true(a->paused); /* but a peer cannot send without limit */
     rig_send(&rig, a, list);

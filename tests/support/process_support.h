@@ -48,8 +48,8 @@ arcp_status run_program(arcp_launcher *launcher, arcp_launch_spec *spec, arcp_bu
 /* Runs a command in a shell; fails the test if the command fails. */
 void run_shell(const char *command);
 
-/* The rest of the line behind `prefix` at a line's beginning, in a NUL-terminated text;
- * NULL: there is none. Lives until the next call. */
+/* The rest of the line that begins with `prefix`, in a NUL-terminated text; NULL: there is none.
+ * Valid until the next call. */
 const char *line_after(const arcp_buf *text, const char *prefix);
 
 /* The number that a text begins with. */
