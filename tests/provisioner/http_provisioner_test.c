@@ -171,7 +171,7 @@ static void an_issue_in_doubt_is_reported_as_unknown(void **state)
     }
 }
 
-static void an_answer_that_comes_twice_is_not_taken_for_another_request(void **state)
+static void a_repeated_response_is_not_taken_for_another_request(void **state)
 {
     fixture *f = *state;
     char aliases[8][16];
@@ -195,7 +195,7 @@ static void an_answer_that_comes_twice_is_not_taken_for_another_request(void **s
     assert_int_equal(f->upstream.generate_calls, 8);
 }
 
-static void an_upstream_that_is_not_there_was_certainly_not_asked(void **state)
+static void a_request_to_an_unreachable_upstream_had_certainly_no_effect(void **state)
 {
     fixture *f = *state;
     uv_close((uv_handle_t *)&f->upstream.listener, NULL);
@@ -452,8 +452,8 @@ int main(void)
         t(limits_become_the_request_and_the_answer_a_value),
         t(members_that_a_job_lacks_are_omitted),
         t(an_issue_in_doubt_is_reported_as_unknown),
-        t(an_answer_that_comes_twice_is_not_taken_for_another_request),
-        t(an_upstream_that_is_not_there_was_certainly_not_asked),
+        t(a_repeated_response_is_not_taken_for_another_request),
+        t(a_request_to_an_unreachable_upstream_had_certainly_no_effect),
         t(an_issue_is_never_sent_a_second_time),
         t(a_revocation_is_reported_as_done_absent_or_unknown),
         t(usage_is_an_exact_number),

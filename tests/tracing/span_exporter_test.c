@@ -168,7 +168,7 @@ static void spans_come_once_and_in_order_in_batches(void **state)
     assert_int_equal(f->failures, 0);
 }
 
-static void the_end_sends_what_is_left(void **state)
+static void closing_sends_the_remaining_spans(void **state)
 {
     fixture *f = *state;
     f->options.delay_ms = LONG;
@@ -206,7 +206,7 @@ static void headers_have_secrets_from_the_environment(void **state)
     assert_non_null(strstr(f->collector->head, "Authorization: Bearer hush"));
 }
 
-static void headers_that_are_wrong_are_named(void **state)
+static void invalid_headers_are_named(void **state)
 {
     static const struct {
         const char *header, *message;
@@ -339,7 +339,7 @@ static void a_collector_that_is_late_gets_everything(void **state)
     check_all_came(f);
 }
 
-static void an_answer_that_does_not_come_in_time_is_given_up_on(void **state)
+static void a_response_that_does_not_arrive_in_time_is_abandoned(void **state)
 {
     fixture *f = *state;
     f->options.timeout_ms = 50;
@@ -383,17 +383,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         t(spans_come_once_and_in_order_in_batches),
-        t(the_end_sends_what_is_left),
+        t(closing_sends_the_remaining_spans),
         t(a_full_batch_is_sent_without_delay),
         t(headers_have_secrets_from_the_environment),
-        t(headers_that_are_wrong_are_named),
+        t(invalid_headers_are_named),
         t(a_busy_collector_gets_the_same_batch_again),
         t(a_pause_that_the_collector_asks_for_is_kept),
         t(refused_spans_are_dropped_and_not_sent_again),
         t(spans_that_are_refused_out_of_a_batch_are_counted),
         t(a_collector_that_stalls_blocks_no_job_and_the_queue_is_bounded),
         t(a_collector_that_is_late_gets_everything),
-        t(an_answer_that_does_not_come_in_time_is_given_up_on),
+        t(a_response_that_does_not_arrive_in_time_is_abandoned),
         t(a_collector_that_is_not_there_costs_its_spans_only),
         t(an_exporter_without_spans_sends_nothing),
     };
