@@ -183,8 +183,7 @@ static void push_more(peer *p)
 
 /* ---- frames from the client ---- */
 
-/* The text behind `"name":"` up to the next quote; our own client's frames have no escapes there.
- */
+/* The text after `"name":"` up to the next quote; our own client's frames have no escapes there. */
 static void text_member(const char *frame, const char *name, char out[ID_BYTES])
 {
     const char *found = strstr(frame, name);

@@ -28,7 +28,7 @@ void client_submit(client *c, const char *agent, const char *input);
 /* Runs this many jobs on a connection of their own, at most `in_flight` at a time; ends the program
  * if one fails. */
 void client_run_jobs(int port, const char *agent, unsigned in_flight, uint64_t count);
-/* Whether the beginning of a frame, where its type stands, contains a word. */
+/* Whether the beginning of a frame, which has its type, contains a word. */
 bool frame_is(arcp_span frame, const char *word);
 
 #endif

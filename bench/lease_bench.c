@@ -271,7 +271,7 @@ static void run_regex(void *state, uint64_t iterations)
     }
 }
 
-/* FNM_PATHNAME would stop `**` too; without it nothing stops. The work is alike. */
+/* FNM_PATHNAME would stop `**` too; without it nothing stops. The amount of work is similar. */
 static void run_fnmatch(void *state, uint64_t iterations)
 {
     const matching *m = state;

@@ -56,7 +56,7 @@ typedef struct client {
     int fd;
     SSL *ssl; /* NULL without TLS */
     bool upgrade;
-    atomic_uint_fast64_t received; /* bytes behind the upgrade */
+    atomic_uint_fast64_t received; /* bytes after the upgrade */
 } client;
 
 static ssize_t client_read(client *c, char *data, size_t size)

@@ -1,6 +1,6 @@
-/* Traces as anybody may have written them: they are read to their end, and the reader never stands
- * still or goes beyond it. The input's records have no checksums: they are put in, so that what is
- * behind them is reached; its first byte says whether. */
+/* Traces with any content: each is read to its end, and the reader neither stops advancing nor
+ * reads beyond it. The first byte of the input says whether its records get correct checksums, so
+ * that what follows the checksums is reached. */
 #include <string.h>
 
 #include "base/crc32c.h"

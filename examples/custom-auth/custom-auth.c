@@ -20,7 +20,7 @@ static void verify(arcp_token_verifier *verifier, arcp_token_request *request)
     const size_t size = sizeof word - 1;
     const arcp_span token = arcp_token_request_token(request);
     arcp_token_response response = arcp_token_response_init(); /* refuses */
-    response.why = "not a token of this house";
+    response.why = "the token does not end with the password";
     if (token.size > size) {
         unsigned difference = 0;
         for (size_t i = 0; i < size; i++) {
@@ -40,7 +40,7 @@ static void release(arcp_token_verifier *verifier)
 }
 
 static const arcp_token_verifier_ops ops = {sizeof ops, "sesame", verify, release};
-static arcp_token_verifier house = {&ops};
+static arcp_token_verifier password_verifier = {&ops};
 
 static void on_stopped(void *user)
 {
@@ -48,19 +48,19 @@ static void on_stopped(void *user)
 }
 
 /* Two clients connect to `url`, one after the other. */
-typedef struct door {
+typedef struct demo {
     arcp_runtime *runtime;
     const char *url;
-    unsigned guests;
-} door;
+    unsigned attempts;
+} demo;
 
-static void try_next(door *d, uv_loop_t *loop);
+static void try_next(demo *d, uv_loop_t *loop);
 
 static void on_event(void *user, arcp_client *client, const arcp_client_event *event)
 {
-    door *d = user;
+    demo *d = user;
     if (event->type == ARCP_CLIENT_CONNECTED) {
-        printf("came in\n");
+        printf("connected\n");
         arcp_client_close(client);
     } else if (event->type == ARCP_CLIENT_CLOSED) {
         if (event->error != NULL) {
@@ -71,16 +71,16 @@ static void on_event(void *user, arcp_client *client, const arcp_client_event *e
     }
 }
 
-static void try_next(door *d, uv_loop_t *loop)
+static void try_next(demo *d, uv_loop_t *loop)
 {
     static const char *const tokens[] = {"alice:sesame", "alice:please"};
-    if (d->guests == sizeof tokens / sizeof tokens[0]) {
+    if (d->attempts == sizeof tokens / sizeof tokens[0]) {
         arcp_runtime_stop(d->runtime, on_stopped, d->runtime);
         return;
     }
     arcp_client_options options = arcp_client_options_init();
     options.url = arcp_span_cstr(d->url);
-    options.token = arcp_span_cstr(tokens[d->guests++]);
+    options.token = arcp_span_cstr(tokens[d->attempts++]);
     options.no_reconnect = true;
     arcp_client *client = NULL;
     arcp_error err = {0};
@@ -93,8 +93,8 @@ int main(void)
 {
     uv_loop_t *loop = uv_default_loop();
     arcp_runtime_options options = arcp_runtime_options_init();
-    arcp_token_verifier *const verifiers[] = {&house};
-    door d = {NULL, NULL, 0};
+    arcp_token_verifier *const verifiers[] = {&password_verifier};
+    demo d = {NULL, NULL, 0};
     arcp_error err = {0};
     if (arcp_runtime_new(loop, &options, &d.runtime, &err) != ARCP_OK ||
         arcp_runtime_set_token_verifiers(d.runtime, verifiers, 1, &err) != ARCP_OK ||

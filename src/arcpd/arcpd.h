@@ -35,8 +35,8 @@ bool arcp__module_directory_is_safe(const char *path);
 /* arcpd trusts only files that no user except root and its own can change, like sshd with
  * StrictModes. A file, and each directory above it up to the root, must belong to one of these two
  * and not be writable by others. Two exceptions: a directory with mode 1777 (/tmp), since its
- * entries are checked as well, and a group that has no member except the owner. For a symbolic link
- * the link, its target and the directories above both are checked.
+ * entries are checked as well, and a group that has no member except the owner. Symbolic links,
+ * also of directories and of further links, are checked like directories, and followed.
  *
  * Nothing is opened for reading, so that a FIFO cannot block. Files that the parent process has
  * opened (/dev/stdin, /dev/fd/N) are not checked, nor is /dev/null. */

@@ -1,5 +1,8 @@
 #include "arcpd/config.h"
 
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
 #include <strings.h>
 
 #include "arcpd/arcpd.h"
@@ -7,6 +10,58 @@
 #include "stream/stream.h"
 #include "transport/url.h"
 #include "web/names.h"
+
+static arcp_status check_file(const arcp__config *config, const char *key, const char *path,
+                              arcp__trusted_kind kind, arcp_error *err)
+{
+    return path == NULL
+               ? ARCP_OK
+               : arcp__trusted_path_check(arcp__config_name_of(&config->places, "%s", key).text,
+                                          path, kind, err);
+}
+
+/* Checks the files of {file:PATH} in a template (http/http_template.h): their values are secrets.
+ */
+static arcp_status check_template(const arcp__config *config, const char *key, const char *text,
+                                  arcp_error *err)
+{
+    static const char begin[] = "{file:";
+    arcp_status status = ARCP_OK;
+    const char *at = text == NULL ? NULL : strstr(text, begin);
+    for (; at != NULL && status == ARCP_OK; at = strstr(at, begin)) {
+        char path[PATH_MAX];
+        at += strlen(begin);
+        const size_t size = strcspn(at, "}");
+        if (size < sizeof path) { /* a longer one is refused when the template is read */
+            memcpy(path, at, size);
+            path[size] = '\0';
+            status = check_file(config, key, path, ARCP__TRUSTED_SECRET, err);
+        }
+    }
+    return status;
+}
+
+static arcp_status check_templates(const arcp__config *config, arcp_error *err)
+{
+    arcp_status status = ARCP_OK;
+    for (size_t i = 0; i < ARCP__HTTP_REQUEST_COUNT && status == ARCP_OK; i++) {
+        const arcp__http_request *request = &config->credentials.http.requests[i];
+        char key[64];
+        (void)snprintf(key, sizeof key, "credentials.http.%s",
+                       arcp__config_request_key((arcp__http_request_kind)i));
+        status = check_template(config, key, request->url, err);
+        for (size_t j = 0; j < request->header_count && status == ARCP_OK; j++) {
+            status = check_template(config, key, request->headers[j], err);
+        }
+        if (status == ARCP_OK) {
+            status = check_template(config, key, request->body, err);
+        }
+    }
+    for (size_t i = 0; i < config->tracing.header_count && status == ARCP_OK; i++) {
+        status = check_template(config, "tracing.otlp.headers", config->tracing.headers[i], err);
+    }
+    return status;
+}
 
 static arcp_status check_files(const arcp__config *config, arcp_error *err)
 {
@@ -19,22 +74,20 @@ static arcp_status check_files(const arcp__config *config, arcp_error *err)
         {"tls.certificate", config->tls_certificate, ARCP__TRUSTED_FILE},
         {"credentials.key_file", config->credentials.key_file, ARCP__TRUSTED_SECRET},
         {"credentials.values_file", config->credentials.values_file, ARCP__TRUSTED_SECRET},
+        {"credentials.http.ca_file", config->credentials.http.ca_file, ARCP__TRUSTED_FILE},
+        {"tracing.otlp.ca_file", config->tracing.ca_file, ARCP__TRUSTED_FILE},
     };
     arcp_status status = ARCP_OK;
     for (size_t i = 0; status == ARCP_OK && i < sizeof rows / sizeof rows[0]; i++) {
-        const arcp__config_name name = arcp__config_name_of(&config->places, "%s", rows[i].key);
-        if (rows[i].path != NULL) {
-            status = arcp__trusted_path_check(name.text, rows[i].path, rows[i].kind, err);
-        }
+        status = check_file(config, rows[i].key, rows[i].path, rows[i].kind, err);
     }
     for (size_t i = 0; status == ARCP_OK && i < config->jwt_count; i++) {
         /* Whether the file is a secret depends on the algorithm: its verifier checks the mode. */
-        const arcp__config_name name =
-            arcp__config_name_of(&config->places, "jwt[%zu].key_file", i);
-        status =
-            arcp__trusted_path_check(name.text, config->jwt[i].key_file, ARCP__TRUSTED_FILE, err);
+        char key[64];
+        (void)snprintf(key, sizeof key, "jwt[%zu].key_file", i);
+        status = check_file(config, key, config->jwt[i].key_file, ARCP__TRUSTED_FILE, err);
     }
-    return status;
+    return status == ARCP_OK ? check_templates(config, err) : status;
 }
 
 static arcp_status check_listen(const arcp__config *config, size_t index, arcp_error *err)

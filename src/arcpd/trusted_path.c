@@ -1,16 +1,13 @@
 #include "arcpd/arcpd.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
 #include <pwd.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "base/directory.h"
 
 #define OTHERS_WRITE 022u
 #define OTHERS_READ  004u
@@ -56,72 +53,102 @@ static arcp_status check_one(const char *what, const char *path, const struct st
     return ARCP_OK;
 }
 
-/* Checks each directory above `path`, which contains no symbolic links; truncates `path`. */
-static arcp_status check_above(const char *what, char *path, arcp_error *err)
+/* ---- the way to a file ----
+ *
+ * Each directory and link on the way is checked, the last ones too: who can change one of them
+ * chooses the file. */
+
+#define LINKS_MAX 40u /* of the kernel */
+
+typedef struct way {
+    char done[PATH_MAX];  /* absolute, without "." and "..", and without links but for its end */
+    char ahead[PATH_MAX]; /* the names to come */
+} way;
+
+static arcp_status cannot_check(const char *what, const char *path, int number, arcp_error *err)
 {
-    arcp_status status = ARCP_OK;
-    for (char *slash = strrchr(path, '/'); slash != NULL && status == ARCP_OK;
-         slash = path[1] == '\0' ? NULL : strrchr(path, '/')) {
-        struct stat about;
-        slash[slash == path ? 1 : 0] = '\0';
-        if (lstat(path, &about) != 0) {
-            return arcp_error_set(err, ARCP_E_USAGE, "%s: %s cannot be checked: %s", what, path,
-                                  strerror(errno));
+    return arcp_error_set(err, ARCP_E_USAGE, "%s: %s cannot be checked: %s", what, path,
+                          strerror(number));
+}
+
+/* The names of `text`, from its directory or the root, come before those that are ahead. False: too
+ * long. */
+static bool put_ahead(way *w, const char *text)
+{
+    char rest[PATH_MAX];
+    (void)snprintf(rest, sizeof rest, "%s", w->ahead);
+    if (text[0] == '/') {
+        w->done[0] = '\0';
+    }
+    const int size = snprintf(w->ahead, sizeof w->ahead, "%s/%s", text, rest);
+    return size >= 0 && (size_t)size < sizeof w->ahead;
+}
+
+static void leave_name(way *w)
+{
+    char *slash = strrchr(w->done, '/');
+    if (slash != NULL) {
+        *slash = '\0';
+    }
+}
+
+static bool has_name(const way *w)
+{
+    return w->ahead[strspn(w->ahead, "/")] != '\0';
+}
+
+/* Goes on to the next name. False: too long. */
+static bool take_name(way *w)
+{
+    const char *name = w->ahead + strspn(w->ahead, "/");
+    const size_t size = strcspn(name, "/");
+    const size_t used = strlen(w->done);
+    if (size == 2 && memcmp(name, "..", 2) == 0) {
+        leave_name(w);
+    } else if (size != 1 || name[0] != '.') {
+        if (used + 1 + size >= sizeof w->done) {
+            return false;
         }
-        status = check_one(what, path, &about, true, err);
+        w->done[used] = '/';
+        memcpy(w->done + used + 1, name, size);
+        w->done[used + 1 + size] = '\0';
     }
-    return status;
+    memmove(w->ahead, name + size, strlen(name + size) + 1);
+    return true;
 }
 
-/* Checks the directories above the path as it is written, without following a link at its end: who
- * can write to them can replace the path. A directory that does not exist is skipped. */
-static arcp_status check_place(const char *what, const char *path, arcp_error *err)
+/* Follows the link at the end of the way. */
+static arcp_status take_link(way *w, const char *what, struct stat *about, arcp_error *err)
 {
-    char directory[PATH_MAX];
-    char real[PATH_MAX + 2];
-    arcp__directory_of(path, directory);
-    if (realpath(directory, real) == NULL) {
-        return errno == ENOENT ? ARCP_OK
-                               : arcp_error_set(err, ARCP_E_USAGE, "%s: %s cannot be checked: %s",
-                                                what, directory, strerror(errno));
+    char target[PATH_MAX];
+    about->st_mode = S_IFLNK; /* the permissions of a link have no meaning */
+    const arcp_status status = check_one(what, w->done, about, false, err);
+    if (status != ARCP_OK) {
+        return status;
     }
-    memcpy(real + strlen(real), "/", 2);
-    return check_above(what, real, err);
+    const ssize_t size = readlink(w->done, target, sizeof target - 1);
+    if (size < 0) {
+        return cannot_check(what, w->done, errno, err);
+    }
+    target[size] = '\0';
+    leave_name(w);
+    return put_ahead(w, target) ? ARCP_OK : cannot_check(what, target, ENAMETOOLONG, err);
 }
 
-/* Checks the file or directory that the path leads to, opened as `fd`. */
-static arcp_status check_opened(const char *what, const char *path, int fd, arcp__trusted_kind kind,
-                                arcp_error *err)
+/* The end of the way: what the path leads to. */
+static arcp_status check_end(const char *what, const char *path, const struct stat *about,
+                             arcp__trusted_kind kind, arcp_error *err)
 {
     const bool is_directory = kind == ARCP__TRUSTED_DIRECTORY;
-    struct stat about;
-    char real[PATH_MAX];
-    if (realpath(path, real) == NULL || fstat(fd, &about) != 0) {
-        return arcp_error_set(err, ARCP_E_USAGE, "%s: %s cannot be checked: %s", what, path,
-                              strerror(errno));
-    }
-    if (is_directory ? !S_ISDIR(about.st_mode) : !S_ISREG(about.st_mode)) {
+    if (is_directory ? !S_ISDIR(about->st_mode) : !S_ISREG(about->st_mode)) {
         return arcp_error_set(err, ARCP_E_USAGE, "%s: %s is not a %s", what, path,
                               is_directory ? "directory" : "regular file");
     }
-    arcp_status status = check_one(what, path, &about, false, err);
-    if (status == ARCP_OK && kind == ARCP__TRUSTED_SECRET && (about.st_mode & OTHERS_READ) != 0) {
-        status = arcp_error_set(err, ARCP_E_USAGE,
-                                "%s: %s is a secret but world-readable (mode %04o): chmod o= it",
-                                what, path, (unsigned)(about.st_mode & 07777));
-    }
-    if (status == ARCP_OK) {
-        status = check_above(what, real, err);
-    }
-    /* If the path is a symbolic link, the link's owner, and users who can replace it, choose the
-     * file, so the link is checked as well. Links among the directories and further links are not.
-     */
-    if (status == ARCP_OK && lstat(path, &about) == 0 && S_ISLNK(about.st_mode)) {
-        about.st_mode = S_IFLNK; /* the permissions of a link have no meaning */
-        status = check_one(what, path, &about, false, err);
-        if (status == ARCP_OK) {
-            status = check_place(what, path, err);
-        }
+    const arcp_status status = check_one(what, path, about, false, err);
+    if (status == ARCP_OK && kind == ARCP__TRUSTED_SECRET && (about->st_mode & OTHERS_READ) != 0) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "%s: %s is a secret but world-readable (mode %04o): chmod o= it",
+                              what, path, (unsigned)(about->st_mode & 07777));
     }
     return status;
 }
@@ -129,15 +156,44 @@ static arcp_status check_opened(const char *what, const char *path, int fd, arcp
 arcp_status arcp__trusted_path_check(const char *what, const char *path, arcp__trusted_kind kind,
                                      arcp_error *err)
 {
+    way w = {.done = ""};
+    struct stat about;
+    arcp_status status = ARCP_OK;
     if (strcmp(path, "/dev/null") == 0 || strcmp(path, "/dev/stdin") == 0 ||
         strncmp(path, "/dev/fd/", 8) == 0 || strncmp(path, "/proc/self/fd/", 14) == 0) {
         return ARCP_OK;
     }
-    const int fd = open(path, O_PATH | O_CLOEXEC);
-    if (fd < 0) {
-        return errno == ENOENT ? check_place(what, path, err) : ARCP_OK;
+    char here[PATH_MAX] = "/";
+    if (path[0] != '/' && getcwd(here, sizeof here) == NULL) {
+        return cannot_check(what, path, errno, err);
     }
-    const arcp_status status = check_opened(what, path, fd, kind, err);
-    (void)close(fd);
-    return status;
+    if (!put_ahead(&w, path) || !put_ahead(&w, here)) {
+        return cannot_check(what, path, ENAMETOOLONG, err);
+    }
+    for (unsigned links = 0;;) {
+        const char *done = w.done[0] == '\0' ? "/" : w.done;
+        if (lstat(done, &about) != 0) {
+            /* Who opens it says so; where there is nothing, the directories above decide. */
+            const bool is_readers = errno == ENOENT || errno == EACCES;
+            return is_readers ? ARCP_OK : cannot_check(what, done, errno, err);
+        }
+        if (S_ISLNK(about.st_mode)) {
+            if (++links > LINKS_MAX) {
+                return cannot_check(what, path, ELOOP, err);
+            }
+            status = take_link(&w, what, &about, err);
+        } else if (!has_name(&w)) {
+            return check_end(what, done, &about, kind, err);
+        } else if (!S_ISDIR(about.st_mode)) {
+            return cannot_check(what, done, ENOTDIR, err);
+        } else {
+            status = check_one(what, done, &about, true, err);
+            if (status == ARCP_OK && !take_name(&w)) {
+                status = cannot_check(what, path, ENAMETOOLONG, err);
+            }
+        }
+        if (status != ARCP_OK) {
+            return status;
+        }
+    }
 }

@@ -1,7 +1,8 @@
 /* A token bucket: a rate per second, and a burst after a pause.
  *
- * Its state is the instant at which it will be full again, so no timer fills it, and a changed rate
- * takes effect at the next use. */
+ * Its state is the instant at which it will be full again, so no timer fills it. A changed rate
+ * takes effect at the next use: the tokens that were taken stay taken, but no more of them than the
+ * new burst, so that a smaller burst begins with an empty bucket and not with a debt. */
 #ifndef ARCP_BASE_TOKEN_BUCKET_H
 #define ARCP_BASE_TOKEN_BUCKET_H
 
@@ -15,11 +16,12 @@ typedef struct arcp__token_rate {
 
 /* Zero-initialised is full, on a clock that is never negative. */
 typedef struct arcp__token_bucket {
-    int64_t full_ns;
+    int64_t full_ns; /* at this rate */
+    arcp__token_rate rate;
 } arcp__token_bucket;
 
 /* The time until there is a token; 0: there is one. */
-int64_t arcp__token_bucket_wait_ns(const arcp__token_bucket *bucket, arcp__token_rate rate,
+int64_t arcp__token_bucket_wait_ns(arcp__token_bucket *bucket, arcp__token_rate rate,
                                    int64_t now_ns);
 /* Takes a token. If there is none, it is taken in advance, which makes the next wait longer. */
 void arcp__token_bucket_take(arcp__token_bucket *bucket, arcp__token_rate rate, int64_t now_ns);

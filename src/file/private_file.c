@@ -2,12 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/directory.h"
+#include "base/random.h"
 
 #define READ_BYTES 4096u
 
@@ -88,15 +90,18 @@ arcp_status arcp__private_file_read(const arcp__private_file *file, arcp_buf *ou
 
 /* ---- writing ---- */
 
-/* Writes the text to a new file in the same directory and stores its name in `fresh`. */
+/* Writes the text to a new file in the same directory and stores its name in `fresh`. The name is
+ * random: where others may create files too, they can neither put something there before nor
+ * prevent the writing. */
 static arcp_status write_fresh(const arcp__private_file *file, arcp_span text, bool is_durable,
                                char fresh[4096], arcp_error *err)
 {
-    const int size = snprintf(fresh, 4096, "%s.new%ld", file->path, (long)getpid());
+    uint64_t random = 0;
+    arcp__random(&random, sizeof random);
+    const int size = snprintf(fresh, 4096, "%s.new%016" PRIx64, file->path, random);
     if (size < 0 || size >= 4096) {
         return arcp_error_set(err, ARCP_E_USAGE, "%s: the path is too long", file->what);
     }
-    (void)unlink(fresh);
     const int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         return io_failed(file, "made", errno, err);

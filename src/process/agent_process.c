@@ -138,7 +138,6 @@ bool arcp__agent_process_check(arcp__agent_process *process)
     process->is_reaped = true;
     (void)uv_poll_stop(&process->exit);
     DL_DELETE(table->processes, process);
-    table->count--;
     if (table->directory != NULL && process->process->pid > 0) {
         arcp__work_directory_forget(table->directory, process->process->pid);
     }
@@ -453,7 +452,6 @@ void arcp__agent_process_started(arcp__start *start)
     if (status != ARCP_OK) {
         process->is_reaped = true;
         DL_DELETE(table->processes, process);
-        table->count--;
         arcp__cgroups_end(table->cgroups, process->cgroup);
         reap_if_due(table);
         if (process->is_freed) {
@@ -516,7 +514,6 @@ arcp_status arcp__agent_process_start(arcp__process_table *table, const arcp__pr
     }
     table->refs++;
     DL_APPEND(table->processes, process);
-    table->count++;
     *out = process;
     return ARCP_OK;
 }

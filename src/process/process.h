@@ -47,9 +47,6 @@ const char *arcp__process_table_directory(const arcp__process_table *table);
 /* The number of processes or groups of earlier runs that were killed when the table was created. */
 size_t arcp__process_table_swept(const arcp__process_table *table);
 
-/* The number of processes that have not been waited for. */
-size_t arcp__process_table_count(const arcp__process_table *table);
-
 /* Called on SIGCHLD by a program that adopts orphans (a child subreaper, or pid 1 of a container):
  * waits for every child that has ended. The end of the table's own processes is reported as usual.
  */

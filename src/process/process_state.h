@@ -20,12 +20,11 @@ struct arcp__process_table {
     arcp__cgroups *cgroups;          /* owned or NULL */
     uint32_t kill_after_ms, drain_ms, orphan_ms;
     arcp__agent_process *processes; /* not waited for yet */
-    size_t count;
-    size_t refs;       /* of the owner, of each process, of each handle below */
-    char *read_buffer; /* owned; ARCP__READ_BYTES; used within one callback */
-    bool adopts;       /* orphans become our children */
-    bool reaps_later;  /* once no start is in progress: an ended child may be the one that is being
-                          started */
+    size_t refs;                    /* of the owner, of each process, of each handle below */
+    char *read_buffer;              /* owned; ARCP__READ_BYTES; used within one callback */
+    bool adopts;                    /* orphans become our children */
+    bool reaps_later; /* once no start is in progress: an ended child may be the one that is being
+                         started */
     bool is_freed;
     uv_timer_t orphan_timer;
     arcp_buf ended; /* ids of jobs whose process has ended since the last search for orphans, each

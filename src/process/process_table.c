@@ -249,11 +249,6 @@ size_t arcp__process_table_swept(const arcp__process_table *table)
     return table->swept;
 }
 
-size_t arcp__process_table_count(const arcp__process_table *table)
-{
-    return table->count;
-}
-
 void arcp__process_table_reap(arcp__process_table *table)
 {
     for (;;) {

@@ -27,15 +27,12 @@ struct arcp__web_exchange {
     arcp__web_head head;
     arcp__web_body body;
     const arcp__web_route *route; /* from its `begin` until the response is complete */
-    void *state;                  /* the route's */
     arcp_span *input;             /* during a call: the input not parsed yet */
     arcp_buf leftover;            /* received while reading was stopped */
     arcp_buf out;                 /* not passed to the stream yet */
     size_t busy;                  /* bytes that the stream is writing */
-    uint64_t body_left_ms;        /* of the time limit for the body, while paused */
     enum { IN_HEAD, IN_BODY, IN_ANSWER, IN_LINGER } stage;
-    bool is_idle; /* after a response, before the first byte of the next request */
-    bool is_paused;
+    bool is_idle;     /* after a response, before the first byte of the next request */
     bool is_answered; /* the head of the response is written */
     bool is_complete; /* all of the response is written */
     bool is_chunked;
@@ -319,11 +316,6 @@ static void take_request(arcp__web_exchange *exchange)
 
 static void take_head(arcp__web_exchange *exchange, arcp_span *input)
 {
-    if (exchange->is_idle) { /* a new request begins: it becomes the newest pending connection */
-        exchange->is_idle = false;
-        arcp__admission_admit(&exchange->counted);
-        arcp__admission_suspend(&exchange->counted);
-    }
     switch (arcp__web_head_feed(&exchange->head, input)) {
     case ARCP__WEB_MORE:
         break;
@@ -344,7 +336,7 @@ static void take_head(arcp__web_exchange *exchange, arcp_span *input)
 
 static bool is_reading(const arcp__web_exchange *exchange)
 {
-    return exchange->stream != NULL && exchange->stage != IN_ANSWER && !exchange->is_paused;
+    return exchange->stream != NULL && exchange->stage != IN_ANSWER;
 }
 
 static void read_input(arcp__web_exchange *exchange, arcp_span *input)
@@ -365,6 +357,13 @@ static void read_input(arcp__web_exchange *exchange, arcp_span *input)
 static void on_bytes(void *user, arcp_span bytes)
 {
     arcp__web_exchange *exchange = user;
+    if (exchange->is_idle) {
+        /* A new request begins: the bytes of the last one count no more, and this becomes the
+         * newest pending connection. */
+        exchange->is_idle = false;
+        arcp__admission_admit(&exchange->counted);
+        arcp__admission_suspend(&exchange->counted);
+    }
     /* Bytes after a response that ends the connection are discarded and not counted. */
     if (exchange->stage != IN_LINGER &&
         !arcp__admission_note_bytes(&exchange->counted, bytes.size)) {
@@ -402,25 +401,6 @@ static void on_ended(void *user, const arcp_error *why)
                           : why->message);
 }
 
-void arcp__web_exchange_pause(arcp__web_exchange *exchange, bool is_paused)
-{
-    assert(exchange->stream != NULL && !exchange->is_answered);
-    if (is_paused == exchange->is_paused) {
-        return;
-    }
-    exchange->is_paused = is_paused;
-    if (is_paused) {
-        exchange->body_left_ms = uv_timer_get_due_in(&exchange->timer);
-        uv_timer_stop(&exchange->timer);
-        exchange->stream->ops->stop(exchange->stream);
-        return;
-    }
-    if (exchange->stage == IN_BODY) {
-        uv_timer_start(&exchange->timer, on_timer, exchange->body_left_ms, 0);
-    }
-    make_due(exchange, DUE_INPUT);
-}
-
 /* Everything written so far has been sent. */
 static void on_sent(arcp__web_exchange *exchange)
 {
@@ -435,7 +415,6 @@ static void on_sent(arcp__web_exchange *exchange)
         }
         return;
     }
-    exchange->is_paused = false;
     make_due(exchange, DUE_INPUT);
     if (!exchange->keeps_alive) {
         exchange->stage = IN_LINGER;
@@ -446,7 +425,6 @@ static void on_sent(arcp__web_exchange *exchange)
     arcp__web_head_reset(&exchange->head);
     exchange->stage = IN_HEAD;
     exchange->route = NULL;
-    exchange->state = NULL;
     exchange->is_answered = false;
     exchange->is_complete = false;
     exchange->is_idle = exchange->leftover.size == 0;
@@ -475,11 +453,6 @@ static void run_task(arcp__task *task)
 const arcp__web_head *arcp__web_exchange_head(const arcp__web_exchange *exchange)
 {
     return &exchange->head;
-}
-
-void **arcp__web_exchange_state(arcp__web_exchange *exchange)
-{
-    return &exchange->state;
 }
 
 arcp__web_upgrade arcp__web_exchange_upgrade(arcp__web_exchange *exchange)

@@ -14,12 +14,11 @@
  *           with unread input would reset it, and the response could be lost.
  *
  * Each state has a time limit, which a peer cannot extend by sending or reading slowly: for the
- * whole head; for the whole body, except while the route has paused it; for the whole response or,
- * if it is streamed, for each piece; and for the linger. Admission (arcp_admission) counts a
- * connection from accept to its end. While the server waits for the peer, the connection is pending
- * and may be evicted for another one: until a request is complete that its route does not answer
- * immediately, and again from the end of that response. An upgraded connection is pending until its
- * owner admits it. */
+ * whole head; for the whole body; for the whole response or, if it is streamed, for each piece; and
+ * for the linger. Admission (arcp_admission) counts a connection from accept to its end. While the
+ * server waits for the peer, the connection is pending and may be evicted for another one: until a
+ * request is complete that its route does not answer immediately, and again from the end of that
+ * response. An upgraded connection is pending until its owner admits it. */
 #ifndef ARCP_WEB_SERVER_H
 #define ARCP_WEB_SERVER_H
 
@@ -98,9 +97,6 @@ void arcp__web_server_close(arcp__web_server *server);
 
 const arcp__web_head *arcp__web_exchange_head(const arcp__web_exchange *exchange);
 
-/* A pointer for the route's use; NULL when a request begins. */
-void **arcp__web_exchange_state(arcp__web_exchange *exchange);
-
 /* Responds, once. If the request's body is not complete, it is not read further, and the connection
  * ends. */
 void arcp__web_exchange_respond(arcp__web_exchange *exchange, const arcp__web_response *response);
@@ -112,9 +108,6 @@ void arcp__web_exchange_end(arcp__web_exchange *exchange);
 
 /* Bytes of the response that the system has not accepted yet. */
 size_t arcp__web_exchange_unsent(const arcp__web_exchange *exchange);
-
-/* Pauses or resumes reading the request's body. */
-void arcp__web_exchange_pause(arcp__web_exchange *exchange, bool is_paused);
 
 /* What the new owner of an upgraded connection needs; all of it still belongs to the exchange. */
 typedef struct arcp__web_upgrade {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The number behind "name": in one line of JSON. */
+/* The number after "name": in one line of JSON. */
 static double number_of(const process *p, const char *name)
 {
     char key[64];

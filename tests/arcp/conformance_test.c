@@ -230,7 +230,7 @@ static void each_kind_of_fault_is_named_with_its_section(void **state)
 
 /* Only if the case itself fails: a frame that violates another section does not count as a variant.
  */
-static void json_has_what_the_draft_leaves_open(void **state)
+static void json_names_what_the_draft_leaves_open(void **state)
 {
     const fixture *f = *state;
     process p;
@@ -282,7 +282,7 @@ static void a_peer_that_only_pings_is_given_up(void **state)
         "stdio:yes '{\"arcp\":\"1.1\",\"id\":\"p\",\"type\":\"session.ping\",\"payload\":{}}'";
     process p;
     fixture_run(NULL, &p, 3, WORDS("conformance", "--timeout", "500ms", url));
-    /* A fast machine has told it too much by then. */
+    /* On a fast machine `yes` has sent too many frames by then. */
     assert_true(memmem(p.err.data, p.err.size, "timed out after 500 ms", 22) != NULL ||
                 memmem(p.err.data, p.err.size, "does not read what it is sent", 29) != NULL);
     process_fini(&p);
@@ -320,7 +320,7 @@ int main(void)
         cmocka_unit_test(jobs_without_an_input_get_an_empty_object),
         cmocka_unit_test(json_has_a_line_for_each_case_and_a_summary),
         cmocka_unit_test(each_kind_of_fault_is_named_with_its_section),
-        cmocka_unit_test(json_has_what_the_draft_leaves_open),
+        cmocka_unit_test(json_names_what_the_draft_leaves_open),
         cmocka_unit_test(no_secret_is_printed),
         cmocka_unit_test(a_runtime_without_a_welcome_fails_and_the_others_exit_with_3),
         cmocka_unit_test(a_peer_that_only_pings_is_given_up),

@@ -124,7 +124,7 @@ static void without_a_state_directory_there_is_an_error(void **state)
                              "specify --store PATH\",\"retryable\":false}\n");
 }
 
-/* Runs it on a file with this SQL or text; its message, plain and in JSON, must end with the path
+/* Runs it on a file with this SQL or text; the message, plain and in JSON, must end with the path
  * and `says`. */
 static void check_refusal(const char *sql, const char *text, const char *says)
 {

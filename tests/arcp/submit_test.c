@@ -73,7 +73,7 @@ static void inputs_come_from_the_line_a_file_or_standard_input(void **state)
 }
 
 /* limits.frame_bytes is 4 MiB. */
-static void an_input_that_is_too_large_is_sent_once_and_said_to_be(void **state)
+static void an_input_that_is_too_large_is_sent_once_and_reported(void **state)
 {
     fixture *f = *state;
     process p;
@@ -221,7 +221,7 @@ int main(void)
         cmocka_unit_test(every_kind_of_event_has_a_line_and_other_results_are_json),
         cmocka_unit_test(json_is_one_payload_per_line_and_the_end_last),
         cmocka_unit_test(inputs_come_from_the_line_a_file_or_standard_input),
-        cmocka_unit_test(an_input_that_is_too_large_is_sent_once_and_said_to_be),
+        cmocka_unit_test(an_input_that_is_too_large_is_sent_once_and_reported),
         cmocka_unit_test(the_lease_and_the_trace_reach_the_agent),
         cmocka_unit_test(streamed_results_go_straight_to_standard_output),
         cmocka_unit_test(results_go_to_a_file_and_replace_what_was_there),

@@ -23,7 +23,7 @@ void tcp_proxy_stop(tcp_proxy *proxy);
 
 /* For the thread. A connection to the server, -1 when there is none. */
 int tcp_proxy_dial(const tcp_proxy *proxy);
-/* Passes on what can be read; false when either side is gone. */
+/* Forwards what can be read; false when either side has closed. */
 bool tcp_proxy_forward(int from, int to);
 bool tcp_proxy_send(int fd, const char *bytes, size_t size);
 

@@ -128,11 +128,11 @@ static void path_and_the_current_directory_are_not_searched(void **state)
     snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", f->directory);
     assert_int_equal(chdir(elsewhere), 0);
     for (size_t row = 0; row < sizeof names / sizeof names[0]; row++) {
-        char said[96];
+        char expected[96];
         assert_int_equal(run(f, &p, WORDS(names[row])), 2);
-        snprintf(said, sizeof said, "arcp: unknown command %s", names[row]);
+        snprintf(expected, sizeof expected, "arcp: unknown command %s", names[row]);
         assert_string_equal(text_of(&p.out), "");
-        assert_memory_equal(text_of(&p.err), said, strlen(said));
+        assert_memory_equal(text_of(&p.err), expected, strlen(expected));
         process_fini(&p);
     }
     assert_int_equal(chdir(here), 0);
@@ -145,14 +145,14 @@ static void a_helper_program_is_not_a_command(void **state)
     static const char *const names[] = {"agent-exec", "bench-agent", "survey"};
     for (size_t row = 0; row < sizeof names / sizeof names[0]; row++) {
         char place[64];
-        char said[96];
+        char expected[96];
         process p;
         snprintf(place, sizeof place, "bin/arcp-%s", names[row]);
         write_program(f, place, "#!/bin/sh\necho wrong\n");
         assert_int_equal(run(f, &p, WORDS(names[row])), 2);
-        snprintf(said, sizeof said, "arcp: unknown command %s", names[row]);
+        snprintf(expected, sizeof expected, "arcp: unknown command %s", names[row]);
         assert_string_equal(text_of(&p.out), "");
-        assert_memory_equal(text_of(&p.err), said, strlen(said));
+        assert_memory_equal(text_of(&p.err), expected, strlen(expected));
         process_fini(&p);
     }
 }
@@ -171,23 +171,23 @@ static void built_in_commands_are_not_replaced(void **state)
 static void a_missing_or_broken_program_is_named(void **state)
 {
     const fixture *f = *state;
-    char said[256];
+    char expected[256];
     process p;
     if (access(ARCP_LIBEXEC_DIRECTORY "/arcp-bench", X_OK) != 0) { /* otherwise it is not missing */
         assert_int_equal(run(f, &p, WORDS("bench", "--jobs", "1")), 1);
-        snprintf(said, sizeof said,
+        snprintf(expected, sizeof expected,
                  "arcp bench: the program arcp-bench is not installed; searched "
                  "%s/bin, %s/bin/../libexec/arcp, " ARCP_LIBEXEC_DIRECTORY "\n",
                  f->directory, f->directory);
-        assert_string_equal(text_of(&p.err), said);
+        assert_string_equal(text_of(&p.err), expected);
         process_fini(&p);
     }
     write_program(f, "bin/arcp-conformance", "#!/no/such/interpreter\n");
     assert_int_equal(run(f, &p, WORDS("conformance")), 1);
-    snprintf(said, sizeof said,
+    snprintf(expected, sizeof expected,
              "arcp conformance: %s/bin/arcp-conformance cannot be run: No such file or directory\n",
              f->directory);
-    assert_string_equal(text_of(&p.err), said);
+    assert_string_equal(text_of(&p.err), expected);
     process_fini(&p);
 }
 

@@ -132,7 +132,7 @@ static const struct completion_row {
     {"arcp audit gr", "grep"},
     {"arcp audit verify /proc/self/mountin", "/proc/self/mountinfo"},
     {"arcp audit grep --since 1h /proc/self/mountin", "/proc/self/mountinfo"},
-    /* bash begins a word behind @. */
+    /* bash begins a word after @. */
     {"arcp lease check @ /proc/self/mountin", "/proc/self/mountinfo"},
     {"arcp submit x --input @ /proc/self/mountin", "/proc/self/mountinfo"},
     {"arcp submit x /proc/self/mountin", ""},

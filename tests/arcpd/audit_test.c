@@ -1,5 +1,5 @@
-/* The audit log of a real arcpd: every decision has its line, the chain survives what daemons
- * go through, and a full disk does what the operator chose. */
+/* The audit log of a real arcpd: every decision has its line, the chain continues over restarts and
+ * kills, and a full disk has the effect that the configuration chooses. */
 #include "arcpd/host.h"
 
 #include <signal.h>
@@ -173,7 +173,7 @@ static void no_token_is_in_the_log(void **state)
     arcp_buf_fini(&text);
 }
 
-/* What the audit log has now may not become more: a disk that is full for this daemon. */
+/* No file of the daemon may grow beyond the present size of the audit log: its disk is full. */
 static void fill_disk(const host *w, bool full)
 {
     char path[96];
@@ -183,7 +183,7 @@ static void fill_disk(const host *w, bool full)
     host_limit_files(w, full ? (uint64_t)about.st_size : UINT64_MAX);
 }
 
-/* Anything that has a line will do. */
+/* Any request that has a line in the audit log lets the daemon notice. */
 static void daemon_finds_out(const host *w)
 {
     process p;
@@ -191,7 +191,7 @@ static void daemon_finds_out(const host *w)
     process_fini(&p);
 }
 
-static void with_deny_a_full_disk_stops_what_would_be_granted(void **state)
+static void with_deny_a_full_disk_stops_every_grant(void **state)
 {
     host *w = *state;
     process p;
@@ -210,13 +210,13 @@ static void with_deny_a_full_disk_stops_what_would_be_granted(void **state)
     host_run(w, "ta", &p, 1, WORDS("watch", id));
     assert_non_null(strstr(p.err.data, "INTERNAL_ERROR: the audit log cannot be written"));
     process_fini(&p);
-    /* A gate that allowed says no, for now. */
+    /* The gate denies now what it allowed before, with a retryable error. */
     assert_int_equal(process_finish(&asking), 0);
     arcp_buf_append_byte(&asking.out, '\0');
     assert_non_null(strstr(asking.out.data, "\"code\":\"INTERNAL_ERROR\""));
     assert_non_null(strstr(asking.out.data, "\"retryable\":true"));
     process_fini(&asking);
-    /* Less authority is always to be had. */
+    /* A cancel takes authority away, so it is not refused. */
     host_run(w, "ta", &p, 0, WORDS("cancel", id));
     process_fini(&p);
     fill_disk(w, false);
@@ -251,7 +251,7 @@ int main(void)
         TEST(grants_are_not_recorded_unless_asked_for),
         TEST(the_chain_continues_after_kill_9_and_an_edit_is_found),
         TEST(no_token_is_in_the_log),
-        TEST(with_deny_a_full_disk_stops_what_would_be_granted),
+        TEST(with_deny_a_full_disk_stops_every_grant),
         TEST(with_continue_a_full_disk_stops_no_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,9 @@
 #include "arcpd/arcpd.h"
 #include "arcpd/config.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "support/check.h"
 
 #define HTTP                                                                                       \
@@ -139,7 +142,7 @@ static const struct {
     {"credentials: {magic: 1}", "f.yaml:1: credentials.magic: "},
 };
 
-static void what_is_wrong_is_named_with_its_place(void **state)
+static void errors_name_the_key_and_its_place(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -278,7 +281,7 @@ static void zero_is_the_default_of_a_request_s_time_and_connections(void **state
     arcp__config_fini(&config);
 }
 
-static void what_is_printed_is_what_is_used(void **state)
+static void the_printed_configuration_has_the_values_in_use(void **state)
 {
     arcp__config config;
     arcp_error error = {0};
@@ -309,23 +312,79 @@ static void check_not_opened(const char *text, const char *message)
     arcp__config_fini(&config);
 }
 
-static void what_is_read_in_part_only_is_not_used(void **state)
+static void a_values_file_that_cannot_be_read_is_an_error(void **state)
 {
     (void)state;
     check_not_opened("credentials: {provisioner: static, endpoint: e, values_file: /}",
                      "credentials.values_file: /: Is a directory");
 }
 
+/* ---- files ---- */
+
+#define ISSUE(more)                                                                                \
+    "credentials:\n  provisioner: http\n  endpoint: https://e\n  http:\n"                          \
+    "    revoke: {url: \"https://e\"}\n"                                                           \
+    "    issue:\n      response: {value: /v}\n" more
+
+/* The @ is the file. */
+static void files_that_others_can_change_or_read_are_refused(void **state)
+{
+    static const struct {
+        const char *yaml, *key;
+        bool is_secret;
+    } rows[] = {
+        {ISSUE("      url: https://e\n    ca_file: @\n"), "credentials.http.ca_file", false},
+        {ISSUE("      url: \"https://e/{env:HOME}{file:@}\"\n"), "credentials.http.issue", true},
+        {ISSUE("      url: https://e\n      headers: {A: a, B: \"b {file:@}\"}\n"),
+         "credentials.http.issue", true},
+        {ISSUE("      url: https://e\n      body: {a: {b: \"{file:/dev/null}{file:@}\"}}\n"),
+         "credentials.http.issue", true},
+        {"tracing: {otlp: {endpoint: \"http://h\", ca_file: @}}\n", "tracing.otlp.ca_file", false},
+        {"tracing: {otlp: {endpoint: \"http://h\", headers: {A: \"{file:@}\"}}}\n",
+         "tracing.otlp.headers", true},
+    };
+    char path[] = "/tmp/arcp-config-XXXXXX";
+    const int fd = mkstemp(path);
+    (void)state;
+    assert_true(fd >= 0);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const mode_t modes[] = {0600, 0644, 0646};
+        for (size_t j = 0; j < 3; j++) {
+            arcp__config config;
+            arcp_error error = {0};
+            char yaml[512];
+            const char *at = strchr(rows[i].yaml, '@');
+            (void)snprintf(yaml, sizeof yaml, "%.*s%s%s", (int)(at - rows[i].yaml), rows[i].yaml,
+                           path, at + 1);
+            assert_int_equal(fchmod(fd, modes[j]), 0);
+            check_ok(read_text(yaml, &config, &error), &error);
+            const arcp_status status = arcp__config_check(&config, &error);
+            const char *want = j == 2                        ? "can be changed by other users"
+                               : j == 1 && rows[i].is_secret ? "is a secret but world-readable"
+                                                             : "";
+            assert_int_equal(status, want[0] == '\0' ? ARCP_OK : ARCP_E_USAGE);
+            if (strstr(error.message, want) == NULL ||
+                (want[0] != '\0' && strstr(error.message, rows[i].key) == NULL)) {
+                fail_msg("%s: want \"%s\" in \"%s\"", rows[i].key, want, error.message);
+            }
+            arcp__config_fini(&config);
+        }
+    }
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(unlink(path), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_that_others_can_change_or_read_are_refused),
         cmocka_unit_test(an_upstream_is_described_by_templates),
         cmocka_unit_test(nothing_secret_is_printed),
-        cmocka_unit_test(what_is_wrong_is_named_with_its_place),
-        cmocka_unit_test(what_is_read_in_part_only_is_not_used),
+        cmocka_unit_test(errors_name_the_key_and_its_place),
+        cmocka_unit_test(a_values_file_that_cannot_be_read_is_an_error),
         cmocka_unit_test(at_most_32_statuses_mean_not_known),
         cmocka_unit_test(zero_is_the_default_of_a_request_s_time_and_connections),
-        cmocka_unit_test(what_is_printed_is_what_is_used),
+        cmocka_unit_test(the_printed_configuration_has_the_values_in_use),
         cmocka_unit_test(a_body_has_at_most_32_levels),
         cmocka_unit_test(aliases_do_not_make_a_short_file_a_long_body),
         cmocka_unit_test(a_body_has_at_most_a_mebibyte),

@@ -1,4 +1,4 @@
-/* What a reload leaves as it was, and how it names what has changed in vain. */
+/* Which settings a reload does not change, and how it names those that need a restart. */
 #include "arcpd/config.h"
 #include "support/check.h"
 
@@ -95,7 +95,7 @@ static const struct {
      "{code: PERMISSION_DENIED, status: 401}), credentials.errors[1] (from null to "
      "{code: BUDGET_EXHAUSTED, contains: \"a: b\"})"},
     {"", "limits: {frame_bytes: 8388609}\n", "limits.frame_bytes (from 8388608 to 8388609)"},
-    /* What a reload takes up is not named. */
+    /* Settings that a reload applies are not named. */
     {"tokens: [{token: hush, principal: a}]\n",
      "tokens: [{token: hush-hush, principal: b}]\njwt: [{algorithm: HS256, key_file: /s}]\n"
      "no_auth: true\npolicy: [{agent: a}]\npeer_profiles: [{principal: a, profile: go}]\n"
@@ -119,7 +119,7 @@ static void each_key_that_takes_a_restart_is_named_and_no_secret(void **state)
     }
 }
 
-static void what_was_started_stays_and_is_named_each_time(void **state)
+static void settings_that_need_a_restart_stay_and_are_named_at_each_reload(void **state)
 {
     reload r;
     (void)state;
@@ -168,7 +168,8 @@ static void frames_can_become_smaller_and_as_large_again_as_at_the_start(void **
     reload_end(&r);
 }
 
-static void without_memory_it_keeps_the_same_and_says_that_it_does_not_know(void **state)
+static void
+without_memory_the_same_settings_stay_and_the_list_of_changes_is_marked_incomplete(void **state)
 {
     (void)state;
     for (size_t nth = 1;; nth++) {
@@ -194,10 +195,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_key_that_takes_a_restart_is_named_and_no_secret),
-        cmocka_unit_test(what_was_started_stays_and_is_named_each_time),
+        cmocka_unit_test(settings_that_need_a_restart_stay_and_are_named_at_each_reload),
         cmocka_unit_test(a_list_stays_whole),
         cmocka_unit_test(frames_can_become_smaller_and_as_large_again_as_at_the_start),
-        cmocka_unit_test(without_memory_it_keeps_the_same_and_says_that_it_does_not_know),
+        cmocka_unit_test(
+            without_memory_the_same_settings_stay_and_the_list_of_changes_is_marked_incomplete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* What the configuration says of tokens, keys and profiles, and how wrong ones are named. */
+/* Tokens, keys and profiles in the configuration, and the errors for invalid ones. */
 #include "support/check.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static char *printed(const char *text)
     return arcp_buf_take_cstr(&out);
 }
 
-static void what_was_read_is_printed_without_secrets(void **state)
+static void the_configuration_is_printed_without_secrets(void **state)
 {
     char *text = printed("tokens: [{token: hush-hush, principal: alice}]\n"
                          "jwt:\n"
@@ -62,7 +62,7 @@ static void what_was_read_is_printed_without_secrets(void **state)
                      "  - {principal: \"*\", agent: \"a\", max_lease: {\"fs.read\":[\"/a\"],"
                      "\"cost.budget\":[\"USD:2\"]}, max_lifetime_sec: 0}\n"));
     assert_non_null(strstr(text, "  - {client: null, principal: \"ci-*\", profile: \"go\"}\n"));
-    /* What is printed can be read again, and comes to the same. */
+    /* The printed configuration can be read again, and has the same values. */
     char *again = printed(text);
     assert_string_equal(again, text);
     arcp_free(text);
@@ -231,8 +231,8 @@ static void null_is_as_if_a_key_was_not_there(void **state)
     arcp_free(text);
 }
 
-/* The deepest that is read, and one more; far deeper takes no longer. */
-static void what_is_nested_deep_is_refused_at_its_depth(void **state)
+/* The deepest nesting that is accepted, and one level more; a far deeper text takes no longer. */
+static void deep_nesting_is_refused_at_its_depth(void **state)
 {
     static const unsigned depths[] = {64, 65, 200000};
     (void)state;
@@ -360,7 +360,7 @@ static void checks_of_several_keys_are_made_on_the_whole_configuration(void **st
     }
 }
 
-/* What a flag gives stands nowhere in the file. */
+/* A value of a flag has no line in the file. */
 static void a_value_of_a_flag_has_no_place_in_the_file(void **state)
 {
     static const struct {
@@ -494,7 +494,7 @@ static void only_loopback_is_safe_without_tokens(void **state)
         char *words[] = {program, token, NULL};
         check_ok(arcp__arguments_apply(2, words, &config, &error), &error);
         check_ok(arcp__listen_is_safe(&config, &config.listen, &error), &error);
-        /* A door that is open to everybody has no use for tokens. */
+        /* Tokens have no effect on a listener without authentication. */
         config.no_auth = true;
         status = arcp__listen_is_safe(&config, &config.listen, &error);
         assert_int_equal(status == ARCP_OK, rows[i].is_loopback);
@@ -505,12 +505,12 @@ static void only_loopback_is_safe_without_tokens(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_read_is_printed_without_secrets),
+        cmocka_unit_test(the_configuration_is_printed_without_secrets),
         cmocka_unit_test(errors_name_the_line_and_the_key),
         cmocka_unit_test(a_file_has_at_most_16_mebibytes),
         cmocka_unit_test(a_name_that_is_no_plain_word_is_printed_in_quotes),
         cmocka_unit_test(null_is_as_if_a_key_was_not_there),
-        cmocka_unit_test(what_is_nested_deep_is_refused_at_its_depth),
+        cmocka_unit_test(deep_nesting_is_refused_at_its_depth),
         cmocka_unit_test(agents_of_one_name_may_have_several_versions),
         cmocka_unit_test(a_principal_may_have_an_equals_sign_in_the_file),
         cmocka_unit_test(checks_of_several_keys_are_made_on_the_whole_configuration),

@@ -85,7 +85,7 @@ static void write_file(const char *path, const char *text)
     assert_int_equal(chmod(path, 0600), 0);
 }
 
-/* A file's shortest token counts, and a comment is none. */
+/* The shortest token of a file counts; a comment is not a token. */
 static void tokens_of_a_file_count_too(void **state)
 {
     static const struct {
@@ -166,8 +166,8 @@ static void agents_that_are_root_are_named(void **state)
     assert_int_equal(seteuid(0), 0);
 }
 
-/* A folder with agent.py, where arcpd works and the configuration stands elsewhere, or the other
- * way round. */
+/* A folder with agent.py, which is arcpd's current directory while the configuration is in another
+ * folder, or the other way round. */
 static void check_words(const char *config_name, const char *real)
 {
     char want[512];
@@ -198,7 +198,7 @@ static void a_word_that_names_a_file_here_is_not_found_by_a_job(void **state)
     check_words(path, folder);
     assert_int_equal(chdir(folder), 0);
     check_words("t.yaml", folder);
-    /* Where it is looked for it is. */
+    /* The folder in which agent.py is searched has it. */
     (void)snprintf(text, sizeof text,
                    "agents: [{name: a, user: nobody, cwd: %s, command: [python3, agent.py]}]\n",
                    folder);
@@ -246,7 +246,7 @@ static void plain_agents_are_not_kept_waiting(void **state)
 #define MISSING(name)                                                                              \
     "the environment variable " name " is not set here; arcpd does not start without it\n"
 
-static void a_check_says_what_a_start_would_miss(void **state)
+static void a_check_reports_what_a_start_would_miss(void **state)
 {
     static const struct {
         const char *text, *want;
@@ -325,7 +325,7 @@ int main(void)
         cmocka_unit_test(agents_that_are_root_are_named),
         cmocka_unit_test(a_word_that_names_a_file_here_is_not_found_by_a_job),
         cmocka_unit_test(plain_agents_are_not_kept_waiting),
-        cmocka_unit_test(a_check_says_what_a_start_would_miss),
+        cmocka_unit_test(a_check_reports_what_a_start_would_miss),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

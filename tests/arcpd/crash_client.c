@@ -1,5 +1,5 @@
-/* The clients of the crash test. Whatever they were shown once must come again under the
- * same event_seq, byte for byte, and nothing may be missing between. */
+/* The clients of the crash test. Every event that a client received must be replayed under the same
+ * event_seq, byte for byte, and no number may be missing. */
 #include "arcpd/crash_fixture.h"
 
 #include <stdio.h>
@@ -113,7 +113,7 @@ static void take_accepted(crash_fixture *f, crash_client *client, arcp_span fram
     uint64_t number = 0;
     job->observes[client->number] = true;
     if (request.size == 0) {
-        return; /* said again after a resume */
+        return; /* sent again after a resume */
     }
     if (!arcp_span_starts_with(request, ARCP_SPAN_LITERAL("key-")) ||
         !wire_number(arcp_span_from(request, 4), &number) || number >= f->key_count) {
@@ -152,7 +152,7 @@ static void take_answer(crash_fixture *f, crash_client *client, arcp_span frame)
 
 /* ---- frames with one ---- */
 
-/* What is stored of it: the same bytes for every observer. */
+/* The stored part of a frame: the same bytes for every observer. */
 static uint64_t record_digest(arcp_span frame)
 {
     const char *id = memmem(frame.data, frame.size, ",\"id\":", 6);
@@ -265,7 +265,7 @@ void crash_client_take(crash_fixture *f, crash_client *client)
     }
 }
 
-bool crash_client_owes(const crash_fixture *f, const crash_client *client)
+bool crash_client_awaits_end(const crash_fixture *f, const crash_client *client)
 {
     for (const crash_job *job = f->jobs; job != NULL; job = job->hh.next) {
         if (job->observes[client->number] && job->end_seq[client->number] == 0) {
@@ -309,7 +309,7 @@ static void submit(crash_fixture *f, crash_client *client)
     crash_client_ask_again(f, client, f->key_count++);
 }
 
-/* A key of the same principal that has a job; NULL when chance hits none. */
+/* A random key, if it is of the same principal and has a job; else NULL. */
 static const crash_key *pick(crash_fixture *f, const crash_client *client, size_t *number)
 {
     if (f->key_count == 0) {

@@ -57,7 +57,7 @@ typedef struct crash_fixture {
     crash_job *jobs;
     crash_key *keys; /* owned */
     size_t key_count, key_capacity;
-    uint64_t subscribed;                              /* answers that said so */
+    uint64_t subscribed;                              /* job.subscribed responses */
     uint64_t frames, again, resumes, listed, checked; /* for the report */
 } crash_fixture;
 
@@ -76,7 +76,7 @@ void crash_client_act(crash_fixture *f, crash_client *client);
 /* Asks for a key again; the answer must name the same job. */
 void crash_client_ask_again(crash_fixture *f, crash_client *client, size_t number);
 /* Whether the client still waits for the end of a job that it observes. */
-bool crash_client_owes(const crash_fixture *f, const crash_client *client);
+bool crash_client_awaits_end(const crash_fixture *f, const crash_client *client);
 
 /* ---- crash_store.c ---- */
 /* Compares everything that was seen with what the database holds. arcpd must not run. */

@@ -9,7 +9,7 @@
 /* The records of a stream from a position on, one row of `runs` after the other. */
 typedef struct cursor {
     sqlite3_stmt *rows;
-    arcp_span left; /* of the row at hand */
+    arcp_span left; /* of the current row */
 } cursor;
 
 static sqlite3_stmt *prepare(sqlite3 *db, const char *sql)

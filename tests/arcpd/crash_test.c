@@ -91,7 +91,7 @@ static bool is_at_rest(const crash_fixture *f)
     for (unsigned i = 0; i < CRASH_CLIENTS; i++) {
         const crash_client *client = &f->clients[i];
         if (!client->is_open || client->last_seq < client->seen_count ||
-            crash_client_owes(f, client)) {
+            crash_client_awaits_end(f, client)) {
             return false;
         }
     }

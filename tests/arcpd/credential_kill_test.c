@@ -171,7 +171,7 @@ static void settle(daemon_state *d, stand_in *upstream)
 {
     uv_mutex_lock(&upstream->lock);
     upstream->random = 0;
-    upstream->mood = STAND_IN_WELL;
+    upstream->mode = STAND_IN_WELL;
     uv_mutex_unlock(&upstream->lock);
     for (unsigned tries = 0; tries < 20; tries++) {
         wire w = {.fd = -1};

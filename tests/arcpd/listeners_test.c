@@ -275,9 +275,9 @@ static void an_invalid_local_token_file_is_refused(void **state)
 {
     static const struct {
         const char *name;
-        const char *text; /* NULL: `size` characters, and `end` behind them */
+        const char *text; /* NULL: `size` characters, followed by `end` */
         mode_t mode;
-        const char *why; /* NULL: it is one */
+        const char *why; /* NULL: it is accepted */
         size_t size;
         const char *end;
     } rows[] = {

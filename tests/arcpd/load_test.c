@@ -307,7 +307,7 @@ static void an_owner_that_does_not_read_delays_itself_only(void **state)
     daemon_end(&d);
 }
 
-/* No client is connected: the job goes on, and does not wait for one. */
+/* No client is connected: the job continues, and does not wait for one. */
 static void a_job_continues_without_its_owner_and_uses_no_memory(void **state)
 {
     watcher owner = {.seq = 0};

@@ -9,7 +9,7 @@
 
 static char line[1024];
 
-/* What goes to standard error, behind the time. */
+/* The text that is written to standard error after the time. */
 static const char *log_line(arcp__log_format format, const char *text, const char *fields)
 {
     arcp__logger logger = {.level = ARCP_LOG_INFO, .format = format};
@@ -31,7 +31,7 @@ static const char *log_line(arcp__log_format format, const char *text, const cha
     return level;
 }
 
-static void fields_stand_before_the_message(void **state)
+static void fields_are_written_before_the_message(void **state)
 {
     (void)state;
     assert_string_equal(
@@ -66,7 +66,7 @@ static void no_value_can_be_taken_for_more_than_one_field(void **state)
     }
 }
 
-/* A reader that does not read holds up nothing, and learns later what it missed. */
+/* A reader that does not read delays nothing; later it reads how many lines were lost. */
 static void a_reader_that_does_not_read_is_not_waited_for(void **state)
 {
     (void)state;
@@ -92,14 +92,14 @@ static void a_reader_that_does_not_read_is_not_waited_for(void **state)
     (void)close(errors);
     (void)close(ends[1]);
     assert_true(lost != 0);
-    bool is_told = false;
+    bool is_reported = false;
     for (size = read(ends[0], text, sizeof text - 1); size > 0;
          size = read(ends[0], text, sizeof text - 1)) {
         text[size] = '\0';
-        is_told = is_told || strstr(text, " log lines were lost)") != NULL;
+        is_reported = is_reported || strstr(text, " log lines were lost)") != NULL;
     }
     (void)close(ends[0]);
-    assert_true(is_told);
+    assert_true(is_reported);
 }
 
 static void members_of_a_json_line_are_its_fields(void **state)
@@ -112,7 +112,7 @@ static void members_of_a_json_line_are_its_fields(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fields_stand_before_the_message),
+        cmocka_unit_test(fields_are_written_before_the_message),
         cmocka_unit_test(no_value_can_be_taken_for_more_than_one_field),
         cmocka_unit_test(a_reader_that_does_not_read_is_not_waited_for),
         cmocka_unit_test(members_of_a_json_line_are_its_fields),

@@ -8,7 +8,7 @@
 
 #include "arcpd/arcpd.h"
 
-static void what_others_may_write_to_is_not_safe(void **state)
+static void a_path_that_others_may_write_is_not_safe(void **state)
 {
     char directory[] = "/tmp/arcp-module-XXXXXX";
     char missing[64];
@@ -48,7 +48,7 @@ static void a_module_that_is_missing_is_reported_by_the_key_that_needs_it(void *
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_others_may_write_to_is_not_safe),
+        cmocka_unit_test(a_path_that_others_may_write_is_not_safe),
         cmocka_unit_test(a_module_that_is_missing_is_reported_by_the_key_that_needs_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,7 +45,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void come_in(void)
+static void connect_client(void)
 {
     assert_true(client_connect(&c, &d, NULL, 0));
     assert_int_equal(client_upgrade(&c, "127.0.0.1", ""), 101);
@@ -99,7 +99,7 @@ static void agents_and_policies_are_other_ones_and_running_jobs_go_on(void **sta
               "  - {name: gone, command: [\"true\"]}\n"
               "  - {name: work, version: 1.0.0, command: [echo, one]}\n");
     arcpd_start(&d);
-    come_in();
+    connect_client();
     assert_non_null(strstr(hello(), "{\"name\":\"work\",\"versions\":[\"1.0.0\"],\"default\":"
                                     "\"1.0.0\"}"));
     const char *accepted = submit("slow", "");
@@ -115,7 +115,7 @@ static void agents_and_policies_are_other_ones_and_running_jobs_go_on(void **sta
               "policy: [{agent: added, max_lease: {fs.read: [\"/srv/**\"]}}]\n");
     arcpd_reload(&d, "reloaded");
 
-    /* What runs is of the old command, and is listed, and goes on. */
+    /* The running job has the old command; it is listed, and continues. */
     assert_non_null(strstr(submit("gone", ""), "\"code\":\"AGENT_NOT_AVAILABLE\""));
     assert_non_null(strstr(submit("work", ""), "\"agent\":\"work@2.0.0\""));
     assert_non_null(strstr(submit("work@3", ""), "\"code\":\"AGENT_VERSION_NOT_AVAILABLE\""));
@@ -135,7 +135,7 @@ static void warm_processes_of_the_old_command_are_not_used_any_more(void **state
     (void)state;
     configure("old", ", warm: 2", "");
     arcpd_start(&d);
-    come_in();
+    connect_client();
     (void)hello();
     (void)submit("slow", "");
     (void)await(client_next(&c), "\"phase\":\"running\"");
@@ -150,12 +150,12 @@ static void warm_processes_of_the_old_command_are_not_used_any_more(void **state
     }
 }
 
-static void what_is_wrong_leaves_agents_and_policies_as_they_were(void **state)
+static void an_invalid_configuration_changes_no_agents_and_policies(void **state)
 {
     (void)state;
     configure("old", "", "policy: [{max_lease: {fs.read: [\"/srv/**\"]}}]\n");
     arcpd_start(&d);
-    come_in();
+    connect_client();
     (void)hello();
     static const struct {
         const char *rest;
@@ -185,7 +185,7 @@ static void a_missing_program_is_reported_at_the_start_and_at_each_reload(void *
     arcpd_start(&d);
     assert_int_equal(arcpd_log_count(&d, what), 1);
     arcpd_reload(&d, what);
-    come_in();
+    connect_client();
     (void)hello();
     (void)submit("missing", "");
     (void)await(client_next(&c), "the agent's program cannot be started");
@@ -226,7 +226,7 @@ static void keys_that_take_a_restart_are_named_until_they_are_put_back(void **st
     assert_int_equal(arcpd_log_count(&d, "need a restart"), 2);
 }
 
-static void a_provisioner_that_is_the_same_is_not_said_to_have_changed(void **state)
+static void an_unchanged_provisioner_is_not_reported_as_changed(void **state)
 {
     static const char pool[] = "credentials: {provisioner: static, endpoint: 'https://e', "
                                "values: [hush-one, hush-two]}\n";
@@ -241,26 +241,26 @@ static void a_provisioner_that_is_the_same_is_not_said_to_have_changed(void **st
         arcpd_log_count(&d, "need a restart: credentials.provisioner (from static to none)"), 1);
 }
 
-/* A session keeps the form it began with; the next one has the new one. */
-static void peer_profiles_are_other_ones_for_new_sessions(void **state)
+/* A session keeps the profile that it began with; the next session has the new one. */
+static void a_reload_changes_the_peer_profiles_of_new_sessions(void **state)
 {
     (void)state;
     configure("old", "", "");
     arcpd_start(&d);
-    come_in();
+    connect_client();
     (void)hello();
     assert_non_null(strstr(submit("nobody", ""), "\"type\":\"job.error\""));
     configure("old", "", "peer_profiles: [{principal: alice, profile: go}]\n");
     arcpd_reload(&d, "reloaded");
     assert_non_null(strstr(submit("nobody", ""), "\"type\":\"job.error\""));
     client_close(&c);
-    come_in();
+    connect_client();
     (void)hello();
     assert_non_null(strstr(submit("nobody", ""), "\"type\":\"session.error\""));
     configure("old", "", "");
     arcpd_reload(&d, "reloaded");
     client_close(&c);
-    come_in();
+    connect_client();
     (void)hello();
     assert_non_null(strstr(submit("nobody", ""), "\"type\":\"job.error\""));
 }
@@ -287,7 +287,7 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(warm_processes_of_the_old_command_are_not_used_any_more,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(peer_profiles_are_other_ones_for_new_sessions, set_up,
+        cmocka_unit_test_setup_teardown(a_reload_changes_the_peer_profiles_of_new_sessions, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(
             a_missing_program_is_reported_at_the_start_and_at_each_reload, set_up, tear_down),
@@ -296,9 +296,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_log_changes_its_form, set_up, tear_down),
         cmocka_unit_test_setup_teardown(keys_that_take_a_restart_are_named_until_they_are_put_back,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_provisioner_that_is_the_same_is_not_said_to_have_changed,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_wrong_leaves_agents_and_policies_as_they_were,
+        cmocka_unit_test_setup_teardown(an_unchanged_provisioner_is_not_reported_as_changed, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(an_invalid_configuration_changes_no_agents_and_policies,
                                         set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

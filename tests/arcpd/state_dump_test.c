@@ -48,13 +48,13 @@ static void the_state_of_a_running_job_is_printed(void **state)
     (void)snprintf(path, sizeof path, "%s/state.jsonl", place->directory);
     assert_int_equal(stat(path, &about), 0);
     assert_int_equal(about.st_mode & 0777, 0600);
-    /* Each time anew. */
+    /* Each dump replaces the file. */
     host_run(place, NULL, &p, 0, WORDS("debug", "dump"));
     process_fini(&p);
     host_stop(place);
 }
 
-/* A number that an arcpd left is no process to be signalled. */
+/* The pid in a file that a stopped arcpd left must not be signalled. */
 static void nothing_is_signalled_where_no_arcpd_runs(void **state)
 {
     host *place = *state;

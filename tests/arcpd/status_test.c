@@ -111,10 +111,10 @@ static void idle_connections_do_not_keep_a_33rd_out(void **state)
     }
     assert_int_equal(send(held[0], "GET /hea", 8, MSG_NOSIGNAL), 8);
     expect(port, "GET /healthz HTTP/1.1\r\n" HOST, "HTTP/1.1 200 ", "ok");
-    http_read_all(held[0], &answer); /* the oldest had to go */
+    http_read_all(held[0], &answer); /* the oldest was closed */
     assert_non_null(strstr(answer.data, "HTTP/1.1 503 "));
     arcp_buf_fini(&answer);
-    /* The others are served when they ask. */
+    /* The others are served when they send a request. */
     assert_int_equal(send(held[1], "GET /healthz HTTP/1.1\r\n" HOST, 61, MSG_NOSIGNAL), 61);
     http_read_all(held[1], &answer);
     assert_non_null(strstr(answer.data, "200 OK"));
@@ -140,7 +140,7 @@ static void a_connection_takes_one_request_after_the_other(void **state)
     unsigned short port = 0;
     arcp_buf answer = arcp_buf_init();
     start(h, &port);
-    /* Sent ahead: they are answered in their order, up to the one that ends the connection. */
+    /* Pipelined requests are answered in their order, up to the one that ends the connection. */
     http_ask(port,
              "GET /healthz HTTP/1.1\r\n" KEPT "HEAD /healthz HTTP/1.1\r\n" KEPT
              "GET /nothing HTTP/1.1\r\n" KEPT "GET /readyz HTTP/1.1\r\n" HOST
@@ -151,7 +151,7 @@ static void a_connection_takes_one_request_after_the_other(void **state)
     assert_int_equal(count_of(answer.data, "\r\n\r\nok\nHTTP/1.1 200 OK"), 1);
     assert_non_null(strstr(answer.data, "Connection: close\r\n\r\nready\n"));
     arcp_buf_fini(&answer);
-    /* What is wrong ends the connection, whatever came before. */
+    /* An invalid request ends the connection, also after valid ones. */
     http_ask(port, "GET /healthz HTTP/1.1\r\n" KEPT "GET /healthz HTTP/1.1\n" KEPT, &answer);
     assert_int_equal(count_of(answer.data, "HTTP/1.1 200 "), 1);
     assert_int_equal(count_of(answer.data, "HTTP/1.1 400 "), 1);
@@ -209,7 +209,7 @@ static void expect_sample(const arcp_buf *metrics, const char *line)
     }
 }
 
-static void what_happens_is_counted(void **state)
+static void jobs_denials_and_refusals_are_counted(void **state)
 {
     host *h = *state;
     unsigned short port = 0;
@@ -411,7 +411,7 @@ int main(void)
         TEST(idle_connections_do_not_keep_a_33rd_out),
         TEST(a_connection_takes_one_request_after_the_other),
         TEST(the_connection_that_waits_longest_is_closed_for_a_33rd),
-        TEST(what_happens_is_counted),
+        TEST(jobs_denials_and_refusals_are_counted),
         TEST(names_beyond_the_table_are_counted_together),
         TEST(a_refused_reload_is_logged_and_visible_until_one_succeeds),
         TEST(a_store_that_cannot_be_written_is_not_ready),

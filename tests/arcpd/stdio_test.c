@@ -1,4 +1,4 @@
-/* arcpd --stdio behind a pipe whose writer has said all it wants: what was asked for comes out. */
+/* arcpd --stdio with an input that ends: all requests are answered before arcpd exits. */
 #include "arcpd/host.h"
 
 #include <signal.h>
@@ -40,7 +40,7 @@ static int run(const host *place, process *p, const char *script, const char *fr
     return process_finish(p);
 }
 
-/* With this after the configuration that all have; it ends well. */
+/* Adds `more` to the common configuration; arcpd must exit with status 0. */
 static void run_with(const host *place, process *p, const char *more, const char *script,
                      const char *frames)
 {
@@ -55,8 +55,8 @@ static void expect(const process *p, const char *word)
     }
 }
 
-/* From a pipe that ends, and from a file. */
-static void what_was_asked_for_is_answered_after_the_end_of_the_input(void **state)
+/* The input is a pipe that ends, or a file. */
+static void requests_are_answered_after_the_end_of_the_input(void **state)
 {
     static const char *const scripts[] = {"cat in | $ARCPD", "$ARCPD <in",
                                           "$ARCPD <in >out; cat out"};
@@ -159,7 +159,7 @@ static void a_signal_ends_the_waiting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_was_asked_for_is_answered_after_the_end_of_the_input,
+        cmocka_unit_test_setup_teardown(requests_are_answered_after_the_end_of_the_input,
                                         host_setup, host_teardown),
         cmocka_unit_test_setup_teardown(a_job_that_takes_its_time_is_waited_for, host_setup,
                                         host_teardown),

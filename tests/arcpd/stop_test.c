@@ -66,7 +66,7 @@ static void a_second_signal_ends_the_jobs_that_the_first_one_waits_for(void **st
     (void)client_hello(&c, "secret");
     await_frame(submit("s"), "\"begun\"");
     signal_and_await(SIGTERM, "stopping on SIGTERM; running jobs have 3600 s to finish");
-    await_frame(submit("t"), "\"request_id\":\"t\""); /* it is refused, and the first goes on */
+    await_frame(submit("t"), "\"request_id\":\"t\""); /* it is refused, and the first continues */
     signal_and_await(SIGINT, "SIGINT again: running jobs are ended now");
     await_frame(client_next(&c), "\"job.error\"");
 }

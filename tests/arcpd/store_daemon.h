@@ -1,4 +1,4 @@
-/* An arcpd whose store is looked at: what it holds, and that a start on it is refused. */
+/* An arcpd for tests of its store: the content of the store, and that a start on it is refused. */
 #ifndef ARCP_TESTS_ARCPD_STORE_DAEMON_H
 #define ARCP_TESTS_ARCPD_STORE_DAEMON_H
 
@@ -13,7 +13,8 @@ void store_check_refused(daemon_state *d, const char *text);
 /* A job of the load agent; `id` is the request's and its idempotency key. */
 void store_submit(wire *w, const char *id, unsigned events, unsigned bytes, const char *end);
 
-/* A store with a finished job of three records, the session that saw them, and no arcpd. */
+/* A store with a finished job of three records and the session that received them; no arcpd runs.
+ */
 void store_make(daemon_state *d, wire_session *session);
 
 #endif

@@ -1,5 +1,5 @@
-/* A disk that fails under arcpd's store: a clear error and exit status 1 at start; while it runs,
- * errors that peers may act on, and nothing shown that is not kept. */
+/* A disk that fails under arcpd's store: a clear error and exit status 1 at start; while arcpd
+ * runs, errors that peers may act on, and no client receives what is not stored. */
 #include "support/check.h"
 
 #include <sys/resource.h>
@@ -15,7 +15,7 @@ typedef struct disk {
     char environment[160];
 } disk;
 
-/* The daemon's next start is on a disk that takes orders. */
+/* The daemon's next start is on a disk that fails on request. */
 static void disk_begin(disk *out, daemon_state *d)
 {
     (void)snprintf(out->orders, sizeof out->orders, "%s/disk", d->directory);
@@ -100,10 +100,10 @@ typedef struct outage {
 #define LAST   (EVENTS + 2 + 3) /* with `running` and the result, and those of a second job */
 
 /* Reads until the connection ends; every event_seq is one more than the last. */
-static uint64_t take_until_the_end(wire *w, uint64_t seq, bool *was_told)
+static uint64_t take_until_the_end(wire *w, uint64_t seq, bool *has_error)
 {
     arcp_span frame;
-    *was_told = false;
+    *has_error = false;
     do {
         while (wire_next(w, &frame)) {
             if (wire_seq(frame) != 0) {
@@ -111,14 +111,14 @@ static uint64_t take_until_the_end(wire *w, uint64_t seq, bool *was_told)
             } else if (wire_is(frame, "session.error")) {
                 check_span(wire_text(frame, "code"), "INTERNAL_ERROR");
                 assert_non_null(memmem(frame.data, frame.size, "\"retryable\":true", 16));
-                *was_told = true;
+                *has_error = true;
             }
         }
     } while (wire_fill(w, WIRE_PATIENCE_MS));
     return seq;
 }
 
-/* Until it is served again. */
+/* Resumes until it succeeds. */
 static void resume_patiently(daemon_state *d, wire *w, wire_session *session, uint64_t seen)
 {
     const int64_t until_ns = daemon_now_ns() + WIRE_PATIENCE_MS * INT64_C(1000000);
@@ -156,7 +156,7 @@ static void check_outage(const outage *what)
     disk broken;
     wire_session session;
     wire w;
-    bool was_told = false;
+    bool has_error = false;
     daemon_begin(&d, NULL);
     disk_begin(&broken, &d);
     daemon_start(&d);
@@ -168,9 +168,10 @@ static void check_outage(const outage *what)
         seen += wire_seq(wire_await(&w)) != 0;
     }
     what->stop(&d, &broken);
-    store_submit(&w, "two", 1, 200, "result"); /* something to be written, if all else is */
-    seen = take_until_the_end(&w, seen, &was_told);
-    assert_true(was_told);
+    store_submit(&w, "two", 1, 200,
+                 "result"); /* so that there is something to write, if everything else is written */
+    seen = take_until_the_end(&w, seen, &has_error);
+    assert_true(has_error);
     wire_close(&w);
     /* A new client gets an error, and no session that would be lost. */
     wire_open(&w, d.port);
@@ -223,7 +224,7 @@ static void nothing_is_lost_while_the_disk_cannot_be_synced(void **state)
     check_outage(&(outage){break_syncs, mend});
 }
 
-/* No file may be larger than it is: the disk is full for whatever has to grow. */
+/* No file may grow: the disk is full. */
 static void fill_up(daemon_state *d, disk *broken)
 {
     struct rlimit limit;

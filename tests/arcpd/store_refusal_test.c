@@ -68,7 +68,7 @@ static void paths_that_cannot_be_a_store_are_refused(void **state)
         const char *url;
         const char *refusal;
     } rows[] = {{"sqlite:/dev/null", "/dev/null: not a regular file"},
-                {"sqlite:/dev/null/arcp.db", "/dev/null/arcp.db"},
+                {"sqlite:/dev/null/arcp.db", "/dev/null cannot be checked: Not a directory"},
                 {"sqlite:/proc/arcp.db", "/proc/arcp.db"}};
     (void)state;
     for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
@@ -90,7 +90,7 @@ static void a_url_that_names_no_store_is_bad_usage(void **state)
     daemon_end(&d);
 }
 
-/* What is stored cannot be taken up whole: no part of it is served. */
+/* The stored content cannot be restored completely, so no part of it is served. */
 static void damaged_rows_and_indexes_are_refused_by_name(void **state)
 {
     const struct {
@@ -99,7 +99,7 @@ static void damaged_rows_and_indexes_are_refused_by_name(void **state)
     } rows[] = {
         {"UPDATE sessions SET value = '{'", "is damaged"},
         {"UPDATE jobs SET value = '{}'", "the stored job \"job_"},
-        /* It would be reason enough to forget all others. */
+        /* So many bytes would exceed the limit and evict all other jobs. */
         {"UPDATE jobs SET value = json_set(value, '$.bytes', 1125899906842625)",
          "the stored job \"job_"},
         {"UPDATE jobs SET value = json_set(value, '$.status', 'dreaming')",
@@ -132,7 +132,7 @@ static void damaged_rows_and_indexes_are_refused_by_name(void **state)
         {"UPDATE runs SET data = replace(data, '\"seq\":1,', '\"seq\":2,') WHERE id >> 38 = "
          "(SELECT id FROM streams WHERE key LIKE 'x:%' ORDER BY key LIMIT 1)",
          "is damaged"},
-        /* The last records of the job are gone, or all of them. */
+        /* The last records of the job are missing, or all of them. */
         {"DELETE FROM runs WHERE id = (SELECT max(id) FROM runs WHERE id >> 38 = (SELECT id FROM "
          "streams WHERE key LIKE 'j:%'))",
          "is damaged: it ends after record "},
@@ -167,7 +167,8 @@ static int command(const daemon_state *d, const char *words, const char *last)
 
 #define CHECK "arcpd --check-store --store sqlite:"
 
-/* The client went on after the backup: it knows numbers that would be given to other events. */
+/* The client received more events after the backup, with numbers that other events would get now.
+ */
 static void a_restored_backup_has_its_jobs_and_resumes_no_session(void **state)
 {
     daemon_state d;
@@ -225,7 +226,7 @@ static char *read_file(const char *path)
     return text;
 }
 
-/* What no code of the store wrote: bytes that changed on the disk, or an editor's. */
+/* Content that no code of the store wrote: bytes that changed on the disk, or an editor's. */
 static void damaged_data_is_refused_with_its_name(void **state)
 {
     const struct {
@@ -255,7 +256,7 @@ static void damaged_data_is_refused_with_its_name(void **state)
     }
 }
 
-static void what_the_first_version_left_is_taken_up(void **state)
+static void a_store_of_the_first_version_is_restored(void **state)
 {
     static const char job[] = "job_01M7YT3C043GQFR13K58D2ABN9";
     wire_session session = {"sess_01M7YT3BZV8HE0YYCHPX4VX62N",
@@ -267,7 +268,7 @@ static void what_the_first_version_left_is_taken_up(void **state)
     daemon_begin(&d, NULL);
     sql_change(d.store, sql);
     free(sql);
-    /* As if it were today. */
+    /* The job ended just now, so it has not expired. */
     sql_change(d.store,
                "UPDATE jobs SET value = json_set(value, '$.ended_at', "
                "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) WHERE value ->> '$.status' = 'success';"
@@ -302,7 +303,7 @@ int main(void)
         cmocka_unit_test(damaged_rows_and_indexes_are_refused_by_name),
         cmocka_unit_test(damaged_data_is_refused_with_its_name),
         cmocka_unit_test(a_restored_backup_has_its_jobs_and_resumes_no_session),
-        cmocka_unit_test(what_the_first_version_left_is_taken_up),
+        cmocka_unit_test(a_store_of_the_first_version_is_restored),
     };
     (void)umask(077); /* as arcpd makes its store */
     return cmocka_run_group_tests_name("arcpd_store_refusal", tests, NULL, NULL);

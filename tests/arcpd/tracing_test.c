@@ -1,5 +1,5 @@
-/* Spans of a real arcpd at a stand-in of a collector: one trace from the submit to the upstream,
- * and a collector that does not work, which no job notices. */
+/* Spans of a real arcpd, sent to a stand-in for a collector: one trace from the submit to the
+ * upstream; and a collector that does not work has no effect on jobs. */
 #include "arcpd/http_get.h"
 #include "tracing/collected.h"
 
@@ -112,7 +112,7 @@ static void a_submit_is_one_trace_down_to_the_upstream(void **state)
     char last_call[20] = "";
     start_with_upstream(f);
     submit(f, "parent");
-    host_stop(f->host); /* which sends what there is */
+    host_stop(f->host); /* which sends all pending spans */
     collected_read(f->collector, &came);
     const collected_span *session = need(&came, "arcp.session", 0);
     const collected_span *child = need(&came, "arcp.job", 0);
@@ -145,7 +145,7 @@ static void a_submit_is_one_trace_down_to_the_upstream(void **state)
     collected_free(&came);
 }
 
-static void no_secret_comes_to_the_collector(void **state)
+static void no_secret_is_sent_to_the_collector(void **state)
 {
     const fixture *f = *state;
     start_with_upstream(f);
@@ -160,7 +160,7 @@ static void no_secret_comes_to_the_collector(void **state)
     assert_null(strstr(f->collector->traces, "alice"));
 }
 
-static void the_agent_stands_below_its_job(void **state)
+static void the_span_of_the_agent_is_a_child_of_its_job_s(void **state)
 {
     const fixture *f = *state;
     process p;
@@ -222,7 +222,7 @@ static void a_stalled_collector_loses_spans_but_no_job(void **state)
 {
     const fixture *f = *state;
     arcp_buf text = arcp_buf_init();
-    stand_in_set_mood(f->collector, STAND_IN_STALLS);
+    stand_in_set_mode(f->collector, STAND_IN_STALLS);
     start(f, "    queue_bytes: 65536\n    flush_ms: 10\n");
     const unsigned short port = http_port(f->host);
     submit(f, "fan");
@@ -242,7 +242,7 @@ static void a_collector_that_answers_500_is_reported(void **state)
 {
     const fixture *f = *state;
     arcp_buf text = arcp_buf_init();
-    stand_in_set_mood(f->collector, STAND_IN_FAILS);
+    stand_in_set_mode(f->collector, STAND_IN_FAILS);
     start(f, "    delay_ms: 0\n");
     const unsigned short port = http_port(f->host);
     submit(f, "parent");
@@ -296,8 +296,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         t(a_submit_is_one_trace_down_to_the_upstream),
-        t(no_secret_comes_to_the_collector),
-        t(the_agent_stands_below_its_job),
+        t(no_secret_is_sent_to_the_collector),
+        t(the_span_of_the_agent_is_a_child_of_its_job_s),
         t(a_caller_that_does_not_record_gets_no_spans),
         t(a_stalled_collector_loses_spans_but_no_job),
         t(a_collector_that_answers_500_is_reported),

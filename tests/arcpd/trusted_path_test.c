@@ -1,4 +1,4 @@
-/* Which files arcpd believes: owner, mode, kind, and the directories above them. */
+/* Which files arcpd trusts: owner, mode, kind, and the directories above them. */
 #include "arcpd/arcpd.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* `part`: what the message says; NULL: it is believed. */
+/* `part`: a part of the message; NULL: the file is trusted. */
 static void check(const char *path, arcp__trusted_kind kind, const char *part)
 {
     arcp_error error = {0};
@@ -150,6 +150,94 @@ static void a_link_that_others_can_replace_is_refused(void **state)
     }
 }
 
+/* base/way leads to base/real, and base/real/on to base/inner. */
+static void links_among_the_directories_are_checked(void **state)
+{
+    char real[128];
+    char way[128];
+    char on[160];
+    char path[192];
+    (void)state;
+    (void)snprintf(real, sizeof real, "%s/real", base);
+    (void)snprintf(way, sizeof way, "%s/way", base);
+    (void)snprintf(on, sizeof on, "%s/on", real);
+    (void)snprintf(path, sizeof path, "%s/on/../inner/./file", way);
+    assert_int_equal(mkdir(real, 0700), 0);
+    assert_int_equal(symlink("real", way), 0);
+    assert_int_equal(symlink(inner, on), 0);
+    check(path, ARCP__TRUSTED_FILE, NULL);
+    assert_int_equal(chmod(real, 0777), 0); /* others can replace `on` */
+    check(path, ARCP__TRUSTED_FILE, "/real can be changed by other users (mode 0777)");
+    assert_int_equal(chmod(real, 01777), 0);
+    check(path, ARCP__TRUSTED_FILE, NULL);
+    if (geteuid() == 0) {
+        assert_int_equal(lchown(on, STRANGER, STRANGER), 0);
+        check(path, ARCP__TRUSTED_FILE, "/real/on belongs to user 65534");
+        assert_int_equal(lchown(on, 0, 0), 0);
+        assert_int_equal(lchown(way, STRANGER, STRANGER), 0);
+        check(path, ARCP__TRUSTED_FILE, "/way belongs to user 65534");
+    }
+}
+
+/* The end of the way is a link to a link, whose directory others can change. */
+static void links_to_links_are_checked(void **state)
+{
+    char first[128];
+    char second[160];
+    char open[128];
+    (void)state;
+    (void)snprintf(open, sizeof open, "%s/open", base);
+    (void)snprintf(first, sizeof first, "%s/first", base);
+    (void)snprintf(second, sizeof second, "%s/second", open);
+    assert_int_equal(mkdir(open, 0700), 0);
+    assert_int_equal(symlink("../inner/file", second), 0);
+    assert_int_equal(symlink("open/second", first), 0);
+    check(first, ARCP__TRUSTED_FILE, NULL);
+    assert_int_equal(chmod(open, 0777), 0);
+    check(first, ARCP__TRUSTED_FILE, "/open can be changed by other users (mode 0777)");
+}
+
+static void a_relative_path_is_checked_from_the_working_directory(void **state)
+{
+    char before[4096];
+    (void)state;
+    assert_non_null(getcwd(before, sizeof before));
+    assert_int_equal(chdir(inner), 0);
+    check("file", ARCP__TRUSTED_FILE, NULL);
+    check("./../inner//file", ARCP__TRUSTED_FILE, NULL);
+    check("..", ARCP__TRUSTED_DIRECTORY, NULL);
+    assert_int_equal(chmod(inner, 0777), 0);
+    check("file", ARCP__TRUSTED_FILE, "/inner can be changed by other users");
+    assert_int_equal(chdir(before), 0);
+}
+
+#define LINKS_MAX 40u /* src/arcpd/trusted_path.c */
+
+/* As many links as the kernel follows, and one more. */
+static void a_chain_of_links_has_a_limit(void **state)
+{
+    char from[LINKS_MAX + 1][96];
+    (void)state;
+    for (unsigned i = 0; i <= LINKS_MAX; i++) {
+        (void)snprintf(from[i], sizeof from[i], "%s/%u", base, i);
+        assert_int_equal(symlink(i == 0 ? file : from[i - 1], from[i]), 0);
+    }
+    check(from[LINKS_MAX - 1], ARCP__TRUSTED_FILE, NULL);
+    check(from[LINKS_MAX], ARCP__TRUSTED_FILE, "cannot be checked: Too many levels");
+}
+
+static void a_path_that_is_too_long_is_refused(void **state)
+{
+    char path[5000];
+    arcp_error error = {0};
+    (void)state;
+    memset(path, 'x', sizeof path);
+    path[0] = '/';
+    path[4096] = '\0';
+    assert_int_equal(arcp__trusted_path_check("token_file", path, ARCP__TRUSTED_FILE, &error),
+                     ARCP_E_USAGE);
+}
+
 static void a_fifo_is_refused_and_blocks_nothing(void **state)
 {
     char fifo[128];
@@ -160,7 +248,7 @@ static void a_fifo_is_refused_and_blocks_nothing(void **state)
     check(inner, ARCP__TRUSTED_FILE, "/inner is not a regular file");
 }
 
-static void what_is_not_there_or_was_handed_over_is_for_its_reader(void **state)
+static void missing_files_and_descriptors_are_left_to_their_reader(void **state)
 {
     char nothing[128];
     (void)state;
@@ -168,12 +256,14 @@ static void what_is_not_there_or_was_handed_over_is_for_its_reader(void **state)
     check(nothing, ARCP__TRUSTED_SECRET, NULL);
     (void)snprintf(nothing, sizeof nothing, "%s/nothing/below", inner);
     check(nothing, ARCP__TRUSTED_SECRET, NULL);
+    (void)snprintf(nothing, sizeof nothing, "%s/below", file);
+    check(nothing, ARCP__TRUSTED_SECRET, "/file cannot be checked: Not a directory");
     check("/dev/null", ARCP__TRUSTED_SECRET, NULL);
     check("/dev/stdin", ARCP__TRUSTED_SECRET, NULL);
     check("/dev/fd/0", ARCP__TRUSTED_SECRET, NULL);
 }
 
-static void what_is_not_there_yet_is_as_safe_as_its_directory(void **state)
+static void a_missing_file_is_as_safe_as_its_directory(void **state)
 {
     char store[128];
     (void)state;
@@ -199,9 +289,14 @@ int main(void)
         t(a_group_that_others_may_be_in_may_not_write),
         t(a_link_is_followed_to_what_it_names),
         t(a_link_that_others_can_replace_is_refused),
+        t(links_among_the_directories_are_checked),
+        t(links_to_links_are_checked),
+        t(a_relative_path_is_checked_from_the_working_directory),
+        t(a_chain_of_links_has_a_limit),
+        t(a_path_that_is_too_long_is_refused),
         t(a_fifo_is_refused_and_blocks_nothing),
-        t(what_is_not_there_or_was_handed_over_is_for_its_reader),
-        t(what_is_not_there_yet_is_as_safe_as_its_directory),
+        t(missing_files_and_descriptors_are_left_to_their_reader),
+        t(a_missing_file_is_as_safe_as_its_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* What the chain promises: any change of what was written is found, with its place. */
+/* What the chain promises: any change of written lines is found, with its place. */
 #include "support/check.h"
 
 #include "audit/audit_check.h"
@@ -18,7 +18,7 @@ static void note(void *user, const arcp__audit_finding *finding)
              arcp__audit_problem_name(finding->problem));
 }
 
-/* Lines of a chain, each with its line feed; the first says what it follows. */
+/* Lines of a chain, each with its line feed; the first has the hash of the line before it. */
 static void make_lines(arcp__audit_head *head, size_t count, arcp_buf *lines)
 {
     for (size_t i = 0; i < count; i++) {
@@ -111,7 +111,7 @@ static void a_line_has_the_hash_that_any_sha256_program_gives(void **state)
     arcp_buf_fini(&line);
 }
 
-static void what_was_written_is_whole(void **state)
+static void an_unchanged_log_has_no_findings(void **state)
 {
     (void)state;
     log l;
@@ -189,7 +189,7 @@ static void lines_that_changed_places_are_found_at_both(void **state)
     log_fini(&l);
 }
 
-static void a_line_that_stands_twice_is_out_of_order(void **state)
+static void a_repeated_line_is_out_of_order(void **state)
 {
     (void)state;
     log l;
@@ -253,7 +253,7 @@ static void lines_cut_off_the_end_show_when_the_last_one_is_known(void **state)
     log_fini(&l);
 }
 
-/* Nothing in the file could say whether what is the first line now was altered. */
+/* Nothing in the file shows whether the line that is first now was altered. */
 static void lines_cut_off_the_beginning_are_missing(void **state)
 {
     (void)state;
@@ -301,7 +301,7 @@ static void files_follow_each_other_and_each_can_be_checked_alone(void **state)
     assert_int_equal(check.lines, 2 * LINES);
     arcp__audit_check_fini(&check);
 
-    /* The wrong way round, and with the first one's end gone. */
+    /* In the wrong order, and without the end of the first file. */
     arcp__audit_check_init(&check, note, &f);
     check_file(&check, "b", &b, 64);
     check_file(&check, "a", &a, 64);
@@ -336,7 +336,7 @@ static void a_torn_line_that_the_next_one_vouches_for_is_no_problem(void **state
     arcp_buf_append_byte(last, '\n');
     arcp__audit_chain_append(&l.head, arcp_buf_span(&record), last);
     expect(&l, "");
-    /* What is torn is covered by the note, too. */
+    /* The note covers the torn bytes, too. */
     char *quote = memmem(last->data, last->size, "\"ts\":\"20\n", 9);
     assert_non_null(quote);
     *quote = '\'';
@@ -378,12 +378,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_has_the_hash_that_any_sha256_program_gives),
-        cmocka_unit_test(what_was_written_is_whole),
+        cmocka_unit_test(an_unchanged_log_has_no_findings),
         cmocka_unit_test(any_changed_byte_of_any_line_is_found_in_its_line),
         cmocka_unit_test(an_edited_line_whose_hash_was_made_anew_shows_in_the_next),
         cmocka_unit_test(a_removed_line_is_missing_at_its_place),
         cmocka_unit_test(lines_that_changed_places_are_found_at_both),
-        cmocka_unit_test(a_line_that_stands_twice_is_out_of_order),
+        cmocka_unit_test(a_repeated_line_is_out_of_order),
         cmocka_unit_test(a_line_of_ones_own_is_found),
         cmocka_unit_test(a_file_that_ends_within_a_line_is_truncated),
         cmocka_unit_test(a_file_without_a_line_was_emptied),

@@ -164,7 +164,7 @@ static void a_torn_last_line_is_kept_and_noted_wherever_it_was_torn(void **state
     write_one(&file, "{\"a\":2}");
     arcp__audit_file_close(&file);
     log_read_file(p->path, &whole);
-    /* The last line starts behind the last line feed but one. */
+    /* The last line starts after the last line feed but one. */
     const arcp_span text = arcp_buf_span(&whole);
     const char *last = memrchr(text.data, '\n', text.size - 1);
     assert_non_null(last);
@@ -184,7 +184,7 @@ static void a_torn_last_line_is_kept_and_noted_wherever_it_was_torn(void **state
 }
 
 /* Zeros where lines were being written when the power failed, from each place of the last ones. */
-static void what_a_power_failure_left_behind_the_last_line_is_noted(void **state)
+static void bytes_after_the_last_line_are_noted_after_a_power_failure(void **state)
 {
     const place *p = *state;
     arcp__audit_file file;
@@ -373,7 +373,7 @@ int main(void)
         TEST(a_torn_last_line_is_kept_and_noted_wherever_it_was_torn),
         TEST(a_sync_that_failed_is_not_believed_before_all_is_written_again),
         TEST(a_sync_that_fails_at_the_end_is_tried_once_more),
-        TEST(what_a_power_failure_left_behind_the_last_line_is_noted),
+        TEST(bytes_after_the_last_line_are_noted_after_a_power_failure),
         TEST(a_rotated_file_is_followed_by_one_that_knows_it),
         TEST(a_file_that_was_moved_away_is_ended_and_followed),
         TEST(a_rotation_that_was_killed_halfway_loses_nothing),

@@ -16,7 +16,7 @@ typedef struct fixture {
     char path[96];
     arcp__audit_log *log;
     pthread_mutex_t lock;
-    pthread_cond_t told;
+    pthread_cond_t changed;
     unsigned failures, recoveries;
 } fixture;
 
@@ -29,7 +29,7 @@ static void on_changed(void *user, const char *message)
     } else {
         f->recoveries++;
     }
-    pthread_cond_broadcast(&f->told);
+    pthread_cond_broadcast(&f->changed);
     pthread_mutex_unlock(&f->lock);
 }
 
@@ -37,7 +37,7 @@ static void await(fixture *f, const unsigned *count, unsigned at_least)
 {
     pthread_mutex_lock(&f->lock);
     while (*count < at_least) {
-        pthread_cond_wait(&f->told, &f->lock);
+        pthread_cond_wait(&f->changed, &f->lock);
     }
     pthread_mutex_unlock(&f->lock);
 }
@@ -45,7 +45,7 @@ static void await(fixture *f, const unsigned *count, unsigned at_least)
 static int begin(void **state)
 {
     static fixture f;
-    f = (fixture){.lock = PTHREAD_MUTEX_INITIALIZER, .told = PTHREAD_COND_INITIALIZER};
+    f = (fixture){.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
     temp_tree_make(f.directory, sizeof f.directory);
     snprintf(f.path, sizeof f.path, "%s/audit.jsonl", f.directory);
     signal(SIGXFSZ, SIG_IGN);
@@ -72,7 +72,7 @@ static bool append_number(arcp__audit_log *log, unsigned number)
     return arcp__audit_log_append(log, arcp_span_cstr(record));
 }
 
-static void records_stand_in_the_file_in_their_order_over_rotations(void **state)
+static void records_are_written_in_order_across_rotations(void **state)
 {
     fixture *f = *state;
     arcp_buf text = arcp_buf_init();
@@ -97,7 +97,7 @@ static void records_stand_in_the_file_in_their_order_over_rotations(void **state
     arcp_buf_fini(&text);
 }
 
-static void what_was_flushed_is_in_the_file(void **state)
+static void flushed_records_are_in_the_file(void **state)
 {
     fixture *f = *state;
     arcp__audit_stats stats;
@@ -235,8 +235,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(records_stand_in_the_file_in_their_order_over_rotations),
-        TEST(what_was_flushed_is_in_the_file),
+        TEST(records_are_written_in_order_across_rotations),
+        TEST(flushed_records_are_in_the_file),
         TEST(a_record_of_exactly_the_room_is_taken_and_one_more_byte_is_lost),
         TEST(a_full_disk_is_reported_waited_for_and_loses_only_counted_lines),
         TEST(closing_while_the_disk_is_full_ends),

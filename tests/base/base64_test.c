@@ -86,7 +86,7 @@ static const refusal refusals[] = {
     {"unused bits in the URL form", ARCP__BASE64_URL, "Zh", 1},
 };
 
-static void what_is_not_base64_is_refused_with_its_place(void **state)
+static void invalid_base64_is_refused_with_its_place(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
@@ -171,7 +171,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_and_text_correspond),
-        cmocka_unit_test(what_is_not_base64_is_refused_with_its_place),
+        cmocka_unit_test(invalid_base64_is_refused_with_its_place),
         cmocka_unit_test(a_nul_byte_is_not_a_digit),
         cmocka_unit_test(all_bytes_survive_a_round_trip),
         cmocka_unit_test(running_out_of_memory_is_reported),

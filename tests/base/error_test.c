@@ -170,7 +170,7 @@ static void a_copy_keeps_its_own_buffer(void **state)
     assert_string_equal(arcp_error_details(&copy), "{}");
     assert_string_equal(plain.message, "taken");
     assert_null(plain.details);
-    /* The details of another failure go. */
+    /* The details of an earlier failure are removed. */
     (void)arcp_error_set(&plain, ARCP_E_IO, "gone");
     (void)arcp_error_copy(&copy, &plain);
     assert_string_equal(arcp_error_details(&copy), "");

@@ -145,8 +145,8 @@ static arcp_status fill_table(void *user, arcp_error *err)
     return status;
 }
 
-/* How many allocations a run makes depends on the key: buckets double when one gets full.
- * uthash goes on with full buckets when it cannot have more of them, which is success. */
+/* How many allocations a run makes depends on the key: buckets double when one becomes full. When
+ * there is no memory for more buckets, uthash continues with full ones, which is success. */
 static void a_table_keeps_what_it_has_when_memory_runs_out(void **state)
 {
     (void)state;

@@ -3,7 +3,7 @@
 
 #include "base/options.h"
 
-/* What this release knows, and what an older one and a newer one do. */
+/* The structs of this release, and those of an older and a newer one. */
 typedef struct sample {
     size_t struct_size;
     const char *name;
@@ -72,7 +72,8 @@ static void a_newer_releases_struct_is_refused(void **state)
 
 static void a_size_that_no_release_has_is_refused(void **state)
 {
-    const size_t sizes[] = {0, 1, sizeof(size_t), sizeof(size_t) + 1, sizeof(sample) - 1};
+    const size_t sizes[] = {
+        0, 1, sizeof(size_t), sizeof(size_t) + 1, sizeof(sample) - 1, sizeof(sample) + 1};
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         arcp_error err = {0};
@@ -121,7 +122,9 @@ static void a_vtable_has_what_is_required_and_nothing_unknown(void **state)
         {0, false},
         {required - 1, false},
         {required, true},
+        {sizeof(sample) - 1, true},
         {sizeof(sample), true},
+        {sizeof(sample) + 1, false},
         {sizeof(sample) + 8, false},
     };
     arcp_error err = {0};

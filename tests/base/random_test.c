@@ -42,7 +42,7 @@ static void no_two_values_of_a_pool_are_the_same(void **state)
     arcp__random_pool_fini(&pool);
 }
 
-/* All of `out` is written, and nothing behind it. */
+/* All of `out` is written, and nothing after it. */
 static void as_many_bytes_are_written_as_requested(void **state)
 {
     static const size_t sizes[] = {0, 1, 10, 511, 512, 513, 5000};

@@ -40,7 +40,7 @@ static void ties_go_by_arming_order(void **state)
         timers[i].kind = i;
         assert_int_equal(arcp__timer_arm(&heap, &timers[i], 5), ARCP_OK);
     }
-    /* Arming it again puts it behind the others. */
+    /* A timer that is armed again comes after the others. */
     assert_int_equal(arcp__timer_arm(&heap, &timers[3], 5), ARCP_OK);
     for (int i = 0; i < 20; i++) {
         const int want = i < 3 ? i : (i < 19 ? i + 1 : 3);

@@ -212,7 +212,7 @@ static void formatting_rounds_down_to_milliseconds(void **state)
 }
 
 /* Every day of the range, at a changing time of day. */
-static void every_day_is_formatted_and_parsed_alike(void **state)
+static void every_day_is_parsed_as_it_was_formatted(void **state)
 {
     (void)state;
     const int64_t day_ns = 86400 * ARCP_NS_PER_SEC;
@@ -240,7 +240,7 @@ int main(void)
         cmocka_unit_test(any_changed_byte_but_a_digit_is_refused),
         cmocka_unit_test(instants_compare_exactly),
         cmocka_unit_test(formatting_rounds_down_to_milliseconds),
-        cmocka_unit_test(every_day_is_formatted_and_parsed_alike),
+        cmocka_unit_test(every_day_is_parsed_as_it_was_formatted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,6 +93,36 @@ static void a_new_rate_applies_from_the_next_call(void **state)
     assert_int_equal(arcp__token_bucket_wait_ns(&bucket, (arcp__token_rate){0, 1}, SEC), 0);
 }
 
+/* What was taken within the burst before is no debt after it. */
+static void a_smaller_burst_begins_with_an_empty_bucket(void **state)
+{
+    const arcp__token_rate before = {10, 20};
+    const arcp__token_rate after = {10, 4};
+    (void)state;
+    for (unsigned taken = 0; taken <= 20; taken++) {
+        arcp__token_bucket bucket = {0};
+        for (unsigned i = 0; i < taken; i++) {
+            arcp__token_bucket_take(&bucket, before, SEC);
+        }
+        assert_int_equal(take_all(&bucket, after, SEC), taken < 4 ? 4 - taken : 0);
+        assert_int_equal(arcp__token_bucket_wait_ns(&bucket, after, SEC), SEC / 10);
+        assert_int_equal(take_all(&bucket, after, SEC + SEC / 10), 1);
+    }
+}
+
+static void a_debt_stays_when_the_rate_changes(void **state)
+{
+    arcp__token_bucket bucket = {0};
+    (void)state;
+    for (unsigned i = 0; i < 5; i++) {
+        arcp__token_bucket_take(&bucket, (arcp__token_rate){10, 1}, SEC);
+    }
+    assert_int_equal(arcp__token_bucket_wait_ns(&bucket, (arcp__token_rate){10, 1}, SEC), SEC / 2);
+    /* Four tokens of a tenth of a second, and one at the new rate. */
+    assert_int_equal(arcp__token_bucket_wait_ns(&bucket, (arcp__token_rate){5, 1}, SEC),
+                     4 * SEC / 10 + SEC / 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -102,6 +132,8 @@ int main(void)
         cmocka_unit_test(a_debt_is_at_most_an_hour),
         cmocka_unit_test(without_a_rate_there_is_no_bound),
         cmocka_unit_test(a_new_rate_applies_from_the_next_call),
+        cmocka_unit_test(a_smaller_burst_begins_with_an_empty_bucket),
+        cmocka_unit_test(a_debt_stays_when_the_rate_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

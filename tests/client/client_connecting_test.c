@@ -59,13 +59,13 @@ static void cut_connections_lose_and_repeat_no_event(void **state)
     for (int i = 0; i < CUT_JOBS; i++) {
         const arcp_client_event *event = NULL;
         for (uint64_t n = 0; n < CUT_EVENTS; n++) {
-            uint64_t told = 0;
+            uint64_t number = 0;
             check_ok(arcp_job_next_event(jobs[i], ARCP_WAIT_FOREVER, &event, &f.err), &f.err);
             assert_int_equal(event->type, ARCP_CLIENT_JOB_EVENT);
             check_ok(arcp_json_scan(&json, event->body, &limits, &f.err), &f.err);
             assert_true(arcp_json_u64(
-                &json, arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("n")), &told));
-            assert_int_equal(told, n);
+                &json, arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("n")), &number));
+            assert_int_equal(number, n);
         }
         check_ok(arcp_job_next_event(jobs[i], ARCP_WAIT_FOREVER, &event, &f.err), &f.err);
         assert_int_equal(event->type, ARCP_CLIENT_JOB_ENDED);

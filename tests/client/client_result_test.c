@@ -142,7 +142,7 @@ static const stream_row rows[] = {
 };
 
 /* [arcp:8.4-3] [arcp:8.4-9] */
-static void chunks_are_assembled_or_the_error_says_why_not(void **state)
+static void chunks_are_assembled_or_the_error_has_the_reason(void **state)
 {
     for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         arcp__client_result_stream stream = {0};
@@ -289,7 +289,7 @@ static void a_callback_that_fails_is_not_called_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chunks_are_assembled_or_the_error_says_why_not),
+        cmocka_unit_test(chunks_are_assembled_or_the_error_has_the_reason),
         cmocka_unit_test(the_first_error_is_kept),
         cmocka_unit_test(the_result_size_is_limited_for_both_sides),
         cmocka_unit_test(a_file_descriptor_sink_gets_the_bytes),

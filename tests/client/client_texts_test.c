@@ -1,4 +1,4 @@
-/* Every text that the client hands over can be printed as it is: a NUL follows it, and it has a
+/* Every text that the client returns can be printed as it is: a NUL follows it, and it has a
  * pointer when it is empty. */
 #include "client/blocking_fixture.h"
 
@@ -36,7 +36,7 @@ static void check_outcome(const arcp_outcome *outcome)
     check_text(outcome->payload);
 }
 
-/* Follows a job of `agent` to its end, with all that it has to show. */
+/* Follows a job of `agent` to its end, and checks the texts of its events and its outcome. */
 static void check_agent(fixture *f, const char *agent, const char *input)
 {
     arcp_job *job = fixture_submit(f, agent, input);

@@ -15,7 +15,7 @@ static void a_request_without_a_response_ends_at_the_deadline_of_the_call(void *
     fixture_begin(&f);
     options.agent = ARCP_SPAN_LITERAL("silent");
     assert_int_equal(arcp_client_submit(f.client, &options, 20, &job, &f.err), ARCP_E_DEADLINE);
-    /* Nothing of it remains: the session goes on. */
+    /* Nothing of it remains: the session continues. */
     job = fixture_submit(&f, "echo", "1");
     arcp_job_unref(job);
     fixture_end(&f);

@@ -66,8 +66,8 @@ static void send_now(fake_runtime *runtime, const char *frame)
     if (may_cut && runtime->sends_left-- == 0) {
         const unsigned cuts = atomic_fetch_add(&runtime->cuts, 1);
         runtime->sends_left = next_random(runtime, runtime->cut_every);
-        /* A cut takes what is on the way with it, which is all of this turn; so only every
-         * third one does, or there would be no headway. */
+        /* A cut loses the frames in transit, which are all of this turn. Every third one does,
+         * because otherwise nothing would progress. */
         if (cuts % 3 == 0) {
             arcp_memory_cut(connection);
         } else {

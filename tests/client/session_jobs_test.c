@@ -1,5 +1,5 @@
-/* Jobs (src/client/client_job.c): when the program gets to know them, what it can read of them, and
- * when they are removed. */
+/* Jobs (src/client/client_job.c): when they are announced to the program, what it can read of them,
+ * and when they are removed. */
 #include "client/story.h"
 
 #include "client/client_job.h"

@@ -115,6 +115,37 @@ static void errors_keep_code_message_details_and_retryable(void **state)
     }
 }
 
+/* A code that is longer than its array is cut between two characters. */
+static void a_long_code_is_cut(void **state)
+{
+    static const struct {
+        const char *end; /* after 60 letters */
+        size_t kept;     /* bytes of all */
+    } rows[] = {
+        {"xxx", 63},
+        {"xxxx", 63},
+        {"x\xc3\xa4", 63},
+        {"xx\xc3\xa4", 62},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        story s;
+        char code[80];
+        memset(code, 'C', 60);
+        (void)snprintf(code + 60, sizeof code - 60, "%s", rows[i].end);
+        story_live(&s, DEFAULTS);
+        story_submit(&s, "a", "echo");
+        story_receive(&s, ACCEPTED("x", "'request_id':'$(job.submit)',", "job_1"));
+        story_receive_format(&s,
+                             "{'arcp':'1.1','id':'e','type':'job.error','job_id':'job_1',"
+                             "'event_seq':1,'payload':{'code':'%s','message':'m'}}",
+                             code);
+        code[rows[i].kept] = '\0';
+        assert_string_equal(s.jobs[0]->outcome.error->code, code);
+        story_end(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +153,7 @@ int main(void)
         cmocka_unit_test(a_page_without_cursor_is_the_last),
         cmocka_unit_test(a_pong_is_matched_by_its_nonce),
         cmocka_unit_test(errors_keep_code_message_details_and_retryable),
+        cmocka_unit_test(a_long_code_is_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static struct {
     arcp_lease *lease;
 } f;
 
-/* Hands the struct to its function, and gives back what that made. */
+/* Passes the struct to its function, and frees the object that this made. */
 typedef arcp_status (*hand_in_fn)(const void *options, arcp_error *err);
 
 static arcp_status admission(const void *options, arcp_error *err)
@@ -223,7 +223,7 @@ static void set_up_on_loop(void)
              &err);
 }
 
-/* A copy of the first `given` bytes, which says that it has `size`. The block ends where the struct
+/* A copy of the first `given` bytes with `size` as its struct_size. The block ends where the struct
  * does, so that memory checkers see a read beyond it. */
 static void *copy_of(const void *whole, size_t given, size_t size)
 {
@@ -242,7 +242,7 @@ static void check_sizes(const char *type, const void *whole, size_t size, hand_i
     assert_true(size + 8 <= sizeof bytes && size % sizeof(size_t) == 0);
     memcpy(bytes, whole, size);
     check_ok(hand_in(whole, &err), &err);
-    /* Members that a shorter one lacks may be missed, its size not. */
+    /* A shorter struct may be refused because it lacks members, but not because of its size. */
     for (size_t given = size - sizeof(size_t); given > sizeof(size_t); given -= sizeof(size_t)) {
         void *shorter = copy_of(bytes, given, given);
         err = (arcp_error){0};

@@ -147,7 +147,7 @@ static void listed_settings_can_be_set_again_unchanged(void **state)
     assert_memory_equal(&again, &settings, sizeof settings);
 }
 
-static void what_a_store_in_memory_keeps_is_bounded(void **state)
+static void the_content_of_a_store_in_memory_is_bounded(void **state)
 {
     arcp_settings settings;
     arcp__settings_default(&settings);
@@ -207,7 +207,7 @@ static void set_by_name(void *user, const char *name, const char *value, const c
     assert_true(text[0] != '\0');
 }
 
-static void what_is_listed_by_name_can_be_set_again(void **state)
+static void settings_listed_by_name_can_be_set_again(void **state)
 {
     (void)state;
     arcp_error err = {0};
@@ -230,9 +230,9 @@ int main(void)
         cmocka_unit_test(a_choice_is_one_of_its_words),
         cmocka_unit_test(unknown_settings_and_invalid_numbers_are_refused),
         cmocka_unit_test(listed_settings_can_be_set_again_unchanged),
-        cmocka_unit_test(what_a_store_in_memory_keeps_is_bounded),
+        cmocka_unit_test(the_content_of_a_store_in_memory_is_bounded),
         cmocka_unit_test(a_program_sets_and_reads_by_name),
-        cmocka_unit_test(what_is_listed_by_name_can_be_set_again),
+        cmocka_unit_test(settings_listed_by_name_can_be_set_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -171,7 +171,7 @@ static void a_twentieth_that_is_no_whole_step_is_rounded_up(void **state)
     arcp_budget_unref(counter);
 }
 
-static void reaching_zero_is_reported_even_when_little_went_since_the_last_report(void **state)
+static void reaching_zero_is_reported_even_when_little_was_spent_since_the_last_report(void **state)
 {
     (void)state;
     arcp_budget *counter = counter_of("100");
@@ -341,7 +341,8 @@ int main(void)
         cmocka_unit_test(the_first_decrement_is_reported_however_small),
         cmocka_unit_test(a_twentieth_since_the_last_report_is_reported_and_less_is_not),
         cmocka_unit_test(a_twentieth_that_is_no_whole_step_is_rounded_up),
-        cmocka_unit_test(reaching_zero_is_reported_even_when_little_went_since_the_last_report),
+        cmocka_unit_test(
+            reaching_zero_is_reported_even_when_little_was_spent_since_the_last_report),
         cmocka_unit_test(a_budget_of_zero_is_closed_at_once_and_reported_once),
         cmocka_unit_test(a_restored_counter_goes_on_where_it_stood),
         cmocka_unit_test(no_decrement_is_lost_between_threads_and_zero_is_reported_once),

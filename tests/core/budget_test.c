@@ -155,7 +155,7 @@ static void a_node_without_counters_spends_from_its_ancestors(void **state)
     arcp_budget_unref(child);
 }
 
-static void what_is_available_is_the_least_on_the_way_up(void **state)
+static void the_available_amount_is_the_least_of_all_ancestors(void **state)
 {
     (void)state;
     arcp_budget *root = node("[\"USD:5\",\"EUR:7\"]", NULL);
@@ -379,7 +379,7 @@ int main(void)
         cmocka_unit_test(what_a_child_spends_is_taken_from_every_ancestor),
         cmocka_unit_test(children_together_cannot_spend_more_than_their_parent_had),
         cmocka_unit_test(a_node_without_counters_spends_from_its_ancestors),
-        cmocka_unit_test(what_is_available_is_the_least_on_the_way_up),
+        cmocka_unit_test(the_available_amount_is_the_least_of_all_ancestors),
         cmocka_unit_test(reports_come_nearest_first_each_by_its_own_twentieth),
         cmocka_unit_test(a_report_without_room_comes_with_the_next_spend),
         cmocka_unit_test(ten_thousand_small_spends_make_at_most_21_reports),

@@ -270,7 +270,7 @@ static uint64_t next_random(uint64_t *seed)
     return *seed;
 }
 
-static void what_is_written_reads_back_as_the_same_value(void **state)
+static void a_written_decimal_is_read_back_as_the_same_value(void **state)
 {
     (void)state;
     uint64_t seed = 88172645463325252U;
@@ -298,7 +298,7 @@ int main(void)
         cmocka_unit_test(sums_out_of_range_are_refused_and_leave_the_result_alone),
         cmocka_unit_test(negative_values_are_written_with_a_sign),
         cmocka_unit_test(values_compare_by_size),
-        cmocka_unit_test(what_is_written_reads_back_as_the_same_value),
+        cmocka_unit_test(a_written_decimal_is_read_back_as_the_same_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -127,7 +127,7 @@ static void delegation_matches_the_version_then_the_name(void **state)
     }
 }
 
-static void delegation_of_an_invalid_name_says_why(void **state)
+static void delegation_of_an_invalid_name_is_refused_with_the_reason(void **state)
 {
     (void)state;
     const arcp_authority *authority = authority_of("{\"agent.delegate\":[\"**\"]}", "");
@@ -159,7 +159,7 @@ int main(void)
         cmocka_unit_test(an_absent_model_use_denies_unless_the_policy_allows_all_models),
         cmocka_unit_test(a_child_may_use_no_more_models_than_its_parent),
         cmocka_unit_test(delegation_matches_the_version_then_the_name),
-        cmocka_unit_test(delegation_of_an_invalid_name_says_why),
+        cmocka_unit_test(delegation_of_an_invalid_name_is_refused_with_the_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -112,7 +112,7 @@ static void the_options_are_checked(void **state)
 }
 
 /* An older program's options end before model_use_required, which is true by default. */
-static void what_an_older_program_does_not_know_has_its_default(void **state)
+static void options_unknown_to_an_older_program_have_their_default(void **state)
 {
     (void)state;
     struct {
@@ -132,7 +132,7 @@ static void what_an_older_program_does_not_know_has_its_default(void **state)
     arcp_lease_unref(lease);
 }
 
-static void what_a_newer_program_meant_is_not_guessed(void **state)
+static void options_of_a_newer_program_are_refused(void **state)
 {
     (void)state;
     struct {
@@ -197,8 +197,8 @@ int main(void)
         cmocka_unit_test(the_caller_gets_the_canonical_form_that_was_matched),
         cmocka_unit_test(relative_paths_need_a_directory_and_stay_below_it),
         cmocka_unit_test(the_options_are_checked),
-        cmocka_unit_test(what_an_older_program_does_not_know_has_its_default),
-        cmocka_unit_test(what_a_newer_program_meant_is_not_guessed),
+        cmocka_unit_test(options_unknown_to_an_older_program_have_their_default),
+        cmocka_unit_test(options_of_a_newer_program_are_refused),
         cmocka_unit_test(expiry_is_reported_before_budget_and_budget_before_permission),
         cmocka_unit_test(a_vendors_capability_is_enforced_like_the_others),
         cmocka_unit_test(an_authority_keeps_what_it_is_made_of),

@@ -414,7 +414,7 @@ static void without_memory_the_answer_is_no(void **state)
     (void)state;
     arcp_span parent[40] = {SPAN("/a"), SPAN("/a/*"), SPAN("/a/*/**")};
     check_without_memory(parent, 3);
-    /* Among so many others that those are looked for first. */
+    /* Among so many other patterns that the search selects the relevant ones first. */
     for (size_t i = 3; i < sizeof parent / sizeof parent[0]; i++) {
         parent[i] = SPAN("/elsewhere/*");
     }

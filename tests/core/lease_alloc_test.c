@@ -214,7 +214,7 @@ static void every_allocation_may_fail(void **state)
         do {
             failing_alloc_arm(++n, all ? FAILING_ALLOC_ALL_AFTER : FAILING_ALLOC_ONE);
             status = scenarios[i / 2].run(&with);
-            /* Memory that can be done without (to shrink a block) may fail in silence. */
+            /* An allocation that is not necessary (to shrink a block) may fail silently. */
             assert_true(status == ARCP_OK || status == ARCP_E_NO_MEMORY);
             refused += status != ARCP_OK;
         } while (failing_alloc_disarm());

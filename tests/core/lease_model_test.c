@@ -19,8 +19,8 @@ static arcp_authority *authority_of(const arcp_lease *lease)
     return authority;
 }
 
-/* What the gate says of a target; *canonical tells whether the target is canonical, which
- * is all the model knows about. */
+/* The gate's decision about a target; *canonical is whether the target is canonical: the model
+ * knows no others. */
 static bool gate_allows(const arcp_authority *authority, size_t v, const char *target,
                         bool *canonical)
 {

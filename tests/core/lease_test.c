@@ -246,7 +246,7 @@ static void the_default_limits_hold_1024_patterns_of_a_capability(void **state)
     }
 }
 
-static void the_builder_makes_what_the_guides_say(void **state)
+static void the_builder_makes_the_leases_of_the_guides(void **state)
 {
     (void)state;
     arcp_lease_builder *builder = arcp_lease_builder_new();
@@ -355,7 +355,7 @@ int main(void)
         cmocka_unit_test(a_currency_has_at_most_64_bytes),
         cmocka_unit_test(amounts_are_not_patterns_and_may_have_stars),
         cmocka_unit_test(the_default_limits_hold_1024_patterns_of_a_capability),
-        cmocka_unit_test(the_builder_makes_what_the_guides_say),
+        cmocka_unit_test(the_builder_makes_the_leases_of_the_guides),
         cmocka_unit_test(the_builder_reports_its_first_error_when_it_builds),
         cmocka_unit_test(a_builder_can_be_freed_without_building),
         cmocka_unit_test(the_seven_names_are_reserved_and_vendors_names_are_valid),

@@ -17,7 +17,7 @@ typedef struct all_strings {
 #define ALL_STRINGS_MAX 16
 
 void all_strings_begin(all_strings *strings, const char *alphabet, size_t size_max);
-/* Goes to the next one; false behind the last. */
+/* Goes to the next one; false after the last. */
 bool all_strings_next(all_strings *strings);
 
 static inline arcp_span all_strings_span(const all_strings *strings)

@@ -217,7 +217,7 @@ static void check_ipv6(arcp_span text)
     }
 }
 
-static void ipv6_addresses_are_what_the_system_says(void **state)
+static void ipv6_addresses_are_those_that_the_system_accepts(void **state)
 {
     (void)state;
     all_strings strings;
@@ -250,7 +250,7 @@ static void ipv6_addresses_are_what_the_system_says(void **state)
 
 enum { STATES_MAX = 1500 };
 
-/* Collects the distinct states that short strings behind a beginning lead to. */
+/* Collects the distinct states that short strings after a beginning lead to. */
 static size_t collect_states(arcp__target_kind kind, const char *beginning, const char *alphabet,
                              size_t size, arcp__shape *states, size_t count)
 {
@@ -468,7 +468,7 @@ int main(void)
         cmocka_unit_test(all_short_authorities_agree_with_the_model),
         cmocka_unit_test(all_short_url_paths_agree_with_the_model),
         cmocka_unit_test(random_nested_escapes_agree_with_the_model),
-        cmocka_unit_test(ipv6_addresses_are_what_the_system_says),
+        cmocka_unit_test(ipv6_addresses_are_those_that_the_system_accepts),
         cmocka_unit_test(a_state_that_covers_another_allows_all_that_it_allows),
         cmocka_unit_test(the_widest_state_allows_all_that_other_bytes_would),
     };

@@ -311,7 +311,7 @@ static void a_relative_path_needs_a_directory_to_be_below(void **state)
 }
 
 /* The check of eight bytes at a time must find each byte, at each place. */
-static void an_odd_byte_is_seen_wherever_it_stands(void **state)
+static void an_odd_byte_is_found_at_every_place(void **state)
 {
     (void)state;
     for (size_t size = 13; size < 44; size++) {
@@ -361,7 +361,7 @@ int main(void)
         cmocka_unit_test(too_long_comes_before_the_capability_and_behind_a_nul),
         cmocka_unit_test(a_url_that_only_fits_without_its_slash_is_too_long),
         cmocka_unit_test(a_relative_path_needs_a_directory_to_be_below),
-        cmocka_unit_test(an_odd_byte_is_seen_wherever_it_stands),
+        cmocka_unit_test(an_odd_byte_is_found_at_every_place),
     };
     const int failed = run_rows(rows, sizeof rows / sizeof rows[0], sizeof rows[0], check_row);
     return failed + cmocka_run_group_tests(others, NULL, NULL);

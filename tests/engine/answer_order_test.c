@@ -57,7 +57,7 @@ static void append(char *text, size_t size, arcp_span word)
     (void)snprintf(text + used, size - used, "%.*s ", (int)word.size, word.data);
 }
 
-/* Requests of these tests are s0, s1, ...; a job's events come behind its job.accepted. */
+/* Requests of these tests are s0, s1, ...; a job's events come after its job.accepted. */
 static void look(answers *a, const char *frame)
 {
     arcp_json_limits limits = arcp_json_limits_init();

@@ -25,7 +25,7 @@ typedef struct fixture {
 typedef struct life {
     const char *name;
     void (*live)(fixture *f);
-    upstream_mood issuing, revoking;
+    upstream_mode issuing, revoking;
     uint64_t rotate_sec;
     bool replaces;
 } life;

@@ -208,7 +208,7 @@ static void a_rotation_in_doubt_is_tried_again_under_another_alias(void **state)
     assert_int_equal(outstanding(f), 0);
 }
 
-static void a_late_answer_to_a_revocation_ends_its_own_credential_only(void **state)
+static void a_late_response_to_a_revocation_ends_its_own_credential_only(void **state)
 {
     fixture *f = *state;
     f->rig.settings.credentials_rotate_sec = 60;
@@ -414,7 +414,7 @@ int main(void)
         t(a_value_that_ends_by_itself_is_replaced_in_time),
         t(a_rotation_that_fails_keeps_the_value_and_is_tried_again),
         t(a_rotation_in_doubt_is_tried_again_under_another_alias),
-        t(a_late_answer_to_a_revocation_ends_its_own_credential_only),
+        t(a_late_response_to_a_revocation_ends_its_own_credential_only),
         t(unknown_counts_if_it_was_requested_after_the_settling_time),
         t(the_settling_time_begins_when_the_value_is_requested),
         t(a_job_that_ends_while_its_credential_is_rotated_leaves_none),

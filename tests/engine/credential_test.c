@@ -208,12 +208,12 @@ static void an_upstream_without_budget_is_budget_exhausted(void **state)
 {
     fixture *f = *state;
     start(f);
-    f->up.issuing = UPSTREAM_IS_POOR;
+    f->up.issuing = UPSTREAM_IS_EXHAUSTED;
     submit(f, "1", "{\"agent\":\"echo\"}");
     check_has(next(f, "a"), "\"code\":\"BUDGET_EXHAUSTED\"");
 }
 
-static void an_answer_that_was_lost_is_revoked_by_alias(void **state)
+static void a_value_whose_response_was_lost_is_revoked_by_alias(void **state)
 {
     fixture *f = *state;
     start(f);
@@ -265,7 +265,7 @@ static void no_value_serves_two_jobs(void **state)
 
 /* ---- order ---- */
 
-static void a_slow_upstream_keeps_the_order_of_answers_and_blocks_no_ping(void **state)
+static void a_slow_upstream_keeps_the_order_of_responses_and_blocks_no_ping(void **state)
 {
     fixture *f = *state;
     static const char *const agents[] = {"work"};
@@ -488,11 +488,11 @@ int main(void)
         t(a_budget_of_nothing_gets_no_credential),
         t(a_refusal_refuses_the_submit_and_leaves_nothing),
         t(an_upstream_without_budget_is_budget_exhausted),
-        t(an_answer_that_was_lost_is_revoked_by_alias),
+        t(a_value_whose_response_was_lost_is_revoked_by_alias),
         t(revoking_an_unknown_alias_is_repeated_until_it_has_settled),
         t(an_empty_value_is_refused_and_revoked),
         t(no_value_serves_two_jobs),
-        t(a_slow_upstream_keeps_the_order_of_answers_and_blocks_no_ping),
+        t(a_slow_upstream_keeps_the_order_of_responses_and_blocks_no_ping),
         t(the_same_key_waits_for_the_job_that_is_being_made),
         t(a_submit_that_waits_counts_as_running),
         t(success_revokes_once),

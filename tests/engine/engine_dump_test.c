@@ -71,7 +71,7 @@ static void links_wait_for_a_hello_and_for_their_token(void **state)
     scene_end(s);
 }
 
-static void what_waits_for_the_store_names_its_batch(void **state)
+static void objects_that_wait_for_the_store_name_the_batch(void **state)
 {
     (void)state;
     scene *s = begin();
@@ -227,7 +227,7 @@ static void no_secret_is_shown(void **state)
     arcp_free(text);
 }
 
-static void what_is_too_much_is_counted(void **state)
+static void lines_beyond_the_limit_are_counted(void **state)
 {
     (void)state;
     scene *s = begin();
@@ -256,7 +256,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(links_wait_for_a_hello_and_for_their_token),
-        cmocka_unit_test(what_waits_for_the_store_names_its_batch),
+        cmocka_unit_test(objects_that_wait_for_the_store_name_the_batch),
         cmocka_unit_test(a_store_that_fails_is_named),
         cmocka_unit_test(jobs_wait_for_their_agents),
         cmocka_unit_test(a_parent_waits_for_its_child),
@@ -264,7 +264,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(submits_and_their_jobs_wait_for_credentials,
                                         credential_setup, credential_teardown),
         cmocka_unit_test_setup_teardown(no_secret_is_shown, credential_setup, credential_teardown),
-        cmocka_unit_test(what_is_too_much_is_counted),
+        cmocka_unit_test(lines_beyond_the_limit_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -300,7 +300,7 @@ static rig_agent *start_another(scene *s, const char *id)
 }
 
 /* [arcp:EG-6] */
-static void the_log_says_how_an_agent_failed(void **state)
+static void the_log_has_the_cause_of_an_agent_s_failure(void **state)
 {
     (void)state;
     scene *s = scene_begin(NULL);
@@ -331,7 +331,7 @@ int main(void)
         cmocka_unit_test(quiet_jobs_do_not_keep_their_records_in_memory),
         cmocka_unit_test(a_failing_store_keeps_no_agent_alive),
         cmocka_unit_test(a_shutdown_waits_for_a_failing_store_but_not_for_ever),
-        cmocka_unit_test(the_log_says_how_an_agent_failed),
+        cmocka_unit_test(the_log_has_the_cause_of_an_agent_s_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

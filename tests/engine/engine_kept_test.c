@@ -18,7 +18,7 @@ static void count_deletes(engine_rig *rig, const arcp_store_op *op)
     deleted[op->table] += op->kind == ARCP_STORE_DELETE ? 1 : 0;
 }
 
-/* A client that has said hello. */
+/* A client with a session. */
 static rig_client *begin(engine_rig *rig)
 {
     memset(rig, 0, sizeof *rig);

@@ -1,5 +1,5 @@
-/* Large frames and lines are refused when there is no memory for them, and the engine goes on; when
- * a small allocation fails, the engine closes its links and does nothing more. */
+/* Large frames and lines are refused when there is no memory for them, and the engine continues;
+ * when a small allocation fails, the engine closes its links and does nothing more. */
 #include "base/alloc.h"
 #include "engine/frames.h"
 #include "story/engine_rig.h"

@@ -123,7 +123,7 @@ static void one_event(play *p)
     play_look(p);
 }
 
-/* In the end all agents obey. */
+/* At the end all agents exit when they are asked to. */
 static void let_end(play *p)
 {
     p->disk.is_held = p->rig.is_stepping = false;
@@ -142,7 +142,9 @@ static void check_agents(play *p, figures *sum)
     for (size_t i = 0; i < p->rig.agent_count; i++) {
         const rig_agent *agent = &p->rig.agents[i];
         if (agent->forgets != 1 || agent->cancels > 1 || agent->kills > 1) {
-            watch_fail(&p->watch, "its agent is left, or was told twice", agent->job_id);
+            watch_fail(&p->watch,
+                       "its agent was not released once, or was cancelled or killed twice",
+                       agent->job_id);
         }
         sum->kills += agent->kills;
     }

@@ -87,7 +87,7 @@ static void end(scene *s)
     arcp__free(s);
 }
 
-/* Five records: it runs, three lines, and its end unless it goes on. */
+/* Five records: `running`, three lines, and the end unless the job continues. */
 static void run_job(scene *s, const char *id, bool ends)
 {
     char frame[160];

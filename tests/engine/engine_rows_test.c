@@ -223,7 +223,7 @@ static void removed_jobs_leave_the_others_in_order(void **state)
     arcp__engine_set_settings(rig.engine, &rig.settings);
     rig_client *client = rig_connect(&rig, "a");
     rig_send(&rig, client, HELLO);
-    submit_numbered(&rig, client, 0); /* it goes on */
+    submit_numbered(&rig, client, 0); /* it continues */
     for (unsigned i = 1; i < 200; i++) {
         submit_numbered(&rig, client, i);
         rig_agent *agent = rig_agent_last(&rig);
@@ -323,7 +323,7 @@ static void the_row_of_a_key_is_deleted_when_the_key_is_used_again(void **state)
     (void)state;
     use_a_key_again(&rig, job_id);
     assert_int_equal(counted.deleted[ARCP_STORE_IDEMPOTENCY], 1);
-    rig_clock(&rig, 69 * ARCP_NS_PER_SEC); /* its job goes on: its key is in the job's row */
+    rig_clock(&rig, 69 * ARCP_NS_PER_SEC); /* its job continues: its key is in the job's row */
     assert_int_equal(counted.rows[ARCP_STORE_IDEMPOTENCY], 2);
     rig_stop(&rig);
 }

@@ -32,7 +32,7 @@ static void use_settings(void)
     arcp__engine_set_settings(rig.engine, &rig.settings);
 }
 
-/* The newest frame, which the test frees; those before it are thrown away. */
+/* The newest frame; earlier ones are discarded. The caller frees it. */
 static char *last_frame(rig_client *client)
 {
     char *last = NULL;
@@ -289,7 +289,7 @@ static void a_key_that_can_never_fit_is_refused(void **state)
     assert_last(alice, "\"details\":{\"limit\":\"jobs.idempotency_bytes\"}");
     assert_int_equal(rig.engine->jobs.key_count, 0);
     assert_int_equal(rig.engine->jobs.running, 0);
-    run(alice, 1, 10, 0); /* nothing is left of it */
+    run(alice, 1, 10, 0); /* nothing of it remains */
     rig_stop(&rig);
 }
 
@@ -340,7 +340,7 @@ static void a_key_keeps_its_principal(void **state)
     rig_restart(&rig);
     say_hello();
     submit(bob, 7, 10);
-    assert_last(bob, "JOB_NOT_FOUND"); /* its end, behind job.accepted */
+    assert_last(bob, "JOB_NOT_FOUND"); /* its end, after job.accepted */
     rig_drop(&rig, bob);
     rig_clock(&rig, 3600 * ARCP_NS_PER_SEC);
     assert_int_equal(rig.engine->jobs.key_count, 0);

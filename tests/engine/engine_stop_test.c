@@ -6,7 +6,7 @@
 #define LINE_BYTES 40000u
 #define LINES      4u /* more than a link accepts while its peer does not read */
 
-/* A running job of a client that was sent its start. */
+/* A running job; its client was sent its start. */
 static scene *begin(void)
 {
     scene *s = scene_begin(NULL);

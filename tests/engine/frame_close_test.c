@@ -1,5 +1,5 @@
-/* How a link is closed whose peer sends a frame that is no envelope: 1007 says that its bytes are
- * not UTF-8, and nothing else does. */
+/* How a link is closed whose peer sends a frame that is no envelope: with 1007 if its bytes are not
+ * UTF-8, and only then. */
 #include "base/alloc.h"
 #include "engine/frames.h"
 #include "story/engine_rig.h"
@@ -23,7 +23,7 @@ static const struct {
     {"such a byte outside of strings", "{\"a\":1}\xff", 1007},
 };
 
-static void only_what_is_not_utf_8_is_closed_as_that(void **state)
+static void only_invalid_utf_8_is_closed_as_invalid_utf_8(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -47,7 +47,7 @@ static void only_what_is_not_utf_8_is_closed_as_that(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_is_not_utf_8_is_closed_as_that),
+        cmocka_unit_test(only_invalid_utf_8_is_closed_as_invalid_utf_8),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

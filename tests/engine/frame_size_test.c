@@ -184,7 +184,7 @@ static void responses_are_cached_up_to_a_size(void **state)
     rig_stop(&rig);
 }
 
-static void a_job_larger_than_a_page_comes_alone(void **state)
+static void a_job_larger_than_a_page_has_a_page_of_its_own(void **state)
 {
     (void)state;
     rig_client *client = begin(4194304);
@@ -393,7 +393,7 @@ int main(void)
         cmocka_unit_test(a_page_ends_at_a_mebibyte),
         cmocka_unit_test(a_page_fits_a_small_frame),
         cmocka_unit_test(responses_are_cached_up_to_a_size),
-        cmocka_unit_test(a_job_larger_than_a_page_comes_alone),
+        cmocka_unit_test(a_job_larger_than_a_page_has_a_page_of_its_own),
         cmocka_unit_test(a_lease_that_cannot_be_sent_back_is_refused),
         cmocka_unit_test(a_job_from_a_time_of_larger_frames_is_listed_without_its_lease),
         cmocka_unit_test(an_event_that_fits_no_frame_ends_its_job),

@@ -44,7 +44,7 @@ static rig_agent *submit(void)
     return submit_with("{\"agent\":\"echo\"}");
 }
 
-/* The newest frame, which the test frees; those before it are thrown away. */
+/* The newest frame; earlier ones are discarded. The caller frees it. */
 static char *last_frame(void)
 {
     char *last = NULL;

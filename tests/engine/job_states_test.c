@@ -144,7 +144,7 @@ static bool read_end(char out[32])
 }
 
 typedef struct row {
-    const char *end;   /* final_status of all that the client got; "": it goes on */
+    const char *end;   /* final_status of the record that the client got; "": the job continues */
     unsigned cancels;  /* how often the agent was cancelled */
     unsigned kills;    /* and killed */
     unsigned releases; /* its host was sent FORGET_AGENT */
@@ -212,8 +212,8 @@ static void each_input_in_each_state(void **state)
         if (strcmp(end, want->end) != 0 || has_result != wants_result ||
             agent->cancels != want->cancels || agent->kills != want->kills ||
             agent->forgets != want->releases) {
-            fail_msg("%s: end \"%s\"%s, told to stop %u, to die %u, let go %u", rows[i].name, end,
-                     has_result ? " with its result" : "", agent->cancels, agent->kills,
+            fail_msg("%s: end \"%s\"%s, cancelled %u times, killed %u, released %u", rows[i].name,
+                     end, has_result ? " with its result" : "", agent->cancels, agent->kills,
                      agent->forgets);
         }
         /* Nothing is left of a job when its agent was released, too. */

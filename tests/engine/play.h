@@ -34,7 +34,7 @@ typedef struct play_temper {
     bool provisions; /* jobs get credentials from an upstream */
 } play_temper;
 
-/* What the play knows of an agent beside the rig. */
+/* What the play knows of an agent in addition to the rig. */
 typedef struct play_agent {
     bool is_callback;  /* in this process: it asks the gate itself */
     bool may_spend;    /* the gate allowed what it is about to spend */
@@ -57,7 +57,7 @@ typedef struct play {
     size_t size, at;
     uint64_t random;
     unsigned next_id;
-    char mark[8];        /* what the id of the request at hand begins with */
+    char mark[8];        /* the beginning of the id of the current request */
     uint64_t waited_sec; /* how far the clock was moved */
     bool is_stopping;
     bool trace;
@@ -66,7 +66,7 @@ typedef struct play {
     void *prepare_user;
     bool keys_stay;                                      /* see watch.h */
     size_t spends, children, silences, restarts, leaves; /* figures */
-    size_t overs; /* likewise: steps after which a job that said too much was there */
+    size_t overs; /* steps after which there was an ended job that had exceeded a limit */
     size_t unsent_max, tail_max, queue_max;
 } play;
 
@@ -75,7 +75,8 @@ void play_begin_recorded(play *p, uint64_t seed,
                          void (*prepare)(void *user, arcp__engine_options *options), void *user);
 /* From a seed: a number below `steps` of steps is never too many. */
 void play_begin_seed(play *p, uint64_t seed);
-/* Likewise, with an even temper and the caller's settings. `program` says how to run it again. */
+/* From a seed, without disturbances and with the caller's settings. `program` is how to run it
+ * again. */
 void play_begin_calm(play *p, uint64_t seed, const arcp_settings *settings, const char *program);
 void play_begin_bytes(play *p, const uint8_t *data, size_t size);
 void play_end(play *p);
@@ -94,7 +95,7 @@ void play_clock(play *p, int64_t forward_ns);
 unsigned play_pick(play *p, unsigned below);
 bool play_one_in(play *p, unsigned count);
 
-/* Looks at what became of clients and agents. */
+/* Reads what clients and agents have received. */
 void play_look(play *p);
 /* The power fails and comes back: a new engine over what the disk has. */
 void play_restart(play *p);
@@ -141,9 +142,9 @@ void play_upstream_acts(play *p);
 void play_upstream_before_clock(play *p, int64_t forward_ns);
 void play_upstream_crash(play *p);
 void play_upstream_look(play *p);
-/* Everything goes well again. */
+/* Ends all disturbances. */
 void play_upstream_calms(play *p);
-/* All jobs have ended, and there was time: nothing is alive. */
+/* All jobs have ended, and their credentials had time to be revoked: none is valid. */
 void play_upstream_settle(play *p);
 
 /* ---- play_agent.c ---- */
@@ -151,7 +152,7 @@ void play_agent_acts(play *p);
 void play_agents_look(play *p);
 /* Killed agents end. */
 void play_agents_reap(play *p);
-/* What a child was given its parent has. */
+/* A child was given no more than its parent has. */
 void play_agent_check_start(play *p, const arcp__effect *effect);
 
 #endif

@@ -303,7 +303,8 @@ void play_agents_look(play *p)
             arcp__free(line);
         }
         if (agent->cancels > 1 || agent->kills > 1 || agent->forgets > 1) {
-            watch_fail(&p->watch, "the agent was told twice", agent->job_id);
+            watch_fail(&p->watch, "the agent was cancelled, killed or released twice",
+                       agent->job_id);
         }
     }
 }

@@ -72,8 +72,8 @@ static void note_memory(play *p)
     arcp__engine_get_stats(p->rig.engine, &stats);
     p->tail_max = stats.tail_bytes > p->tail_max ? stats.tail_bytes : p->tail_max;
     p->queue_max = stats.store_queue_bytes > p->queue_max ? stats.store_queue_bytes : p->queue_max;
-    /* Agents are not read at the limit, or when their owner is too far behind; each may have one
-     * burst on its way. */
+    /* Agents are not read at the limit, or when their owner has too many unread events; each may
+     * have one burst in transit. */
     const uint64_t limit = p->rig.settings.limits_store_queue_bytes;
     if (stats.store_queue_bytes > 2 * limit + 4194304) {
         watch_fail(&p->watch, "too much is waiting for the store", "");

@@ -34,11 +34,11 @@ static bool may_arrive_late(const play *p)
 
 void play_upstream_acts(play *p)
 {
-    static const upstream_mood issuing[] = {
+    static const upstream_mode issuing[] = {
         UPSTREAM_WELL,    UPSTREAM_WELL,        UPSTREAM_WELL,          UPSTREAM_WELL,
         UPSTREAM_FAILS,   UPSTREAM_STALLS,      UPSTREAM_LOSES_ANSWERS, UPSTREAM_HOLDS_ANSWERS,
         UPSTREAM_REFUSES, UPSTREAM_EMPTY_VALUE, UPSTREAM_TIMES_OUT};
-    static const upstream_mood revoking[] = {
+    static const upstream_mode revoking[] = {
         UPSTREAM_WELL,          UPSTREAM_WELL,   UPSTREAM_WELL,         UPSTREAM_FAILS,
         UPSTREAM_LOSES_ANSWERS, UPSTREAM_STALLS, UPSTREAM_HOLDS_ANSWERS};
     /* The last one makes requests that arrive late. */

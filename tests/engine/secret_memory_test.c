@@ -11,7 +11,7 @@
 #define TOKEN_ESCAPED  "t-\\u0061lice"
 #define TOKEN_PLAIN    "t-alice"
 #define RESUME_PREFIX  "rt_"
-#define RESUME_SIZE    43u /* behind the prefix: 32 bytes as base64 */
+#define RESUME_SIZE    43u /* after the prefix: 32 bytes as base64 */
 #define JOBS           14
 #define INPUT_STEP     53 /* bytes: the frames end at many places of their buffers */
 #define INPUT_SIZE_MAX (JOBS * INPUT_STEP)

@@ -11,7 +11,7 @@ typedef struct seed_range {
 } seed_range;
 
 /* PROGRAM [SEEDS [FIRST]], else `count` from 1 on; ARCP_SIMULATION_SECONDS=n, where the program
- * knows it, runs this long, and ARCP_SIMULATION_SEED=n is that one alone. */
+ * supports it, runs this long, and ARCP_SIMULATION_SEED=n runs that one only. */
 static inline seed_range seeds_of(int argc, char **argv, uint64_t count)
 {
     const char *seconds = getenv("ARCP_SIMULATION_SECONDS");

@@ -131,7 +131,7 @@ static void end_key(upstream_key *key)
 static void issue(upstream *up, upstream_call *call)
 {
     up->issue_calls++;
-    if (up->issuing == UPSTREAM_REFUSES || up->issuing == UPSTREAM_IS_POOR) {
+    if (up->issuing == UPSTREAM_REFUSES || up->issuing == UPSTREAM_IS_EXHAUSTED) {
         call->outcome = ARCP_PROVISION_REFUSED;
         return;
     }
@@ -195,15 +195,16 @@ static void remove_call(upstream *up, size_t index)
             (up->call_count - index) * sizeof up->calls[0]);
 }
 
-static void tell(engine_rig *rig, const upstream_call *call)
+static void deliver_result(engine_rig *rig, const upstream_call *call)
 {
     const upstream *up = rig->upstream;
-    arcp_provision_result result = {
-        .struct_size = sizeof result,
-        .call_id = call->call_id,
-        .outcome = call->outcome,
-        .status = up->issuing == UPSTREAM_IS_POOR ? ARCP_E_BUDGET_EXHAUSTED : ARCP_E_INTERNAL_ERROR,
-        .message = "the upstream is not well"};
+    arcp_provision_result result = {.struct_size = sizeof result,
+                                    .call_id = call->call_id,
+                                    .outcome = call->outcome,
+                                    .status = up->issuing == UPSTREAM_IS_EXHAUSTED
+                                                  ? ARCP_E_BUDGET_EXHAUSTED
+                                                  : ARCP_E_INTERNAL_ERROR,
+                                    .message = "the upstream is not well"};
     if (call->outcome == ARCP_PROVISION_DONE && call->verb == ARCP__PROVISION_USAGE) {
         result.spent = arcp_span_cstr(up->spent);
     } else if (call->outcome == ARCP_PROVISION_DONE && call->verb != ARCP__PROVISION_REVOKE) {
@@ -229,31 +230,31 @@ static void time_out(engine_rig *rig, size_t index)
     if (rig->now.mono_ns - given_up.asked_mono_ns >= UPSTREAM_ARRIVES_NS) {
         remove_call(up, index);
     }
-    tell(rig, &given_up);
+    deliver_result(rig, &given_up);
 }
 
-/* One step of the oldest call: it reaches the upstream, or its reply comes back. */
+/* One step of the oldest call: it reaches the upstream, or its reply is delivered. */
 static bool answer_one(engine_rig *rig)
 {
     upstream *up = rig->upstream;
     for (size_t i = 0; i < up->call_count; i++) {
         upstream_call *call = &up->calls[i];
-        const upstream_mood mood =
+        const upstream_mode mode =
             call->verb == ARCP__PROVISION_REVOKE ? up->revoking : up->issuing;
-        if (call->is_orphan || mood == UPSTREAM_STALLS) {
+        if (call->is_orphan || mode == UPSTREAM_STALLS) {
             continue;
         }
-        if (call->is_processed && mood == UPSTREAM_HOLDS_ANSWERS) {
+        if (call->is_processed && mode == UPSTREAM_HOLDS_ANSWERS) {
             continue;
         }
-        if (!call->is_processed && mood == UPSTREAM_TIMES_OUT) {
+        if (!call->is_processed && mode == UPSTREAM_TIMES_OUT) {
             time_out(rig, i);
         } else if (!call->is_processed) {
             process(up, call);
         } else {
             upstream_call done = *call;
             remove_call(up, i);
-            tell(rig, &done);
+            deliver_result(rig, &done);
         }
         return true;
     }

@@ -27,10 +27,10 @@ typedef struct upstream_key {
     unsigned revoked; /* how often it went from live to dead */
 } upstream_key;
 
-typedef enum upstream_mood {
+typedef enum upstream_mode {
     UPSTREAM_WELL,
     UPSTREAM_REFUSES,       /* certainly does nothing */
-    UPSTREAM_IS_POOR,       /* refuses: the budget of the whole account is used up */
+    UPSTREAM_IS_EXHAUSTED,  /* refuses: the budget of the whole account is used up */
     UPSTREAM_LOSES_ANSWERS, /* does it, but the reply is lost */
     UPSTREAM_FAILS,         /* does nothing, and the reply is lost */
     UPSTREAM_STALLS,        /* does nothing and does not reply, until it has recovered */
@@ -38,7 +38,7 @@ typedef enum upstream_mood {
     UPSTREAM_TIMES_OUT,     /* the reply is "unknown"; the request takes effect later */
     UPSTREAM_EMPTY_VALUE,   /* issues, but the reply has no usable value */
     UPSTREAM_SAME_VALUE     /* issues the same value to all */
-} upstream_mood;
+} upstream_mode;
 
 typedef struct upstream_call {
     arcp__provision_verb verb;
@@ -49,7 +49,7 @@ typedef struct upstream_call {
     char expires_at[40];
     size_t model_count;
     bool is_processed;
-    bool is_orphan; /* the caller is dead or gave up, and waits for no reply */
+    bool is_orphan; /* the caller was killed or has given up, and waits for no reply */
     int64_t asked_mono_ns;
     arcp_provision_outcome outcome;
     size_t key;
@@ -58,7 +58,7 @@ typedef struct upstream_call {
 typedef struct upstream {
     const engine_rig *rig; /* whose clock it uses */
     arcp_provisioner_terms terms;
-    upstream_mood issuing, revoking;
+    upstream_mode issuing, revoking;
     upstream_key keys[UPSTREAM_KEYS_MAX];
     size_t key_count;
     char aliases[UPSTREAM_ALIASES_MAX]
@@ -81,9 +81,9 @@ void upstream_attach(upstream *up, engine_rig *rig);
 void upstream_deliver_orphans(upstream *up);
 /* The same for those that have been on their way for too long at this instant. */
 void upstream_deliver_late_orphans(upstream *up, int64_t mono_ns);
-/* They never arrive. */
+/* Requests without a caller never arrive. */
 void upstream_drop_orphans(upstream *up);
-/* Marks what is on its way when the process dies. */
+/* Marks the requests that are on their way when the process is killed. */
 void upstream_orphan_calls(upstream *up);
 size_t upstream_live_count(const upstream *up);
 /* The value that was issued under this alias; NULL: none was. */

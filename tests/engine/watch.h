@@ -42,7 +42,7 @@ typedef struct watch_session {
 } watch_session;
 
 #define WATCH_KEYS     3   /* idempotency keys that stand for the same submit for ever */
-#define WATCH_KEY_MARK 'K' /* an id that begins with it goes on with the number of the key */
+#define WATCH_KEY_MARK 'K' /* an id that begins with it ends with the number of the key */
 
 typedef struct watch_job {
     char id[WATCH_ID_SIZE];

@@ -180,8 +180,8 @@ static uint64_t file_bytes(const char *suffix)
     return stat(path, &about) == 0 ? (uint64_t)about.st_size : 0;
 }
 
-/* All of it, from a session that did not submit it. Whether it is there: it may have made room for
- * the others when it had ended. */
+/* Reads the whole history from a session that did not submit the job. False if the job was evicted
+ * after its end. */
 static bool await_over(wire *w, const char *job_id)
 {
     wire_send(

@@ -31,11 +31,11 @@ static bool can_open(pid_t pid, const char *name)
     char byte = 0;
     (void)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
     const int file = open(path, O_RDONLY | O_CLOEXEC);
-    /* Of the memory the opening is what is refused: nothing is mapped at 0. */
+    /* To open the memory is enough: nothing is mapped at 0, so it cannot be read there. */
     return file >= 0 && (strcmp(name, "mem") == 0 || read(file, &byte, 1) == 1);
 }
 
-/* What another process of the same user gets of `pid`. */
+/* What another process of the same user can read of `pid`, or do to it. */
 static int attack(pid_t pid)
 {
     int status = 0;
@@ -54,7 +54,8 @@ static int attack(pid_t pid)
     return WEXITSTATUS(status);
 }
 
-/* Of a program that does nothing about it: what this system permits to processes of one user. */
+/* The same for a program that does not protect itself: what this system permits to processes of one
+ * user. */
 static int attack_cat(void)
 {
     int in[2];
@@ -108,7 +109,7 @@ static void a_process_of_the_same_user_cannot_read_arcpds_memory(void **state)
     assert_int_equal(stat(path, &about), 0);
     assert_int_equal(about.st_uid, ORDINARY_USER);
     assert_int_equal(attack(d.pid), 0);
-    /* It works, and what anybody may know of it can be read. */
+    /* arcpd serves its clients, and public figures in /proc can still be read. */
     wire w;
     wire_session session;
     wire_open(&w, d.port);

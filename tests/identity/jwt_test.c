@@ -30,7 +30,7 @@ static arcp_jwt_options pem_options(arcp_jwt_algorithm algorithm, const char *pe
 /* The principal, or "! " and the reason of the refusal. Borrowed until the next call. */
 static const char *check_at(const arcp_jwt_options *options, arcp_span token, int64_t now_sec)
 {
-    static char said[300];
+    static char result[300];
     arcp__jwt_rules rules = {0};
     arcp_error error = {0};
     arcp_buf principal = arcp_buf_init();
@@ -38,23 +38,23 @@ static const char *check_at(const arcp_jwt_options *options, arcp_span token, in
     const arcp_status status =
         arcp__jwt_check(&rules, token, now_sec * ARCP_NS_PER_SEC, &principal, &error);
     if (status == ARCP_OK) {
-        (void)snprintf(said, sizeof said, "%.*s", (int)principal.size, principal.data);
+        (void)snprintf(result, sizeof result, "%.*s", (int)principal.size, principal.data);
     } else {
         assert_int_equal(status, ARCP_E_UNAUTHENTICATED);
         assert_int_equal(principal.size, 0);
-        (void)snprintf(said, sizeof said, "! %s", error.message);
+        (void)snprintf(result, sizeof result, "! %s", error.message);
     }
     arcp_buf_fini(&principal);
     arcp__jwt_rules_fini(&rules);
-    return said;
+    return result;
 }
 
 /* Takes the token. */
 static const char *check(const arcp_jwt_options *options, char *token)
 {
-    const char *said = check_at(options, arcp_span_cstr(token), NOW);
+    const char *result = check_at(options, arcp_span_cstr(token), NOW);
     free(token);
-    return said;
+    return result;
 }
 
 static const char *check_claims(const arcp_jwt_options *options, const char *claims)
@@ -106,9 +106,9 @@ static void check_tampered(const arcp_jwt_options *options, char *token)
                 continue;
             }
             *byte = *other;
-            const char *said = check_at(options, arcp_span_cstr(token), NOW);
-            if (said[0] != '!') {
-                fail_msg("byte %td as '%c' was let in as %s", byte - token, *other, said);
+            const char *result = check_at(options, arcp_span_cstr(token), NOW);
+            if (result[0] != '!') {
+                fail_msg("byte %td as '%c' was accepted as %s", byte - token, *other, result);
             }
         }
         *byte = was;
@@ -250,7 +250,7 @@ static void headers_with_unsupported_requirements_are_refused(void **state)
 {
     static const struct {
         const char *header;
-        const char *said;
+        const char *result;
     } rows[] = {
         {"{\"alg\":\"HS256\",\"crit\":[\"exp\"],\"exp\":1}",
          "! its header has crit, which is not supported"},
@@ -271,7 +271,7 @@ static void headers_with_unsupported_requirements_are_refused(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char *text = jwt_text(rows[i].header, good);
         assert_string_equal(check(&options, jwt_join(text, jwt_sign_hs256(text, JWT_SECRET, 32))),
-                            rows[i].said);
+                            rows[i].result);
     }
 }
 
@@ -279,7 +279,7 @@ static void a_key_with_an_id_is_for_tokens_that_name_it(void **state)
 {
     static const struct {
         const char *header;
-        const char *said;
+        const char *result;
     } rows[] = {{"{\"alg\":\"HS256\",\"kid\":\"k1\"}", "alice"},
                 {"{\"alg\":\"HS256\",\"kid\":\"k2\"}", "! its kid is not the configured key id"},
                 {"{\"alg\":\"HS256\",\"kid\":1}", "! its kid is not the configured key id"},
@@ -290,7 +290,7 @@ static void a_key_with_an_id_is_for_tokens_that_name_it(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char *text = jwt_text(rows[i].header, good);
         assert_string_equal(check(&options, jwt_join(text, jwt_sign_hs256(text, JWT_SECRET, 32))),
-                            rows[i].said);
+                            rows[i].result);
     }
 }
 
@@ -301,7 +301,7 @@ static void a_token_is_valid_within_its_time_and_the_leeway(void **state)
     static const struct {
         const char *claims;
         uint64_t leeway_sec;
-        const char *said;
+        const char *result;
     } rows[] = {
         {"{\"sub\":\"a\",\"exp\":1700000001}", 0, "a"},
         {"{\"sub\":\"a\",\"exp\":1700000000}", 0, "! it has expired"},
@@ -338,7 +338,7 @@ static void a_token_is_valid_within_its_time_and_the_leeway(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp_jwt_options options = secret_options();
         options.leeway_sec = rows[i].leeway_sec;
-        assert_string_equal(check_claims(&options, rows[i].claims), rows[i].said);
+        assert_string_equal(check_claims(&options, rows[i].claims), rows[i].result);
     }
 }
 
@@ -356,7 +356,7 @@ static void issuer_and_audience_must_be_ours(void **state)
 {
 #define TIME "\"sub\":\"a\",\"exp\":1700000100"
     static const struct {
-        const char *issuer, *audience, *claims, *said;
+        const char *issuer, *audience, *claims, *result;
     } rows[] = {
         {"https://id", NULL, "{" TIME ",\"iss\":\"https://id\"}", "a"},
         {"https://id", NULL, "{" TIME ",\"iss\":\"https://id/\"}",
@@ -386,14 +386,14 @@ static void issuer_and_audience_must_be_ours(void **state)
         arcp_jwt_options options = secret_options();
         options.issuer = rows[i].issuer;
         options.audience = rows[i].audience;
-        assert_string_equal(check_claims(&options, rows[i].claims), rows[i].said);
+        assert_string_equal(check_claims(&options, rows[i].claims), rows[i].result);
     }
 }
 
 static void the_principal_is_the_text_of_one_claim(void **state)
 {
     static const struct {
-        const char *claim, *claims, *said;
+        const char *claim, *claims, *result;
     } rows[] = {
         {NULL, "{\"exp\":1700000100,\"sub\":\"al\\u0069ce\"}", "alice"},
         {"email", "{\"exp\":1700000100,\"sub\":\"x\",\"email\":\"a@b.example\"}", "a@b.example"},
@@ -409,7 +409,7 @@ static void the_principal_is_the_text_of_one_claim(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp_jwt_options options = secret_options();
         options.principal_claim = rows[i].claim;
-        assert_string_equal(check_claims(&options, rows[i].claims), rows[i].said);
+        assert_string_equal(check_claims(&options, rows[i].claims), rows[i].result);
     }
 }
 

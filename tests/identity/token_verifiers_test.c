@@ -122,7 +122,7 @@ static void a_file_has_a_token_a_line(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-static void a_file_that_is_wrong_is_named_with_its_line(void **state)
+static void an_invalid_file_is_named_with_its_line(void **state)
 {
     static const char *const texts[] = {"t1=alice\nsecret\n", "t1=alice\n=bob\n",
                                         "t1=alice\nt2=\n"};
@@ -161,7 +161,7 @@ static void every_anonymous_peer_gets_its_own_principal(void **state)
     arcp_token_verifier_free(verifier);
 }
 
-static void a_jwt_verifier_answers_with_the_principal_or_why(void **state)
+static void a_jwt_verifier_responds_with_the_principal_or_the_reason(void **state)
 {
     char path[64];
     arcp_jwt_options options = arcp_jwt_options_init();
@@ -330,9 +330,9 @@ int main(void)
         cmocka_unit_test(a_table_knows_its_tokens_and_nothing_else),
         cmocka_unit_test(a_table_has_no_empty_token_and_no_odd_principal),
         cmocka_unit_test(a_file_has_a_token_a_line),
-        cmocka_unit_test(a_file_that_is_wrong_is_named_with_its_line),
+        cmocka_unit_test(an_invalid_file_is_named_with_its_line),
         cmocka_unit_test(every_anonymous_peer_gets_its_own_principal),
-        cmocka_unit_test(a_jwt_verifier_answers_with_the_principal_or_why),
+        cmocka_unit_test(a_jwt_verifier_responds_with_the_principal_or_the_reason),
         cmocka_unit_test(an_unusable_key_file_is_named),
         cmocka_unit_test(key_files_have_a_size_limit),
         cmocka_unit_test(a_token_file_may_be_a_pipe_with_a_slow_writer),

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs a finished build into a scratch folder and uses it as a stranger would: headers
+# Installs a finished build into a scratch folder and uses it as a program outside the tree would: headers
 # one by one in C and C++, pkg-config, CMake, and a look at what the libraries export.
 #
 #   tests/install/install.sh BUILD_DIR C_COMPILER CXX_COMPILER
@@ -35,7 +35,7 @@ strict='-Wall -Wextra -pedantic -Werror -fsyntax-only'
 headers=$(cd "$include" && find arcp -name '*.h' | sort)
 [ -n "$headers" ] || fail "no headers installed"
 for header in $headers; do
-    # Twice: a header must bear that too.
+    # Included twice: its include guard must work.
     printf '#include <%s>\n#include <%s>\ntypedef int not_empty;\n' "$header" "$header" >"$work/header.c"
     cp "$work/header.c" "$work/header.cc"
     # shellcheck disable=SC2086 # a list of flags
@@ -66,7 +66,7 @@ version=$(pkg-config --modversion libarcp)
 for name in arcp arcp-runtime arcp-client; do
     library=$libdir/lib$name.so.0
     nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' >"$work/symbols"
-    # Nothing of ours that is private goes out or comes in; what comes from libarcp is the guard.
+    # No private symbol is exported or imported; from libarcp only the release guard is imported.
     grep -vE "^arcp_[a-z][a-z0-9_]*@@ARCP_[0-9.]+\$|^arcp_release_guard@@ARCP_RELEASE_$version\$" "$work/symbols" >"$work/others" || true
     [ ! -s "$work/others" ] || fail "lib$name exports $(tr '\n' ' ' <"$work/others")"
     nm -D --undefined-only "$library" | awk '{ print $NF }' | grep arcp >"$work/imported" || true

@@ -70,7 +70,7 @@ def gap_lines(name, row, notes):
 
 
 def section(found, notes):
-    """The part of the page. `found`: {SDK: rows}, ours as "C"; `notes`: what was said by hand."""
+    """The part of the page. `found`: {SDK: rows}, ours as "C"; `notes`: notes written by hand."""
     lines = ["## Conformance", "",
              "`arcp conformance` asks each runtime what the draft asks of it, case by case. *ok*: the runtime keeps it;",
              "*n/a*: it has not negotiated what the case needs; *other form* (the verdict `differs`): the draft asks for it and",

@@ -130,7 +130,7 @@ class Page(unittest.TestCase):
         self.assertIn("* **ack**, ours until shown otherwise.", text)
         self.assertEqual(text.count("```json"), 2)
 
-    def test_what_was_seen_besides_is_told_once(self):
+    def test_remarks_are_written_once(self):
         rows = {name: {"works": True, "remark": "it was late"} for name in ("ack", "list")}
         self.assertEqual(page.remarks("Go", {"Go": {"client": rows, "self": {"ack": WORKS}}}),
                          ["Seen besides (its client, `arcpd`): it was late."])

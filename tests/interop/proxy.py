@@ -13,7 +13,7 @@ import sys
 import threading
 from urllib.parse import urlsplit
 
-CUTS = 12  # connections that are cut; what comes later stays
+CUTS = 12  # connections that are cut; later ones are not cut
 # The fewest and the most bytes, of both sides together, before a cut: some handshakes are cut, most are not.
 ASKED_BYTES = (800, 6000)
 TOLD_BYTES = (1500, 20000)
@@ -140,7 +140,7 @@ class Proxy:
                         self.cut.add(place)
                         break
         except OSError:
-            pass  # either side has gone
+            pass  # either side has closed
         for end in (source, sink):
             hang_up(end)
 

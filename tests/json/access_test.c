@@ -54,7 +54,7 @@ static void members_are_found_by_their_unescaped_names(void **state)
     arcp__json_fini(&json);
 }
 
-static void what_is_absent_has_no_members_elements_or_text(void **state)
+static void an_absent_value_has_no_members_elements_or_text(void **state)
 {
     (void)state;
     arcp_json json = ARCP__JSON_INIT;
@@ -106,7 +106,7 @@ static void only_objects_have_members_and_only_containers_have_children(void **s
 typedef struct walk_row {
     const char *name;
     const char *text;
-    const char *want; /* the children as written, with '|' behind each */
+    const char *want; /* the children as written, each followed by '|' */
     size_t count;
 } walk_row;
 
@@ -311,7 +311,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(members_are_found_by_their_unescaped_names),
-        cmocka_unit_test(what_is_absent_has_no_members_elements_or_text),
+        cmocka_unit_test(an_absent_value_has_no_members_elements_or_text),
         cmocka_unit_test(only_objects_have_members_and_only_containers_have_children),
         cmocka_unit_test(walking_visits_each_child_once_and_in_order),
         cmocka_unit_test(strings_are_unescaped),

@@ -40,7 +40,7 @@ static arcp_status scan_twice(void *user, arcp_error *err)
     return status;
 }
 
-static void a_scan_that_runs_out_of_memory_says_so(void **state)
+static void a_scan_that_runs_out_of_memory_reports_it(void **state)
 {
     (void)state;
     arcp_buf text = arcp_buf_init();
@@ -71,7 +71,7 @@ static arcp_status write_all(void *user, arcp_error *err)
     return status;
 }
 
-static void writing_that_runs_out_of_memory_says_so(void **state)
+static void writing_that_runs_out_of_memory_reports_it(void **state)
 {
     (void)state;
     arcp_buf text = arcp_buf_init();
@@ -154,8 +154,8 @@ static void scanning_again_allocates_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_scan_that_runs_out_of_memory_says_so),
-        cmocka_unit_test(writing_that_runs_out_of_memory_says_so),
+        cmocka_unit_test(a_scan_that_runs_out_of_memory_reports_it),
+        cmocka_unit_test(writing_that_runs_out_of_memory_reports_it),
         cmocka_unit_test(the_writer_remembers_that_memory_ran_out),
         cmocka_unit_test(a_string_that_cannot_be_unescaped_is_empty_and_its_buffer_failed),
         cmocka_unit_test(scanning_again_allocates_nothing),

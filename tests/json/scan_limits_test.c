@@ -24,7 +24,7 @@ typedef struct nest_row {
     const char *open;
     const char *inside;
     const char *close;
-    size_t first_deep; /* offset of the bracket behind `levels` others */
+    size_t first_deep; /* offset of the bracket after `levels` others */
 } nest_row;
 
 static const nest_row nests[] = {
@@ -119,7 +119,7 @@ static void a_million_levels_need_no_stack(void **state)
     arcp__json_fini(&json);
 }
 
-/* {"m0":0,"m1":1,...}, `extra` behind the last one. */
+/* {"m0":0,"m1":1,...}, followed by `extra`. */
 static void make_wide(arcp_buf *out, const char *prefix, size_t members, const char *extra)
 {
     arcp_buf_append_byte(out, '{');

@@ -93,7 +93,7 @@ static const accept_row accepted[] = {
     {"a name that is not ASCII", TEXT("{\"\xc3\xbc\":1}"), ARCP_JSON_OBJECT, 3},
 };
 
-static void what_the_rfc_allows_is_accepted(void **state)
+static void texts_that_the_rfc_allows_are_accepted(void **state)
 {
     (void)state;
     arcp_json json = ARCP__JSON_INIT;
@@ -275,7 +275,7 @@ static const refuse_row refused[] = {
     {"bytes outside a string", TEXT("[\xc3\xbc]"), 1, "found byte 0xc3"},
 };
 
-static void what_the_rfc_does_not_allow_is_refused_with_place_and_reason(void **state)
+static void texts_that_the_rfc_does_not_allow_are_refused_with_place_and_reason(void **state)
 {
     (void)state;
     arcp_json json = ARCP__JSON_INIT;
@@ -361,8 +361,8 @@ static void nodes_have_the_positions_of_their_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_the_rfc_allows_is_accepted),
-        cmocka_unit_test(what_the_rfc_does_not_allow_is_refused_with_place_and_reason),
+        cmocka_unit_test(texts_that_the_rfc_allows_are_accepted),
+        cmocka_unit_test(texts_that_the_rfc_does_not_allow_are_refused_with_place_and_reason),
         cmocka_unit_test(a_refused_text_never_names_bytes_of_another_line),
         cmocka_unit_test(an_index_is_usable_again_after_a_refusal),
         cmocka_unit_test(nodes_have_the_positions_of_their_values),

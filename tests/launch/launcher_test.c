@@ -146,9 +146,9 @@ static void a_program_is_killed_with_its_parent(void **state)
 {
     fixture *f = *state;
     static const char *const sleeper[] = {"/bin/sleep", "1000", NULL};
-    int told[2];
+    int report[2];
     pid_t child = 0;
-    assert_int_equal(pipe2(told, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(report, O_CLOEXEC), 0);
     f->spec.argv = sleeper;
     const pid_t parent = fork();
     if (parent == 0) {
@@ -157,15 +157,15 @@ static void a_program_is_killed_with_its_parent(void **state)
         pid_t pid = f->launcher->ops->start(f->launcher, &f->spec, &process, NULL) == ARCP_OK
                         ? process->pid
                         : 0;
-        const ssize_t written = write(told[1], &pid, sizeof pid);
+        const ssize_t written = write(report[1], &pid, sizeof pid);
         (void)written;
         for (;;) {
             (void)pause();
         }
     }
-    assert_int_equal(read(told[0], &child, sizeof child), sizeof child);
-    (void)close(told[0]);
-    (void)close(told[1]);
+    assert_int_equal(read(report[0], &child, sizeof child), sizeof child);
+    (void)close(report[0]);
+    (void)close(report[1]);
     assert_true(child > 0);
     const int watched = watch_process(child);
     assert_true(watched >= 0);

@@ -135,7 +135,7 @@ static void freeing_a_running_process_kills_it_without_a_callback(void **state)
     const int watched = watch_process(arcp__agent_process_pid(owner.process));
     arcp__agent_process_free(owner.process);
     owner.process = NULL;
-    run_until(&rig, arcp__process_table_count(rig.table) == 0);
+    run_until(&rig, process_rig_running(&rig) == 0);
     wait_for_watched(watched);
     assert_int_equal(owner.exits, 0);
 }
@@ -156,7 +156,7 @@ static void no_callback_follows_a_free_in_a_callback(void **state)
     arcp__agent_process_callbacks callbacks = process_owner_callbacks(&owner);
     callbacks.line = on_line_free;
     arcp__agent_process_set_callbacks(owner.process, &callbacks);
-    run_until(&rig, arcp__process_table_count(rig.table) == 0);
+    run_until(&rig, process_rig_running(&rig) == 0);
     assert_int_equal(owner.line_count, 1);
     assert_int_equal(owner.exits, 0);
 }
@@ -208,7 +208,7 @@ static void a_failed_start_leaves_nothing(void **state)
     run_until(&rig, owner.starts != 0);
     assert_int_equal(owner.started, ARCP_E_USAGE);
     assert_non_null(strstr(owner.why, "/no/such/program"));
-    assert_int_equal(arcp__process_table_count(rig.table), 0);
+    assert_int_equal(process_rig_running(&rig), 0);
     process_owner_fini(&owner);
     (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
     assert_int_equal(entries_of(rig.run), 0);
@@ -261,7 +261,7 @@ static void a_program_may_be_killed_or_freed_before_it_runs(void **state)
         arcp__agent_process_start(rig.table, &rig.spec, &callbacks, &owner.process, &rig.error),
         &rig.error);
     process_owner_fini(&owner);
-    run_until(&rig, arcp__process_table_count(rig.table) == 0);
+    run_until(&rig, process_rig_running(&rig) == 0);
     assert_int_equal(owner.starts, 0);
 }
 
@@ -370,11 +370,11 @@ static void reaping_does_not_take_processes_of_the_table(void **state)
     (void)state;
     process_rig_run_shell(&rig, &owner, "echo said; exit 9");
     wait_for_end(arcp__agent_process_pid(owner.process));
-    const pid_t stranger = fork();
-    if (stranger == 0) {
+    const pid_t unrelated = fork();
+    if (unrelated == 0) {
         _exit(0);
     }
-    wait_for_end(stranger);
+    wait_for_end(unrelated);
     arcp__process_table_reap(rig.table);
     assert_false(has_children());
     run_until(&rig, owner.exits != 0);
@@ -406,14 +406,14 @@ static void reaping_does_not_wait_until_no_program_is_to_be_started(void **state
     starts_left = 20;
     check_ok(arcp__agent_process_start(rig.table, &rig.spec, &callbacks, &process, &rig.error),
              &rig.error);
-    const pid_t stranger = fork();
-    if (stranger == 0) {
+    const pid_t unrelated = fork();
+    if (unrelated == 0) {
         _exit(0);
     }
-    wait_for_end(stranger);
+    wait_for_end(unrelated);
     arcp__process_table_reap(rig.table);
     run_until(&rig, starts_left < 10);
-    assert_int_equal(kill(stranger, 0), -1);
+    assert_int_equal(kill(unrelated, 0), -1);
     run_until(&rig, starts_left == 0);
 }
 

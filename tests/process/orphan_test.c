@@ -98,22 +98,22 @@ typedef struct couple {
 
 static couple start_couple(const char *directory, const char *variable)
 {
-    int told[2];
+    int report[2];
     couple made = {0, 0};
-    assert_int_equal(pipe2(told, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(report, O_CLOEXEC), 0);
     made.leader = fork();
     if (made.leader == 0) {
         const char *const environment[] = {variable, NULL};
         (void)setpgid(0, 0);
-        if ((directory == NULL || chdir(directory) == 0) && dup2(told[1], 1) == 1) {
+        if ((directory == NULL || chdir(directory) == 0) && dup2(report[1], 1) == 1) {
             (void)execle("/bin/sh", "sh", "-c", "sleep 1000 & echo $!; wait", NULL, environment);
         }
         _exit(127);
     }
-    (void)close(told[1]);
+    (void)close(report[1]);
     char text[16] = "";
-    assert_true(read(told[0], text, sizeof text - 1) > 0);
-    (void)close(told[0]);
+    assert_true(read(report[0], text, sizeof text - 1) > 0);
+    (void)close(report[0]);
     made.member = number_in(text);
     assert_true(made.member > 0);
     return made;

@@ -8,7 +8,7 @@
 static process_rig rig;
 static arcp__process_pool *pool;
 static arcp__process_pool_options options;
-static arcp_buf said;
+static arcp_buf messages;
 static arcp_buf logged;
 static size_t errors;
 
@@ -16,8 +16,8 @@ static void on_report(void *user, bool is_error, const char *text)
 {
     (void)user;
     errors += is_error ? 1 : 0;
-    arcp_buf_append_cstr(&said, text);
-    arcp_buf_append_byte(&said, '\n');
+    arcp_buf_append_cstr(&messages, text);
+    arcp_buf_append_byte(&messages, '\n');
 }
 
 static void on_log(void *user, arcp_span line)
@@ -52,7 +52,7 @@ static int tear_down(void **state)
     arcp__process_pool_free(pool);
     pool = NULL;
     process_rig_stop(&rig);
-    arcp_buf_fini(&said);
+    arcp_buf_fini(&messages);
     arcp_buf_fini(&logged);
     return 0;
 }
@@ -78,12 +78,12 @@ static void take(process_owner *owner)
 static void a_pool_starts_as_many_processes_as_requested(void **state)
 {
     (void)state;
-    assert_int_equal(arcp__process_table_count(rig.table), 0);
+    assert_int_equal(process_rig_running(&rig), 0);
     fill(waits);
     assert_int_equal(arcp__process_pool_waiting(pool), 0); /* not from inside the call */
     run_until(&rig, arcp__process_pool_waiting(pool) == 2);
     (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
-    assert_int_equal(arcp__process_table_count(rig.table), 2);
+    assert_int_equal(process_rig_running(&rig), 2);
 }
 
 static void a_process_that_is_taken_is_replaced(void **state)
@@ -140,11 +140,11 @@ static void a_waiting_process_that_ended_is_reported_and_replaced(void **state)
     (void)state;
     static const char *const dies[] = {"/bin/sh", "-c", "echo sorry >&2; exit 3", NULL};
     fill(dies);
-    run_until(&rig, said.size > 300); /* several reports */
-    arcp_buf_append_byte(&said, '\0');
+    run_until(&rig, messages.size > 300); /* several reports */
+    arcp_buf_append_byte(&messages, '\0');
     arcp_buf_append_byte(&logged, '\0');
-    assert_non_null(strstr(said.data, "a warm process of /bin/sh ended with status 3 before it "
-                                      "got a job\n"));
+    assert_non_null(strstr(messages.data, "a warm process of /bin/sh ended with status 3 before it "
+                                          "got a job\n"));
     assert_non_null(strstr(logged.data, "sorry\n"));
     assert_int_equal(errors, 0);
 }
@@ -176,9 +176,9 @@ static void a_failing_program_is_started_with_growing_pauses(void **state)
     run_until(&rig, errors == 5);
     /* 10 + 20 + 40 + 40 ms between five attempts; timers count whole milliseconds. */
     assert_true(uv_hrtime() - before >= 105 * UINT64_C(1000000));
-    arcp_buf_append_byte(&said, '\0');
-    assert_non_null(strstr(said.data, "cannot start a warm process: /no/such/program cannot be "
-                                      "started"));
+    arcp_buf_append_byte(&messages, '\0');
+    assert_non_null(strstr(messages.data, "cannot start a warm process: /no/such/program cannot be "
+                                          "started"));
     assert_int_equal(arcp__process_pool_waiting(pool), 0);
     assert_int_equal(entries_of(rig.run), 0);
 }
@@ -190,8 +190,8 @@ static void freeing_a_pool_kills_its_waiting_processes(void **state)
     run_until(&rig, arcp__process_pool_waiting(pool) == 2);
     arcp__process_pool_free(pool);
     pool = NULL;
-    run_until(&rig, arcp__process_table_count(rig.table) == 0);
-    assert_int_equal(said.size, 0);
+    run_until(&rig, process_rig_running(&rig) == 0);
+    assert_int_equal(messages.size, 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

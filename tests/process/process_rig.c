@@ -3,6 +3,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include <utlist.h>
+
+#include "process/process_state.h"
+
 #define PATIENCE_MS 60000
 
 static void on_watchdog(uv_timer_t *timer)
@@ -33,6 +37,14 @@ void process_rig_start(process_rig *rig, uint32_t kill_after_ms, uint32_t drain_
     options.work_directory = rig->base;
     check_ok(arcp__process_table_new(&options, &rig->table, &rig->error), &rig->error);
     rig->run = arcp__process_table_directory(rig->table);
+}
+
+size_t process_rig_running(const process_rig *rig)
+{
+    const arcp__agent_process *at = NULL;
+    size_t count = 0;
+    DL_COUNT(rig->table->processes, at, count);
+    return count;
 }
 
 void process_rig_step(process_rig *rig, const char *what)

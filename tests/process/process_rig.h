@@ -46,6 +46,9 @@ void process_rig_start(process_rig *rig, uint32_t kill_after_ms, uint32_t drain_
  * is left. */
 void process_rig_stop(process_rig *rig);
 
+/* The number of processes that have not been waited for. */
+size_t process_rig_running(const process_rig *rig);
+
 /* One round of the loop; fails the test when nothing has happened for a minute. */
 void process_rig_step(process_rig *rig, const char *what);
 #define run_until(rig, condition)                                                                  \

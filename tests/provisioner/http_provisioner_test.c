@@ -133,7 +133,7 @@ static void limits_become_the_request_and_the_answer_a_value(void **state)
     assert_non_null(strstr(f->upstream.head, "traceparent: 00-11-22-01"));
 }
 
-static void what_a_job_has_not_is_left_out(void **state)
+static void members_that_a_job_lacks_are_omitted(void **state)
 {
     fixture *f = *state;
     start(f);
@@ -142,41 +142,41 @@ static void what_a_job_has_not_is_left_out(void **state)
                         "{\"key_alias\":\"cred_1\",\"metadata\":{\"job\":\"job_1\",\"n\":1}}");
 }
 
-static void what_came_of_an_issue_is_never_said_too_surely(void **state)
+static void an_issue_in_doubt_is_reported_as_unknown(void **state)
 {
     static const struct {
-        stand_in_mood mood;
+        stand_in_mode mode;
         arcp_provision_outcome outcome;
         arcp_status status;
     } rows[] = {
         {STAND_IN_FAILS, ARCP_PROVISION_UNKNOWN, ARCP_E_INTERNAL_ERROR},
         {STAND_IN_REFUSES, ARCP_PROVISION_REFUSED, ARCP_E_INTERNAL_ERROR},
-        {STAND_IN_IS_POOR, ARCP_PROVISION_REFUSED, ARCP_E_BUDGET_EXHAUSTED},
+        {STAND_IN_IS_EXHAUSTED, ARCP_PROVISION_REFUSED, ARCP_E_BUDGET_EXHAUSTED},
         {STAND_IN_STALLS, ARCP_PROVISION_UNKNOWN, ARCP_E_INTERNAL_ERROR},
-        {STAND_IN_DIES_BEFORE, ARCP_PROVISION_UNKNOWN, ARCP_E_INTERNAL_ERROR},
-        {STAND_IN_DIES_AFTER, ARCP_PROVISION_UNKNOWN, ARCP_E_INTERNAL_ERROR},
+        {STAND_IN_CLOSES_BEFORE, ARCP_PROVISION_UNKNOWN, ARCP_E_INTERNAL_ERROR},
+        {STAND_IN_CLOSES_AFTER, ARCP_PROVISION_UNKNOWN, ARCP_E_INTERNAL_ERROR},
         {STAND_IN_GARBAGE, ARCP_PROVISION_UNKNOWN, ARCP_E_INTERNAL_ERROR},
     };
     fixture *f = *state;
     f->options.timeout_ms = 300;
     start(f);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        f->upstream.mood = rows[i].mood;
+        f->upstream.mode = rows[i].mode;
         const provision_answer *answer = ask(f, PROVISION_ISSUE);
         if (answer->outcome != rows[i].outcome || answer->status != rows[i].status) {
-            fail_msg("mood %d: outcome %d, status %d", (int)rows[i].mood, (int)answer->outcome,
+            fail_msg("mode %d: outcome %d, status %d", (int)rows[i].mode, (int)answer->outcome,
                      (int)answer->status);
         }
         assert_null(strstr(answer->message, STAND_IN_PREFIX));
     }
 }
 
-static void an_answer_that_comes_twice_is_not_taken_for_another_request(void **state)
+static void a_repeated_response_is_not_taken_for_another_request(void **state)
 {
     fixture *f = *state;
     char aliases[8][16];
     start(f);
-    f->upstream.mood = STAND_IN_TWICE;
+    f->upstream.mode = STAND_IN_TWICE;
     for (int i = 0; i < 8; i++) {
         (void)snprintf(aliases[i], sizeof aliases[i], "cred_%d", i + 10);
         const provision_answer *answer =
@@ -195,7 +195,7 @@ static void an_answer_that_comes_twice_is_not_taken_for_another_request(void **s
     assert_int_equal(f->upstream.generate_calls, 8);
 }
 
-static void an_upstream_that_is_not_there_was_certainly_not_asked(void **state)
+static void a_request_to_an_unreachable_upstream_had_certainly_no_effect(void **state)
 {
     fixture *f = *state;
     uv_close((uv_handle_t *)&f->upstream.listener, NULL);
@@ -212,14 +212,14 @@ static void an_issue_is_never_sent_a_second_time(void **state)
     fixture *f = *state;
     start(f);
     assert_int_equal(ask(f, PROVISION_ISSUE)->outcome, ARCP_PROVISION_DONE);
-    f->upstream.mood = STAND_IN_DIES_BEFORE; /* on what could be a kept connection */
+    f->upstream.mode = STAND_IN_CLOSES_BEFORE; /* on what could be a kept connection */
     assert_int_equal(ask(f, PROVISION_ISSUE)->outcome, ARCP_PROVISION_UNKNOWN);
     assert_int_equal(f->upstream.generate_calls, 1);
 }
 
 /* ---- the others ---- */
 
-static void revoking_says_done_absent_or_unknown(void **state)
+static void a_revocation_is_reported_as_done_absent_or_unknown(void **state)
 {
     fixture *f = *state;
     f->options.timeout_ms = 300;
@@ -228,10 +228,10 @@ static void revoking_says_done_absent_or_unknown(void **state)
     assert_int_equal(ask(f, PROVISION_REVOKE)->outcome, ARCP_PROVISION_DONE);
     assert_int_equal(f->upstream.keys[0].revoked, 1);
     assert_int_equal(ask(f, PROVISION_REVOKE)->outcome, ARCP_PROVISION_ABSENT);
-    const stand_in_mood bad[] = {STAND_IN_FAILS, STAND_IN_REFUSES, STAND_IN_STALLS,
-                                 STAND_IN_DIES_BEFORE};
+    const stand_in_mode bad[] = {STAND_IN_FAILS, STAND_IN_REFUSES, STAND_IN_STALLS,
+                                 STAND_IN_CLOSES_BEFORE};
     for (size_t i = 0; i < 4; i++) {
-        f->upstream.mood = bad[i];
+        f->upstream.mode = bad[i];
         assert_int_equal(ask(f, PROVISION_REVOKE)->outcome, ARCP_PROVISION_UNKNOWN);
     }
 }
@@ -253,13 +253,13 @@ static void a_slow_upstream_delays_no_other_request(void **state)
     fixture *f = *state;
     f->upstream.late_ms = 200;
     start(f);
-    f->upstream.mood = STAND_IN_IS_LATE;
+    f->upstream.mode = STAND_IN_IS_LATE;
     const uint64_t slow = provision_rig_ask(
         &f->rig, PROVISION_ISSUE, (arcp_provision_request){.alias = ARCP_SPAN_LITERAL("cred_9")});
     while (f->upstream.head[0] == '\0') {
         (void)uv_run(&f->rig.loop, UV_RUN_ONCE);
     }
-    f->upstream.mood = STAND_IN_WELL;
+    f->upstream.mode = STAND_IN_WELL;
     assert_int_equal(ask(f, PROVISION_ISSUE)->outcome, ARCP_PROVISION_DONE);
     assert_int_equal(f->rig.answers[slow].count, 0);
     assert_int_equal(provision_rig_answer(&f->rig, slow)->outcome, ARCP_PROVISION_DONE);
@@ -269,7 +269,7 @@ static void requests_under_way_are_given_up_with_the_provisioner(void **state)
 {
     fixture *f = *state;
     start(f);
-    f->upstream.mood = STAND_IN_STALLS;
+    f->upstream.mode = STAND_IN_STALLS;
     for (int i = 0; i < 8; i++) {
         (void)provision_rig_ask(&f->rig, PROVISION_ISSUE, (arcp_provision_request){0});
     }
@@ -281,7 +281,7 @@ static void requests_under_way_are_given_up_with_the_provisioner(void **state)
 
 /* ---- templates ---- */
 
-static void what_is_wrong_with_a_template_is_named(void **state)
+static void an_invalid_template_is_refused_with_the_reason(void **state)
 {
     fixture *f = *state;
     static const char *const no_env[] = {"X: {env:ARCP_TEST_NO_SUCH}"};
@@ -360,8 +360,8 @@ static void nothing_slips_into_a_header_or_out_of_a_string(void **state)
     assert_int_equal(answer->outcome, ARCP_PROVISION_ABSENT);
 }
 
-/* What an issue in doubt leaves behind has an alias and nothing else. An upstream that is asked to
- * revoke "" does nothing, or everything, and says that it is done. */
+/* After an issue in doubt only the alias is known. An upstream that is asked to revoke "" revokes
+ * nothing, or everything, and reports success. */
 static void a_revocation_that_would_name_nothing_is_not_sent(void **state)
 {
     static const struct {
@@ -426,7 +426,7 @@ static void no_name_is_a_step_upwards_in_a_url(void **state)
     assert_non_null(strstr(f->upstream.head, "POST /key/generate/..%2Fa/keys HTTP"));
 }
 
-/* It is read again with each request; {b} would have been taken out of it in silence. */
+/* It is read again with each request; {b} would have been removed from it silently. */
 static void a_key_that_looks_like_a_template_is_refused_at_the_start(void **state)
 {
     fixture *f = *state;
@@ -450,16 +450,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         t(limits_become_the_request_and_the_answer_a_value),
-        t(what_a_job_has_not_is_left_out),
-        t(what_came_of_an_issue_is_never_said_too_surely),
-        t(an_answer_that_comes_twice_is_not_taken_for_another_request),
-        t(an_upstream_that_is_not_there_was_certainly_not_asked),
+        t(members_that_a_job_lacks_are_omitted),
+        t(an_issue_in_doubt_is_reported_as_unknown),
+        t(a_repeated_response_is_not_taken_for_another_request),
+        t(a_request_to_an_unreachable_upstream_had_certainly_no_effect),
         t(an_issue_is_never_sent_a_second_time),
-        t(revoking_says_done_absent_or_unknown),
+        t(a_revocation_is_reported_as_done_absent_or_unknown),
         t(usage_is_an_exact_number),
         t(a_slow_upstream_delays_no_other_request),
         t(requests_under_way_are_given_up_with_the_provisioner),
-        t(what_is_wrong_with_a_template_is_named),
+        t(an_invalid_template_is_refused_with_the_reason),
         t(a_key_that_would_be_truncated_is_refused),
         t(nothing_slips_into_a_header_or_out_of_a_string),
         t(a_revocation_that_would_name_nothing_is_not_sent),

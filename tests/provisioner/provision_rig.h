@@ -38,7 +38,7 @@ void provision_rig_begin(provision_rig *rig);
 void provision_rig_take(provision_rig *rig, arcp_provisioner *provisioner);
 void provision_rig_end(provision_rig *rig);
 
-/* Fills what `request` leaves empty, asks, and returns the call's id. */
+/* Fills the empty members of `request`, sends it, and returns the call's id. */
 uint64_t provision_rig_ask(provision_rig *rig, provision_verb verb, arcp_provision_request request);
 /* Runs the loop until the call was answered. */
 const provision_answer *provision_rig_answer(provision_rig *rig, uint64_t call_id);

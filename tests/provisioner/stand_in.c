@@ -12,8 +12,8 @@ typedef struct connection {
     stand_in *upstream;
     char *text; /* of `capacity`, and a NUL */
     size_t size, capacity;
-    size_t request_size; /* of the request at hand, head and body */
-    stand_in_mood mood;
+    size_t request_size; /* of the current request, head and body */
+    stand_in_mode mode;
     unsigned open_handles;
     bool is_busy;
 } connection;
@@ -102,7 +102,7 @@ static int collect(stand_in *upstream, arcp_span body, char *out, size_t size)
     upstream->traces[upstream->traces_size] = '\0';
     upstream->trace_calls++;
     (void)snprintf(out, size, "%s",
-                   upstream->mood == STAND_IN_PARTLY
+                   upstream->mode == STAND_IN_PARTLY
                        ? "{\"partialSuccess\":{\"rejectedSpans\":\"1\"}}"
                        : "{}");
     return 200;
@@ -189,7 +189,7 @@ static void consume(connection *peer)
     peer->is_busy = false;
 }
 
-/* Does what is asked; `body` of the answer into `out`. */
+/* Executes the request; writes the body of the response to `out`. */
 static int execute(connection *peer, char *out, size_t size)
 {
     char path[256] = "";
@@ -217,19 +217,19 @@ static void serve(connection *peer)
     char body[1024] = "{}";
     int status = 500;
     peer->is_busy = true;
-    switch (peer->mood) {
+    switch (peer->mode) {
     case STAND_IN_STALLS:
         return;
     case STAND_IN_IS_LATE:
         (void)uv_timer_start(&peer->timer, on_late, peer->upstream->late_ms, 0);
         return;
-    case STAND_IN_DIES_BEFORE:
+    case STAND_IN_CLOSES_BEFORE:
         hang_up(peer);
         return;
     case STAND_IN_REFUSES:
         send_reply(peer, 401, "{}");
         break;
-    case STAND_IN_IS_POOR:
+    case STAND_IN_IS_EXHAUSTED:
         send_reply(peer, 400, "{\"error\":{\"type\":\"budget_exceeded\"}}");
         break;
     case STAND_IN_FAILS:
@@ -238,7 +238,7 @@ static void serve(connection *peer)
     case STAND_IN_IS_BUSY:
         send_reply(peer, 503, "{}");
         break;
-    case STAND_IN_DIES_AFTER:
+    case STAND_IN_CLOSES_AFTER:
         (void)execute(peer, body, sizeof body);
         hang_up(peer);
         return;
@@ -249,10 +249,10 @@ static void serve(connection *peer)
     case STAND_IN_WELL:
     case STAND_IN_PARTLY:
     case STAND_IN_TWICE:
-    case STAND_IN_MOODS:
+    case STAND_IN_MODES:
         status = execute(peer, body, sizeof body);
         send_reply(peer, status, body);
-        if (peer->mood == STAND_IN_TWICE) {
+        if (peer->mode == STAND_IN_TWICE) {
             send_reply(peer, status, body);
         }
         break;
@@ -260,14 +260,14 @@ static void serve(connection *peer)
     consume(peer);
 }
 
-static stand_in_mood next_mood(stand_in *upstream)
+static stand_in_mode next_mode(stand_in *upstream)
 {
     if (upstream->random == 0) {
-        return upstream->mood;
+        return upstream->mode;
     }
     upstream->random = upstream->random * UINT64_C(6364136223846793005) + 1442695040888963407u;
     const unsigned pick = (unsigned)(upstream->random >> 33) % 24;
-    return pick < STAND_IN_MOODS ? (stand_in_mood)pick : STAND_IN_WELL;
+    return pick < STAND_IN_MODES ? (stand_in_mode)pick : STAND_IN_WELL;
 }
 
 static bool has_request(connection *peer)
@@ -300,7 +300,7 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
     connection *peer = stream->data;
     (void)buffer;
     if (size < 0) {
-        if (!peer->is_busy || peer->mood != STAND_IN_IS_LATE) {
+        if (!peer->is_busy || peer->mode != STAND_IN_IS_LATE) {
             hang_up(peer); /* a late one is still done, without a response */
         } else {
             (void)uv_read_stop(stream);
@@ -310,7 +310,7 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
     peer->size += (size_t)size;
     if (!peer->is_busy && has_request(peer)) {
         uv_mutex_lock(&peer->upstream->lock);
-        peer->mood = next_mood(peer->upstream);
+        peer->mode = next_mode(peer->upstream);
         peer->upstream->requests++;
         (void)snprintf(peer->upstream->head, sizeof peer->upstream->head, "%.*s",
                        (int)(strstr(peer->text, "\r\n\r\n") - peer->text), peer->text);
@@ -347,7 +347,7 @@ void stand_in_start(stand_in *upstream, uv_loop_t *loop)
     int size = sizeof bound;
     assert_int_equal(uv_mutex_init(&upstream->lock), 0);
     upstream->loop = loop;
-    (void)signal(SIGPIPE, SIG_IGN); /* who asked may be dead when the answer is written */
+    (void)signal(SIGPIPE, SIG_IGN); /* the client may have exited when the response is written */
     assert_int_equal(uv_ip4_addr("127.0.0.1", 0, &address), 0);
     assert_int_equal(uv_tcp_init(loop, &upstream->listener), 0);
     assert_int_equal(uv_tcp_bind(&upstream->listener, (const struct sockaddr *)&address, 0), 0);
@@ -400,10 +400,10 @@ void stand_in_start_thread(stand_in *upstream)
     assert_int_equal(uv_thread_create(&upstream->thread, run, upstream), 0);
 }
 
-void stand_in_set_mood(stand_in *upstream, stand_in_mood mood)
+void stand_in_set_mode(stand_in *upstream, stand_in_mode mode)
 {
     uv_mutex_lock(&upstream->lock);
-    upstream->mood = mood;
+    upstream->mode = mode;
     uv_mutex_unlock(&upstream->lock);
 }
 

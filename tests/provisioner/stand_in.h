@@ -18,36 +18,36 @@
 #define STAND_IN_PREFIX   "sk-standin-"
 #define STAND_IN_KEYS_MAX 8192
 
-typedef enum stand_in_mood {
+typedef enum stand_in_mode {
     STAND_IN_WELL,
-    STAND_IN_FAILS,       /* 500, does nothing */
-    STAND_IN_REFUSES,     /* 401 */
-    STAND_IN_IS_POOR,     /* 400 budget_exceeded */
-    STAND_IN_STALLS,      /* does nothing and says nothing */
-    STAND_IN_IS_LATE,     /* does it after late_ms, then answers */
-    STAND_IN_DIES_BEFORE, /* hangs up, does nothing */
-    STAND_IN_DIES_AFTER,  /* does it, hangs up */
-    STAND_IN_TWICE,       /* does it once, answers twice */
-    STAND_IN_GARBAGE,     /* does it, answers 200 with a body that is not JSON */
-    STAND_IN_MOODS,
-    /* Not by chance: */
+    STAND_IN_FAILS,         /* 500, does nothing */
+    STAND_IN_REFUSES,       /* 401 */
+    STAND_IN_IS_EXHAUSTED,  /* 400 budget_exceeded */
+    STAND_IN_STALLS,        /* does nothing and does not respond */
+    STAND_IN_IS_LATE,       /* does it after late_ms, then responds */
+    STAND_IN_CLOSES_BEFORE, /* closes the connection, does nothing */
+    STAND_IN_CLOSES_AFTER,  /* does it, closes the connection */
+    STAND_IN_TWICE,         /* does it once, responds twice */
+    STAND_IN_GARBAGE,       /* does it, responds 200 with a body that is not JSON */
+    STAND_IN_MODES,
+    /* Never chosen at random: */
     STAND_IN_IS_BUSY, /* 503 with Retry-After, does nothing */
-    STAND_IN_PARTLY   /* does it, and says that one span was refused */
-} stand_in_mood;
+    STAND_IN_PARTLY   /* does it, and reports that one span was refused */
+} stand_in_mode;
 
 typedef struct stand_in_key {
     char alias[64];
     char value[64];
     char token[64];
-    char request[1024]; /* the body that asked for it */
+    char request[1024]; /* the body of its request */
     bool is_live;
     unsigned revoked; /* how often it went from live to dead */
 } stand_in_key;
 
 typedef struct stand_in {
     uv_mutex_t lock; /* over what follows, when it has a thread */
-    stand_in_mood mood;
-    uint64_t random; /* not 0: a mood by chance for each request */
+    stand_in_mode mode;
+    uint64_t random; /* not 0: a random mode for each request */
     uint64_t late_ms;
     stand_in_key keys[STAND_IN_KEYS_MAX];
     unsigned key_count, generate_calls, delete_calls, info_calls;
@@ -55,7 +55,7 @@ typedef struct stand_in {
     char *traces;    /* bodies of /v1/traces that were taken, each with a line feed and a NUL behind
                         all; freed with stand_in_forget */
     size_t traces_size;
-    unsigned trace_calls, requests; /* taken; of any kind, whatever became of them */
+    unsigned trace_calls, requests; /* accepted traces; requests of any kind, also refused ones */
     unsigned retry_after_sec;
 
     uv_loop_t *loop;
@@ -76,8 +76,9 @@ void stand_in_close(stand_in *upstream);
 
 void stand_in_start_thread(stand_in *upstream);
 /* From now on, for every request. */
-void stand_in_set_mood(stand_in *upstream, stand_in_mood mood);
-/* All that its thread took is seen by the caller, who made sure that nothing more comes. */
+void stand_in_set_mode(stand_in *upstream, stand_in_mode mode);
+/* Everything that the thread received is visible to the caller afterwards. Nothing more may arrive.
+ */
 void stand_in_settle(stand_in *upstream);
 void stand_in_stop_thread(stand_in *upstream);
 

@@ -77,7 +77,7 @@ static void each_value_is_given_once(void **state)
     temp_dir_free(dir);
 }
 
-static void what_was_used_stays_used_over_restarts(void **state)
+static void used_values_stay_used_over_restarts(void **state)
 {
     temp_dir *dir = temp_dir_new();
     (void)state;
@@ -86,7 +86,7 @@ static void what_was_used_stays_used_over_restarts(void **state)
     temp_dir_free(dir);
 }
 
-static void a_line_that_a_crash_cut_off_says_nothing(void **state)
+static void a_line_that_a_crash_cut_off_is_ignored(void **state)
 {
     temp_dir *dir = temp_dir_new();
     (void)state;
@@ -99,7 +99,7 @@ static void a_line_that_a_crash_cut_off_says_nothing(void **state)
     temp_dir_free(dir);
 }
 
-static void no_value_stands_in_the_file(void **state)
+static void the_file_has_no_value(void **state)
 {
     provision_rig rig;
     temp_dir *dir = temp_dir_new();
@@ -188,9 +188,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_value_is_given_once),
-        cmocka_unit_test(what_was_used_stays_used_over_restarts),
-        cmocka_unit_test(a_line_that_a_crash_cut_off_says_nothing),
-        cmocka_unit_test(no_value_stands_in_the_file),
+        cmocka_unit_test(used_values_stay_used_over_restarts),
+        cmocka_unit_test(a_line_that_a_crash_cut_off_is_ignored),
+        cmocka_unit_test(the_file_has_no_value),
         cmocka_unit_test(without_a_place_to_write_no_value_is_given),
         cmocka_unit_test(revoking_is_done_and_gives_nothing_back),
         cmocka_unit_test(calls_under_way_are_given_up_with_the_provisioner),

@@ -25,7 +25,7 @@ typedef struct recorded_call {
     size_t at;      /* of the record in the trace */
     arcp_span text; /* the record with its head */
     arcp__recording_call call;
-    size_t next; /* of the next call, behind the outcomes of this one */
+    size_t next; /* of the next call, after the outcomes of this one */
 } recorded_call;
 
 /* The calls of a trace, without outcomes; borrowed from the trace. The caller frees the array. */

@@ -205,7 +205,7 @@ static void a_setting_out_of_its_range_is_refused(void **state)
     static const struct {
         uint64_t frame_bytes;
         uint32_t on_expiry;
-        size_t more; /* bytes behind the settings */
+        size_t more; /* bytes after the settings */
         const char *why;
     } rows[] = {
         {131072, 0, 0, NULL},

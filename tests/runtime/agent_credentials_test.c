@@ -16,7 +16,7 @@ static const char *const values[] = {"hush-1", "hush-2", "hush-3", "hush-4", "hu
 typedef struct damager {
     arcp_provisioner base;
     arcp_provisioner *inner;
-    arcp_provisioner_callbacks told;
+    arcp_provisioner_callbacks inner_callbacks;
     size_t struct_size;
     int outcome;
 } damager;
@@ -29,7 +29,7 @@ static void damage(void *user, const arcp_provision_result *result)
     arcp_provision_result damaged = *result;
     damaged.struct_size = d->struct_size;
     damaged.outcome = (arcp_provision_outcome)d->outcome;
-    d->told.done(d->told.user, &damaged);
+    d->inner_callbacks.done(d->inner_callbacks.user, &damaged);
 }
 
 static void damager_set_callbacks(arcp_provisioner *base,
@@ -37,7 +37,7 @@ static void damager_set_callbacks(arcp_provisioner *base,
 {
     damager *d = (damager *)base;
     const arcp_provisioner_callbacks own = {.done = damage, .user = d};
-    d->told = *callbacks;
+    d->inner_callbacks = *callbacks;
     d->inner->ops->set_callbacks(d->inner, &own);
 }
 

@@ -18,7 +18,7 @@ typedef struct talker {
     unsigned said;
     unsigned said_at_first; /* before the first refusal */
     unsigned refused;
-    unsigned told; /* notifications that there is room, or that the job has ended */
+    unsigned notified; /* notifications that there is room, or that the job has ended */
     bool is_over;
     arcp_agent_call *call;
     char why[ARCP_ERROR_MESSAGE_MAX]; /* of the last refusal */
@@ -55,11 +55,11 @@ static void run(arcp_agent_call *call, void *user)
     go_on(call);
 }
 
-static void told_of_room(arcp_agent_call *call, void *user)
+static void notified_of_room(arcp_agent_call *call, void *user)
 {
     (void)user;
-    t.told++;
-    assert_int_equal(t.told, t.refused); /* once for each refusal, and only then */
+    t.notified++;
+    assert_int_equal(t.notified, t.refused); /* once for each refusal, and only then */
     go_on(call);
 }
 
@@ -97,14 +97,14 @@ static void an_agent_that_was_refused_is_notified_when_there_is_room(void **stat
     static runtime_rig rig;
     (void)state;
     runtime_rig_start(&rig, NULL);
-    add_agent(&rig, run, told_of_room);
+    add_agent(&rig, run, notified_of_room);
     runtime_rig_submit(&rig, "talker", "");
     (void)runtime_rig_wait(&rig, "\"job.result\"");
     assert_int_equal(t.said, LINES);
     /* With the overhead of each line, this many are just over the limit. */
     assert_int_equal(t.said_at_first, WAITING_BYTES_MAX / LINE_BYTES);
     assert_true(t.refused >= 2);
-    assert_int_equal(t.told, t.refused);
+    assert_int_equal(t.notified, t.refused);
     assert_string_equal(t.why,
                         "too many events of callback agents wait for the runtime; send again "
                         "when drained is called");
@@ -148,7 +148,7 @@ static struct {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     pthread_t thread;
-    unsigned told, refused;
+    unsigned notified, refused;
 } own = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static void *talk(void *user)
@@ -164,7 +164,7 @@ static void *talk(void *user)
         assert_int_equal(status, ARCP_E_LIMIT);
         assert_int_equal(pthread_mutex_lock(&own.mutex), 0);
         own.refused++;
-        while (own.told < own.refused) {
+        while (own.notified < own.refused) {
             assert_int_equal(pthread_cond_wait(&own.changed, &own.mutex), 0);
         }
         assert_int_equal(pthread_mutex_unlock(&own.mutex), 0);
@@ -184,7 +184,7 @@ static void tell_thread(arcp_agent_call *call, void *user)
     (void)call;
     (void)user;
     assert_int_equal(pthread_mutex_lock(&own.mutex), 0);
-    own.told++;
+    own.notified++;
     assert_int_equal(pthread_cond_signal(&own.changed), 0);
     assert_int_equal(pthread_mutex_unlock(&own.mutex), 0);
 }
@@ -193,13 +193,13 @@ static void an_agent_on_a_thread_of_its_own_is_notified_after_each_refusal(void 
 {
     static runtime_rig rig;
     (void)state;
-    own.told = own.refused = 0;
+    own.notified = own.refused = 0;
     runtime_rig_start(&rig, NULL);
     add_agent(&rig, start_to_talk, tell_thread);
     runtime_rig_submit(&rig, "talker", "");
     (void)runtime_rig_wait(&rig, "\"job.result\"");
     assert_int_equal(pthread_join(own.thread, NULL), 0);
-    assert_int_equal(own.told, own.refused);
+    assert_int_equal(own.notified, own.refused);
     runtime_rig_stop(&rig);
 }
 
@@ -223,7 +223,7 @@ static void other_handles_are_served_while_an_agent_sends_all_that_it_can(void *
     runtime_rig_start(&rig, NULL);
     assert_int_equal(uv_check_init(&rig.loop, &turn), 0);
     assert_int_equal(uv_check_start(&turn, on_turn), 0);
-    add_agent(&rig, run, told_of_room);
+    add_agent(&rig, run, notified_of_room);
     runtime_rig_submit(&rig, "talker", "");
     (void)runtime_rig_wait(&rig, "\"job.result\"");
     /* It may write the lines that fit when it starts, and when it is notified. */
@@ -242,7 +242,7 @@ static bool is_held_back(void *user)
     arcp_buf_append_byte(&text, '\0');
     const bool held = strstr(text.data, "\narcp_agent_pauses_total 1\n") != NULL;
     arcp_buf_fini(&text);
-    return held && t.refused == t.told + 1;
+    return held && t.refused == t.notified + 1;
 }
 
 static void talk_to_nobody(runtime_rig *rig)
@@ -252,7 +252,7 @@ static void talk_to_nobody(runtime_rig *rig)
     settings.limits_unsent_bytes = 65536;
     settings.jobs_cancel_grace_ms = 0;
     runtime_rig_start(rig, &settings);
-    add_agent(rig, run, told_of_room);
+    add_agent(rig, run, notified_of_room);
     runtime_rig_submit(rig, "talker", "");
     (void)runtime_rig_wait(rig, "\"job.accepted\"");
     rig->client->ops->pause(rig->client);
@@ -273,7 +273,7 @@ static void an_agent_whose_client_did_not_read_is_notified_when_it_does(void **s
     rig.client->ops->resume(rig.client);
     (void)runtime_rig_wait(&rig, "\"job.result\"");
     assert_int_equal(t.said, LINES);
-    assert_int_equal(t.told, t.refused);
+    assert_int_equal(t.notified, t.refused);
     runtime_rig_stop(&rig);
 }
 

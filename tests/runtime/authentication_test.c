@@ -230,7 +230,7 @@ static void without_a_verifier_every_token_is_refused(void **state)
     stop(&r);
 }
 
-static void a_verifier_may_answer_later(void **state)
+static void a_verifier_may_respond_later(void **state)
 {
     rig r;
     keeper k;
@@ -265,7 +265,7 @@ static void accept_with_a_wrong_size(void *user, arcp_token_request *request)
     arcp_token_request_respond(request, &response);
 }
 
-static void an_invalid_answer_of_a_verifier_refuses_the_token(void **state)
+static void an_invalid_response_of_a_verifier_refuses_the_token(void **state)
 {
     rig r;
     (void)state;
@@ -284,7 +284,7 @@ static void *respond_ok(void *request)
     return NULL;
 }
 
-static void a_verifier_may_answer_on_another_thread(void **state)
+static void a_verifier_may_respond_on_another_thread(void **state)
 {
     rig r;
     keeper k;
@@ -472,7 +472,7 @@ static void a_verification_counts_after_its_peer_has_disconnected(void **state)
     stop(&r);
 }
 
-static void replaced_verifiers_stay_until_they_have_answered(void **state)
+static void replaced_verifiers_stay_until_they_have_responded(void **state)
 {
     rig r;
     keeper old;
@@ -500,9 +500,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_verifier_every_token_is_refused),
-        cmocka_unit_test(a_verifier_may_answer_later),
-        cmocka_unit_test(a_verifier_may_answer_on_another_thread),
-        cmocka_unit_test(an_invalid_answer_of_a_verifier_refuses_the_token),
+        cmocka_unit_test(a_verifier_may_respond_later),
+        cmocka_unit_test(a_verifier_may_respond_on_another_thread),
+        cmocka_unit_test(an_invalid_response_of_a_verifier_refuses_the_token),
         cmocka_unit_test(frames_sent_after_the_hello_wait_for_the_verifier),
         cmocka_unit_test(a_peer_may_disconnect_before_the_verifier_answers),
         cmocka_unit_test(a_verification_may_outlive_the_runtime),
@@ -510,7 +510,7 @@ int main(void)
         cmocka_unit_test(an_invalid_principal_name_is_refused),
         cmocka_unit_test(the_number_of_pending_verifications_is_bounded),
         cmocka_unit_test(a_verification_counts_after_its_peer_has_disconnected),
-        cmocka_unit_test(replaced_verifiers_stay_until_they_have_answered),
+        cmocka_unit_test(replaced_verifiers_stay_until_they_have_responded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

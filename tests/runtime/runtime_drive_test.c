@@ -175,7 +175,7 @@ static void watch_barrier(void *user, bool must_wait)
     seen.barred = must_wait ? seen.barred : seen.told;
 }
 
-/* Tries what its lease does not say. */
+/* Tries what its lease does not allow. */
 static void grab(arcp_agent_call *call, void *user)
 {
     (void)user;
@@ -295,7 +295,7 @@ static void decisions_are_logged_before_the_store_gets_their_events(void **state
 /* ---- the audit log, which commits wait for ---- */
 
 #define TALKERS 60u
-#define LINES   100u /* each says, at once */
+#define LINES   100u /* sent by each, at once */
 
 static unsigned talkers;
 static unsigned waits, most_waits; /* for the log, in this turn of the loop; in any */

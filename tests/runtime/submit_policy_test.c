@@ -150,7 +150,7 @@ static void a_job_gets_the_narrowed_lease(void **state)
     assert_non_null(strstr(frame, "2189-01-01T00:00:00Z"));
 }
 
-static void limits_that_an_answer_omits_are_kept(void **state)
+static void limits_that_a_response_omits_are_kept(void **state)
 {
     (void)state;
     rules.lease = "{\"fs.read\":[\"/srv/a\"]}";
@@ -287,7 +287,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(an_allowed_job_is_not_changed),
         TEST(a_job_gets_the_narrowed_lease),
-        TEST(limits_that_an_answer_omits_are_kept),
+        TEST(limits_that_a_response_omits_are_kept),
         TEST(a_wider_answer_is_refused),
         TEST(a_refusal_keeps_code_message_and_details),
         TEST(a_status_without_a_code_travels_as_internal_error),

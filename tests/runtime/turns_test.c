@@ -210,7 +210,7 @@ static void on_event(void *user, arcp_connection *connection, arcp_span frame)
     (void)connection;
     if (memmem(frame.data, frame.size, "\"message\":\"much\"", 16) != NULL) {
         heard.much++;
-        flood_pongs++; /* since bob's last pong, likewise */
+        flood_pongs++; /* since bob's last pong */
         heard.is_over = heard.much == EVENTS;
     } else if (memmem(frame.data, frame.size, "\"message\":\"few\"", 15) != NULL) {
         heard.few++;

@@ -129,7 +129,7 @@ static void make_batch(batch *out, size_t step)
     begin_anew(out, step);
 }
 
-/* 0 when the call or its answer failed for want of memory, which must leave no trace. */
+/* 0 when the call or its completion failed because memory ran out, which must leave no trace. */
 static bool try_batch(store_rig *rig, const batch *work)
 {
     arcp_error err = {0};

@@ -7,7 +7,7 @@
 
 typedef struct fault_handle {
     sqlite3_file base;
-    sqlite3_file *real; /* behind this struct */
+    sqlite3_file *real; /* after this struct */
     fault_file file;
 } fault_handle;
 

@@ -51,30 +51,30 @@ static store_rig *make_store(fixture *f)
     return rig;
 }
 
-typedef struct told {
+typedef struct printed {
     size_t count;
     char lines[16][ARCP_ERROR_MESSAGE_MAX];
-} told;
+} printed;
 
-static void tell(void *user, const char *line)
+static void print_line(void *user, const char *line)
 {
-    told *all = user;
+    printed *all = user;
     assert_true(all->count < COUNT_OF(all->lines));
     snprintf(all->lines[all->count++], sizeof all->lines[0], "%s", line);
 }
 
-static void check_all(const char *path, told *all, arcp__sqlite_found *found)
+static void check_all(const char *path, printed *all, arcp__sqlite_found *found)
 {
     arcp_error err = {0};
-    *all = (told){0};
-    check_ok(arcp__sqlite_check(path, tell, all, found, &err), &err);
+    *all = (printed){0};
+    check_ok(arcp__sqlite_check(path, print_line, all, found, &err), &err);
     assert_int_equal(found->damages, all->count);
 }
 
 static void an_intact_store_is_counted(void **state)
 {
     fixture *f = *state;
-    told all;
+    printed all;
     arcp__sqlite_found found;
     rig_close(make_store(f));
     check_all(f->path, &all, &found);
@@ -88,7 +88,7 @@ static void an_intact_store_is_counted(void **state)
 static void all_damage_is_named_at_once(void **state)
 {
     fixture *f = *state;
-    told all;
+    printed all;
     arcp__sqlite_found found;
     static const char *const want[] = {
         "table \"sessions\", the row of \"s\" does not match",
@@ -106,11 +106,11 @@ static void all_damage_is_named_at_once(void **state)
                         "DELETE FROM streams WHERE key = 'x:s'");
     check_all(f->path, &all, &found);
     for (size_t i = 0; i < COUNT_OF(want); i++) {
-        bool is_told = false;
+        bool is_printed = false;
         for (size_t line = 0; line < all.count; line++) {
-            is_told = is_told || strstr(all.lines[line], want[i]) != NULL;
+            is_printed = is_printed || strstr(all.lines[line], want[i]) != NULL;
         }
-        if (!is_told) {
+        if (!is_printed) {
             fail_msg("%s: not among %zu lines", want[i], all.count);
         }
     }
@@ -120,14 +120,15 @@ static void all_damage_is_named_at_once(void **state)
 static void a_store_in_use_is_not_checked(void **state)
 {
     fixture *f = *state;
-    told all = {0};
+    printed all = {0};
     arcp__sqlite_found found;
     arcp_error err = {0};
     store_rig *rig = make_store(f);
-    assert_int_equal(arcp__sqlite_check(f->path, tell, &all, &found, &err), ARCP_E_EXISTS);
+    assert_int_equal(arcp__sqlite_check(f->path, print_line, &all, &found, &err), ARCP_E_EXISTS);
     rig_close(rig);
     assert_int_equal(
-        arcp__sqlite_check(temp_dir_join(f->dir, "", "none"), tell, &all, &found, &err), ARCP_E_IO);
+        arcp__sqlite_check(temp_dir_join(f->dir, "", "none"), print_line, &all, &found, &err),
+        ARCP_E_IO);
 }
 
 static void back_up(const fixture *f)
@@ -312,7 +313,7 @@ static void leave_damaged_log(fixture *f)
 static void a_damaged_log_is_found_behind_a_link(void **state)
 {
     fixture *f = *state;
-    told all;
+    printed all;
     arcp__sqlite_found found;
     leave_damaged_log(f);
     assert_int_equal(symlink("s.db", temp_dir_join(f->dir, "", "link.db")), 0);

@@ -60,8 +60,9 @@ static child_batch batches[IN_FLIGHT];
 static void child_done(void *user, uint64_t id, arcp_status status, const arcp_error *err)
 {
     child_batch *batch = &batches[id];
-    note told = {batch->stream, batch->next};
-    if (status != ARCP_OK || write(notes_fd, &told, sizeof told) != (ssize_t)sizeof told) {
+    note reported = {batch->stream, batch->next};
+    if (status != ARCP_OK ||
+        write(notes_fd, &reported, sizeof reported) != (ssize_t)sizeof reported) {
         _exit(2);
     }
     batch->is_busy = false;
@@ -134,12 +135,12 @@ static void run_child(uint64_t random)
 /* ---- the parent ---- */
 
 /* Reads notes until `enough` came, then for up to `more_us` as they come. */
-static void read_notes(int fd, uint32_t enough, uint32_t more_us, uint64_t *told)
+static void read_notes(int fd, uint32_t enough, uint32_t more_us, uint64_t *reported)
 {
     note one;
     for (uint32_t count = 0; count < enough; count++) {
         assert_int_equal(read(fd, &one, sizeof one), sizeof one);
-        told[one.stream] = one.next;
+        reported[one.stream] = one.next;
     }
     struct timespec wait = {0, (long)more_us * 1000};
     struct pollfd readable = {.fd = fd, .events = 0}; /* only the time is waited for */
@@ -147,11 +148,11 @@ static void read_notes(int fd, uint32_t enough, uint32_t more_us, uint64_t *told
 }
 
 /* Reads the notes that the child wrote before it was killed. */
-static void read_last_notes(int fd, uint64_t *told)
+static void read_last_notes(int fd, uint64_t *reported)
 {
     note one;
     while (read(fd, &one, sizeof one) == (ssize_t)sizeof one) {
-        told[one.stream] = one.next;
+        reported[one.stream] = one.next;
     }
 }
 
@@ -168,10 +169,10 @@ static void check_records(const answer *got, uint32_t stream)
     assert_int_equal(position, got->first + got->count);
 }
 
-static void check_stream(store_rig *rig, uint32_t stream, uint64_t told)
+static void check_stream(store_rig *rig, uint32_t stream, uint64_t reported)
 {
     const uint64_t tip = rig_read(rig, names[stream], UINT64_MAX)->first;
-    assert_true(tip >= told);
+    assert_true(tip >= reported);
     uint64_t next = tip > KEPT ? tip - KEPT : 0;
     while (next < tip) {
         const answer *got = rig_read(rig, names[stream], next);
@@ -190,7 +191,7 @@ static void check_stream(store_rig *rig, uint32_t stream, uint64_t told)
     rig_forget(rig);
 }
 
-static void kill_one(uint64_t *random, uint64_t *told)
+static void kill_one(uint64_t *random, uint64_t *reported)
 {
     int notes[2];
     assert_int_equal(pipe(notes), 0);
@@ -205,38 +206,38 @@ static void kill_one(uint64_t *random, uint64_t *told)
     close(notes[1]);
     /* Now and then while it opens; mostly somewhere in the middle. */
     const uint32_t enough = draw(random, 8) == 0 ? 0 : draw(random, 300);
-    read_notes(notes[0], enough, draw(random, 3000), told);
+    read_notes(notes[0], enough, draw(random, 3000), reported);
     assert_int_equal(kill(child, SIGKILL), 0);
     int status = 0;
     assert_int_equal(waitpid(child, &status, 0), child);
     if (!WIFSIGNALED(status)) {
         fail_msg("the child ended by itself with status %d", WEXITSTATUS(status));
     }
-    read_last_notes(notes[0], told);
+    read_last_notes(notes[0], reported);
     close(notes[0]);
 }
 
 static void no_reported_commit_is_lost_by_kill_9(void **state)
 {
     temp_dir *dir = temp_dir_new();
-    uint64_t told[STREAMS] = {0};
+    uint64_t reported[STREAMS] = {0};
     uint64_t random = 20260513;
     snprintf(url, sizeof url, "%s", temp_dir_join(dir, "sqlite:", "s.db"));
     for (uint32_t i = 0; i < STREAMS; i++) {
         snprintf(names[i], sizeof names[i], "stream-%u", i);
     }
     for (int round = 0; round < KILLS; round++) {
-        kill_one(&random, told);
+        kill_one(&random, reported);
         store_rig *rig = rig_open(url);
         for (uint32_t i = 0; i < STREAMS; i++) {
-            check_stream(rig, i, told[i]);
+            check_stream(rig, i, reported[i]);
         }
         rig_close(rig);
     }
     uint64_t total = 0;
     for (uint32_t i = 0; i < STREAMS; i++) {
-        assert_true(told[i] > 0);
-        total += told[i];
+        assert_true(reported[i] > 0);
+        total += reported[i];
     }
     print_message("%d kills, %llu records\n", KILLS, (unsigned long long)total);
     temp_dir_free(dir);

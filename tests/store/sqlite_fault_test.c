@@ -117,9 +117,9 @@ static int run_steps(store_rig *rig, const char *big, arcp_status want)
     return failed;
 }
 
-/* Returns whether the fault was met; `told` counts batches that failed. */
+/* Returns whether the fault was met; `failed_count` counts batches that failed. */
 static bool run_with_fault(const char *url, const char *big, fault_kind kind, int after, int count,
-                           arcp_status want, int *told)
+                           arcp_status want, int *failed_count)
 {
     arcp_error err = {0};
     arcp_store *store = NULL;
@@ -135,7 +135,7 @@ static bool run_with_fault(const char *url, const char *big, fault_kind kind, in
     store_rig *rig = rig_new(store);
     const int failed = run_steps(rig, big, want);
     const bool was_met = fault_vfs_heal() > 0 || failed != 0 || status != ARCP_OK;
-    *told += failed;
+    *failed_count += failed;
     rig_close(rig);
     rig = rig_open(url);
     check_after(rig, STEPS);
@@ -150,17 +150,17 @@ static void sweep(fault_kind kind, int count, int stride, arcp_status want)
     memset(big, 'b', 9000);
     big[9000] = '\0';
     int after = 0;
-    int told = 0;
+    int failed_count = 0;
     const int longer = (int)test_stride();
     for (bool is_met = true; is_met; after += stride * longer) {
         temp_dir *dir = temp_dir_new();
         char url[700];
         snprintf(url, sizeof url, "%s", temp_dir_join(dir, "sqlite:", "s.db"));
-        is_met = run_with_fault(url, big, kind, after, count, want, &told);
+        is_met = run_with_fault(url, big, kind, after, count, want, &failed_count);
         temp_dir_free(dir);
     }
     assert_true(after > 10 * stride);
-    assert_true(count == 1 || told > 5 / longer);
+    assert_true(count == 1 || failed_count > 5 / longer);
     free(big);
 }
 
@@ -513,7 +513,7 @@ static void a_full_file_system_fails_writes_until_it_has_room(void **state)
     temp_dir_free(dir);
     assert_true(WIFEXITED(status));
     if (WEXITSTATUS(status) == 77) {
-        skip(); /* mounting needs privileges; the limit on file sizes stands in */
+        skip(); /* mounting needs privileges; without them the limit on file sizes is used */
     }
     assert_int_equal(WEXITSTATUS(status), 0);
 }

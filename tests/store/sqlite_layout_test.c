@@ -203,7 +203,7 @@ static void trimming_deletes_only_rows_that_lie_entirely_below(void **state)
         assert_int_equal(sql_number(f->db, RUNS_OF_S), cases[i].rows);
     }
     assert_int_equal(rig_read(f->rig, "s", 5)->first, 5);
-    /* The last one meant what there was then; the next one means what there is now. */
+    /* The last trim was for the records of that time; the next one is for the present ones. */
     check_commit(f->rig, ARCP_OK, op_append("s", 5, "5"));
     check_commit(f->rig, ARCP_OK, op_append("s", 6, "6"));
     check_commit(f->rig, ARCP_OK, op_trim("s", 6));

@@ -133,7 +133,7 @@ int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 }
 /* NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming) */
 
-static void what_a_killed_owner_leaves_behind_for_a_moment_is_waited_for(void **state)
+static void opening_waits_for_the_lock_of_a_killed_owner_s_child(void **state)
 {
     const temp_dir *dir = *state;
     const char *url = temp_dir_join(dir, "sqlite:", "s.db");
@@ -308,7 +308,7 @@ static void paths_that_cannot_be_opened_are_io_errors_with_the_cause(void **stat
     check_refused(long_url, ARCP_E_USAGE, "longer");
 }
 
-/* Names that mean something else to SQLite are names to us. */
+/* Names that have a special meaning in SQLite are plain names here. */
 static void special_names_are_files(void **state)
 {
     const temp_dir *dir = *state;
@@ -322,7 +322,8 @@ static void special_names_are_files(void **state)
         rig_close(rig_open(url));
         assert_int_equal(access(names[i], F_OK), 0);
         store_rig *rig = rig_open(url);
-        assert_int_equal(chdir("/"), 0); /* an open store does not care where we are */
+        assert_int_equal(chdir("/"),
+                         0); /* an open store does not depend on the current directory */
         check_commit(rig, ARCP_OK, op_append("s", 0, "a"));
         check_read(rig, "s", 0, 0, "a");
         rig_close(rig);
@@ -426,7 +427,7 @@ int main(void)
         OPEN_TEST(a_url_selects_the_store),
         OPEN_TEST(makes_directories_and_files_for_the_owner_only),
         OPEN_TEST(everything_is_there_after_a_restart),
-        OPEN_TEST(what_a_killed_owner_leaves_behind_for_a_moment_is_waited_for),
+        OPEN_TEST(opening_waits_for_the_lock_of_a_killed_owner_s_child),
         OPEN_TEST(a_second_owner_learns_which_process_has_it_and_what_to_do),
         OPEN_TEST(another_process_is_refused_until_the_owner_is_killed),
         OPEN_TEST(the_sqlite3_command_can_look_while_the_store_is_open),

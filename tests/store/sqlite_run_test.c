@@ -1,4 +1,4 @@
-/* Deleting runs: no more in one go than the budget says, and never another stream's. */
+/* Deleting runs: no more at once than the budget allows, and never another stream's. */
 #include "store/sqlite_run.h"
 #include "store/sqlite_writer.h"
 #include "store/store_rig.h"
@@ -105,8 +105,8 @@ static void runs_are_deleted_as_far_as_the_budget_reaches(void **state)
     }
 }
 
-/* Of a stream that goes on. */
-static void what_is_deleted_leaves_one_run_without_data(void **state)
+/* Of a stream that is still written. */
+static void deleted_records_leave_one_run_without_data(void **state)
 {
     fixture *f = *state;
     arcp__sqlite *sqlite = &f->writer.sqlite;
@@ -169,7 +169,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_are_deleted_as_far_as_the_budget_reaches),
-        cmocka_unit_test_setup_teardown(what_is_deleted_leaves_one_run_without_data, set_up,
+        cmocka_unit_test_setup_teardown(deleted_records_leave_one_run_without_data, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_damaged_run_of_a_stream_that_goes_on_is_not_deleted,
                                         set_up, tear_down),

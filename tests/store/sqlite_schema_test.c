@@ -17,7 +17,7 @@ static int set_up(void **state)
     arcp_error err = {0};
     f->dir = temp_dir_new();
     snprintf(f->path, sizeof f->path, "%s", temp_dir_join(f->dir, "", "s.db"));
-    /* arcp__sqlite_open wants a file that is there. */
+    /* arcp__sqlite_open opens only a file that exists. */
     sql_change(f->path, "PRAGMA user_version = 0");
     check_ok(arcp__sqlite_open(&f->sqlite, f->path, true, "", &err), &err);
     *state = f;
@@ -100,7 +100,7 @@ static void a_newer_database_is_left_alone(void **state)
 /* What was released stays as it is: databases in the field look like this. When a step is
  * appended, its result gets a test like this one; tests/arcpd/store-1.sql is what version 1 left.
  */
-static void version_2_is_what_it_was(void **state)
+static void the_released_schema_2_is_unchanged(void **state)
 {
     fixture *f = *state;
     arcp_error err = {0};
@@ -147,7 +147,7 @@ static void version_2_is_what_it_was(void **state)
 }
 
 /* The checksum of something that is stored, as databases in the field have it. */
-static void checksums_are_what_they_were(void **state)
+static void released_checksums_are_unchanged(void **state)
 {
     fixture *f = *state;
     arcp_error err = {0};
@@ -196,8 +196,8 @@ int main(void)
         SCHEMA_TEST(an_older_database_takes_the_steps_it_lacks),
         SCHEMA_TEST(a_step_that_fails_leaves_the_version_before_it),
         SCHEMA_TEST(a_newer_database_is_left_alone),
-        SCHEMA_TEST(version_2_is_what_it_was),
-        SCHEMA_TEST(checksums_are_what_they_were),
+        SCHEMA_TEST(the_released_schema_2_is_unchanged),
+        SCHEMA_TEST(released_checksums_are_unchanged),
         SCHEMA_TEST(missing_tables_are_added),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

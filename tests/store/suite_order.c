@@ -1,4 +1,4 @@
-/* When answers come, in which order, and what a failure takes along. */
+/* When completions are delivered, in which order, and which batches fail with another one. */
 #include <sched.h>
 
 #include "store/store_suite.h"
@@ -152,9 +152,9 @@ static void the_owner_is_woken_once_for_all_that_gathers(store_rig *rig)
     rig_drain(rig);
 }
 
-/* What was in flight when something went wrong is in flight no more, so that its owner
- * can begin again with the one that failed. */
-static void a_failure_takes_along_what_was_submitted_before_it_was_told(store_rig *rig)
+/* All batches that were in flight at a failure have failed too, so that their owner can begin again
+ * with the first one. */
+static void a_failure_fails_all_batches_submitted_before_it_was_reported(store_rig *rig)
 {
     arcp_store_op first = op_append("s", 0, "a");
     arcp_store_op wrong = op_append("s", 7, "x");
@@ -173,7 +173,7 @@ static void a_failure_takes_along_what_was_submitted_before_it_was_told(store_ri
     check_scan(rig, ARCP_STORE_JOBS, "", "");
     check_read(rig, "t", 0, 0, "");
     check_read(rig, "s", 0, 0, "a");
-    /* The owner knows now: the same batches go through. */
+    /* The failure was reported: the same batches succeed now. */
     wrong.position = 1;
     ids[1] = rig_submit(rig, &wrong, 1);
     ids[2] = rig_submit(rig, &row, 1);
@@ -290,7 +290,7 @@ const suite_test suite_order[] = {
      the_owner_is_woken_when_there_is_something_to_deliver},
     {"the owner is woken once for all that gathers", the_owner_is_woken_once_for_all_that_gathers},
     {"a failure takes along what was submitted before it was told",
-     a_failure_takes_along_what_was_submitted_before_it_was_told},
+     a_failure_fails_all_batches_submitted_before_it_was_reported},
     {"what a callback submits after a failure is tried afresh",
      what_a_callback_submits_after_a_failure_is_tried_afresh},
     {"a read does not fail because a batch did", a_read_does_not_fail_because_a_batch_did},

@@ -1,4 +1,4 @@
-/* A fresh directory under $TMPDIR (/tmp), gone with all that is in it. */
+/* A fresh directory under $TMPDIR (/tmp), removed with its content. */
 #ifndef ARCP_TESTS_TEMP_DIR_H
 #define ARCP_TESTS_TEMP_DIR_H
 

@@ -42,7 +42,7 @@ static void expect_no_session(engine_rig *rig)
     assert_int_equal(stats.sessions, 0);
 }
 
-static void the_answer_opens_the_session_and_frames_sent_meanwhile_are_served(void **state)
+static void the_response_opens_the_session_and_frames_sent_meanwhile_are_served(void **state)
 {
     static engine_rig rig;
     (void)state;
@@ -186,7 +186,7 @@ static void one_frame_after_an_unanswered_hello_is_accepted(void **state)
     start(&rig);
     rig_client *a = rig_connect(&rig, "a");
     rig_send(&rig, a, hello);
-    assert_false(a->paused); /* reading goes on, so that a disconnect is noticed */
+    assert_false(a->paused); /* reading continues, so that a disconnect is noticed */
     rig_send(&rig, a, list);
     assert_true(a->paused); /* but a peer cannot send without limit */
     rig_send(&rig, a, list);
@@ -201,7 +201,7 @@ static void one_frame_after_an_unanswered_hello_is_accepted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_answer_opens_the_session_and_frames_sent_meanwhile_are_served),
+        cmocka_unit_test(the_response_opens_the_session_and_frames_sent_meanwhile_are_served),
         cmocka_unit_test(the_hello_timeout_counts_while_the_token_is_verified),
         cmocka_unit_test(the_hello_timeout_includes_the_time_before_the_link_was_made),
         cmocka_unit_test(a_link_is_admitted_when_its_token_is_accepted),

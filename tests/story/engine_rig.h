@@ -101,8 +101,8 @@ struct engine_rig {
     bool is_anonymous;               /* authenticated principals are anonymous */
     bool is_volatile;                /* the store declares that it is not durable */
 
-    /* Every effect, batch, commit and reply is a step. The process "dies" before the fuse-th step
-     * and stays dead until rig_restart. 0: it never dies. */
+    /* Every effect, batch, commit and reply is a step. The process is killed before the fuse-th
+     * step, and does nothing until rig_restart. 0: it is never killed. */
     unsigned fuse;
     bool is_dead;
 };

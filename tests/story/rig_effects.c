@@ -168,7 +168,7 @@ static void perform(engine_rig *rig, const arcp__effect *effect)
     }
 }
 
-/* False when the process dies before this step. */
+/* False when the process is killed before this step. */
 static bool step(engine_rig *rig)
 {
     if (rig->fuse != 0 && --rig->fuse == 0) {

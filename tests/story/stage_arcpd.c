@@ -215,7 +215,7 @@ static void agent_exits(void *user, const char *job_id, int status)
     peer_exit(agent_of(user, job_id), status);
 }
 
-/* The agent's socket is closed when it dies. */
+/* The agent's socket is closed when the agent exits. */
 static bool agent_is_killed(void *user, const char *job_id)
 {
     return peer_await_close(agent_of(user, job_id)) != 0;

@@ -26,8 +26,8 @@
     } while (0)
 #endif
 
-/* How far a test that goes through all steps of something goes at once: 1, or what
- * ARCP_TEST_STRIDE says, for tools under which a step takes fifty times as long. */
+/* The distance between the steps that a test of all steps takes: 1, or ARCP_TEST_STRIDE, for tools
+ * under which a step takes fifty times as long. */
 static inline size_t test_stride(void)
 {
     const char *text = getenv("ARCP_TEST_STRIDE");

@@ -24,9 +24,9 @@ bool has_children(void);
  * minute. */
 void wait_for_end(pid_t pid);
 
-/* Starts a process without a name for us: its parent is gone, its session is its own, and it has no
- * environment. It joins the cgroup of `directory_fd` where that is one (-1: none). Returns a
- * descriptor that tells of its end, for wait_for_watched. */
+/* Starts a process that is hidden from us: its parent has exited, it has a session of its own and
+ * no environment. It joins the cgroup of `directory_fd` (-1: none). Returns a descriptor that
+ * becomes readable at its end, for wait_for_watched. */
 int start_hidden(int directory_fd, pid_t *pid);
 
 /* Opens a process, to wait for its end later; -1 if it has already ended. */
@@ -48,8 +48,8 @@ arcp_status run_program(arcp_launcher *launcher, arcp_launch_spec *spec, arcp_bu
 /* Runs a command in a shell; fails the test if the command fails. */
 void run_shell(const char *command);
 
-/* The rest of the line behind `prefix` at a line's beginning, in a NUL-terminated text;
- * NULL: there is none. Lives until the next call. */
+/* The rest of the line that begins with `prefix`, in a NUL-terminated text; NULL: there is none.
+ * Valid until the next call. */
 const char *line_after(const arcp_buf *text, const char *prefix);
 
 /* The number that a text begins with. */

@@ -126,7 +126,7 @@ static long read_hex(reader *r)
     return value;
 }
 
-/* Behind a backslash. */
+/* The character after a backslash. */
 static bool read_escape(reader *r, units *out)
 {
     static const char letters[] = "\"\\/bfnrt";
@@ -377,7 +377,7 @@ static bool read_into(reader *r, slow_json *value)
 static slow_json *read_value(reader *r)
 {
     skip_space(r);
-    arcp_json_type type = ARCP_JSON_NUMBER; /* by whatever else it begins with */
+    arcp_json_type type = ARCP_JSON_NUMBER; /* unless its first byte says otherwise */
     switch (peek(r)) {
     case '{':
         type = ARCP_JSON_OBJECT;

@@ -1,4 +1,4 @@
-/* What a stand-in of a collector was given, read again. */
+/* Reads the requests that a stand-in for a collector received. */
 #ifndef ARCP_TESTS_COLLECTED_H
 #define ARCP_TESTS_COLLECTED_H
 

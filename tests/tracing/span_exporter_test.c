@@ -168,7 +168,7 @@ static void spans_come_once_and_in_order_in_batches(void **state)
     assert_int_equal(f->failures, 0);
 }
 
-static void the_end_sends_what_is_left(void **state)
+static void closing_sends_the_remaining_spans(void **state)
 {
     fixture *f = *state;
     f->options.delay_ms = LONG;
@@ -179,13 +179,13 @@ static void the_end_sends_what_is_left(void **state)
     check_all_came(f);
 }
 
-static void a_full_batch_does_not_wait_for_company(void **state)
+static void a_full_batch_is_sent_without_delay(void **state)
 {
     fixture *f = *state;
     f->options.delay_ms = LONG;
     f->options.batch_bytes = 512;
     start(f);
-    stand_in_set_mood(f->collector, STAND_IN_FAILS);
+    stand_in_set_mode(f->collector, STAND_IN_FAILS);
     for (unsigned i = 0; i < 4; i++) {
         assert_true(add(f));
     }
@@ -206,7 +206,7 @@ static void headers_have_secrets_from_the_environment(void **state)
     assert_non_null(strstr(f->collector->head, "Authorization: Bearer hush"));
 }
 
-static void headers_that_are_wrong_are_named(void **state)
+static void invalid_headers_are_named(void **state)
 {
     static const struct {
         const char *header, *message;
@@ -234,13 +234,13 @@ static void a_busy_collector_gets_the_same_batch_again(void **state)
 {
     fixture *f = *state;
     start(f);
-    stand_in_set_mood(f->collector, STAND_IN_IS_BUSY);
+    stand_in_set_mode(f->collector, STAND_IN_IS_BUSY);
     for (unsigned i = 0; i < 10; i++) {
         assert_true(add(f));
     }
     wait_for_failure(f);
     assert_string_equal(f->why, "the collector answered 503");
-    stand_in_set_mood(f->collector, STAND_IN_WELL);
+    stand_in_set_mode(f->collector, STAND_IN_WELL);
     wait_for_recovery(f);
     const arcp__span_exporter_stats last = stop(f, LONG);
     assert_int_equal(last.exported, 10);
@@ -255,31 +255,31 @@ static void a_pause_that_the_collector_asks_for_is_kept(void **state)
     arcp__span_exporter_stats stats;
     f->collector->retry_after_sec = 200;
     start(f);
-    stand_in_set_mood(f->collector, STAND_IN_IS_BUSY);
+    stand_in_set_mode(f->collector, STAND_IN_IS_BUSY);
     assert_true(add(f));
     wait_for_failure(f);
-    stand_in_set_mood(f->collector, STAND_IN_WELL);
+    stand_in_set_mode(f->collector, STAND_IN_WELL);
     /* By itself it would be there a millisecond later; at the end it does not wait 200 s. */
     f->exporter->ops->get_stats(f->exporter, &stats);
     assert_int_equal(stats.exported, 0);
     assert_true(stats.is_failing);
-    stand_in_set_mood(f->collector, STAND_IN_IS_BUSY);
+    stand_in_set_mode(f->collector, STAND_IN_IS_BUSY);
     const arcp__span_exporter_stats last = stop(f, 10000);
     assert_int_equal(last.exported, 0);
     assert_int_equal(last.dropped, 1);
     assert_int_equal(f->collector->requests, 2); /* the first, and one at the end */
 }
 
-static void what_is_refused_is_dropped_and_not_sent_again(void **state)
+static void refused_spans_are_dropped_and_not_sent_again(void **state)
 {
-    static const stand_in_mood moods[] = {STAND_IN_FAILS, STAND_IN_REFUSES};
+    static const stand_in_mode modes[] = {STAND_IN_FAILS, STAND_IN_REFUSES};
     static const char *const reasons[] = {"the collector answered 500",
                                           "the collector answered 401"};
     fixture *f = *state;
     for (size_t row = 0; row < 2; row++) {
         f->collector->requests = 0;
         f->failures = 0;
-        stand_in_set_mood(f->collector, moods[row]);
+        stand_in_set_mode(f->collector, modes[row]);
         start(f);
         assert_true(add(f));
         wait_for_failure(f);
@@ -295,7 +295,7 @@ static void spans_that_are_refused_out_of_a_batch_are_counted(void **state)
 {
     fixture *f = *state;
     f->options.delay_ms = LONG;
-    stand_in_set_mood(f->collector, STAND_IN_PARTLY);
+    stand_in_set_mode(f->collector, STAND_IN_PARTLY);
     start(f);
     for (unsigned i = 0; i < 3; i++) {
         assert_true(add(f));
@@ -311,7 +311,7 @@ static void a_collector_that_stalls_blocks_no_job_and_the_queue_is_bounded(void 
     fixture *f = *state;
     arcp__span_exporter_stats stats;
     unsigned refused = 0;
-    stand_in_set_mood(f->collector, STAND_IN_STALLS);
+    stand_in_set_mode(f->collector, STAND_IN_STALLS);
     start(f);
     for (unsigned i = 0; i < 5000; i++) {
         refused += add(f) ? 0 : 1;
@@ -330,7 +330,7 @@ static void a_collector_that_is_late_gets_everything(void **state)
 {
     fixture *f = *state;
     f->collector->late_ms = 20;
-    stand_in_set_mood(f->collector, STAND_IN_IS_LATE);
+    stand_in_set_mode(f->collector, STAND_IN_IS_LATE);
     start(f);
     for (unsigned i = 0; i < 50; i++) {
         assert_true(add(f));
@@ -339,16 +339,16 @@ static void a_collector_that_is_late_gets_everything(void **state)
     check_all_came(f);
 }
 
-static void an_answer_that_does_not_come_in_time_is_given_up_on(void **state)
+static void a_response_that_does_not_arrive_in_time_is_abandoned(void **state)
 {
     fixture *f = *state;
     f->options.timeout_ms = 50;
-    stand_in_set_mood(f->collector, STAND_IN_STALLS);
+    stand_in_set_mode(f->collector, STAND_IN_STALLS);
     start(f);
     assert_true(add(f));
     wait_for_failure(f);
     assert_string_equal(f->why, "the collector did not respond in time");
-    stand_in_set_mood(f->collector, STAND_IN_WELL);
+    stand_in_set_mode(f->collector, STAND_IN_WELL);
     assert_int_equal(stop(f, LONG).exported, 1);
 }
 
@@ -383,17 +383,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         t(spans_come_once_and_in_order_in_batches),
-        t(the_end_sends_what_is_left),
-        t(a_full_batch_does_not_wait_for_company),
+        t(closing_sends_the_remaining_spans),
+        t(a_full_batch_is_sent_without_delay),
         t(headers_have_secrets_from_the_environment),
-        t(headers_that_are_wrong_are_named),
+        t(invalid_headers_are_named),
         t(a_busy_collector_gets_the_same_batch_again),
         t(a_pause_that_the_collector_asks_for_is_kept),
-        t(what_is_refused_is_dropped_and_not_sent_again),
+        t(refused_spans_are_dropped_and_not_sent_again),
         t(spans_that_are_refused_out_of_a_batch_are_counted),
         t(a_collector_that_stalls_blocks_no_job_and_the_queue_is_bounded),
         t(a_collector_that_is_late_gets_everything),
-        t(an_answer_that_does_not_come_in_time_is_given_up_on),
+        t(a_response_that_does_not_arrive_in_time_is_abandoned),
         t(a_collector_that_is_not_there_costs_its_spans_only),
         t(an_exporter_without_spans_sends_nothing),
     };

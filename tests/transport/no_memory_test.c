@@ -200,7 +200,7 @@ static void finish(story *s)
     test_loop_fini(&s->test);
 }
 
-static size_t tell(void (*begin)(story *s), size_t fail_at, bool all)
+static size_t play_story(void (*begin)(story *s), size_t fail_at, bool all)
 {
     story s;
     memset(&s, 0, sizeof s);
@@ -222,11 +222,11 @@ static size_t tell(void (*begin)(story *s), size_t fail_at, bool all)
 /* Runs once with each single allocation failing, and once with all failing from there on. */
 static void sweep(void (*begin)(story *s))
 {
-    const size_t count = tell(begin, 0, false);
+    const size_t count = play_story(begin, 0, false);
     assert_true(count > 3);
     for (size_t n = 1; n <= count; n++) {
-        tell(begin, n, false);
-        tell(begin, n, true);
+        play_story(begin, n, false);
+        play_story(begin, n, true);
     }
 }
 

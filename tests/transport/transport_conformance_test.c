@@ -147,7 +147,7 @@ static void an_answer_from_inside_a_message_goes_out(pair *p)
 
 /* ---- counting bytes ---- */
 
-static void what_has_left_is_told_once_and_adds_up(pair *p)
+static void written_bytes_are_reported_once_and_add_up(pair *p)
 {
     enum { COUNT = 64 };
     char *data = filled(CAP, 'y');
@@ -297,7 +297,7 @@ const conformance_case frame_cases[] = {
     CASE(a_frame_at_the_cap_arrives),
     CASE(a_frame_above_the_cap_ends_the_connection_as_too_big),
     CASE(an_answer_from_inside_a_message_goes_out),
-    CASE(what_has_left_is_told_once_and_adds_up),
+    CASE(written_bytes_are_reported_once_and_add_up),
     CASE(a_reader_that_stops_holds_the_sender_back),
     CASE(a_pause_inside_a_message_stops_at_that_message),
     CASE(a_large_frame_survives_pauses),

@@ -312,7 +312,7 @@ static void our_close_waits_for_the_peers(void **state)
     session_close(&t);
 }
 
-static void a_peer_that_does_not_answer_our_close_is_cut(void **state)
+static void a_peer_that_does_not_respond_to_our_close_is_cut(void **state)
 {
     session t;
     arcp_listen_options options = plain();
@@ -453,7 +453,7 @@ int main(void)
         cmocka_unit_test(a_close_without_a_code_is_answered_without_one),
         cmocka_unit_test(frames_sent_before_the_close_of_the_peer_are_still_written),
         cmocka_unit_test(our_close_waits_for_the_peers),
-        cmocka_unit_test(a_peer_that_does_not_answer_our_close_is_cut),
+        cmocka_unit_test(a_peer_that_does_not_respond_to_our_close_is_cut),
         cmocka_unit_test(an_end_without_a_close_is_abnormal),
         cmocka_unit_test(an_end_inside_a_frame_is_abnormal),
         cmocka_unit_test(a_reset_is_abnormal),

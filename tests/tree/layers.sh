@@ -58,7 +58,7 @@ function read_row(cell, n, i, names) {
             allowed[cell[2]] = allowed[cell[2]] names[i] " "
             arrow[cell[2] " includes nothing from " names[i]] = 1
         }
-    doors[cell[2]] = " " cell[5] " "
+    shared_headers[cell[2]] = " " cell[5] " "
     n = split(cell[5], names, " ")
     for (i = 1; i <= n; i++)
         if (names[i] ~ /^<arcp\//)
@@ -66,16 +66,16 @@ function read_row(cell, n, i, names) {
 }
 
 # Of a header of src/: which folder keeps it, and what that has for others.
-function check_door(name, from, folder) {
+function check_header(name, from, folder) {
     folder = name
     sub(/\/.*/, "", folder)
-    if (!(folder in doors) || folder == from || index(doors[folder], " " substr(name, length(folder) + 2) " "))
+    if (!(folder in shared_headers) || folder == from || index(shared_headers[folder], " " substr(name, length(folder) + 2) " "))
         return
     if ((FILENAME " " name) in reason) {
         delete unneeded[FILENAME " " name]
         return
     }
-    refuse(from " may not include " name ": " folder " has" doors[folder] "for others")
+    refuse(from " may not include " name ": " folder " has" shared_headers[folder] "for others")
 }
 
 function refuse(text) {
@@ -124,7 +124,7 @@ FNR == 1 {
     sub(/[">].*$/, "", name)
     if (is_test) {
         if (("src/" name) in sources)
-            check_door(name, layer)
+            check_header(name, layer)
         next
     }
     if ($0 ~ /include[ \t]*"/) {
@@ -134,7 +134,7 @@ FNR == 1 {
         }
         target = name
         sub(/\/.*/, "", target)
-        check_door(name, layer)
+        check_header(name, layer)
         if (FILENAME ~ /^include\//) {
             refuse("a public header includes the private " name)
             next

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Fails when a module of a build defines a global symbol that is not named as ours, when
-# the quiet layers call the world: clocks, files, sockets, threads, or when what starts and runs
-# programs calls something of the layers beside or above it.
+# the layers without I/O call the system (clocks, files, sockets, threads), or when the modules that start
+# and run programs call something of the layers beside or above them.
 #
 #   tests/tree/symbols.sh MODULES_DIR
 #
@@ -38,7 +38,7 @@ for module in web json core sandbox context log credential job session engine; d
     [ -f "libarcp_$module.a" ] || continue
     calls=$(nm -A --undefined-only --format=posix "libarcp_$module.a" |
         grep -v '^libarcp_web\.a\[\(admission\|connection\|server\)\.c\.o\]' |
-        awk '$3 == "U" { print $2 }' | grep -E "$world" | sort -u | tr '\n' ' ') || true
+        awk '$3 == "U" { print $2 }' | grep -E "$system" | sort -u | tr '\n' ' ') || true
     if [ -n "$calls" ]; then
         echo "$module calls: $calls"
         bad=1

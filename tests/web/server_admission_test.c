@@ -68,12 +68,71 @@ static void when_all_connections_are_busy_a_new_one_is_refused(void **state)
     web_fixture_close(&f);
 }
 
+static size_t pending_bytes(const web_fixture *f)
+{
+    arcp_admission_stats stats = arcp_admission_stats_init();
+    arcp_admission_get_stats(f->admission, &stats);
+    return stats.pending_bytes;
+}
+
+/* The first read of a request on a connection that was kept counts like every other. */
+static void the_bytes_of_each_request_are_counted(void **state)
+{
+    static const char request[] = "GET /echo HTTP/1.1\r\n" HOST "\r\n";
+    static const char begin[] = "GET /echo HTTP/1.1\r\nX: ";
+    const size_t limit = 2 * (sizeof request - 1);
+    char filler[sizeof request * 2] = {0};
+    (void)state;
+    web_fixture f;
+    web_fixture_open_narrow(&f, limit);
+    for (unsigned i = 0; i < 3; i++) {
+        web_fixture_send(&f, request);
+        raw_peer_expect(&f.peer, "none");
+    }
+    web_fixture_send(&f, begin);
+    run_until(&f.test, pending_bytes(&f) == sizeof begin - 1);
+    memset(filler, 'x', limit - (sizeof begin - 1));
+    web_fixture_send(&f, filler);
+    run_until(&f.test, pending_bytes(&f) == limit);
+    assert_int_equal(f.refused, 0);
+    web_fixture_send(&f, "x");
+    raw_peer_expect(&f.peer, "HTTP/1.1 503 ");
+    raw_peer_expect_end(&f.peer);
+    assert_int_equal(pending_bytes(&f), 0);
+    web_fixture_close(&f);
+}
+
+/* Of two requests only the second counts: at the limit by itself, and one byte above it. */
+static void a_kept_connection_is_closed_by_a_first_read_above_the_limit(void **state)
+{
+    static const char request[] = "GET /echo HTTP/1.1\r\n" HOST "\r\n";
+    (void)state;
+    for (size_t above = 0; above < 2; above++) {
+        char begin[64] = "GET /echo HTTP/1.1\r\nX: ";
+        web_fixture f;
+        memset(begin + strlen(begin), 'x', sizeof begin - 1 - strlen(begin));
+        begin[sizeof begin - 1] = '\0';
+        web_fixture_open_narrow(&f, sizeof begin - 1 - above);
+        web_fixture_send(&f, request);
+        raw_peer_expect(&f.peer, "none");
+        web_fixture_send(&f, begin);
+        if (above == 0) {
+            run_until(&f.test, pending_bytes(&f) == sizeof begin - 1);
+        } else {
+            raw_peer_expect_end(&f.peer);
+        }
+        web_fixture_close(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(at_the_limit_an_idle_connection_is_closed_for_a_new_one),
         cmocka_unit_test(the_longest_idle_connection_is_closed_and_never_a_busy_one),
         cmocka_unit_test(when_all_connections_are_busy_a_new_one_is_refused),
+        cmocka_unit_test(the_bytes_of_each_request_are_counted),
+        cmocka_unit_test(a_kept_connection_is_closed_by_a_first_read_above_the_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

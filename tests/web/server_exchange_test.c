@@ -103,26 +103,6 @@ static void a_client_that_waits_for_100_continue_gets_it(void **state)
     web_fixture_close(&f);
 }
 
-static void a_paused_body_is_not_read_until_it_is_resumed(void **state)
-{
-    web_fixture f;
-    static char block[PIECE_SIZE];
-    web_fixture_open(&f, 2 * TEST_PATIENCE_MS, NULL);
-    memset(block, 'p', sizeof block);
-    web_fixture_send(&f, "POST /pause HTTP/1.1\r\n" HOST "Content-Length: 131072\r\n\r\n");
-    raw_peer_send(&f.peer, arcp_span_make(block, 10));
-    run_until(&f.test, f.pending != NULL);
-    test_loop_settle(&f.test);
-    assert_int_equal(f.body.size, 0);
-    arcp__web_exchange_pause(f.pending, false);
-    run_until(&f.test, f.body.size == 10);
-    raw_peer_send(&f.peer, arcp_span_make(block, sizeof block));
-    raw_peer_send(&f.peer, arcp_span_make(block, sizeof block - 10));
-    raw_peer_receive(&f.peer, 131072);
-    assert_int_equal(f.body.size, 131072);
-    web_fixture_close(&f);
-}
-
 /* ---- responses ---- */
 
 static void a_route_may_respond_later(void **state)
@@ -220,17 +200,6 @@ static void a_streamed_response_to_head_has_no_body(void **state)
     web_fixture_close(&f);
 }
 
-static void a_pause_ends_with_its_request(void **state)
-{
-    web_fixture f;
-    web_fixture_open(&f, 2 * TEST_PATIENCE_MS, NULL);
-    web_fixture_send(&f, "POST /echo_paused HTTP/1.1\r\n" HOST "Content-Length: 1\r\n\r\nx");
-    raw_peer_expect(&f.peer, "paused");
-    web_fixture_send(&f, echo_requests[0]);
-    raw_peer_expect(&f.peer, "hello");
-    web_fixture_close(&f);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,12 +208,10 @@ int main(void)
         cmocka_unit_test(an_invalid_request_is_refused_and_the_connection_is_closed),
         cmocka_unit_test(a_body_of_the_maximum_size_is_accepted),
         cmocka_unit_test(a_client_that_waits_for_100_continue_gets_it),
-        cmocka_unit_test(a_paused_body_is_not_read_until_it_is_resumed),
         cmocka_unit_test(a_route_may_respond_later),
         cmocka_unit_test(a_streamed_response_is_chunked_and_written_no_faster_than_it_is_read),
         cmocka_unit_test(for_http_1_0_a_streamed_response_ends_with_the_connection),
         cmocka_unit_test(a_streamed_response_to_head_has_no_body),
-        cmocka_unit_test(a_pause_ends_with_its_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,8 +10,6 @@ static void on_begin(void *user, arcp__web_exchange *exchange)
 {
     web_fixture *f = user;
     arcp_buf_clear(&f->body);
-    assert_null(*arcp__web_exchange_state(exchange));
-    *arcp__web_exchange_state(exchange) = f;
     if (arcp__web_exchange_head(exchange)->framing == ARCP__WEB_NO_BODY) {
         web_fixture_respond(exchange, ARCP_SPAN_LITERAL("none"));
     }
@@ -20,7 +18,6 @@ static void on_begin(void *user, arcp__web_exchange *exchange)
 static void on_echo(void *user, arcp__web_exchange *exchange, arcp_span piece, bool is_last)
 {
     web_fixture *f = user;
-    assert_ptr_equal(*arcp__web_exchange_state(exchange), f);
     arcp_buf_append(&f->body, piece);
     if (is_last) {
         web_fixture_respond(exchange, arcp_buf_span(&f->body));
@@ -30,15 +27,6 @@ static void on_echo(void *user, arcp__web_exchange *exchange, arcp_span piece, b
 static void on_later(void *user, arcp__web_exchange *exchange)
 {
     ((web_fixture *)user)->pending = exchange;
-}
-
-static void on_pause(void *user, arcp__web_exchange *exchange)
-{
-    web_fixture *f = user;
-    arcp_buf_clear(&f->body);
-    f->pending = exchange;
-    *arcp__web_exchange_state(exchange) = f;
-    arcp__web_exchange_pause(exchange, true);
 }
 
 static void write_more(void *user, arcp__web_exchange *exchange)
@@ -97,14 +85,6 @@ static void on_large(void *user, arcp__web_exchange *exchange)
     free(text);
 }
 
-static void on_echo_paused(void *user, arcp__web_exchange *exchange, arcp_span piece, bool is_last)
-{
-    if (is_last) {
-        arcp__web_exchange_pause(exchange, true);
-        web_fixture_respond(exchange, ARCP_SPAN_LITERAL("paused"));
-    }
-}
-
 static void on_aborted(void *user, arcp__web_exchange *exchange)
 {
     web_fixture *f = user;
@@ -122,29 +102,26 @@ static void on_refused(void *user, const char *peer, int status, const char *why
 
 static const arcp__web_route routes[] = {
     {"/echo", "GET, POST", BODY_MAX, on_begin, on_echo, NULL, on_aborted},
-    {"/pause", "POST", 64 * PIECE_SIZE, on_pause, on_echo, NULL, on_aborted},
     {"/later", "GET", 0, on_later, NULL, NULL, on_aborted},
     {"/stream", "GET, HEAD", 0, on_stream, NULL, write_more, on_aborted},
     {"/one_by_one", "GET, HEAD", 0, on_one_by_one, NULL, write_one, on_aborted},
     {"/large", "GET", 0, on_large, NULL, NULL, on_aborted},
-    {"/echo_paused", "POST", BODY_MAX, on_begin, on_echo_paused, NULL, on_aborted},
 };
 
 static void open_fixture(web_fixture *f, arcp_admission_limits limits, const tls_files *files)
 {
     arcp__authority listen;
-    arcp_admission *admission = NULL;
     arcp_error err = {0};
     memset(f, 0, sizeof *f);
     test_loop_init(&f->test);
     limits.struct_size = sizeof limits;
-    check_ok(arcp_admission_new(&limits, &admission, &err), &err);
+    check_ok(arcp_admission_new(&limits, &f->admission, &err), &err);
     assert_true(arcp__authority_parse(ARCP_SPAN_LITERAL("127.0.0.1:0"), true, &listen));
     const arcp__web_server_options options = {
         .listen = &listen,
         .certificate_file = files == NULL ? NULL : files->certificate,
         .key_file = files == NULL ? NULL : files->key,
-        .admission = admission,
+        .admission = f->admission,
         .head_bytes_max = 1024,
         .linger_ms = 2 * TEST_PATIENCE_MS,
         .routes = routes,
@@ -153,7 +130,6 @@ static void open_fixture(web_fixture *f, arcp_admission_limits limits, const tls
         .user = f,
     };
     check_ok(arcp__web_server_open(&f->test.loop, &options, &f->server, &err), &err);
-    arcp_admission_unref(admission);
     snprintf(f->url, sizeof f->url, "http://127.0.0.1:%u",
              (unsigned)arcp__web_server_authority(f->server)->port);
     raw_peer_connect(&f->peer, &f->test, f->url);
@@ -172,9 +148,18 @@ void web_fixture_open_limited(web_fixture *f, uint32_t connections_max)
                  NULL);
 }
 
+void web_fixture_open_narrow(web_fixture *f, size_t pending_bytes_max)
+{
+    open_fixture(f,
+                 (arcp_admission_limits){.pending_bytes_max = pending_bytes_max,
+                                         .pending_timeout_ms = 2 * TEST_PATIENCE_MS},
+                 NULL);
+}
+
 void web_fixture_close(web_fixture *f)
 {
     arcp__web_server_close(f->server);
+    arcp_admission_unref(f->admission);
     raw_peer_fini(&f->peer);
     arcp_buf_fini(&f->body);
     test_loop_fini(&f->test);

@@ -2,8 +2,6 @@
  * get:
  *
  *   /echo         responds with the body of a POST, or with "none"
- *   /echo_paused  pauses at the last piece of the body, then responds "paused"
- *   /pause        starts paused (f->pending), then echoes
  *   /later        does not respond: the test does (f->pending)
  *   /stream       responds with PIECES pieces of PIECE_SIZE, without letting more than a few wait
  *   /one_by_one   responds with three pieces, each written when the previous one was sent
@@ -23,10 +21,11 @@
 typedef struct web_fixture {
     test_loop test;
     arcp__web_server *server;
+    arcp_admission *admission;
     char url[80];
     raw_peer peer;
     arcp_buf body;               /* of the latest request */
-    arcp__web_exchange *pending; /* a request of /later or /pause without a response so far */
+    arcp__web_exchange *pending; /* a request of /later without a response so far */
     arcp__web_exchange *stream;  /* a request of /stream whose response is not complete */
     size_t pieces;               /* written, of that response */
     size_t unsent_max;           /* the most bytes of it that waited to be sent */
@@ -39,6 +38,8 @@ typedef struct web_fixture {
 void web_fixture_open(web_fixture *f, uint32_t timeout_ms, const tls_files *files);
 /* The same, without TLS and with a limit on the number of connections. */
 void web_fixture_open_limited(web_fixture *f, uint32_t connections_max);
+/* With a limit on the bytes of connections that wait for their peers. */
+void web_fixture_open_narrow(web_fixture *f, size_t pending_bytes_max);
 void web_fixture_close(web_fixture *f);
 
 /* Discards what the peer has received, then sends the text. */

@@ -76,20 +76,6 @@ static void a_slow_body_does_not_extend_its_time_limit(void **state)
     web_fixture_close(&f);
 }
 
-static void time_while_a_body_is_paused_does_not_count(void **state)
-{
-    web_fixture f;
-    web_fixture_open(&f, 300, NULL);
-    web_fixture_send(&f, "POST /pause HTTP/1.1\r\n" HOST "Content-Length: 5\r\n\r\nhel");
-    run_until(&f.test, f.pending != NULL);
-    web_fixture_pass_ms(&f, 600);
-    assert_int_equal(f.aborted, 0);
-    arcp__web_exchange_pause(f.pending, false);
-    raw_peer_send_text(&f.peer, "lo");
-    raw_peer_expect(&f.peer, "hello");
-    web_fixture_close(&f);
-}
-
 static void a_slow_reader_does_not_extend_the_time_limit_of_a_response(void **state)
 {
     static char bytes[PIECE_SIZE];
@@ -113,7 +99,6 @@ int main(void)
         cmocka_unit_test(a_route_is_notified_when_the_server_closes),
         cmocka_unit_test(waits_for_the_peer_time_out_and_waits_for_the_route_do_not),
         cmocka_unit_test(a_slow_body_does_not_extend_its_time_limit),
-        cmocka_unit_test(time_while_a_body_is_paused_does_not_count),
         cmocka_unit_test(a_slow_reader_does_not_extend_the_time_limit_of_a_response),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,6 @@ import threading
 import warnings
 import weakref
 from collections import deque
-from types import TracebackType
 from typing import Any, AsyncIterator, Callable, Optional, Sequence, TypeVar, Union
 
 from . import _ffi
@@ -234,12 +233,7 @@ class AsyncClient:
         await self.connect()
         return self
 
-    async def __aexit__(
-        self,
-        kind: Optional[type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
+    async def __aexit__(self, *_exception: object) -> None:
         await self.close()
 
     def __del__(self) -> None:

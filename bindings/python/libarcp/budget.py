@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Optional
 
 from . import _ffi
@@ -198,12 +197,7 @@ class Reservation:
     def __enter__(self) -> "Reservation":
         return self
 
-    def __exit__(
-        self,
-        kind: Optional[type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
+    def __exit__(self, *_exception: object) -> None:
         if self._held is not None:
             self.release()
 

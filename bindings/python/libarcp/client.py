@@ -6,7 +6,6 @@ import time
 import warnings
 import weakref
 from functools import partial
-from types import TracebackType
 from typing import Any, Callable, Iterator, Optional, Sequence, TypeVar, Union
 
 from . import _ffi
@@ -77,12 +76,7 @@ class Client:
     def __enter__(self) -> "Client":
         return self
 
-    def __exit__(
-        self,
-        kind: Optional[type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
+    def __exit__(self, *_exception: object) -> None:
         self.close()
 
     def __del__(self) -> None:

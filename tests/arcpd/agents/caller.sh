@@ -1,5 +1,5 @@
 #!/bin/sh
-# Has a child do the work, and ends when it has.
+# Delegates its work to a child, and ends after the child.
 read -r _start
 echo '{"type":"delegate","id":"1","payload":{"agent":"hello","input":1,"wait":true}}'
 read -r answer

@@ -1,5 +1,5 @@
 #!/bin/sh
-# One allowed and one denied question, one child that may be made and one that may not.
+# Asks the gate for an allowed and for a denied operation; delegates once within its lease and once beyond it.
 read -r _
 ask() {
     echo "$1"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# One child, waited for, then an end that says where it stands in the trace.
+# Delegates to a child, waits for it, and returns its own TRACEPARENT.
 read -r _
 echo '{"type":"delegate","id":"1","payload":{"agent":"child","input":{},"wait":true}}'
 while read -r line; do

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Spends 0.1 USD three times, and what has no name that could be shown.
+# Spends 0.1 USD three times, and amounts of two currencies whose names contain a NUL.
 for id in 1 2 3; do
     echo '{"type":"job.event","id":"'$id'","payload":{"kind":"metric","body":{"name":"cost.inference","value":0.1,"unit":"USD"}}}'
 done

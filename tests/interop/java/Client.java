@@ -13,7 +13,7 @@ import java.util.concurrent.TimeoutException;
 /**
  * The SDK's client through the scenarios of tests/interop: Client URL TOKEN NAME SCENARIO...
  *
- * <p>NAME is what the client calls itself. Prints for each scenario one line of JSON: its name, whether it works, and
+ * <p>NAME is the client's name. Prints for each scenario one line of JSON: its name, whether it works, and
  * if not why, with the last error, else the last frame, that came from the runtime.
  */
 final class Client {

@@ -10,8 +10,8 @@ import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 
 /**
- * Submits over a connection that is cut again and again. What a cut leaves unanswered is asked again under its
- * idempotency key; at the end each key has one job, each job its own result, and each event has come once and in order.
+ * Submits over a connection that is cut again and again. Requests that a cut leaves unanswered are sent again with their
+ * idempotency key; at the end each key has one job, each job its own result, and each event was received once and in order.
  */
 final class Disturbance {
   private static final int JOBS = 12;
@@ -39,7 +39,7 @@ final class Disturbance {
       Fixture.Recorder line = peer.line;
       fixture.until(() -> line.hasEnded || isDone());
       if (!isDone()) {
-        peer = comeBack(peer);
+        peer = resumeSession(peer);
       }
     }
     check();
@@ -60,8 +60,8 @@ final class Disturbance {
     });
   }
 
-  /** Comes back to the session until that works: a handshake is cut, too. */
-  private Fixture.Peer comeBack(Fixture.Peer peer) throws Exception {
+  /** Resumes the session until that works: handshakes are cut, too. */
+  private Fixture.Peer resumeSession(Fixture.Peer peer) throws Exception {
     for (;;) {
       long last = fixture.numbers(null).stream().mapToLong(Long::longValue).max().orElse(0);
       try {
@@ -82,7 +82,7 @@ final class Disturbance {
       List<JsonNode> ours = fixture.received(null).stream().filter(frame -> frame.path("job_id").asText().equals(id)).toList();
       Fixture.expectSame(ours.stream().filter(frame -> frame.at("/payload/kind").asText().equals("progress"))
           .map(frame -> frame.at("/payload/body/current").asLong()).toList(), upTo(STEPS), name + "'s steps were");
-      // Who asks for an ended job again is told its end again.
+      // A client that repeats the submit of an ended job receives its end again.
       Fixture.expectSame(ours.stream().filter(frame -> frame.path("type").asText().equals("job.result"))
           .map(frame -> frame.at("/payload/result").asText()).distinct().toList(), List.of(name), name + " was answered with");
     });

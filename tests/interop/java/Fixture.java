@@ -30,7 +30,7 @@ final class Fixture {
   static final ObjectMapper JSON = ArcpMapper.shared();
   private static final Duration PATIENCE = Duration.ofSeconds(8);
 
-  /** What a scenario expected, and what it saw instead. */
+  /** The expectation of a scenario, and what happened instead. */
   static final class Gap extends RuntimeException {
     Gap(String why) {
       super(why);

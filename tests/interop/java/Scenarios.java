@@ -109,7 +109,7 @@ final class Scenarios {
     Fixture.expect(session.negotiatedFeatures().contains(Feature.SUBSCRIBE), "subscribe was not negotiated");
     Fixture.expect(session.availableAgents().stream().anyMatch(agent -> agent.name().equals("greet")
         && "2.0.0".equals(agent.defaultVersion())), "the inventory of agents has no default version");
-    if (!fixture.isStdio()) { // who starts a runtime is trusted by it
+    if (!fixture.isStdio()) { // a runtime trusts the process that starts it
       refused(() -> fixture.connect("wrong", null), "UNAUTHENTICATED");
     }
   }
@@ -146,7 +146,7 @@ final class Scenarios {
   // ---- coming back ----
 
   /** Cuts the connection of a job that has said something; how to come back. */
-  private static Fixture.State leaveBehind(Fixture fixture) throws Exception {
+  private static Fixture.State cutAfterEvents(Fixture fixture) throws Exception {
     var peer = fixture.connect();
     peer.startGated();
     Fixture.State state = peer.state(peer.client.lastSeenSeq());
@@ -159,7 +159,7 @@ final class Scenarios {
   }
 
   private static void resume(Fixture fixture) throws Exception {
-    Fixture.State left = leaveBehind(fixture);
+    Fixture.State left = cutAfterEvents(fixture);
     fixture.openGate();
     var peer = fixture.resume(left);
     Fixture.expectSame(peer.client.session().sessionId().value(), left.sessionId(), "resumed as another session:");
@@ -169,7 +169,7 @@ final class Scenarios {
   }
 
   private static void replay(Fixture fixture) throws Exception {
-    Fixture.State left = leaveBehind(fixture);
+    Fixture.State left = cutAfterEvents(fixture);
     fixture.forget();
     fixture.resume(new Fixture.State(left.sessionId(), left.token(), 0));
     fixture.until(() -> fixture.numbers("job.event").size() >= left.lastEventSeq());
@@ -345,7 +345,7 @@ final class Scenarios {
   private static void delegation(Fixture fixture) throws Exception {
     var peer = fixture.connect();
     JobHandle job = peer.submit("delegates", number(1), Lease.builder().allow("agent.delegate", "*").build(), null, null, null);
-    // Another submit, while the parent starts its child: each gets its own answer.
+    // Another submit, while the parent starts its child: each gets its own response.
     JobHandle other = peer.submit("echo", number(2));
     DelegateEvent body = new Fixture.Told(job.events()).next(DelegateEvent.class);
     Fixture.expect(body.childJobId() != null && body.agent().equals("echo"), "delegate came as " + body);

@@ -3,7 +3,7 @@
 
     client.py URL TOKEN NAME SCENARIO...
 
-NAME is what the client calls itself. Prints for each scenario one line of JSON: its name,
+NAME is the client's name. Prints for each scenario one line of JSON: its name,
 whether it works, and if not why, with the last error, else the last frame, that came from the runtime.
 """
 import asyncio
@@ -42,7 +42,7 @@ async def ending(handle):
 
 
 async def expect_alive(client):
-    """The session still serves."""
+    """The session still works."""
     handle = await client.submit(agent="echo", input={"alive": True})
     expect((await handle.done).result == {"alive": True}, "the session does not go on")
 
@@ -178,14 +178,14 @@ async def denied(fixture):
     await first(job, "progress")
     # An error here makes the client fail its jobs, too: a runtime may leave this unanswered.
     asked = asyncio.ensure_future(client.subscribe(absent))
-    await client.list_jobs()  # what was asked before this has been looked at
+    await client.list_jobs()  # the requests before this one have been handled
     fixture.open_gate()
     expect((await job.done).result == "open", "not the job's result")
     asked.cancel()
 
 
 async def drop(client, last_event_seq):
-    """Cuts the connection; what it takes to come back."""
+    """Cuts the connection; returns the state for a resume."""
     state = arcp.SessionResume(session_id=client.session_id, last_event_seq=last_event_seq,
                                resume_token=client.welcome.resume_token)
     await client._transport.close()
@@ -193,7 +193,7 @@ async def drop(client, last_event_seq):
 
 
 async def begin_and_drop(fixture, from_start):
-    """A job that has said something when its connection is cut: (job, state, what came last)."""
+    """A job that has sent events when its connection is cut: (job, state, the last event_seq)."""
     client = await fixture.connect()
     job = await client.submit(agent="gated", input={"gate": fixture.gate})
     await first(job, "progress")
@@ -282,7 +282,7 @@ async def delegation(fixture):
     client = await fixture.connect()
     job = await client.submit(agent="delegates", input={"n": 1},
                               lease_request={"agent.delegate": ["*"]})
-    # Another submit, while the parent starts its child: each gets its own answer.
+    # Another submit, while the parent starts its child: each gets its own response.
     other = await client.submit(agent="echo", input={"n": 2})
     body = await first(job, "delegate")
     expect(body.get("child_job_id") and body.get("agent") == "echo", f"delegate came as {body}")
@@ -344,7 +344,7 @@ async def close(fixture):
 
 
 async def answer(client, n):
-    """What a submit among others came to, where that is wrong."""
+    """The outcome of one of several submits, if it is wrong."""
     wanted = "AGENT_NOT_AVAILABLE" if n % 5 == 3 else f"n{n}"
     try:
         job = await client.submit(agent="nobody" if n % 5 == 3 else "mirror", input=f"n{n}")

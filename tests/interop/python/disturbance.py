@@ -1,5 +1,5 @@
-"""Submits over a connection that is cut again and again. What a cut leaves unanswered is asked again under its
-idempotency key; at the end each key has one job, each job its own result, and each event has come once and in order."""
+"""Submits over a connection that is cut again and again. Requests that a cut leaves unanswered are sent again with their
+idempotency key; at the end each key has one job, each job its own result, and each event was received once and in order."""
 import asyncio
 import os
 
@@ -17,7 +17,7 @@ async def ask(client, name, key, jobs):
 
 
 async def come_back(fixture, state):
-    """Comes back to the session until that works: a handshake is cut, too."""
+    """Resumes the session until that works: handshakes are cut, too."""
     session_id, token = state
     while True:
         try:
@@ -26,7 +26,7 @@ async def come_back(fixture, state):
             await client.resume(await fixture.transport(), resume=arcp.SessionResume(
                 session_id=session_id, resume_token=token, last_event_seq=max(numbers, default=0)))
             return client
-        except Exception as error:  # the SDK has no one exception for a connection that is gone
+        except Exception as error:  # the SDK has no single exception for a closed connection
             expect(getattr(error, "code", None) not in ("RESUME_WINDOW_EXPIRED", "UNAUTHENTICATED"),
                    f"the resume was refused: {error}")
             await asyncio.sleep(0.02)

@@ -13,7 +13,7 @@ FEATURES = (*arcp.V1_1_FEATURES, "model.use", "provisioned_credentials")
 
 
 class Gap(Exception):
-    """What a scenario expected, and what it saw instead."""
+    """The expectation of a scenario, and what happened instead."""
 
 
 def expect(condition, why):

@@ -1,4 +1,4 @@
-"""What goes over a connection of the SDK, kept: it is what a failure is shown by."""
+"""Records the frames of a connection of the SDK, so that a failure can be shown with its frame."""
 SECRETS = ("token", "resume_token", "value")
 
 

@@ -2,7 +2,7 @@
 //
 //   client.mjs URL TOKEN NAME SCENARIO...
 //
-// NAME is what the client calls itself. Prints for each scenario one line of JSON: its name,
+// NAME is the client's name. Prints for each scenario one line of JSON: its name,
 // whether it works, and if not why, with the last error, else the last frame, that came from the runtime.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -42,7 +42,7 @@ async function play(url, token, called, name) {
   return { scenario: name, works: why === undefined, ...(why === undefined ? {} : { why, frame: shown(frames) }) };
 }
 
-// What a scenario that was given up still waits for fails later, and nobody looks at it.
+// The requests of a scenario that timed out fail later; their errors are ignored.
 process.on("unhandledRejection", () => undefined);
 const [url, token, called, ...names] = process.argv.slice(2);
 for (const name of names) {

@@ -1,5 +1,5 @@
-// Submits over a connection that is cut again and again. What a cut leaves unanswered is asked again under its
-// idempotency key; at the end each key has one job, each job its own result, and each event has come once and in order.
+// Submits over a connection that is cut again and again. Requests that a cut leaves unanswered are sent again with their
+// idempotency key; at the end each key has one job, each job its own result, and each event was received once and in order.
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -8,8 +8,8 @@ import { expect, expectSame } from "./fixture.mjs";
 const JOBS = 12;
 const STEPS = 60; // of each job
 
-/** Comes back to the session until that works: a handshake is cut, too. */
-async function comeBack(fixture, state) {
+/** Resumes the session until that works: handshakes are cut, too. */
+async function resumeSession(fixture, state) {
   for (;;) {
     try {
       return await fixture.connect({ resume: { ...state, last_event_seq: Math.max(0, ...fixture.numbers()) } });
@@ -38,7 +38,7 @@ export async function disturbance(fixture) {
     });
     await fixture.until(() => transport.closed || isDone());
     if (isDone()) break;
-    peer = await comeBack(fixture, { session_id: client.state.id, resume_token: client.welcomePayload.resume_token });
+    peer = await resumeSession(fixture, { session_id: client.state.id, resume_token: client.welcomePayload.resume_token });
   }
   check(fixture, names, jobs);
 }
@@ -51,7 +51,7 @@ function check(fixture, names, jobs) {
     const ours = fixture.received().filter((frame) => frame.job_id === jobs.get(name));
     const steps = ours.filter((frame) => frame.payload.kind === "progress").map((frame) => frame.payload.body.current);
     expectSame(steps, Array.from({ length: STEPS }, (_, at) => at + 1), `${name}'s steps were`);
-    // Who asks for an ended job again is told its end again.
+    // A client that repeats the submit of an ended job receives its end again.
     const results = new Set(ours.filter((frame) => frame.type === "job.result").map((frame) => frame.payload.result));
     expectSame([...results], [name], `${name} was answered with`);
   }

@@ -8,7 +8,7 @@ import { ARCPClient, ARCPError, StdioTransport, WebSocketTransport } from "@agen
 
 import { Recorder } from "./recorder.mjs";
 
-/** What a scenario expected, and what it saw instead. */
+/** The expectation of a scenario, and what happened instead. */
 export class Gap extends Error {}
 
 export function expect(condition, why) {
@@ -24,7 +24,7 @@ class Peer {
   constructor(client, transport) {
     this.client = client;
     this.transport = transport;
-    this.ends = new Map(); // of jobs, as told: result or error frames
+    this.ends = new Map(); // of jobs: their result or error frames
     this.told = [];
     client.on("job.event", (frame) => void this.told.push(frame));
     for (const type of ["job.result", "job.error"]) {

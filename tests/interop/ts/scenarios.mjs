@@ -1,4 +1,4 @@
-// What is asked of the SDK's client: one function for each scenario, which throws when something is not as it should be.
+// The scenarios for the SDK's client: one function each, which throws when an expectation fails.
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -18,7 +18,7 @@ async function hello(fixture) {
   expect(client.hasFeature("subscribe"), "subscribe was not negotiated");
   const greet = capabilities.agents.find((agent) => agent.name === "greet");
   expect(greet?.default === "2.0.0", "the inventory of agents has no default version");
-  if (fixture.isStdio) return; // who starts a runtime is trusted by it
+  if (fixture.isStdio) return; // a runtime trusts the process that starts it
   await expectRefused(fixture.connect({ token: "wrong" }), "UNAUTHENTICATED");
 }
 
@@ -117,15 +117,15 @@ async function denied(fixture) {
   const absent = "job_01ARZ3NDEKTSV4RRFFQ69G5FAV";
   await expectRefused(peer.client.subscribe(absent), "JOB_NOT_FOUND");
   const job = await startGated(fixture, peer);
-  // The client fails its jobs, too, when it is told here: a runtime may leave this unanswered.
+  // An error here makes the client fail its jobs, too: a runtime may leave this unanswered.
   peer.client.subscribe(absent).catch(() => undefined);
-  await peer.client.listJobs(); // what was asked before this has been looked at
+  await peer.client.listJobs(); // the requests before this one have been handled
   fixture.openGate();
   expectSame((await job.done).result, "open", "not the job's result:");
 }
 
 /** Cuts the connection of a job that has said something; how to come back. */
-async function leaveBehind(fixture) {
+async function cutAfterEvents(fixture) {
   const peer = await fixture.connect();
   await startGated(fixture, peer);
   const { client, transport } = peer;
@@ -139,7 +139,7 @@ function upTo(last) {
 }
 
 async function resume(fixture) {
-  const left = await leaveBehind(fixture);
+  const left = await cutAfterEvents(fixture);
   fixture.openGate();
   const { client } = await fixture.connect({ resume: left });
   expectSame(client.state.id, left.session_id, "resumed as another session:");
@@ -149,7 +149,7 @@ async function resume(fixture) {
 }
 
 async function replay(fixture) {
-  const left = await leaveBehind(fixture);
+  const left = await cutAfterEvents(fixture);
   fixture.frames.length = 0;
   await fixture.connect({ resume: { ...left, last_event_seq: 0 } });
   await fixture.until(() => fixture.numbers("job.event").length >= left.last_event_seq);
@@ -205,7 +205,7 @@ async function expiry(fixture) {
 async function delegation(fixture) {
   const peer = await fixture.connect();
   const job = await peer.submit("delegates", { input: { n: 1 }, lease: { "agent.delegate": ["*"] } });
-  // Another submit, while the parent starts its child: each gets its own answer.
+  // Another submit, while the parent starts its child: each gets its own response.
   const other = await peer.submit("echo", { input: { n: 2 } });
   expectSame((await other.done).result, { n: 2 }, "the other submit got another job's answer:");
   const body = fixture.received("job.event").find(({ payload }) => payload.kind === "delegate")?.payload.body ??

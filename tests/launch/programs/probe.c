@@ -72,7 +72,7 @@ static int describe(void)
     return 0;
 }
 
-/* Says a line and waits to be killed by more than SIGTERM. */
+/* Prints a line, and ignores SIGTERM. */
 static int stubborn(void)
 {
     (void)signal(SIGTERM, SIG_IGN);
@@ -117,7 +117,7 @@ static int lines(unsigned long count)
     return 0;
 }
 
-/* Reads everything and says how much that was. */
+/* Reads everything, and prints how many bytes that was. */
 static int count(void)
 {
     unsigned long long bytes = 0;

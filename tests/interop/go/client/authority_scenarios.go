@@ -64,7 +64,7 @@ func delegation(f *fixture) error {
 	if err != nil {
 		return err
 	}
-	// Another submit, while the parent starts its child: each gets its own answer.
+	// Another submit, while the parent starts its child: each gets its own response.
 	other, err := f.start(one, "echo", object{"n": 2.0})
 	if err != nil {
 		return err

@@ -199,7 +199,7 @@ func (f *fixture) endsWith(job *client.JobHandle, code arcp.ErrorCode) error {
 	return expect(arcp.Code(err) == code, "the job ended as %s: %v", arcp.Code(err), err)
 }
 
-// resultsIn says whether the job ends well with this result.
+// resultsIn reports whether the job succeeds with this result.
 func (f *fixture) resultsIn(job *client.JobHandle, wanted any) error {
 	result, err := job.Wait(f.ctx)
 	if err != nil {
@@ -212,7 +212,7 @@ func (f *fixture) resultsIn(job *client.JobHandle, wanted any) error {
 	return expect(reflect.DeepEqual(came, wanted), "the result was %s", result.Output)
 }
 
-// submit does it again when the answer is lost: where a job has ended by the time Submit looks, it
+// submit repeats the request when the response is lost: if a job has ended before Submit reads it, it
 // may return the job's error, or nothing at all, in place of the job.
 func (f *fixture) submit(one *client.Client, request client.SubmitRequest) (*client.JobHandle, error) {
 	for {
@@ -237,7 +237,7 @@ func (f *fixture) start(one *client.Client, agent string, input any) (*client.Jo
 	return f.submit(one, client.SubmitRequest{Agent: agent, Input: input})
 }
 
-// alive says whether the session still serves.
+// alive reports whether the session still works.
 func (f *fixture) alive(one *client.Client) error {
 	job, err := f.start(one, "echo", map[string]any{"alive": true})
 	if err != nil {
@@ -254,7 +254,7 @@ func (f *fixture) startGated(one *client.Client) (*client.JobHandle, error) {
 	return job, f.progress(job.Events(), 1)
 }
 
-// until asks again and again.
+// until repeats a check.
 func (f *fixture) until(done func() (bool, error)) error {
 	for {
 		ended, err := done()

@@ -2,7 +2,7 @@
 //
 //	client URL TOKEN NAME SCENARIO...
 //
-// NAME is what the client calls itself. Prints for each scenario one line of JSON: its name,
+// NAME is the client's name. Prints for each scenario one line of JSON: its name,
 // whether it works, and if not why, with the last error, else the last frame, that came from the runtime.
 package main
 
@@ -25,7 +25,7 @@ const (
 	heartbeat = time.Second // of both runtimes
 )
 
-// gap is what a scenario expected, and what it saw instead.
+// gap is the expectation of a scenario, and what happened instead.
 type gap string
 
 func (g gap) Error() string { return string(g) }

@@ -25,7 +25,7 @@ func hello(f *fixture) error {
 		return gap("the inventory of agents has no default version")
 	}
 	if f.isStdio() {
-		return nil // who starts a runtime is trusted by it
+		return nil // a runtime trusts the process that starts it
 	}
 	_, _, err = f.link("wrong", nil)
 	return refused(err, arcp.CodeUnauthenticated)
@@ -94,9 +94,9 @@ func closing(f *fixture) error {
 	})
 }
 
-// leaveBehind cuts the connection of a job that has said something; how to come back, and the
-// number of what came last.
-func leaveBehind(f *fixture) (string, *messages.ResumeRequest, error) {
+// cutAfterEvents cuts the connection of a job that has sent events; returns the job, the state for a
+// resume, and the last event_seq.
+func cutAfterEvents(f *fixture) (string, *messages.ResumeRequest, error) {
 	one, line, err := f.link(f.token, nil)
 	if err != nil {
 		return "", nil, err
@@ -110,8 +110,8 @@ func leaveBehind(f *fixture) (string, *messages.ResumeRequest, error) {
 	return job.ID(), state, line.Close()
 }
 
-// comeBack resumes; a runtime may need a moment to see that a connection is gone.
-func comeBack(f *fixture, state *messages.ResumeRequest) error {
+// resumeSession resumes; a runtime may need a moment to notice that a connection is closed.
+func resumeSession(f *fixture, state *messages.ResumeRequest) error {
 	one, _, err := f.link(f.token, state)
 	if err != nil {
 		return err
@@ -128,12 +128,12 @@ func upTo(last uint64) []uint64 {
 }
 
 func resume(f *fixture) error {
-	job, state, err := leaveBehind(f)
+	job, state, err := cutAfterEvents(f)
 	if err != nil {
 		return err
 	}
 	f.openGate()
-	if err := comeBack(f, state); err != nil {
+	if err := resumeSession(f, state); err != nil {
 		return err
 	}
 	last, err := f.came(messages.TypeJobResult, job)
@@ -152,14 +152,14 @@ func resume(f *fixture) error {
 }
 
 func replay(f *fixture) error {
-	_, state, err := leaveBehind(f)
+	_, state, err := cutAfterEvents(f)
 	if err != nil {
 		return err
 	}
 	last := state.LastEventSeq
 	state.LastEventSeq = 0
 	f.forget()
-	if err := comeBack(f, state); err != nil {
+	if err := resumeSession(f, state); err != nil {
 		return err
 	}
 	err = f.until(func() (bool, error) { return len(f.numbers(messages.TypeJobEvent)) >= int(last), nil })

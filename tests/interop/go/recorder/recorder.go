@@ -1,4 +1,4 @@
-// Package recorder keeps what goes over a connection of the SDK: it is what a failure is shown by.
+// Package recorder records the frames of a connection of the SDK, so that a failure can be shown with its frame.
 package recorder
 
 import (

@@ -142,8 +142,8 @@ static void silent_upgraded_connections_are_bounded_too(void **state)
     daemon_end(&d);
 }
 
-/* As many as may be pending, each with most of a first frame: together they hold what
- * limits.pending_bytes says, not what each of them may have. */
+/* As many connections as may be pending, each with most of a first frame: together they hold at
+ * most limits.pending_bytes, not that much each. */
 static void partial_first_frames_are_bounded_together(void **state)
 {
     static wire wires[PARTIAL];
@@ -167,7 +167,8 @@ static void partial_first_frames_are_bounded_together(void **state)
         run_job(&alice);
     }
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    /* A buffer may have twice its contents, and connections have a little beside them. */
+    /* A buffer may have twice the size of its content, and each connection needs some memory in
+     * addition. */
     assert_in_range(daemon_resident_bytes(&d) - before, 0, 2 * bytes_max + (size_t)8 * 1024 * 1024);
 #else
     (void)before; /* sanitizers keep freed memory */
