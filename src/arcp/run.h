@@ -145,7 +145,7 @@ void arcp__run_terminal_give(arcp__run_terminal *terminal, pid_t group);
 /* Takes the terminal back, and restores the modes that it had when it was given. */
 void arcp__run_terminal_take(arcp__run_terminal *terminal);
 
-/* ---- run_report.c: what is said of a run, on standard error and in the file of --report ---- */
+/* ---- run_report.c: reports of a run, on standard error and in the file of --report ---- */
 
 #define ARCP__RUN_DENIALS_MAX 1024
 

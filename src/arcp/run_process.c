@@ -284,7 +284,7 @@ static void wait_for_end(running *r, arcp_process_exit *end)
 
 /* ---- the start ---- */
 
-/* The descriptors of the command; those that are made for it are closed by `fini`. */
+/* The descriptors of the command; descriptors that were made for it are closed by `fini`. */
 typedef struct descriptors {
     int fds[3];
     bool is_ours[3];

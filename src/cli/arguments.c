@@ -42,7 +42,7 @@ static bool belongs_to(arcp__option option, arcp__command command)
 
 static arcp_status push(const char ***list, size_t *count, const char *text, arcp_error *err)
 {
-    const char **grown = arcp__realloc_array(*list, *count + 2, sizeof(*grown));
+    const char **grown = arcp__realloc_array(*list, *count + 2, sizeof *grown);
     if (grown == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }

@@ -30,9 +30,9 @@ static bool place_files(arcp__launch_child *child, const arcp__launch_files *fil
     }
     /* If the program that we are in has closed a standard descriptor, some of these may have the
      * numbers 0, 1, 2, ...: move them to higher numbers first. */
-    for (int at = 0; is_low && at < files->count; at++) {
-        from[at] = fcntl(from[at], F_DUPFD_CLOEXEC, ARCP__LAUNCH_FD_COUNT);
-        if (from[at] < 0) {
+    for (int i = 0; is_low && i < files->count; i++) {
+        from[i] = fcntl(from[i], F_DUPFD_CLOEXEC, ARCP__LAUNCH_FD_COUNT);
+        if (from[i] < 0) {
             return false;
         }
     }

@@ -244,7 +244,7 @@ static arcp_status start(arcp_launcher *launcher, const arcp_launch_spec *spec, 
     if (is_confined && !direct->confines) {
         return arcp_error_set(err, ARCP_E_USAGE, "the direct launcher confines nothing");
     }
-    direct_process *process = arcp__alloc(sizeof(*process));
+    direct_process *process = arcp__alloc(sizeof *process);
     if (process == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
@@ -288,7 +288,7 @@ static const arcp_launcher_ops launcher_ops[] = {
 static arcp_status new_launcher(bool confines, const char *agent_exec, const char *sandbox,
                                 arcp_launcher **out, arcp_error *err)
 {
-    direct_launcher *direct = arcp__alloc(sizeof(*direct));
+    direct_launcher *direct = arcp__alloc(sizeof *direct);
     if (direct == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }

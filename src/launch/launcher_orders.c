@@ -37,8 +37,8 @@ arcp_status arcp__launch_orders_write(const arcp__launch_child *child, const cha
     append_text(&texts, child->cwd == NULL ? "" : child->cwd);
     append_text(&texts, etc == NULL ? "" : etc);
     append_text(&texts, child->program);
-    memset(&orders, 0, sizeof(orders)); /* including padding */
-    orders.struct_size = sizeof(orders);
+    memset(&orders, 0, sizeof orders); /* including padding */
+    orders.struct_size = sizeof orders;
     orders.argc = append_texts(&texts, child->argv);
     orders.env_count = append_texts(&texts, child->env);
     orders.parent = child->parent;
@@ -48,10 +48,10 @@ arcp_status arcp__launch_orders_write(const arcp__launch_child *child, const cha
     orders.group_count = (uint32_t)child->group_count;
     orders.limit_count = child->limit_count;
     if (child->group_count != 0) {
-        memcpy(orders.groups, child->groups, child->group_count * sizeof(*child->groups));
+        memcpy(orders.groups, child->groups, child->group_count * sizeof *child->groups);
     }
     if (child->limit_count != 0) {
-        memcpy(orders.limits, child->limits, child->limit_count * sizeof(*child->limits));
+        memcpy(orders.limits, child->limits, child->limit_count * sizeof *child->limits);
     }
     arcp_status status = ARCP_OK;
     const int file = memfd_create("orders", MFD_CLOEXEC);

@@ -23,12 +23,12 @@ int arcp__launch_orders_read(arcp__launch_child *child, const char **etc)
         return EINVAL;
     }
     const arcp__launch_orders *orders = (const arcp__launch_orders *)(const void *)bytes;
-    char *text = bytes + sizeof(*orders);
+    char *text = bytes + sizeof *orders;
     size_t count = 0;
-    for (size_t at = sizeof(*orders); at < size; at++) {
-        count += bytes[at] == '\0' ? 1 : 0;
+    for (size_t i = sizeof *orders; i < size; i++) {
+        count += bytes[i] == '\0' ? 1 : 0;
     }
-    if (orders->struct_size != sizeof(*orders) || orders->parent <= 0 ||
+    if (orders->struct_size != sizeof *orders || orders->parent <= 0 ||
         orders->group_count > ARCP__LAUNCH_GROUPS_MAX ||
         orders->limit_count > ARCP__LAUNCH_LIMITS_MAX || orders->argc == 0 ||
         orders->argc > count || orders->env_count > count ||
@@ -36,7 +36,7 @@ int arcp__launch_orders_read(arcp__launch_child *child, const char **etc)
         return EINVAL;
     }
     /* The texts before the arguments, the arguments and NULL, the environment and NULL. */
-    char **texts = mmap(NULL, (count + 2) * sizeof(*texts), PROT_READ | PROT_WRITE,
+    char **texts = mmap(NULL, (count + 2) * sizeof *texts, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (texts == MAP_FAILED) {
         return errno;

@@ -95,7 +95,7 @@ static void the_summary_counts_all_of_them(void **state)
                                             "arcp run: 50 denied. To allow: --read /d/a\n");
 }
 
-static void nothing_is_said_when_nothing_was_denied(void **state)
+static void nothing_is_reported_when_nothing_was_denied(void **state)
 {
     fixture *f = *state;
     record(f, "{\"running\":true}");
@@ -288,7 +288,7 @@ static void a_file_that_is_absent_is_named(void **state)
                         "absent    /srv/x: the lease names a file, and there is none\n");
 }
 
-static void what_is_no_record_is_ignored(void **state)
+static void texts_that_are_no_records_are_ignored(void **state)
 {
     fixture *f = *state;
     static const char *const texts[] = {
@@ -316,7 +316,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         REPORT_TEST(a_denial_is_a_line_once),
         REPORT_TEST(the_summary_counts_all_of_them),
-        REPORT_TEST(nothing_is_said_when_nothing_was_denied),
+        REPORT_TEST(nothing_is_reported_when_nothing_was_denied),
         REPORT_TEST(quiet_says_nothing_of_denials_but_the_file_has_them),
         REPORT_TEST(the_end_of_a_failed_command_mentions_its_environment),
         REPORT_TEST(a_single_variable_is_one),
@@ -333,7 +333,7 @@ int main(void)
         REPORT_TEST(denials_beyond_the_limit_are_counted),
         REPORT_TEST(a_step_that_failed_is_named),
         REPORT_TEST(a_file_that_is_absent_is_named),
-        REPORT_TEST(what_is_no_record_is_ignored),
+        REPORT_TEST(texts_that_are_no_records_are_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -276,7 +276,7 @@ static const run_row landlock_rows[] = {
      0, .out = "none\n", LANDLOCK_LINE},
 };
 
-/* A host that cannot confine runs nothing; what is said of hosts and leases without running. */
+/* A host that cannot confine starts nothing; messages about hosts and leases without a start. */
 static const run_row other_rows[] = {
     {"without Landlock", "ARCP_SANDBOX_WITHOUT=landlock $ARCP run -- touch $ROOT/ran3", 125,
      .out = "", "arcp run: this host cannot confine a command (see `arcp doctor`)\n",

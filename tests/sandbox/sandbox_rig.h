@@ -7,7 +7,7 @@
 /* What a host of today with everything can do, but for a proxy in front of the network. */
 arcp__sandbox_abilities rig_abilities(void);
 
-/* An agent of user u, whose lease the caller adds: HOME /home/u, current directory /home/u/work,
+/* An agent of user u, whose lease the caller adds: HOME /home/u, current directory /home/u/code,
  * minimum ADVISORY. */
 arcp__sandbox_request rig_request(const arcp_lease *lease);
 
