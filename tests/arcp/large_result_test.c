@@ -12,8 +12,8 @@
 #define LARGE_BYTES  ((size_t)256 * 1024 * 1024)
 #define RECORD_BYTES 32
 /* Limited queues (16 MiB unread in the client; 8 MiB unsent and 16 MiB unstored in the daemon, and
- * pages of replayed events), and copies of buffers that grow, whatever the size of the result: 54 to
- * 75 MiB in the client. Holding it would take 256 MiB. */
+ * pages of replayed events), and copies of buffers that grow, whatever the size of the result: 54
+ * to 75 MiB in the client. Holding it would take 256 MiB. */
 #define CLIENT_MAX_KIB (96L * 1024)
 #define DAEMON_MAX_KIB (128L * 1024)
 
