@@ -70,8 +70,8 @@ static void connect_to_own(fixture *f, void *user)
     int *values = f->results->values;
     (void)listen_at(fixture_path(f, "private/own"), 8);
     (void)listen_at(fixture_path(f, "work/own"), 8);
-    (void)symlink(fixture_path(f, "work/own"), fixture_path(f, "private/link_own"));
-    (void)symlink(fixture_path(f, "work/host"), fixture_path(f, "private/link_host"));
+    fixture_must(symlink(fixture_path(f, "work/own"), fixture_path(f, "private/link_own")) == 0);
+    fixture_must(symlink(fixture_path(f, "work/host"), fixture_path(f, "private/link_host")) == 0);
     values[0] = connect_to(fixture_path(f, "private/own"));
     values[1] = connect_to(fixture_path(f, "work/own"));
     values[2] = connect_to(fixture_path(f, "private/link_own"));
@@ -309,21 +309,21 @@ static void block(fixture *f, void *user)
     (void)snprintf(path, sizeof path, "%s", fixture_path(f, "private/own"));
     const int server = listen_at(path, 0); /* one connection fits */
     int done[2];
-    (void)pipe(done);
+    fixture_must(pipe(done) == 0);
     values[0] = connect_to(path);
     pid_t children[WAITING];
     for (int i = 0; i < WAITING; i++) {
         children[i] = fork();
         if (children[i] == 0) {
             const unsigned char error = (unsigned char)connect_to(path);
-            (void)write(done[1], &error, 1);
+            fixture_must(write(done[1], &error, 1) == 1);
             _exit(0);
         }
     }
     /* Those beyond the limit are answered, with EAGAIN; all others block. */
     unsigned char error = 0;
     for (int i = 0; i < WAITING - BLOCKED; i++) {
-        (void)read(done[0], &error, 1);
+        fixture_must(read(done[0], &error, 1) == 1);
         values[1] += error == EAGAIN;
     }
     values[2] = open(fixture_path(f, "data/a.csv"), O_RDONLY | O_CLOEXEC) >= 0 ? 0 : errno;
@@ -339,7 +339,7 @@ static void block(fixture *f, void *user)
         const pid_t child = fork();
         if (child == 0) {
             const unsigned char result = (unsigned char)connect_to(path);
-            (void)write(done[1], &result, 1);
+            fixture_must(write(done[1], &result, 1) == 1);
             _exit(0);
         }
         if (poll(&ready, 1, 300) == 0) {
@@ -349,7 +349,7 @@ static void block(fixture *f, void *user)
                 (void)close(accept(server, NULL, NULL));
             }
         }
-        (void)read(done[0], &error, 1);
+        fixture_must(read(done[0], &error, 1) == 1);
         (void)waitpid(child, NULL, 0);
     }
     values[4] = error;

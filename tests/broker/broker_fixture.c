@@ -143,10 +143,18 @@ void fixture_init(fixture *f)
     fixture_allow(f, false, "deep/**/*.md");
 }
 
+void fixture_must(bool is_done)
+{
+    if (!is_done) {
+        perror("broker fixture");
+        abort();
+    }
+}
+
 void fixture_fini(fixture *f)
 {
     (void)munmap(f->results, sizeof *f->results);
-    (void)chdir("/");
+    fixture_must(chdir("/") == 0);
     remove_tree(f->root);
 }
 

@@ -37,6 +37,8 @@ bool fixture_is_possible(void);
 
 /* Makes the tree: see broker_fixture.c for what is in it. Fails the test when it cannot. */
 void fixture_init(fixture *f);
+/* Aborts with errno when a call that cannot fail here has failed; in children of the test, too. */
+void fixture_must(bool is_done);
 void fixture_fini(fixture *f);
 
 /* Adds a pattern below the root to the lease ("data/" and a star). */

@@ -110,9 +110,9 @@ static void *flip_link(void *user)
     (void)user;
     while (atomic_load(&is_flipping)) {
         (void)unlink("data/flip.csv");
-        (void)symlink("../outside/key", "data/flip.csv");
+        fixture_must(symlink("../outside/key", "data/flip.csv") == 0);
         (void)unlink("data/flip.csv");
-        (void)symlink("a.csv", "data/flip.csv");
+        fixture_must(symlink("a.csv", "data/flip.csv") == 0);
     }
     return NULL;
 }

@@ -181,7 +181,9 @@ int escape_call(char **argv)
             return escape_in_child(longer[i].act, argv);
         }
     }
-    (void)pipe(pair);
+    if (pipe(pair) != 0) {
+        return errno;
+    }
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         const call *row = &calls[i];
         if (strcmp(row->name, argv[0]) != 0) {

@@ -231,10 +231,12 @@ int escape_survive(char **argv)
     }
     (void)fflush(stdout);
     const pid_t first = fork();
+    if (first < 0) {
+        return errno;
+    }
     if (first != 0) {
         (void)close(ends[1]);
-        (void)read(ends[0], &byte, 1); /* the other one is ready */
-        return first < 0 ? errno : ECHILD;
+        return read(ends[0], &byte, 1) == 1 ? ECHILD : EPIPE; /* the other one is ready, or not */
     }
     (void)setsid();
     for (int number = 1; number < 32; number++) {
@@ -246,7 +248,9 @@ int escape_survive(char **argv)
         _exit(0);
     }
     (void)close(ends[0]);
-    (void)write(ends[1], "x", 1);
+    if (write(ends[1], "x", 1) != 1) {
+        _exit(1);
+    }
     (void)close(ends[1]);
     /* The program's end is seen by its process: nothing else says it to a grandchild. */
     while (kill(parent, 0) == 0) {
