@@ -28,7 +28,9 @@ static void *flip(void *user)
     (void)user;
     while (atomic_load(&is_flipping)) {
         memcpy(path, flipped[0], sizeof path);
+        atomic_signal_fence(memory_order_seq_cst); /* the compiler would leave out the first */
         memcpy(path, flipped[1], sizeof path);
+        atomic_signal_fence(memory_order_seq_cst);
     }
     return NULL;
 }
