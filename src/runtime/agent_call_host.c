@@ -98,7 +98,7 @@ static void kill_agent(void *agent)
 
 static void pause_agent(void *agent, bool paused)
 {
-    const arcp_agent_call *call = agent;
+    arcp_agent_call *call = agent;
     arcp__agent_inbox_lock(&call->runtime->inbox);
     atomic_store(&call->paused, paused);
     arcp__agent_inbox_unlock(&call->runtime->inbox);

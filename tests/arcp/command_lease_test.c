@@ -365,9 +365,12 @@ static void help_has_the_usage(void **state)
     }
     arcp_buf_fini(&text);
     static const char *const says[] = {
-        "usage: arcp lease check|explain|subset|diff|lint LEASE... [--cwd DIR] [--at TIME] "
+        "usage: arcp lease check|explain|subset|diff|lint LEASE... [--cwd DIR] [--at TIME]",
         "[--enforce]\n",
-        "\n  subset CHILD PARENT  ", "\n  --cwd DIR  ", "\n  --at TIME  ", "\n  --json  "};
+        "\n  subset CHILD PARENT  ",
+        "\n  --cwd DIR  ",
+        "\n  --at TIME  ",
+        "\n  --json  "};
     const char *const help[WORDS_MAX] = {"--help"};
     const run_result result = run(help);
     for (size_t i = 0; i < sizeof says / sizeof *says; i++) {

@@ -219,7 +219,7 @@ static int do_size(const char *path, const char *other)
 {
     struct stat about;
     struct statx more;
-    const off_t size = atoi(other);
+    const off_t size = (off_t)strtol(other, NULL, 10);
     if (stat(path, &about) != 0 || statx(AT_FDCWD, path, 0, STATX_SIZE, &more) != 0) {
         return errno;
     }
