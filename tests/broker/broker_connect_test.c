@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -226,13 +227,13 @@ static union {
     struct sockaddr_un local;
     struct sockaddr_in internet;
 } flipped;
-static volatile bool is_flipping;
+static atomic_bool is_flipping;
 static int flipped_fd, sockets[2];
 
 static void *flip_family(void *user)
 {
     (void)user;
-    while (is_flipping) {
+    while (atomic_load(&is_flipping)) {
         *(volatile sa_family_t *)&flipped.any.sa_family = AF_INET;
         *(volatile sa_family_t *)&flipped.any.sa_family = AF_UNIX;
     }
@@ -242,7 +243,7 @@ static void *flip_family(void *user)
 static void *flip_number(void *user)
 {
     (void)user;
-    while (is_flipping) {
+    while (atomic_load(&is_flipping)) {
         (void)dup2(sockets[0], flipped_fd);
         (void)dup2(sockets[1], flipped_fd);
     }
@@ -255,7 +256,7 @@ static int race(fixture *f, void *(*flip)(void *user))
     struct timespec begin;
     (void)clock_gettime(CLOCK_MONOTONIC, &begin);
     (void)local_address(&flipped.local, fixture_path(f, "work/host"));
-    is_flipping = true;
+    atomic_store(&is_flipping, true);
     pthread_t thread;
     (void)pthread_create(&thread, NULL, flip, NULL);
     int tries = 0;
@@ -266,7 +267,7 @@ static int race(fixture *f, void *(*flip)(void *user))
         (void)close(fd);
         tries++;
     }
-    is_flipping = false;
+    atomic_store(&is_flipping, false);
     (void)pthread_join(thread, NULL);
     return tries;
 }
