@@ -84,10 +84,10 @@ static void check_body(const arcp__template *template, const arcp_provision_requ
 
 static void check_constant(const arcp__template *template, arcp_span out)
 {
-    const arcp_provision_request nobody = {.struct_size = sizeof nobody};
+    const arcp_provision_request none = {.struct_size = sizeof none};
     arcp_buf again = arcp_buf_init();
     bool names_key = false;
-    require(arcp__template_expand(template, &nobody, &names_key, &again));
+    require(arcp__template_expand(template, &none, &names_key, &again));
     require(!names_key && arcp_span_equal(out, arcp_buf_span(&again)));
     arcp_buf_fini(&again);
 }

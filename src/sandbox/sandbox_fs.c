@@ -148,21 +148,6 @@ void arcp__sandbox_read_wish(arcp__sandbox_compile *compile, arcp__capability ca
 
 /* ---- verdicts ---- */
 
-static arcp__sandbox_line judged(arcp__sandbox_verdict verdict, arcp__sandbox_mechanism mechanism,
-                                 arcp__sandbox_note note)
-{
-    return (arcp__sandbox_line){.verdict = verdict, .mechanism = mechanism, .note = note};
-}
-
-#define EXACT(mechanism, note)                                                                     \
-    judged(ARCP__SANDBOX_VERDICT_EXACT, ARCP__SANDBOX_MECHANISM_##mechanism,                       \
-           ARCP__SANDBOX_NOTE_##note)
-#define UNDER(mechanism, note)                                                                     \
-    judged(ARCP__SANDBOX_VERDICT_UNDER, ARCP__SANDBOX_MECHANISM_##mechanism,                       \
-           ARCP__SANDBOX_NOTE_##note)
-#define REFUSED(note)                                                                              \
-    judged(ARCP__SANDBOX_VERDICT_REFUSED, ARCP__SANDBOX_MECHANISM_NONE, ARCP__SANDBOX_NOTE_##note)
-
 /* Whether the pattern can match something at or below one of the paths. */
 static bool meets_any(arcp_span pattern, const arcp_span *paths, size_t count)
 {
@@ -191,24 +176,24 @@ static arcp__sandbox_line judge_pattern(const arcp__sandbox_compile *compile,
     const bool is_write = wish->capability == ARCP__CAPABILITY_FS_WRITE;
     if (compile->draft.fresh.size != 0 &&
         arcp__sandbox_is_within(wish->path, compile->draft.fresh)) {
-        return EXACT(DIRECTORY, NONE);
+        return ARCP__SANDBOX_EXACT(DIRECTORY, NONE);
     }
     if (is_within_any(wish->path, request->own, request->own_count)) {
-        return REFUSED(OWN);
+        return ARCP__SANDBOX_REFUSED(OWN);
     }
     if (!compile->draft.has_broker) {
-        return REFUSED(NO_BROKER);
+        return ARCP__SANDBOX_REFUSED(NO_BROKER);
     }
     if (is_write && is_within_any(wish->path, request->bases, request->base_count)) {
-        return REFUSED(BASE);
+        return ARCP__SANDBOX_REFUSED(BASE);
     }
     if (meets_any(wish->pattern, request->own, request->own_count)) {
-        return UNDER(BROKER, OWN_INSIDE);
+        return ARCP__SANDBOX_UNDER(BROKER, OWN_INSIDE);
     }
     if (is_write && meets_any(wish->pattern, request->bases, request->base_count)) {
-        return UNDER(BROKER, BASE_INSIDE);
+        return ARCP__SANDBOX_UNDER(BROKER, BASE_INSIDE);
     }
-    return EXACT(BROKER, BROKER);
+    return ARCP__SANDBOX_EXACT(BROKER, BROKER);
 }
 
 static arcp__sandbox_line judge_tree(const arcp__sandbox_compile *compile,
@@ -220,39 +205,42 @@ static arcp__sandbox_line judge_tree(const arcp__sandbox_compile *compile,
     const bool is_protected = compile->request->protect != ARCP__SANDBOX_PROTECT_NONE;
     const uint32_t landlock = compile->request->abilities.values[ARCP__SANDBOX_ABILITY_LANDLOCK];
     if (spot->now.is_own) {
-        return REFUSED(OWN);
+        return ARCP__SANDBOX_REFUSED(OWN);
     }
     if (spot->now.is_fresh) {
-        return EXACT(DIRECTORY, NONE);
+        return ARCP__SANDBOX_EXACT(DIRECTORY, NONE);
     }
     if (spot->is_refused) {
-        return wish->path.size == 1 ? REFUSED(ROOT_WITHOUT_VIEW) : REFUSED(OWN_WITHOUT_VIEW);
+        return wish->path.size == 1 ? ARCP__SANDBOX_REFUSED(ROOT_WITHOUT_VIEW)
+                                    : ARCP__SANDBOX_REFUSED(OWN_WITHOUT_VIEW);
     }
     if (spot->is_brokered) {
-        return compile->draft.has_broker ? judge_pattern(compile, wish) : REFUSED(WRITE_ONLY);
+        return compile->draft.has_broker ? judge_pattern(compile, wish)
+                                         : ARCP__SANDBOX_REFUSED(WRITE_ONLY);
     }
     if (spot->holds_own) {
-        return UNDER(DIRECTORY, OWN_INSIDE);
+        return ARCP__SANDBOX_UNDER(DIRECTORY, OWN_INSIDE);
     }
     if (is_write && is_full && spot->holds_base) {
-        return UNDER(DIRECTORY, BASE_INSIDE);
+        return ARCP__SANDBOX_UNDER(DIRECTORY, BASE_INSIDE);
     }
     if (is_write && is_full && landlock < 2) {
-        return UNDER(DIRECTORY, NO_REFER);
+        return ARCP__SANDBOX_UNDER(DIRECTORY, NO_REFER);
     }
     if (is_write && !is_full && !compile->draft.has_broker) {
-        return UNDER(DIRECTORY, NO_ATTRIBUTES);
+        return ARCP__SANDBOX_UNDER(DIRECTORY, NO_ATTRIBUTES);
     }
     if (wish->path.size == 1) {
-        return EXACT(DIRECTORY, SYSTEM_OURS);
+        return ARCP__SANDBOX_EXACT(DIRECTORY, SYSTEM_OURS);
     }
     if (is_write && !is_full && spot->holds_base) {
-        return EXACT(DIRECTORY, BASE_WRITABLE);
+        return ARCP__SANDBOX_EXACT(DIRECTORY, BASE_WRITABLE);
     }
     if (is_write && is_protected) {
-        return is_full ? EXACT(DIRECTORY, GIT) : EXACT(DIRECTORY, GIT_OPEN);
+        return is_full ? ARCP__SANDBOX_EXACT(DIRECTORY, GIT)
+                       : ARCP__SANDBOX_EXACT(DIRECTORY, GIT_OPEN);
     }
-    return EXACT(DIRECTORY, NONE);
+    return ARCP__SANDBOX_EXACT(DIRECTORY, NONE);
 }
 
 static arcp__sandbox_line judge_file(const arcp__sandbox_compile *compile,
@@ -262,36 +250,37 @@ static arcp__sandbox_line judge_file(const arcp__sandbox_compile *compile,
     const bool is_write = wish->capability == ARCP__CAPABILITY_FS_WRITE;
     const uint32_t wanted = is_write ? ARCP__SANDBOX_WRITE : ARCP__SANDBOX_READ;
     if (spot->now.is_own) {
-        return REFUSED(OWN);
+        return ARCP__SANDBOX_REFUSED(OWN);
     }
     if (spot->now.is_fresh || (spot->now.lease & wanted) != 0) {
-        return EXACT(DIRECTORY, NONE);
+        return ARCP__SANDBOX_EXACT(DIRECTORY, NONE);
     }
     if (spot->is_brokered) {
-        return compile->draft.has_broker ? EXACT(BROKER, BROKER) : REFUSED(WRITE_ONLY);
+        return compile->draft.has_broker ? ARCP__SANDBOX_EXACT(BROKER, BROKER)
+                                         : ARCP__SANDBOX_REFUSED(WRITE_ONLY);
     }
     const bool is_in_base = spot->now.is_base && (spot->now.ground == ARCP__GROUND_HOST ||
                                                   compile->draft.level != ARCP__SANDBOX_LEVEL_FULL);
     if (compile->draft.has_broker || (!is_write && is_in_base)) {
-        return EXACT(FILE, NONE);
+        return ARCP__SANDBOX_EXACT(FILE, NONE);
     }
-    return UNDER(FILE, LITERAL);
+    return ARCP__SANDBOX_UNDER(FILE, LITERAL);
 }
 
 static arcp__sandbox_line judge(const arcp__sandbox_compile *compile,
                                 const arcp__sandbox_wish *wish)
 {
     if (wish->kind == ARCP__SANDBOX_WISH_DEAD) {
-        return EXACT(NONE, DEAD);
+        return ARCP__SANDBOX_EXACT(NONE, DEAD);
     }
     if (compile->draft.level == ARCP__SANDBOX_LEVEL_NONE) {
-        return REFUSED(LEVEL);
+        return ARCP__SANDBOX_REFUSED(LEVEL);
     }
     switch (wish->kind) {
     case ARCP__SANDBOX_WISH_SYSTEM:
-        return REFUSED(SYSTEM);
+        return ARCP__SANDBOX_REFUSED(SYSTEM);
     case ARCP__SANDBOX_WISH_CWD:
-        return REFUSED(CWD);
+        return ARCP__SANDBOX_REFUSED(CWD);
     case ARCP__SANDBOX_WISH_TREE:
         return judge_tree(compile, wish);
     case ARCP__SANDBOX_WISH_FILE:

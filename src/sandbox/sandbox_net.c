@@ -144,41 +144,29 @@ static bool is_within_whole_hosts(arcp__sandbox_compile *compile, arcp_span patt
     return status == ARCP_OK && is_within;
 }
 
-static arcp__sandbox_line judged(arcp__sandbox_verdict verdict, arcp__sandbox_mechanism mechanism,
-                                 arcp__sandbox_note note)
-{
-    return (arcp__sandbox_line){.verdict = verdict, .mechanism = mechanism, .note = note};
-}
-
-#define EXACT(mechanism, note)                                                                     \
-    judged(ARCP__SANDBOX_VERDICT_EXACT, ARCP__SANDBOX_MECHANISM_##mechanism,                       \
-           ARCP__SANDBOX_NOTE_##note)
-#define UNDER(mechanism, note)                                                                     \
-    judged(ARCP__SANDBOX_VERDICT_UNDER, ARCP__SANDBOX_MECHANISM_##mechanism,                       \
-           ARCP__SANDBOX_NOTE_##note)
-#define REFUSED(note)                                                                              \
-    judged(ARCP__SANDBOX_VERDICT_REFUSED, ARCP__SANDBOX_MECHANISM_NONE, ARCP__SANDBOX_NOTE_##note)
-
 static arcp__sandbox_line judge_tls(arcp__sandbox_compile *compile, arcp_span pattern,
                                     const url_parts *parts)
 {
     const bool ends_open = pattern.size >= 2 && pattern.data[pattern.size - 1] == '*' &&
                            pattern.data[pattern.size - 2] == '*';
     if (parts->is_whole && !parts->is_spanning) {
-        return parts->is_any_port         ? UNDER(NAME, PORTS)
-               : is_loopback(parts->host) ? EXACT(NAME, LOOPBACK)
-                                          : EXACT(NAME, TLS_CLOSED);
+        return parts->is_any_port         ? ARCP__SANDBOX_UNDER(NAME, PORTS)
+               : is_loopback(parts->host) ? ARCP__SANDBOX_EXACT(NAME, LOOPBACK)
+                                          : ARCP__SANDBOX_EXACT(NAME, TLS_CLOSED);
     }
     if (compile->request->tls_terminate) {
-        return parts->is_any_port ? UNDER(TERMINATE, PORTS) : EXACT(TERMINATE, TERMINATE);
+        return parts->is_any_port ? ARCP__SANDBOX_UNDER(TERMINATE, PORTS)
+                                  : ARCP__SANDBOX_EXACT(TERMINATE, TERMINATE);
     }
     if (parts->is_spanning && ends_open) {
-        return is_all(parts->host, "*") ? UNDER(NAME, PORTS) : UNDER(NAME, WHOLE_HOSTS);
+        return is_all(parts->host, "*") ? ARCP__SANDBOX_UNDER(NAME, PORTS)
+                                        : ARCP__SANDBOX_UNDER(NAME, WHOLE_HOSTS);
     }
     if (!is_within_whole_hosts(compile, pattern)) {
-        return REFUSED(NEEDS_TERMINATE);
+        return ARCP__SANDBOX_REFUSED(NEEDS_TERMINATE);
     }
-    return parts->is_any_port ? UNDER(NAME, PORTS) : EXACT(NAME, TLS_CLOSED);
+    return parts->is_any_port ? ARCP__SANDBOX_UNDER(NAME, PORTS)
+                              : ARCP__SANDBOX_EXACT(NAME, TLS_CLOSED);
 }
 
 static arcp__sandbox_line judge_parts(arcp__sandbox_compile *compile, arcp_span pattern,
@@ -186,23 +174,23 @@ static arcp__sandbox_line judge_parts(arcp__sandbox_compile *compile, arcp_span 
 {
     switch (parts->kind) {
     case SCHEME_PLAIN:
-        return parts->is_any_port         ? UNDER(HTTP, PORTS)
-               : is_loopback(parts->host) ? EXACT(HTTP, LOOPBACK)
-                                          : EXACT(HTTP, NONE);
+        return parts->is_any_port         ? ARCP__SANDBOX_UNDER(HTTP, PORTS)
+               : is_loopback(parts->host) ? ARCP__SANDBOX_EXACT(HTTP, LOOPBACK)
+                                          : ARCP__SANDBOX_EXACT(HTTP, NONE);
     case SCHEME_TLS:
         return judge_tls(compile, pattern, parts);
     case SCHEME_OTHER:
         if (!parts->is_whole || parts->is_spanning) {
-            return REFUSED(WHOLE_NEEDED);
+            return ARCP__SANDBOX_REFUSED(WHOLE_NEEDED);
         }
-        return parts->port == 0 || parts->is_any_port ? REFUSED(PORT_NEEDED)
-                                                      : EXACT(TUNNEL, OPAQUE);
+        return parts->port == 0 || parts->is_any_port ? ARCP__SANDBOX_REFUSED(PORT_NEEDED)
+                                                      : ARCP__SANDBOX_EXACT(TUNNEL, OPAQUE);
     case SCHEME_ANY:
-        return UNDER(NAME, WEB_ONLY);
+        return ARCP__SANDBOX_UNDER(NAME, WEB_ONLY);
     case SCHEME_WILD:
         break;
     }
-    return REFUSED(SCHEME_NEEDED);
+    return ARCP__SANDBOX_REFUSED(SCHEME_NEEDED);
 }
 
 static arcp__sandbox_line judge(arcp__sandbox_compile *compile, arcp_span pattern)
@@ -210,16 +198,16 @@ static arcp__sandbox_line judge(arcp__sandbox_compile *compile, arcp_span patter
     const uint32_t *has = compile->request->abilities.values;
     const bool is_full = compile->draft.level == ARCP__SANDBOX_LEVEL_FULL;
     if (arcp__sandbox_is_dead(compile, ARCP__CAPABILITY_NET_FETCH, pattern)) {
-        return EXACT(NONE, DEAD);
+        return ARCP__SANDBOX_EXACT(NONE, DEAD);
     }
     if (compile->draft.level == ARCP__SANDBOX_LEVEL_NONE) {
-        return REFUSED(LEVEL);
+        return ARCP__SANDBOX_REFUSED(LEVEL);
     }
     if (has[ARCP__SANDBOX_ABILITY_EGRESS] == 0) {
-        return REFUSED(NO_EGRESS);
+        return ARCP__SANDBOX_REFUSED(NO_EGRESS);
     }
     if (!is_full && has[ARCP__SANDBOX_ABILITY_LANDLOCK] < LANDLOCK_NET) {
-        return REFUSED(NO_LANDLOCK_NET);
+        return ARCP__SANDBOX_REFUSED(NO_LANDLOCK_NET);
     }
     const url_parts parts = take_apart(pattern);
     arcp__sandbox_line line = judge_parts(compile, pattern, &parts);

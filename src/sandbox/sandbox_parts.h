@@ -185,4 +185,23 @@ ARCP_MUST_CHECK arcp_status arcp__sandbox_abilities_read(const arcp_json *json,
                                                          arcp__sandbox_abilities *out,
                                                          arcp_error *err);
 
+/* ---- verdicts of lines, for sandbox_fs and sandbox_net ---- */
+
+static inline arcp__sandbox_line arcp__sandbox_judged(arcp__sandbox_verdict verdict,
+                                                      arcp__sandbox_mechanism mechanism,
+                                                      arcp__sandbox_note note)
+{
+    return (arcp__sandbox_line){.verdict = verdict, .mechanism = mechanism, .note = note};
+}
+
+#define ARCP__SANDBOX_EXACT(mechanism, note)                                                       \
+    arcp__sandbox_judged(ARCP__SANDBOX_VERDICT_EXACT, ARCP__SANDBOX_MECHANISM_##mechanism,         \
+                         ARCP__SANDBOX_NOTE_##note)
+#define ARCP__SANDBOX_UNDER(mechanism, note)                                                       \
+    arcp__sandbox_judged(ARCP__SANDBOX_VERDICT_UNDER, ARCP__SANDBOX_MECHANISM_##mechanism,         \
+                         ARCP__SANDBOX_NOTE_##note)
+#define ARCP__SANDBOX_REFUSED(note)                                                                \
+    arcp__sandbox_judged(ARCP__SANDBOX_VERDICT_REFUSED, ARCP__SANDBOX_MECHANISM_NONE,              \
+                         ARCP__SANDBOX_NOTE_##note)
+
 #endif

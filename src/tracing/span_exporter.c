@@ -320,7 +320,7 @@ static void close_exporter(arcp__span_exporter *base, uint64_t flush_ms,
 
 static arcp_status add_header(otlp_exporter *exporter, const char *text, arcp_error *err)
 {
-    const arcp_provision_request nobody = {.struct_size = sizeof nobody};
+    const arcp_provision_request none = {.struct_size = sizeof none};
     arcp__template header;
     bool names_key = false; /* not used: there is no credential */
     arcp_error why = {0};
@@ -331,7 +331,7 @@ static arcp_status add_header(otlp_exporter *exporter, const char *text, arcp_er
     }
     const size_t from = exporter->headers.size;
     if (status == ARCP_OK &&
-        !arcp__template_expand(&header, &nobody, &names_key, &exporter->headers)) {
+        !arcp__template_expand(&header, &none, &names_key, &exporter->headers)) {
         status = arcp_error_set(&why, ARCP_E_NO_MEMORY, "out of memory");
     }
     for (size_t i = from; status == ARCP_OK && i < exporter->headers.size; i++) {

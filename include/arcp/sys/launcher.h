@@ -174,6 +174,7 @@ static inline arcp_direct_launcher_options arcp_direct_launcher_options_init(voi
  * may be unknown. ARCP_E_USAGE for options of a newer release. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_launcher_new_direct(
     const arcp_direct_launcher_options *options, arcp_launcher **out, arcp_error *err);
+
 typedef struct arcp_sandbox_launcher_options {
     size_t struct_size;
     const char *agent_exec; /* as arcp_direct_launcher_options.helper */
@@ -194,7 +195,8 @@ static inline arcp_sandbox_launcher_options arcp_sandbox_launcher_options_init(v
  * the direct launcher. `start` of a confined program returns when arcp-sandbox runs: about a
  * millisecond; the set-up of the sandbox, which can fail, goes on beside the caller. The process is
  * arcp-sandbox, and ends as the program does, with its exit status or by its signal; all processes
- * of the sandbox end with it. ARCP_E_USAGE for options of a newer release. */
+ * of the sandbox end with it. `options` may be NULL. The caller frees *out. ARCP_E_USAGE for
+ * options of a newer release, ARCP_E_NO_MEMORY. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_launcher_new_sandbox(
     const arcp_sandbox_launcher_options *options, arcp_launcher **out, arcp_error *err);
 
