@@ -43,7 +43,8 @@ typedef struct trial {
 
 /* For child_result: the result of the operation of a trial, or CHILD_NOT_CONFINED. */
 int trial_run(void *user);
-/* The result of an operation under a plan, with the newest version; root tries it as nobody. */
+/* The result of an operation under a plan, with the newest version; root changes to an unprivileged
+ * user first. */
 int trial_try(const arcp__sandbox_plan *plan, operation_fn operation, const char *directory);
 /* 0 when confining fails with `expected`, about `path`. */
 int trial_confine_fails(const arcp__sandbox_plan *plan, uint32_t version, int expected,
