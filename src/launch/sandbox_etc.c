@@ -90,12 +90,16 @@ static bool is_current(arcp_span sources)
     return result;
 }
 
-static bool read_file(int fd, arcp_buf *out)
+/* Reads a file that begins with `head`. Of another one only the first part is read. */
+static bool read_file(int fd, arcp_span head, arcp_buf *out)
 {
     char chunk[16384];
     ssize_t got;
     while ((got = read(fd, chunk, sizeof chunk)) > 0 && out->size <= FILE_BYTES_MAX) {
         arcp_buf_append(out, arcp_span_make(chunk, (size_t)got));
+        if (!arcp_span_starts_with(arcp_buf_span(out), head)) {
+            return false;
+        }
     }
     return got == 0 && !out->failed;
 }
@@ -105,17 +109,15 @@ static bool read_file(int fd, arcp_buf *out)
 /* Whether it has a URL with a password, SCHEME://USER:PASSWORD@HOST. */
 static bool has_password(arcp_span text)
 {
-    for (size_t i = 0; i + 3 < text.size; i++) {
-        if (memcmp(text.data + i, "://", 3) != 0) {
-            continue;
-        }
+    const char *separator;
+    while (text.size != 0 && (separator = memmem(text.data, text.size, "://", 3)) != NULL) {
         bool has_colon = false;
-        for (size_t j = i + 3; j < text.size && strchr("/?# \t\r\n\"'<>", text.data[j]) == NULL;
-             j++) {
-            if (text.data[j] == '@' && has_colon) {
+        text = arcp_span_from(text, (size_t)(separator - text.data) + 3);
+        for (size_t i = 0; i < text.size && strchr("/?# \t\r\n\"'<>", text.data[i]) == NULL; i++) {
+            if (text.data[i] == '@' && has_colon) {
                 return true;
             }
-            has_colon = has_colon || text.data[j] == ':';
+            has_colon = has_colon || text.data[i] == ':';
         }
     }
     return false;
@@ -139,8 +141,8 @@ static arcp_status copy_file(preparation *making, const char *path, int to, cons
     const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     /* What was opened is asked again: only what every user may read. */
     if (fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode) &&
-        (about.st_mode & S_IROTH) != 0 && about.st_size <= FILE_BYTES_MAX && read_file(fd, &text) &&
-        !has_password(arcp_buf_span(&text))) {
+        (about.st_mode & S_IROTH) != 0 && about.st_size <= FILE_BYTES_MAX &&
+        read_file(fd, (arcp_span){NULL, 0}, &text) && !has_password(arcp_buf_span(&text))) {
         status = write_file(making, to, name, arcp_buf_span(&text));
     }
     arcp__close(fd);
@@ -340,10 +342,10 @@ static bool find(int directory, arcp_span head, char name[NAME_MAX + 1])
         (void)snprintf(path, sizeof path, "%s/sources", entry->d_name);
         arcp_buf text = arcp_buf_init();
         const int fd = openat(directory, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-        const bool is_read = fd >= 0 && read_file(fd, &text);
+        const bool is_of_user = fd >= 0 && read_file(fd, head, &text);
         const arcp_span sources = arcp_buf_span(&text);
         arcp__close(fd);
-        if (!is_found && !is_new && is_read && arcp_span_starts_with(sources, head) &&
+        if (!is_found && !is_new && is_of_user && sources.size >= head.size &&
             is_current(arcp_span_from(sources, head.size))) {
             (void)snprintf(name, NAME_MAX + 1, "%s", entry->d_name);
             /* Its time is that of its last use. */
