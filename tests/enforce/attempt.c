@@ -153,10 +153,29 @@ static void add_confinement(attempt *try)
     add_word(try, "--");
 }
 
+/* Whether the row is about HOME: it has a HOME in its own tree then. The other rows share one,
+ * because the directory that is /etc inside, with some 800 files, is prepared for each HOME (passwd
+ * names it). */
+static bool is_about_home(const escape_row *row)
+{
+    const char *const texts[] = {row->program, row->lease,  row->options,
+                                 row->setup,   row->during, row->cwd};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        if (texts[i] != NULL && (strstr(texts[i], "@/home") != NULL || strchr(texts[i], '~'))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void set_environment(const attempt *try)
 {
     char value[512];
-    (void)snprintf(value, sizeof value, "%s/home", try->dir);
+    if (is_about_home(try->row)) {
+        (void)snprintf(value, sizeof value, "%s/home", try->dir);
+    } else {
+        (void)snprintf(value, sizeof value, "%s/common/home", try->run->root);
+    }
     if (clearenv() != 0 || setenv("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", 1) != 0 ||
         setenv("HOME", value, 1) != 0 || setenv("LC_ALL", "C.UTF-8", 1) != 0) {
         err(1, "setenv");

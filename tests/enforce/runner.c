@@ -346,6 +346,8 @@ static void make_root(void)
     if (system(path) != 0) { /* NOLINT(cert-env33-c): paths of the build */
         errx(1, "cannot copy the programs");
     }
+    (void)snprintf(path, sizeof path, "%s/common", run.root);
+    fixture_make(path, run.mode->user, run.token);
 }
 
 static void remove_root(void)
