@@ -20,7 +20,7 @@
 
 #include "enforce/input.h"
 
-enum { WORDS_MAX = 64, TEXT_MAX = 4096, PATIENCE_MS = 60000, SURVIVAL_MS = 3000 };
+enum { WORDS_MAX = 64, TEXT_MAX = 4096, PATIENCE_MS = 60000, SURVIVAL_MS = 3000, WIN_MS = 10000 };
 
 static const char usual_lease[] =
     "{'fs.read': ['@/read/**', '@/write/**', '@/files/one'], 'fs.write': ['@/write/**']}";
@@ -60,6 +60,8 @@ static const char *placeholder(const attempt *try, const char *text, size_t *len
         {"{port6}", NULL, service->port6},
         {"{key}", NULL, (unsigned)service->pid},
         {"{uid}", NULL, (unsigned)try->run->mode->user},
+        {"{ms}", NULL, try->run->race_ms},
+        {"{race}", NULL, try->confined ? try->run->race_ms : WIN_MS},
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         if (strncmp(text, all[i].name, strlen(all[i].name)) == 0) {

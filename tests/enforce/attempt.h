@@ -31,6 +31,7 @@ typedef struct escape_run {
     const char *programs; /* the build's bin, with arcp */
     const char *tests;    /* the build's tests, with arcp-enforce-start */
     char token[48];
+    unsigned race_ms; /* how long a race goes on that is not won */
     fixture_service service;
 } escape_run;
 

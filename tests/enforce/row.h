@@ -4,7 +4,8 @@
  * {host} that of the
  * host's sockets, {beside} one with a socket below /tmp, {port} and {port6} its TCP and UDP port,
  * {victim} and {address} a process of the host and the address of the secret in it, {token} the
- * secret, {uid} the user. */
+ * secret, {uid} the user, {ms} some hundred milliseconds, {race} how long a race goes
+ * on: bare until it is won. */
 #ifndef ARCP_TESTS_ENFORCE_ROW_H
 #define ARCP_TESTS_ENFORCE_ROW_H
 

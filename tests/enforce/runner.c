@@ -5,6 +5,7 @@
  *
  * MODE says who runs the program, and at which level (table `modes`). --bare: only the bare halves;
  * --show: prints what each program wrote when it was confined.
+ * ARCP_ESCAPE_MS (300): for how many milliseconds a confined program tries to win each race.
  * NAME: a part of the names of the rows to run. Prints a line per row that fails and per row that
  * cannot be run here, then how many there were of each. Exit status 0: no row failed; 77: nothing
  * of the mode can run on this host. */
@@ -413,6 +414,8 @@ int main(int argc, char **argv)
     }
     run.mode = mode_of(argv[1]);
     run.is_root = geteuid() == 0;
+    const char *race_ms = getenv("ARCP_ESCAPE_MS");
+    run.race_ms = race_ms == NULL ? 300 : (unsigned)strtoul(race_ms, NULL, 10);
     run.programs = ARCP_BINARY_DIR "/bin";
     run.tests = ARCP_BINARY_DIR "/tests";
     only_bare = argc > 2 && strcmp(argv[2], "--bare") == 0;

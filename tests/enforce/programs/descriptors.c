@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 static int open_again(int fd, int flags)
@@ -189,26 +188,20 @@ static void *flip_path(void *argument)
     return NULL;
 }
 
-/* Opens one second long a path that is granted at some times and not at others. Shows the content
+/* Opens the path again and again for `ms`, while another thread runs `change`. Shows the content
  * only when it is not that of the granted file. */
-int escape_flip_read(char **argv)
+static int read_while(struct flip *flip, void *(*change)(void *), const char *path, long ms)
 {
-    static struct flip flip;
     char content[256];
     pthread_t thread;
-    struct timespec now;
-    struct timespec begin;
-    flip.names[0] = argv[0];
-    flip.names[1] = argv[1];
-    (void)memcpy(flip.path, argv[0], strlen(argv[0]) + 1);
-    if (clock_gettime(CLOCK_MONOTONIC, &begin) != 0 ||
-        pthread_create(&thread, NULL, flip_path, &flip) != 0) {
+    const long begin = escape_now_ms();
+    bool found = false;
+    if (pthread_create(&thread, NULL, change, flip) != 0) {
         return escape_unable("no thread can be started");
     }
-    bool found = false;
     do {
         for (int i = 0; i < 100 && !found; i++) {
-            const int fd = open(flip.path, O_RDONLY | O_CLOEXEC);
+            const int fd = open(path, O_RDONLY | O_CLOEXEC);
             const ssize_t got = fd < 0 ? -1 : read(fd, content, sizeof content - 1);
             content[got < 0 ? 0 : got] = '\0';
             (void)(fd < 0 ? 0 : close(fd));
@@ -217,27 +210,53 @@ int escape_flip_read(char **argv)
                 found = true;
             }
         }
-        (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    } while (!found &&
-             (now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < 1000);
-    atomic_store(&flip.ends, true);
+    } while (!found && escape_now_ms() - begin < ms);
+    atomic_store(&flip->ends, true);
     (void)pthread_join(thread, NULL);
     return found ? 0 : EACCES;
 }
 
-static bool is_over(const struct timespec *begin, long ms)
+/* A path in memory that is granted at some times and not at others, for argv[2] milliseconds. */
+int escape_flip_read(char **argv)
 {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (now.tv_sec - begin->tv_sec) * 1000 + (now.tv_nsec - begin->tv_nsec) / 1000000 >= ms;
+    static struct flip flip;
+    flip.names[0] = argv[0];
+    flip.names[1] = argv[1];
+    (void)memcpy(flip.path, argv[0], strlen(argv[0]) + 1);
+    return read_while(&flip, flip_path, flip.path, escape_number(argv[2]));
 }
 
-/* What another program of the host does: gives two files the names of each other, for a second. */
+static void *flip_link(void *argument)
+{
+    struct flip *flip = argument;
+    char made[4096];
+    (void)snprintf(made, sizeof made, "%s.new", flip->path);
+    for (unsigned i = 0; !atomic_load(&flip->ends); i++) {
+        if (symlink(flip->names[i & 1], made) == 0) {
+            (void)rename(made, flip->path);
+        }
+    }
+    return NULL;
+}
+
+/* A link argv[0] that leads to a file that is granted at some times, and to another at others, for
+ * argv[3] milliseconds. */
+int escape_flip_link(char **argv)
+{
+    static struct flip flip;
+    flip.names[0] = argv[1];
+    flip.names[1] = argv[2];
+    (void)snprintf(flip.path, sizeof flip.path, "%s", argv[0]);
+    return read_while(&flip, flip_link, flip.path, escape_number(argv[3]));
+}
+
+/* What another program of the host does: gives two files the names of each other, for argv[2]
+ * milliseconds or until there is a file argv[3]. */
 int escape_exchange_often(char **argv)
 {
-    struct timespec begin;
-    (void)clock_gettime(CLOCK_MONOTONIC, &begin);
-    while (!is_over(&begin, 1000)) {
+    const long begin = escape_now_ms();
+    const long ms = escape_number(argv[2]);
+    while (escape_now_ms() - begin < ms && access(argv[3], F_OK) != 0) {
         if (renameat2(AT_FDCWD, argv[0], AT_FDCWD, argv[1], RENAME_EXCHANGE) != 0) {
             return errno;
         }
@@ -246,7 +265,7 @@ int escape_exchange_often(char **argv)
 }
 
 /* Opens a path again and again while the host does that, until standard input ends; shows what is
- * not the granted file's. */
+ * not the granted file's, and makes the file argv[1]. */
 int escape_read_often(char **argv)
 {
     char content[256];
@@ -260,6 +279,9 @@ int escape_read_often(char **argv)
         content[got < 0 ? 0 : got] = '\0';
         (void)(fd < 0 ? 0 : close(fd));
         found = strstr(content, "secret") != NULL;
+    }
+    if (found) {
+        (void)close(open(argv[1], O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
     }
     (void)printf("%s\n", found ? content : "");
     return found ? 0 : EACCES;

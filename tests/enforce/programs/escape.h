@@ -30,5 +30,7 @@ int escape_show(int fd);
 int escape_in_child(escape_act *act, char **argv);
 /* The number that a text is; exits with ESCAPE_USAGE when it is none. */
 long escape_number(const char *text);
+/* Milliseconds of the monotonic clock. */
+long escape_now_ms(void);
 
 #endif

@@ -18,7 +18,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MULTIPATH = 262 };
@@ -169,20 +168,20 @@ static void *flip_family(void *argument)
     return NULL;
 }
 
-/* One second long: connects a local socket to the path, and the address is at times one of another
- * family. */
+/* For argv[1] milliseconds: connects a local socket to the path, and the address is at times one of
+ * another family. */
 int escape_flip_family(char **argv)
 {
     static struct flip flip = {.address = {.sun_family = AF_UNIX}};
     pthread_t thread;
-    const time_t begin = time(NULL);
+    const long begin = escape_now_ms();
+    const long ms = escape_number(argv[1]);
     bool reached = false;
     (void)snprintf(flip.address.sun_path, sizeof flip.address.sun_path, "%s", argv[0]);
     if (pthread_create(&thread, NULL, flip_family, &flip) != 0) {
         return escape_unable("no thread can be started");
     }
-    (void)argv[1];
-    while (!reached && time(NULL) - begin < 2) {
+    while (!reached && escape_now_ms() - begin < ms) {
         const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
         reached = fd >= 0 &&
                   connect(fd, (const struct sockaddr *)&flip.address, sizeof flip.address) == 0 &&

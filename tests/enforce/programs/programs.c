@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static const struct act {
@@ -75,6 +76,13 @@ long escape_number(const char *text)
         exit(ESCAPE_USAGE);
     }
     return number;
+}
+
+long escape_now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 int main(int argc, char **argv)

@@ -20,10 +20,9 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, THREADS = 4, SECONDS = 1 };
+enum { PAGE = 4096, THREADS = 4 };
 
 /* Calls that change something, by the places of their names: bit N is argument N. */
 static const struct {
@@ -73,6 +72,7 @@ typedef struct thread {
     char *edge;  /* a page of text without an end, before one that cannot be read */
     char *out;   /* what the kernel writes */
     char *large; /* a name of up to 8191 bytes */
+    long end_ms;
 } thread;
 
 static long draw(thread *self, long below)
@@ -176,8 +176,7 @@ static void dial(thread *self)
 static void *rage(void *user)
 {
     thread *self = user;
-    const time_t end = time(NULL) + SECONDS + 1;
-    while (time(NULL) < end) {
+    while (escape_now_ms() < self->end_ms) {
         const long kind = draw(self, 8);
         if (kind == 0) {
             dial(self);
@@ -211,6 +210,7 @@ static int storm(char **argv)
     const struct itimerval often = {{.tv_usec = 300}, {.tv_usec = 300}};
     const struct itimerval never = {{0}, {0}};
     const struct sigaction action = {.sa_handler = on_alarm};
+    const long end_ms = escape_now_ms() + escape_number(argv[2]);
     if (chdir(argv[0]) != 0) {
         return errno;
     }
@@ -220,7 +220,8 @@ static int storm(char **argv)
         threads[i] = (thread){.seed = (unsigned)(getpid() + (int)i),
                               .edge = pages(),
                               .out = pages(),
-                              .large = pages()};
+                              .large = pages(),
+                              .end_ms = end_ms};
         (void)memset(threads[i].edge, 'a', PAGE);
         if (mprotect(threads[i].edge + PAGE, PAGE, PROT_NONE) != 0 ||
             pthread_create(&threads[i].id, NULL, rage, &threads[i]) != 0) {
@@ -234,7 +235,8 @@ static int storm(char **argv)
     return 0;
 }
 
-/* In the directory argv[0]; done when the file argv[1] can be read afterwards. */
+/* In the directory argv[0], for argv[2] milliseconds; done when the file argv[1] can be read
+ * afterwards. */
 int escape_storm(char **argv)
 {
     const int number = escape_in_child(storm, argv);
