@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "store/sql_sealed.h"
+#include "store/sqlite_checkpoint.h"
 #include "store/store_rig.h"
 #include "store/temp_dir.h"
 
@@ -400,7 +401,9 @@ static void the_log_stays_small_however_much_is_written_and_read(void **state)
     }
     print_message("%d MB written, log at most %lld KiB\n", COUNT * 3 / 100,
                   (long long)largest / 1024);
-    assert_true(largest < 33554432);
+    /* The writer waits at 64 MiB of pages; on a disk the log has a tenth of that. */
+    assert_true(largest <
+                (off_t)ARCP__SQLITE_LOG_PAGES_LIMIT * (ARCP__SQLITE_PAGE_BYTES + 24) + 1048576);
 }
 
 static void the_log_shrinks_after_a_lock_of_another_program(void **state)
@@ -418,7 +421,8 @@ static void the_log_shrinks_after_a_lock_of_another_program(void **state)
     }
     assert_true(log_bytes(f) > 20971520);
     sql_run(f->db, "COMMIT");
-    for (; next < 1200; next++) {
+    /* On a disk after 600 commits at most, later where commits wait for no disk. */
+    for (; log_bytes(f) > 17825792 && next < 20000; next++) {
         check_commit(f->rig, ARCP_OK, op_append("s", next, text));
         rig_forget(f->rig);
     }
