@@ -1,0 +1,80 @@
+/* The network of sandboxes. The only sockets that lead out of a sandbox's empty network are
+ * listeners, made inside by arcp-sandbox and served out here, on a loop of the caller. What is
+ * asked for there is decided by the job's authority (net.fetch), and what is allowed is fetched
+ * from here.
+ *
+ *   job         listeners of one sandbox, its names and connections      (egress_job)
+ *   dns         answers for names that a lease may reach                 (egress_dns, egress_names)
+ *   connection  what was sent first: HTTP, TLS, the explicit proxy       (egress_connection)
+ *   policy      which URL that is, and whether the lease grants it       (egress_policy)
+ *   upstream    name -> address that may be dialled -> connection        (egress_upstream)
+ *
+ * All functions are called on the loop's thread. */
+#ifndef ARCP_EGRESS_EGRESS_H
+#define ARCP_EGRESS_EGRESS_H
+
+#include <uv.h>
+
+#include <arcp/error.h>
+#include <arcp/gate.h>
+
+#define ARCP__EGRESS_LISTENERS_MAX   512
+#define ARCP__EGRESS_PROXY_PORT      3128 /* inside: CONNECT, and requests in absolute form */
+#define ARCP__EGRESS_CONNECTIONS_MAX 256  /* of a job */
+#define ARCP__EGRESS_NAMES_MAX       4096 /* of a job, that get an address */
+#define ARCP__EGRESS_LOOKUPS_MAX     32   /* of a job, at the same time */
+
+typedef struct arcp__egress arcp__egress;
+typedef struct arcp__egress_job arcp__egress_job;
+
+typedef struct arcp__egress_options {
+    /* Host names that may lead to private addresses; copied. */
+    const arcp_span *private_hosts;
+    size_t private_host_count;
+    uint32_t idle_ms; /* a connection without a byte is closed; 0: 300 s */
+    uint32_t head_ms; /* for a hello or a request head; 0: 10 s */
+} arcp__egress_options;
+
+/* What was refused. Valid during the call. The bytes of the target are the program's. */
+typedef struct arcp__egress_denial {
+    arcp_span capability; /* "net.fetch" */
+    arcp_span target;     /* a URL; a name that was asked for by DNS; or ADDRESS:PORT */
+    const char *reason;   /* one line, static or valid during the call */
+} arcp__egress_denial;
+
+typedef struct arcp__egress_job_options {
+    const arcp_authority *authority; /* a reference is taken */
+    /* Listening TCP sockets and the UDP socket of DNS, in any order: each is told apart by its type
+     * and its local port (53, ARCP__EGRESS_PROXY_PORT, others). Owned from now on, also on failure.
+     */
+    const int *sockets;
+    size_t socket_count;
+    /* May be called from inside any event of the loop, and may close the job. NULL: not told. */
+    void (*denied)(void *user, const arcp__egress_denial *denial);
+    void *user;
+} arcp__egress_job_options;
+
+typedef struct arcp__egress_counts {
+    uint64_t allowed, denied, failed; /* requests and tunnels */
+    uint64_t bytes_out, bytes_in;
+    uint64_t connections; /* open now */
+} arcp__egress_counts;
+
+/* ARCP_E_NO_MEMORY, ARCP_E_IO. */
+ARCP_MUST_CHECK arcp_status arcp__egress_new(uv_loop_t *loop, const arcp__egress_options *options,
+                                             arcp__egress **out, arcp_error *err);
+/* Closes its jobs; the memory is freed later, from the loop. NULL is accepted. */
+void arcp__egress_free(arcp__egress *egress);
+
+arcp__egress_counts arcp__egress_count(const arcp__egress *egress);
+
+/* Begins to serve the sockets of a sandbox. ARCP_E_USAGE for a socket that is neither a listening
+ * TCP socket nor a UDP socket; ARCP_E_NO_MEMORY, ARCP_E_IO. */
+ARCP_MUST_CHECK arcp_status arcp__egress_open(arcp__egress *egress,
+                                              const arcp__egress_job_options *options,
+                                              arcp__egress_job **out, arcp_error *err);
+/* Closes the sockets and every connection of the job at once; nothing is called afterwards. The
+ * memory is freed later, from the loop. NULL is accepted. */
+void arcp__egress_close(arcp__egress_job *job);
+
+#endif

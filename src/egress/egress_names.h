@@ -1,0 +1,34 @@
+/* The names of a job: which of them DNS may answer, and the address that each has inside. No I/O.
+ *
+ * Inside, a name has an address of 198.18.0.0/15 that leads nowhere but to our listeners. A name
+ * keeps its address, and an address its name, as long as the job lives. */
+#ifndef ARCP_EGRESS_EGRESS_NAMES_H
+#define ARCP_EGRESS_EGRESS_NAMES_H
+
+#include <arcp/lease.h>
+
+#define ARCP__EGRESS_NAME_MAX 253 /* bytes of a host name, without the dot at its end */
+
+typedef struct arcp__egress_names arcp__egress_names;
+
+/* Takes a reference to the lease. ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__egress_names_new(const arcp_lease *lease,
+                                                   arcp__egress_names **out, arcp_error *err);
+void arcp__egress_names_free(arcp__egress_names *names); /* NULL is accepted */
+
+/* Writes the canonical form of a host name: lower case, no dot at the end. False: it is no host
+ * name (an empty or too long label, bytes beside letters, digits, `-` and `_`), or an address. */
+ARCP_MUST_CHECK bool arcp__egress_name_canonical(arcp_span name,
+                                                 char out[ARCP__EGRESS_NAME_MAX + 1]);
+
+/* Whether some pattern of net.fetch can match a URL with this host, of any scheme and port. */
+ARCP_MUST_CHECK bool arcp__egress_names_may_reach(const arcp__egress_names *names, arcp_span name);
+
+/* The address of a canonical name, in host byte order; 0: the lease does not reach it, or
+ * ARCP__EGRESS_NAMES_MAX names have one already, or memory ran out. */
+ARCP_MUST_CHECK uint32_t arcp__egress_names_address(arcp__egress_names *names, arcp_span name);
+
+/* The name that has the address; empty: none has. Valid as long as the names. */
+arcp_span arcp__egress_names_find(const arcp__egress_names *names, uint32_t address);
+
+#endif

@@ -1,0 +1,43 @@
+/* The control socket of a sandbox, read by the process that started it: records, and the sockets
+ * that come with `listeners`. What comes from there is checked, because the program inside may have
+ * broken arcp-sandbox. No waiting. One thread. */
+#ifndef ARCP_LAUNCH_LAUNCHER_CONTROL_H
+#define ARCP_LAUNCH_LAUNCHER_CONTROL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <arcp/span.h>
+
+#define ARCP__LAUNCH_RECORD_MAX    65536
+#define ARCP__LAUNCH_LISTENERS_MAX 512
+
+typedef struct arcp__launch_control_events {
+    /* A record that is one JSON object; valid during the call. */
+    void (*record)(void *user, arcp_span record);
+    /* The sockets of the sandbox's network, once: all that `listeners` records announced, each
+     * checked to be a listening TCP socket or a bound UDP socket. The callee owns them. */
+    void (*listeners)(void *user, const int *sockets, size_t count);
+    void *user;
+} arcp__launch_control_events;
+
+typedef struct arcp__launch_control {
+    int fd; /* owned; -1: ended */
+    bool has_listeners;
+    arcp__launch_control_events events;
+    int sockets[ARCP__LAUNCH_LISTENERS_MAX]; /* until the last `listeners` record */
+    size_t socket_count;
+} arcp__launch_control;
+
+/* Takes over the descriptor. */
+void arcp__launch_control_init(arcp__launch_control *control, int fd,
+                               const arcp__launch_control_events *events);
+
+/* Takes all that has arrived, at most 64 records; false when the other end is closed (or broken:
+ * then it is closed here). */
+bool arcp__launch_control_take(arcp__launch_control *control);
+
+/* Closes the descriptor and the sockets that were not passed on. */
+void arcp__launch_control_fini(arcp__launch_control *control);
+
+#endif
