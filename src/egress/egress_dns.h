@@ -8,8 +8,8 @@
 
 typedef struct arcp__egress_dns_answer {
     char bytes[ARCP__EGRESS_DNS_MESSAGE_MAX];
-    size_t size;    /* 0: the query gets no response */
-    bool is_denied; /* the name exists for nobody in this sandbox */
+    size_t size;                          /* 0: the query gets no response */
+    bool is_denied;                       /* the name exists for nobody in this sandbox */
     char name[ARCP__EGRESS_NAME_MAX + 1]; /* that was asked for, when it could be read */
 } arcp__egress_dns_answer;
 

@@ -1,44 +1,59 @@
 /* Which URL a connection or a request is for, and whether the job's authority allows it. No I/O;
- * the time is passed in. */
+ * the time is passed in. The gate (arcp_authorize) decides every question; for a connection whose
+ * requests are not seen, all URLs of the host must be granted, too. One thread. */
 #ifndef ARCP_EGRESS_EGRESS_POLICY_H
 #define ARCP_EGRESS_EGRESS_POLICY_H
 
 #include <arcp/gate.h>
 
+typedef struct arcp__egress_policy arcp__egress_policy;
+
+/* Takes a reference to the authority. ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__egress_policy_new(const arcp_authority *authority,
+                                                    arcp__egress_policy **out, arcp_error *err);
+void arcp__egress_policy_free(arcp__egress_policy *policy); /* NULL is accepted */
+
 /* Where a connection goes, as it was found inside. */
 typedef struct arcp__egress_target {
-    arcp_span host; /* canonical: a name, or an address as URLs have it */
+    arcp_span host; /* canonical: a name, or an address as URLs have it, with brackets */
     uint16_t port;
 } arcp__egress_target;
 
+typedef struct arcp__egress_request {
+    bool is_tls;     /* https instead of http */
+    bool is_upgrade; /* to WebSocket: the URL of ws or wss counts, too */
+    arcp_span path;  /* with its query: the target of the request in origin form */
+} arcp__egress_request;
 
+/* Valid until the next question to the same policy. */
 typedef struct arcp__egress_decision {
     bool is_allowed;
-    arcp_decision gate; /* of the URL that is reported */
-    arcp_span url;      /* canonical, and exactly what must be forwarded; in `scratch` */
+    /* Patterns that write this host out grant it, so that it may have a private address. */
+    bool names_host;
+    arcp_decision gate; /* about `url`: code and reason of a denial */
+    arcp_span url;      /* to be reported; the canonical one if there is one */
+    arcp_span path;     /* of an allowed request: path and query, exactly what must be sent */
     const char *reason; /* why it is denied, one line; static */
 } arcp__egress_decision;
 
-/* Decides an http request: `target` is the path with its query. The URL is asked for without its
- * port when that is the scheme's default, then with it; ws:// counts for an upgrade, too. */
-ARCP_MUST_CHECK bool arcp__egress_decide_request(const arcp_authority *authority, arcp_time now,
-                                                 const char *scheme,
-                                                 const arcp__egress_target *at, arcp_span target,
-                                                 bool is_upgrade, arcp_target_scratch *scratch,
+/* Decides an HTTP request. The URL is asked for without its port when that is the scheme's default,
+ * then with it. Returns out->is_allowed. */
+ARCP_MUST_CHECK bool arcp__egress_decide_request(arcp__egress_policy *policy, arcp_time now,
+                                                 const arcp__egress_target *at,
+                                                 const arcp__egress_request *request,
                                                  arcp__egress_decision *out);
 
-/* Decides a TLS connection that stays closed: whether the lease grants all URLs of https (or wss)
- * on this host and port. */
-ARCP_MUST_CHECK bool arcp__egress_decide_tunnel(const arcp_authority *authority, arcp_time now,
+/* Decides a TLS connection that stays closed: whether the lease grants all URLs of https, or all of
+ * wss, on this host and port. Returns out->is_allowed. */
+ARCP_MUST_CHECK bool arcp__egress_decide_tunnel(arcp__egress_policy *policy, arcp_time now,
                                                 const arcp__egress_target *at,
-                                                arcp_target_scratch *scratch,
                                                 arcp__egress_decision *out);
 
-/* Decides a connection of another protocol: whether some pattern of another scheme grants all of
- * this host and port (`ssh://H:P` and all below it). */
-ARCP_MUST_CHECK bool arcp__egress_decide_opaque(const arcp_authority *authority, arcp_time now,
+/* Decides a connection of another protocol: whether the lease grants all URLs of some other scheme
+ * on this host and port (`ssh://H:P` and all below it; `ssh://H` for port 22). Returns
+ * out->is_allowed. */
+ARCP_MUST_CHECK bool arcp__egress_decide_opaque(arcp__egress_policy *policy, arcp_time now,
                                                 const arcp__egress_target *at,
-                                                arcp_target_scratch *scratch,
                                                 arcp__egress_decision *out);
 
 #endif
