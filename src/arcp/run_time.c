@@ -1,0 +1,102 @@
+/* The end of the lease and --max-runtime, and how the command is ended then. */
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "arcp/run_process.h"
+#include "base/clock.h"
+#include "base/directory.h"
+#include "launch/proc_stat.h"
+
+/* Between SIGTERM and SIGKILL when --max-runtime is reached. */
+#define TERM_GRACE_NS (5 * ARCP_NS_PER_SEC)
+/* For arcp-sandbox to end the processes that are left. */
+#define KILL_GRACE_NS ARCP_NS_PER_SEC
+/* The wall clock may be set while we wait. */
+#define WAIT_MS_MAX 1000
+
+static void kill_child(void *user, const arcp__proc_stat *process)
+{
+    const arcp__running *running = user;
+    arcp__proc_stat now;
+    if (process->parent != running->process->pid) {
+        return;
+    }
+    const int fd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+    /* The descriptor is of this process only if it is still there. */
+    if (fd >= 0 && arcp__proc_stat_read(process->pid, &now) && now.started == process->started) {
+        (void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+    }
+    arcp__close(fd);
+}
+
+/* Kills the command with all that it has started. Without a process table of its own, what has left
+ * the process group is found and killed by arcp-sandbox when the command has ended: so that one
+ * must live a little longer. */
+static void kill_all(arcp__running *running, int64_t now_mono_ns)
+{
+    if (running->run->plan->level == ARCP__SANDBOX_LEVEL_FULL || running->is_killed) {
+        arcp__run_send(running, SIGKILL);
+    } else {
+        arcp__proc_each(kill_child, running);
+    }
+    running->is_killed = true;
+    running->kill_mono_ns = now_mono_ns + KILL_GRACE_NS;
+}
+
+/* The smaller of a wait and the time until then, in milliseconds, rounded up. */
+static uint64_t until(uint64_t wait_ms, int64_t left_ns)
+{
+    const uint64_t left_ms = left_ns <= 0 ? 0 : (uint64_t)((left_ns - 1) / ARCP_NS_PER_MS + 1);
+    return left_ms < wait_ms ? left_ms : wait_ms;
+}
+
+/* Ends the command when its time is over; returns when to look again, in milliseconds. */
+static uint64_t watch(arcp__running *running)
+{
+    const arcp_time now = arcp__clock_now();
+    const int64_t expires_wall_ns = arcp_lease_expires_wall_ns(running->run->lease);
+    const int64_t passed_ns = now.mono_ns - running->begun.mono_ns;
+    uint64_t wait_ms = WAIT_MS_MAX;
+    if (expires_wall_ns != ARCP_TIME_NEVER && !running->is_expired) {
+        const int64_t left_wall_ns = expires_wall_ns - now.wall_ns;
+        const int64_t left_mono_ns = expires_wall_ns - running->begun.wall_ns - passed_ns;
+        const int64_t left_ns = left_wall_ns < left_mono_ns ? left_wall_ns : left_mono_ns;
+        wait_ms = until(wait_ms, left_ns);
+        if (left_ns <= 0) {
+            running->is_expired = true;
+            kill_all(running, now.mono_ns);
+        }
+    }
+    if (running->run->max_runtime_sec != 0 && !running->is_timed_out) {
+        const int64_t left_ns = running->max_runtime_ns - passed_ns;
+        wait_ms = until(wait_ms, left_ns);
+        if (left_ns <= 0) {
+            running->is_timed_out = true;
+            running->kill_mono_ns = now.mono_ns + TERM_GRACE_NS;
+            arcp__run_send(running, SIGTERM);
+            arcp__run_send(running, SIGCONT);
+        }
+    }
+    if ((running->is_timed_out || running->is_expired) && now.mono_ns >= running->kill_mono_ns) {
+        kill_all(running, now.mono_ns);
+    }
+    return running->is_expired || running->is_timed_out ? WAIT_MS_MAX : wait_ms;
+}
+
+static void on_time(uv_timer_t *timer)
+{
+    const uint64_t wait_ms = watch(timer->data);
+    uv_update_time(timer->loop);
+    (void)uv_timer_start(timer, on_time, wait_ms, 0);
+}
+
+void arcp__run_time_start(arcp__running *running)
+{
+    (void)uv_timer_init(&running->loop, &running->timer);
+    running->timer.data = running;
+    if (arcp_lease_expires_wall_ns(running->run->lease) != ARCP_TIME_NEVER ||
+        running->run->max_runtime_sec != 0) {
+        on_time(&running->timer);
+    }
+}
