@@ -46,7 +46,11 @@ typedef struct arcp__egress_job_options {
     const arcp_authority *authority; /* a reference is taken */
     /* Listening TCP sockets and the UDP socket of DNS, in any order: each is told apart by its type
      * and its local port (53, ARCP__EGRESS_PROXY_PORT, others). Owned from now on, also on failure.
-     */
+     *
+     * Each serves both families: it is AF_INET6, and IPv4 addresses are mapped (::ffff:198.18.0.7);
+     * only where the kernel has no IPv6 it is AF_INET. The UDP socket reports the address that was
+     * asked as IPV6_PKTINFO (of AF_INET: IP_PKTINFO), mapped likewise, and the same control message
+     * sends the answer from there. */
     const int *sockets;
     size_t socket_count;
     /* May be called from inside any event of the loop, and may close the job. NULL: not told. */

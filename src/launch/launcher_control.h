@@ -1,6 +1,10 @@
 /* The control socket of a sandbox, read by the process that started it: records, and the sockets
  * that come with `listeners`. What comes from there is checked, because the program inside may have
- * broken arcp-sandbox. No waiting. One thread. */
+ * broken arcp-sandbox. No waiting. One thread.
+ *
+ * Records are datagrams, {"listeners": N, "more": true} with N descriptors, without "more" in the
+ * last one; others are for the caller and carry none. A record that is refused is closed with what
+ * came with it, and the ones behind it are read. */
 #ifndef ARCP_LAUNCH_LAUNCHER_CONTROL_H
 #define ARCP_LAUNCH_LAUNCHER_CONTROL_H
 
@@ -16,8 +20,12 @@ typedef struct arcp__launch_control_events {
     /* A record that is one JSON object; valid during the call. */
     void (*record)(void *user, arcp_span record);
     /* The sockets of the sandbox's network, once: all that `listeners` records announced, each
-     * checked to be a listening TCP socket or a bound UDP socket. The callee owns them. */
+     * checked to be a listening TCP socket or a bound UDP socket. The callee owns them. They come
+     * before `running`; a plan without ports has none. */
     void (*listeners)(void *user, const int *sockets, size_t count);
+    /* A record was refused, and why: one line, static. One that announced listeners leaves the
+     * sandbox without its network. NULL: not told. */
+    void (*refused)(void *user, const char *reason);
     void *user;
 } arcp__launch_control_events;
 
@@ -34,7 +42,7 @@ void arcp__launch_control_init(arcp__launch_control *control, int fd,
                                const arcp__launch_control_events *events);
 
 /* Takes all that has arrived, at most 64 records; false when the other end is closed (or broken:
- * then it is closed here). */
+ * then it is closed here). The events may not free the control. */
 bool arcp__launch_control_take(arcp__launch_control *control);
 
 /* Closes the descriptor and the sockets that were not passed on. */
