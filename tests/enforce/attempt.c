@@ -30,6 +30,7 @@ typedef struct attempt {
     const escape_row *row;
     bool confined;
     char dir[192];
+    char mark[WORLD_MARK_SIZE]; /* "mark-17c" */
     fixture_victim victim;
     char *words[WORDS_MAX + 1];
     size_t word_count;
@@ -54,6 +55,8 @@ static const char *placeholder(const attempt *try, const char *text, size_t *len
         {"{abstract}", service->abstract, 0},
         {"{queue}", service->message_queue, 0},
         {"{token}", try->run->token, 0},
+        {"{mark}", try->mark, 0},
+        {"{tag}", try->mark + strlen("mark-"), 0},
         {"{address}", try->victim.address, 0},
         {"{victim}", NULL, (unsigned)try->victim.pid},
         {"{port}", NULL, service->port},
@@ -307,6 +310,19 @@ static void observe(attempt *try, pid_t child, int *in, int out, escape_outcome 
     outcome->code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* Whether the denial was reported: by `arcp run` as a line, by the sandbox itself as a record. */
+static bool is_reported(attempt *try, const escape_outcome *outcome)
+{
+    char line[1024];
+    const char *report = try->row->report;
+    const char *target = strchr(report, ' ') + 1;
+    (void)snprintf(line, sizeof line,
+                   try->run->mode->by_launcher ? "\"capability\":\"%.*s\",\"target\":\"%s\""
+                                               : "denied    %.*s %s",
+                   (int)(target - report - 1), report, expand(try, target, false));
+    return strstr(outcome->errors, line) != NULL;
+}
+
 static void take_errors(int fd, escape_outcome *out)
 {
     const ssize_t got = pread(fd, out->errors, OUTPUT_MAX - 1, 0);
@@ -344,6 +360,7 @@ static void run_program(attempt *try, escape_outcome *out)
     /* What the host itself did during the run is no effect of the program. */
     out->has_changed = try->row->during == NULL && fixture_digest(try->dir) != before;
     out->has_secret = strstr(out->output, try->run->token) != NULL;
+    out->is_reported = try->row->report != NULL && is_reported(try, out);
 }
 
 static void remove_tree(const char *dir)
@@ -363,6 +380,7 @@ void escape_try(const escape_run *run, const escape_row *row, size_t number, boo
     const bool has_victim = strstr(row->program, "{victim}") != NULL;
     try = (attempt){.run = run, .row = row, .confined = confined};
     (void)snprintf(try.dir, sizeof try.dir, "%s/%zu%c", run->root, number, confined ? 'c' : 'b');
+    world_mark(number, confined, try.mark);
     if (run->is_root &&
         (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)) {
         err(1, "a mount namespace for the attempt");
@@ -375,6 +393,7 @@ void escape_try(const escape_run *run, const escape_row *row, size_t number, boo
         run_on_host(&try, row->setup);
     }
     run_program(&try, out);
+    out->has_arrived = (row->where & WORLD) != 0 && world_has_heard(&run->world, number, confined);
     out->has_killed = has_victim && fixture_victim_stop(&try.victim);
     remove_tree(try.dir);
 }

@@ -9,6 +9,7 @@
 
 #include "enforce/fixture.h"
 #include "enforce/row.h"
+#include "enforce/world.h"
 
 /* How programs are confined in a run. */
 typedef struct escape_mode {
@@ -33,6 +34,7 @@ typedef struct escape_run {
     char token[48];
     unsigned race_ms; /* how long a race goes on that is not won */
     fixture_service service;
+    network_world world;
 } escape_run;
 
 enum { OUTPUT_MAX = 16384 };
@@ -42,7 +44,7 @@ typedef struct escape_outcome {
     bool is_started; /* the program itself wrote or did something, or ended as it should */
     bool by_signal, has_timed_out;
     int code;
-    bool has_secret, has_changed, has_killed, has_survived;
+    bool has_secret, has_changed, has_killed, has_survived, has_arrived, is_reported;
     char output[OUTPUT_MAX], errors[OUTPUT_MAX];
 } escape_outcome;
 

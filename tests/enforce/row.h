@@ -5,7 +5,8 @@
  * host's sockets, {beside} one with a socket below /tmp, {port} and {port6} its TCP and UDP port,
  * {victim} and {address} a process of the host and the address of the secret in it, {token} the
  * secret, {uid} the user, {ms} some hundred milliseconds, {race} how long a race goes
- * on: bare until it is won. */
+ * on: bare until it is won, {mark} the word by which the network world tells this attempt from
+ * others, {tag} one that the world does not look for. */
 #ifndef ARCP_TESTS_ENFORCE_ROW_H
 #define ARCP_TESTS_ENFORCE_ROW_H
 
@@ -18,6 +19,7 @@ typedef enum escape_proof {
     SECRET,  /* the secret is in its standard output */
     CHANGED, /* a file outside the writable trees is another one, or is new or gone */
     KILLED,  /* the victim has ended */
+    ARRIVED, /* the mark is in something that the network world received, by whichever way */
 } escape_proof;
 
 typedef enum escape_kind {
@@ -35,6 +37,7 @@ enum {
     NOT_ROOT = 16,  /* root may do it anyway */
     BROKER = 32,    /* needs the broker, as the probe says */
     ROOT_SETS = 64, /* `setup` and `during` run as root */
+    WORLD = 128,    /* needs the network world */
 };
 
 typedef struct escape_row {
@@ -51,7 +54,7 @@ typedef struct escape_row {
     const char *during;  /* likewise, when the program has written a line; then its stdin ends */
     const char *input;   /* what stdin is; NULL: /dev/null */
     const char *cwd;     /* NULL: @/read */
-    const char *report;  /* CAPABILITY @TARGET that must be reported, where there is a broker */
+    const char *report; /* CAPABILITY TARGET that must be reported, where something can report it */
 } escape_row;
 
 extern const escape_row escape_rows[];

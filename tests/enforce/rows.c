@@ -7,5 +7,6 @@
 
 const escape_row escape_rows[] = {
 #include "enforce/escape.def"
+#include "enforce/escape_net.def"
 };
 const size_t escape_row_count = sizeof escape_rows / sizeof escape_rows[0];

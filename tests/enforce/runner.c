@@ -97,6 +97,8 @@ static bool is_proved(const escape_row *row, const escape_outcome *outcome)
         return outcome->has_changed;
     case KILLED:
         return outcome->has_killed;
+    case ARRIVED:
+        return outcome->has_arrived;
     }
     return false;
 }
@@ -107,6 +109,7 @@ static const char *effect(const escape_outcome *outcome)
     return outcome->has_secret      ? "the program got the secret"
            : outcome->has_changed   ? "a file that was not granted changed"
            : outcome->has_killed    ? "the victim was ended"
+           : outcome->has_arrived   ? "something arrived in the network world"
            : outcome->has_survived  ? "a process survived"
            : outcome->has_timed_out ? "the program did not end"
                                     : NULL;
@@ -117,24 +120,13 @@ static bool is_denied(const escape_outcome *outcome)
     return !outcome->by_signal && outcome->code == 1 && strstr(outcome->output, "denied: ") != NULL;
 }
 
-/* Whether the denial was reported: by `arcp run` as a line, by the sandbox itself as a record. */
-static bool is_reported(const escape_row *row, const escape_outcome *outcome, size_t number)
+/* Whether there is something here that reports what the row says. */
+static bool can_report(const escape_row *row)
 {
-    char line[1024];
-    char capability[64];
-    const bool is_record = run.mode->by_launcher;
-    const char *target = strchr(row->report, ' ') + 1;
-    const char *below = strchr(target, '@') == NULL ? "" : strchr(target, '@') + 1;
-    (void)snprintf(capability, sizeof capability, "%.*s", (int)(target - row->report - 1),
-                   row->report);
-    (void)snprintf(line, sizeof line,
-                   is_record ? "\"capability\":\"%s\",\"target\":\"%s/%zuc%s\""
-                             : "denied    %s %s/%zuc%s",
-                   capability, run.root, number, below);
-    return strstr(outcome->errors, line) != NULL;
+    return strncmp(row->report, "net.", 4) == 0 ? run.mode->level == FULL : run.has_broker;
 }
 
-static void judge_confined(row_result *result, const escape_row *row, size_t number)
+static void judge_confined(row_result *result, const escape_row *row)
 {
     const escape_outcome *confined = &result->confined;
     const char *seen = effect(confined);
@@ -153,7 +145,7 @@ static void judge_confined(row_result *result, const escape_row *row, size_t num
         conclude(result, FAILED, "confined it was done", confined);
     } else if (!is_denied(confined) && (confined->by_signal || confined->code != 0)) {
         conclude(result, FAILED, "confined it was neither done nor denied", confined);
-    } else if (row->report != NULL && run.has_broker && !is_reported(row, confined, number)) {
+    } else if (row->report != NULL && can_report(row) && !confined->is_reported) {
         conclude(result, FAILED, "the denial was not reported", confined);
     } else {
         result->verdict = PASSED;
@@ -218,6 +210,9 @@ static void run_row(size_t number)
     } else if ((row->where & ROOT_SETS) != 0 && !run.is_root) {
         result->verdict = UNABLE;
         (void)snprintf(result->message, sizeof result->message, "only root can prepare it");
+    } else if ((row->where & WORLD) != 0 && run.world.pid == 0) {
+        result->verdict = UNABLE;
+        (void)snprintf(result->message, sizeof result->message, "there is no network world");
     } else if (try_half(row, number, false, &result->bare, result)) {
         if (is_lacking(&result->bare)) {
             char why[200];
@@ -230,7 +225,7 @@ static void run_row(size_t number)
         } else if (only_bare) {
             result->verdict = PASSED;
         } else if (try_half(row, number, true, &result->confined, result)) {
-            judge_confined(result, row, number);
+            judge_confined(result, row);
         }
     }
 }
@@ -432,6 +427,10 @@ int main(int argc, char **argv)
     run.has_broker = !only_bare && has_ability("broker");
     make_token();
     make_root();
+    if (run.is_root) {
+        const world_options options = {.directory = run.root, .token = run.token};
+        (void)world_start(&run.world, &options);
+    }
     fixture_service_start(&run.service, run.root, run.mode->user, run.token);
     const size_t size = escape_row_count * sizeof *results + sizeof *next;
     results = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -442,6 +441,7 @@ int main(int argc, char **argv)
     const int first = only_bare || shows ? 3 : 2;
     work_in_parallel(argc - first, argv + first);
     fixture_service_stop(&run.service);
+    world_stop(&run.world);
     remove_root();
     return report();
 }
