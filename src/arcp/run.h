@@ -91,6 +91,13 @@ ARCP_MUST_CHECK const char *arcp__run_path(arcp__arena *arena, const char *cwd, 
 /* Whether a canonical path is the directory or below it. */
 bool arcp__run_is_within(const char *path, const char *directory);
 
+/* ---- run_fetch.c ---- */
+
+/* The pattern of net.fetch for a value of --fetch: without a scheme it is https, and without a path
+ * it is all of the host. NULL: the error says why, ARCP_E_USAGE or ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK const char *arcp__run_fetch_pattern(arcp__arena *arena, const char *given,
+                                                    arcp_error *err);
+
 /* ---- run_environment.c ---- */
 
 /* Sets env and kept_back from the plan, our environment and --env. ARCP_E_USAGE, ARCP_E_NO_MEMORY.
@@ -160,7 +167,10 @@ typedef enum arcp__run_end {
 
 typedef struct arcp__run_denial {
     arcp_span capability, target; /* the target with \xNN for what cannot be shown */
+    arcp_span reason;             /* of the network's; empty: the lease lacks it */
     uint64_t count;
+    uint64_t written; /* of these, in the file; only the network's are written by us */
+    bool is_of_network;
 } arcp__run_denial;
 
 typedef struct arcp__run_report {
@@ -170,8 +180,9 @@ typedef struct arcp__run_report {
     arcp__arena arena;
     arcp__run_denial denials[ARCP__RUN_DENIALS_MAX];
     size_t denial_count;
-    uint64_t more;    /* denials beyond those */
-    arcp_buf failure; /* why the command was not started, from the record `failed`; empty: none */
+    uint64_t more; /* denials beyond those */
+    /* Why the command was not started, or was ended by us: the record `failed`, or the network. */
+    arcp_buf failure;
 } arcp__run_report;
 
 /* Opens the file of --report. ARCP_E_USAGE. */
@@ -185,13 +196,19 @@ void arcp__run_report_plan(arcp__run_report *report);
 /* A record of arcp-sandbox: `running`, `denied` or `failed`, as JSON. Others are ignored. */
 void arcp__run_report_record(arcp__run_report *report, arcp_span record);
 
+/* What the network of the sandbox refused. The bytes of the target may be any; `reason` is one
+ * line.
+ */
+void arcp__run_report_network(arcp__run_report *report, arcp_span capability, arcp_span target,
+                              const char *reason);
+
 /* After the end: the summary with the options that would allow what was denied. `code` is the exit
  * status or the signal. */
 void arcp__run_report_end(arcp__run_report *report, arcp__run_end end, int code,
                           int64_t runtime_ms);
 
-/* Appends the options that would allow what was denied, shortest first; nothing for targets that an
- * option cannot name. */
+/* run_suggest.c: appends the options that would allow what was denied, shortest first; nothing for
+ * targets that an option cannot name. */
 void arcp__run_suggest(const arcp__run_report *report, arcp_buf *out);
 
 /* ---- run_process.c ---- */

@@ -160,22 +160,14 @@ static arcp_status add_paths(grants *g, arcp_error *err)
     return ARCP_OK;
 }
 
-/* HOST is https://HOST/ and everything below it; HOST/PATH is https://HOST/PATH. */
 static arcp_status add_urls(grants *g, arcp_error *err)
 {
     const arcp__arguments *arguments = &g->run->program->arguments;
     for (size_t i = 0; i < arguments->counts[ARCP__OPTION_RUN_FETCH]; i++) {
-        const char *given = arguments->values[ARCP__OPTION_RUN_FETCH][i];
-        arcp_buf text = arcp_buf_init();
-        arcp_buf_append_format(&text, "%s%s%s", strstr(given, "://") != NULL ? "" : "https://",
-                               given, strchr(given, '/') != NULL ? "" : "/**");
-        const char *pattern = arcp__arena_copy(&g->run->arena, arcp_buf_span(&text)).data;
-        arcp_buf_fini(&text);
-        if (given[0] == '\0') {
-            return arcp_error_set(err, ARCP_E_USAGE, "--fetch needs a URL or the name of a host");
-        }
+        const char *pattern = arcp__run_fetch_pattern(
+            &g->run->arena, arguments->values[ARCP__OPTION_RUN_FETCH][i], err);
         if (pattern == NULL) {
-            return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+            return err->status;
         }
         add(g, "net.fetch", pattern);
     }

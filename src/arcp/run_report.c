@@ -13,13 +13,12 @@
 #include "arcp/command.h"
 #include "base/digits.h"
 #include "base/directory.h"
-#include "base/hex.h"
 #include "base/utf8.h"
 #include "json/json_put.h"
 
-#define NAME_SHOWN_MAX  512
-#define SUGGESTIONS_MAX 16
-#define LINES_MAX       100 /* of denials */
+#define NAME_SHOWN_MAX   512
+#define DETAIL_SHOWN_MAX 128
+#define LINES_MAX        100 /* of denials */
 
 /* ---- the file ---- */
 
@@ -118,30 +117,60 @@ static int errno_of(arcp_span name)
     return 0;
 }
 
-/* Returns false for a denial that was counted before, or that finds no room. */
-static bool add_denial(arcp__run_report *report, arcp_span capability, arcp_span target,
-                       uint64_t count)
+static arcp__run_denial *find_denial(arcp__run_report *report, arcp_span capability,
+                                     arcp_span target)
 {
     for (size_t i = 0; i < report->denial_count; i++) {
         arcp__run_denial *known = &report->denials[i];
         if (arcp_span_equal(known->target, target) &&
             arcp_span_equal(known->capability, capability)) {
-            known->count = count;
-            return false;
+            return known;
         }
     }
-    if (report->denial_count == ARCP__RUN_DENIALS_MAX || target.size == 0) {
-        report->more += count;
-        return false;
+    return NULL;
+}
+
+/* Returns NULL for a denial that finds no room. */
+static arcp__run_denial *add_denial(arcp__run_report *report, const arcp__run_denial *given)
+{
+    const arcp__run_denial added = {.capability =
+                                        arcp__arena_copy(&report->arena, given->capability),
+                                    .target = arcp__arena_copy(&report->arena, given->target),
+                                    .reason = arcp__arena_copy(&report->arena, given->reason),
+                                    .count = given->count,
+                                    .is_of_network = given->is_of_network};
+    if (report->denial_count == ARCP__RUN_DENIALS_MAX || given->target.size == 0 ||
+        added.capability.data == NULL || added.target.data == NULL || added.reason.data == NULL) {
+        report->more += given->count;
+        return NULL;
     }
-    const arcp__run_denial added = {arcp__arena_copy(&report->arena, capability),
-                                    arcp__arena_copy(&report->arena, target), count};
-    if (added.capability.data == NULL || added.target.data == NULL) {
-        report->more += count;
-        return false;
+    report->denials[report->denial_count] = added;
+    return &report->denials[report->denial_count++];
+}
+
+/* The line of a denial, when it is added. `detail` is the program, or the network's reason. */
+static void say_denial(const arcp__run_report *report, const arcp__run_denial *denial,
+                       arcp_span detail)
+{
+    if (report->denial_count > LINES_MAX) {
+        if (report->denial_count == LINES_MAX + 1 && !report->run->program->is_quiet) {
+            arcp__screen_format(&report->run->program->screen,
+                                "arcp run: more than %d names were denied; the others are counted",
+                                LINES_MAX);
+        }
+        return;
     }
-    report->denials[report->denial_count++] = added;
-    return true;
+    arcp_buf text = arcp_buf_init();
+    arcp__append_safe(&text, denial->capability, 64);
+    arcp_buf_append_byte(&text, ' ');
+    arcp__append_safe(&text, denial->target, NAME_SHOWN_MAX);
+    if (detail.size != 0) {
+        arcp_buf_append_cstr(&text, " (");
+        arcp__append_safe(&text, detail, DETAIL_SHOWN_MAX);
+        arcp_buf_append_byte(&text, ')');
+    }
+    say(report, "denied", ARCP__COLOR_YELLOW, &text);
+    arcp_buf_fini(&text);
 }
 
 static void take_denied(arcp__run_report *report, const arcp_json *json, arcp_json_ref denied)
@@ -149,7 +178,7 @@ static void take_denied(arcp__run_report *report, const arcp_json *json, arcp_js
     arcp_buf room[3] = {arcp_buf_init(), arcp_buf_init(), arcp_buf_init()};
     static const char *const names[] = {"capability", "target", "program"};
     arcp_span texts[3];
-    uint64_t count = 1;
+    arcp__run_denial given = {.count = 1};
     if (!arcp_json_is(json, denied, ARCP_JSON_OBJECT)) {
         return;
     }
@@ -158,30 +187,71 @@ static void take_denied(arcp__run_report *report, const arcp_json *json, arcp_js
         texts[i] = arcp_json_is(json, at, ARCP_JSON_STRING) ? arcp_json_string(json, at, &room[i])
                                                             : arcp_span_make(NULL, 0);
     }
-    (void)arcp_json_u64(json, arcp_json_member(json, denied, ARCP_SPAN_LITERAL("count")), &count);
-    const bool is_new = add_denial(report, texts[0], texts[1], count);
-    if (is_new && report->denial_count > LINES_MAX) {
-        if (report->denial_count == LINES_MAX + 1 && !report->run->program->is_quiet) {
-            arcp__screen_format(&report->run->program->screen,
-                                "arcp run: more than %d names were denied; the others are counted",
-                                LINES_MAX);
+    (void)arcp_json_u64(json, arcp_json_member(json, denied, ARCP_SPAN_LITERAL("count")),
+                        &given.count);
+    given.capability = texts[0];
+    given.target = texts[1];
+    arcp__run_denial *known = find_denial(report, given.capability, given.target);
+    if (known != NULL) {
+        known->count = given.count;
+    } else {
+        known = add_denial(report, &given);
+        if (known != NULL) {
+            say_denial(report, known, texts[2]);
         }
-    } else if (is_new) {
-        arcp_buf text = arcp_buf_init();
-        arcp__append_safe(&text, texts[0], 64);
-        arcp_buf_append_byte(&text, ' ');
-        arcp__append_safe(&text, texts[1], NAME_SHOWN_MAX);
-        if (texts[2].size != 0) {
-            arcp_buf_append_cstr(&text, " (");
-            arcp__append_safe(&text, texts[2], 64);
-            arcp_buf_append_byte(&text, ')');
-        }
-        say(report, "denied", ARCP__COLOR_YELLOW, &text);
-        arcp_buf_fini(&text);
     }
     for (size_t i = 0; i < 3; i++) {
         arcp_buf_fini(&room[i]);
     }
+}
+
+/* Writes a denial of the network to the file, as arcp-sandbox writes those of files. */
+static void write_denial(arcp__run_report *report, arcp__run_denial *denial)
+{
+    if (report->file < 0 || denial->written == denial->count) {
+        return;
+    }
+    arcp_buf line = arcp_buf_init();
+    arcp_json_writer writer = arcp__put_begin(&line);
+    arcp__put_cstr(&writer, "type", "denied");
+    arcp_json_name(&writer, "record");
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "denied");
+    arcp_json_begin_object(&writer);
+    arcp__put_string(&writer, "capability", denial->capability);
+    arcp__put_string(&writer, "target", denial->target);
+    arcp__put_string(&writer, "reason", denial->reason);
+    arcp__put_cstr(&writer, "layer", "egress");
+    arcp__put_u64(&writer, "count", denial->count);
+    arcp_json_end_object(&writer);
+    arcp_json_end_object(&writer);
+    arcp_json_end_object(&writer);
+    write_line(report, &line);
+    denial->written = denial->count;
+}
+
+void arcp__run_report_network(arcp__run_report *report, arcp_span capability, arcp_span target,
+                              const char *reason)
+{
+    arcp_buf shown = arcp_buf_init();
+    arcp__utf8_append_escaped(&shown, target);
+    arcp__run_denial *known = find_denial(report, capability, arcp_buf_span(&shown));
+    if (known != NULL) {
+        known->count++;
+    } else {
+        const arcp__run_denial given = {.capability = capability,
+                                        .target = arcp_buf_span(&shown),
+                                        .reason = arcp_span_cstr(reason),
+                                        .count = 1,
+                                        .is_of_network = true};
+        known = add_denial(report, &given);
+        if (known != NULL) {
+            const bool is_lacking = strcmp(reason, arcp_deny_reason_text(ARCP_DENY_NO_MATCH)) == 0;
+            say_denial(report, known, is_lacking ? arcp_span_make(NULL, 0) : known->reason);
+            write_denial(report, known);
+        }
+    }
+    arcp_buf_fini(&shown);
 }
 
 static void take_failed(arcp__run_report *report, const arcp_json *json)
@@ -286,203 +356,6 @@ void arcp__run_report_record(arcp__run_report *report, arcp_span record)
     arcp__json_fini(&json);
 }
 
-/* ---- suggestions ---- */
-
-static bool hex_byte(const char digits[2], uint8_t *out)
-{
-    const int high = arcp__hex_value((unsigned char)digits[0]);
-    const int low = arcp__hex_value((unsigned char)digits[1]);
-    if (high < 0 || low < 0) {
-        return false;
-    }
-    *out = (uint8_t)(high * 16 + low);
-    return true;
-}
-
-/* Undoes \xNN; false for a name that an option cannot have: one with a wildcard (it would grant
- * more than this file), with control characters, or that is not UTF-8. */
-static bool plain_name(arcp_span shown, arcp_buf *out)
-{
-    for (size_t i = 0; i < shown.size; i++) {
-        uint8_t byte = (uint8_t)shown.data[i];
-        if (byte == '\\' && i + 3 < shown.size && shown.data[i + 1] == 'x' &&
-            hex_byte(shown.data + i + 2, &byte)) {
-            i += 3;
-        }
-        arcp_buf_append_byte(out, (char)byte);
-    }
-    const arcp_span name = arcp_buf_span(out);
-    bool is_plain = name.size != 0 && name.data[0] != '-' && arcp__utf8_is_valid(name) &&
-                    memchr(name.data, '*', name.size) == NULL;
-    for (size_t i = 0; i < name.size && is_plain; i++) {
-        uint32_t code_point = 0;
-        is_plain = arcp__control_size(arcp_span_from(name, i), &code_point) == 0;
-    }
-    return is_plain;
-}
-
-/* Quotes a word for a shell where it needs that. */
-static void append_quoted(arcp_buf *out, arcp_span word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "/._-+,:@%=";
-    bool needs_quotes = word.size == 0;
-    for (size_t i = 0; i < word.size; i++) {
-        needs_quotes = needs_quotes || memchr(plain, word.data[i], sizeof plain - 1) == NULL;
-    }
-    if (!needs_quotes) {
-        arcp_buf_append(out, word);
-        return;
-    }
-    arcp_buf_append_byte(out, '\'');
-    for (size_t i = 0; i < word.size; i++) {
-        if (word.data[i] == '\'') {
-            arcp_buf_append_cstr(out, "'\\''");
-        } else {
-            arcp_buf_append_byte(out, word.data[i]);
-        }
-    }
-    arcp_buf_append_byte(out, '\'');
-}
-
-/* An option that would allow a denial. */
-typedef struct suggestion {
-    const char *option; /* NULL: another one includes it */
-    arcp_buf name;      /* its value; empty: it has none */
-} suggestion;
-
-/* The option that lets a .git be written which is protected in a directory of the lease; NULL: the
- * path is in none. */
-static const char *protection_of(const arcp__sandbox_plan *plan, const char *path)
-{
-    for (size_t i = 0; plan != NULL && i < plan->mount_count; i++) {
-        const arcp__sandbox_mount *mount = &plan->mounts[i];
-        char git[PATH_MAX];
-        (void)snprintf(git, sizeof git, "%.*s/.git", (int)mount->target.size, mount->target.data);
-        if (mount->kind == ARCP__SANDBOX_MOUNT_GIT && arcp__run_is_within(path, git)) {
-            return plan->protect == ARCP__SANDBOX_PROTECT_STRICT ? "--protect commits"
-                                                                 : "--no-protect";
-        }
-    }
-    return NULL;
-}
-
-static const char *option_for(arcp_span capability)
-{
-    static const char *const options[][2] = {
-        {"fs.read", "--read"}, {"fs.write", "--write"}, {"net.fetch", "--fetch"}};
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
-        if (arcp_span_equal_cstr(capability, options[i][0])) {
-            return options[i][1];
-        }
-    }
-    return NULL;
-}
-
-/* Whether the option would grant too much for a hint: a directory is granted with everything below
- * it. And none grants the files of ARCP itself. */
-static bool is_too_wide(const arcp__run *run, const char *path)
-{
-    const char *const homes[] = {run->home, run->account_home};
-    if (path[0] != '/') {
-        return false;
-    }
-    for (size_t i = 0; i < 2; i++) {
-        if (homes[i] != NULL && arcp__run_is_within(homes[i], path)) {
-            return true;
-        }
-    }
-    for (size_t i = 0; i < run->request.own_count; i++) {
-        if (arcp__run_is_within(path, run->request.own[i].data)) {
-            return true;
-        }
-    }
-    return strchr(path + 1, '/') == NULL; /* `/`, or right below it */
-}
-
-/* Whether what `other` allows includes what `one` allows. */
-static bool includes(const suggestion *other, const suggestion *one)
-{
-    const bool is_path = one->name.size != 0 && strcmp(one->option, "--fetch") != 0;
-    const bool has_right = strcmp(other->option, one->option) == 0 ||
-                           (is_path && strcmp(other->option, "--write") == 0);
-    return has_right && (is_path ? arcp__run_is_within(one->name.data, other->name.data)
-                                 : strcmp(one->name.data, other->name.data) == 0);
-}
-
-static int by_size(const void *a, const void *b)
-{
-    const suggestion *left = a;
-    const suggestion *right = b;
-    const size_t left_size = strlen(left->option) + left->name.size;
-    const size_t right_size = strlen(right->option) + right->name.size;
-    return left_size < right_size   ? -1
-           : left_size > right_size ? 1
-                                    : strcmp(left->name.data, right->name.data);
-}
-
-/* Removes those that others include; returns how many remain. */
-static size_t remove_included(suggestion *list, size_t count)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        bool is_included = false;
-        for (size_t j = 0; j < count && !is_included; j++) {
-            is_included = j != i && list[j].option != NULL && includes(&list[j], &list[i]);
-        }
-        if (is_included) {
-            list[i].option = NULL;
-            arcp_buf_fini(&list[i].name);
-        }
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (list[i].option != NULL) {
-            list[kept++] = list[i];
-        }
-    }
-    return kept;
-}
-
-void arcp__run_suggest(const arcp__run_report *report, arcp_buf *out)
-{
-    suggestion list[ARCP__RUN_DENIALS_MAX];
-    size_t count = 0;
-    for (size_t i = 0; i < report->denial_count; i++) {
-        const arcp__run_denial *denial = &report->denials[i];
-        suggestion *one = &list[count];
-        *one = (suggestion){.option = option_for(denial->capability), .name = arcp_buf_init()};
-        if (one->option == NULL || !plain_name(denial->target, &one->name) ||
-            arcp_buf_cstr(&one->name) == NULL || is_too_wide(report->run, one->name.data)) {
-            arcp_buf_fini(&one->name);
-            continue;
-        }
-        const char *protection = strcmp(one->option, "--write") == 0
-                                     ? protection_of(report->run->plan, one->name.data)
-                                     : NULL;
-        if (protection != NULL) {
-            one->option = protection;
-            arcp_buf_clear(&one->name);
-            one->name.data[0] = '\0';
-        }
-        count++;
-    }
-    qsort(list, count, sizeof *list, by_size);
-    count = remove_included(list, count);
-    for (size_t i = 0; i < count; i++) {
-        if (i < SUGGESTIONS_MAX) {
-            arcp_buf_append_format(out, " %s", list[i].option);
-        }
-        if (i < SUGGESTIONS_MAX && list[i].name.size != 0) {
-            arcp_buf_append_byte(out, ' ');
-            append_quoted(out, arcp_buf_span(&list[i].name));
-        }
-        arcp_buf_fini(&list[i].name);
-    }
-    if (count > SUGGESTIONS_MAX) {
-        arcp_buf_append_format(out, " (and %zu more)", count - SUGGESTIONS_MAX);
-    }
-}
-
 /* ---- the end ---- */
 
 static const char *const ends[] = {
@@ -513,6 +386,9 @@ void arcp__run_report_end(arcp__run_report *report, arcp__run_end end, int code,
     uint64_t denials = report->more;
     for (size_t i = 0; i < report->denial_count; i++) {
         denials += report->denials[i].count;
+        if (report->denials[i].is_of_network) {
+            write_denial(report, &report->denials[i]);
+        }
     }
     if (report->file >= 0) {
         write_end(report, end, code, denials, runtime_ms);

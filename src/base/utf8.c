@@ -69,3 +69,20 @@ size_t arcp__utf8_cut(arcp_span text, size_t size)
     }
     return size;
 }
+
+void arcp__utf8_append_escaped(arcp_buf *out, arcp_span text)
+{
+    while (text.size != 0) {
+        uint32_t code_point;
+        const size_t size = arcp__utf8_character_size((const unsigned char *)text.data, text.size);
+        const size_t taken = size == 0 ? 1 : size;
+        if (size == 0 || text.data[0] == '\\' || arcp__control_size(text, &code_point) != 0) {
+            for (size_t i = 0; i < taken; i++) {
+                arcp_buf_append_format(out, "\\x%02x", (unsigned char)text.data[i]);
+            }
+        } else {
+            arcp_buf_append(out, arcp_span_first(text, size));
+        }
+        text = arcp_span_from(text, taken);
+    }
+}

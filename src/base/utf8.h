@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <arcp/buf.h>
 #include <arcp/span.h>
 
 /* Bytes of the character that begins at `bytes`, of which `left` (> 0) may be read; 0 when
@@ -85,5 +86,9 @@ size_t arcp__utf8_encode(uint32_t code_point, char out[4]);
 /* The largest size, at most `size`, at which valid text can be cut without cutting a
  * character. */
 size_t arcp__utf8_cut(arcp_span text, size_t size);
+
+/* Appends text that a confined program chose, as UTF-8 of one line: control and hidden characters,
+ * backslashes and invalid bytes become \xNN, so that the original bytes can be restored. */
+void arcp__utf8_append_escaped(arcp_buf *out, arcp_span text);
 
 #endif

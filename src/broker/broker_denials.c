@@ -41,28 +41,10 @@ arcp__broker_denials *arcp__broker_denials_new(int control)
     return denials;
 }
 
-/* Appends text that the program chose, with what a terminal or a log must not get as \xNN. */
-static void append_escaped(arcp_buf *out, arcp_span text)
-{
-    while (text.size != 0) {
-        uint32_t code_point;
-        const size_t size = arcp__utf8_character_size((const unsigned char *)text.data, text.size);
-        const size_t taken = size == 0 ? 1 : size;
-        if (size == 0 || text.data[0] == '\\' || arcp__control_size(text, &code_point) != 0) {
-            for (size_t i = 0; i < taken; i++) {
-                arcp_buf_append_format(out, "\\x%02x", (unsigned char)text.data[i]);
-            }
-        } else {
-            arcp_buf_append(out, arcp_span_first(text, size));
-        }
-        text = arcp_span_from(text, taken);
-    }
-}
-
 static void put_escaped(arcp_json_writer *writer, const char *name, arcp_span text)
 {
     arcp_buf plain = arcp_buf_init();
-    append_escaped(&plain, text);
+    arcp__utf8_append_escaped(&plain, text);
     arcp__put_string(writer, name, arcp_buf_span(&plain));
     arcp_buf_fini(&plain);
 }

@@ -228,6 +228,114 @@ static void what_would_grant_far_too_much_is_not_suggested(void **state)
     check_suggestions(f, " --read /home/you/notes --read /data/homes/your");
 }
 
+/* ---- the network ---- */
+
+static const char *lacking(void)
+{
+    return arcp_deny_reason_text(ARCP_DENY_NO_MATCH);
+}
+
+static void deny_network(fixture *f, const char *target, const char *reason)
+{
+    arcp__run_report_network(&f->report, ARCP_SPAN_LITERAL("net.fetch"), arcp_span_cstr(target),
+                             reason);
+}
+
+static void a_denial_of_the_network_is_a_line_once(void **state)
+{
+    fixture *f = *state;
+    deny_network(f, "example.com", lacking());
+    deny_network(f, "example.com", lacking());
+    deny_network(f, "https://intranet/", "the address is not public");
+    arcp__run_report_end(&f->report, ARCP__RUN_EXITED, 0, 5);
+    assert_string_equal(text_of(f->screen),
+                        "denied    net.fetch example.com\n"
+                        "denied    net.fetch https://intranet/ (the address is not public)\n"
+                        "arcp run: 3 denied. To allow: --fetch intranet --fetch example.com\n");
+}
+
+static void the_file_has_the_layer_and_at_the_end_the_count(void **state)
+{
+    fixture *f = *state;
+    deny_network(f, "a", lacking());
+    deny_network(f, "b", lacking());
+    deny_network(f, "a", lacking());
+    arcp__run_report_end(&f->report, ARCP__RUN_EXITED, 0, 5);
+#define ROW(name, count)                                                                           \
+    "{\"type\":\"denied\",\"record\":{\"denied\":{\"capability\":\"net.fetch\",\"target\":\"" name \
+    "\",\"reason\":\"no pattern of the lease matches\",\"layer\":\"egress\",\"count\":" count      \
+    "}}}\n"
+    assert_string_equal(
+        text_of(f->file),
+        ROW("a", "1") ROW("b", "1")
+            ROW("a", "2") "{\"type\":\"end\",\"end\":\"exited\",\"exit_status\":0,\"denied\":3,"
+                          "\"runtime_ms\":5}\n");
+#undef ROW
+}
+
+static void targets_of_the_network_cannot_move_the_cursor(void **state)
+{
+    fixture *f = *state;
+    deny_network(f, "http://h/\x1b[2J\xff\n", lacking());
+    assert_string_equal(text_of(f->screen), "denied    net.fetch http://h/\\x1b[2J\\xff\\x0a\n");
+    assert_non_null(strstr(text_of(f->file), "\"target\":\"http://h/\\\\x1b[2J\\\\xff\\\\x0a\""));
+    check_suggestions(f, "");
+}
+
+static void a_url_inside_tls_is_granted_by_its_host(void **state)
+{
+    fixture *f = *state;
+    deny_network(f, "https://a.example/x/y?z", lacking());
+    deny_network(f, "https://b.example:443/", lacking());
+    deny_network(f, "https://c.example:8443/", lacking());
+    deny_network(f, "wss://d.example/socket", lacking());
+    deny_network(f, "a.example", lacking());
+    check_suggestions(f, " --fetch a.example --fetch b.example --fetch c.example:8443"
+                         " --fetch wss://d.example");
+}
+
+static void a_url_of_http_is_granted_alone(void **state)
+{
+    fixture *f = *state;
+    deny_network(f, "http://h:8080/a?b=c&d", lacking());
+    deny_network(f, "http://h:8080/b", lacking());
+    deny_network(f, "http://h/*", lacking()); /* a star would stand for any name */
+    check_suggestions(f, " --fetch http://h:8080/b --fetch 'http://h:8080/a?b=c&d'");
+}
+
+static void three_urls_of_a_host_are_granted_by_the_host(void **state)
+{
+    fixture *f = *state;
+    deny_network(f, "http://h:8080/a", lacking());
+    deny_network(f, "http://h:808/a", lacking());
+    deny_network(f, "http://h:8080/b", lacking());
+    deny_network(f, "http://h:8080/c", lacking());
+    check_suggestions(f, " --fetch http://h:8080 --fetch http://h:808/a");
+}
+
+static void what_the_lease_grants_is_not_suggested(void **state)
+{
+    fixture *f = *state;
+    arcp_error err;
+    assert_int_equal(
+        arcp_lease_parse(ARCP_SPAN_LITERAL("{\"net.fetch\":[\"https://intranet/**\"]}"),
+                         arcp_span_make(NULL, 0), NULL, &f->run.lease, &err),
+        ARCP_OK);
+    deny_network(f, "https://intranet/", "the address is not public");
+    deny_network(f, "https://intranet:8443/", lacking());
+    check_suggestions(f, " --fetch intranet:8443");
+    arcp_lease_unref(f->run.lease);
+}
+
+static void what_is_no_url_is_not_suggested(void **state)
+{
+    fixture *f = *state;
+    deny_network(f, "user@host", lacking());
+    deny_network(f, "$(reboot)", lacking());
+    deny_network(f, "-x y", lacking());
+    check_suggestions(f, "");
+}
+
 static void a_hundred_denials_are_printed(void **state)
 {
     fixture *f = *state;
@@ -328,6 +436,14 @@ int main(void)
         REPORT_TEST(what_an_option_cannot_name_is_not_suggested),
         REPORT_TEST(what_another_option_includes_is_not_suggested),
         REPORT_TEST(what_would_grant_far_too_much_is_not_suggested),
+        REPORT_TEST(a_denial_of_the_network_is_a_line_once),
+        REPORT_TEST(the_file_has_the_layer_and_at_the_end_the_count),
+        REPORT_TEST(targets_of_the_network_cannot_move_the_cursor),
+        REPORT_TEST(a_url_inside_tls_is_granted_by_its_host),
+        REPORT_TEST(a_url_of_http_is_granted_alone),
+        REPORT_TEST(three_urls_of_a_host_are_granted_by_the_host),
+        REPORT_TEST(what_the_lease_grants_is_not_suggested),
+        REPORT_TEST(what_is_no_url_is_not_suggested),
         REPORT_TEST(a_hundred_denials_are_printed),
         REPORT_TEST(more_than_sixteen_are_counted),
         REPORT_TEST(denials_beyond_the_limit_are_counted),

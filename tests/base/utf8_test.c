@@ -128,6 +128,30 @@ static void text_is_cut_between_characters(void **state)
     }
 }
 
+static void what_a_program_chose_is_one_line_of_utf8(void **state)
+{
+    static const struct {
+        const char *text, *want;
+    } escapes[] = {
+        {"", ""},
+        {"/srv/data \xc3\xbc", "/srv/data \xc3\xbc"},
+        {"a\x1b[2J\n\x7f", "a\\x1b[2J\\x0a\\x7f"},
+        {"back\\slash", "back\\x5cslash"},
+        {"\xc2\x9b"
+         "1",
+         "\\xc2\\x9b1"},
+        {"\xe2\x80\xae!", "\\xe2\\x80\\xae!"},
+        {"\xff\xc3", "\\xff\\xc3"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof escapes / sizeof escapes[0]; i++) {
+        arcp_buf out = arcp_buf_init();
+        arcp__utf8_append_escaped(&out, arcp_span_cstr(escapes[i].text));
+        check_span(arcp_buf_span(&out), escapes[i].want);
+        arcp_buf_fini(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +159,7 @@ int main(void)
         cmocka_unit_test(every_code_point_is_one_valid_character),
         cmocka_unit_test(all_lead_and_second_bytes_agree_with_decoding),
         cmocka_unit_test(text_is_cut_between_characters),
+        cmocka_unit_test(what_a_program_chose_is_one_line_of_utf8),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
