@@ -1,7 +1,9 @@
 /* The names of a job: which of them DNS may answer, and the address that each has inside. No I/O.
+ * One thread.
  *
  * Inside, a name has an address of 198.18.0.0/15 that leads nowhere but to our listeners. A name
- * keeps its address, and an address its name, as long as the job lives. */
+ * keeps its address, and an address its name, as long as the job lives; 198.18.0.0 to 198.18.0.15
+ * belong to no name of a lease (198.18.0.2 and 198.18.0.3 are gateways'). */
 #ifndef ARCP_EGRESS_EGRESS_NAMES_H
 #define ARCP_EGRESS_EGRESS_NAMES_H
 
@@ -17,18 +19,25 @@ ARCP_MUST_CHECK arcp_status arcp__egress_names_new(const arcp_lease *lease,
 void arcp__egress_names_free(arcp__egress_names *names); /* NULL is accepted */
 
 /* Writes the canonical form of a host name: lower case, no dot at the end. False: it is no host
- * name (an empty or too long label, bytes beside letters, digits, `-` and `_`), or an address. */
+ * name. That is one with an empty or too long label, with bytes beside letters, digits, `-` and
+ * `_`, and one whose last label is a number (decimal, or 0x and hexadecimal digits), because some
+ * resolvers read it as an address. */
 ARCP_MUST_CHECK bool arcp__egress_name_canonical(arcp_span name,
                                                  char out[ARCP__EGRESS_NAME_MAX + 1]);
 
-/* Whether some pattern of net.fetch can match a URL with this host, of any scheme and port. */
-ARCP_MUST_CHECK bool arcp__egress_names_may_reach(const arcp__egress_names *names, arcp_span name);
+/* Whether the name is `arcp` or below it, which no lease grants: such names belong to gateways. */
+ARCP_MUST_CHECK bool arcp__egress_name_is_reserved(arcp_span name);
+
+/* Whether some pattern of net.fetch matches a URL with this canonical name as its host, of any
+ * scheme and port. */
+ARCP_MUST_CHECK bool arcp__egress_names_may_reach(arcp__egress_names *names, arcp_span name);
 
 /* The address of a canonical name, in host byte order; 0: the lease does not reach it, or
  * ARCP__EGRESS_NAMES_MAX names have one already, or memory ran out. */
 ARCP_MUST_CHECK uint32_t arcp__egress_names_address(arcp__egress_names *names, arcp_span name);
 
-/* The name that has the address; empty: none has. Valid as long as the names. */
+/* The name that has the address, which is in host byte order; empty: none has. A NUL follows. Valid
+ * as long as the names. */
 arcp_span arcp__egress_names_find(const arcp__egress_names *names, uint32_t address);
 
 #endif

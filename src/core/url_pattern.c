@@ -1,0 +1,118 @@
+#include "core/url_pattern.h"
+
+#include <arcp/buf.h>
+
+#include "core/glob_subset.h"
+
+static arcp__url_kind scheme_of(arcp_span scheme)
+{
+    if (arcp_span_equal_cstr(scheme, "http") || arcp_span_equal_cstr(scheme, "ws")) {
+        return ARCP__URL_PLAIN;
+    }
+    return arcp_span_equal_cstr(scheme, "https") || arcp_span_equal_cstr(scheme, "wss")
+               ? ARCP__URL_TLS
+               : ARCP__URL_OPAQUE;
+}
+
+static uint32_t default_port(arcp__url_kind kind, arcp_span scheme)
+{
+    if (kind == ARCP__URL_PLAIN) {
+        return ARCP__URL_PORT_HTTP;
+    }
+    if (kind == ARCP__URL_TLS) {
+        return ARCP__URL_PORT_HTTPS;
+    }
+    return arcp_span_equal_cstr(scheme, "ssh") ? ARCP__URL_PORT_SSH : 0;
+}
+
+bool arcp__url_is_all(arcp_span text, const char *bytes)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        if (strchr(bytes, text.data[i]) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Reads `host[:port]`. What follows the last star decides which port is possible: the star itself
+ * may match a colon and digits, but only if nothing but digits follows. */
+static void read_authority(arcp_span authority, uint32_t fallback, arcp__url_parts *parts)
+{
+    size_t literal = authority.size; /* where the bytes after the last star begin */
+    while (literal > 0 && authority.data[literal - 1] != '*') {
+        literal--;
+    }
+    const arcp_span rest = arcp_span_from(authority, literal);
+    size_t digits = authority.size;
+    while (digits > literal && strchr("0123456789", authority.data[digits - 1]) != NULL) {
+        digits--;
+    }
+    parts->host = authority;
+    parts->port = fallback;
+    parts->is_any_port = literal > 0 && arcp__url_is_all(rest, "0123456789");
+    if (digits > literal && digits < authority.size && authority.data[digits - 1] == ':') {
+        parts->host = arcp_span_first(authority, digits - 1);
+        parts->port = 0;
+        for (size_t i = digits; i < authority.size && parts->port <= UINT16_MAX; i++) {
+            parts->port = parts->port * 10 + (uint32_t)(authority.data[i] - '0');
+        }
+        parts->port = parts->port <= UINT16_MAX ? parts->port : 0;
+    }
+}
+
+static arcp_span before(arcp_span text, const char *ends)
+{
+    size_t size = 0;
+    while (size < text.size && strchr(ends, text.data[size]) == NULL) {
+        size++;
+    }
+    return arcp_span_first(text, size);
+}
+
+arcp__url_parts arcp__url_take_apart(arcp_span pattern)
+{
+    arcp__url_parts parts = {.kind = ARCP__URL_WILD};
+    const arcp_span scheme = before(pattern, ":*");
+    const arcp_span behind = arcp_span_from(pattern, scheme.size);
+    if (!arcp_span_starts_with(behind, ARCP_SPAN_LITERAL("://"))) {
+        if (pattern.size >= 2 && arcp__url_is_all(pattern, "*")) {
+            parts =
+                (arcp__url_parts){.kind = ARCP__URL_ANY, .is_any_port = true, .is_spanning = true};
+        }
+        return parts;
+    }
+    parts.kind = scheme_of(scheme);
+    parts.scheme = scheme;
+    const arcp_span target = arcp_span_from(behind, strlen("://"));
+    const arcp_span authority = before(target, "/?");
+    const arcp_span rest = arcp_span_from(target, authority.size);
+    read_authority(authority, default_port(parts.kind, scheme), &parts);
+    for (size_t i = 1; i < authority.size; i++) {
+        parts.is_spanning = parts.is_spanning || memcmp(authority.data + i - 1, "**", 2) == 0;
+    }
+    parts.is_any_port = parts.is_any_port || parts.is_spanning;
+    parts.is_whole =
+        rest.size >= 3 && rest.data[0] == '/' && arcp__url_is_all(arcp_span_from(rest, 1), "*");
+    return parts;
+}
+
+arcp_span arcp__url_origin(arcp_span url)
+{
+    const size_t scheme = before(url, ":").size + strlen("://");
+    return arcp_span_first(url, scheme + before(arcp_span_from(url, scheme), "/?").size);
+}
+
+bool arcp__url_grants_all(const arcp_span *patterns, size_t count, arcp_span origin,
+                          arcp__lease_work *work)
+{
+    arcp_buf all = arcp_buf_init();
+    arcp_buf_append(&all, origin);
+    arcp_buf_append_cstr(&all, "/**");
+    bool is_within = false;
+    const bool is_known =
+        !all.failed && arcp__glob_is_within(ARCP__CAPABILITY_NET_FETCH, arcp_buf_span(&all),
+                                            patterns, count, work, &is_within) == ARCP_OK;
+    arcp_buf_fini(&all);
+    return is_known && is_within;
+}
