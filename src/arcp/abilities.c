@@ -21,8 +21,8 @@ arcp_status arcp__abilities_of_level(const char *level, arcp__sandbox_abilities 
                                      arcp_error *err)
 {
     static const arcp__sandbox_ability namespaces[] = {
-        ARCP__SANDBOX_ABILITY_USERNS, ARCP__SANDBOX_ABILITY_MOUNT, ARCP__SANDBOX_ABILITY_NETNS,
-        ARCP__SANDBOX_ABILITY_PROC, ARCP__SANDBOX_ABILITY_PID_MAX};
+        ARCP__SANDBOX_ABILITY_USERNS, ARCP__SANDBOX_ABILITY_MOUNT,   ARCP__SANDBOX_ABILITY_NETNS,
+        ARCP__SANDBOX_ABILITY_PROC,   ARCP__SANDBOX_ABILITY_PID_MAX, ARCP__SANDBOX_ABILITY_EGRESS};
     arcp__sandbox_abilities here = {{0}};
     const bool is_full = strcmp(level, "full") == 0;
     if (!is_full && strcmp(level, "landlock") != 0) {
@@ -36,9 +36,8 @@ arcp_status arcp__abilities_of_level(const char *level, arcp__sandbox_abilities 
         out->values[namespaces[i]] = 0;
     }
     out->values[ARCP__SANDBOX_ABILITY_LANDLOCK] = LANDLOCK_OF_LEVEL;
-    /* These are of the release, not of the host. */
+    /* This one is of the release, not of the host. */
     arcp_status status = arcp__abilities_find(&here, err);
     out->values[ARCP__SANDBOX_ABILITY_BROKER] = here.values[ARCP__SANDBOX_ABILITY_BROKER];
-    out->values[ARCP__SANDBOX_ABILITY_EGRESS] = here.values[ARCP__SANDBOX_ABILITY_EGRESS];
     return status;
 }

@@ -81,6 +81,12 @@ typedef struct arcp__sandbox_limits {
 
 #define ARCP__SANDBOX_EXEMPT_MAX 32
 
+/* Listeners of every sandbox that has a network, beside those of its plan's ports. */
+#define ARCP__SANDBOX_PORT_DNS   53
+#define ARCP__SANDBOX_PORT_PROXY 3128 /* CONNECT, and requests in absolute form */
+/* Each is a descriptor of the process that serves them. */
+#define ARCP__SANDBOX_PORTS_MAX 256
+
 /* Everything is borrowed during the call. Paths are absolute and canonical (no `.`, `..`, empty
  * segment or slash at the end), and are UTF-8. */
 typedef struct arcp__sandbox_request {
@@ -201,7 +207,9 @@ typedef struct arcp__sandbox_plan {
     size_t read_count, write_count;
     const arcp_span *own; /* of the request */
     size_t own_count;
-    const uint16_t *ports; /* TCP ports that egress listens on inside; none: no network at all */
+    /* TCP ports that egress listens on inside, without the two of every network; none: no network
+     * at all. At most ARCP__SANDBOX_PORTS_MAX, ascending. */
+    const uint16_t *ports;
     size_t port_count;
     bool has_broker; /* the broker decides by reads and writes what the kernel does not grant */
     arcp_span cwd;   /* inside; an empty read-only directory when no mount brings it */

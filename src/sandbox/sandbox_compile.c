@@ -64,20 +64,27 @@ void arcp__sandbox_add_spot(arcp__sandbox_compile *compile, arcp_span path, uint
     }
 }
 
-void arcp__sandbox_add_port(arcp__sandbox_compile *compile, uint16_t port)
+bool arcp__sandbox_add_port(arcp__sandbox_compile *compile, uint16_t port)
 {
     size_t at = 0;
+    if (port == ARCP__SANDBOX_PORT_DNS || port == ARCP__SANDBOX_PORT_PROXY) {
+        return false;
+    }
     while (at < compile->port_count && compile->ports[at] < port) {
         at++;
     }
     if (at < compile->port_count && compile->ports[at] == port) {
-        return;
+        return true;
+    }
+    if (compile->port_count == ARCP__SANDBOX_PORTS_MAX) {
+        return false;
     }
     if (NEXT(compile, ports, port_count, port_capacity) != NULL) {
         memmove(compile->ports + at + 1, compile->ports + at,
                 (compile->port_count - 1 - at) * sizeof *compile->ports);
         compile->ports[at] = port;
     }
+    return true;
 }
 
 void arcp__sandbox_add_pattern(arcp__sandbox_compile *compile, arcp__capability capability,

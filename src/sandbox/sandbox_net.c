@@ -7,8 +7,6 @@
 #include "core/url_pattern.h"
 #include "sandbox/sandbox_parts.h"
 
-enum { LANDLOCK_NET = 4 };
-
 /* A host that is this machine: inside, the port is taken by a listener, and outside it is dialled
  * on the host. */
 static bool is_loopback(arcp_span host)
@@ -88,33 +86,30 @@ static arcp__sandbox_line judge_parts(arcp__sandbox_compile *compile, arcp_span 
 
 static arcp__sandbox_line judge(arcp__sandbox_compile *compile, arcp_span pattern)
 {
-    const uint32_t *has = compile->request->abilities.values;
-    const bool is_full = compile->draft.level == ARCP__SANDBOX_LEVEL_FULL;
     if (arcp__sandbox_is_dead(compile, ARCP__CAPABILITY_NET_FETCH, pattern)) {
         return ARCP__SANDBOX_EXACT(NONE, DEAD);
     }
     if (compile->draft.level == ARCP__SANDBOX_LEVEL_NONE) {
         return ARCP__SANDBOX_REFUSED(LEVEL);
     }
-    if (has[ARCP__SANDBOX_ABILITY_EGRESS] == 0) {
-        return ARCP__SANDBOX_REFUSED(NO_EGRESS);
+    if (compile->draft.level != ARCP__SANDBOX_LEVEL_FULL) {
+        return ARCP__SANDBOX_REFUSED(NO_NAMESPACE_NET);
     }
-    if (!is_full && has[ARCP__SANDBOX_ABILITY_LANDLOCK] < LANDLOCK_NET) {
-        return ARCP__SANDBOX_REFUSED(NO_LANDLOCK_NET);
+    if (compile->request->abilities.values[ARCP__SANDBOX_ABILITY_EGRESS] == 0) {
+        return ARCP__SANDBOX_REFUSED(NO_EGRESS);
     }
     const arcp__url_parts parts = arcp__url_take_apart(pattern);
     arcp__sandbox_line line = judge_parts(compile, pattern, &parts);
     if (line.verdict == ARCP__SANDBOX_VERDICT_REFUSED) {
         return line;
     }
-    if (!is_full && line.verdict == ARCP__SANDBOX_VERDICT_EXACT) {
+    /* Both are the first ports of any network, so that there is room for them. */
+    (void)arcp__sandbox_add_port(compile, ARCP__URL_PORT_HTTP);
+    (void)arcp__sandbox_add_port(compile, ARCP__URL_PORT_HTTPS);
+    if (parts.port != 0 && !arcp__sandbox_add_port(compile, (uint16_t)parts.port) &&
+        line.verdict == ARCP__SANDBOX_VERDICT_EXACT) {
         line.verdict = ARCP__SANDBOX_VERDICT_UNDER;
         line.note = ARCP__SANDBOX_NOTE_PROXY_ONLY;
-    }
-    arcp__sandbox_add_port(compile, ARCP__URL_PORT_HTTP);
-    arcp__sandbox_add_port(compile, ARCP__URL_PORT_HTTPS);
-    if (parts.port != 0) {
-        arcp__sandbox_add_port(compile, (uint16_t)parts.port);
     }
     return line;
 }
@@ -151,7 +146,7 @@ static bool is_whole_host(const arcp__sandbox_plan *plan, arcp_span url)
 bool arcp__sandbox_admits_url(const arcp__sandbox_plan *plan, arcp_span url)
 {
     const arcp__url_parts parts = arcp__url_take_apart(url);
-    bool is_open = plan->level == ARCP__SANDBOX_LEVEL_LANDLOCK; /* a proxy serves every port */
+    bool is_open = false;
     for (size_t i = 0; i < plan->port_count; i++) {
         is_open = is_open || plan->ports[i] == parts.port;
     }

@@ -135,7 +135,8 @@ void arcp__sandbox_add_rule(arcp__sandbox_compile *compile, arcp_span path, uint
                             arcp__sandbox_class class);
 void arcp__sandbox_add_spot(arcp__sandbox_compile *compile, arcp_span path, uint32_t flags,
                             uint32_t wish);
-void arcp__sandbox_add_port(arcp__sandbox_compile *compile, uint16_t port);
+/* False: there are ARCP__SANDBOX_PORTS_MAX others, or it is one of the two of every network. */
+bool arcp__sandbox_add_port(arcp__sandbox_compile *compile, uint16_t port);
 void arcp__sandbox_add_host(arcp__sandbox_compile *compile, arcp_span pattern);
 /* A pattern that the broker decides by. */
 void arcp__sandbox_add_pattern(arcp__sandbox_compile *compile, arcp__capability capability,

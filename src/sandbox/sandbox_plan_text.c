@@ -344,11 +344,15 @@ static void read_ports(reader *r, arcp__sandbox_plan *plan)
     arcp_json_ref array = ARCP_JSON_ABSENT;
     uint16_t *ports = read_array(r, "ports", sizeof *ports, &array, &plan->port_count);
     arcp_json_ref at = arcp_json_first(&r->json, array);
+    if (plan->port_count > ARCP__SANDBOX_PORTS_MAX) {
+        fail(r, "ports", "at most 256 numbers");
+    }
     for (size_t i = 0; i < plan->port_count && r->status == ARCP_OK; i++) {
         uint64_t port = 0;
         if (!arcp_json_u64(&r->json, at, &port) || port == 0 || port > UINT16_MAX ||
+            port == ARCP__SANDBOX_PORT_DNS || port == ARCP__SANDBOX_PORT_PROXY ||
             (i > 0 && port <= ports[i - 1])) {
-            fail(r, "ports", "ascending numbers from 1 to 65535");
+            fail(r, "ports", "ascending numbers from 1 to 65535, without 53 and 3128");
         }
         ports[i] = (uint16_t)port;
         at = arcp_json_next(&r->json, array, at);

@@ -165,15 +165,18 @@ static const run_row rows[] = {
      0, .out = "1\n", ""},
 
     /* lines that are not exact */
-    {"the network is refused and said so", "$ARCP run --fetch example.com -- true", 0, .out = "",
+    {"without a network that is said",
+     "ARCP_SANDBOX_WITHOUT=egress $ARCP run --fetch example.com -- true", 0, .out = "",
      "refused   net.fetch https://example.com/**: the sandbox has no network\n"},
-    {"a URL is taken as it is", "$ARCP run --fetch 'http://h:8080/x*' -- true", 0, .out = "",
+    {"a URL is taken as it is",
+     "ARCP_SANDBOX_WITHOUT=egress $ARCP run --fetch 'http://h:8080/x*' -- true", 0, .out = "",
      "~refused   net.fetch http://h:8080/x*: "},
-    {"--quiet says nothing of it", "$ARCP run --quiet --fetch example.com -- true", 0, .out = "",
-     ""},
+    {"--quiet says nothing of it",
+     "ARCP_SANDBOX_WITHOUT=egress $ARCP run --quiet --fetch example.com -- true", 0, .out = "", ""},
     {"--min exact does not accept it",
-     "$ARCP run --min exact --fetch example.com -- touch $ROOT/project/ran", 4, .out = "",
-     "~--min exact does not accept that", .absent = "project/ran"},
+     "ARCP_SANDBOX_WITHOUT=egress $ARCP run --min exact --fetch example.com -- touch "
+     "$ROOT/project/ran",
+     4, .out = "", "~--min exact does not accept that", .absent = "project/ran"},
     {"--min exact accepts what is", "$ARCP run --min exact --read ../data -- true", 0, .out = "",
      ""},
     {"there is no network: not to this host either",
@@ -320,9 +323,10 @@ static const run_row other_rows[] = {
             "fs.write    /srv/out/**              exact     directory; a .git at its root is "
             "protected; "
             "that is no boundary, because other files in it may be run later\n"
-            "net.fetch   https://x/**             refused   the sandbox has no network\n"
+            "net.fetch   https://x/**             exact     name and SNI; TLS stays closed, so "
+            "what is requested inside is not seen\n"
             "tool.call   web.*                    advisory  gate; no gateway is configured\n"
-            "level full: 3 exact, 1 refused, 1 advisory. enforce.min under: runs\n",
+            "level full: 4 exact, 1 advisory. enforce.min under: runs\n",
      ""},
     {"the same for level landlock",
      "$ARCP lease explain '{\"fs.write\":[\"/srv/**\"]}' --enforce --level landlock | tail -1", 0,
@@ -368,7 +372,7 @@ static const run_row other_rows[] = {
      "doctor "
      "--config agents.yaml | grep ^agent",
      0,
-     .out = "agent a, policy[0]: runs: 1 exact, 1 refused\n"
+     .out = "agent a, policy[0]: runs: 1 exact, 1 under\n"
             "agent gone: does not run: /opt/none/x: No such file or directory\n"
             "agent c, policy[2]: does not run: unknown capability \"fs.raed\": it is neither "
             "reserved nor "

@@ -193,22 +193,28 @@ static int compare_rules(const void *left, const void *right)
 
 /* ---- running ---- */
 
-arcp_process *sandbox_start(sandbox_fixture *f, const char *const *argv, int *control)
+arcp_process *sandbox_start_on(sandbox_fixture *f, const char *const *argv, int control)
 {
-    int pair[2];
     arcp_process *process = NULL;
     arcp_buf text = arcp_buf_init();
-    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
     qsort(f->mounts, f->plan.mount_count, sizeof *f->mounts, compare_mounts);
     qsort(f->rules, f->plan.rule_count, sizeof *f->rules, compare_rules);
     arcp__sandbox_plan_encode(&f->plan, &text);
     assert_int_equal(arcp_buf_status(&text), ARCP_OK);
     f->confinement.plan = arcp_buf_span(&text);
-    f->confinement.control_fd = pair[1];
+    f->confinement.control_fd = control;
     f->spec.confinement = &f->confinement;
     f->spec.argv = argv;
     check_ok(f->launcher->ops->start(f->launcher, &f->spec, &process, &f->error), &f->error);
     arcp_buf_fini(&text);
+    return process;
+}
+
+arcp_process *sandbox_start(sandbox_fixture *f, const char *const *argv, int *control)
+{
+    int pair[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+    arcp_process *process = sandbox_start_on(f, argv, pair[1]);
     (void)close(pair[1]);
     *control = pair[0];
     return process;

@@ -50,6 +50,8 @@ void sandbox_mount(sandbox_fixture *f, arcp__sandbox_mount_kind kind, const char
 
 /* Starts it with these descriptors; the caller frees the process and closes *control. */
 arcp_process *sandbox_start(sandbox_fixture *f, const char *const *argv, int *control);
+/* The same with the process's end of a control socket, which stays the caller's. */
+arcp_process *sandbox_start_on(sandbox_fixture *f, const char *const *argv, int control);
 /* Runs a script of /bin/sh to its end. */
 void sandbox_run(sandbox_fixture *f, const char *script);
 /* The same, and the script must end with `code`. */

@@ -22,9 +22,10 @@ static const char *const steps[] = {
 
 static bool is_of_full(const char *step)
 {
-    static const char *const names[] = {
-        "links", "maps",  "net",     "propagation", "root",  "dev",       "proc",  "pin",
-        "git",   "cover", "private", "fork",        "mount", "read_only", "pivot", "hostname"};
+    static const char *const names[] = {"links",       "maps",  "net",     "routes", "listeners",
+                                        "propagation", "root",  "dev",     "proc",   "pin",
+                                        "git",         "cover", "private", "fork",   "mount",
+                                        "read_only",   "pivot", "hostname"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(names[i], step) == 0) {
             return true;
@@ -39,6 +40,9 @@ static void no_step_can_fail_without_ending_the_start(void **state)
     sandbox_fixture *f = *state;
     const bool is_full = f->plan.level == ARCP__SANDBOX_LEVEL_FULL;
     char path[256];
+    static const uint16_t ports[] = {80, 443};
+    f->plan.ports = ports;
+    f->plan.port_count = 2;
     sandbox_outside("mkdir -p %s/.git %s/own", f->tree, f->tree);
     sandbox_mount(f, ARCP__SANDBOX_MOUNT_GIT, NULL, f->tree, true);
     (void)snprintf(path, sizeof path, "%s/own", f->tree);

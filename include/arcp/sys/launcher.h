@@ -40,13 +40,21 @@ typedef struct arcp_confinement {
      */
     const char *etc;
     /* The process's end of a pair of AF_UNIX SOCK_SEQPACKET sockets; the caller closes its copy.
-     * The sandbox sends one JSON object per datagram, at most 64 KiB:
+     * The sandbox sends one JSON object per datagram, at most 64 KiB, and closes its end when the
+     * process ends:
+     *   {"listeners": N, "more": true}
+     *                            first, when the plan has ports: N descriptors (SCM_RIGHTS, at most
+     *                            253) of the sandbox's network, to which every address leads
+     * inside: listening TCP sockets and the UDP socket of DNS, each for IPv4 and IPv6 (AF_INET6;
+     * AF_INET without IPv6). Without "more" in the last record. They must be read: the start fails
+     * after 10 s
      *   {"running": true, ...}   once the program is about to be executed, with what was found on
      *                            the host: links, absent (files), git
+     *   {"denied": ...}          what the program may not do, with "count" for repeated ones
      *   {"failed": STEP, "path": PATH, "errno": NAME}
      *                            a step of the set-up failed, and the program does not run: the
-     * exit status is 125, or for the step "exec" 127 (not found) or 126 and closes its end when the
-     * process ends. It never waits for the reader. */
+     * exit status is 125, or for the step "exec" 127 (not found) or 126 It never waits for the
+     * reader of any other record. */
     int control_fd;
     /* stdin is a terminal that the program may control: the process leads a group of the caller's
      * session. Otherwise it begins a session without a terminal. */

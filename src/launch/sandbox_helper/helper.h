@@ -91,7 +91,8 @@ void arcp__helper_report_planted(const arcp__helper *helper);
  * what (helper_source). */
 void arcp__helper_find_sources(arcp__helper *helper);
 
-/* Brings the loopback interface up (helper_net). */
+/* Makes the sandbox's own network, and hands its listeners over on ARCP__LAUNCH_CONTROL_FD
+ * (helper_net). */
 void arcp__helper_net(const arcp__helper *helper);
 
 /* Makes the view of files and moves into it (helper_mount). Returns whether /proc is the outer

@@ -27,11 +27,16 @@
 #include "launch/sandbox_helper/helper_capabilities.h"
 #include "launch/sandbox_helper/helper_filter.h"
 #include "launch/sandbox_helper/helper_landlock.h"
+#include "launch/sandbox_helper/helper_listener.h"
+#include "launch/sandbox_helper/helper_route.h"
 
 /* A trial that hangs is ended, and failed. */
 #define TRIAL_SEC 5
 
 #define NOBODY 65534
+
+/* One that no host has (RFC 5737). */
+#define ANY_ADDRESS 0xc6336401U /* 198.51.100.1 */
 
 /* All that a sandbox has but the network. */
 #define NAMESPACES                                                                                 \
@@ -94,6 +99,24 @@ static bool has_loopback(void)
     }
     interface.ifr_flags |= IFF_UP;
     return ioctl(fd, SIOCSIFFLAGS, &interface) == 0;
+}
+
+/* Every address leads to listeners in here, on ports that only a privilege of the network gives. */
+static bool has_egress(void)
+{
+    const struct sockaddr_in elsewhere = {
+        .sin_family = AF_INET, .sin_port = htons(80), .sin_addr.s_addr = htonl(ANY_ADDRESS)};
+    const int routes = arcp__helper_route_open();
+    if (!map_ids() || routes < 0 || arcp__helper_route_start(routes) != 0 ||
+        arcp__helper_route_all(routes) != 0) {
+        return false;
+    }
+    const int names = arcp__helper_listener_udp(ARCP__SANDBOX_PORT_DNS);
+    const int listener = arcp__helper_listener_tcp(80);
+    const int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    return names >= 0 && listener >= 0 && client >= 0 &&
+           connect(client, (const struct sockaddr *)&elsewhere, sizeof elsewhere) == 0 &&
+           accept4(listener, NULL, NULL, SOCK_CLOEXEC) >= 0;
 }
 
 static bool is_private(void)
@@ -285,6 +308,7 @@ bool arcp__helper_probe(arcp__sandbox_abilities *out)
     values[ARCP__SANDBOX_ABILITY_VM_READ] = succeeds_with_program(can_read_memory);
     values[ARCP__SANDBOX_ABILITY_PIDFD_GETFD] = succeeds_with_program(can_take_descriptor);
     values[ARCP__SANDBOX_ABILITY_BROKER] = 1; /* of this program */
+    values[ARCP__SANDBOX_ABILITY_EGRESS] = succeeds(has_egress, CLONE_NEWUSER | CLONE_NEWNET);
     return arcp__sandbox_abilities_remove(out, getenv("ARCP_SANDBOX_WITHOUT"));
 }
 

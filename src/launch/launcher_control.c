@@ -1,0 +1,205 @@
+#include "launch/launcher_control.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/directory.h"
+#include "json/json.h"
+
+#define RECORDS_PER_TURN 64
+#define DESCRIPTORS_MAX  253 /* of a datagram: SCM_MAX_FD of the kernel */
+
+/* What was received: the bytes, and descriptors that are closed unless they are kept. */
+typedef struct datagram {
+    arcp_span text;
+    bool is_cut;
+    int fds[DESCRIPTORS_MAX];
+    size_t fd_count;
+} datagram;
+
+void arcp__launch_control_init(arcp__launch_control *control, int fd,
+                               const arcp__launch_control_events *events)
+{
+    *control = (arcp__launch_control){.fd = fd, .events = *events};
+}
+
+static void close_all(int *fds, size_t *count)
+{
+    for (size_t i = 0; i < *count; i++) {
+        (void)close(fds[i]);
+    }
+    *count = 0;
+}
+
+void arcp__launch_control_fini(arcp__launch_control *control)
+{
+    close_all(control->sockets, &control->socket_count);
+    arcp__close(control->fd);
+    control->fd = -1;
+}
+
+/* ---- sockets ---- */
+
+static int option(int fd, int level, int name)
+{
+    int value = -1;
+    socklen_t size = sizeof value;
+    return getsockopt(fd, level, name, &value, &size) == 0 ? value : -1;
+}
+
+static bool has_port(int fd)
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } local = {.any.sa_family = AF_UNSPEC};
+    socklen_t size = sizeof local;
+    return getsockname(fd, &local.any, &size) == 0 &&
+           (local.any.sa_family == AF_INET6 ? local.v6.sin6_port : local.v4.sin_port) != 0;
+}
+
+static bool is_listener(int fd)
+{
+    const int domain = option(fd, SOL_SOCKET, SO_DOMAIN);
+    const int type = option(fd, SOL_SOCKET, SO_TYPE);
+    const int protocol = option(fd, SOL_SOCKET, SO_PROTOCOL);
+    if ((domain != AF_INET && domain != AF_INET6) || !has_port(fd)) {
+        return false;
+    }
+    return (type == SOCK_STREAM && protocol == IPPROTO_TCP &&
+            option(fd, SOL_SOCKET, SO_ACCEPTCONN) == 1) ||
+           (type == SOCK_DGRAM && protocol == IPPROTO_UDP);
+}
+
+/* ---- records ---- */
+
+/* NULL, or why the record is refused. */
+static const char *take_listeners(arcp__launch_control *control, const arcp_json *json,
+                                  datagram *from)
+{
+    const arcp_json_ref more = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("more"));
+    uint64_t count = 0;
+    if (control->has_listeners) {
+        return "listeners were announced before";
+    }
+    if (!arcp_json_u64(json, arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("listeners")),
+                       &count) ||
+        count == 0 || count != from->fd_count) {
+        return "the number of listeners is not that of the descriptors";
+    }
+    if (count > ARCP__LAUNCH_LISTENERS_MAX - control->socket_count) {
+        return "there are too many listeners";
+    }
+    for (size_t i = 0; i < from->fd_count; i++) {
+        if (!is_listener(from->fds[i])) {
+            return "a descriptor is not a listening socket";
+        }
+    }
+    memcpy(control->sockets + control->socket_count, from->fds, from->fd_count * sizeof *from->fds);
+    control->socket_count += from->fd_count;
+    from->fd_count = 0;
+    if (!arcp_json_is(json, more, ARCP_JSON_TRUE)) {
+        const size_t given = control->socket_count;
+        control->has_listeners = true;
+        control->socket_count = 0;
+        control->events.listeners(control->events.user, control->sockets, given);
+    }
+    return NULL;
+}
+
+static const char *take_text(arcp__launch_control *control, const arcp_json *json, datagram *from)
+{
+    if (!arcp_json_is(json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)) {
+        return "a record is not a JSON object";
+    }
+    if (arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("listeners")) !=
+        ARCP_JSON_ABSENT) {
+        return take_listeners(control, json, from);
+    }
+    if (from->fd_count != 0) {
+        return "a record has descriptors and announces none";
+    }
+    control->events.record(control->events.user, from->text);
+    return NULL;
+}
+
+static const char *take_record(arcp__launch_control *control, datagram *from)
+{
+    arcp_json json = ARCP__JSON_INIT;
+    const char *fault = "a record is not a JSON object";
+    if (from->is_cut) {
+        fault = "a record is longer than 64 KiB, or has too many descriptors";
+    } else if (arcp_json_scan(&json, from->text, NULL, NULL) == ARCP_OK) {
+        fault = take_text(control, &json, from);
+    }
+    arcp__json_fini(&json);
+    return fault;
+}
+
+/* ---- receiving ---- */
+
+/* Keeps the descriptors of all control messages: each that is not closed would stay open. */
+static void take_descriptors(struct msghdr *message, datagram *out)
+{
+    for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header != NULL;
+         header = CMSG_NXTHDR(message, header)) {
+        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) {
+            continue;
+        }
+        const size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof *out->fds;
+        memcpy(out->fds + out->fd_count, CMSG_DATA(header), count * sizeof *out->fds);
+        out->fd_count += count;
+    }
+}
+
+/* Receives one; false when there is none now, or the other end is closed: *has_ended. */
+static bool receive(int fd, char *bytes, datagram *out, bool *has_ended)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof out->fds)];
+    } control;
+    struct iovec part = {.iov_base = bytes, .iov_len = ARCP__LAUNCH_RECORD_MAX};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    ssize_t size;
+    do {
+        size = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    } while (size < 0 && errno == EINTR);
+    *has_ended = size == 0 || (size < 0 && errno != EAGAIN);
+    out->fd_count = 0;
+    if (size < 0) {
+        return false;
+    }
+    out->text = arcp_span_make(bytes, (size_t)size);
+    out->is_cut = (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0;
+    take_descriptors(&message, out);
+    return true;
+}
+
+bool arcp__launch_control_take(arcp__launch_control *control)
+{
+    char bytes[ARCP__LAUNCH_RECORD_MAX];
+    datagram from;
+    bool has_ended = control->fd < 0;
+    for (size_t i = 0; i < RECORDS_PER_TURN && !has_ended; i++) {
+        if (!receive(control->fd, bytes, &from, &has_ended)) {
+            break;
+        }
+        const char *fault = has_ended ? NULL : take_record(control, &from);
+        close_all(from.fds, &from.fd_count);
+        if (fault != NULL && control->events.refused != NULL) {
+            control->events.refused(control->events.user, fault);
+        }
+    }
+    if (has_ended) {
+        arcp__launch_control_fini(control);
+    }
+    return !has_ended;
+}
