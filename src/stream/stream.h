@@ -109,6 +109,11 @@ void arcp__loop_share_give_buffer(arcp__loop_share *share, arcp_buf *buf);
 ARCP_MUST_CHECK int arcp__tcp_stream_accept(arcp__loop_share *share, uv_stream_t *listener,
                                             struct sockaddr_storage *peer, arcp__stream **out);
 
+/* The address of our end of a stream of the two functions here: for an accepted connection the one
+ * that its peer has connected to. 0 or a libuv error. */
+ARCP_MUST_CHECK int arcp__tcp_stream_local(const arcp__stream *stream,
+                                           struct sockaddr_storage *out);
+
 /* Connects; `done` is called later with 0 or a libuv error, unless the stream is closed first. */
 ARCP_MUST_CHECK int arcp__tcp_stream_connect(arcp__loop_share *share,
                                              const struct sockaddr *address,

@@ -227,6 +227,14 @@ int arcp__tcp_stream_accept(arcp__loop_share *share, uv_stream_t *listener,
     return 0;
 }
 
+int arcp__tcp_stream_local(const arcp__stream *stream, struct sockaddr_storage *out)
+{
+    int size = sizeof *out;
+    assert(stream->ops == &handle_stream_ops);
+    return uv_tcp_getsockname(&((const handle_stream *)stream)->uv.tcp, (struct sockaddr *)out,
+                              &size);
+}
+
 static void on_connected(uv_connect_t *request, int result)
 {
     handle_stream *stream = request->handle->data;

@@ -205,15 +205,24 @@ static arcp_span trim(arcp_span text)
     return text;
 }
 
+void arcp__web_head_header(const arcp__web_head *head, size_t i, arcp_span *name, arcp_span *value)
+{
+    /* There is a header, so there is text. */
+    assert(i < head->header_count && head->text.data != NULL);
+    const arcp__web_header *header = &head->headers[i];
+    *name = arcp_span_make(head->text.data + header->name_at, header->name_size);
+    *value = trim(arcp_span_make(head->text.data + header->value_at, header->value_size));
+}
+
 static bool header_at(const arcp__web_head *head, size_t i, const char *name, arcp_span *value)
 {
-    assert(head->text.data != NULL); /* there is a header, so there is text */
-    const arcp__web_header *header = &head->headers[i];
-    const arcp_span found = arcp_span_make(head->text.data + header->name_at, header->name_size);
+    arcp_span found = {NULL, 0};
+    arcp_span text = {NULL, 0};
+    arcp__web_head_header(head, i, &found, &text);
     if (!arcp__web_equal(found, arcp_span_cstr(name))) {
         return false;
     }
-    *value = trim(arcp_span_make(head->text.data + header->value_at, header->value_size));
+    *value = text;
     return true;
 }
 
@@ -227,12 +236,12 @@ size_t arcp__web_head_find(const arcp__web_head *head, const char *name, arcp_sp
     return count;
 }
 
-bool arcp__web_list_has(arcp_span list, const char *token)
+bool arcp__web_list_has(arcp_span list, arcp_span token)
 {
     while (list.size > 0 && list.data != NULL) {
         const char *comma = memchr(list.data, ',', list.size);
         const size_t size = comma == NULL ? list.size : (size_t)(comma - list.data);
-        if (arcp__web_equal(trim(arcp_span_first(list, size)), arcp_span_cstr(token))) {
+        if (arcp__web_equal(trim(arcp_span_first(list, size)), token)) {
             return true;
         }
         list = arcp_span_from(list, comma == NULL ? size : size + 1);
@@ -244,7 +253,7 @@ bool arcp__web_head_has_token(const arcp__web_head *head, const char *name, cons
 {
     arcp_span value = {NULL, 0};
     for (size_t i = 0; i < head->header_count; i++) {
-        if (header_at(head, i, name, &value) && arcp__web_list_has(value, token)) {
+        if (header_at(head, i, name, &value) && arcp__web_list_has(value, arcp_span_cstr(token))) {
             return true;
         }
     }

@@ -11,7 +11,7 @@
 #include <arcp/buf.h>
 #include <arcp/span.h>
 
-#define ARCP__WEB_HEADERS_MAX 64
+#define ARCP__WEB_HEADERS_MAX 100
 
 typedef enum arcp__web_side { ARCP__WEB_REQUEST, ARCP__WEB_RESPONSE } arcp__web_side;
 typedef enum arcp__web_method {
@@ -57,8 +57,10 @@ typedef struct arcp__web_head {
     bool in_value;
     bool complete;
     bool too_many; /* too many headers: the rest is parsed, but not stored */
-    bool is_lax;   /* a request in a form that RFC 9112 no longer allows */
-    char last;     /* the last byte read */
+    /* In a form that RFC 9112 no longer allows. A request is refused for it; of a response its
+     * reader decides. */
+    bool is_lax;
+    char last; /* the last byte read */
     arcp__web_header headers[ARCP__WEB_HEADERS_MAX];
 } arcp__web_head;
 
@@ -86,6 +88,10 @@ arcp_span arcp__web_head_line(const arcp__web_head *head);
 /* The request's target up to its query. */
 arcp_span arcp__web_head_path(const arcp__web_head *head);
 
+/* Header number `i`, which is less than head->header_count, in the order of the head; the value is
+ * without surrounding blanks. */
+void arcp__web_head_header(const arcp__web_head *head, size_t i, arcp_span *name, arcp_span *value);
+
 /* Returns how often the header occurs; *value is its last value without surrounding blanks. */
 size_t arcp__web_head_find(const arcp__web_head *head, const char *name, arcp_span *value);
 
@@ -94,7 +100,7 @@ size_t arcp__web_head_find(const arcp__web_head *head, const char *name, arcp_sp
 bool arcp__web_head_has_token(const arcp__web_head *head, const char *name, const char *token);
 
 /* Whether a comma-separated list contains the token; ignores case. */
-bool arcp__web_list_has(arcp_span list, const char *token);
+bool arcp__web_list_has(arcp_span list, arcp_span token);
 
 /* Whether the texts are equal, ignoring the case of ASCII letters. */
 bool arcp__web_equal(arcp_span a, arcp_span b);

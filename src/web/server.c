@@ -67,7 +67,7 @@ static int find_route(const arcp__web_route *routes, size_t route_count,
     if (*route == NULL) {
         return refused(why, 404, "there is nothing at this path");
     }
-    if (!arcp__web_list_has(arcp_span_cstr((*route)->methods), head->method_name)) {
+    if (!arcp__web_list_has(arcp_span_cstr((*route)->methods), arcp_span_cstr(head->method_name))) {
         return refused(why, 405, "this method is not allowed here");
     }
     const bool has_body = head->framing != ARCP__WEB_NO_BODY;
