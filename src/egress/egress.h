@@ -44,8 +44,9 @@ typedef struct arcp__egress_denial {
 
 typedef struct arcp__egress_job_options {
     const arcp_authority *authority; /* a reference is taken */
-    /* Listening TCP sockets and the UDP socket of DNS, in any order: each is told apart by its type
-     * and its local port (53, ARCP__EGRESS_PROXY_PORT, others). Owned from now on, also on failure.
+    /* Listening TCP sockets and the UDP socket of DNS, in any order: its type, and the port that
+     * a connection was made to (53, ARCP__EGRESS_PROXY_PORT, others), say what each is for. Owned
+     * from now on, also on failure.
      *
      * Each serves both families: it is AF_INET6, and IPv4 addresses are mapped (::ffff:198.18.0.7);
      * only where the kernel has no IPv6 it is AF_INET. The UDP socket reports the address that was
@@ -53,7 +54,8 @@ typedef struct arcp__egress_job_options {
      * sends the answer from there. */
     const int *sockets;
     size_t socket_count;
-    /* May be called from inside any event of the loop, and may close the job. NULL: not told. */
+    /* May be called from inside any event of the loop, and may close the job. NULL: denials are
+     * only counted. Each denial is reported, also one that was reported before. */
     void (*denied)(void *user, const arcp__egress_denial *denial);
     void *user;
 } arcp__egress_job_options;

@@ -1,0 +1,137 @@
+/* What the first bytes of a connection are: TLS, HTTP, or another protocol that the lease grants as
+ * a whole. */
+#include "base/clock.h"
+#include "egress/egress_hello.h"
+#include "egress/egress_parts.h"
+
+/* A fatal alert of TLS (RFC 8446 section 6): access_denied. Programs report it, instead of a
+ * connection that was closed for no reason. */
+#define ACCESS_DENIED "\x15\x03\x03\x00\x02\x02\x31"
+
+typedef bool (*decide_fn)(arcp__egress_policy *policy, arcp_time now, const arcp__egress_target *at,
+                          arcp__egress_decision *out);
+
+/* Asks for each spelling of the host; *at is the one that is allowed, or the first. */
+static bool decide(const arcp__egress_connection *c, decide_fn ask, arcp__egress_target *at,
+                   arcp__egress_decision *out)
+{
+    const arcp__egress_target first = arcp__egress_connection_at(c);
+    const arcp_time now = arcp__clock_now();
+    for (size_t i = 0;; i++) {
+        *at = (arcp__egress_target){arcp__egress_host_spelling(first.host, i), first.port};
+        if (at->host.size == 0) {
+            break;
+        }
+        if (ask(c->job->policy, now, at, out)) {
+            return true;
+        }
+    }
+    *at = first;
+    return ask(c->job->policy, now, at, out);
+}
+
+/* Ends a TLS connection without having looked inside. The report may close the job. */
+static void deny_tls(arcp__egress_connection *c, arcp_span target, const char *reason)
+{
+    arcp__egress_job_report(c->job, target, reason);
+    if (c->stage != ARCP__EGRESS_IS_CLOSED) {
+        arcp_buf_append(&c->client.out, ARCP_SPAN_LITERAL(ACCESS_DENIED));
+        arcp__egress_connection_enter(c, ARCP__EGRESS_IN_LINGER);
+    }
+}
+
+static void tunnel(arcp__egress_connection *c, const arcp__egress_target *at,
+                   const arcp__egress_decision *decision)
+{
+    c->job->egress->counts.allowed++;
+    arcp_buf_clear(&c->url);
+    arcp_buf_append(&c->url, decision->url);
+    arcp__egress_connection_dial(c, at->host, at->port, decision->names_host,
+                                 ARCP__EGRESS_IN_TUNNEL);
+}
+
+/* A complete hello, with the name of its server or (NULL) without one. */
+static void take_hello(arcp__egress_connection *c, const char *name)
+{
+    const arcp__egress_target to = arcp__egress_connection_at(c);
+    arcp__egress_target at;
+    arcp__egress_decision decision;
+    if (c->is_proxy) {
+        arcp__egress_connection_close(c); /* the explicit proxy is spoken to without TLS */
+        return;
+    }
+    if (name != NULL && !arcp_span_equal_cstr(to.host, name) &&
+        !(strcmp(name, "localhost") == 0 && arcp__egress_host_is_loopback(to.host))) {
+        char url[ARCP__EGRESS_HOST_MAX + sizeof "https://:65535/"];
+        (void)snprintf(url, sizeof url, "https://%s:%u/", name, (unsigned)to.port);
+        deny_tls(c, arcp_span_cstr(url), "the server name of TLS is not the host connected to");
+        return;
+    }
+    if (decide(c, arcp__egress_decide_tunnel, &at, &decision)) {
+        tunnel(c, &at, &decision);
+    } else {
+        deny_tls(c, decision.url, decision.reason);
+    }
+}
+
+/* Another protocol, which the lease must grant as a whole. */
+static bool take_opaque(arcp__egress_connection *c)
+{
+    arcp__egress_target at;
+    arcp__egress_decision decision;
+    if (c->is_proxy || !decide(c, arcp__egress_decide_opaque, &at, &decision)) {
+        return false;
+    }
+    tunnel(c, &at, &decision);
+    return true;
+}
+
+/* On the ports of the web the client always sends first, so its bytes are looked at even if another
+ * protocol is granted there. Elsewhere the server may be the first to send. */
+static bool is_web_port(uint16_t port)
+{
+    return port == 80 || port == 443;
+}
+
+bool arcp__egress_first_step(arcp__egress_connection *c)
+{
+    const arcp_span bytes = arcp_buf_span(&c->client.in);
+    arcp__egress_hello hello;
+    if (!is_web_port(c->at_port) && take_opaque(c)) {
+        return true;
+    }
+    if (bytes.size == 0) {
+        if (c->client.has_ended) {
+            arcp__egress_connection_close(c);
+        }
+        return c->client.has_ended;
+    }
+    switch (arcp__egress_hello_read(bytes, &hello)) {
+    case ARCP__EGRESS_HELLO_MORE:
+        if (c->client.has_ended) {
+            arcp__egress_connection_close(c);
+        }
+        return c->client.has_ended;
+    case ARCP__EGRESS_HELLO_NAMED:
+        take_hello(c, hello.name);
+        break;
+    case ARCP__EGRESS_HELLO_UNNAMED:
+        take_hello(c, NULL);
+        break;
+    case ARCP__EGRESS_HELLO_INVALID: {
+        char target[ARCP__EGRESS_HOST_MAX + sizeof "https://:65535/"];
+        (void)snprintf(target, sizeof target, "https://%s:%u/", c->at_host.text,
+                       (unsigned)c->at_port);
+        deny_tls(c, arcp_span_cstr(target), "the TLS hello is malformed, too long or ambiguous");
+        break;
+    }
+    case ARCP__EGRESS_HELLO_NOT_TLS:
+        if (bytes.data[0] >= 'A' && bytes.data[0] <= 'Z') {
+            arcp__egress_connection_enter(c, ARCP__EGRESS_AT_HEAD);
+        } else if (!take_opaque(c)) {
+            arcp__egress_connection_enter(c, ARCP__EGRESS_AT_HEAD); /* which refuses it with 400 */
+        }
+        break;
+    }
+    return true;
+}

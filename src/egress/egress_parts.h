@@ -1,0 +1,150 @@
+/* Private to this folder: the state of egress, of its jobs and of their connections. */
+#ifndef ARCP_EGRESS_EGRESS_PARTS_H
+#define ARCP_EGRESS_EGRESS_PARTS_H
+
+#include "egress/egress.h"
+#include "egress/egress_dns.h"
+#include "egress/egress_head.h"
+#include "egress/egress_side.h"
+#include "egress/egress_upstream.h"
+#include "web/body.h"
+
+/* ---- shared ---- */
+
+struct arcp__egress {
+    uv_loop_t *loop;
+    arcp__loop_share *share;
+    size_t references; /* the owner, jobs, lookups */
+    arcp__egress_job *jobs;
+    arcp__egress_host *private_hosts;
+    size_t private_host_count;
+    uint32_t idle_ms;
+    uint32_t head_ms;
+    arcp__egress_counts counts;
+    arcp__egress_system system;
+    /* The addresses of this host, as they were at own_ms on the loop's clock. */
+    arcp__egress_address *own;
+    size_t own_count;
+    uint64_t own_ms;
+};
+
+void arcp__egress_unref(arcp__egress *egress);
+
+/* ---- jobs ---- */
+
+typedef struct arcp__egress_connection arcp__egress_connection;
+typedef struct arcp__egress_name_server arcp__egress_name_server;
+typedef struct arcp__egress_listener arcp__egress_listener;
+
+struct arcp__egress_job {
+    arcp__egress_job *prev;
+    arcp__egress_job *next;
+    arcp__egress *egress;
+    size_t references; /* the owner, listeners, connections, the name server */
+    bool is_closed;
+    arcp_authority *authority;
+    arcp__egress_policy *policy;
+    arcp__egress_names *names;
+    void (*denied)(void *user, const arcp__egress_denial *denial);
+    void *user;
+    arcp__egress_listener *listeners; /* a list; each is freed by its handle */
+    arcp__egress_name_server *name_servers;
+    arcp__egress_connection *connections;
+    size_t connection_count;
+    size_t lookup_count;          /* running */
+    arcp__egress_upstream *queue; /* of upstreams that wait for a lookup */
+};
+
+void arcp__egress_job_unref(arcp__egress_job *job);
+
+/* Counts a denial and calls the job's callback, which may close the job. */
+void arcp__egress_job_report(arcp__egress_job *job, arcp_span target, const char *reason);
+
+/* Serves DNS at a UDP socket, which it owns from now on, also on failure. */
+ARCP_MUST_CHECK arcp_status arcp__egress_name_server_open(arcp__egress_job *job, int fd,
+                                                          arcp_error *err);
+void arcp__egress_name_server_close(arcp__egress_name_server *server);
+/* The response to one query, and its report: NULL when there is none to send, also when the report
+ * has closed the job. `out` is the memory for it. */
+const arcp__egress_dns_answer *arcp__egress_name_server_answer(arcp__egress_job *job,
+                                                               arcp_span query,
+                                                               arcp__egress_dns_answer *out);
+
+/* ---- connections ---- */
+
+typedef enum arcp__egress_stage {
+    ARCP__EGRESS_AT_FIRST,    /* what was sent first is not known yet; also after CONNECT */
+    ARCP__EGRESS_AT_HEAD,     /* of a request */
+    ARCP__EGRESS_AT_DIAL,     /* the server side is being connected */
+    ARCP__EGRESS_IN_EXCHANGE, /* a request with its response */
+    ARCP__EGRESS_IN_TUNNEL,   /* bytes both ways */
+    ARCP__EGRESS_IN_NAMES,    /* queries of DNS */
+    ARCP__EGRESS_IN_LINGER,   /* all was written; input is discarded */
+    ARCP__EGRESS_IS_CLOSED
+} arcp__egress_stage;
+
+struct arcp__egress_connection {
+    arcp__egress_connection *prev;
+    arcp__egress_connection *next;
+    arcp__egress_job *job;
+    arcp__egress_stage stage;
+    uv_timer_t timer;
+    uint64_t active_ms; /* when bytes moved last, on the loop's clock */
+    bool is_proxy;      /* to the explicit proxy, before CONNECT */
+    bool is_between;    /* a request was served, and the next one has not begun */
+
+    /* Where the connection goes; empty for the explicit proxy before CONNECT. */
+    arcp__egress_host at_host;
+    uint16_t at_port;
+
+    arcp__egress_side client; /* inside */
+    arcp__egress_side server; /* outside */
+    arcp__egress_upstream upstream;
+    arcp__egress_stage after_dial;
+    arcp__egress_host dialled_host; /* of the server side */
+    uint16_t dialled_port;
+    bool dialled_names_host;
+    arcp_buf url; /* of the current request or tunnel, for reports */
+
+    /* The current request. */
+    arcp__web_head request;
+    arcp__web_head response;
+    arcp__web_body up;
+    arcp__web_body down;
+    bool is_upgrade;
+    bool is_sent;     /* all of the request was passed to the server side */
+    bool is_answered; /* the head of the final response was passed to the client */
+    bool is_reused;   /* the server side has served a request before */
+    bool has_interim; /* the server has sent a byte of a response */
+    bool is_last;     /* the connection ends after the response */
+};
+
+static inline arcp__egress_target arcp__egress_connection_at(const arcp__egress_connection *c)
+{
+    return (arcp__egress_target){arcp_span_cstr(c->at_host.text), c->at_port};
+}
+
+/* Serves an accepted stream, which it takes over. */
+void arcp__egress_connection_open(arcp__egress_job *job, arcp__stream *stream);
+void arcp__egress_connection_close(arcp__egress_connection *connection);
+
+/* Enters a stage, with its time limit. */
+void arcp__egress_connection_enter(arcp__egress_connection *connection, arcp__egress_stage stage);
+
+/* Connects the server side, then enters `after`. The host, and whether the lease names it, are of
+ * an allowed decision. */
+void arcp__egress_connection_dial(arcp__egress_connection *connection, arcp_span host,
+                                  uint16_t port, bool names_host, arcp__egress_stage after);
+
+/* Each step does what it can with what the sides have; true when it has changed anything. */
+bool arcp__egress_first_step(arcp__egress_connection *connection);
+bool arcp__egress_head_step(arcp__egress_connection *connection);
+bool arcp__egress_exchange_step(arcp__egress_connection *connection);
+bool arcp__egress_tunnel_step(arcp__egress_connection *connection);
+bool arcp__egress_names_step(arcp__egress_connection *connection);
+
+/* The server side of an exchange could not be connected: responds. */
+void arcp__egress_exchange_undialled(arcp__egress_connection *connection,
+                                     arcp__egress_upstream_end end, const char *why);
+
+#endif

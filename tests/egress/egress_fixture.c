@@ -1,0 +1,273 @@
+#include "egress/egress_fixture.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <unistd.h>
+
+egress_answers answers;
+
+/* ---- lookups ---- */
+
+typedef struct lookup {
+    uv_timer_t timer;
+    uv_getaddrinfo_t *request;
+    uv_getaddrinfo_cb done;
+} lookup;
+
+static struct addrinfo *make_addresses(void)
+{
+    struct addrinfo *list = NULL;
+    for (size_t i = ADDRESSES_MAX; i-- > 0;) {
+        const char *text = answers.addresses[i];
+        if (text == NULL) {
+            continue;
+        }
+        struct addrinfo *one = calloc(1, sizeof *one);
+        arcp__egress_address *address = calloc(1, sizeof *address);
+        assert_non_null(one);
+        assert_non_null(address);
+        if (strchr(text, ':') != NULL) {
+            address->v6.sin6_family = AF_INET6;
+            assert_int_equal(inet_pton(AF_INET6, text, &address->v6.sin6_addr), 1);
+        } else {
+            address->v4.sin_family = AF_INET;
+            assert_int_equal(inet_pton(AF_INET, text, &address->v4.sin_addr), 1);
+        }
+        *one = (struct addrinfo){.ai_family = address->any.sa_family,
+                                 .ai_addr = &address->any,
+                                 .ai_addrlen = sizeof *address,
+                                 .ai_next = list};
+        list = one;
+    }
+    return list;
+}
+
+static void free_addresses(struct addrinfo *list)
+{
+    while (list != NULL) {
+        struct addrinfo *next = list->ai_next;
+        free(list->ai_addr);
+        free(list);
+        list = next;
+    }
+}
+
+static void on_lookup_closed(uv_handle_t *timer)
+{
+    free(timer);
+}
+
+static void on_lookup(uv_timer_t *timer)
+{
+    lookup *one = (lookup *)timer;
+    uv_close((uv_handle_t *)timer, on_lookup_closed);
+    one->done(one->request, answers.error, answers.error == 0 ? make_addresses() : NULL);
+}
+
+static lookup *pending[LOOKUPS_MAX];
+static size_t pending_count;
+
+static int find(uv_loop_t *loop, uv_getaddrinfo_t *request, uv_getaddrinfo_cb done,
+                const char *node, const char *service, const struct addrinfo *hints)
+{
+    lookup *one = calloc(1, sizeof *one);
+    assert_non_null(one);
+    answers.asked++;
+    snprintf(answers.name, sizeof answers.name, "%s", node);
+    one->request = request;
+    one->done = done;
+    uv_timer_init(loop, &one->timer);
+    if (answers.is_silent) {
+        assert_true(pending_count < LOOKUPS_MAX);
+        pending[pending_count++] = one;
+    } else {
+        uv_timer_start(&one->timer, on_lookup, 0, 0);
+    }
+    return 0;
+}
+
+void egress_answers_end(egress_fixture *f)
+{
+    const size_t count = pending_count;
+    answers.is_silent = false;
+    pending_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        uv_timer_start(&pending[i]->timer, on_lookup, 0, 0);
+    }
+    test_loop_settle(&f->test);
+}
+
+/* ---- destinations ---- */
+
+static struct sockaddr_storage destination;
+
+static int local(const arcp__stream *stream, struct sockaddr_storage *out)
+{
+    *out = destination;
+    return 0;
+}
+
+/* Each port inside is served by the same listener, so a test connects one client at a time. */
+void egress_fixture_connect(egress_fixture *f, raw_peer *client, const char *address, unsigned port)
+{
+    memset(&destination, 0, sizeof destination);
+    struct sockaddr_in *four = (struct sockaddr_in *)&destination;
+    struct sockaddr_in6 *six = (struct sockaddr_in6 *)&destination;
+    if (strchr(address, ':') != NULL) {
+        six->sin6_family = AF_INET6;
+        six->sin6_port = htons((uint16_t)port);
+        assert_int_equal(inet_pton(AF_INET6, address, &six->sin6_addr), 1);
+    } else {
+        four->sin_family = AF_INET;
+        four->sin_port = htons((uint16_t)port);
+        assert_int_equal(inet_pton(AF_INET, address, &four->sin_addr), 1);
+    }
+    raw_peer_connect(client, &f->test, f->inside_url);
+    test_loop_settle(&f->test);
+}
+
+uint32_t egress_fixture_name(egress_fixture *f, const char *name)
+{
+    const uint32_t address = arcp__egress_names_address(f->job->names, arcp_span_cstr(name));
+    assert_true(address != 0);
+    return address;
+}
+
+void egress_fixture_connect_name(egress_fixture *f, const char *name)
+{
+    char text[INET6_ADDRSTRLEN];
+    const uint32_t address = htonl(egress_fixture_name(f, name));
+    assert_non_null(inet_ntop(AF_INET, &address, text, sizeof text));
+    egress_fixture_connect(f, &f->client, text, f->port);
+}
+
+/* ---- the fixture ---- */
+
+static void on_denied(void *user, const arcp__egress_denial *denial)
+{
+    egress_fixture *f = user;
+    f->denied++;
+    check_span(denial->capability, "net.fetch");
+    snprintf(f->target, sizeof f->target, "%.*s", (int)denial->target.size, denial->target.data);
+    snprintf(f->reason, sizeof f->reason, "%s", denial->reason);
+    if (f->closes_on_denial) {
+        arcp__egress_close(f->job);
+        f->job = NULL;
+    }
+}
+
+static void replace_port(const char *text, unsigned port, arcp_buf *out)
+{
+    for (const char *at = strstr(text, "PORT"); at != NULL; at = strstr(text, "PORT")) {
+        arcp_buf_append(out, arcp_span_make(text, (size_t)(at - text)));
+        arcp_buf_append_u64(out, port);
+        text = at + 4;
+    }
+    arcp_buf_append_cstr(out, text);
+}
+
+void egress_fixture_send(egress_fixture *f, raw_peer *peer, const char *text)
+{
+    arcp_buf bytes = arcp_buf_init();
+    replace_port(text, f->port, &bytes);
+    raw_peer_send(peer, arcp_buf_span(&bytes));
+    arcp_buf_fini(&bytes);
+}
+
+static void make_authority(egress_fixture *f, const char *lease)
+{
+    arcp_buf text = arcp_buf_init();
+    arcp_lease *parsed = NULL;
+    arcp_error err = {0};
+    arcp_buf_append_cstr(&text, "{\"net.fetch\": ");
+    replace_port(lease, f->port, &text);
+    arcp_buf_append_cstr(&text, "}");
+    check_ok(arcp_lease_parse(arcp_buf_span(&text), arcp_span_make(NULL, 0), NULL, &parsed, &err),
+             &err);
+    check_ok(arcp_authority_new(parsed, NULL, &f->authority, &err), &err);
+    arcp_lease_unref(parsed);
+    arcp_buf_fini(&text);
+}
+
+static int udp_socket(unsigned *port)
+{
+    struct sockaddr_in6 address = {.sin6_family = AF_INET6, .sin6_addr = in6addr_any};
+    socklen_t size = sizeof address;
+    const int off = 0;
+    const int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off), 0);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    *port = ntohs(address.sin6_port);
+    return fd;
+}
+
+void egress_fixture_open_with(egress_fixture *f, const char *lease, uint32_t idle_ms,
+                              uint32_t head_ms)
+{
+    const arcp_span hosts[] = {ARCP_SPAN_LITERAL("api.test"), ARCP_SPAN_LITERAL("other.test")};
+    const arcp__egress_options options = {
+        .private_hosts = hosts, .private_host_count = 2, .idle_ms = idle_ms, .head_ms = head_ms};
+    arcp_error err = {0};
+    char url[64];
+    memset(f, 0, sizeof *f);
+    answers = (egress_answers){.addresses = {"127.0.0.1"}};
+    f->client.fd = f->server.fd = -1;
+    test_loop_init(&f->test);
+    f->listener = raw_listen(url);
+    f->port = (unsigned)strtoul(strrchr(url, ':') + 1, NULL, 10);
+    make_authority(f, lease);
+    const int sockets[] = {raw_listen(f->inside_url), udp_socket(&f->names_port)};
+    check_ok(arcp__egress_new(&f->test.loop, &options, &f->egress, &err), &err);
+    f->egress->system = (arcp__egress_system){find, free_addresses, local};
+    const arcp__egress_job_options job = {.authority = f->authority,
+                                          .sockets = sockets,
+                                          .socket_count = 2,
+                                          .denied = on_denied,
+                                          .user = f};
+    check_ok(arcp__egress_open(f->egress, &job, &f->job, &err), &err);
+}
+
+void egress_fixture_open(egress_fixture *f, const char *lease)
+{
+    egress_fixture_open_with(f, lease, 0, 0);
+}
+
+void egress_fixture_accept(egress_fixture *f)
+{
+    raw_peer_fini(&f->server);
+    raw_peer_accept(&f->server, &f->test, f->listener);
+}
+
+void egress_fixture_expect_end(egress_fixture *f, const char *text)
+{
+    raw_peer_expect_end(&f->client);
+    assert_non_null(arcp_buf_cstr(&f->client.received));
+    if (strstr(arcp_buf_cstr(&f->client.received), text) == NULL) {
+        fail_msg("no \"%s\" in \"%s\"", text, arcp_buf_cstr(&f->client.received));
+    }
+}
+
+void egress_fixture_pass_ms(egress_fixture *f, uint64_t ms)
+{
+    const uint64_t until = uv_now(&f->test.loop) + ms;
+    while (uv_now(&f->test.loop) < until) {
+        test_loop_settle(&f->test);
+        uv_update_time(&f->test.loop);
+    }
+}
+
+void egress_fixture_close(egress_fixture *f)
+{
+    raw_peer_fini(&f->client);
+    raw_peer_fini(&f->server);
+    arcp__egress_close(f->job);
+    arcp__egress_free(f->egress);
+    arcp_authority_unref(f->authority);
+    close(f->listener);
+    if (pending_count > 0) {
+        egress_answers_end(f);
+    }
+    test_loop_fini(&f->test);
+}
