@@ -6,17 +6,6 @@
 #define IDLE_MS 300000
 #define HEAD_MS 10000
 
-void arcp__egress_unref(arcp__egress *egress)
-{
-    if (--egress->references > 0) {
-        return;
-    }
-    arcp__loop_share_unref(egress->share);
-    arcp__free(egress->private_hosts);
-    arcp__free(egress->own);
-    arcp__free(egress);
-}
-
 /* Names that are no host names cannot be asked for, so they are left out. */
 static bool copy_private_hosts(arcp__egress *egress, const arcp__egress_options *options)
 {
@@ -46,7 +35,8 @@ arcp_status arcp__egress_new(uv_loop_t *loop, const arcp__egress_options *option
     egress->references = 1;
     egress->idle_ms = options->idle_ms == 0 ? IDLE_MS : options->idle_ms;
     egress->head_ms = options->head_ms == 0 ? HEAD_MS : options->head_ms;
-    egress->system = (arcp__egress_system){uv_getaddrinfo, uv_freeaddrinfo, arcp__tcp_stream_local};
+    egress->system = (arcp__egress_system){uv_getaddrinfo, uv_freeaddrinfo, arcp__tcp_stream_local,
+                                           arcp__tcp_stream_connect};
     if (!copy_private_hosts(egress, options)) {
         arcp__egress_unref(egress);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for the network of sandboxes");

@@ -22,19 +22,6 @@ struct arcp__egress_listener {
 
 /* ---- the end ---- */
 
-void arcp__egress_job_unref(arcp__egress_job *job)
-{
-    arcp__egress *egress = job->egress;
-    if (--job->references > 0) {
-        return;
-    }
-    arcp__egress_policy_free(job->policy);
-    arcp__egress_names_free(job->names);
-    arcp_authority_unref(job->authority);
-    arcp__free(job);
-    arcp__egress_unref(egress);
-}
-
 static void listener_unref(arcp__egress_listener *listener)
 {
     arcp__egress_job *job = listener->job;
@@ -68,17 +55,6 @@ void arcp__egress_close(arcp__egress_job *job)
     }
     DL_DELETE(job->egress->jobs, job);
     arcp__egress_job_unref(job);
-}
-
-/* ---- denials ---- */
-
-void arcp__egress_job_report(arcp__egress_job *job, arcp_span target, const char *reason)
-{
-    const arcp__egress_denial denial = {ARCP_SPAN_LITERAL("net.fetch"), target, reason};
-    job->egress->counts.denied++;
-    if (job->denied != NULL && !job->is_closed) {
-        job->denied(job->user, &denial);
-    }
 }
 
 /* ---- accepting ---- */

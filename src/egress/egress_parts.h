@@ -128,6 +128,8 @@ static inline arcp__egress_target arcp__egress_connection_at(const arcp__egress_
 void arcp__egress_connection_open(arcp__egress_job *job, arcp__stream *stream);
 void arcp__egress_connection_close(arcp__egress_connection *connection);
 
+/* Counts the time limit of the current stage from now on. */
+void arcp__egress_connection_start_timer(arcp__egress_connection *connection);
 /* Enters a stage, with its time limit. */
 void arcp__egress_connection_enter(arcp__egress_connection *connection, arcp__egress_stage stage);
 

@@ -56,8 +56,8 @@ static void connect_next(arcp__egress_upstream *upstream)
 {
     while (upstream->tried < upstream->count) {
         const arcp__egress_address *address = &upstream->addresses[upstream->tried++];
-        const int result = arcp__tcp_stream_connect(upstream->job->egress->share, &address->any,
-                                                    on_connected, upstream, &upstream->stream);
+        const int result = upstream->job->egress->system.connect(
+            upstream->job->egress->share, &address->any, on_connected, upstream, &upstream->stream);
         if (result == 0) {
             return;
         }

@@ -12,13 +12,16 @@
 
 #define ARCP__EGRESS_ADDRESSES_MAX 8 /* of a name, that are tried */
 
-/* What is asked of the system: uv_getaddrinfo, uv_freeaddrinfo and arcp__tcp_stream_local; or a
- * test's own functions, so that it needs neither DNS nor a network of its own. */
+/* What is asked of the system: uv_getaddrinfo, uv_freeaddrinfo, arcp__tcp_stream_local and
+ * arcp__tcp_stream_connect; or a test's own functions, so that it needs neither DNS nor a network
+ * of its own. */
 typedef struct arcp__egress_system {
     int (*find)(uv_loop_t *loop, uv_getaddrinfo_t *request, uv_getaddrinfo_cb done,
                 const char *node, const char *service, const struct addrinfo *hints);
     void (*release)(struct addrinfo *addresses);
     int (*local)(const arcp__stream *stream, struct sockaddr_storage *out);
+    int (*connect)(arcp__loop_share *share, const struct sockaddr *address,
+                   void (*done)(void *user, int result), void *user, arcp__stream **out);
 } arcp__egress_system;
 
 typedef enum arcp__egress_upstream_end {

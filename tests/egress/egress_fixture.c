@@ -4,6 +4,8 @@
 #include <netdb.h>
 #include <unistd.h>
 
+#include <openssl/ssl.h>
+
 egress_answers answers;
 
 /* ---- lookups ---- */
@@ -166,12 +168,45 @@ static void replace_port(const char *text, unsigned port, arcp_buf *out)
     arcp_buf_append_cstr(out, text);
 }
 
+arcp_buf egress_fixture_text(const egress_fixture *f, const char *text)
+{
+    arcp_buf out = arcp_buf_init();
+    replace_port(text, f->port, &out);
+    assert_false(out.failed);
+    return out;
+}
+
 void egress_fixture_send(egress_fixture *f, raw_peer *peer, const char *text)
 {
-    arcp_buf bytes = arcp_buf_init();
-    replace_port(text, f->port, &bytes);
+    arcp_buf bytes = egress_fixture_text(f, text);
     raw_peer_send(peer, arcp_buf_span(&bytes));
     arcp_buf_fini(&bytes);
+}
+
+arcp_buf egress_hello(const char *name)
+{
+    arcp_buf hello = arcp_buf_init();
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    SSL *ssl = SSL_new(context);
+    char *data = NULL;
+    SSL_set_bio(ssl, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
+    if (name != NULL) {
+        assert_int_equal(SSL_set_tlsext_host_name(ssl, name), 1);
+    }
+    assert_int_equal(SSL_connect(ssl), -1);
+    const long size = BIO_get_mem_data(SSL_get_wbio(ssl), &data);
+    arcp_buf_append(&hello, arcp_span_make(data, (size_t)size));
+    SSL_free(ssl);
+    SSL_CTX_free(context);
+    assert_true(hello.size > 100);
+    return hello;
+}
+
+void egress_send_hello(raw_peer *client, const char *name)
+{
+    arcp_buf hello = egress_hello(name);
+    raw_peer_send(client, arcp_buf_span(&hello));
+    arcp_buf_fini(&hello);
 }
 
 static void make_authority(egress_fixture *f, const char *lease)
@@ -220,7 +255,8 @@ void egress_fixture_open_with(egress_fixture *f, const char *lease, uint32_t idl
     make_authority(f, lease);
     const int sockets[] = {raw_listen(f->inside_url), udp_socket(&f->names_port)};
     check_ok(arcp__egress_new(&f->test.loop, &options, &f->egress, &err), &err);
-    f->egress->system = (arcp__egress_system){find, free_addresses, local};
+    f->egress->system =
+        (arcp__egress_system){find, free_addresses, local, arcp__tcp_stream_connect};
     const arcp__egress_job_options job = {.authority = f->authority,
                                           .sockets = sockets,
                                           .socket_count = 2,

@@ -44,8 +44,13 @@ void egress_fixture_connect(egress_fixture *f, raw_peer *client, const char *add
                             unsigned port);
 /* Connects f->client to the server's port at the address that a name has. */
 void egress_fixture_connect_name(egress_fixture *f, const char *name);
+/* The text with the server's port for each PORT. The caller frees it. */
+arcp_buf egress_fixture_text(const egress_fixture *f, const char *text);
 /* Sends a text in which each PORT is the server's port. */
 void egress_fixture_send(egress_fixture *f, raw_peer *peer, const char *text);
+/* The first message of a TLS client; `name`: NULL for none. The caller frees it. */
+arcp_buf egress_hello(const char *name);
+void egress_send_hello(raw_peer *client, const char *name);
 /* Accepts the connection of egress at the server. */
 void egress_fixture_accept(egress_fixture *f);
 /* Receives at f->client until the end, and checks that the text is part of it. */

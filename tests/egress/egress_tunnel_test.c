@@ -1,45 +1,16 @@
 /* TLS that stays closed, protocols that are granted as a whole, and the explicit proxy. */
 #include "egress/egress_fixture.h"
 
-#include <openssl/ssl.h>
-
 #define LEASE                                                                                      \
     "[\"https://api.test:PORT/**\", \"http://other.test:PORT/**\", "                               \
     "\"https://other.test:PORT/v1/**\", "                                                          \
     "\"https://127.0.0.1:PORT/**\"]"
 
-/* The first message of a TLS client; `name`: NULL for none. */
-static arcp_buf make_hello(const char *name)
-{
-    arcp_buf hello = arcp_buf_init();
-    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
-    SSL *ssl = SSL_new(context);
-    char *data = NULL;
-    SSL_set_bio(ssl, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
-    if (name != NULL) {
-        assert_int_equal(SSL_set_tlsext_host_name(ssl, name), 1);
-    }
-    assert_int_equal(SSL_connect(ssl), -1);
-    const long size = BIO_get_mem_data(SSL_get_wbio(ssl), &data);
-    arcp_buf_append(&hello, arcp_span_make(data, (size_t)size));
-    SSL_free(ssl);
-    SSL_CTX_free(context);
-    assert_true(hello.size > 100);
-    return hello;
-}
-
-static void send_hello(raw_peer *client, const char *name)
-{
-    arcp_buf hello = make_hello(name);
-    raw_peer_send(client, arcp_buf_span(&hello));
-    arcp_buf_fini(&hello);
-}
-
 /* The server gets the hello of this name, byte for byte apart from its random parts; then bytes go
  * both ways. */
 static void check_tunnel(egress_fixture *f, const char *name)
 {
-    arcp_buf hello = make_hello(name);
+    arcp_buf hello = egress_hello(name);
     egress_fixture_accept(f);
     raw_peer_receive(&f->server, hello.size);
     assert_int_equal(f->server.received.size, hello.size);
@@ -59,7 +30,7 @@ static void a_tls_connection_to_a_host_that_is_wholly_granted_is_a_tunnel(void *
         egress_fixture f;
         egress_fixture_open(&f, LEASE);
         egress_fixture_connect_name(&f, "api.test");
-        send_hello(&f.client, names[i]);
+        egress_send_hello(&f.client, names[i]);
         check_tunnel(&f, names[i]);
         assert_int_equal(f.denied, 0);
         assert_int_equal(arcp__egress_count(f.egress).allowed, 1);
@@ -74,7 +45,7 @@ static void a_tunnel_can_be_closed_one_way_first(void **state)
     egress_fixture f;
     egress_fixture_open(&f, LEASE);
     egress_fixture_connect_name(&f, "api.test");
-    send_hello(&f.client, "api.test");
+    egress_send_hello(&f.client, "api.test");
     raw_peer_half_close(&f.client);
     egress_fixture_accept(&f);
     raw_peer_expect_end(&f.server);
@@ -102,7 +73,7 @@ static void tls_that_the_lease_does_not_grant_is_closed_with_an_alert(void **sta
         char url[64];
         egress_fixture_open(&f, LEASE);
         egress_fixture_connect_name(&f, rows[i].connected);
-        send_hello(&f.client, rows[i].name);
+        egress_send_hello(&f.client, rows[i].name);
         raw_peer_expect(&f.client, "\x15\x03\x03");
         raw_peer_half_close(&f.client);
         raw_peer_expect_end(&f.client);

@@ -1,0 +1,37 @@
+/* References to egress and to its jobs, and the reports of denials. */
+#include "egress/egress_parts.h"
+
+#include "base/alloc.h"
+
+void arcp__egress_unref(arcp__egress *egress)
+{
+    if (--egress->references > 0) {
+        return;
+    }
+    arcp__loop_share_unref(egress->share);
+    arcp__free(egress->private_hosts);
+    arcp__free(egress->own);
+    arcp__free(egress);
+}
+
+void arcp__egress_job_unref(arcp__egress_job *job)
+{
+    arcp__egress *egress = job->egress;
+    if (--job->references > 0) {
+        return;
+    }
+    arcp__egress_policy_free(job->policy);
+    arcp__egress_names_free(job->names);
+    arcp_authority_unref(job->authority);
+    arcp__free(job);
+    arcp__egress_unref(egress);
+}
+
+void arcp__egress_job_report(arcp__egress_job *job, arcp_span target, const char *reason)
+{
+    const arcp__egress_denial denial = {ARCP_SPAN_LITERAL("net.fetch"), target, reason};
+    job->egress->counts.denied++;
+    if (job->denied != NULL && !job->is_closed) {
+        job->denied(job->user, &denial);
+    }
+}

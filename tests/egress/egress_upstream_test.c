@@ -1,0 +1,232 @@
+/* Where connections lead: which addresses are dialled, in which order, and which are refused. */
+#include "base/alloc.h"
+#include "egress/egress_fixture.h"
+
+#define LEASE                                                                                      \
+    "[\"http://api.test:PORT/**\", \"http://evil.test:PORT/**\", \"http://other.test:PORT/**\"]"
+#define REQUEST(host) "GET /a HTTP/1.1\r\nHost: " host ":PORT\r\n\r\n"
+#define OK            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+static void serve(egress_fixture *f)
+{
+    egress_fixture_accept(f);
+    raw_peer_expect(&f->server, "\r\n\r\n");
+    raw_peer_send_text(&f->server, OK);
+    raw_peer_expect(&f->client, "\r\n\r\nok");
+}
+
+typedef struct private_row {
+    const char *name;
+    const char *addresses[ADDRESSES_MAX];
+} private_row;
+
+static const private_row private_rows[] = {
+    {"loopback", {"127.0.0.1"}},
+    {"loopback of IPv6", {"::1"}},
+    {"a private network", {"10.0.0.1"}},
+    {"another private network", {"192.168.1.1"}},
+    {"cloud metadata", {"169.254.169.254"}},
+    {"Azure's host", {"168.63.129.16"}},
+    {"unspecified", {"0.0.0.0"}},
+    {"unspecified of IPv6", {"::"}},
+    {"an address inside", {"198.18.0.2"}},
+    {"unique local", {"fd00::1"}},
+    {"mapped", {"::ffff:127.0.0.1"}},
+    {"translated", {"64:ff9b::a00:1"}},
+    {"6to4", {"2002:7f00:1::"}},
+    {"a public and a private one", {"93.184.216.34", "10.0.0.1"}},
+    {"a private and a public one", {"10.0.0.1", "93.184.216.34"}},
+};
+
+static void is_not_dialled(void **state)
+{
+    const private_row *row = *state;
+    egress_fixture f;
+    egress_fixture_open(&f, LEASE);
+    memcpy(answers.addresses, row->addresses, sizeof answers.addresses);
+    egress_fixture_connect_name(&f, "evil.test");
+    egress_fixture_send(&f, &f.client, REQUEST("evil.test"));
+    raw_peer_expect(&f.client, "HTTP/1.1 403 ");
+    raw_peer_expect(&f.client, "\"reason\":\"NOT_PUBLIC\"");
+    arcp_buf url = egress_fixture_text(&f, "http://evil.test:PORT/a");
+    assert_string_equal(f.target, arcp_buf_cstr(&url));
+    assert_int_equal(f.denied, 1);
+    arcp_buf_fini(&url);
+    egress_fixture_close(&f);
+}
+
+static void an_address_of_this_host_is_not_dialled(void **state)
+{
+    egress_fixture f;
+    egress_fixture_open(&f, LEASE);
+    answers.addresses[0] = "93.184.216.34";
+    /* The fixture's host has this address. */
+    f.egress->own = arcp__alloc_array(1, sizeof *f.egress->own);
+    assert_non_null(f.egress->own);
+    assert_true(arcp__egress_address_parse(ARCP_SPAN_LITERAL("93.184.216.34"), 0, f.egress->own));
+    f.egress->own_count = 1;
+    f.egress->own_ms = uv_now(&f.test.loop);
+    egress_fixture_connect_name(&f, "evil.test");
+    egress_fixture_send(&f, &f.client, REQUEST("evil.test"));
+    raw_peer_expect(&f.client, "HTTP/1.1 403 ");
+    assert_int_equal(f.denied, 1);
+    egress_fixture_close(&f);
+}
+
+static void a_name_is_asked_for_without_the_search_list(void **state)
+{
+    egress_fixture f;
+    egress_fixture_open(&f, LEASE);
+    answers.error = UV_EAI_NONAME;
+    egress_fixture_connect_name(&f, "evil.test");
+    egress_fixture_send(&f, &f.client, REQUEST("evil.test"));
+    raw_peer_expect(&f.client, "HTTP/1.1 502 ");
+    assert_string_equal(answers.name, "evil.test.");
+    assert_int_equal(f.denied, 0);
+    assert_int_equal(arcp__egress_count(f.egress).failed, 1);
+    egress_fixture_close(&f);
+}
+
+static void a_name_that_may_be_private_is_asked_for_as_it_is(void **state)
+{
+    egress_fixture f;
+    egress_fixture_open(&f, LEASE);
+    egress_fixture_connect_name(&f, "api.test");
+    egress_fixture_send(&f, &f.client, REQUEST("api.test"));
+    serve(&f);
+    assert_string_equal(answers.name, "api.test");
+    egress_fixture_close(&f);
+}
+
+static void a_name_without_an_address_is_502(void **state)
+{
+    egress_fixture f;
+    egress_fixture_open(&f, LEASE);
+    memset(answers.addresses, 0, sizeof answers.addresses);
+    egress_fixture_connect_name(&f, "api.test");
+    egress_fixture_send(&f, &f.client, REQUEST("api.test"));
+    raw_peer_expect(&f.client, "HTTP/1.1 502 ");
+    egress_fixture_close(&f);
+}
+
+static void the_next_address_is_tried_when_one_refuses(void **state)
+{
+    egress_fixture f;
+    egress_fixture_open(&f, LEASE);
+    answers.addresses[0] = "127.0.0.9"; /* the server listens on 127.0.0.1 only */
+    answers.addresses[1] = "127.0.0.1";
+    egress_fixture_connect_name(&f, "api.test");
+    egress_fixture_send(&f, &f.client, REQUEST("api.test"));
+    serve(&f);
+    egress_fixture_close(&f);
+}
+
+static void a_host_that_refuses_is_502_and_the_connection_goes_on(void **state)
+{
+    egress_fixture f;
+    egress_fixture_open(&f, LEASE);
+    answers.addresses[0] = "127.0.0.9";
+    answers.addresses[1] = "127.0.0.8";
+    egress_fixture_connect_name(&f, "api.test");
+    egress_fixture_send(&f, &f.client, REQUEST("api.test"));
+    raw_peer_expect(&f.client, "HTTP/1.1 502 ");
+    raw_peer_expect(&f.client, "}\n");
+    raw_peer_forget(&f.client);
+    answers.addresses[0] = "127.0.0.1";
+    egress_fixture_send(&f, &f.client, REQUEST("api.test"));
+    serve(&f);
+    assert_int_equal(answers.asked, 2);
+    egress_fixture_close(&f);
+}
+
+static void a_lookup_that_takes_too_long_is_502(void **state)
+{
+    egress_fixture f;
+    egress_fixture_open(&f, LEASE);
+    answers.is_silent = true;
+    egress_fixture_connect_name(&f, "api.test");
+    egress_fixture_send(&f, &f.client, REQUEST("api.test"));
+    test_loop_settle(&f.test);
+    assert_int_equal(f.job->connections->stage, ARCP__EGRESS_AT_DIAL);
+    arcp__egress_upstream_skip(&f.job->connections->upstream); /* as its timer does */
+    raw_peer_expect(&f.client, "HTTP/1.1 502 ");
+    egress_answers_end(&f);
+    egress_fixture_close(&f);
+}
+
+/* ---- addresses instead of names ---- */
+
+typedef struct literal {
+    const char *name, *lease, *address, *host;
+    unsigned status;
+} literal;
+
+static const literal literals[] = {
+    {"the host's loopback", "[\"http://127.0.0.1:PORT/**\"]", "127.0.0.1", "127.0.0.1", 200},
+    {"the host's loopback by name", "[\"http://localhost:PORT/**\"]", "127.0.0.1", "localhost",
+     200},
+    {"the loopback by another spelling than the lease's", "[\"http://localhost:PORT/**\"]",
+     "127.0.0.1", "127.0.0.1", 200},
+    {"the loopback of IPv6 by the lease's name", "[\"http://localhost:PORT/**\"]", "::1", "[::1]",
+     200},
+    {"another loopback address", "[\"http://localhost:PORT/**\"]", "127.0.0.2", "127.0.0.2", 403},
+    {"a loopback that the lease does not name", "[\"http://**\"]", "127.0.0.1", "127.0.0.1", 403},
+    {"localhost that the lease does not name", "[\"http://**\"]", "127.0.0.1", "localhost", 403},
+    {"a private address that the lease does not name", "[\"http://**\"]", "10.1.2.3", "10.1.2.3",
+     403},
+    {"an address that is not granted", "[\"http://api.test/**\"]", "10.1.2.3", "10.1.2.3", 403},
+    {"cloud metadata", "[\"http://**\"]", "169.254.169.254", "169.254.169.254", 403},
+    {"an address with the name of another host", "[\"http://api.test:PORT/**\"]", "127.0.0.1",
+     "api.test", 421},
+    {"an address in another notation", "[\"http://**\"]", "127.0.0.1", "0x7f.1", 421},
+};
+
+static void is_literal(void **state)
+{
+    const literal *row = *state;
+    egress_fixture f;
+    char text[128];
+    egress_fixture_open(&f, row->lease);
+    egress_fixture_connect(&f, &f.client, row->address, f.port);
+    snprintf(text, sizeof text, "GET /a HTTP/1.1\r\nHost: %s:PORT\r\n\r\n", row->host);
+    egress_fixture_send(&f, &f.client, text);
+    if (row->status == 200) {
+        serve(&f);
+    } else {
+        snprintf(text, sizeof text, "HTTP/1.1 %u ", row->status);
+        raw_peer_expect(&f.client, text);
+    }
+    assert_int_equal(f.denied, row->status == 403);
+    assert_int_equal(answers.asked, 0);
+    egress_fixture_close(&f);
+}
+
+static void an_address_inside_that_no_name_has_is_closed_and_reported(void **state)
+{
+    egress_fixture f;
+    char target[64];
+    egress_fixture_open(&f, LEASE);
+    egress_fixture_connect(&f, &f.client, "198.19.255.254", f.port);
+    raw_peer_expect_end(&f.client);
+    snprintf(target, sizeof target, "198.19.255.254:%u", f.port);
+    assert_string_equal(f.target, target);
+    egress_fixture_close(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_address_of_this_host_is_not_dialled),
+        cmocka_unit_test(a_name_is_asked_for_without_the_search_list),
+        cmocka_unit_test(a_name_that_may_be_private_is_asked_for_as_it_is),
+        cmocka_unit_test(a_name_without_an_address_is_502),
+        cmocka_unit_test(the_next_address_is_tried_when_one_refuses),
+        cmocka_unit_test(a_host_that_refuses_is_502_and_the_connection_goes_on),
+        cmocka_unit_test(a_lookup_that_takes_too_long_is_502),
+        cmocka_unit_test(an_address_inside_that_no_name_has_is_closed_and_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) +
+           run_rows(private_rows, sizeof private_rows / sizeof private_rows[0],
+                    sizeof private_rows[0], is_not_dialled) +
+           run_rows(literals, sizeof literals / sizeof literals[0], sizeof literals[0], is_literal);
+}
