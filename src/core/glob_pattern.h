@@ -71,8 +71,8 @@ ARCP_MUST_CHECK bool arcp__glob_matches_alone(arcp__target_kind kind, arcp_span 
 
 /* Whether the pattern, of net.fetch, matches some URL of this host: of any scheme, with or without
  * a port, with any path. The host is in the form that canonical URLs have; in schemes that keep the
- * case of their hosts it counts as written. Exact, but for patterns that no canonical URL matches
- * (arcp__glob_is_dead), which may be told either way. Allocates nothing. */
+ * case of their hosts it counts as written. Exact, except for patterns that no canonical URL
+ * matches (arcp__glob_is_dead): for these either answer is possible. Allocates nothing. */
 ARCP_MUST_CHECK bool arcp__glob_reaches_host(arcp_span pattern, arcp_span host);
 
 /* The classes of bytes that loops distinguish. */

@@ -24,8 +24,9 @@ typedef struct arcp__egress_dns_answer {
  *                                     address (PTR below arpa)
  *   classes other than IN and ANY     REFUSED
  *   operations other than queries     NOTIMP
- *   what is no query of one question, with at most an OPT record (RFC 6891)   FORMERR
- *   responses, and less than a header   nothing
+ *   malformed queries, and queries with more than one question and an OPT record (RFC 6891)
+ *                                     FORMERR
+ *   responses, and less than a header no response
  *
  * The question is echoed byte by byte. */
 void arcp__egress_dns_respond(arcp__egress_names *names, arcp_span query,

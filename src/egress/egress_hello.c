@@ -109,9 +109,9 @@ static arcp__egress_hello_result collect(arcp_span bytes, char message[ARCP__EGR
     *size = 0;
     for (size_t at = 0; *size < wanted;) {
         const arcp_span rest = arcp_span_from(bytes, at);
-        /* What is there of a head must be right, even before all of it is. */
+        /* The bytes of a head must be right as soon as they are there, and there must be room. */
         if ((rest.size > 0 && rest.data[0] != RECORD_HANDSHAKE) ||
-            (rest.size > 1 && rest.data[1] != 3)) {
+            (rest.size > 1 && rest.data[1] != 3) || at + RECORD_HEAD >= ARCP__EGRESS_HELLO_MAX) {
             return ARCP__EGRESS_HELLO_INVALID;
         }
         if (rest.size < RECORD_HEAD) {

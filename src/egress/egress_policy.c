@@ -327,7 +327,7 @@ bool arcp__egress_decide_opaque(arcp__egress_policy *policy, arcp_time now,
             return true;
         }
     }
-    /* What is reported has no scheme, because nobody wrote one. */
+    /* The report has no scheme: a connection of an unknown protocol has none. */
     const url_origin from = {.scheme = "tcp", .at = at, .has_port = true};
     const size_t size = make_url(policy, &from, ARCP_SPAN_LITERAL("/"));
     (void)ask(policy, now, out);

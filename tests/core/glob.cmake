@@ -1,4 +1,6 @@
 arcp_test(glob_pattern_test SOURCES glob_pattern_test.c NEEDS arcp_core)
+arcp_test(glob_host_test
+  SOURCES glob_host_test.c glob_model.c target_model.c NEEDS arcp_core)
 arcp_test(glob_reach_test SOURCES glob_reach_test.c glob_model.c strings.c NEEDS arcp_core)
 arcp_test(glob_set_test SOURCES glob_set_test.c NEEDS arcp_core arcp_test_support Threads::Threads)
 arcp_test(glob_subset_test
