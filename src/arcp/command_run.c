@@ -253,7 +253,7 @@ static int exit_of(const arcp__run_result *result)
 }
 
 /* Says what the reader may not expect, then runs the command. */
-static int execute(arcp__run *run)
+static int execute(arcp__run *run, bool *is_busy)
 {
     arcp__program *program = run->program;
     arcp__run_report report;
@@ -278,6 +278,7 @@ static int execute(arcp__run *run)
     if (arcp__run_process(run, &report, &result, &err) == ARCP_OK) {
         arcp__run_report_end(&report, result.end, result.code, result.runtime_ms);
         exit_status = exit_of(&result);
+        *is_busy = result.is_busy;
     } else {
         exit_status = refuse(program, &err, ARCP__EXIT_NOT_CONFINED);
     }
@@ -300,6 +301,7 @@ int arcp__command_run(arcp__program *program)
 {
     arcp__run run = {.program = program};
     arcp_error err = {0};
+    bool is_busy = false;
     if (getenv(ARCP__RUN_MARK) != NULL) {
         (void)arcp_error_set(&err, ARCP_E_IO,
                              "this is a sandbox already, and a sandbox cannot make another");
@@ -312,7 +314,7 @@ int arcp__command_run(arcp__program *program)
     if (exit_status == 0) {
         exit_status = make_plan(&run, &err);
     }
-    exit_status = exit_status == 0 ? execute(&run) : refuse(program, &err, exit_status);
+    exit_status = exit_status == 0 ? execute(&run, &is_busy) : refuse(program, &err, exit_status);
     for (size_t i = 0; i < 2 && run.temporary[i] != NULL; i++) {
         arcp__directory_remove(run.temporary[i]);
     }
@@ -321,5 +323,8 @@ int arcp__command_run(arcp__program *program)
     arcp__command_base_fini(&run.base);
     arcp_lease_unref(run.lease);
     arcp__arena_fini(&run.arena);
+    if (is_busy) {
+        _exit(exit_status);
+    }
     return exit_status;
 }

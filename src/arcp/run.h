@@ -35,6 +35,8 @@ typedef struct arcp__run {
     const char **env;         /* of the command: NAME=VALUE, NULL-terminated; in the arena */
     size_t kept_back;         /* variables of our environment that are not passed */
     uint64_t max_runtime_sec; /* 0: none */
+    const arcp_span *private_hosts; /* names that may lead to private addresses; in the arena */
+    size_t private_host_count;
 } arcp__run;
 
 /* ---- abilities.c: what a host can do for sandboxes ---- */
@@ -97,6 +99,9 @@ bool arcp__run_is_within(const char *path, const char *directory);
  * it is all of the host. NULL: the error says why, ARCP_E_USAGE or ARCP_E_NO_MEMORY. */
 ARCP_MUST_CHECK const char *arcp__run_fetch_pattern(arcp__arena *arena, const char *given,
                                                     arcp_error *err);
+
+/* Sets private_hosts from --private-host. ARCP_E_USAGE, ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__run_private_hosts(arcp__run *run, arcp_error *err);
 
 /* ---- run_environment.c ---- */
 
@@ -180,7 +185,8 @@ typedef struct arcp__run_report {
     arcp__arena arena;
     arcp__run_denial denials[ARCP__RUN_DENIALS_MAX];
     size_t denial_count;
-    uint64_t more; /* denials beyond those */
+    uint64_t more;   /* denials beyond those */
+    bool is_running; /* the record `running` has arrived */
     /* Why the command was not started, or was ended by us: the record `failed`, or the network. */
     arcp_buf failure;
 } arcp__run_report;
@@ -197,10 +203,9 @@ void arcp__run_report_plan(arcp__run_report *report);
 void arcp__run_report_record(arcp__run_report *report, arcp_span record);
 
 /* What the network of the sandbox refused. The bytes of the target may be any; `reason` is one
- * line.
- */
+ * line, which is printed unless `is_lacking`: the lease does not grant it. */
 void arcp__run_report_network(arcp__run_report *report, arcp_span capability, arcp_span target,
-                              const char *reason);
+                              const char *reason, bool is_lacking);
 
 /* After the end: the summary with the options that would allow what was denied. `code` is the exit
  * status or the signal. */
@@ -217,6 +222,8 @@ typedef struct arcp__run_result {
     arcp__run_end end;
     int code; /* exit status, or the signal's number */
     int64_t runtime_ms;
+    /* A thread still looks up a name for the network: exit() would wait for it. */
+    bool is_busy;
 } arcp__run_result;
 
 /* Starts the command and waits for its end. ARCP_E_IO and others: it was not started. */

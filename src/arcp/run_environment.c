@@ -5,6 +5,11 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "egress/egress.h"
+
+#define TEXT_OF(number)  #number
+#define VALUE_OF(number) TEXT_OF(number)
+#define PROXY_PORT       VALUE_OF(ARCP__EGRESS_PROXY_PORT)
 
 /* What a command is passed without being asked for. LC_* too. */
 static const char *const passed[] = {"PATH", "HOME", "USER",      "SHELL",   "LANG",
@@ -93,7 +98,7 @@ arcp_status arcp__run_environment(arcp__run *run, arcp_error *err)
     const char *home = variable_of(run, "HOME", run->plan->home);
     const char *tmp = variable_of(run, "TMPDIR", run->plan->tmp);
     run->env = arcp__arena_take(&run->arena,
-                                (ours + run->program->arguments.counts[ARCP__OPTION_RUN_ENV] + 4) *
+                                (ours + run->program->arguments.counts[ARCP__OPTION_RUN_ENV] + 5) *
                                     sizeof *run->env);
     if (run->env == NULL || home == NULL || tmp == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
@@ -108,6 +113,9 @@ arcp_status arcp__run_environment(arcp__run *run, arcp_error *err)
         set(run->env, &count, tmp);
     }
     const arcp_status status = add_options(run, &count, err);
+    if (run->plan->port_count != 0) {
+        set(run->env, &count, "ARCP_PROXY=http://127.0.0.1:" PROXY_PORT);
+    }
     /* By this a command knows that it is confined, and `arcp run` that it is inside another. */
     set(run->env, &count, ARCP__RUN_MARK "=1");
     run->env[count] = NULL;

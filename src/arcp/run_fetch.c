@@ -1,6 +1,7 @@
 /* What --fetch means: a host, a URL, or a pattern of either becomes a pattern of net.fetch. */
 #include <string.h>
 
+#include "arcp/command.h"
 #include "arcp/run.h"
 #include "base/alloc.h"
 #include "core/glob_pattern.h"
@@ -106,4 +107,29 @@ const char *arcp__run_fetch_pattern(arcp__arena *arena, const char *given, arcp_
     arcp_buf_fini(&url);
     arcp_buf_fini(&pattern);
     return copy;
+}
+
+arcp_status arcp__run_private_hosts(arcp__run *run, arcp_error *err)
+{
+    const arcp__arguments *arguments = &run->program->arguments;
+    const size_t count = arguments->counts[ARCP__OPTION_RUN_PRIVATE_HOST];
+    arcp_span *hosts = arcp__arena_take(&run->arena, (count + 1) * sizeof *hosts);
+    if (hosts == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    for (size_t i = 0; i < count; i++) {
+        const char *given = arguments->values[ARCP__OPTION_RUN_PRIVATE_HOST][i];
+        const char *pattern = given[0] == '\0' || strpbrk(given, ":/?#*[") != NULL
+                                  ? NULL
+                                  : arcp__run_fetch_pattern(&run->arena, given, err);
+        if (pattern == NULL) {
+            return arcp_error_set(err, ARCP_E_USAGE,
+                                  "--private-host '%.200s' is not the name of a host", given);
+        }
+        hosts[i] = arcp_span_make(pattern + strlen("https://"),
+                                  strlen(pattern) - strlen("https://") - strlen("/**"));
+    }
+    run->private_hosts = hosts;
+    run->private_host_count = count;
+    return ARCP_OK;
 }

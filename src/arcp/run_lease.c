@@ -277,6 +277,9 @@ arcp_status arcp__run_lease(arcp__run *run, int64_t now_wall_ns, arcp_error *err
         status = add_urls(&g, err);
     }
     if (status == ARCP_OK) {
+        status = arcp__run_private_hosts(run, err);
+    }
+    if (status == ARCP_OK) {
         status = parse(run, &g, now_wall_ns, err);
     }
     arcp__free(g.rows);

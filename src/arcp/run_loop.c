@@ -1,11 +1,9 @@
 /* The loop of `arcp run`. */
-#include <errno.h>
-#include <sys/socket.h>
-
 #include "arcp/run_process.h"
-#include "base/directory.h"
 
-#define RECORD_MAX 65536
+/* After the end: enough for all denials that arcp-sandbox reports, each with a last count. */
+#define RECORD_TURNS_MAX 64
+#define CLOSING_TURNS    8 /* each handle needs one */
 
 /* ---- descriptors ---- */
 
@@ -36,28 +34,55 @@ void arcp__run_unwatch(uv_poll_t *poll)
 
 /* ---- events ---- */
 
-static void take_records(arcp__running *running)
+/* Whether the sandbox should have a network, and its sockets have not arrived. */
+static bool lacks_listeners(const arcp__running *running)
 {
-    char record[RECORD_MAX];
-    ssize_t size;
-    do {
-        size = recv(running->control, record, sizeof record, MSG_DONTWAIT | MSG_TRUNC);
-        if (size > 0 && (size_t)size <= sizeof record) {
-            arcp__run_report_record(running->report, arcp_span_make(record, (size_t)size));
-        }
-    } while (size > 0 || (size < 0 && errno == EINTR));
-    if (size == 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) {
-        arcp__run_unwatch(&running->control_poll);
-        arcp__close(running->control);
-        running->control = -1;
+    return running->run->plan->port_count != 0 && !running->control.has_listeners;
+}
+
+static void on_record(void *user, arcp_span record)
+{
+    arcp__running *running = user;
+    arcp__run_report_record(running->report, record);
+    if (running->report->is_running && lacks_listeners(running)) {
+        arcp__run_network_fail(running, "its sockets did not arrive");
     }
+}
+
+static void on_listeners(void *user, const int *sockets, size_t count)
+{
+    arcp__run_network_open(user, sockets, count);
+}
+
+static void on_refused(void *user, const char *reason)
+{
+    arcp__running *running = user;
+    if (lacks_listeners(running)) {
+        arcp__run_network_fail(running, reason);
+    }
+}
+
+void arcp__run_control_init(arcp__running *running, int fd)
+{
+    const arcp__launch_control_events events = {
+        .record = on_record, .listeners = on_listeners, .refused = on_refused, .user = running};
+    arcp__launch_control_init(&running->control, fd, &events);
+}
+
+static bool take_records(arcp__running *running)
+{
+    const bool is_open = arcp__launch_control_take(&running->control);
+    if (!is_open) {
+        arcp__run_unwatch(&running->control_poll);
+    }
+    return is_open;
 }
 
 static void on_control(uv_poll_t *poll, int status, int events)
 {
     (void)status;
     (void)events;
-    take_records(poll->data);
+    (void)take_records(poll->data);
 }
 
 static void on_signal(uv_poll_t *poll, int status, int events)
@@ -86,7 +111,7 @@ static arcp_status watch_all(arcp__running *running, arcp_error *err)
     arcp_status status =
         arcp__run_watch(loop, &running->signals_poll, running->signals, on_signal, running, err);
     if (status == ARCP_OK) {
-        status = arcp__run_watch(loop, &running->control_poll, running->control, on_control,
+        status = arcp__run_watch(loop, &running->control_poll, running->control.fd, on_control,
                                  running, err);
     }
     if (status == ARCP_OK) {
@@ -109,8 +134,8 @@ arcp_status arcp__run_loop(arcp__running *running, arcp_error *err)
     while (!running->has_ended) {
         (void)uv_run(&running->loop, UV_RUN_DEFAULT);
     }
-    if (running->control >= 0) {
-        take_records(running);
+    arcp__run_network_close(running);
+    for (size_t i = 0; i < RECORD_TURNS_MAX && take_records(running); i++) {
     }
     for (size_t i = 0; i < ARCP__RUN_RELAYS; i++) {
         arcp__run_relay_drain(&running->relays[i]);
@@ -123,10 +148,14 @@ void arcp__run_loop_fini(arcp__running *running)
     arcp__run_unwatch(&running->signals_poll);
     arcp__run_unwatch(&running->control_poll);
     arcp__run_unwatch(&running->exit_poll);
+    arcp__egress_free(running->egress);
     unwatch((uv_handle_t *)&running->timer);
     for (size_t i = 0; i < ARCP__RUN_RELAYS; i++) {
         arcp__run_unwatch(&running->relays[i].poll);
     }
-    (void)uv_run(&running->loop, UV_RUN_DEFAULT);
-    (void)uv_loop_close(&running->loop);
+    /* The resolver may take long for a name that is not needed any more. */
+    for (size_t i = 0; i < CLOSING_TURNS && uv_loop_alive(&running->loop) != 0; i++) {
+        (void)uv_run(&running->loop, UV_RUN_NOWAIT);
+    }
+    running->is_busy = uv_loop_close(&running->loop) != 0;
 }

@@ -86,7 +86,7 @@ static arcp_status start(arcp__running *running, const descriptors *d, int contr
 static void set_end(const arcp__running *running, arcp__run_result *out)
 {
     const arcp_process_exit *end = &running->end;
-    out->code = end->is_known ? end->code : ARCP__EXIT_NOT_CONFINED;
+    out->code = end->is_known && !running->is_without_network ? end->code : ARCP__EXIT_NOT_CONFINED;
     out->runtime_ms = (arcp__clock_now().mono_ns - running->begun.mono_ns) / ARCP_NS_PER_MS;
     out->end = running->is_expired                  ? ARCP__RUN_EXPIRED
                : running->is_timed_out              ? ARCP__RUN_TIMED_OUT
@@ -118,7 +118,7 @@ static arcp_status begin(arcp__running *running, arcp_error *err)
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
         return arcp_error_set(err, ARCP_E_IO, "cannot create a socket: %s", strerror(errno));
     }
-    running->control = ends[0];
+    arcp__run_control_init(running, ends[0]);
     arcp__run_terminal_init(&running->terminal, run->plan->has_terminal ? STDIN_FILENO : -1);
     arcp_status status = descriptors_init(&d, running, err);
     if (status == ARCP_OK) {
@@ -140,7 +140,7 @@ arcp_status arcp__run_process(arcp__run *run, arcp__run_report *report, arcp__ru
     arcp__running running = {.run = run,
                              .report = report,
                              .end = arcp_process_exit_init(),
-                             .control = -1,
+                             .control = {.fd = -1},
                              .relays = {{.from = -1}, {.from = -1}}};
     sigset_t before;
     const int result = uv_loop_init(&running.loop);
@@ -163,7 +163,8 @@ arcp_status arcp__run_process(arcp__run *run, arcp__run_report *report, arcp__ru
         arcp__run_relay_fini(&running.relays[i]);
     }
     arcp__run_loop_fini(&running);
-    arcp__close(running.control);
+    out->is_busy = running.is_busy;
+    arcp__launch_control_fini(&running.control);
     arcp__close(running.signals);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return status;

@@ -8,6 +8,8 @@
 #include <uv.h>
 
 #include "arcp/run.h"
+#include "egress/egress.h"
+#include "launch/launcher_control.h"
 
 /* Output of the command that goes through us, with --no-tty. */
 typedef struct arcp__run_relay {
@@ -27,13 +29,17 @@ typedef struct arcp__running {
     uv_loop_t loop;
     uv_poll_t control_poll, signals_poll, exit_poll;
     uv_timer_t timer;
-    int control; /* records; -1: ended */
-    int signals; /* a signalfd */
+    arcp__launch_control control; /* records of arcp-sandbox, and the sockets of its network */
+    int signals;                  /* a signalfd */
+    arcp__egress *egress;         /* NULL: the sandbox has no network, or not yet */
+    arcp__egress_job *network;    /* NULL: likewise, or it is closed */
     arcp__run_terminal terminal;
     arcp__run_relay relays[ARCP__RUN_RELAYS];
     arcp_time begun;
     int64_t max_runtime_ns, kill_mono_ns;
     bool is_expired, is_timed_out, is_killed, has_ended;
+    bool is_without_network; /* though it should have one: it was killed */
+    bool is_busy;            /* something of the network is left that would have to be waited for */
 } arcp__running;
 
 /* ---- run_loop.c ---- */
@@ -42,7 +48,10 @@ typedef struct arcp__running {
  * something cannot be watched: the command may still run. The loop must have been initialised. */
 ARCP_MUST_CHECK arcp_status arcp__run_loop(arcp__running *running, arcp_error *err);
 
-/* Closes what is on the loop, and the loop. */
+/* Takes over the control socket of arcp-sandbox. */
+void arcp__run_control_init(arcp__running *running, int fd);
+
+/* Closes what is on the loop, and the loop; sets is_busy. */
 void arcp__run_loop_fini(arcp__running *running);
 
 /* Begins to watch a descriptor for input; `user` becomes poll->data. ARCP_E_IO. */
@@ -84,5 +93,20 @@ void arcp__run_relay_fini(arcp__run_relay *relay);
 
 /* Watches both, from now on. */
 void arcp__run_time_start(arcp__running *running);
+
+/* Kills the command with all that it has started. */
+void arcp__run_kill(arcp__running *running);
+
+/* ---- run_network.c ---- */
+
+/* Serves the sockets of the sandbox, which are owned from now on. When that fails the command is
+ * killed: it must not run with less than its lease says. */
+void arcp__run_network_open(arcp__running *running, const int *sockets, size_t count);
+
+/* The network cannot be served: the command is killed, and was "not started". */
+void arcp__run_network_fail(arcp__running *running, const char *reason);
+
+/* Closes every connection at once. */
+void arcp__run_network_close(arcp__running *running);
 
 #endif

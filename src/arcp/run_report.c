@@ -231,7 +231,7 @@ static void write_denial(arcp__run_report *report, arcp__run_denial *denial)
 }
 
 void arcp__run_report_network(arcp__run_report *report, arcp_span capability, arcp_span target,
-                              const char *reason)
+                              const char *reason, bool is_lacking)
 {
     arcp_buf shown = arcp_buf_init();
     arcp__utf8_append_escaped(&shown, target);
@@ -246,7 +246,6 @@ void arcp__run_report_network(arcp__run_report *report, arcp_span capability, ar
                                         .is_of_network = true};
         known = add_denial(report, &given);
         if (known != NULL) {
-            const bool is_lacking = strcmp(reason, arcp_deny_reason_text(ARCP_DENY_NO_MATCH)) == 0;
             say_denial(report, known, is_lacking ? arcp_span_make(NULL, 0) : known->reason);
             write_denial(report, known);
         }
@@ -334,6 +333,7 @@ void arcp__run_report_record(arcp__run_report *report, arcp_span record)
                 continue;
             }
             if (i == 0) {
+                report->is_running = true;
                 take_running(report, &json);
             } else if (i == 1) {
                 take_denied(report, &json, at);
@@ -405,10 +405,11 @@ void arcp__run_report_end(arcp__run_report *report, arcp__run_end end, int code,
     if (run->program->is_quiet) {
         return;
     }
-    if (denials != 0) {
+    if (denials != 0) { /* each name once: a program may ask for one many times */
         arcp_buf text = arcp_buf_init();
         arcp_buf options = arcp_buf_init();
-        arcp_buf_append_format(&text, "arcp run: %llu denied.", (unsigned long long)denials);
+        arcp_buf_append_format(&text, "arcp run: %llu denied.",
+                               (unsigned long long)(report->denial_count + report->more));
         arcp__run_suggest(report, &options);
         if (options.size != 0) {
             arcp_buf_append_cstr(&text, " To allow:");

@@ -30,10 +30,9 @@ static void kill_child(void *user, const arcp__proc_stat *process)
     arcp__close(fd);
 }
 
-/* Kills the command with all that it has started. Without a process table of its own, what has left
- * the process group is found and killed by arcp-sandbox when the command has ended: so that one
- * must live a little longer. */
-static void kill_all(arcp__running *running, int64_t now_mono_ns)
+/* Without a process table of its own, what has left the process group is found and killed by
+ * arcp-sandbox when the command has ended: so that one must live a little longer. */
+void arcp__run_kill(arcp__running *running)
 {
     if (running->run->plan->level == ARCP__SANDBOX_LEVEL_FULL || running->is_killed) {
         arcp__run_send(running, SIGKILL);
@@ -41,7 +40,7 @@ static void kill_all(arcp__running *running, int64_t now_mono_ns)
         arcp__proc_each(kill_child, running);
     }
     running->is_killed = true;
-    running->kill_mono_ns = now_mono_ns + KILL_GRACE_NS;
+    running->kill_mono_ns = arcp__clock_now().mono_ns + KILL_GRACE_NS;
 }
 
 /* The smaller of a wait and the time until then, in milliseconds, rounded up. */
@@ -65,7 +64,8 @@ static uint64_t watch(arcp__running *running)
         wait_ms = until(wait_ms, left_ns);
         if (left_ns <= 0) {
             running->is_expired = true;
-            kill_all(running, now.mono_ns);
+            arcp__run_network_close(running);
+            arcp__run_kill(running);
         }
     }
     if (running->run->max_runtime_sec != 0 && !running->is_timed_out) {
@@ -73,13 +73,14 @@ static uint64_t watch(arcp__running *running)
         wait_ms = until(wait_ms, left_ns);
         if (left_ns <= 0) {
             running->is_timed_out = true;
+            arcp__run_network_close(running);
             running->kill_mono_ns = now.mono_ns + TERM_GRACE_NS;
             arcp__run_send(running, SIGTERM);
             arcp__run_send(running, SIGCONT);
         }
     }
     if ((running->is_timed_out || running->is_expired) && now.mono_ns >= running->kill_mono_ns) {
-        kill_all(running, now.mono_ns);
+        arcp__run_kill(running);
     }
     return running->is_expired || running->is_timed_out ? WAIT_MS_MAX : wait_ms;
 }

@@ -112,9 +112,16 @@ static const char lease_subcommands[] =
 static const char run_text[] =
     "\n"
     "CMD reads the current directory (unless it is /, or HOME, or holds HOME) and what programs\n"
-    "need of the system; it writes only to a private /tmp and HOME, and has no network. The "
-    "options\n"
-    "grant more. docs/sandbox.md says what holds, and what does not.\n";
+    "need of the system; it writes only to a private /tmp and HOME, and fetches nothing from a\n"
+    "network. What it tries beyond that is denied and printed, at the end with the options that\n"
+    "would allow it:\n"
+    "\n"
+    "  arcp run -- make -n\n"
+    "  arcp run --write . -- make\n"
+    "  arcp run --write . --fetch github.com -- git clone https://github.com/OWNER/NAME\n"
+    "  arcp run --fetch http://localhost:8080 -- curl http://localhost:8080/health\n"
+    "\n"
+    "docs/sandbox.md says what holds, and what does not.\n";
 
 void arcp__usage_help(arcp__command command, arcp_buf *out)
 {

@@ -114,6 +114,16 @@ static arcp__sandbox_line judge(arcp__sandbox_compile *compile, arcp_span patter
     return line;
 }
 
+void arcp__sandbox_add_network(arcp__sandbox_compile *compile)
+{
+    if (compile->request->origin == ARCP__SANDBOX_ORIGIN_RUN &&
+        compile->draft.level == ARCP__SANDBOX_LEVEL_FULL &&
+        compile->request->abilities.values[ARCP__SANDBOX_ABILITY_EGRESS] != 0) {
+        (void)arcp__sandbox_add_port(compile, ARCP__URL_PORT_HTTP);
+        (void)arcp__sandbox_add_port(compile, ARCP__URL_PORT_HTTPS);
+    }
+}
+
 void arcp__sandbox_judge_url(arcp__sandbox_compile *compile, uint32_t at)
 {
     arcp__sandbox_line *line = &compile->lines[at];

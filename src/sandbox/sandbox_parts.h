@@ -162,7 +162,10 @@ void arcp__sandbox_lay_out(arcp__sandbox_compile *compile);
 int arcp__sandbox_compare_mounts(const void *left, const void *right);
 int arcp__sandbox_compare_rules(const void *left, const void *right);
 
-/* sandbox_net.c: notes whether the line grants all of a host, judges it, and adds its port. */
+/* sandbox_net.c: gives the command of `arcp run` a network though its lease may grant nothing
+ * there: what it asks for is denied, and the person who runs it sees that. */
+void arcp__sandbox_add_network(arcp__sandbox_compile *compile);
+/* Notes whether the line grants all of a host, judges it, and adds its port. */
 void arcp__sandbox_read_url(arcp__sandbox_compile *compile, arcp_span pattern);
 void arcp__sandbox_judge_url(arcp__sandbox_compile *compile, uint32_t at);
 /* Whether a line of net.fetch that is granted admits the canonical URL. */

@@ -314,6 +314,7 @@ static void compile_plan(arcp__sandbox_compile *compile)
         arcp__sandbox_lay_out(compile);
         settle_private(compile);
     }
+    arcp__sandbox_add_network(compile);
     arcp__sandbox_judge_lines(compile);
     if (compile->has_failed) {
         return;

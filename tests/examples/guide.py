@@ -87,6 +87,7 @@ class Page:
 
     def write_file(self, name, lines):
         path = os.path.join(self.work, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")
         if lines[0].startswith("#!"):

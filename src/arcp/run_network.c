@@ -1,0 +1,71 @@
+/* The network of the sandbox: the sockets that arcp-sandbox made inside are served here, on the
+ * loop. What the lease does not grant is refused and reported. */
+#include <string.h>
+
+#include "arcp/run_process.h"
+#include "base/directory.h"
+
+/* The beginning of reasons that say no more than that the lease does not grant it. */
+static const char lacking[] = "no pattern of the lease";
+
+static void on_denied(void *user, const arcp__egress_denial *denial)
+{
+    arcp__running *running = user;
+    const bool is_lacking = strncmp(denial->reason, lacking, sizeof lacking - 1) == 0;
+    arcp__run_report_network(running->report, denial->capability, denial->target, denial->reason,
+                             is_lacking);
+}
+
+static arcp_status serve(arcp__running *running, const int *sockets, size_t count, arcp_error *err)
+{
+    const arcp__run *run = running->run;
+    const arcp__egress_options options = {.private_hosts = run->private_hosts,
+                                          .private_host_count = run->private_host_count};
+    arcp_authority_options authority_options = arcp_authority_options_init();
+    arcp_authority *authority = NULL;
+    authority_options.now = running->begun;
+    authority_options.cwd = arcp_span_cstr(run->cwd);
+    arcp_status status = arcp_authority_new(run->lease, &authority_options, &authority, err);
+    if (status == ARCP_OK) {
+        status = arcp__egress_new(&running->loop, &options, &running->egress, err);
+    }
+    const arcp__egress_job_options job = {.authority = authority,
+                                          .sockets = sockets,
+                                          .socket_count = count,
+                                          .denied = on_denied,
+                                          .user = running};
+    if (status == ARCP_OK) {
+        status = arcp__egress_open(running->egress, &job, &running->network, err);
+    } else {
+        for (size_t i = 0; i < count; i++) {
+            arcp__close(sockets[i]);
+        }
+    }
+    arcp_authority_unref(authority);
+    return status;
+}
+
+void arcp__run_network_open(arcp__running *running, const int *sockets, size_t count)
+{
+    arcp_error err = {0};
+    if (serve(running, sockets, count, &err) != ARCP_OK) {
+        arcp__run_network_fail(running, err.message);
+    }
+}
+
+void arcp__run_network_fail(arcp__running *running, const char *reason)
+{
+    if (running->is_without_network) {
+        return;
+    }
+    running->is_without_network = true;
+    arcp_buf_clear(&running->report->failure);
+    arcp_buf_append_format(&running->report->failure, "the network of the sandbox: %s", reason);
+    arcp__run_kill(running);
+}
+
+void arcp__run_network_close(arcp__running *running)
+{
+    arcp__egress_close(running->network);
+    running->network = NULL;
+}
