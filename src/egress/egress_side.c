@@ -10,7 +10,9 @@ static void count(uint64_t *counter, size_t size)
 static void on_bytes(void *user, arcp_span bytes)
 {
     arcp__egress_side *side = user;
-    arcp__loop_share_take_buffer(side->share, &side->in);
+    if (side->in.size == 0) {
+        arcp__loop_share_take_buffer(side->share, &side->in);
+    }
     arcp_buf_append(&side->in, bytes);
     count(side->received_bytes, bytes.size);
     if (side->in.failed) {

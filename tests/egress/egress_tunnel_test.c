@@ -40,6 +40,25 @@ static void a_tls_connection_to_a_host_that_is_wholly_granted_is_a_tunnel(void *
     }
 }
 
+static void a_hello_may_arrive_in_pieces(void **state)
+{
+    egress_fixture f;
+    egress_fixture_open(&f, LEASE);
+    egress_fixture_connect_name(&f, "api.test");
+    arcp_buf hello = egress_hello("api.test");
+    for (size_t at = 0; at < hello.size; at += 50) {
+        const size_t left = hello.size - at;
+        raw_peer_send(&f.client, arcp_span_make(hello.data + at, left < 50 ? left : 50));
+        egress_fixture_pass_ms(&f, 2);
+    }
+    egress_fixture_accept(&f);
+    raw_peer_receive(&f.server, hello.size);
+    assert_int_equal(f.server.received.size, hello.size);
+    assert_memory_equal(f.server.received.data, hello.data, hello.size);
+    arcp_buf_fini(&hello);
+    egress_fixture_close(&f);
+}
+
 static void a_tunnel_can_be_closed_one_way_first(void **state)
 {
     egress_fixture f;
@@ -94,6 +113,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tls_connection_to_a_host_that_is_wholly_granted_is_a_tunnel),
+        cmocka_unit_test(a_hello_may_arrive_in_pieces),
         cmocka_unit_test(a_tunnel_can_be_closed_one_way_first),
         cmocka_unit_test(tls_that_the_lease_does_not_grant_is_closed_with_an_alert),
     };
