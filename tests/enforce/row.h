@@ -26,6 +26,7 @@ typedef enum escape_kind {
     ESCAPES, /* done when it runs bare, denied when it is confined */
     WORKS,   /* done both times: what the lease grants, and what programs need */
     REFUSED, /* confined it is not even started: status 125 */
+    ENDED,   /* done when it runs bare; confined the sandbox ends before it is done */
 } escape_kind;
 
 /* Where a row holds; 0 in a row means everywhere. */

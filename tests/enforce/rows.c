@@ -3,7 +3,9 @@
 #define ESCAPE(title, text, how, ...)                                                              \
     {.name = (title), .kind = ESCAPES, .program = (text), .proof = (how), __VA_ARGS__},
 #define WORK(title, text, ...) {.name = (title), .kind = WORKS, .program = (text), __VA_ARGS__},
-#define REFUSE(title, ...)     {.name = (title), .kind = REFUSED, .program = "sh true", __VA_ARGS__},
+#define END(title, text, how, ...)                                                                 \
+    {.name = (title), .kind = ENDED, .program = (text), .proof = (how), __VA_ARGS__},
+#define REFUSE(title, ...) {.name = (title), .kind = REFUSED, .program = "sh true", __VA_ARGS__},
 
 const escape_row escape_rows[] = {
 #include "enforce/escape.def"

@@ -143,6 +143,9 @@ static void judge_confined(row_result *result, const escape_row *row)
         conclude(result, is_refused ? PASSED : FAILED, "it was started", confined);
     } else if (is_proved(row, confined)) {
         conclude(result, FAILED, "confined it was done", confined);
+    } else if (row->kind == ENDED) {
+        conclude(result, confined->by_signal || confined->code != 0 ? PASSED : FAILED,
+                 "confined it was not ended", confined);
     } else if (!is_denied(confined) && (confined->by_signal || confined->code != 0)) {
         conclude(result, FAILED, "confined it was neither done nor denied", confined);
     } else if (row->report != NULL && can_report(row) && !confined->is_reported) {

@@ -1,13 +1,11 @@
-/* Starts a command in a sandbox as a daemon does: by the launcher, as another user.
+/* Starts a command in a sandbox as a daemon does: by the launcher, as another user, and serves its
+ * network.
  *
  *   arcp-enforce-start [--user NAME] [--base PATH] --lease JSON -- COMMAND [ARG]...
  *
- * The records of the sandbox go to standard error. Exit status: that of the command, 128+N for a
- * signal, 125 when the plan refuses. */
+ * The records of the sandbox and of its network go to standard error. Exit status: that of the
+ * command, 128+N for a signal, 125 when the plan refuses. */
 #include <err.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,11 +18,12 @@
 #include <arcp/lease.h>
 #include <arcp/sys/launcher.h>
 
+#include "enforce/start_network.h"
 #include "launch/command_base.h"
 #include "launch/sandbox_etc.h"
 #include "sandbox/sandbox.h"
 
-enum { NOT_STARTED = 125, RECORD_MAX = 65536, OWN_MAX = 4 };
+enum { NOT_STARTED = 125, OWN_MAX = 4 };
 
 #define SANDBOX ARCP_BINARY_DIR "/bin/arcp-sandbox"
 
@@ -61,7 +60,7 @@ static size_t own_files(const char *home, arcp_span own[OWN_MAX], char texts[OWN
 }
 
 /* The plan's text; `given` is a base beside that of the command, or NULL. */
-static void compile(const char *json, const char *given, char **command, const char *home,
+static void compile(const arcp_lease *lease, const char *given, char **command, const char *home,
                     arcp_buf *text)
 {
     const arcp_span exempt[] = {ARCP_SPAN_LITERAL("x-vendor.")};
@@ -69,11 +68,9 @@ static void compile(const char *json, const char *given, char **command, const c
     static char texts[OWN_MAX][512];
     arcp_span own[OWN_MAX];
     arcp_error error;
-    arcp_lease *lease = NULL;
     arcp__sandbox_plan *plan = NULL;
     arcp__command_base base;
     const arcp__command_base_query query = {.argv = (const char *const *)command, .home = home};
-    check(arcp_lease_parse(arcp_span_cstr(json), arcp_span_cstr(""), NULL, &lease, &error), &error);
     check(arcp__command_base_find(&query, &base, &error), &error);
     arcp_span *bases = calloc(base.count + 1, sizeof *bases);
     if (bases == NULL) {
@@ -108,7 +105,6 @@ static void compile(const char *json, const char *given, char **command, const c
     }
     arcp__sandbox_plan_encode(plan, text);
     arcp__sandbox_plan_free(plan);
-    arcp_lease_unref(lease);
     arcp__command_base_fini(&base);
     free(bases);
 }
@@ -127,16 +123,6 @@ static void prepare_etc(const char *user, const char *home, arcp_buf *path)
     arcp_buf_append_byte(path, '\0');
 }
 
-/* Copies records until the sandbox closes its end. */
-static void copy_records(int control)
-{
-    static char record[RECORD_MAX];
-    ssize_t size;
-    while ((size = recv(control, record, sizeof record, 0)) > 0) {
-        (void)fprintf(stderr, "%.*s\n", (int)size, record);
-    }
-}
-
 static int run(const char *user, const char *base, const char *json, char **command)
 {
     static const char path[] = "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
@@ -145,6 +131,7 @@ static int run(const char *user, const char *base, const char *json, char **comm
     arcp_error error;
     arcp_buf text = arcp_buf_init();
     arcp_buf etc = arcp_buf_init();
+    arcp_lease *lease = NULL;
     arcp_launcher *launcher = NULL;
     arcp_process *process = NULL;
     arcp_sandbox_launcher_options options = arcp_sandbox_launcher_options_init();
@@ -153,7 +140,8 @@ static int run(const char *user, const char *base, const char *json, char **comm
     const char *home = getenv("HOME");
     (void)snprintf(home_variable, sizeof home_variable, "HOME=%s", home);
     const char *const environment[] = {path, home_variable, "LC_ALL=C.UTF-8", NULL};
-    compile(json, base, command, home, &text);
+    check(arcp_lease_parse(arcp_span_cstr(json), arcp_span_cstr(""), NULL, &lease, &error), &error);
+    compile(lease, base, command, home, &text);
     prepare_etc(user, home, &etc);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
         err(NOT_STARTED, "socketpair");
@@ -173,19 +161,14 @@ static int run(const char *user, const char *base, const char *json, char **comm
     check(arcp_launcher_new_sandbox(&options, &launcher, &error), &error);
     check(launcher->ops->start(launcher, &spec, &process, &error), &error);
     (void)close(pair[1]);
-    copy_records(pair[0]);
-    struct pollfd exit_poll = {.fd = process->exit_fd, .events = POLLIN};
-    while (poll(&exit_poll, 1, -1) < 0 && errno == EINTR) {
-    }
     arcp_process_exit end = arcp_process_exit_init();
-    const int code = !process->ops->take_exit(process, &end) ? NOT_STARTED
-                     : end.by_signal                         ? 128 + end.code
-                                                             : end.code;
+    start_network_run(process, pair[0], lease, &end);
+    const int code = end.by_signal ? 128 + end.code : end.code;
     process->ops->free(process);
     arcp_launcher_free(launcher);
     arcp_buf_fini(&text);
     arcp_buf_fini(&etc);
-    (void)close(pair[0]);
+    arcp_lease_unref(lease);
     return code;
 }
 

@@ -19,6 +19,7 @@ static const struct {
     {.name = "closed.example", .first = "93.184.216.35"},
     {.name = ".closed.example", .first = "93.184.216.35"},
     {.name = "six.example", .six = "2606:2800:220:1::34"},
+    {.name = ".arcp", .first = "93.184.216.35"},
     {.name = "xn--bcher-kva.example", .first = "93.184.216.35"},
     {.name = "intranet.corp.example", .first = "93.184.216.35"},
     {.name = "private.example", .first = "10.0.0.7"},

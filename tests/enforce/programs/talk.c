@@ -187,6 +187,21 @@ int escape_say(char **argv)
     return heard;
 }
 
+/* argv: host, port, text, ms. Connects to a server that speaks first, and sends much later. */
+int escape_linger(char **argv)
+{
+    int fd = -1;
+    const long wait_ms = escape_number(argv[3]);
+    const struct timespec wait = {.tv_sec = wait_ms / 1000, .tv_nsec = wait_ms % 1000 * 1000000};
+    int number = talk_connect(argv[0], argv[1], &fd);
+    number = number != 0 ? number : talk_hear(fd);
+    (void)(number != 0 ? 0 : nanosleep(&wait, NULL));
+    number = number != 0 ? number : talk_send(fd, argv[2], strlen(argv[2]));
+    number = number != 0 ? number : talk_hear(fd);
+    (void)(fd < 0 ? 0 : close(fd));
+    return number;
+}
+
 /* argv: host, port, path, bytes, and how the body is sent: length, chunked or expect. */
 int escape_upload(char **argv)
 {
