@@ -1,0 +1,1 @@
+arcp_fuzz(egress_exchange_fuzz SOURCES egress_exchange_fuzz.c NEEDS arcp_egress)
