@@ -96,30 +96,30 @@ static void take_connect(arcp__egress_connection *c, const arcp__egress_request_
     }
     c->at_host = asked->host;
     c->at_port = asked->port;
-    c->is_proxy = false;
+    c->is_proxy = c->is_asked = false;
     arcp__web_head_reset(&c->request);
     arcp_buf_append_cstr(&c->client.out, "HTTP/1.1 200 Connection established\r\n\r\n");
     arcp__egress_connection_enter(c, ARCP__EGRESS_AT_FIRST);
 }
 
-/* Asks for each spelling of the host; *at is the one that is allowed, or the first. */
+/* Asks for each spelling of the host; *at is the one that is allowed. A denial is about the first.
+ */
 static bool decide(const arcp__egress_connection *c, const arcp__egress_request_head *asked,
                    arcp__egress_target *at, arcp__egress_decision *out)
 {
     const arcp__egress_request request = {.is_upgrade = asked->is_upgrade, .path = asked->path};
     const arcp__egress_target first = {arcp_span_cstr(asked->host.text), asked->port};
     const arcp_time now = arcp__clock_now();
-    for (size_t i = 0;; i++) {
-        *at = (arcp__egress_target){arcp__egress_host_spelling(first.host, i), first.port};
-        if (at->host.size == 0) {
-            break;
-        }
+    *at = first;
+    for (size_t i = 1; at->host.size > 0; i++) {
         if (arcp__egress_decide_request(c->job->policy, now, at, &request, out)) {
             return true;
         }
+        at->host = arcp__egress_host_spelling(first.host, i);
     }
     *at = first;
-    return arcp__egress_decide_request(c->job->policy, now, at, &request, out);
+    return arcp__egress_host_is_loopback(first.host) &&
+           arcp__egress_decide_request(c->job->policy, now, at, &request, out);
 }
 
 /* Whether the server side can take a request to this place. One that has sent something that no

@@ -11,23 +11,22 @@
 typedef bool (*decide_fn)(arcp__egress_policy *policy, arcp_time now, const arcp__egress_target *at,
                           arcp__egress_decision *out);
 
-/* Asks for each spelling of the host; *at is the one that is allowed, or the first. */
+/* Asks for each spelling of the host; *at is the one that is allowed. A denial is about the first.
+ */
 static bool decide(const arcp__egress_connection *c, decide_fn ask, arcp__egress_target *at,
                    arcp__egress_decision *out)
 {
     const arcp__egress_target first = arcp__egress_connection_at(c);
     const arcp_time now = arcp__clock_now();
-    for (size_t i = 0;; i++) {
-        *at = (arcp__egress_target){arcp__egress_host_spelling(first.host, i), first.port};
-        if (at->host.size == 0) {
-            break;
-        }
+    *at = first;
+    for (size_t i = 1; at->host.size > 0; i++) {
         if (ask(c->job->policy, now, at, out)) {
             return true;
         }
+        at->host = arcp__egress_host_spelling(first.host, i);
     }
     *at = first;
-    return ask(c->job->policy, now, at, out);
+    return arcp__egress_host_is_loopback(first.host) && ask(c->job->policy, now, at, out);
 }
 
 /* Ends a TLS connection without having looked inside. The report may close the job. */
@@ -79,7 +78,8 @@ static bool take_opaque(arcp__egress_connection *c)
 {
     arcp__egress_target at;
     arcp__egress_decision decision;
-    if (c->is_proxy || !decide(c, arcp__egress_decide_opaque, &at, &decision)) {
+    if (c->is_proxy || c->is_asked || !decide(c, arcp__egress_decide_opaque, &at, &decision)) {
+        c->is_asked = true;
         return false;
     }
     tunnel(c, &at, &decision);

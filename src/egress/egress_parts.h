@@ -91,6 +91,7 @@ struct arcp__egress_connection {
     uv_timer_t timer;
     uint64_t active_ms; /* when bytes moved last, on the loop's clock */
     bool is_proxy;      /* to the explicit proxy, before CONNECT */
+    bool is_asked;      /* the lease does not grant another protocol at the place as a whole */
     bool is_between;    /* a request was served, and the next one has not begun */
 
     /* Where the connection goes; empty for the explicit proxy before CONNECT. */
