@@ -62,13 +62,13 @@ bool arcp__egress_side_flush(arcp__egress_side *side)
     if (side->stream == NULL) {
         return false;
     }
-    if (side->out.failed) {
+    if (side->out.failed || (side->is_broken && side->out.size > 0)) {
+        arcp_buf_fini(&side->out);
         side->is_broken = side->has_ended = true;
+        return true;
     }
     if (side->is_broken) {
-        const bool had = side->out.size > 0;
-        arcp_buf_fini(&side->out);
-        return had;
+        return false;
     }
     if (side->busy == 0 && side->out.size > 0) {
         const size_t size = side->out.size;
