@@ -1,7 +1,7 @@
 /* Layout: DIRECTORY/etc-XXXXXX/etc is what is seen, DIRECTORY/etc-XXXXXX/sources what it was made
- * from: a line for its user, then one for each row of the table and each file or directory that was
- * copied, with what stat said of it. A prepared directory is complete when it has its name: it is
- * made as new-XXXXXX and renamed. */
+ * from: a line for its user and this release, then one for each row of the table and each file or
+ * directory that was copied, with what stat said of it. A prepared directory is complete when it
+ * has its name: it is made as new-XXXXXX and renamed. */
 #include "launch/sandbox_etc.h"
 
 #include <dirent.h>
@@ -17,11 +17,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/crc32c.h"
 #include "base/directory.h"
 
 #define FILE_BYTES_MAX 16777216
 #define DEPTH_MAX      16
 #define REPLACED_SEC   604800 /* how long a directory stays that has been replaced */
+#define MADE_VERSION   2u     /* raised when the text of a file that is made changes */
 
 static const char *const copied[] = {
 #define COPIED_ETC(path)    path,
@@ -403,6 +405,16 @@ static arcp_status make(int directory, const arcp__sandbox_etc *request, const c
     return status;
 }
 
+/* Another release copies and makes other files: what it has prepared is not ours. */
+static uint32_t release_mark(void)
+{
+    uint32_t mark = MADE_VERSION;
+    for (size_t i = 0; i < sizeof copied / sizeof *copied; i++) {
+        mark = arcp__crc32c(mark, copied[i], strlen(copied[i]) + 1);
+    }
+    return mark;
+}
+
 arcp_status arcp__sandbox_etc_prepare(const arcp__sandbox_etc *request, arcp_buf *path,
                                       arcp_error *err)
 {
@@ -423,8 +435,9 @@ arcp_status arcp__sandbox_etc_prepare(const arcp__sandbox_etc *request, arcp_buf
     const char *const names[2] = {user == NULL ? "agent" : user->pw_name,
                                   group == NULL ? "agent" : group->gr_name};
     arcp_buf head = arcp_buf_init();
-    arcp_buf_append_format(&head, "%u %u %s %s %s\n", (unsigned)request->uid,
-                           (unsigned)request->gid, names[0], names[1], request->home);
+    arcp_buf_append_format(&head, "%u %u %s %s %s %08x\n", (unsigned)request->uid,
+                           (unsigned)request->gid, names[0], names[1], request->home,
+                           (unsigned)release_mark());
     arcp_status status =
         head.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
     if (status == ARCP_OK && !find(directory, arcp_buf_span(&head), name)) {

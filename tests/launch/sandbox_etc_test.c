@@ -103,6 +103,16 @@ static void it_is_made_anew_when_a_file_of_the_host_has_changed(void **state)
     assert_int_equal(entries_of(f->directory), 1);
 }
 
+static void it_is_made_anew_by_another_release(void **state)
+{
+    fixture *f = *state;
+    char first[256];
+    (void)snprintf(first, sizeof first, "%s", prepare(f));
+    check_command(first, "cd ..; grep -q '^[0-9]* [0-9]* .* [0-9a-f]\\{8\\}$' sources; "
+                         "sed -i '1s/ [0-9a-f]*$/ 00000000/' sources");
+    assert_string_not_equal(prepare(f), first);
+}
+
 static void it_is_readable_by_all_whatever_the_umask(void **state)
 {
     const mode_t mask = umask(077);
@@ -164,6 +174,7 @@ int main(void)
         ETC_TEST(it_has_what_programs_need_and_no_other_file_of_the_host),
         ETC_TEST(it_is_made_once_for_a_user_and_a_home),
         ETC_TEST(it_is_made_anew_when_a_file_of_the_host_has_changed),
+        ETC_TEST(it_is_made_anew_by_another_release),
         ETC_TEST(it_is_readable_by_all_whatever_the_umask),
         ETC_TEST(a_home_that_would_be_more_than_one_field_is_left_out),
         ETC_TEST(what_not_every_user_may_read_and_passwords_are_left_out),
