@@ -1,5 +1,5 @@
 /* Starting /bin/true and waiting for its end: bare, and in a sandbox of each level that this host
- * has. The plan is that of a job with one directory. */
+ * has. The plan is that of a job with one directory; `net` has a host to reach, too. */
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -85,8 +85,9 @@ static arcp__sandbox_abilities probe(void)
     return abilities;
 }
 
-/* The text of a plan; nothing on a host that has not this level. */
-static arcp_buf make_plan(arcp__sandbox_abilities abilities, arcp__sandbox_level level)
+/* The text of a plan; nothing on a host that has not this level. `fetch`: patterns of net.fetch. */
+static arcp_buf make_plan(arcp__sandbox_abilities abilities, arcp__sandbox_level level,
+                          const char *fetch)
 {
     char text[256];
     arcp_error error = {0};
@@ -99,8 +100,9 @@ static arcp_buf make_plan(arcp__sandbox_abilities abilities, arcp__sandbox_level
     if (arcp__sandbox_level_of(&abilities) != level) {
         return out;
     }
-    (void)snprintf(text, sizeof text, "{\"fs.write\":[\"%s/**\"],\"fs.read\":[\"%s/**\"]}",
-                   directory, directory);
+    (void)snprintf(text, sizeof text,
+                   "{\"fs.write\":[\"%s/**\"],\"fs.read\":[\"%s/**\"],\"net.fetch\":[%s]}",
+                   directory, directory, fetch);
     must(arcp_lease_parse(arcp_span_cstr(text), arcp_span_cstr(""), NULL, &lease, &error) ==
              ARCP_OK,
          error.message);
@@ -133,15 +135,21 @@ int main(int argc, char **argv)
         .directory = directory, .uid = getuid(), .gid = getgid(), .home = "/home/agent"};
     must(arcp__sandbox_etc_prepare(&request, &etc, &error) == ARCP_OK, error.message);
     start_case bare = {.plan = arcp_buf_init()};
-    start_case full = {.plan = make_plan(abilities, ARCP__SANDBOX_LEVEL_FULL)};
-    start_case landlock = {.plan = make_plan(abilities, ARCP__SANDBOX_LEVEL_LANDLOCK)};
-    bench_case cases[3] = {{.name = "sandbox/start/bare", .run = start, .state = &bare}};
+    start_case full = {.plan = make_plan(abilities, ARCP__SANDBOX_LEVEL_FULL, "")};
+    start_case net = {
+        .plan = make_plan(abilities, ARCP__SANDBOX_LEVEL_FULL, "\"https://api.example.com/**\"")};
+    start_case landlock = {.plan = make_plan(abilities, ARCP__SANDBOX_LEVEL_LANDLOCK, "")};
+    bench_case cases[4] = {{.name = "sandbox/start/bare", .run = start, .state = &bare}};
     size_t count = 1;
     if (full.plan.size != 0) {
         cases[count++] = (bench_case){.name = "sandbox/start/full",
                                       .baseline = "sandbox/start/bare",
                                       .run = start,
                                       .state = &full};
+        cases[count++] = (bench_case){.name = "sandbox/start/net",
+                                      .baseline = "sandbox/start/bare",
+                                      .run = start,
+                                      .state = &net};
     }
     if (landlock.plan.size != 0) {
         cases[count++] = (bench_case){.name = "sandbox/start/landlock",
@@ -152,6 +160,7 @@ int main(int argc, char **argv)
     const int result = bench_main(argc, argv, "starting a program", cases, count);
     must(remove_tree(directory) == 0, "removing the directory");
     arcp_buf_fini(&full.plan);
+    arcp_buf_fini(&net.plan);
     arcp_buf_fini(&landlock.plan);
     arcp_buf_fini(&etc);
     arcp_launcher_free(launcher);

@@ -1,0 +1,1 @@
+arcp_fuzz(control_record_fuzz SOURCES control_record_fuzz.c NEEDS arcp_launch)
