@@ -70,30 +70,50 @@ static arcp_span before(arcp_span text, const char *ends)
     return arcp_span_first(text, size);
 }
 
-arcp__url_parts arcp__url_take_apart(arcp_span pattern)
+/* Reads what follows `://`. */
+static void read_target(arcp_span target, uint32_t fallback, arcp__url_parts *parts)
 {
-    arcp__url_parts parts = {.kind = ARCP__URL_WILD};
-    const arcp_span scheme = before(pattern, ":*");
-    const arcp_span behind = arcp_span_from(pattern, scheme.size);
-    if (!arcp_span_starts_with(behind, ARCP_SPAN_LITERAL("://"))) {
-        if (pattern.size >= 2 && arcp__url_is_all(pattern, "*")) {
-            parts =
-                (arcp__url_parts){.kind = ARCP__URL_ANY, .is_any_port = true, .is_spanning = true};
-        }
-        return parts;
-    }
-    parts.kind = scheme_of(scheme);
-    parts.scheme = scheme;
-    const arcp_span target = arcp_span_from(behind, strlen("://"));
     const arcp_span authority = before(target, "/?");
     const arcp_span rest = arcp_span_from(target, authority.size);
-    read_authority(authority, default_port(parts.kind, scheme), &parts);
+    read_authority(authority, fallback, parts);
     for (size_t i = 1; i < authority.size; i++) {
-        parts.is_spanning = parts.is_spanning || memcmp(authority.data + i - 1, "**", 2) == 0;
+        parts->is_spanning = parts->is_spanning || memcmp(authority.data + i - 1, "**", 2) == 0;
     }
-    parts.is_any_port = parts.is_any_port || parts.is_spanning;
-    parts.is_whole =
+    parts->is_any_port = parts->is_any_port || parts->is_spanning;
+    parts->is_whole =
         rest.size >= 3 && rest.data[0] == '/' && arcp__url_is_all(arcp_span_from(rest, 1), "*");
+}
+
+/* The scheme of a pattern that has a star in it; empty when stars may match slashes, too. */
+static arcp_span wild_scheme(arcp_span pattern)
+{
+    const arcp_span scheme = before(pattern, ":/");
+    for (size_t i = 1; i < scheme.size; i++) {
+        if (memcmp(scheme.data + i - 1, "**", 2) == 0) {
+            return arcp_span_first(scheme, 0);
+        }
+    }
+    return scheme;
+}
+
+arcp__url_parts arcp__url_take_apart(arcp_span pattern)
+{
+    const arcp_span separator = ARCP_SPAN_LITERAL("://");
+    arcp__url_parts parts = {.kind = ARCP__URL_WILD};
+    arcp_span scheme = before(pattern, ":*");
+    if (arcp_span_starts_with(arcp_span_from(pattern, scheme.size), separator)) {
+        parts.kind = scheme_of(scheme);
+        parts.scheme = scheme;
+    } else if (pattern.size >= 2 && arcp__url_is_all(pattern, "*")) {
+        return (arcp__url_parts){.kind = ARCP__URL_ANY, .is_any_port = true, .is_spanning = true};
+    } else {
+        scheme = wild_scheme(pattern);
+    }
+    const arcp_span behind = arcp_span_from(pattern, scheme.size);
+    if (scheme.size != 0 && arcp_span_starts_with(behind, separator)) {
+        read_target(arcp_span_from(behind, separator.size), default_port(parts.kind, parts.scheme),
+                    &parts);
+    }
     return parts;
 }
 

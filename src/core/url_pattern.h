@@ -18,7 +18,8 @@ typedef enum arcp__url_kind {
     ARCP__URL_TLS,    /* https, wss */
     ARCP__URL_OPAQUE, /* other schemes */
     ARCP__URL_ANY,    /* the pattern is stars only */
-    ARCP__URL_WILD    /* part of the scheme is a wildcard, or there is none */
+    ARCP__URL_WILD    /* part of the scheme is a wildcard, or there is none; without `**` in it the
+                       * other parts are read, and without a port there is none */
 } arcp__url_kind;
 
 typedef struct arcp__url_parts {

@@ -16,10 +16,29 @@ static bool is_loopback(arcp_span host)
             arcp__url_is_all(host, "0123456789."));
 }
 
+static bool ends_open(arcp_span pattern)
+{
+    return pattern.size >= 2 && pattern.data[pattern.size - 1] == '*' &&
+           pattern.data[pattern.size - 2] == '*';
+}
+
+/* Whether the pattern grants every path of each host that it matches. Behind two stars in the
+ * authority other bytes than stars may be part of a path. */
+static bool grants_whole_hosts(arcp_span pattern, const arcp__url_parts *parts)
+{
+    size_t stars = 0;
+    while (stars < pattern.size && pattern.data[stars] != '*') {
+        stars++;
+    }
+    return parts->is_spanning
+               ? ends_open(pattern) && arcp__url_is_all(arcp_span_from(pattern, stars), "*")
+               : parts->is_whole;
+}
+
 void arcp__sandbox_read_url(arcp__sandbox_compile *compile, arcp_span pattern)
 {
     const arcp__url_parts parts = arcp__url_take_apart(pattern);
-    if (parts.kind == ARCP__URL_TLS && parts.is_whole && !parts.is_spanning) {
+    if (parts.kind != ARCP__URL_OPAQUE && grants_whole_hosts(pattern, &parts)) {
         arcp__sandbox_add_host(compile, pattern);
     }
 }
@@ -38,8 +57,6 @@ static bool is_within_whole_hosts(arcp__sandbox_compile *compile, arcp_span patt
 static arcp__sandbox_line judge_tls(arcp__sandbox_compile *compile, arcp_span pattern,
                                     const arcp__url_parts *parts)
 {
-    const bool ends_open = pattern.size >= 2 && pattern.data[pattern.size - 1] == '*' &&
-                           pattern.data[pattern.size - 2] == '*';
     if (parts->is_whole && !parts->is_spanning) {
         return parts->is_any_port         ? ARCP__SANDBOX_UNDER(NAME, PORTS)
                : is_loopback(parts->host) ? ARCP__SANDBOX_EXACT(NAME, LOOPBACK)
@@ -49,7 +66,7 @@ static arcp__sandbox_line judge_tls(arcp__sandbox_compile *compile, arcp_span pa
         return parts->is_any_port ? ARCP__SANDBOX_UNDER(TERMINATE, PORTS)
                                   : ARCP__SANDBOX_EXACT(TERMINATE, TERMINATE);
     }
-    if (parts->is_spanning && ends_open) {
+    if (parts->is_spanning && ends_open(pattern)) {
         return arcp__url_is_all(parts->host, "*") ? ARCP__SANDBOX_UNDER(NAME, PORTS)
                                                   : ARCP__SANDBOX_UNDER(NAME, WHOLE_HOSTS);
     }
@@ -58,6 +75,32 @@ static arcp__sandbox_line judge_tls(arcp__sandbox_compile *compile, arcp_span pa
     }
     return parts->is_any_port ? ARCP__SANDBOX_UNDER(NAME, PORTS)
                               : ARCP__SANDBOX_EXACT(NAME, TLS_CLOSED);
+}
+
+/* A tunnel that is not looked into; what is sent on the ports of the web is always looked at. */
+static arcp__sandbox_line judge_opaque(const arcp__url_parts *parts)
+{
+    if (!parts->is_whole || parts->is_spanning) {
+        return ARCP__SANDBOX_REFUSED(WHOLE_NEEDED);
+    }
+    if (parts->port == 0 || parts->is_any_port) {
+        return ARCP__SANDBOX_REFUSED(PORT_NEEDED);
+    }
+    return parts->port == ARCP__URL_PORT_HTTP || parts->port == ARCP__URL_PORT_HTTPS
+               ? ARCP__SANDBOX_UNDER(TUNNEL, OPAQUE_WEB)
+               : ARCP__SANDBOX_EXACT(TUNNEL, OPAQUE);
+}
+
+/* The scheme has a wildcard. */
+static arcp__sandbox_line judge_wild(arcp_span pattern)
+{
+    static const char *const schemes[] = {"http://", "https://", "ws://", "wss://"};
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        if (arcp__glob_reaches(ARCP__TARGET_URL, pattern, arcp_span_cstr(schemes[i]))) {
+            return ARCP__SANDBOX_UNDER(NAME, WEB_ONLY);
+        }
+    }
+    return ARCP__SANDBOX_REFUSED(SCHEME_NEEDED);
 }
 
 static arcp__sandbox_line judge_parts(arcp__sandbox_compile *compile, arcp_span pattern,
@@ -71,17 +114,39 @@ static arcp__sandbox_line judge_parts(arcp__sandbox_compile *compile, arcp_span 
     case ARCP__URL_TLS:
         return judge_tls(compile, pattern, parts);
     case ARCP__URL_OPAQUE:
-        if (!parts->is_whole || parts->is_spanning) {
-            return ARCP__SANDBOX_REFUSED(WHOLE_NEEDED);
-        }
-        return parts->port == 0 || parts->is_any_port ? ARCP__SANDBOX_REFUSED(PORT_NEEDED)
-                                                      : ARCP__SANDBOX_EXACT(TUNNEL, OPAQUE);
+        return judge_opaque(parts);
     case ARCP__URL_ANY:
         return ARCP__SANDBOX_UNDER(NAME, WEB_ONLY);
     case ARCP__URL_WILD:
         break;
     }
-    return ARCP__SANDBOX_REFUSED(SCHEME_NEEDED);
+    return judge_wild(pattern);
+}
+
+/* What the host and the port leave of a line that can be enforced. */
+static arcp__sandbox_line limit(arcp__sandbox_compile *compile, const arcp__url_parts *parts,
+                                arcp__sandbox_line line)
+{
+    const arcp__sandbox_note host = arcp__sandbox_judge_host(parts);
+    arcp__sandbox_note note = ARCP__SANDBOX_NOTE_NONE;
+    if (host == ARCP__SANDBOX_NOTE_HOST_PROXY) {
+        note = host;
+    } else if (host != ARCP__SANDBOX_NOTE_NONE) {
+        line = ARCP__SANDBOX_REFUSED(NONE);
+        line.note = host;
+        return line;
+    }
+    /* Both are the first ports of any network, so that there is room for them. */
+    (void)arcp__sandbox_add_port(compile, ARCP__URL_PORT_HTTP);
+    (void)arcp__sandbox_add_port(compile, ARCP__URL_PORT_HTTPS);
+    if (parts->port != 0 && !arcp__sandbox_add_port(compile, (uint16_t)parts->port)) {
+        note = ARCP__SANDBOX_NOTE_PROXY_ONLY;
+    }
+    if (note != ARCP__SANDBOX_NOTE_NONE && line.verdict == ARCP__SANDBOX_VERDICT_EXACT) {
+        line.verdict = ARCP__SANDBOX_VERDICT_UNDER;
+        line.note = note;
+    }
+    return line;
 }
 
 static arcp__sandbox_line judge(arcp__sandbox_compile *compile, arcp_span pattern)
@@ -99,19 +164,8 @@ static arcp__sandbox_line judge(arcp__sandbox_compile *compile, arcp_span patter
         return ARCP__SANDBOX_REFUSED(NO_EGRESS);
     }
     const arcp__url_parts parts = arcp__url_take_apart(pattern);
-    arcp__sandbox_line line = judge_parts(compile, pattern, &parts);
-    if (line.verdict == ARCP__SANDBOX_VERDICT_REFUSED) {
-        return line;
-    }
-    /* Both are the first ports of any network, so that there is room for them. */
-    (void)arcp__sandbox_add_port(compile, ARCP__URL_PORT_HTTP);
-    (void)arcp__sandbox_add_port(compile, ARCP__URL_PORT_HTTPS);
-    if (parts.port != 0 && !arcp__sandbox_add_port(compile, (uint16_t)parts.port) &&
-        line.verdict == ARCP__SANDBOX_VERDICT_EXACT) {
-        line.verdict = ARCP__SANDBOX_VERDICT_UNDER;
-        line.note = ARCP__SANDBOX_NOTE_PROXY_ONLY;
-    }
-    return line;
+    const arcp__sandbox_line line = judge_parts(compile, pattern, &parts);
+    return line.verdict == ARCP__SANDBOX_VERDICT_REFUSED ? line : limit(compile, &parts, line);
 }
 
 void arcp__sandbox_add_network(arcp__sandbox_compile *compile)

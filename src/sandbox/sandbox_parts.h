@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "core/lease_work.h"
+#include "core/url_pattern.h"
 #include "sandbox/sandbox.h"
 #include "json/json.h"
 
@@ -168,6 +169,9 @@ void arcp__sandbox_add_network(arcp__sandbox_compile *compile);
 /* Notes whether the line grants all of a host, judges it, and adds its port. */
 void arcp__sandbox_read_url(arcp__sandbox_compile *compile, arcp_span pattern);
 void arcp__sandbox_judge_url(arcp__sandbox_compile *compile, uint32_t at);
+/* sandbox_host.c: HOST_CASE, HOST_NEVER, HOST_RESERVED: no connection leads to the pattern's host;
+ * HOST_PROXY: only one that names it to the explicit proxy does; NONE: nothing is in the way. */
+arcp__sandbox_note arcp__sandbox_judge_host(const arcp__url_parts *parts);
 /* Whether a line of net.fetch that is granted admits the canonical URL. */
 ARCP_MUST_CHECK bool arcp__sandbox_admits_url(const arcp__sandbox_plan *plan, arcp_span url);
 

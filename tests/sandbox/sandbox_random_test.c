@@ -7,7 +7,7 @@
 #include "sandbox/sandbox_parts.h"
 #include "sandbox/sandbox_rig.h"
 
-enum { LEASES = 10000, PATTERNS_MAX = 6, TEXT_MAX = 160, TARGETS = 24 };
+enum { LEASES = 10000, PATTERNS_MAX = 6, TEXT_MAX = 160, TARGETS = 24, WRITTEN_SCHEMES = 6 };
 
 static const char *const roots[] = {
     "/home/u", "/home/u/code", "/home",          "/tmp",           "/var/tmp",  "/srv",
@@ -18,10 +18,11 @@ static const char *const tails[] = {"/**", "/**", "/**",      "",      "",     "
                                     "/*",  "/*a", "/**/*.c*", "/b/**", "*/**", "/.."};
 static const char *const relatives[] = {"a",   "a/**",    "*",  "*.csv", "**/c.csv",
                                         "b/*", ".git/**", "**", "a/b/**"};
-static const char *const schemes[] = {"http", "https", "https", "ws", "ssh", "redis"};
-static const char *const hosts[] = {"h",         "b.h",   "*.h", "*", "localhost",
-                                    "127.0.0.1", "[::1]", "**",  "h*"};
-static const char *const ports[] = {"", "", "", ":80", ":8080", ":*"};
+/* The first WRITTEN_SCHEMES also of URLs. */
+static const char *const schemes[] = {"http", "https", "https", "ws", "ssh", "redis", "http*", "*"};
+static const char *const hosts[] = {"h",     "b.h", "*.h", "*", "localhost",  "127.0.0.1",
+                                    "[::1]", "**",  "h*",  "H", "198.18.0.7", "h.arcp"};
+static const char *const ports[] = {"", "", "", ":80", ":8080", ":*", ":53"};
 static const char *const ways[] = {"/**", "/**", "/", "/v1/*", "/v1/**", "/*?q", "**", "/x"};
 
 #define PICK(random, list) (list)[random_below((random), sizeof(list) / sizeof *(list))]
@@ -166,12 +167,17 @@ static void make_target(sample *s, char *text)
 
 static void make_url(sample *s, char *text)
 {
-    static const char *const named[] = {"h",         "b.h",       "c.b.h", "x", "localhost",
-                                        "127.0.0.1", "127.0.0.2", "[::1]", "hh"};
-    static const char *const written[] = {"", "", ":80", ":443", ":8080", ":9"};
+    static const char *const named[] = {"h",         "b.h",       "c.b.h",      "x",
+                                        "localhost", "127.0.0.1", "127.0.0.2",  "[::1]",
+                                        "hh",        "H",         "198.18.0.7", "h.arcp"};
+    static const char *const written[] = {"", "", ":80", ":443", ":8080", ":9", ":53"};
     static const char *const paths[] = {"/", "/x", "/v1/x", "/v1/x/y", "/v1/x?q", "/a?q"};
-    (void)snprintf(text, TEXT_MAX, "%s://%s%s%s", PICK(&s->random, schemes),
-                   PICK(&s->random, named), PICK(&s->random, written), PICK(&s->random, paths));
+    const char *scheme = schemes[random_below(&s->random, WRITTEN_SCHEMES)];
+    const char *host = PICK(&s->random, named);
+    const bool keeps_case = strcmp(scheme, "ssh") == 0 || strcmp(scheme, "redis") == 0;
+    (void)snprintf(text, TEXT_MAX, "%s://%s%s%s", scheme,
+                   strcmp(host, "H") == 0 && !keeps_case ? "h" : host, PICK(&s->random, written),
+                   PICK(&s->random, paths));
 }
 
 static void explain(const sample *s, const char *what, arcp__capability capability,
