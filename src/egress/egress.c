@@ -3,8 +3,10 @@
 #include "base/alloc.h"
 #include "egress/egress_parts.h"
 
-#define IDLE_MS 300000
-#define HEAD_MS 10000
+#define IDLE_MS   300000
+#define HEAD_MS   10000
+#define DIAL_MS   10000
+#define LINGER_MS 2000
 
 /* Names that are no host names cannot be asked for, so they are left out. */
 static bool copy_private_hosts(arcp__egress *egress, const arcp__egress_options *options)
@@ -35,6 +37,8 @@ arcp_status arcp__egress_new(uv_loop_t *loop, const arcp__egress_options *option
     egress->references = 1;
     egress->idle_ms = options->idle_ms == 0 ? IDLE_MS : options->idle_ms;
     egress->head_ms = options->head_ms == 0 ? HEAD_MS : options->head_ms;
+    egress->dial_ms = DIAL_MS;
+    egress->linger_ms = LINGER_MS;
     egress->system = (arcp__egress_system){uv_getaddrinfo, uv_freeaddrinfo, arcp__tcp_stream_local,
                                            arcp__tcp_stream_connect};
     if (!copy_private_hosts(egress, options)) {

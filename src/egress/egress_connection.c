@@ -20,6 +20,10 @@ static bool linger(arcp__egress_connection *c)
         arcp__egress_connection_close(c);
         return true;
     }
+    if (c->client.is_finished && !c->is_lingering) {
+        c->is_lingering = true;
+        arcp__egress_connection_start_timer(c);
+    }
     return false;
 }
 
@@ -106,8 +110,11 @@ static void on_dialled(void *user, arcp__egress_upstream_end end, arcp__stream *
     if (c->after_dial == ARCP__EGRESS_IN_EXCHANGE) {
         arcp__egress_exchange_undialled(c, end, why);
         run(c);
+    } else if (end == ARCP__EGRESS_NOT_PUBLIC) {
+        arcp__egress_first_end(c);
+        run(c);
     } else {
-        c->job->egress->counts.failed += end != ARCP__EGRESS_NOT_PUBLIC;
+        c->job->egress->counts.failed++;
         arcp__egress_connection_close(c);
     }
 }

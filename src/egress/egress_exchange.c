@@ -110,13 +110,14 @@ static bool decide(const arcp__egress_connection *c, const arcp__egress_request_
     const arcp__egress_request request = {.is_upgrade = asked->is_upgrade, .path = asked->path};
     const arcp__egress_target first = {arcp_span_cstr(asked->host.text), asked->port};
     const arcp_time now = arcp__clock_now();
+    size_t i = 1;
     *at = first;
-    for (size_t i = 1; at->host.size > 0; i++) {
+    do {
         if (arcp__egress_decide_request(c->job->policy, now, at, &request, out)) {
             return true;
         }
-        at->host = arcp__egress_host_spelling(first.host, i);
-    }
+        at->host = arcp__egress_host_spelling(first.host, i++);
+    } while (at->host.size > 0);
     *at = first;
     return arcp__egress_host_is_loopback(first.host) &&
            arcp__egress_decide_request(c->job->policy, now, at, &request, out);

@@ -18,15 +18,26 @@ static bool decide(const arcp__egress_connection *c, decide_fn ask, arcp__egress
 {
     const arcp__egress_target first = arcp__egress_connection_at(c);
     const arcp_time now = arcp__clock_now();
+    size_t i = 1;
     *at = first;
-    for (size_t i = 1; at->host.size > 0; i++) {
+    do {
         if (ask(c->job->policy, now, at, out)) {
             return true;
         }
-        at->host = arcp__egress_host_spelling(first.host, i);
-    }
+        at->host = arcp__egress_host_spelling(first.host, i++);
+    } while (at->host.size > 0);
     *at = first;
     return arcp__egress_host_is_loopback(first.host) && ask(c->job->policy, now, at, out);
+}
+
+void arcp__egress_first_end(arcp__egress_connection *c)
+{
+    const arcp_span bytes = arcp_buf_span(&c->client.in);
+    if (bytes.size > 0 &&
+        arcp__egress_hello_read(bytes, &(arcp__egress_hello){0}) != ARCP__EGRESS_HELLO_NOT_TLS) {
+        arcp_buf_append(&c->client.out, ARCP_SPAN_LITERAL(ACCESS_DENIED));
+    }
+    arcp__egress_connection_enter(c, ARCP__EGRESS_IN_LINGER);
 }
 
 /* Ends a TLS connection without having looked inside. The report may close the job. */
@@ -34,8 +45,7 @@ static void deny_tls(arcp__egress_connection *c, arcp_span target, const char *r
 {
     arcp__egress_job_report(c->job, target, reason);
     if (c->stage != ARCP__EGRESS_IS_CLOSED) {
-        arcp_buf_append(&c->client.out, ARCP_SPAN_LITERAL(ACCESS_DENIED));
-        arcp__egress_connection_enter(c, ARCP__EGRESS_IN_LINGER);
+        arcp__egress_first_end(c);
     }
 }
 

@@ -1,4 +1,5 @@
 /* The sockets of one sandbox, and what all its connections share. */
+#include <assert.h>
 #include <unistd.h>
 
 #include <utlist.h>
@@ -177,6 +178,7 @@ arcp_status arcp__egress_open(arcp__egress *egress, const arcp__egress_job_optio
 {
     arcp__egress_job *job = NULL;
     arcp_status status = job_new(egress, options, &job, err);
+    assert(status != ARCP_OK || job != NULL);
     for (size_t i = 0; i < options->socket_count; i++) {
         if (status == ARCP_OK && i >= ARCP__EGRESS_LISTENERS_MAX) {
             status = arcp_error_set(err, ARCP_E_USAGE, "a sandbox has more than %d sockets",

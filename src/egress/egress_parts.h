@@ -20,6 +20,8 @@ struct arcp__egress {
     size_t private_host_count;
     uint32_t idle_ms;
     uint32_t head_ms;
+    uint32_t dial_ms;   /* for a lookup, and for each address */
+    uint32_t linger_ms; /* for the client's end, after everything was written */
     arcp__egress_counts counts;
     arcp__egress_system system;
     /* The addresses of this host, as they were at own_ms on the loop's clock. */
@@ -92,6 +94,7 @@ struct arcp__egress_connection {
     uint64_t active_ms; /* when bytes moved last, on the loop's clock */
     bool is_proxy;      /* to the explicit proxy, before CONNECT */
     bool is_asked;      /* the lease does not grant another protocol at the place as a whole */
+    bool is_lingering;  /* everything was written; waits for the client's end */
     bool is_between;    /* a request was served, and the next one has not begun */
 
     /* Where the connection goes; empty for the explicit proxy before CONNECT. */
@@ -146,6 +149,8 @@ bool arcp__egress_exchange_step(arcp__egress_connection *connection);
 bool arcp__egress_tunnel_step(arcp__egress_connection *connection);
 bool arcp__egress_names_step(arcp__egress_connection *connection);
 
+/* Ends a connection that is denied before anything was answered; TLS gets an alert. */
+void arcp__egress_first_end(arcp__egress_connection *connection);
 /* The server side of an exchange could not be connected: responds. */
 void arcp__egress_exchange_undialled(arcp__egress_connection *connection,
                                      arcp__egress_upstream_end end, const char *why);

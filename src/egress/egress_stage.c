@@ -6,9 +6,6 @@
 #include "base/alloc.h"
 #include "egress/egress_parts.h"
 
-#define DIAL_MS   10000 /* for a lookup, and for each address */
-#define LINGER_MS 2000
-
 /* ---- the end ---- */
 
 static void on_timer_closed(uv_handle_t *timer)
@@ -52,7 +49,7 @@ static uint64_t limit_of(const arcp__egress_connection *c, bool *is_idle)
         /* Between two requests the connection is idle. */
         return c->request.bytes > 0 || !c->is_between ? egress->head_ms : egress->idle_ms;
     case ARCP__EGRESS_AT_DIAL:
-        return DIAL_MS;
+        return egress->dial_ms;
     case ARCP__EGRESS_IN_EXCHANGE:
     case ARCP__EGRESS_IN_TUNNEL:
         *is_idle = true;
@@ -61,10 +58,13 @@ static uint64_t limit_of(const arcp__egress_connection *c, bool *is_idle)
         *is_idle = true;
         return egress->head_ms;
     case ARCP__EGRESS_IN_LINGER:
+        /* A client may read slowly what was written. */
+        *is_idle = !c->is_lingering;
+        return c->is_lingering ? egress->linger_ms : egress->idle_ms;
     case ARCP__EGRESS_IS_CLOSED:
         break;
     }
-    return LINGER_MS;
+    return 0;
 }
 
 static void on_timer(uv_timer_t *timer)

@@ -12,6 +12,7 @@
 #define UPGRADE  "GET /chat HTTP/1.1\r\n" HOST "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
 #define OK       "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 #define SHORT_MS 50
+#define IDLE_MS  1000
 
 static void open_and_send(egress_fixture *f, const char *request)
 {
@@ -178,7 +179,7 @@ static void a_peer_that_does_not_read_stops_the_other_one(void **state)
             wrote = send(f.server.fd, bytes, sizeof bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
             sent += wrote > 0 ? (size_t)wrote : 0;
             test_loop_settle(&f.test);
-            assert_true(sent < 200 * 1024 * 1024);
+            assert_true(sent < (size_t)200 * 1024 * 1024);
         }
         const arcp__egress_connection *c = connection_of(&f);
         assert_true(c->server.in.size + c->client.out.size + c->client.busy <=
@@ -211,7 +212,7 @@ static void a_second_head_has_its_time_from_its_first_byte(void **state)
     egress_fixture_connect_name(&f, "api.test");
     egress_fixture_send(&f, &f.client, DENIED);
     raw_peer_expect(&f.client, "}\n");
-    egress_fixture_pass_ms(&f, 3 * SHORT_MS);
+    egress_fixture_pass_ms(&f, (uint64_t)3 * SHORT_MS);
     assert_int_equal(arcp__egress_count(f.egress).connections, 1);
     raw_peer_send_text(&f.client, "GET");
     raw_peer_expect_end(&f.client);
@@ -221,19 +222,48 @@ static void a_second_head_has_its_time_from_its_first_byte(void **state)
 static void an_idle_connection_is_closed_and_one_that_is_used_is_not(void **state)
 {
     egress_fixture f;
-    egress_fixture_open_with(&f, LEASE, SHORT_MS, TEST_PATIENCE_MS);
+    egress_fixture_open_with(&f, LEASE, IDLE_MS, TEST_PATIENCE_MS);
     egress_fixture_connect_name(&f, "api.test");
     egress_fixture_send(&f, &f.client, UPGRADE);
     egress_fixture_accept(&f);
     serve(&f, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n");
-    for (size_t i = 0; i < 6; i++) {
-        egress_fixture_pass_ms(&f, SHORT_MS / 2);
+    for (size_t i = 0; i < 7; i++) {
+        egress_fixture_pass_ms(&f, IDLE_MS / 5);
         raw_peer_send_text(&f.server, ".");
         test_loop_settle(&f.test);
     }
-    raw_peer_expect(&f.client, "......");
+    raw_peer_expect(&f.client, ".......");
     raw_peer_expect_end(&f.client);
     assert_int_equal(arcp__egress_count(f.egress).connections, 0);
+    egress_fixture_close(&f);
+}
+
+static void a_client_may_read_its_last_response_slowly(void **state)
+{
+    static char chunk[sizeof "4000\r\n" - 1 + 0x4000 + 2];
+    egress_fixture f;
+    egress_fixture_open(&f, LEASE);
+    f.egress->linger_ms = SHORT_MS;
+    egress_fixture_connect_name(&f, "api.test");
+    egress_fixture_send(&f, &f.client, "GET /v1/a HTTP/1.1\r\n" HOST "Connection: close\r\n\r\n");
+    egress_fixture_accept(&f);
+    serve(&f, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+    test_loop_settle(&f.test);
+    memset(chunk, 'x', sizeof chunk);
+    memcpy(chunk, "4000\r\n", 6);
+    memcpy(chunk + sizeof chunk - 2, "\r\n", 2);
+    const arcp__egress_connection *c = connection_of(&f);
+    while (c->client.busy == 0) { /* until the client's socket takes no more */
+        assert_int_equal(send(f.server.fd, chunk, sizeof chunk, MSG_NOSIGNAL), sizeof chunk);
+        test_loop_settle(&f.test);
+    }
+    assert_int_equal(send(f.server.fd, "0\r\n\r\n", 5, MSG_NOSIGNAL), 5);
+    while (c->stage != ARCP__EGRESS_IN_LINGER) {
+        test_loop_step(&f.test, "the end of the response");
+    }
+    assert_true(c->client.busy > 0);
+    egress_fixture_pass_ms(&f, (uint64_t)3 * SHORT_MS);
+    egress_fixture_expect_end(&f, "\r\n0\r\n\r\n");
     egress_fixture_close(&f);
 }
 
@@ -400,6 +430,7 @@ int main(void)
         cmocka_unit_test(a_head_has_its_time),
         cmocka_unit_test(a_second_head_has_its_time_from_its_first_byte),
         cmocka_unit_test(an_idle_connection_is_closed_and_one_that_is_used_is_not),
+        cmocka_unit_test(a_client_may_read_its_last_response_slowly),
         cmocka_unit_test(a_job_has_256_connections),
         cmocka_unit_test(a_job_has_32_lookups_and_later_ones_wait),
         cmocka_unit_test(a_job_can_be_closed_in_every_state_of_a_connection),

@@ -187,11 +187,39 @@ static void sockets_of_other_kinds_are_refused_and_closed(void **state)
     egress_fixture_close(&f);
 }
 
+static void a_job_has_512_sockets(void **state)
+{
+    static int sockets[ARCP__EGRESS_LISTENERS_MAX + 1];
+    egress_fixture f;
+    egress_fixture_open(&f, LEASE);
+    for (size_t count = ARCP__EGRESS_LISTENERS_MAX; count <= ARCP__EGRESS_LISTENERS_MAX + 1;
+         count++) {
+        const int before = open_fd_count();
+        char url[64];
+        arcp_error err = {0};
+        arcp__egress_job *job = NULL;
+        sockets[0] = raw_listen(url);
+        for (size_t i = 1; i < count; i++) {
+            sockets[i] = fcntl(sockets[0], F_DUPFD_CLOEXEC, 0);
+            assert_true(sockets[i] >= 0);
+        }
+        const arcp__egress_job_options options = {
+            .authority = f.authority, .sockets = sockets, .socket_count = count};
+        assert_int_equal(arcp__egress_open(f.egress, &options, &job, &err),
+                         count > ARCP__EGRESS_LISTENERS_MAX ? ARCP_E_USAGE : ARCP_OK);
+        arcp__egress_close(job);
+        test_loop_settle(&f.test);
+        assert_int_equal(open_fd_count(), before);
+    }
+    egress_fixture_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_allocation_of_opening_a_job_may_fail),
         cmocka_unit_test(sockets_of_other_kinds_are_refused_and_closed),
+        cmocka_unit_test(a_job_has_512_sockets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) +
            run_rows(scenarios, sizeof scenarios / sizeof scenarios[0], sizeof scenarios[0],

@@ -1,5 +1,6 @@
 /* TLS that stays closed, protocols that are granted as a whole, and the explicit proxy. */
 #include "egress/egress_fixture.h"
+#include "egress/egress_hello.h"
 
 #define LEASE                                                                                      \
     "[\"https://api.test:PORT/**\", \"http://other.test:PORT/**\", "                               \
@@ -111,12 +112,31 @@ static void tls_that_the_lease_does_not_grant_is_closed_with_an_alert(void **sta
     }
 }
 
+static void a_hello_that_is_too_long_is_denied(void **state)
+{
+    egress_fixture f;
+    static char bytes[ARCP__EGRESS_HELLO_MAX + 1];
+    egress_fixture_open(&f, LEASE);
+    egress_fixture_connect_name(&f, "api.test");
+    /* A hello of 16 MB, of which the beginning is sent in one record after the other. */
+    for (size_t at = 0; at < sizeof bytes; at += 5 + 0x400) {
+        memcpy(bytes + at, "\x16\x03\x01\x04\x00", sizeof bytes - at < 5 ? sizeof bytes - at : 5);
+    }
+    memcpy(bytes + 5, "\x01\xff\xff\xff", 4);
+    raw_peer_send(&f.client, arcp_span_make(bytes, sizeof bytes));
+    raw_peer_expect(&f.client, "\x15\x03\x03");
+    assert_int_equal(f.denied, 1);
+    assert_int_equal(answers.asked, 0);
+    egress_fixture_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tls_connection_to_a_host_that_is_wholly_granted_is_a_tunnel),
         cmocka_unit_test(a_hello_may_arrive_in_pieces),
         cmocka_unit_test(a_tunnel_can_be_closed_one_way_first),
+        cmocka_unit_test(a_hello_that_is_too_long_is_denied),
         cmocka_unit_test(tls_that_the_lease_does_not_grant_is_closed_with_an_alert),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,8 @@
 #include "base/alloc.h"
 #include "egress/egress_fixture.h"
 
+#include <arpa/inet.h>
+
 #define LEASE                                                                                      \
     "[\"http://api.test:PORT/**\", \"http://evil.test:PORT/**\", \"http://other.test:PORT/**\"]"
 #define REQUEST(host) "GET /a HTTP/1.1\r\nHost: " host ":PORT\r\n\r\n"
@@ -143,14 +145,57 @@ static void a_lookup_that_takes_too_long_is_502(void **state)
 {
     egress_fixture f;
     egress_fixture_open(&f, LEASE);
+    f.egress->dial_ms = 20;
     answers.is_silent = true;
     egress_fixture_connect_name(&f, "api.test");
     egress_fixture_send(&f, &f.client, REQUEST("api.test"));
-    test_loop_settle(&f.test);
-    assert_int_equal(f.job->connections->stage, ARCP__EGRESS_AT_DIAL);
-    arcp__egress_upstream_skip(&f.job->connections->upstream); /* as its timer does */
     raw_peer_expect(&f.client, "HTTP/1.1 502 ");
-    egress_answers_end(&f);
+    egress_answers_end(&f); /* an answer that comes later changes nothing */
+    egress_fixture_close(&f);
+}
+
+/* Never connects. */
+static int connect_silently(arcp__loop_share *share, const struct sockaddr *address,
+                            void (*done)(void *user, int result), void *user, arcp__stream **out)
+{
+    arcp__stream *pair[2];
+    arcp_error err = {0};
+    const struct sockaddr_in *four = (const struct sockaddr_in *)address;
+    if (ntohl(four->sin_addr.s_addr) == INADDR_LOOPBACK) {
+        return arcp__tcp_stream_connect(share, address, done, user, out);
+    }
+    check_ok(arcp__memory_streams_new(share, pair, &err), &err);
+    *out = pair[0];
+    arcp__stream_close(&pair[1]);
+    return 0;
+}
+
+static void an_address_that_does_not_respond_is_given_up(void **state)
+{
+    egress_fixture f;
+    egress_fixture_open(&f, LEASE);
+    f.egress->dial_ms = 20;
+    f.egress->system.connect = connect_silently;
+    answers.addresses[0] = "10.0.0.1";
+    answers.addresses[1] = "127.0.0.1";
+    egress_fixture_connect_name(&f, "api.test");
+    egress_fixture_send(&f, &f.client, REQUEST("api.test"));
+    serve(&f);
+    egress_fixture_close(&f);
+}
+
+static void a_tunnel_to_a_private_address_is_closed_and_reported(void **state)
+{
+    egress_fixture f;
+    egress_fixture_open(&f, "[\"https://evil.test:PORT/**\"]");
+    answers.addresses[0] = "10.0.0.1";
+    egress_fixture_connect_name(&f, "evil.test");
+    egress_send_hello(&f.client, "evil.test");
+    raw_peer_expect(&f.client, "\x15\x03\x03");
+    assert_int_equal(f.denied, 1);
+    assert_string_equal(f.reason, "the address is not public");
+    raw_peer_half_close(&f.client);
+    raw_peer_expect_end(&f.client);
     egress_fixture_close(&f);
 }
 
@@ -223,6 +268,8 @@ int main(void)
         cmocka_unit_test(the_next_address_is_tried_when_one_refuses),
         cmocka_unit_test(a_host_that_refuses_is_502_and_the_connection_goes_on),
         cmocka_unit_test(a_lookup_that_takes_too_long_is_502),
+        cmocka_unit_test(an_address_that_does_not_respond_is_given_up),
+        cmocka_unit_test(a_tunnel_to_a_private_address_is_closed_and_reported),
         cmocka_unit_test(an_address_inside_that_no_name_has_is_closed_and_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) +
