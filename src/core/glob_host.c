@@ -88,7 +88,7 @@ static bool may_end(const walker *w, const uint8_t *at)
     const arcp__glob_states *states = &w->states;
     return may_follow(states, at, '/') ||
            (!w->is_http && (may_follow(states, at, '?') || at[states->last] != 0 ||
-                            (states->tail && at[states->last - 1] != 0)));
+                            (states->tail && states->last > 0 && at[states->last - 1] != 0)));
 }
 
 static uint8_t compare_digit(uint8_t marks, uint8_t digit, size_t index)

@@ -70,6 +70,22 @@ static arcp_span before(arcp_span text, const char *ends)
     return arcp_span_first(text, size);
 }
 
+/* What follows the last star of the host. When that are digits, the star may have taken a colon, so
+ * that they are the end of a port. */
+static arcp_span tail_of(arcp_span host)
+{
+    const bool is_v6 = host.size > 0 && host.data[0] == '[';
+    const arcp_span bare = is_v6 ? host : before(host, ":");
+    size_t literal = bare.size;
+    while (literal > 0 && bare.data[literal - 1] != '*') {
+        literal--;
+    }
+    const arcp_span tail = arcp_span_from(bare, literal);
+    const bool may_be_port =
+        literal > 0 && bare.size == host.size && arcp__url_is_all(tail, "0123456789");
+    return may_be_port ? arcp_span_make(NULL, 0) : tail;
+}
+
 /* Reads what follows `://`. */
 static void read_target(arcp_span target, uint32_t fallback, arcp__url_parts *parts)
 {
@@ -82,6 +98,9 @@ static void read_target(arcp_span target, uint32_t fallback, arcp__url_parts *pa
     parts->is_any_port = parts->is_any_port || parts->is_spanning;
     parts->is_whole =
         rest.size >= 3 && rest.data[0] == '/' && arcp__url_is_all(arcp_span_from(rest, 1), "*");
+    if (!parts->is_spanning) {
+        parts->tail = tail_of(parts->host);
+    }
 }
 
 /* The scheme of a pattern that has a star in it; empty when stars may match slashes, too. */

@@ -31,10 +31,18 @@ typedef struct arcp__url_parts {
     /* `**` begins in the authority, so that it may match slashes and a path, too. */
     bool is_spanning;
     bool is_whole; /* all of each host: `/` and two stars follow the authority */
+    /* What every host ends with, of the URLs that match; empty: that is not known. */
+    arcp_span tail;
 } arcp__url_parts;
 
 /* The spans are borrowed from the pattern. */
 arcp__url_parts arcp__url_take_apart(arcp_span pattern);
+
+/* False only if no URL that matches the pattern has this host: a cheap check before others. */
+static inline bool arcp__url_may_have_host(const arcp__url_parts *pattern, arcp_span host)
+{
+    return arcp_span_ends_with(host, pattern->tail);
+}
 
 /* The part of a URL before its path: `https://host:8443`. Borrowed. */
 arcp_span arcp__url_origin(arcp_span url);

@@ -6,6 +6,7 @@
 #include "core/glob_pattern.h"
 #include "core/glob_subset.h"
 #include "core/lease.h"
+#include "core/url_pattern.h"
 #include "egress/egress.h"
 
 enum { LABEL_MAX = 63 };
@@ -25,6 +26,7 @@ typedef enum fate { FATE_UNKNOWN, FATE_ALIVE, FATE_DEAD } fate;
 
 typedef struct line {
     arcp_span text; /* the lease's */
+    arcp__url_parts parts;
     fate fate;
 } line;
 
@@ -51,6 +53,7 @@ arcp_status arcp__egress_names_new(const arcp_lease *lease, arcp__egress_names *
     names->line_count = count;
     for (size_t i = 0; i < count; i++) {
         names->lines[i].text = granted->patterns[i];
+        names->lines[i].parts = arcp__url_take_apart(granted->patterns[i]);
     }
     *out = names;
     return ARCP_OK;
@@ -146,8 +149,8 @@ bool arcp__egress_names_may_reach(arcp__egress_names *names, arcp_span name)
     }
     for (size_t i = 0; i < names->line_count; i++) {
         line *pattern = &names->lines[i];
-        if (pattern->fate != FATE_DEAD && arcp__glob_reaches_host(pattern->text, name) &&
-            is_alive(pattern)) {
+        if (pattern->fate != FATE_DEAD && arcp__url_may_have_host(&pattern->parts, name) &&
+            arcp__glob_reaches_host(pattern->text, name) && is_alive(pattern)) {
             return true;
         }
     }

@@ -216,13 +216,15 @@ bool arcp__egress_decide_request(arcp__egress_policy *policy, arcp_time now,
 
 /* ---- whole hosts ---- */
 
-/* Whether lines grant all of the origin; with `named` only those that write its host out. */
-static bool grants_all(arcp__egress_policy *policy, arcp_span origin, arcp_span named)
+/* Whether lines grant all of the origin, which has this host; with `is_named` only those that write
+ * the host out. */
+static bool grants_all(arcp__egress_policy *policy, arcp_span origin, arcp_span host, bool is_named)
 {
     size_t count = 0;
     for (size_t i = 0; i < policy->count; i++) {
         const pattern_line *line = &policy->lines[i];
-        if ((named.size == 0 || arcp_span_equal(line->host, named)) &&
+        if ((is_named ? arcp_span_equal(line->host, host)
+                      : arcp__url_may_have_host(&line->parts, host)) &&
             arcp__glob_reaches(ARCP__TARGET_URL, line->text, origin)) {
             policy->near[count++] = line->text;
         }
@@ -236,6 +238,7 @@ static bool grants_a_part(const arcp__egress_policy *policy, arcp_span host)
 {
     for (size_t i = 0; i < policy->count; i++) {
         if (policy->lines[i].parts.kind == ARCP__URL_TLS &&
+            arcp__url_may_have_host(&policy->lines[i].parts, host) &&
             arcp__glob_reaches_host(policy->lines[i].text, host)) {
             return true;
         }
@@ -251,8 +254,8 @@ static bool ask_tunnel(arcp__egress_policy *policy, arcp_time now, const url_ori
         return false;
     }
     const arcp_span origin = arcp_span_make(policy->url, size);
-    out->names_host = grants_all(policy, origin, from->at->host);
-    out->is_allowed = out->names_host || grants_all(policy, origin, arcp_span_make(NULL, 0));
+    out->names_host = grants_all(policy, origin, from->at->host, true);
+    out->is_allowed = out->names_host || grants_all(policy, origin, from->at->host, false);
     return out->is_allowed;
 }
 

@@ -5,6 +5,7 @@
 #include "core/glob_model.h"
 #include "core/glob_pattern.h"
 #include "core/target_model.h"
+#include "core/url_pattern.h"
 
 /* Every so many of the patterns: a number that no list's length divides. */
 enum { STEP = 59 };
@@ -126,6 +127,10 @@ static void hosts_are_reached_as_by_the_model(void **state)
             const bool reaches = arcp__glob_reaches_host(pattern, arcp_span_cstr(url_hosts[j]));
             const bool wanted = model_reaches(pattern, j);
             counts[wanted]++;
+            const arcp__url_parts parts = arcp__url_take_apart(pattern);
+            if (wanted && !arcp__url_may_have_host(&parts, arcp_span_cstr(url_hosts[j]))) {
+                fail_msg("\"%s\" cannot have \"%s\"", text, url_hosts[j]);
+            }
             if (reaches != wanted && !(is_dead && reaches)) {
                 fail_msg("\"%s\" and \"%s\": %d", text, url_hosts[j], reaches);
             }
