@@ -250,7 +250,9 @@ static bool ask_tunnel(arcp__egress_policy *policy, arcp_time now, const url_ori
                        arcp__egress_decision *out)
 {
     const size_t size = make_url(policy, from, ARCP_SPAN_LITERAL("/"));
-    if (!ask(policy, now, out)) {
+    /* Of a host that is not canonical no URL can be matched, and no URLs are part of any lease: the
+     * proof below would succeed. */
+    if (!ask(policy, now, out) || !arcp_span_equal(out->gate.canonical, url_of(policy))) {
         return false;
     }
     const arcp_span origin = arcp_span_make(policy->url, size);

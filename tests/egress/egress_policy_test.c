@@ -117,6 +117,8 @@ static const policy_case cases[] = {
      "http://h:8080/b", "/b", true},
     {"a name below .arcp", "**", "http://llm.arcp/**", PLAIN, "llm.arcp", 80, "/",
      "http://llm.arcp/", NULL, false},
+    {"a host that is not canonical", "http://h/**", NULL, PLAIN, "H", 80, "/", "http://h/", NULL,
+     false},
     {"everything", "**", NULL, PLAIN, "h", 8080, "/x", "http://h:8080/x", "/x", false},
     /* TLS that stays closed. */
     {"a whole host", "https://h/**", NULL, TUNNEL, "h", 443, "", "https://h/", "", true},
@@ -143,6 +145,10 @@ static const policy_case cases[] = {
      "", "https://h/", "", false},
     {"everything, closed", "**", NULL, TUNNEL, "h", 443, "", "https://h/", "", false},
     {"below .arcp, closed", "**", NULL, TUNNEL, "x.arcp", 443, "", "https://x.arcp/", NULL, false},
+    {"a host that is not canonical, closed", "https://*/", NULL, TUNNEL, "H", 443, "", "https://h/",
+     NULL, false},
+    {"an address that is not canonical, closed", "https://[*]/", NULL, TUNNEL, "[2001:DB8::1]", 443,
+     "", "https://[2001:db8::1]/", NULL, false},
     {"an address, closed", "https://10.0.0.1/**", NULL, TUNNEL, "10.0.0.1", 443, "",
      "https://10.0.0.1/", "", true},
     /* Other protocols. */
