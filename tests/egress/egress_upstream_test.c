@@ -246,6 +246,19 @@ static void is_literal(void **state)
     egress_fixture_close(&f);
 }
 
+static void a_connection_to_the_loopback_serves_only_requests_that_name_it(void **state)
+{
+    egress_fixture f;
+    egress_fixture_open(&f, "[\"http://127.0.0.1:PORT/a\", \"http://**\"]");
+    egress_fixture_connect(&f, &f.client, "127.0.0.1", f.port);
+    egress_fixture_send(&f, &f.client, REQUEST("127.0.0.1"));
+    serve(&f);
+    egress_fixture_send(&f, &f.client, "GET /b HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\n\r\n");
+    raw_peer_expect(&f.client, "HTTP/1.1 403 ");
+    assert_int_equal(f.denied, 1);
+    egress_fixture_close(&f);
+}
+
 static void an_address_inside_that_no_name_has_is_closed_and_reported(void **state)
 {
     egress_fixture f;
@@ -270,6 +283,7 @@ int main(void)
         cmocka_unit_test(a_lookup_that_takes_too_long_is_502),
         cmocka_unit_test(an_address_that_does_not_respond_is_given_up),
         cmocka_unit_test(a_tunnel_to_a_private_address_is_closed_and_reported),
+        cmocka_unit_test(a_connection_to_the_loopback_serves_only_requests_that_name_it),
         cmocka_unit_test(an_address_inside_that_no_name_has_is_closed_and_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) +
