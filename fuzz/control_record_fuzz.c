@@ -10,7 +10,7 @@
 #include "launch/launcher_control.h"
 #include "json/json.h"
 
-enum { LISTENER, DATAGRAMS, PIPE, KINDS };
+enum { LISTENER, DATAGRAMS, PIPE, KINDS, FDS_MAX = 3 * KINDS };
 
 static int made[KINDS];
 
@@ -68,10 +68,10 @@ static void send_line(int to, uint8_t which, arcp_span text)
 {
     union {
         struct cmsghdr header;
-        char bytes[CMSG_SPACE(3 * KINDS * sizeof(int))];
+        char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
     } control = {.header = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
     char bytes[4096];
-    int fds[3 * KINDS];
+    int fds[FDS_MAX];
     size_t count = 0;
     for (int kind = 0; kind < KINDS; kind++) {
         for (unsigned i = (which >> (2 * kind)) & 3; i > 0; i--) {

@@ -24,7 +24,7 @@ typedef struct arcp__launch_control_events {
      * before `running`; a plan without ports has none. */
     void (*listeners)(void *user, const int *sockets, size_t count);
     /* A record was refused, and why: one line, static. One that announced listeners leaves the
-     * sandbox without its network. NULL: not told. */
+     * sandbox without its network. May be NULL. */
     void (*refused)(void *user, const char *reason);
     void *user;
 } arcp__launch_control_events;

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -522,6 +523,24 @@ static void a_reader_that_has_closed_its_end_ends_the_start(void **state)
     expect_end(f, start_marking(f, pair[1]), 125);
 }
 
+static bool send_descriptor(int to, int fd)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof fd)];
+    } control = {.header = {.cmsg_level = SOL_SOCKET,
+                            .cmsg_type = SCM_RIGHTS,
+                            .cmsg_len = CMSG_LEN(sizeof fd)}};
+    char byte = 0;
+    struct iovec part = {.iov_base = &byte, .iov_len = 1};
+    const struct msghdr message = {.msg_iov = &part,
+                                   .msg_iovlen = 1,
+                                   .msg_control = &control,
+                                   .msg_controllen = sizeof control};
+    memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+    return sendmsg(to, &message, 0) == 1;
+}
+
 static size_t fill(int control)
 {
     size_t count = 0;
@@ -545,6 +564,34 @@ static void a_reader_that_is_late_is_waited_for(void **state)
     }
     expect_end(f, process, 0);
     (void)close(pair[0]);
+}
+
+/* What other sandboxes of the user have sent counts, too, until it is read. */
+static void descriptors_on_their_way_to_others_are_waited_for(void **state)
+{
+    sandbox_fixture *f = *state;
+    struct rlimit before;
+    int pair[2];
+    int others[2];
+    char byte;
+    use_ports(f, web, 3);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, others), 0);
+    for (size_t i = 0; i < 40; i++) {
+        assert_true(send_descriptor(others[1], STDERR_FILENO));
+    }
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const struct rlimit low = {.rlim_cur = 32, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    arcp_process *process = start_marking(f, pair[1]);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    for (size_t i = 0; i < 40; i++) {
+        assert_int_equal(recv(others[0], &byte, 1, 0), 1);
+    }
+    expect_end(f, process, 0);
+    (void)close(pair[0]);
+    (void)close(others[0]);
+    (void)close(others[1]);
 }
 
 static void a_reader_that_never_reads_ends_the_start(void **state)
@@ -577,6 +624,7 @@ int main(int argc, char **argv)
         SANDBOX_TEST(no_process_of_the_sandbox_keeps_a_listener),
         SANDBOX_TEST(a_reader_that_has_closed_its_end_ends_the_start),
         SANDBOX_TEST(a_reader_that_is_late_is_waited_for),
+        SANDBOX_TEST(descriptors_on_their_way_to_others_are_waited_for),
         SANDBOX_TEST(a_reader_that_never_reads_ends_the_start),
     };
     if (argc != 2 || !sandbox_use_user(argv[1])) {
