@@ -15,10 +15,10 @@ tests=$(cd "$2" && pwd) || exit 1
 source=$(cd "$(dirname "$0")" && pwd)
 
 if [ -z "${ARCP_WORLD-}" ]; then
-    command -v python3 >/dev/null && command -v openssl >/dev/null || {
+    if ! command -v python3 >/dev/null || ! command -v openssl >/dev/null; then
         echo "not run: python3 and openssl serve the world"
         exit 77
-    }
+    fi
     # Not below /tmp, which is private inside.
     ARCP_WORLD=$(mktemp -d "$tests/userland-net.XXXXXX") || exit 1
     export ARCP_WORLD
@@ -192,10 +192,10 @@ try() {
     fi
 }
 
-make_keys >"$work/out" 2>&1 && make_pages >"$work/out" 2>&1 && make_programs >"$work/out" 2>&1 || {
+if ! { make_keys && make_pages && make_programs; } >"$work/out" 2>&1; then
     cat "$work/out"
     exit 1
-}
+fi
 touch "$keys/ready"
 for _ in $(seq 500); do
     grep -qs ready "$log" && break

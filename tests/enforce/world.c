@@ -139,8 +139,8 @@ bool world_start(network_world *world, const world_options *options)
     int go[2];
     char byte = 0;
     world->pid = 0;
-    world->heard =
-        mmap(NULL, WORLD_MARKS_MAX * 2, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    world->heard = mmap(NULL, (size_t)WORLD_MARKS_MAX * 2, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (world->heard == MAP_FAILED || pipe2(steps, O_CLOEXEC) != 0 || pipe2(go, O_CLOEXEC) != 0 ||
         unshare(CLONE_NEWNET) != 0) {
         err(1, "a network namespace");

@@ -36,8 +36,9 @@ size_t world_names_answer(const unsigned char *query, size_t size, unsigned char
 void world_server_open(bool in_world, bool with_pages);
 /* Sees all packets that reach the world. */
 void world_server_watch(void);
-/* Serves until the process is ended. */
-void world_server_run(const char *token, unsigned char *heard);
+/* Serves until the process is ended. `marks` has two bytes for each number: the bare half and the
+ * confined one, set when it has arrived. */
+void world_server_run(const char *token, unsigned char *marks);
 
 /* The addresses of the world, each given as text. */
 extern const char *const world_addresses[];

@@ -296,9 +296,6 @@ static void take_http(handle *of, const char *bytes, size_t size)
 static void take_query(const handle *from, size_t size)
 {
     unsigned char answer[514];
-    struct sockaddr_storage sender;
-    (void)from;
-    (void)sender;
     const unsigned char *bytes = (const unsigned char *)chunk + TAIL;
     const size_t answered = size < 2 ? 0 : world_names_answer(bytes + 2, size - 2, answer + 2);
     answer[0] = (unsigned char)(answered >> 8);
