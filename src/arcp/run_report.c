@@ -408,8 +408,8 @@ void arcp__run_report_end(arcp__run_report *report, arcp__run_end end, int code,
     if (denials != 0) { /* each name once: a program may ask for one many times */
         arcp_buf text = arcp_buf_init();
         arcp_buf options = arcp_buf_init();
-        arcp_buf_append_format(&text, "arcp run: %llu denied.",
-                               (unsigned long long)(report->denial_count + report->more));
+        const uint64_t names = report->denial_count + report->more;
+        arcp_buf_append_format(&text, "arcp run: %llu denied.", (unsigned long long)names);
         arcp__run_suggest(report, &options);
         if (options.size != 0) {
             arcp_buf_append_cstr(&text, " To allow:");
