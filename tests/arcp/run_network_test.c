@@ -369,6 +369,40 @@ static void without_its_listeners_nothing_runs(void **state)
     }
 }
 
+/* An arcp-sandbox that reports a program and has no network for it. */
+static void without_its_sockets_the_command_is_killed(void **state)
+{
+    host *h = *state;
+    static const struct {
+        const char *record;
+        const char *err;
+    } cases[] = {
+        {"{\\\"running\\\":true}",
+         "arcp run: the network of the sandbox: its sockets did not arrive\n"},
+        {"{\\\"listeners\\\":1}",
+         "arcp run: the network of the sandbox: the number of listeners is not "
+         "that of the descriptors\n"},
+    };
+    if (strcmp(h->f->level, "full") != 0) {
+        skip();
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char script[2048];
+        process p;
+        print_message("  %s\n", cases[i].record);
+        (void)snprintf(
+            script, sizeof script,
+            "mkdir -p ../fake && cp $ARCP ../fake/arcp && printf '%%s\\n' '#!/bin/bash' "
+            "'[ \"$1\" = --probe ] && exec %s/bin/arcp-sandbox --probe' 'exec 3>&-' "
+            "'printf \"%s\" >&6' 'exec sleep 1000' >../fake/arcp-sandbox && "
+            "chmod 755 ../fake/arcp-sandbox && ../fake/arcp run --fetch a.example -- true",
+            ARCP_BINARY_DIR, cases[i].record);
+        assert_int_equal(run_fixture_shell(h->f, &p, script, NULL), 125);
+        check_text(h, &p.err, cases[i].err);
+        process_fini(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +412,7 @@ int main(void)
         cmocka_unit_test(the_end_of_the_command_closes_it),
         cmocka_unit_test(the_file_has_the_layer_of_a_denial),
         cmocka_unit_test(without_its_listeners_nothing_runs),
+        cmocka_unit_test(without_its_sockets_the_command_is_killed),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
