@@ -18,7 +18,7 @@ static const char *const separators[] = {"://", ":**", "**", ":/*/"};
 static const char *const hosts[] = {"h", "x.h", "*", "**", "*.h", "x*", "[::1]", "h*h", "H"};
 static const char *const ports[] = {"",       ":80",    ":*",     ":**",    ":0",
                                     ":99999", ":65535", ":65536", ":00080", ":8*0",
-                                    ":",      "*99999", "**80",   ":*6553*"};
+                                    ":",      "*99999", "*80",    "**80",   ":*6553*"};
 static const char *const rests[] = {"", "/", "/**", "/x", "?q", "*", "**", "/../y", "/**/z"};
 
 /* Parts of URLs: enough to match whatever such a pattern can match with one of these hosts. */
@@ -136,7 +136,7 @@ static void hosts_are_reached_as_by_the_model(void **state)
             }
         }
     }
-    assert_true(counts[0] > 1000 && counts[1] > 1000);
+    assert_true(counts[0] > 1000 / test_stride() && counts[1] > 1000 / test_stride());
 }
 
 static void ports_are_those_from_1_to_65535(void **state)
