@@ -2,6 +2,7 @@
  * the network allows. The seed is printed; ARCP_TEST_SEED repeats a run. */
 #include "egress/egress_policy.h"
 
+#include "core/glob_pattern.h"
 #include "core/strings.h"
 #include "core/url_pattern.h"
 #include "sandbox/sandbox_parts.h"
@@ -113,6 +114,22 @@ static bool is_allowed(const sample *s, const char *url)
     return rig_allows(s->authority, s->plan->cwd, ARCP__CAPABILITY_NET_FETCH, arcp_span_cstr(url));
 }
 
+/* Whether all lines that grant the URL are refused by the plan. */
+static bool is_refused(const sample *s, const char *url)
+{
+    bool is_asked = false;
+    for (size_t i = 0; i < s->plan->lease_line_count; i++) {
+        const arcp__sandbox_line *line = &s->plan->lines[i];
+        if (arcp__glob_matches_alone(ARCP__TARGET_URL, line->pattern, arcp_span_cstr(url))) {
+            is_asked = true;
+            if (line->verdict != ARCP__SANDBOX_VERDICT_REFUSED) {
+                return false;
+            }
+        }
+    }
+    return is_asked;
+}
+
 /* A decision that allows has a URL of the gate; of a connection whose requests are not seen, every
  * path of that URL's host is allowed. */
 static void check_allowed(const sample *s, const char *url, const arcp__egress_decision *decision)
@@ -121,6 +138,9 @@ static void check_allowed(const sample *s, const char *url, const arcp__egress_d
     (void)snprintf(text, sizeof text, "%.*s", (int)decision->url.size, decision->url.data);
     if (!is_allowed(s, text)) {
         explain(s, "fetched and not allowed", text);
+    }
+    if (is_refused(s, text)) {
+        explain(s, "fetched by lines that are refused", text);
     }
     if (decision->path.size > 0) {
         return;
