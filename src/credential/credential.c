@@ -239,6 +239,11 @@ void arcp__credential_move(arcp__credential_slot *from, arcp__credential_slot *j
     }
 }
 
+arcp_span arcp__credential_endpoint(const arcp__credential_slot *slot)
+{
+    return slot->live == NULL ? arcp_span_make(NULL, 0) : slot->live->endpoint;
+}
+
 /* [arcp:9.8.2-7] */
 void arcp__credential_due(arcp__credentials *credentials, arcp__timer *timer)
 {

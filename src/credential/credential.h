@@ -137,6 +137,9 @@ arcp_status arcp__credential_translate(const arcp__credentials *credentials,
                                        const arcp__credential_slot *slot, const arcp_json *json,
                                        arcp_json_ref error);
 
+/* The URL that the issued value of the slot is for; empty: none. */
+arcp_span arcp__credential_endpoint(const arcp__credential_slot *slot);
+
 /* ---- credential_show.c: who may see a value. A slot may be NULL: none ---- */
 
 /* Whether a hello over this link may negotiate the feature. */

@@ -28,7 +28,7 @@ typedef struct arcp__call {
     /* For BEGIN arcp__engine_options, SET_SETTINGS arcp_settings, ADD_POLICY arcp__policy, CONNECT
      * arcp__link_options, READ_DONE the records (numbers[3] is their number), PROVISIONED
      * arcp_provision_result, REQUEST arcp_provision_request, BATCH arcp_store_batch or NULL, EFFECT
-     * arcp__effect. */
+     * arcp__effect, ADMIT arcp__admit_answer. */
     const void *what;
 } arcp__call;
 

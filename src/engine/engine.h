@@ -45,8 +45,9 @@ typedef struct arcp__engine_options {
     bool store_is_durable;    /* false: no restart reads the store, so rows are not written */
     arcp_span work_directory; /* absolute: jobs get <it>/<job id> as cwd; empty: none */
     arcp__credential_options credentials;
-    bool makes_spans; /* make SPAN effects */
-    bool has_no_log;  /* make no LOG effects, and do not format their texts */
+    arcp__agent_hosts hosts; /* all zeros: no job is confined */
+    bool makes_spans;        /* make SPAN effects */
+    bool has_no_log;         /* make no LOG effects, and do not format their texts */
     arcp_time now;
     arcp__record_fn record; /* gets each call and each outcome; NULL: nothing is recorded */
     void *record_user;

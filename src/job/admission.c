@@ -106,8 +106,29 @@ void arcp__admission_free(arcp__jobs *jobs, arcp__admission *admission)
     submitter->ops->ready(jobs->user, submitter);
     arcp_lease_unref(order->lease);
     arcp_buf_fini(&admission->notes);
+    arcp_buf_fini(&admission->details);
     arcp__arena_fini(&admission->texts);
     arcp__free(admission);
+}
+
+/* Whether its host admits the job as far as is known: the host is asked again when the job is made.
+ * If not, the admission is refused when it is its turn. */
+static bool host_admits(arcp__jobs *jobs, arcp__admission *admission)
+{
+    const arcp__job_order *order = &admission->order;
+    arcp__admit_request place = {.job_id = arcp_span_cstr(admission->job_id)};
+    arcp__enforcement *enforcement = NULL;
+    char *cwd = NULL;
+    if (!arcp__job_make_cwd(jobs, order->agent, admission->job_id, &cwd, &place.cwd_is_fresh)) {
+        arcp__context_no_memory(jobs->context);
+        return false;
+    }
+    place.cwd = arcp_span_cstr(cwd);
+    const arcp_status status = arcp__job_ask_host(jobs, order, &place, &enforcement,
+                                                  &admission->details, &admission->error);
+    arcp__enforcement_free(enforcement);
+    arcp__free(cwd);
+    return status == ARCP_OK;
 }
 
 /* A job that gets a credential must wait for it and must not be visible until then.
@@ -134,12 +155,12 @@ bool arcp__admission_is_needed(arcp__jobs *jobs, const arcp__job_order *order, b
         arcp__credential_is_wanted(jobs->credentials, &order->submitter->viewer, &spec);
     if (needs_credential || waits_for_turn) {
         arcp__admission *admission = admission_new(jobs, order, notes);
-        if (admission != NULL && needs_credential) {
+        if (admission != NULL && needs_credential && host_admits(jobs, admission)) {
             spec.job_id = admission->job_id;
             spec.trace_id = admission->trace_id;
             arcp__credential_ask(jobs->credentials, &spec, &admission->credential);
         } else if (admission != NULL) {
-            arcp__admission_provisioned(jobs, admission, NULL);
+            arcp__admission_provisioned(jobs, admission, NULL); /* or it is refused already */
         }
         *out = admission;
     }

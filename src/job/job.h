@@ -43,6 +43,7 @@
 #include "core/lease_work.h"
 #include "core/trace.h"
 #include "credential/credential.h"
+#include "job/agent_host.h"
 #include "log/log.h"
 
 typedef struct arcp__jobs arcp__jobs;
@@ -412,18 +413,19 @@ typedef struct arcp__currency_sum {
 /* What a job needs only until its end and its agent's release: many ended jobs are kept long. */
 struct arcp__job_live {
     arcp__trace trace;
-    char *tracestate;        /* owned; NULL for none */
-    char *delegate_id;       /* owned; NULL for none */
-    char *cwd;               /* owned: absolute; NULL for none */
-    bool owns_cwd;           /* it was made for the job and must be removed afterwards */
-    char *spent;             /* owned JSON, during a restart: what it had spent */
-    char *input;             /* owned JSON; freed when the agent has it */
-    char *wait_reply;        /* owned: the id of the parent's waiting delegate line */
-    char *cancel_message;    /* owned: what the canceller wrote, as one line; NULL: nothing */
-    void *host;              /* of its agent's registration */
-    void *user;              /* the host's own, which sets it */
-    arcp__port agent_port;   /* effects that wait for its agent */
-    const arcp_lease *lease; /* referenced */
+    char *tracestate;     /* owned; NULL for none */
+    char *delegate_id;    /* owned; NULL for none */
+    char *cwd;            /* owned: absolute; NULL for none */
+    bool owns_cwd;        /* it was made for the job and must be removed afterwards */
+    char *spent;          /* owned JSON, during a restart: what it had spent */
+    char *input;          /* owned JSON; freed when the agent has it */
+    char *wait_reply;     /* owned: the id of the parent's waiting delegate line */
+    char *cancel_message; /* owned: what the canceller wrote, as one line; NULL: nothing */
+    void *host;           /* of its agent's registration */
+    void *user;           /* the host's own, which sets it */
+    arcp__enforcement *enforcement;  /* owned; NULL: no host is asked */
+    arcp__port agent_port;           /* effects that wait for its agent */
+    const arcp_lease *lease;         /* referenced */
     const arcp_authority *authority; /* referenced; any thread may use it */
     arcp__credential_slot credential;
     uint64_t max_runtime_sec;
@@ -464,12 +466,6 @@ bool arcp__submitter_waits_for_key(arcp__submitter *submitter, const arcp__princ
 void arcp__submitter_fini(arcp__jobs *jobs, arcp__submitter *submitter);
 
 /* ---- for hosts of agents (engine/engine.h) ---- */
-
-typedef struct arcp__agent_exit {
-    bool by_signal;
-    int code;              /* exit status, or the signal's number */
-    arcp_span stderr_tail; /* empty unless it may be shown */
-} arcp__agent_exit;
 
 void arcp__job_agent_started(arcp__jobs *jobs, arcp__job *job, arcp_status status,
                              arcp_span message);
@@ -518,6 +514,7 @@ struct arcp__jobs {
     int timer_kind; /* of the timers for arcp__job_due */
     arcp_span work_directory;
     bool makes_spans, has_no_log;
+    const arcp__agent_hosts *hosts;      /* borrowed */
     arcp_submit_policy_fn submit_policy; /* the embedding program's; or NULL */
     void *submit_policy_user;
     bool is_restoring;         /* rows of an earlier run are being restored: no job is removed */

@@ -201,9 +201,10 @@ void arcp__job_admit_child(arcp__jobs *jobs, arcp__admission *admission)
     } else {
         audit(jobs, parent, NULL, &order, error.status);
         arcp__id_set_remove(&parent->live->delegate_ids, order.delegate_id);
-        arcp__job_emit_denial(jobs, parent, order.delegate_id, &error, arcp_span_make(NULL, 0));
+        const arcp_span details = arcp__details(&answer.details);
+        arcp__job_emit_denial(jobs, parent, order.delegate_id, &error, details);
         if (order.reply_to.size != 0) {
-            arcp__agent_reply_error(jobs, parent, order.reply_to, &error, arcp_span_make(NULL, 0));
+            arcp__agent_reply_error(jobs, parent, order.reply_to, &error, details);
         }
     }
     arcp_buf_fini(&answer.details);
@@ -256,7 +257,7 @@ arcp_status arcp__job_delegate(arcp__jobs *jobs, arcp__job *parent, const arcp_j
     if (status == ARCP_OK &&
         !arcp__admission_is_needed(jobs, &order, order.submitter->delays_children, &notes,
                                    &admission)) {
-        arcp__job *child = arcp__job_create(jobs, &order, NULL, err); /* no key */
+        arcp__job *child = arcp__job_create(jobs, &order, details, err);
         if (child != NULL) {
             arcp__policy_audit(jobs, child, &notes);
             begin(jobs, parent, child, &order);

@@ -60,6 +60,7 @@ struct arcp__admission {
     arcp__job_order order;
     arcp__arena texts; /* of the order */
     arcp_span body;    /* JSON: the whole delegate body of a delegation, for its event */
+    arcp_buf details;  /* of `error` */
     arcp_buf notes;    /* what the policies removed, for the audit log */
 };
 
@@ -262,6 +263,17 @@ arcp_status arcp__policy_apply(arcp__jobs *jobs, arcp__job_order *order, arcp_bu
 arcp_status arcp__lease_too_complex(arcp_buf *details, arcp_error *err);
 void arcp__policy_audit(arcp__jobs *jobs, const arcp__job *job, const arcp_buf *notes);
 
+/* ---- job_enforce.c ---- */
+/* Asks the host whether the job of an order may be made. `place` has the job's id and directory.
+ * *out is what is known of its enforcement; unchanged when it is refused or no host is asked.
+ * `details` may be NULL. */
+ARCP_MUST_CHECK arcp_status arcp__job_ask_host(arcp__jobs *jobs, const arcp__job_order *order,
+                                               const arcp__admit_request *place,
+                                               arcp__enforcement **out, arcp_buf *details,
+                                               arcp_error *err);
+/* Releases the plan, too. NULL is accepted. */
+void arcp__enforcement_free(arcp__enforcement *enforcement);
+
 /* ---- admission.c ---- */
 /* Whether the order has to wait for a credential or, with `waits_for_turn`, for its submitter. If
  * so, *out is its admission, which takes the notes; NULL when out of memory. */
@@ -283,6 +295,11 @@ ARCP_MUST_CHECK arcp_status arcp__job_read_lease(const arcp__jobs *jobs,
  * the budget cannot be made, or when its key exceeds a limit (err says why). */
 arcp__job *arcp__job_create(arcp__jobs *jobs, const arcp__job_order *order, arcp_buf *details,
                             arcp_error *err);
+
+/* Makes the path of the agent's working directory: the agent's own, or a fresh one of the job. NULL
+ * when there is none. False: out of memory. */
+ARCP_MUST_CHECK bool arcp__job_make_cwd(const arcp__jobs *jobs, const arcp__agent_version *agent,
+                                        const char *job_id, char **out, bool *is_fresh);
 
 /* ---- agent_line.c ---- */
 /* Counts and audits a decision of the gate. */

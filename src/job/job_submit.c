@@ -85,6 +85,22 @@ static bool copy_any(char **to, arcp_span text)
     return *to != NULL || text.size == 0;
 }
 
+bool arcp__job_make_cwd(const arcp__jobs *jobs, const arcp__agent_version *agent,
+                        const char *job_id, char **out, bool *is_fresh)
+{
+    *is_fresh = agent->cwd[0] == '\0' && jobs->work_directory.size != 0;
+    if (!*is_fresh) {
+        return copy_any(out, arcp_span_cstr(agent->cwd));
+    }
+    arcp_buf path = arcp_buf_init();
+    arcp_buf_append(&path, jobs->work_directory);
+    arcp_buf_append_byte(&path, '/');
+    arcp_buf_append_cstr(&path, job_id);
+    *out = arcp_buf_take_cstr(&path);
+    arcp_buf_fini(&path);
+    return *out != NULL;
+}
+
 /* Copies the order into the job and sets its agent's working directory. */
 static bool copy_order(const arcp__jobs *jobs, const arcp__job_order *order, arcp__job *job)
 {
@@ -106,17 +122,7 @@ static bool copy_order(const arcp__jobs *jobs, const arcp__job_order *order, arc
         !copy_any(&live->tracestate, order->tracestate)) {
         return false;
     }
-    if (order->agent->cwd[0] != '\0' || jobs->work_directory.size == 0) {
-        return copy_any(&live->cwd, arcp_span_cstr(order->agent->cwd));
-    }
-    arcp_buf path = arcp_buf_init();
-    arcp_buf_append(&path, jobs->work_directory);
-    arcp_buf_append_byte(&path, '/');
-    arcp_buf_append_cstr(&path, job->id);
-    live->cwd = arcp_buf_take_cstr(&path);
-    arcp_buf_fini(&path);
-    live->owns_cwd = true;
-    return live->cwd != NULL;
+    return arcp__job_make_cwd(jobs, order->agent, job->id, &live->cwd, &live->owns_cwd);
 }
 
 /* Completes a job that has only its id and its stream. */
@@ -127,6 +133,12 @@ static arcp_status fill(arcp__jobs *jobs, const arcp__job_order *order, arcp__jo
         return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "out of memory");
     }
     arcp_status status = arcp__job_make_authority(jobs, job, order->parent, err);
+    if (status == ARCP_OK) {
+        const arcp__admit_request request = {.job_id = arcp_span_cstr(job->id),
+                                             .cwd = arcp_span_cstr(job->live->cwd),
+                                             .cwd_is_fresh = job->live->owns_cwd};
+        status = arcp__job_ask_host(jobs, order, &request, &job->live->enforcement, details, err);
+    }
     if (status != ARCP_OK) {
         return status;
     }
@@ -304,10 +316,12 @@ arcp__job_outcome arcp__job_submit(arcp__jobs *jobs, arcp__job_order *order,
 }
 
 /* Checks what may have changed while the order waited. */
-static arcp_status check_again(arcp__jobs *jobs, arcp__job_order *order, arcp_error *err)
+static arcp_status check_again(arcp__jobs *jobs, arcp__job_order *order, arcp_buf *details,
+                               arcp_error *err)
 {
     const arcp__job *parent = order->parent;
     if (order->admission->error.status != ARCP_OK) {
+        arcp_buf_append(details, arcp_buf_span(&order->admission->details));
         return arcp_error_copy(err, &order->admission->error);
     }
     if (jobs->context->stopping) {
@@ -329,7 +343,7 @@ static arcp_status check_again(arcp__jobs *jobs, arcp__job_order *order, arcp_er
 arcp__job_outcome arcp__job_admit(arcp__jobs *jobs, arcp__admission *admission,
                                   arcp__job_order *order, arcp__job_answer *answer, arcp_error *err)
 {
-    if (check_again(jobs, order, err) == ARCP_OK) {
+    if (check_again(jobs, order, &answer->details, err) == ARCP_OK) {
         answer->job = arcp__job_create(jobs, order, &answer->details, err);
     }
     if (answer->job == NULL) {

@@ -30,6 +30,7 @@ struct arcp__recorder {
     arcp__random_fn random;
     void *random_user;
     arcp__credential_options credentials;
+    arcp__agent_hosts hosts;
 };
 
 /* ---- fields ---- */
@@ -189,6 +190,7 @@ static void put_options(arcp__recorder *recorder, const arcp__call *call)
     put_text(out, options->work_directory);
     put_number(out, options->makes_spans);
     put_number(out, options->has_no_log);
+    put_number(out, options->hosts.admit != NULL);
     put_text(out, arcp_span_cstr(credentials->provisioner));
     put_number(out, credentials->can_measure);
     put_number(out, credentials->translate != NULL);
@@ -339,6 +341,22 @@ static void put_effect(arcp__recorder *recorder, const arcp__call *call)
     }
 }
 
+static void put_admit_answer(arcp__recorder *recorder, const arcp__call *call)
+{
+    arcp_buf *out = &recorder->out;
+    const arcp__admit_answer *answer = call->what;
+    put_number(out, (uint64_t)answer->status);
+    put_number(out, answer->is_shown);
+    bool has_failed = false; /* for lack of memory: that decides, too */
+    for (size_t i = 0; i < ARCP__ADMIT_TEXTS; i++) {
+        has_failed = has_failed || answer->texts[i].failed;
+    }
+    put_number(out, has_failed);
+    for (size_t i = 0; i < ARCP__ADMIT_TEXTS; i++) {
+        put_text(out, arcp_buf_span(&answer->texts[i]));
+    }
+}
+
 static void (*const put_more[])(arcp__recorder *recorder, const arcp__call *call) = {
 #define ARCP_CALL(id, name, more) put_##more,
 #include "engine/call.def"
@@ -440,6 +458,19 @@ static arcp_status translate(void *user, const arcp_upstream_error *error)
     return status;
 }
 
+static void admit(void *user, const arcp__admit_request *request, arcp__admit_answer *answer)
+{
+    arcp__recorder *recorder = user;
+    recorder->hosts.admit(recorder->hosts.user, request, answer);
+    on_call(recorder, &(arcp__call){.kind = ARCP__CALL_ADMIT, .what = answer});
+}
+
+static void release(void *user, void *plan)
+{
+    const arcp__recorder *recorder = user;
+    recorder->hosts.release(recorder->hosts.user, plan);
+}
+
 /* ---- life ---- */
 
 arcp__recorder *arcp__recorder_new(arcp__record_write_fn write, void *user, bool is_eager)
@@ -479,6 +510,7 @@ void arcp__recorder_attach(arcp__recorder *recorder, arcp__engine_options *optio
     recorder->random = options->random;
     recorder->random_user = options->random_user;
     recorder->credentials = options->credentials;
+    recorder->hosts = options->hosts;
     options->record = on_call;
     options->record_user = recorder;
     options->random = draw;
@@ -487,6 +519,9 @@ void arcp__recorder_attach(arcp__recorder *recorder, arcp__engine_options *optio
     options->credentials.seal = options->credentials.seal == NULL ? NULL : seal;
     options->credentials.unseal = options->credentials.unseal == NULL ? NULL : unseal;
     options->credentials.translate = options->credentials.translate == NULL ? NULL : translate;
+    if (options->hosts.admit != NULL) {
+        options->hosts = (arcp__agent_hosts){admit, release, recorder};
+    }
 }
 
 bool arcp__recorder_has_failed(const arcp__recorder *recorder)

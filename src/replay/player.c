@@ -134,8 +134,55 @@ static arcp_status translate(void *user, const arcp_upstream_error *error)
     return next_outcome(user, ARCP__CALL_TRANSLATE, &call) ? (arcp_status)call.numbers[0] : ARCP_OK;
 }
 
-void arcp__player_set_functions(arcp__player *p, arcp__engine_options *options, bool has_translate)
+/* A text that is shown as JSON has to be JSON: a trace may have been edited. */
+static bool is_json(arcp_span text)
 {
+    arcp_json json = ARCP__JSON_INIT;
+    const arcp_json_limits limits = ARCP__JSON_CHECKED_LIMITS;
+    const bool is_valid = text.size == 0 || arcp_json_scan(&json, text, &limits, NULL) == ARCP_OK;
+    arcp__json_fini(&json);
+    return is_valid;
+}
+
+/* Without a plan: no host is there that has one. */
+static void admit(void *user, const arcp__admit_request *request, arcp__admit_answer *answer)
+{
+    arcp__player *p = user;
+    arcp__recording_call call;
+    (void)request;
+    if (!next_outcome(p, ARCP__CALL_ADMIT, &call)) {
+        return;
+    }
+    arcp__recording_fields *fields = &call.more;
+    answer->status = (arcp_status)arcp__recording_number(fields);
+    answer->is_shown = arcp__recording_number(fields) != 0;
+    const bool has_failed = arcp__recording_number(fields) != 0;
+    for (size_t i = 0; i < ARCP__ADMIT_TEXTS; i++) {
+        arcp_buf_append(&answer->texts[i], arcp__recording_text(fields));
+    }
+    static const arcp__admit_text objects[] = {ARCP__ADMIT_DETAILS, ARCP__ADMIT_LINES,
+                                               ARCP__ADMIT_BASE, ARCP__ADMIT_INEXACT};
+    for (size_t i = 0; i < sizeof objects / sizeof objects[0]; i++) {
+        fields->is_wrong = fields->is_wrong || !is_json(arcp_buf_span(&answer->texts[objects[i]]));
+    }
+    if (fields->is_wrong || answer->status < 0 || answer->status >= ARCP_STATUS_COUNT) {
+        arcp__player_end_damaged(p, "it is no answer of a host");
+        answer->status = ARCP_E_INTERNAL_ERROR;
+    }
+    answer->texts[ARCP__ADMIT_MESSAGE].failed =
+        answer->texts[ARCP__ADMIT_MESSAGE].failed || has_failed;
+}
+
+static void release(void *user, void *plan)
+{
+    (void)user;
+    (void)plan;
+}
+
+void arcp__player_set_functions(arcp__player *p, arcp__engine_options *options, bool has_translate,
+                                bool has_admit)
+{
+    options->hosts = has_admit ? (arcp__agent_hosts){admit, release, p} : (arcp__agent_hosts){0};
     options->random = draw;
     options->random_user = p;
     options->credentials.translate = has_translate ? translate : NULL;

@@ -34,7 +34,8 @@ void arcp__player_end_damaged(arcp__player *p, const char *how);
 /* Code of the embedding program decides here. */
 void arcp__player_end_foreign(arcp__player *p);
 /* Sets the functions that an engine calls: their results are in the trace. */
-void arcp__player_set_functions(arcp__player *p, arcp__engine_options *options, bool has_translate);
+void arcp__player_set_functions(arcp__player *p, arcp__engine_options *options, bool has_translate,
+                                bool has_admit);
 
 /* ---- player_calls.c ---- */
 /* Carries out a call, which keeps the rules. */

@@ -104,9 +104,10 @@ static void begin(arcp__player *p, const arcp__recording_call *call)
     options.work_directory = arcp__arena_copy(&p->arena, arcp__recording_text(&more));
     options.makes_spans = arcp__recording_number(&more) != 0;
     options.has_no_log = arcp__recording_number(&more) != 0;
+    const bool has_admit = arcp__recording_number(&more) != 0;
     options.credentials.provisioner = keep(p, arcp__recording_text(&more));
     options.credentials.can_measure = arcp__recording_number(&more) != 0;
-    arcp__player_set_functions(p, &options, arcp__recording_number(&more) != 0);
+    arcp__player_set_functions(p, &options, arcp__recording_number(&more) != 0, has_admit);
     if (arcp__recording_number(&more) != 0) {
         read_terms(p, &more, &options.credentials);
     }

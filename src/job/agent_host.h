@@ -1,0 +1,104 @@
+/* What the engine asks the hosts of agents about confinement, and what they report: whether
+ * an agent may run with a lease in a sandbox of this host, and what a sandbox denied.
+ *
+ * The engine knows no sandbox. Its owner compiles a plan from the lease when a job is about to be
+ * made, and answers with texts that the engine shows, and with the plan itself, which the engine
+ * only keeps:
+ *
+ *     admit ── the order is refused ──> nothing: such an answer has no plan
+ *       │
+ *       └── admitted ──> job->live->enforcement->plan, until the job's `live` is freed ──> release
+ *
+ * The host of an agent reads the plan when it carries out START_AGENT, and may use it until
+ * FORGET_AGENT, the last effect about the job. The engine calls `release` exactly once for each
+ * plan: after FORGET_AGENT, when the job is not made or ends before its agent was started, or in
+ * arcp__engine_free. */
+#ifndef ARCP_JOB_AGENT_HOST_H
+#define ARCP_JOB_AGENT_HOST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <arcp/buf.h>
+#include <arcp/error.h>
+#include <arcp/lease.h>
+
+/* ---- admission ---- */
+
+/* A job that is about to be made. All members are borrowed for the call; a host that keeps the
+ * lease takes a reference. */
+typedef struct arcp__admit_request {
+    void *host;              /* of the agent's registration */
+    arcp_span job_id;        /* its id if it is made */
+    arcp_span agent;         /* as it is shown: name or name@version */
+    const arcp_lease *lease; /* effective, after all policies; has the expiry */
+    arcp_span cwd;           /* absolute; empty: none */
+    bool cwd_is_fresh;       /* the directory is made for this job, and does not exist yet */
+    arcp_span endpoint; /* URL that the job's credential is for; empty: none, or not issued yet */
+    uint64_t max_runtime_sec; /* 0: none */
+} arcp__admit_request;
+
+/* The texts of an answer. */
+typedef enum arcp__admit_text {
+    ARCP__ADMIT_MESSAGE, /* refused: for people */
+    ARCP__ADMIT_DETAILS, /* refused: a JSON object, or empty */
+    /* The others are used only if the job is admitted. */
+    ARCP__ADMIT_LEVEL,   /* "full"; empty: the agent is not confined, nothing is shown or audited */
+    ARCP__ADMIT_SUMMARY, /* of the lines: "3 exact, 1 refused" */
+    ARCP__ADMIT_SHA256,  /* of the plan's text, in hex */
+    ARCP__ADMIT_LINES,   /* for the event: a JSON array; of more than 100 lines those not exact */
+    ARCP__ADMIT_BASE,    /* for the event: a JSON array; empty: none */
+    ARCP__ADMIT_INEXACT, /* for the audit log: a JSON array of the lines that are not exact */
+    ARCP__ADMIT_WARNING, /* a line for the job's log, level warn; empty: none */
+    ARCP__ADMIT_TEXTS
+} arcp__admit_text;
+
+/* The engine passes it zero-initialised and frees the texts. A text that has failed makes the
+ * answer INTERNAL_ERROR. */
+typedef struct arcp__admit_answer {
+    /* ARCP_OK: admitted. ARCP_E_PERMISSION_DENIED: a line of the lease is enforced less exactly
+     * than required; the details are {capability, pattern, verdict, note, min}.
+     * ARCP_E_AGENT_NOT_AVAILABLE: this machine cannot confine agents; the details are {level,
+     * missing}. Any other status becomes INTERNAL_ERROR. */
+    arcp_status status;
+    arcp_buf texts[ARCP__ADMIT_TEXTS];
+    void *plan;    /* admitted: the host's own; NULL: nothing to release */
+    bool is_shown; /* admitted: the job's first event tells about its enforcement */
+} arcp__admit_answer;
+
+/* What the engine's owner provides for all hosts. Both functions are called from within the
+ * engine's inputs: they do no I/O, do not block, and do not call the engine. */
+typedef struct arcp__agent_hosts {
+    /* Fills in the answer; one that is left as it is admits without confinement. NULL: all jobs
+     * are. Asked for each order that becomes a job, just before that, and once more for an order
+     * that has to wait for its credential, before that is requested, so that a refused order costs
+     * none. An order whose idempotency key has a job already is not asked about. */
+    void (*admit)(void *user, const arcp__admit_request *request, arcp__admit_answer *answer);
+    void (*release)(void *user, void *plan); /* never NULL if `admit` is not */
+    void *user;
+} arcp__agent_hosts;
+
+/* ---- how an agent ended ---- */
+
+typedef struct arcp__agent_exit {
+    bool by_signal;
+    int code;              /* exit status, or the signal's number */
+    arcp_span stderr_tail; /* empty unless it may be shown */
+    /* The sandbox could not be made, so that the agent's program never ran: the step that failed
+     * ("mount"), and a text for people ("mount /srv/x: Operation not permitted"). Empty: it was
+     * made, or there is none. */
+    arcp_span failed_step, failure;
+} arcp__agent_exit;
+
+/* ---- the engine's own ---- */
+
+/* What is known of a job's confinement, in job->live->enforcement. */
+typedef struct arcp__enforcement {
+    const arcp__agent_hosts *hosts;
+    void *plan;       /* NULL: none */
+    bool is_confined; /* the answer had a level */
+    bool is_shown;
+    arcp_buf texts[ARCP__ADMIT_TEXTS]; /* of the answer, until the job starts */
+} arcp__enforcement;
+
+#endif
