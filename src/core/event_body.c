@@ -31,8 +31,8 @@ static const arcp__member tool_result_rows[] = {
 };
 static const arcp__member status_rows[] = {
     {BODY(phase, STRING), .required = true,
-     .text = "short name of the phase; only the runtime sends running, back_pressure and "
-             "credential_rotated"},
+     .text = "short name of the phase; only the runtime sends running, back_pressure, "
+             "credential_rotated, enforcement and denied"},
     {ARCP__CHECKED("message", TEXT), .text = "text for people"},
 };
 static const arcp__member metric_rows[] = {
@@ -147,6 +147,19 @@ static arcp_status check_tool_result(const arcp_json *json, const arcp__event_bo
     return arcp__error_payload_parse(json, body->error, scratch, &parsed, err);
 }
 
+/* What these report only the runtime knows; an agent that reported them would be believed. */
+static bool is_runtime_phase(arcp_span phase)
+{
+    static const char *const phases[] = {"running", "back_pressure", "credential_rotated",
+                                         "enforcement", "denied"};
+    for (size_t i = 0; i < sizeof phases / sizeof phases[0]; i++) {
+        if (arcp_span_equal_cstr(phase, phases[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Checks the rules of a kind beyond its table. `rewrite` is set when the body cannot be relayed
  * unchanged. */
 static arcp_status check_kind(const arcp_json *json, arcp__event_body *body, arcp_buf *scratch,
@@ -161,9 +174,7 @@ static arcp_status check_kind(const arcp_json *json, arcp__event_body *body, arc
         }
         *rewrite = *rewrite || !arcp_span_equal_cstr(body->level, known);
     } else if (body->kind == ARCP_EVENT_STATUS) {
-        if (arcp_span_equal_cstr(body->phase, "running") ||
-            arcp_span_equal_cstr(body->phase, "back_pressure") ||
-            arcp_span_equal_cstr(body->phase, "credential_rotated")) {
+        if (is_runtime_phase(body->phase)) {
             return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
                                   "status phase \"%.*s\": only the runtime reports this phase",
                                   (int)body->phase.size, body->phase.data);

@@ -185,6 +185,11 @@ void arcp__engine_agent_log(arcp__engine *engine, arcp_time now, arcp__job *job,
 void arcp__engine_agent_message(arcp__engine *engine, arcp_time now, arcp__job *job,
                                 const arcp__job_message *message);
 
+/* The sandbox of the agent's program denied an operation. The engine counts and audits it, and
+ * makes an event of it: of each operation one, at most enforce.denials_per_job. */
+void arcp__engine_agent_denied(arcp__engine *engine, arcp_time now, arcp__job *job,
+                               const arcp__denial *denial);
+
 /* The agent has exited; nothing more comes from it. The engine then releases it (FORGET_AGENT). */
 void arcp__engine_agent_exited(arcp__engine *engine, arcp_time now, arcp__job *job,
                                const arcp__agent_exit *exit);

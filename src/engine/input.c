@@ -202,12 +202,28 @@ void arcp__engine_agent_message(arcp__engine *engine, arcp_time now, arcp__job *
     }
 }
 
+void arcp__engine_agent_denied(arcp__engine *engine, arcp_time now, arcp__job *job,
+                               const arcp__denial *denial)
+{
+    ARCP__RECORD(
+        engine, .kind = ARCP__CALL_AGENT_DENIED, .now = now, .job = job,
+        .numbers = {(uint64_t)denial->layer, (uint64_t)denial->code, denial->pid, denial->count},
+        .texts = {denial->capability, denial->target, denial->reason, denial->program});
+    if (begin_agent_input(engine, now, job)) {
+        arcp__job_agent_denied(&engine->jobs, job, denial);
+        arcp__engine_settle(engine);
+    }
+}
+
 void arcp__engine_agent_exited(arcp__engine *engine, arcp_time now, arcp__job *job,
                                const arcp__agent_exit *exit)
 {
     ARCP__RECORD(engine, .kind = ARCP__CALL_AGENT_EXITED, .now = now, .job = job,
-                 .numbers = {exit->by_signal, (uint64_t)exit->code}, .texts = {exit->stderr_tail});
-    if (begin_agent_input(engine, now, job)) {
+                 .numbers = {exit->by_signal, (uint64_t)exit->code},
+                 .texts = {exit->stderr_tail, exit->failed_step, exit->failure});
+    /* A program whose sandbox could not be made never ran. */
+    if (exit->failed_step.size != 0 ? arcp__engine_begin(engine, now)
+                                    : begin_agent_input(engine, now, job)) {
         arcp__job_agent_exited(&engine->jobs, job, exit);
         arcp__engine_settle(engine);
     }

@@ -44,6 +44,22 @@ static void write_spent(const arcp__job_metrics *metrics, arcp_buf *out)
     }
 }
 
+static void write_enforced(const arcp__job_metrics *metrics, arcp_buf *out)
+{
+    arcp__exposition_family(out, ARCP__METRIC_ENFORCEMENT_DENIALS);
+    for (size_t layer = 0; layer < ARCP__DENIAL_LAYER_COUNT; layer++) {
+        for (size_t capability = 0; capability < ARCP__CAPABILITY_COUNT; capability++) {
+            const char *name = arcp__capability_name((arcp__capability)capability);
+            const char *labels[] = {"capability", name[0] == '\0' ? "other" : name, "layer",
+                                    arcp__denial_layer_name((arcp__denial_layer)layer), NULL};
+            if (metrics->enforced[layer][capability] != 0) {
+                arcp__exposition_u64(out, arcp__metric_name(ARCP__METRIC_ENFORCEMENT_DENIALS),
+                                     labels, metrics->enforced[layer][capability]);
+            }
+        }
+    }
+}
+
 void arcp__engine_write_metrics(const arcp__engine *engine, arcp_buf *out)
 {
     const arcp__session_metrics *metrics = &engine->sessions.metrics;
@@ -83,6 +99,7 @@ void arcp__engine_write_metrics(const arcp__engine *engine, arcp_buf *out)
             }
         }
     }
+    write_enforced(jobs, out);
     arcp__exposition_family(out, ARCP__METRIC_SUBMITS_REFUSED);
     for (size_t code = 0; code < ARCP_STATUS_COUNT; code++) {
         const char *labels[] = {"code", arcp_status_wire_code((arcp_status)code), NULL};

@@ -1,9 +1,9 @@
-/* What the runtime sends to an agent (its start, replies to its lines, cancel and kill), and its
- * release: after its exit the host forgets it, and job->live is freed. */
+/* What the runtime sends to an agent that was started (replies to its lines, cancel and kill), and
+ * its release: after its exit the host forgets it, and job->live is freed. */
 #include "job/job_state.h"
 
-/* The size of most job.start lines without their input, to allocate once. */
-#define START_BYTES 448u
+/* From SIGTERM to SIGKILL. */
+#define KILL_GRACE_MS 5000
 
 void arcp__agent_send_line(arcp__jobs *jobs, arcp__job *job, arcp_buf *line)
 {
@@ -36,94 +36,6 @@ void arcp__agent_reply_error(arcp__jobs *jobs, arcp__job *job, arcp_span reply_t
     arcp__context_check_text(jobs->context, &payload);
     arcp__agent_reply(jobs, job, reply_to, arcp_buf_span(&payload));
     arcp_buf_fini(&payload);
-}
-
-/* ---- start ---- */
-
-/* Writes the array of feature names, which is cached: most jobs have the features of the previous
- * job. */
-static void write_features(arcp__jobs *jobs, arcp_feature_set features, arcp_json_writer *writer)
-{
-    arcp_buf *text = &jobs->features_text;
-    if (text->size == 0 || text->failed || jobs->features_written != features) {
-        arcp_json_writer array;
-        arcp_buf_clear(text);
-        arcp_json_writer_init(&array, text);
-        arcp_json_begin_array(&array);
-        for (int feature = 0; feature < ARCP_FEATURE_COUNT; feature++) {
-            if ((features & ARCP_FEATURE_BIT(feature)) != 0) {
-                arcp_json_write_cstr(&array, arcp_feature_name((arcp_feature)feature));
-            }
-        }
-        arcp_json_end_array(&array);
-        jobs->features_written = features;
-    }
-    arcp__write_formatted(writer, text);
-}
-
-/* [arcp:11-2] */
-static void format_start(arcp__jobs *jobs, const arcp__job *job, arcp_buf *out)
-{
-    const arcp__job_live *live = job->live;
-    arcp_buf text = arcp__context_take_buf(jobs->context);
-    (void)arcp_buf_reserve(out, START_BYTES + arcp_span_cstr(live->input).size);
-    arcp_json_writer writer = arcp__put_begin(out);
-    arcp__put_cstr(&writer, "type", "job.start");
-    arcp__put_object(&writer, "payload");
-    arcp__put_cstr(&writer, "job_id", job->id);
-    arcp__put_cstr(&writer, "agent", job->agent_text);
-    arcp__put_raw(&writer, "input", arcp_span_cstr(live->input));
-    arcp_json_name(&writer, "lease");
-    arcp_lease_format(live->lease, &text);
-    arcp__write_formatted(&writer, &text);
-    if (arcp_lease_has_expiry(live->lease)) {
-        arcp_buf_clear(&text);
-        arcp_json_name(&writer, "lease_constraints");
-        arcp_lease_format_constraints(live->lease, &text);
-        arcp__write_formatted(&writer, &text);
-    }
-    arcp__budget_write_available(job, &writer);
-    arcp__credentials_write(jobs->credentials, NULL, &live->credential, &writer);
-    arcp__put_cstr(&writer, "trace_id", job->trace_id);
-    arcp__put_cstr(&writer, "traceparent", live->trace.traceparent);
-    if (live->tracestate != NULL) {
-        arcp__put_cstr(&writer, "tracestate", live->tracestate);
-    }
-    arcp__put_word(&writer, "parent_job_id", job->parent_id);
-    arcp_json_name(&writer, "features");
-    write_features(jobs, job->features, &writer);
-    arcp_json_name(&writer, "cwd");
-    if (live->cwd != NULL) {
-        arcp_json_write_cstr(&writer, live->cwd);
-    } else {
-        arcp_json_write_null(&writer);
-    }
-    arcp_json_end_object(&writer);
-    arcp_json_end_object(&writer);
-    out->failed = out->failed || text.failed;
-    arcp__context_give_buf(jobs->context, &text);
-}
-
-/* [arcp:7.5-9] */
-void arcp__job_start(arcp__jobs *jobs, arcp__job *job)
-{
-    arcp__job_live *live = job->live;
-    arcp_buf line = arcp__context_take_buf(jobs->context);
-    format_start(jobs, job, &line);
-    arcp__free(live->input);
-    live->input = NULL;
-    arcp__effect_push(jobs->log, &live->agent_port,
-                      &(arcp__effect){.kind = ARCP__EFFECT_START_AGENT, .job = job}, &line, true);
-    arcp__job_pin(job); /* the agent's pin, until FORGET_AGENT */
-    jobs->live_agents++;
-    arcp__agent_enter(job, ARCP__AGENT_STARTING);
-    if (live->max_runtime_sec != 0) {
-        arcp__context_arm(jobs->context, &live->runtime_timer, jobs->timer_kind, job,
-                          arcp__context_after_sec(jobs->context, live->max_runtime_sec));
-    }
-    /* Armed also when expiry does not end the job, because it is logged. */
-    arcp__context_arm(jobs->context, &live->expiry_timer, jobs->timer_kind, job,
-                      arcp_authority_deadline_mono_ns(live->authority));
 }
 
 /* ---- stop ---- */
@@ -186,14 +98,25 @@ void arcp__agent_cancel(arcp__jobs *jobs, arcp__job *job, arcp__cancel_reason re
     }
 }
 
-void arcp__agent_kill(arcp__jobs *jobs, arcp__job *job)
+void arcp__agent_kill(arcp__jobs *jobs, arcp__job *job, bool at_once)
 {
     if (arcp__job_has_agent(job) && job->stop != ARCP__AGENT_STOP_KILLED) {
         job->stop = ARCP__AGENT_STOP_KILLED;
         arcp__effect_push(jobs->log, &job->live->agent_port,
-                          &(arcp__effect){.kind = ARCP__EFFECT_KILL_AGENT, .job = job}, NULL,
-                          waits_for_store(jobs, job));
+                          &(arcp__effect){.kind = ARCP__EFFECT_KILL_AGENT,
+                                          .job = job,
+                                          .grace_ms = at_once ? 0 : KILL_GRACE_MS},
+                          NULL, waits_for_store(jobs, job));
     }
+}
+
+/* Of a running agent at once; else behind its start. */
+void arcp__agent_revoke(arcp__jobs *jobs, arcp__job *job, arcp_status code)
+{
+    arcp__effect_push(
+        jobs->log, &job->live->agent_port,
+        &(arcp__effect){.kind = ARCP__EFFECT_REVOKE_AGENT, .job = job, .reason = (int)code}, NULL,
+        job->agent_state != ARCP__AGENT_RUNNING);
 }
 
 /* ---- release ---- */
@@ -219,6 +142,7 @@ void arcp__agent_forget(arcp__jobs *jobs, arcp__job *job)
     jobs->live_agents--;
     arcp__agent_enter(job, ARCP__AGENT_EXITED);
     arcp__context_disarm(jobs->context, &job->live->grace_timer);
+    arcp__denials_audit_rest(jobs, job);
     /* Lines for it that still wait for their batch have no reader any more and must not be handed
      * out after the host has freed the agent. */
     arcp__port_drop(jobs->log, &job->live->agent_port);

@@ -90,6 +90,47 @@ typedef struct arcp__agent_exit {
     arcp_span failed_step, failure;
 } arcp__agent_exit;
 
+/* ---- what a sandbox denied ---- */
+
+/* ARCP_DENIAL_LAYER(id, name): what denied. */
+#define ARCP__DENIAL_LAYERS(ARCP_DENIAL_LAYER)                                                     \
+    ARCP_DENIAL_LAYER(BROKER, "broker")                                                            \
+    ARCP_DENIAL_LAYER(EGRESS, "egress")                                                            \
+    ARCP_DENIAL_LAYER(GATEWAY, "gateway")
+
+typedef enum arcp__denial_layer {
+#define ARCP_DENIAL_LAYER(id, name) ARCP__DENIAL_##id,
+    ARCP__DENIAL_LAYERS(ARCP_DENIAL_LAYER)
+#undef ARCP_DENIAL_LAYER
+        ARCP__DENIAL_LAYER_COUNT
+} arcp__denial_layer;
+
+const char *arcp__denial_layer_name(arcp__denial_layer layer); /* static */
+
+/* An operation that was denied to the program of a job. The texts may hold any bytes: the engine
+ * escapes and cuts them. */
+typedef struct arcp__denial {
+    arcp__denial_layer layer;
+    arcp_status code;     /* as the gate's: PERMISSION_DENIED, LEASE_EXPIRED, BUDGET_EXHAUSTED */
+    arcp_span capability; /* "fs.read" */
+    arcp_span target;     /* canonical path, URL, name of a tool */
+    arcp_span reason;     /* a word, "NO_MATCH"; may be empty */
+    arcp_span program;    /* the process's name; empty: unknown */
+    uint64_t pid;         /* inside the sandbox; 0: unknown */
+    uint64_t count;       /* how often; at least 1 */
+} arcp__denial;
+
+/* The denials of a job so far. */
+typedef struct arcp__denials {
+    uint64_t *hashes;       /* owned; of the distinct operations, at most ARCP__DENIALS_KEPT */
+    size_t count;           /* of hashes */
+    uint64_t without_event; /* that no event tells about yet */
+    uint64_t unaudited;     /* that no audit line tells about yet */
+} arcp__denials;
+
+/* Distinct operations per job that are audited one by one; more are only counted. */
+#define ARCP__DENIALS_KEPT 1024u
+
 /* ---- the engine's own ---- */
 
 /* What is known of a job's confinement, in job->live->enforcement. */
@@ -97,6 +138,7 @@ typedef struct arcp__enforcement {
     const arcp__agent_hosts *hosts;
     void *plan;       /* NULL: none */
     bool is_confined; /* the answer had a level */
+    bool is_revoked;  /* REVOKE_AGENT was queued */
     bool is_shown;
     arcp_buf texts[ARCP__ADMIT_TEXTS]; /* of the answer, until the job starts */
 } arcp__enforcement;

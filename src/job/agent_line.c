@@ -78,6 +78,9 @@ static void spent(arcp__jobs *jobs, arcp__job *job, const arcp_budget_report *re
         if (counted != NULL && !arcp__job_has_ended(counted)) {
             arcp__job_emit_remaining(jobs, counted, &reports[i]);
         }
+        if (counted != NULL && reports[i].exhausted) {
+            arcp__jobs_revoke_exhausted(jobs, counted);
+        }
     }
     for (arcp__job *ancestor = job; ancestor != NULL; ancestor = ancestor->parent) {
         if (!arcp__job_has_ended(ancestor) && ancestor->budget != NULL) {

@@ -41,6 +41,7 @@ static void live_free(arcp__job_live *live)
     arcp_buf_fini(&live->plain_output);
     arcp__job_port_fini(&live->port);
     arcp__enforcement_free(live->enforcement);
+    arcp__free(live->denials.hashes);
     arcp__id_set_fini(&live->delegate_ids);
     arcp_authority_unref(live->authority);
     arcp_lease_unref(live->lease);

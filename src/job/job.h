@@ -424,6 +424,7 @@ struct arcp__job_live {
     void *host;           /* of its agent's registration */
     void *user;           /* the host's own, which sets it */
     arcp__enforcement *enforcement;  /* owned; NULL: no host is asked */
+    arcp__denials denials;           /* by its sandbox */
     arcp__port agent_port;           /* effects that wait for its agent */
     const arcp_lease *lease;         /* referenced */
     const arcp_authority *authority; /* referenced; any thread may use it */
@@ -473,6 +474,7 @@ void arcp__job_agent_line(arcp__jobs *jobs, arcp__job *job, arcp_span text);
 void arcp__job_agent_message(arcp__jobs *jobs, arcp__job *job, const arcp__job_message *message);
 void arcp__job_plain_output(arcp__jobs *jobs, arcp__job *job, arcp_span bytes);
 void arcp__job_agent_exited(arcp__jobs *jobs, arcp__job *job, const arcp__agent_exit *exit);
+void arcp__job_agent_denied(arcp__jobs *jobs, arcp__job *job, const arcp__denial *denial);
 /* The next FORGET_AGENT. Every agent that was started gets one, and it allocates nothing. */
 bool arcp__job_next_forgotten(arcp__jobs *jobs, arcp__effect *out);
 /* The owner has carried out that effect. */
@@ -502,6 +504,7 @@ typedef struct arcp__job_metrics {
     arcp__currency_sum spent[ARCP__METRIC_CURRENCIES_MAX + 1]; /* the last one: other */
     size_t currency_count;
     uint64_t denials[ARCP_STATUS_COUNT][ARCP__CAPABILITY_COUNT];
+    uint64_t enforced[ARCP__DENIAL_LAYER_COUNT][ARCP__CAPABILITY_COUNT]; /* by sandboxes */
     uint64_t denial_count, event_count, agent_pauses;
 } arcp__job_metrics;
 

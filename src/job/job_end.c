@@ -63,6 +63,7 @@ static void finish(arcp__jobs *jobs, arcp__job *job, arcp_job_status status, con
     if (!arcp__job_status_may_become(job->status, status)) {
         return;
     }
+    arcp__denials_emit_rest(jobs, job);
     const bool is_over_limit = job->over_limit != NULL;
     if (is_over_limit && status == ARCP_JOB_SUCCESS) {
         return; /* some of its records were discarded */
@@ -165,6 +166,17 @@ static void write_error(const arcp__jobs *jobs, const arcp__job *job, arcp_buf *
     close_payload(jobs, job, &writer);
 }
 
+/* Whether the agent may not do anything more: its lease has expired, and it is confined, so that
+ * nothing that it does after the kill is lost to others. */
+static bool is_killed_at_once(const arcp__jobs *jobs, const arcp__job *job)
+{
+    const arcp__job_live *live = job->live;
+    return arcp__job_has_ended(job) && live->enforcement != NULL &&
+           live->enforcement->is_confined && live->authority != NULL &&
+           jobs->context->settings.lease_on_expiry == ARCP__ON_EXPIRY_TERMINATE &&
+           arcp_authority_is_expired(live->authority, jobs->context->now);
+}
+
 void arcp__job_fail(arcp__jobs *jobs, arcp__job *job, arcp_status code, arcp_span message,
                     bool retryable, arcp_span details)
 {
@@ -191,7 +203,9 @@ void arcp__job_fail(arcp__jobs *jobs, arcp__job *job, arcp_status code, arcp_spa
     job->end_code = code;
     finish(jobs, job, final_status(code), "job.error", &payload);
     arcp_buf_fini(&payload);
-    if (!job->result_sent) {
+    if (is_killed_at_once(jobs, job)) {
+        arcp__agent_kill(jobs, job, true);
+    } else if (!job->result_sent) {
         arcp__agent_cancel(jobs, job, stop_reason(job, code), 0);
     }
 }
@@ -343,7 +357,7 @@ void arcp__job_due(arcp__jobs *jobs, arcp__timer *timer)
     } else if (timer == &job->live->expiry_timer) {
         expiry_due(jobs, job);
     } else {
-        arcp__agent_kill(jobs, job);
+        arcp__agent_kill(jobs, job, false);
         if (job->cancelling) {
             arcp__job_fail_with(jobs, job, ARCP_E_CANCELLED, "the job was cancelled");
         }

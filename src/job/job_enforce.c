@@ -1,93 +1,122 @@
-/* The confinement of a job: the host of its agent is asked before the job is made (agent_host.h),
- * and what it answers is shown when the job starts. */
+/* The confinement of a job: what is shown when it starts, and the end of what its sandbox grants
+ * when a budget is used up. */
 #include "job/job_state.h"
 
-/* ---- admission ---- */
+#include <stdio.h>
 
-static bool has_failed(const arcp__admit_answer *answer)
+/* ---- what is shown when the job starts ---- */
+
+/* Writes the body of the event; without the lines when they do not fit a frame. */
+static void write_body(const arcp__enforcement *enforcement, bool has_lines, arcp_buf *out)
 {
-    for (size_t i = 0; i < ARCP__ADMIT_TEXTS; i++) {
-        if (answer->texts[i].failed) {
-            return true;
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_cstr(&writer, "phase", "enforcement");
+    arcp__put_string(&writer, "message", arcp_buf_span(&enforcement->texts[ARCP__ADMIT_SUMMARY]));
+    arcp__put_string(&writer, "level", arcp_buf_span(&enforcement->texts[ARCP__ADMIT_LEVEL]));
+    static const struct {
+        const char *name;
+        arcp__admit_text text;
+    } arrays[] = {{"lines", ARCP__ADMIT_LINES}, {"base", ARCP__ADMIT_BASE}};
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0] && has_lines; i++) {
+        const arcp_span text = arcp_buf_span(&enforcement->texts[arrays[i].text]);
+        if (text.size != 0) {
+            arcp__put_raw(&writer, arrays[i].name, text);
         }
     }
-    return false;
+    arcp_json_end_object(&writer);
 }
 
-static void fini_texts(arcp_buf texts[ARCP__ADMIT_TEXTS])
+static void emit(arcp__jobs *jobs, arcp__job *job, const arcp__enforcement *enforcement)
 {
-    for (size_t i = 0; i < ARCP__ADMIT_TEXTS; i++) {
-        arcp_buf_fini(&texts[i]);
+    arcp_buf body = arcp__context_take_buf(jobs->context);
+    write_body(enforcement, true, &body);
+    if (body.size > arcp__frame_payload_max(jobs->context)) {
+        arcp_buf_clear(&body);
+        write_body(enforcement, false, &body);
     }
+    arcp__context_check_text(jobs->context, &body);
+    arcp__job_emit_event(jobs, job, ARCP_FEATURE_NONE, ARCP_SPAN_LITERAL("status"),
+                         arcp_buf_span(&body));
+    arcp__context_give_buf(jobs->context, &body);
 }
 
-static arcp_status refuse(const arcp__admit_answer *answer, arcp_buf *details, arcp_error *err)
+static void note(arcp__jobs *jobs, const arcp__job *job, const arcp__enforcement *enforcement)
 {
-    const bool is_known =
-        answer->status == ARCP_E_PERMISSION_DENIED || answer->status == ARCP_E_AGENT_NOT_AVAILABLE;
-    const arcp_span message = arcp_buf_span(&answer->texts[ARCP__ADMIT_MESSAGE]);
-    if (details != NULL) {
-        arcp_buf_append(details, arcp_buf_span(&answer->texts[ARCP__ADMIT_DETAILS]));
-    }
-    return arcp_error_set(err, is_known ? answer->status : ARCP_E_INTERNAL_ERROR, "%.*s",
-                          (int)message.size, message.size == 0 ? "" : message.data);
+    char line[128];
+    const arcp_span level = arcp_buf_span(&enforcement->texts[ARCP__ADMIT_LEVEL]);
+    const arcp_span summary = arcp_buf_span(&enforcement->texts[ARCP__ADMIT_SUMMARY]);
+    (void)snprintf(line, sizeof line, "job confined at level %.*s: %.*s", (int)level.size,
+                   level.data, (int)summary.size, summary.size == 0 ? "" : summary.data);
+    arcp__job_log(jobs, ARCP__LOG_INFO, job, line);
+    arcp__audit(jobs->log, &(arcp__audit_line){
+                               .event = ARCP__AUDIT_ENFORCEMENT,
+                               .decision = "confined",
+                               .who = arcp__job_who(job),
+                               .more = {{"level", level},
+                                        {"plan_sha256",
+                                         arcp_buf_span(&enforcement->texts[ARCP__ADMIT_SHA256])}},
+                               .lines = arcp_buf_span(&enforcement->texts[ARCP__ADMIT_INEXACT])});
 }
 
-/* Takes the plan and the texts of an answer that admits. */
-static arcp_status keep(const arcp__agent_hosts *hosts, arcp__admit_answer *answer,
-                        arcp__enforcement **out, arcp_error *err)
+void arcp__enforcement_show(arcp__jobs *jobs, arcp__job *job)
 {
-    arcp__enforcement *kept = has_failed(answer) ? NULL : arcp__alloc(sizeof *kept);
-    if (kept == NULL) {
-        if (answer->plan != NULL) {
-            hosts->release(hosts->user, answer->plan);
-        }
-        return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "out of memory");
-    }
-    *kept = (arcp__enforcement){.hosts = hosts,
-                                .plan = answer->plan,
-                                .is_confined = answer->texts[ARCP__ADMIT_LEVEL].size != 0,
-                                .is_shown = answer->is_shown};
-    for (size_t i = 0; i < ARCP__ADMIT_TEXTS; i++) {
-        kept->texts[i] = answer->texts[i];
-        answer->texts[i] = arcp_buf_init();
-    }
-    *out = kept;
-    return ARCP_OK;
-}
-
-arcp_status arcp__job_ask_host(arcp__jobs *jobs, const arcp__job_order *order,
-                               const arcp__admit_request *place, arcp__enforcement **out,
-                               arcp_buf *details, arcp_error *err)
-{
-    const arcp__agent_hosts *hosts = jobs->hosts;
-    arcp__admit_answer answer = {.status = ARCP_OK};
-    if (hosts->admit == NULL) {
-        return ARCP_OK;
-    }
-    arcp__admit_request request = *place;
-    request.host = order->agent->host;
-    request.agent = arcp_span_cstr(order->agent->text);
-    request.lease = order->lease;
-    request.max_runtime_sec = order->max_runtime_sec;
-    if (order->admission != NULL) {
-        request.endpoint = arcp__credential_endpoint(&order->admission->credential);
-    }
-    hosts->admit(hosts->user, &request, &answer);
-    const arcp_status status =
-        answer.status == ARCP_OK ? keep(hosts, &answer, out, err) : refuse(&answer, details, err);
-    fini_texts(answer.texts);
-    return status;
-}
-
-void arcp__enforcement_free(arcp__enforcement *enforcement)
-{
+    arcp__enforcement *enforcement = job->live->enforcement;
     if (enforcement == NULL) {
         return;
     }
-    if (enforcement->plan != NULL) {
-        enforcement->hosts->release(enforcement->hosts->user, enforcement->plan);
+    if (enforcement->is_confined) {
+        if (enforcement->is_shown) {
+            emit(jobs, job, enforcement);
+        }
+        note(jobs, job, enforcement);
     }
-    fini_texts(enforcement->texts);
-    arcp__free(enforcement);
+    if (enforcement->texts[ARCP__ADMIT_WARNING].size != 0) {
+        arcp__job_emit_log(jobs, job, "warn",
+                           arcp_buf_span(&enforcement->texts[ARCP__ADMIT_WARNING]));
+    }
+    arcp__admit_texts_fini(enforcement->texts);
+}
+
+/* ---- a budget that is used up ---- */
+
+static void revoke(arcp__jobs *jobs, arcp__job *job)
+{
+    arcp__enforcement *enforcement = job->live == NULL ? NULL : job->live->enforcement;
+    if (enforcement != NULL && enforcement->is_confined && !enforcement->is_revoked &&
+        arcp__job_has_agent(job) && !arcp__job_has_ended(job)) {
+        enforcement->is_revoked = true;
+        arcp__agent_revoke(jobs, job, ARCP_E_BUDGET_EXHAUSTED);
+    }
+}
+
+/* The job after `job` in the tree below `top`, parents first; NULL: it was the last. */
+static arcp__job *next_in_tree(const arcp__job *top, arcp__job *job)
+{
+    if (job->children != NULL) {
+        return job->children;
+    }
+    while (job != top && job->next_child == NULL) {
+        job = job->parent;
+    }
+    return job == top ? NULL : job->next_child;
+}
+
+void arcp__jobs_revoke_exhausted(arcp__jobs *jobs, arcp__job *top)
+{
+    if (jobs->context->settings.budget_on_exhaustion != ARCP__ON_EXHAUSTION_DENY) {
+        return; /* the job ends */
+    }
+    for (arcp__job *job = top; job != NULL; job = next_in_tree(top, job)) {
+        revoke(jobs, job);
+    }
+}
+
+void arcp__agent_revoke_if_without_budget(arcp__jobs *jobs, arcp__job *job)
+{
+    for (size_t i = 0; job->budget != NULL && i < arcp_budget_count(job->budget); i++) {
+        if (arcp_decimal_compare(arcp_budget_initial(job->budget, i),
+                                 (arcp_decimal)ARCP_DECIMAL_ZERO) <= 0) {
+            arcp__jobs_revoke_exhausted(jobs, job);
+        }
+    }
 }

@@ -168,3 +168,18 @@ void arcp__job_log_end(arcp__jobs *jobs, arcp__job *job)
                                         {"cost", arcp_buf_span(&costs)}}});
     arcp_buf_fini(&costs);
 }
+
+void arcp__denials_audit_rest(arcp__jobs *jobs, const arcp__job *job)
+{
+    arcp__denials *denials = &job->live->denials;
+    if (denials->unaudited != 0 && job->principal != NULL) {
+        arcp__audit(jobs->log, &(arcp__audit_line){.event = ARCP__AUDIT_GATE,
+                                                   .decision = "denied",
+                                                   .who = arcp__job_who(job),
+                                                   .count = denials->unaudited,
+                                                   .code = ARCP_E_PERMISSION_DENIED,
+                                                   .rule = "lease",
+                                                   .reason = "REPEATED"});
+    }
+    denials->unaudited = 0;
+}

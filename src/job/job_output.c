@@ -26,6 +26,7 @@ void arcp__job_agent_started(arcp__jobs *jobs, arcp__job *job, arcp_status statu
         arcp__job_enter(job, ARCP_JOB_RUNNING);
         arcp__job_emit_status(jobs, job, "running", arcp_span_make(NULL, 0));
         arcp__job_log(jobs, ARCP__LOG_INFO, job, "job started");
+        arcp__agent_revoke_if_without_budget(jobs, job);
     }
     arcp__job_update_pressure(jobs, job);
     if (arcp__log_is_failing(jobs->log)) {
@@ -218,6 +219,22 @@ static void fail_exit(arcp__jobs *jobs, arcp__job *job, const arcp__agent_exit *
     arcp_buf_fini(&details);
 }
 
+/* The program never ran, because its sandbox could not be made. */
+static void fail_set_up(arcp__jobs *jobs, arcp__job *job, const arcp__agent_exit *exit)
+{
+    arcp_error error = {0};
+    arcp_buf details = arcp_buf_init();
+    (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR, "sandbox: %.*s", (int)exit->failure.size,
+                         exit->failure.size == 0 ? "" : exit->failure.data);
+    arcp_json_writer writer = arcp__put_begin(&details);
+    arcp__put_string(&writer, "step", exit->failed_step);
+    arcp_json_end_object(&writer);
+    arcp__job_log(jobs, ARCP__LOG_WARN, job, error.message);
+    arcp__job_fail(jobs, job, ARCP_E_INTERNAL_ERROR, arcp_span_cstr(error.message), true,
+                   arcp__details(&details));
+    arcp_buf_fini(&details);
+}
+
 void arcp__job_agent_exited(arcp__jobs *jobs, arcp__job *job, const arcp__agent_exit *exit)
 {
     if (!arcp__job_has_agent(job)) {
@@ -227,7 +244,9 @@ void arcp__job_agent_exited(arcp__jobs *jobs, arcp__job *job, const arcp__agent_
     if (arcp__job_has_ended(job)) {
         return;
     }
-    if (exit->by_signal || exit->code != 0 || job->output == ARCP__OUTPUT_BROKEN) {
+    if (exit->failed_step.size != 0) {
+        fail_set_up(jobs, job, exit);
+    } else if (exit->by_signal || exit->code != 0 || job->output == ARCP__OUTPUT_BROKEN) {
         fail_exit(jobs, job, exit);
     } else if (job->output == ARCP__OUTPUT_PLAIN) {
         end_plain(jobs, job);

@@ -197,6 +197,9 @@ void arcp__metrics_job_began(arcp__jobs *jobs, arcp__job *job);
 void arcp__job_note_cost(arcp__jobs *jobs, arcp__job *job, arcp_span currency, arcp_decimal amount);
 /* Writes the end of a job to the log and the audit log: status, duration and costs. */
 void arcp__job_log_end(arcp__jobs *jobs, arcp__job *job);
+/* Writes the audit line that summarises the denials of its sandbox that have no line of their own,
+ * when no more will come. */
+void arcp__denials_audit_rest(arcp__jobs *jobs, const arcp__job *job);
 
 /* ---- job_row.c ---- */
 /* Writes its row into the open batch. */
@@ -233,7 +236,9 @@ void arcp__agent_reply_error(arcp__jobs *jobs, arcp__job *job, arcp_span reply_t
 /* Sends the agent a cancel and, after the grace period, kills it. */
 void arcp__agent_cancel(arcp__jobs *jobs, arcp__job *job, arcp__cancel_reason reason,
                         uint64_t grace_ms);
-void arcp__agent_kill(arcp__jobs *jobs, arcp__job *job);
+void arcp__agent_kill(arcp__jobs *jobs, arcp__job *job, bool at_once); /* without SIGTERM before */
+/* Notifies the sandbox of the agent that the lease grants nothing any more. */
+void arcp__agent_revoke(arcp__jobs *jobs, arcp__job *job, arcp_status code);
 /* Lists a job without an agent for release. arcp__job_next_forgotten, which no input interrupts,
  * then has the host forget the agent, if one was started, and frees job->live if the job has ended.
  * Allocates nothing. */
@@ -263,7 +268,7 @@ arcp_status arcp__policy_apply(arcp__jobs *jobs, arcp__job_order *order, arcp_bu
 arcp_status arcp__lease_too_complex(arcp_buf *details, arcp_error *err);
 void arcp__policy_audit(arcp__jobs *jobs, const arcp__job *job, const arcp_buf *notes);
 
-/* ---- job_enforce.c ---- */
+/* ---- host_admission.c ---- */
 /* Asks the host whether the job of an order may be made. `place` has the job's id and directory.
  * *out is what is known of its enforcement; unchanged when it is refused or no host is asked.
  * `details` may be NULL. */
@@ -273,6 +278,21 @@ ARCP_MUST_CHECK arcp_status arcp__job_ask_host(arcp__jobs *jobs, const arcp__job
                                                arcp_error *err);
 /* Releases the plan, too. NULL is accepted. */
 void arcp__enforcement_free(arcp__enforcement *enforcement);
+void arcp__admit_texts_fini(arcp_buf texts[ARCP__ADMIT_TEXTS]);
+
+/* ---- job_enforce.c ---- */
+/* The job starts: its first event, the lines of the log and of the audit log. */
+void arcp__enforcement_show(arcp__jobs *jobs, arcp__job *job);
+/* A budget of the job is used up: where that denies everything, the sandboxes of the job and of all
+ * jobs below it are notified, each once. */
+void arcp__jobs_revoke_exhausted(arcp__jobs *jobs, arcp__job *top);
+/* The same for a job that just began to run with a budget of zero. */
+void arcp__agent_revoke_if_without_budget(arcp__jobs *jobs, arcp__job *job);
+
+/* ---- job_denial.c ---- */
+/* The event that summarises the denials without an event, if there are any: before the terminal
+ * record. */
+void arcp__denials_emit_rest(arcp__jobs *jobs, arcp__job *job);
 
 /* ---- admission.c ---- */
 /* Whether the order has to wait for a credential or, with `waits_for_turn`, for its submitter. If

@@ -75,6 +75,9 @@ void arcp__audit(arcp__log *log, const arcp__audit_line *line)
     if (line->dropped.size != 0) {
         arcp__put_raw(&writer, "dropped", line->dropped);
     }
+    if (line->lines.size != 0) {
+        arcp__put_raw(&writer, "lines", line->lines);
+    }
     arcp_json_end_object(&writer);
     arcp__effect_push(log, NULL,
                       &(arcp__effect){.kind = ARCP__EFFECT_LOG, .level = ARCP__LOG_AUDIT}, &text,

@@ -85,7 +85,8 @@ typedef enum arcp__effect_kind {
     ARCP__EFFECT_AGENT_LINE,   /* job: `text` is a line for the agent, without line feed */
     ARCP__EFFECT_CANCEL_AGENT, /* job: send it the job.cancel line in `text`; its exit was requested
                                 */
-    ARCP__EFFECT_KILL_AGENT,   /* job: SIGTERM to its group, SIGKILL 5 s later */
+    ARCP__EFFECT_KILL_AGENT,   /* job: SIGTERM to its group, SIGKILL grace_ms later; 0: SIGKILL at
+                                  once */
     ARCP__EFFECT_PAUSE_AGENT,  /* job: stop reading it */
     ARCP__EFFECT_RESUME_AGENT,
     ARCP__EFFECT_FORGET_AGENT, /* job: free what belongs to it; the pointer is invalid after this
@@ -93,7 +94,9 @@ typedef enum arcp__effect_kind {
     ARCP__EFFECT_READ,         /* id, `text` = stream, from, count_max, bytes_max */
     ARCP__EFFECT_PROVISION,    /* id: call the provisioner, arcp__engine_provision_request */
     ARCP__EFFECT_LOG,          /* level, `text` = one line, fields; for the operator */
-    ARCP__EFFECT_SPAN          /* `text` = one finished trace span as OTLP JSON */
+    ARCP__EFFECT_SPAN,         /* `text` = one finished trace span as OTLP JSON */
+    ARCP__EFFECT_REVOKE_AGENT  /* job: what its sandbox grants beyond directories ends now; `reason`
+                                  is an arcp_status. Only of confined agents */
 } arcp__effect_kind;
 
 typedef enum arcp__log_level {
@@ -116,8 +119,8 @@ typedef struct arcp__effect {
     int close_code;
     arcp__log_level level;
     arcp_span fields; /* LOG: a JSON object of fields; empty: none */
-    int reason;       /* CANCEL_AGENT: arcp__cancel_reason */
-    int64_t grace_ms;
+    int reason;       /* CANCEL_AGENT: arcp__cancel_reason; REVOKE_AGENT: arcp_status */
+    int64_t grace_ms; /* CANCEL_AGENT, KILL_AGENT */
 } arcp__effect;
 
 /* Where effects go: the output half of a link, or a job's agent (which uses only `waiting`). It
@@ -207,7 +210,7 @@ typedef struct arcp__audit_line {
         const char *name;
         arcp_span value;
     } more[6];
-    arcp_span dropped; /* JSON */
+    arcp_span dropped, lines; /* JSON */
 } arcp__audit_line;
 void arcp__audit(arcp__log *log, const arcp__audit_line *line);
 /* Says whether the audit log can be written. */

@@ -131,6 +131,7 @@ static const char *const effect_names[] = {
     [ARCP__EFFECT_PROVISION] = "PROVISION",
     [ARCP__EFFECT_LOG] = "LOG",
     [ARCP__EFFECT_SPAN] = "SPAN",
+    [ARCP__EFFECT_REVOKE_AGENT] = "REVOKE_AGENT",
 };
 
 #define SHOWN_BYTES_MAX 400u

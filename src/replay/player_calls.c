@@ -418,8 +418,26 @@ static void agent_exited(arcp__player *p, const arcp__recording_call *call)
     if (job != NULL) {
         const arcp__agent_exit exit = {.by_signal = call->numbers[0] != 0,
                                        .code = (int)call->numbers[1],
-                                       .stderr_tail = call->texts[0]};
+                                       .stderr_tail = call->texts[0],
+                                       .failed_step = call->texts[1],
+                                       .failure = call->texts[2]};
         arcp__engine_agent_exited(p->engine, call->now, job, &exit);
+    }
+}
+
+static void agent_denied(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__job *job = job_of(p, call);
+    if (job != NULL) {
+        const arcp__denial denial = {.layer = (arcp__denial_layer)call->numbers[0],
+                                     .code = (arcp_status)call->numbers[1],
+                                     .pid = call->numbers[2],
+                                     .count = call->numbers[3],
+                                     .capability = call->texts[0],
+                                     .target = call->texts[1],
+                                     .reason = call->texts[2],
+                                     .program = call->texts[3]};
+        arcp__engine_agent_denied(p->engine, call->now, job, &denial);
     }
 }
 
@@ -532,6 +550,7 @@ static void (*const calls[ARCP__CALL_LINK])(arcp__player *p, const arcp__recordi
     [ARCP__CALL_AGENT_OUTPUT] = agent_output,
     [ARCP__CALL_AGENT_LOG] = agent_log,
     [ARCP__CALL_AGENT_EXITED] = agent_exited,
+    [ARCP__CALL_AGENT_DENIED] = agent_denied,
     [ARCP__CALL_PROVISION_REQUEST] = provision_request,
     [ARCP__CALL_PROVISION_SENT] = provision_sent,
     [ARCP__CALL_PROVISIONED] = provisioned,

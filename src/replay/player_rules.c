@@ -59,6 +59,10 @@ const char *arcp__player_broken_rule(const arcp__player *p, const arcp__recordin
         (p->provision_id == 0 || p->provision_id != call->numbers[0])) {
         return "it does not follow the effect that asks for it";
     }
+    if (kind == ARCP__CALL_AGENT_DENIED &&
+        (call->numbers[0] >= ARCP__DENIAL_LAYER_COUNT || call->numbers[1] >= ARCP_STATUS_COUNT)) {
+        return "its layer or code is out of range";
+    }
     if ((kind == ARCP__CALL_REFUSED &&
          (call->texts[1].data == NULL || call->texts[2].data == NULL)) ||
         (kind == ARCP__CALL_AGENT_LOG && call->texts[0].data == NULL)) {

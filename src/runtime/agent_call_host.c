@@ -87,9 +87,10 @@ static void cancel(void *agent, arcp_span line)
 }
 
 /* A thread cannot be killed. Instead, all calls of the agent fail from now on. */
-static void kill_agent(void *agent)
+static void kill_agent(void *agent, bool at_once)
 {
     arcp_agent_call *call = agent;
+    (void)at_once;
     arcp__agent_inbox_lock(&call->runtime->inbox);
     arcp__job_port_end(&call->port);
     atomic_store(&call->cancelled, true);
@@ -110,7 +111,7 @@ static void pause_agent(void *agent, bool paused)
 static void forget(void *agent)
 {
     arcp_agent_call *call = agent;
-    kill_agent(call);
+    kill_agent(call, true);
     call->job->live->user = NULL;
     call->job = NULL;
     arcp__agent_call_unref(call);

@@ -351,11 +351,13 @@ static void send_line(void *agent, arcp_span line)
     }
 }
 
-static void kill_process(void *agent)
+static void kill_process(void *agent, bool at_once)
 {
     process_job *pj = agent;
     if (pj->is_waiting) {
         abandon_start(pj, ARCP_SPAN_LITERAL("the job was stopped before its program was started"));
+    } else if (pj->process != NULL && at_once) {
+        arcp__agent_process_kill(pj->process);
     } else if (pj->process != NULL) {
         arcp__agent_process_terminate(pj->process);
     }
@@ -366,7 +368,7 @@ static void cancel(void *agent, arcp_span line)
     const process_job *pj = agent;
     /* A plain program does not read lines, so it gets a signal. */
     if (pj->agent->spec.is_plain || pj->is_waiting) {
-        kill_process(agent);
+        kill_process(agent, false);
     } else {
         send_line(agent, line);
     }

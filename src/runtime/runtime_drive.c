@@ -22,7 +22,11 @@ static void call_agent(arcp_runtime *runtime, const arcp__effect *effect)
     } else if (effect->kind == ARCP__EFFECT_CANCEL_AGENT) {
         host->cancel(agent, effect->text);
     } else if (effect->kind == ARCP__EFFECT_KILL_AGENT) {
-        host->kill(agent);
+        host->kill(agent, effect->grace_ms == 0);
+    } else if (effect->kind == ARCP__EFFECT_REVOKE_AGENT) {
+        if (host->revoke != NULL) {
+            host->revoke(agent, (arcp_status)effect->reason);
+        }
     } else if (effect->kind == ARCP__EFFECT_FORGET_AGENT) {
         host->forget(agent);
     } else {
@@ -70,6 +74,7 @@ static void perform(arcp_runtime *runtime, const arcp__effect *effect)
     case ARCP__EFFECT_KILL_AGENT:
     case ARCP__EFFECT_PAUSE_AGENT:
     case ARCP__EFFECT_RESUME_AGENT:
+    case ARCP__EFFECT_REVOKE_AGENT:
     case ARCP__EFFECT_FORGET_AGENT:
         call_agent(runtime, effect);
         break;

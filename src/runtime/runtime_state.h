@@ -58,8 +58,10 @@ typedef struct arcp__agent_host_ops {
     void (*start)(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *job, arcp_span start);
     void (*line)(void *agent, arcp_span line);
     void (*cancel)(void *agent, arcp_span line);
-    void (*kill)(void *agent);
+    void (*kill)(void *agent, bool at_once); /* at_once: without SIGTERM before */
     void (*pause)(void *agent, bool paused);
+    /* Its lease grants nothing any more, though the job goes on. NULL: only the gate denies. */
+    void (*revoke)(void *agent, arcp_status code);
     /* The job has ended and its pointer becomes invalid. */
     void (*forget)(void *agent);
 } arcp__agent_host_ops;

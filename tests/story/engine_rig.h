@@ -32,8 +32,10 @@ typedef struct rig_agent {
     rig_text *lines; /* for the agent, oldest first */
     rig_text *newest;
     bool cancelled, killed, paused, forgotten;
-    bool starting;                    /* its start has not been reported yet */
-    unsigned cancels, kills, forgets; /* number of effects of each kind */
+    bool starting;                             /* its start has not been reported yet */
+    bool killed_at_once;                       /* the last kill was without SIGTERM */
+    arcp_status revoked;                       /* why; ARCP_OK: it was not */
+    unsigned cancels, kills, forgets, revokes; /* number of effects of each kind */
 } rig_agent;
 
 typedef struct engine_rig engine_rig;

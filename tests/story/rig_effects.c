@@ -136,12 +136,18 @@ static void perform(engine_rig *rig, const arcp__effect *effect)
     case ARCP__EFFECT_KILL_AGENT:
         assert_non_null(agent);
         agent->killed = true;
+        agent->killed_at_once = effect->grace_ms == 0;
         agent->kills++;
         break;
     case ARCP__EFFECT_PAUSE_AGENT:
     case ARCP__EFFECT_RESUME_AGENT:
         assert_non_null(agent);
         agent->paused = effect->kind == ARCP__EFFECT_PAUSE_AGENT;
+        break;
+    case ARCP__EFFECT_REVOKE_AGENT:
+        assert_non_null(agent);
+        agent->revoked = (arcp_status)effect->reason;
+        agent->revokes++;
         break;
     case ARCP__EFFECT_FORGET_AGENT:
         assert_non_null(agent);
