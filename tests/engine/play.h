@@ -32,6 +32,7 @@ typedef struct play_temper {
     bool leaves;     /* clients that end their input and still read */
     bool feeds;      /* the store gets the open batch before all effects are done */
     bool provisions; /* jobs get credentials from an upstream */
+    bool confines;   /* hosts confine agents, and refuse jobs */
 } play_temper;
 
 /* What the play knows of an agent in addition to the rig. */
@@ -65,6 +66,7 @@ typedef struct play {
     void (*prepare)(void *user, arcp__engine_options *options); /* the rig's */
     void *prepare_user;
     bool keys_stay;                                      /* see watch.h */
+    size_t plans;                                        /* that the engine holds */
     size_t spends, children, silences, restarts, leaves; /* figures */
     size_t overs; /* steps after which there was an ended job that had exceeded a limit */
     size_t unsent_max, tail_max, queue_max;
@@ -131,6 +133,14 @@ void play_client_subscribes(play *p, size_t slot, const char *job_id);
 /* A frame goes to a client that reads. */
 void play_client_gets(play *p, const rig_client *client, arcp_span frame);
 void play_clients_look(play *p);
+
+/* ---- play_host.c ---- */
+/* Sets the hosts of a new engine, then calls the play's own `prepare`. */
+void play_host_prepare(void *user, arcp__engine_options *options);
+/* The agent's sandbox reports something; false: not now. */
+bool play_host_acts(play *p, rig_agent *agent);
+/* No engine is left. */
+void play_host_check_released(const play *p);
 
 /* ---- play_upstream.c ---- */
 /* Before the engine is opened. */

@@ -276,6 +276,9 @@ void play_agent_acts(play *p)
     const size_t back = play_pick(p, 10);
     rig_agent *agent = &p->rig.agents[back < count ? count - 1 - back : count - 1];
     play_trace(p, "acts", agent->job_id);
+    if (play_host_acts(p, agent)) {
+        return;
+    }
     if (agent->starting &&
         !play_one_in(p, 8)) { /* else its output comes before the host reports the start */
         rig_agent_started(&p->rig, agent);
@@ -302,8 +305,8 @@ void play_agents_look(play *p)
             }
             arcp__free(line);
         }
-        if (agent->cancels > 1 || agent->kills > 1 || agent->forgets > 1) {
-            watch_fail(&p->watch, "the agent was cancelled, killed or released twice",
+        if (agent->cancels > 1 || agent->kills > 1 || agent->forgets > 1 || agent->revokes > 1) {
+            watch_fail(&p->watch, "the agent was cancelled, killed, revoked or released twice",
                        agent->job_id);
         }
     }
