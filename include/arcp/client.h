@@ -329,6 +329,7 @@ typedef struct arcp_agent_row {
     arcp_span default_version; /* empty: none */
     const arcp_span *versions;
     size_t version_count;
+    bool is_unconfined; /* arcpd: a version of it runs without a sandbox though others have one */
 } arcp_agent_row;
 
 /* Calls `each` for every agent that the welcome names, in its order; the row is valid during

@@ -13,7 +13,7 @@ typedef struct printer {
     bool failed;
 } printer;
 
-/* As text: the name and its versions, the default version first. */
+/* As text: the name and its versions, the default version first, and `unconfined` if it is. */
 static void print_agent(void *user, const arcp_agent_row *agent)
 {
     printer *p = user;
@@ -27,6 +27,9 @@ static void print_agent(void *user, const arcp_agent_row *agent)
         }
         arcp_json_end_array(&writer);
         arcp__put_text(&writer, "default", agent->default_version);
+        if (agent->is_unconfined) {
+            arcp__put_bool(&writer, "unconfined", true);
+        }
         arcp_json_end_object(&writer);
     } else {
         arcp__append_safe(&line, agent->name, 256);
@@ -38,6 +41,7 @@ static void print_agent(void *user, const arcp_agent_row *agent)
                 arcp__append_safe(&line, agent->versions[i], 256);
             }
         }
+        arcp_buf_append_cstr(&line, agent->is_unconfined ? " unconfined" : "");
     }
     p->failed = !arcp__program_print_buf_line(p->program, &line) || p->failed;
 }

@@ -131,6 +131,83 @@ static void log_line(const line *l)
     append_text(l->out, l->body->log.message);
 }
 
+/* ---- what a sandbox allows and denied ---- */
+
+/* Whether a line of the lease in the event's `lines` has another verdict than exact. */
+static bool has_inexact_line(const arcp_json *json)
+{
+    const arcp_json_ref lines = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("lines"));
+    if (!arcp_json_is(json, lines, ARCP_JSON_ARRAY)) {
+        return true; /* they did not fit the event */
+    }
+    for (arcp_json_ref row = arcp_json_first(json, lines); row != ARCP_JSON_ABSENT;
+         row = arcp_json_next(json, lines, row)) {
+        const arcp_json_ref verdict = arcp_json_member(json, row, ARCP_SPAN_LITERAL("verdict"));
+        if (!arcp_json_string_equals(json, verdict, ARCP_SPAN_LITERAL("exact"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Appends the member, with `before` in front of it, unless it is missing. */
+static bool append_member(const line *l, const arcp_json *json, const char *name,
+                          const char *before)
+{
+    arcp_buf room = arcp_buf_init();
+    const arcp_span text =
+        arcp_json_string(json, arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(name)), &room);
+    if (text.size != 0) {
+        arcp_buf_append_cstr(l->out, before);
+        append_text(l->out, text);
+    }
+    arcp_buf_fini(&room);
+    return text.size != 0;
+}
+
+/* `fs.read /home/you/.ssh/id_ed25519 (python3, broker)`; the text of the summary, which names no
+ * operation. */
+static void denied_line(const line *l, const arcp_json *json)
+{
+    begin(l, "denied", ARCP__COLOR_YELLOW);
+    if (!append_member(l, json, "capability", "")) {
+        append_text(l->out, l->body->status.message);
+        return;
+    }
+    (void)append_member(l, json, "target", " ");
+    const bool has_program = append_member(l, json, "program", " (");
+    const bool has_layer = append_member(l, json, "layer", has_program ? ", " : " (");
+    arcp_buf_append_cstr(l->out, has_program || has_layer ? ")" : "");
+}
+
+/* False: nothing to show. */
+static bool status_line(const line *l)
+{
+    const bool is_denied = arcp_span_equal_cstr(l->body->status.phase, "denied");
+    if (!is_denied && !arcp_span_equal_cstr(l->body->status.phase, "enforcement")) {
+        begin(l, "status", ARCP__COLOR_BLUE);
+        append_text(l->out, l->body->status.phase);
+        append_next(l->out, l->body->status.credential_id); /* never its value */
+        append_next(l->out, l->body->status.message);
+        return true;
+    }
+    arcp_json json = ARCP__JSON_INIT;
+    const arcp_json_limits limits = {64, 10000, UINT32_MAX};
+    bool is_shown = arcp_json_scan(&json, l->event->body, &limits, NULL) == ARCP_OK;
+    if (is_shown && is_denied) {
+        denied_line(l, &json);
+    } else if (is_shown) {
+        is_shown = has_inexact_line(&json);
+        if (is_shown) {
+            begin(l, "enforced", ARCP__COLOR_YELLOW);
+            append_text(l->out, l->body->status.message);
+            (void)append_member(l, &json, "level", " at level ");
+        }
+    }
+    arcp__json_fini(&json);
+    return is_shown;
+}
+
 static void metric_line(const line *l)
 {
     if (arcp_span_equal_cstr(l->body->metric.name, "cost.budget.remaining") &&
@@ -190,11 +267,7 @@ bool arcp__event_line(const arcp__line_style *style, const arcp_client_event *ev
         tool_result_line(&l);
         break;
     case ARCP_EVENT_STATUS:
-        begin(&l, "status", ARCP__COLOR_BLUE);
-        append_text(out, body->status.phase);
-        append_next(out, body->status.credential_id); /* never its value */
-        append_next(out, body->status.message);
-        break;
+        return status_line(&l);
     case ARCP_EVENT_METRIC:
         metric_line(&l);
         break;

@@ -68,13 +68,20 @@ static double number_of(arcp_span text)
     return value > 0 ? value : 0;
 }
 
+/* Not what the job does now. */
+static bool is_about_sandbox(arcp_span phase)
+{
+    return arcp_span_equal_cstr(phase, "enforcement") || arcp_span_equal_cstr(phase, "denied");
+}
+
 void arcp__progress_note(arcp__progress *progress, arcp_span job, const arcp_event_body *body)
 {
     arcp__progress_row *row = find(progress, job);
     if (row == NULL) {
         return;
     }
-    if (body->kind == ARCP_EVENT_STATUS && !row->has_progress) {
+    if (body->kind == ARCP_EVENT_STATUS && !row->has_progress &&
+        !is_about_sandbox(body->status.phase)) {
         const arcp_status_body *status = &body->status;
         set_text(row->message, sizeof row->message,
                  status->message.size != 0 ? status->message : status->phase);

@@ -65,6 +65,7 @@ static const arcp__member agent_rows[] = {
     {ARCP__MEMBER(agent, row.name, "name", LOOSE)},
     {ARCP__MEMBER(agent, row.default_version, "default", LOOSE)},
     {ARCP__MEMBER(agent, versions, "versions", ARRAY)},
+    {ARCP__MEMBER(agent, row.is_unconfined, "x-vendor.arcpd.unconfined", BOOL)},
 };
 static const arcp__members agent_members = ARCP__MEMBERS(agent_rows);
 

@@ -97,7 +97,8 @@ void arcp__engine_free(arcp__engine *engine)
 arcp_status arcp__engine_register_agent(arcp__engine *engine, const arcp__agent_registration *agent,
                                         arcp_error *err)
 {
-    ARCP__RECORD(engine, .kind = ARCP__CALL_REGISTER_AGENT, .numbers = {agent->is_default},
+    ARCP__RECORD(engine, .kind = ARCP__CALL_REGISTER_AGENT,
+                 .numbers = {agent->is_default, agent->is_unconfined},
                  .texts = {agent->name, agent->version, agent->cwd});
     return arcp__record_status(engine, arcp__agent_register(&engine->jobs, agent, err));
 }

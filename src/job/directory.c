@@ -301,6 +301,7 @@ arcp_status arcp__agent_register(arcp__jobs *jobs, const arcp__agent_registratio
                 former_default->is_default = false;
             }
             version->is_default = version->is_default || agent->is_default;
+            version->is_unconfined = agent->is_unconfined;
         }
     }
     arcp_buf_fini(&text);
@@ -371,6 +372,7 @@ void arcp__agents_write(const arcp__jobs *jobs, bool rich, arcp_json_writer *wri
     for (const arcp__agent_version *first = jobs->agents, *version = NULL; first != NULL;
          first = version) {
         const arcp__agent_version *chosen = first;
+        bool is_unconfined = false;
         if (rich) {
             arcp_json_begin_object(writer);
             arcp__put_cstr(writer, "name", first->name);
@@ -381,6 +383,7 @@ void arcp__agents_write(const arcp__jobs *jobs, bool rich, arcp_json_writer *wri
         for (version = first; version != NULL && strcmp(version->name, first->name) == 0;
              version = version->next) {
             chosen = version->is_default ? version : chosen;
+            is_unconfined = is_unconfined || version->is_unconfined;
             if (rich && version->version[0] != '\0') {
                 arcp_json_write_cstr(writer, version->version);
             }
@@ -388,6 +391,9 @@ void arcp__agents_write(const arcp__jobs *jobs, bool rich, arcp_json_writer *wri
         if (rich) {
             arcp_json_end_array(writer);
             arcp__put_word(writer, "default", chosen->version);
+            if (is_unconfined) {
+                arcp__put_bool(writer, "x-vendor.arcpd.unconfined", true);
+            }
             arcp_json_end_object(writer);
         }
     }

@@ -151,9 +151,9 @@ int64_t arcp__principal_refused(arcp__jobs *jobs, arcp__principal *principal);
 
 typedef struct arcp__agent_registration {
     arcp_span name;
-    arcp_span version; /* may be empty */
-    bool is_default;
-    void *host;    /* passed on in START_AGENT (job->live->host) */
+    arcp_span version;              /* may be empty */
+    bool is_default, is_unconfined; /* is_unconfined: though the runtime confines agents; shown */
+    void *host;                     /* passed on in START_AGENT (job->live->host) */
     arcp_span cwd; /* absolute; empty: a directory of its own under work_directory */
 } arcp__agent_registration;
 /* See arcp__engine_register_agent and the functions below it (engine/engine.h). */

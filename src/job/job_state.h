@@ -24,6 +24,7 @@ struct arcp__agent_version {
     char *cwd;            /* owned; "" for none */
     void *host;
     bool is_default;           /* the default of its name; if no version is, the first is */
+    bool is_unconfined;        /* as registered */
     arcp__agent_version *next; /* in order of registration, versions of one name together */
 };
 

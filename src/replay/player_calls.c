@@ -148,7 +148,8 @@ static void register_agent(arcp__player *p, const arcp__recording_call *call)
     const arcp__agent_registration agent = {.name = call->texts[0],
                                             .version = call->texts[1],
                                             .cwd = call->texts[2],
-                                            .is_default = call->numbers[0] != 0};
+                                            .is_default = call->numbers[0] != 0,
+                                            .is_unconfined = call->numbers[1] != 0};
     ignore(arcp__engine_register_agent(p->engine, &agent, NULL));
 }
 

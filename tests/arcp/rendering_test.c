@@ -49,6 +49,25 @@ static const struct line_row {
      NULL},
     {"status", "{\"phase\":\"credential_rotated\",\"id\":\"cred_1\",\"value\":\"sk-secret\"}",
      "status    credential_rotated cred_1", NULL},
+    {"status",
+     "{\"phase\":\"denied\",\"message\":\"fs.read /home/you/.ssh/id_ed25519\",\"capability\":"
+     "\"fs.read\",\"target\":\"/home/you/.ssh/id_ed25519\",\"layer\":\"broker\",\"program\":"
+     "\"python3\",\"pid\":7,\"count\":1}",
+     "denied    fs.read /home/you/.ssh/id_ed25519 (python3, broker)",
+     "\033[33mdenied\033[0m    fs.read /home/you/.ssh/id_ed25519 (python3, broker)"},
+    {"status",
+     "{\"phase\":\"denied\",\"message\":\"m\",\"capability\":\"net.fetch\",\"target\":"
+     "\"https://a/\\u001b[2J\",\"layer\":\"egress\"}",
+     "denied    net.fetch https://a/\\x1b[2J (egress)", NULL},
+    {"status", "{\"phase\":\"denied\",\"message\":\"7 more denials\",\"count\":7}",
+     "denied    7 more denials", NULL},
+    {"status",
+     "{\"phase\":\"enforcement\",\"message\":\"1 exact, 1 refused\",\"level\":\"full\",\"lines\":"
+     "[{\"verdict\":\"exact\"},{\"verdict\":\"refused\"}]}",
+     "enforced  1 exact, 1 refused at level full",
+     "\033[33menforced\033[0m  1 exact, 1 refused at level full"},
+    {"status", "{\"phase\":\"enforcement\",\"message\":\"999 exact\",\"level\":\"full\"}",
+     "enforced  999 exact at level full", NULL},
     {"metric", "{\"name\":\"cost.inference\",\"value\":0.0234,\"unit\":\"USD\"}",
      "metric    cost.inference 0.0234 USD", NULL},
     {"metric", "{\"name\":\"cost.budget.remaining\",\"value\":1.42,\"unit\":\"USD\"}",
@@ -103,6 +122,18 @@ static void every_kind_has_a_line(void **state)
         arcp__client_item_free(item);
     }
     arcp__client_job_drop(job);
+}
+
+static void a_job_whose_lease_is_enforced_exactly_has_no_line_about_it(void **state)
+{
+    arcp__client_item *item =
+        event_of("status", "{\"phase\":\"enforcement\",\"message\":\"2 exact\",\"level\":\"full\","
+                           "\"lines\":[{\"verdict\":\"exact\"},{\"verdict\":\"exact\"}]}");
+    arcp__line_style style = {0};
+    arcp_buf line = arcp_buf_init();
+    assert_false(arcp__event_line(&style, &item->event, &line));
+    assert_int_equal(line.size, 0);
+    arcp__client_item_free(item);
 }
 
 static void chunks_have_no_line(void **state)
@@ -247,6 +278,9 @@ static void a_job_without_progress_spins(void **state)
     check_drawing(&progress, 7200000, false, true, "\033[32m|\033[0m echo@1 2h00m");
     check_drawing(&progress, 0, true, false, "\xe2\xa0\x8b echo@1 0s");
     note(&progress, "job_1", "status", "{\"phase\":\"running\"}");
+    check_drawing(&progress, 0, false, false, "| echo@1 0s  running");
+    note(&progress, "job_1", "status", "{\"phase\":\"denied\",\"message\":\"fs.read /a\"}");
+    note(&progress, "job_1", "status", "{\"phase\":\"enforcement\",\"message\":\"1 exact\"}");
     check_drawing(&progress, 0, false, false, "| echo@1 0s  running");
 }
 
@@ -423,6 +457,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_has_a_line),
+        cmocka_unit_test(a_job_whose_lease_is_enforced_exactly_has_no_line_about_it),
         cmocka_unit_test(chunks_have_no_line),
         cmocka_unit_test(lines_begin_with_time_and_depth),
         cmocka_unit_test(long_texts_are_cut_between_characters),

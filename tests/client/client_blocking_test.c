@@ -123,7 +123,7 @@ static void note_agent(void *user, const arcp_agent_row *agent)
     }
     arcp_buf_append_byte(text, '(');
     arcp_buf_append(text, agent->default_version);
-    arcp_buf_append_byte(text, ')');
+    arcp_buf_append_cstr(text, agent->is_unconfined ? ") unconfined " : ")");
 }
 
 static void the_inventory_is_available_in_both_forms(void **state)
@@ -133,7 +133,7 @@ static void the_inventory_is_available_in_both_forms(void **state)
     arcp_buf text = arcp_buf_init();
     fixture_begin(&f);
     check_ok(arcp_client_agents(f.client, note_agent, &text, &err), &err);
-    check_span(arcp_buf_span(&text), "echo 1.0.0 2.0.0(2.0.0)bare()");
+    check_span(arcp_buf_span(&text), "echo 1.0.0 2.0.0(2.0.0) unconfined bare()");
     arcp_buf_clear(&text);
     check_ok(arcp_client_welcome(f.client, &text, &err), &err);
     assert_null(memmem(text.data, text.size, "rt_1", 4));

@@ -147,7 +147,7 @@ static void welcome(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
              "\"provisioned_credentials\",\"progress\",\"result_chunk\",\"agent_versions\","
              "\"x-vendor.arcpd.accepted_again\"],"
              "\"agents\":[{\"name\":\"echo\",\"versions\":[\"1.0.0\",\"2.0.0\"],"
-             "\"default\":\"2.0.0\"},\"bare\"]}",
+             "\"default\":\"2.0.0\",\"x-vendor.arcpd.unconfined\":true},\"bare\"]}",
              ++runtime->token);
     reply(runtime, "session.welcome", id, members);
     for (uint64_t seq = last; last != UINT64_MAX && seq < runtime->seq; seq++) {

@@ -76,3 +76,10 @@ void confiner_refuses(confiner *c)
         "{\"capability\":\"fs.read\",\"pattern\":\"/proc/**\",\"verdict\":\"refused\","
         "\"note\":\"the sandbox has its own\",\"min\":\"exact\"}";
 }
+
+void confiner_is_unavailable(confiner *c)
+{
+    c->status = ARCP_E_AGENT_NOT_AVAILABLE;
+    c->texts[ARCP__ADMIT_MESSAGE] = "this machine cannot confine agents";
+    c->texts[ARCP__ADMIT_DETAILS] = "{\"level\":\"none\",\"missing\":[\"userns\"]}";
+}

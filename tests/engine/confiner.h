@@ -25,5 +25,7 @@ void confiner_attach(confiner *c, engine_rig *rig);
 void confiner_confines(confiner *c);
 /* A line is below the minimum. */
 void confiner_refuses(confiner *c);
+/* This machine cannot confine agents. */
+void confiner_is_unavailable(confiner *c);
 
 #endif

@@ -71,9 +71,7 @@ static void a_machine_without_sandboxes_is_not_available(void **state)
 {
     fixture *f = *state;
     open_plain(f);
-    host.status = ARCP_E_AGENT_NOT_AVAILABLE;
-    host.texts[ARCP__ADMIT_MESSAGE] = "this machine cannot confine agents";
-    host.texts[ARCP__ADMIT_DETAILS] = "{\"level\":\"none\",\"missing\":[\"userns\"]}";
+    confiner_is_unavailable(&host);
     submit(f, "1", "{\"agent\":\"echo\"}");
     check_has(next(f, "a"), "\"code\":\"AGENT_NOT_AVAILABLE\"");
     check_has(f->frame, "\"details\":{\"level\":\"none\",\"missing\":[\"userns\"]}");
@@ -129,6 +127,26 @@ static void the_host_is_asked_again_when_the_credential_is_there(void **state)
     assert_int_equal(host.released, 1); /* the plan of the first answer */
     assert_int_equal(host.plans, 1);
     assert_string_equal(host.endpoint, "https://gateway.example/v1");
+}
+
+/* ---- the inventory ---- */
+
+static void agents_without_a_sandbox_are_shown(void **state)
+{
+    fixture *f = *state;
+    arcp_error error = {0};
+    rig_open(&f->rig);
+    arcp__agent_registration agent = {.name = ARCP_SPAN_LITERAL("free"), .is_unconfined = true};
+    check_ok(arcp__engine_register_agent(f->rig.engine, &agent, &error), &error);
+    hello_with(f, "a", "alice", "\"agent_versions\"");
+    check_has(next(f, "a"), "{\"name\":\"echo\",\"versions\":[]}");
+    check_has(f->frame, "{\"name\":\"free\",\"versions\":[],\"x-vendor.arcpd.unconfined\":true}");
+    agent.is_unconfined = false; /* a reload */
+    check_ok(arcp__engine_register_agent(f->rig.engine, &agent, &error), &error);
+    hello_with(f, "b", "alice", "\"agent_versions\"");
+    check_has(next(f, "b"), "{\"name\":\"free\",\"versions\":[]}");
+    hello_with(f, "c", "alice", "");
+    check_has(next(f, "c"), "\"work\",\"free\"]");
 }
 
 /* ---- plans ---- */
@@ -221,6 +239,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(the_host_is_asked_again_when_the_credential_is_there,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(agents_without_a_sandbox_are_shown, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_plan_lives_until_its_agent_is_forgotten, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(plans_are_released_with_the_engine, set_up, tear_down),

@@ -243,6 +243,7 @@ static void a_value_out_of_its_range_is_refused(void **state)
 {
     static const char time[] = "its time is out of range";
     static const char text[] = "a text is missing";
+    static const char denial[] = "its layer or code is out of range";
     const arcp_span word = ARCP_SPAN_LITERAL("word");
     const struct {
         const char *why;
@@ -265,6 +266,12 @@ static void a_value_out_of_its_range_is_refused(void **state)
          {.kind = ARCP__CALL_FRAME_TOOK, .link = 100000, .numbers = {TOOK_NS_MAX}}},
         {"its duration is out of range",
          {.kind = ARCP__CALL_FRAME_TOOK, .link = 100000, .numbers = {TOOK_NS_MAX + 1}}},
+        {denial, {.kind = ARCP__CALL_AGENT_DENIED, .numbers = {ARCP__DENIAL_LAYER_COUNT}}},
+        {denial, {.kind = ARCP__CALL_AGENT_DENIED, .numbers = {0, ARCP_STATUS_COUNT}}},
+        {"it names a job that there is not",
+         {.kind = ARCP__CALL_AGENT_DENIED,
+          .job = 100000,
+          .numbers = {ARCP__DENIAL_LAYER_COUNT - 1, ARCP_STATUS_COUNT - 1}}},
     };
     (void)state;
     edit e;
@@ -273,6 +280,69 @@ static void a_value_out_of_its_range_is_refused(void **state)
         expect_at_end(&e, &rows[i].call, rows[i].why);
     }
     finish(&e);
+}
+
+/* ---- answers of hosts ---- */
+
+#define CONFINED_SEEDS 30u /* hosts confine agents in every third simulation */
+
+static const char *find_text(const edit *e, const char *text)
+{
+    return memmem(e->trace.data, e->trace.size, text, strlen(text));
+}
+
+/* The trace with this text of an answer replaced by one of the same size. */
+static void replay_with_answer(const char *text, const char *replacement, const char *why)
+{
+    edit e;
+    begin(&e, 0);
+    const char *found = find_text(&e, text);
+    for (uint64_t seed = 3; found == NULL && seed <= CONFINED_SEEDS; seed += 3) {
+        finish(&e);
+        begin(&e, seed);
+        found = find_text(&e, text);
+    }
+    assert_non_null(found);
+    assert_int_equal(strlen(text), strlen(replacement));
+    arcp__recording at;
+    arcp_span identity;
+    arcp_span record;
+    arcp_buf edited = arcp_buf_init();
+    arcp_error error = {0};
+    check_ok(arcp__recording_open(e.trace, &at, &identity, &error), &error);
+    size_t from = at.at;
+    while (arcp__recording_next(&at, &record) == ARCP__RECORDING_RECORD &&
+           record.data + record.size <= found) {
+        from = at.at;
+    }
+    arcp__recording_call call;
+    assert_true(arcp__recording_read_call(record, &call));
+    assert_int_equal(call.kind, ARCP__CALL_ADMIT);
+    char *more = arcp__copy_cstr(call.more.rest.data, call.more.rest.size);
+    assert_non_null(more);
+    memcpy(more + (found - call.more.rest.data), replacement, strlen(replacement));
+    call.more.rest = arcp_span_make(more, call.more.rest.size);
+    arcp_buf_append(&edited, arcp_span_first(e.trace, from));
+    append_call(&edited, &call);
+    arcp_buf_append(&edited, arcp_span_from(e.trace, at.at));
+    arcp__replay_result result;
+    const arcp__replay_end end = replay(arcp_buf_span(&edited), &result);
+    assert_int_equal(end, why == NULL ? ARCP__REPLAY_DIFFERS : ARCP__REPLAY_DAMAGED);
+    if (why != NULL) {
+        check_span(arcp_buf_span(&result.got), why);
+    }
+    arcp__replay_result_fini(&result);
+    arcp_buf_fini(&edited);
+    arcp__free(more);
+    finish(&e);
+}
+
+static void an_answer_that_is_no_json_is_refused(void **state)
+{
+    static const char lines[] = "[{\"verdict\":\"exact\"}]";
+    (void)state;
+    replay_with_answer(lines, "[{\"verdict\":\"exact\"}}", "it is no answer of a host");
+    replay_with_answer("a line is refused", "a line is REFUSED", NULL); /* and the peer gets that */
 }
 
 /* ---- any edit ---- */
@@ -374,6 +444,7 @@ int main(void)
         cmocka_unit_test(a_frame_for_a_link_that_takes_none_is_refused),
         cmocka_unit_test(a_setting_out_of_its_range_is_refused),
         cmocka_unit_test(a_value_out_of_its_range_is_refused),
+        cmocka_unit_test(an_answer_that_is_no_json_is_refused),
         cmocka_unit_test(a_replay_of_an_edited_trace_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -136,6 +136,30 @@ static bool play_store(arcp__story *story, char *rest)
            arcp__story_fail(story, "expected `store holds` or `store writes`");
 }
 
+static bool play_host(arcp__story *story, char *rest)
+{
+    const story_stage *stage = stage_of(story);
+    return (stage->host != NULL && stage->host(story->stage->user, rest)) ||
+           arcp__story_fail(story, "expected `host` and an answer that this stage knows");
+}
+
+static bool play_denied(arcp__story *story, char *rest)
+{
+    const story_stage *stage = stage_of(story);
+    const char *job = arcp__story_word(&rest);
+    const char *layer = arcp__story_word(&rest);
+    const char *capability = arcp__story_word(&rest);
+    const arcp_buf *id = arcp__story_value(story, job);
+    if (id == NULL || id->data[0] != '"') {
+        return arcp__story_fail(story, ": %s is not a job", job);
+    }
+    char *job_id = arcp__copy_cstr(id->data + 1, id->size - 2);
+    const bool passed =
+        stage->denied != NULL && stage->denied(story->stage->user, job_id, layer, capability, rest);
+    arcp__free(job_id);
+    return passed || arcp__story_fail(story, "expected broker, egress or gateway, in memory");
+}
+
 static bool play_restart(arcp__story *story, char *rest)
 {
     (void)rest;
@@ -152,6 +176,8 @@ static const arcp__story_verb verbs[] = {{"agent", play_agent},
                                          {"later", play_later},
                                          {"wall", play_wall},
                                          {"store", play_store},
+                                         {"host", play_host},
+                                         {"denied", play_denied},
                                          {"restart", play_restart},
                                          {NULL, NULL}};
 

@@ -12,13 +12,17 @@
  *   profile CLIENT PRINCIPAL NAME   a rule of peer_profiles, with two globs; at the beginning
  *   store holds         nothing becomes durable before `store writes`; neither has an effect on a
  *                       real arcpd
+ *   host confines       the hosts of agents answer so from now on: `confines`, `refuses`,
+ *                       `is unavailable`, or `admits` without a sandbox, as at the beginning
+ *   denied $job LAYER CAPABILITY TARGET   the sandbox of that job's agent denied this; both lines
+ *                       are for the engine in memory
  *   restart             the runtime is killed and started again on the same store
  *   hello a alice       client a opens a session with all features as this principal; $session_a
  *                       and $resume_a are its id and resume token (a macro: tests/scripts/macros)
  *
  * A real arcpd may send frames of different jobs in another order than the engine in memory. On it,
- * an expectation takes the first matching frame, `nothing` is not checked, and scripts with `clock`
- * or `wall` are not played. */
+ * an expectation takes the first matching frame, `nothing` is not checked, and scripts with
+ * `clock`, `wall` or `host` are not played. */
 #ifndef ARCP_TESTS_STORY_STAGE_H
 #define ARCP_TESTS_STORY_STAGE_H
 
@@ -42,6 +46,10 @@ typedef struct story_stage {
     void (*agent_says)(void *user, const char *job_id, const char *line);
     void (*agent_exits)(void *user, const char *job_id, int status);
     bool (*agent_is_killed)(void *user, const char *job_id);
+    /* Only of the stage in memory; else NULL. */
+    bool (*host)(void *user, const char *answer); /* false: there is no such answer */
+    bool (*denied)(void *user, const char *job_id, const char *layer, const char *capability,
+                   const char *target); /* false: there is no such layer */
 } story_stage;
 
 /* Plays the script at `path`; fails the test with file and line. */

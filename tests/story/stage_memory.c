@@ -1,4 +1,5 @@
 /* The stage in memory: the engine, a fake clock, and agents that write the lines of the script. */
+#include "engine/confiner.h"
 #include "story/engine_rig.h"
 #include "story/stage.h"
 
@@ -155,10 +156,54 @@ static bool agent_is_killed(void *user, const char *job_id)
     return agent_of(user, job_id)->killed;
 }
 
+/* What the hosts of this stage's agents answer. */
+static confiner hosts;
+
+static bool host(void *user, const char *answer)
+{
+    (void)user;
+    const size_t plans = hosts.plans;
+    hosts = (confiner){.plans = plans};
+    if (strcmp(answer, "confines") == 0) {
+        confiner_confines(&hosts);
+    } else if (strcmp(answer, "refuses") == 0) {
+        confiner_refuses(&hosts);
+    } else if (strcmp(answer, "is unavailable") == 0) {
+        confiner_is_unavailable(&hosts);
+    } else {
+        return strcmp(answer, "admits") == 0;
+    }
+    return true;
+}
+
+static bool denied(void *user, const char *job_id, const char *layer, const char *capability,
+                   const char *target)
+{
+    engine_rig *rig = user;
+    for (int i = 0; i < ARCP__DENIAL_LAYER_COUNT; i++) {
+        if (strcmp(layer, arcp__denial_layer_name((arcp__denial_layer)i)) == 0) {
+            const arcp__denial denial = {.layer = (arcp__denial_layer)i,
+                                         .code = ARCP_E_PERMISSION_DENIED,
+                                         .capability = arcp_span_cstr(capability),
+                                         .target = arcp_span_cstr(target),
+                                         .reason = ARCP_SPAN_LITERAL("NO_MATCH"),
+                                         .program = ARCP_SPAN_LITERAL("sh"),
+                                         .count = 1};
+            arcp__engine_agent_denied(rig->engine, rig->now, agent_of(rig, job_id)->job, &denial);
+            rig_run(rig);
+            return true;
+        }
+    }
+    return false;
+}
+
 void story_stage_memory_begin(story_stage *stage, bool is_volatile)
 {
     static engine_rig rig;
-    rig_start(&rig, NULL);
+    hosts = (confiner){0};
+    rig_begin(&rig, NULL);
+    confiner_attach(&hosts, &rig);
+    rig_open(&rig);
     rig.is_volatile = is_volatile;
     rig.keep_audit = true;
     *stage = (story_stage){
@@ -183,10 +228,13 @@ void story_stage_memory_begin(story_stage *stage, bool is_volatile)
         .agent_says = agent_says,
         .agent_exits = agent_exits,
         .agent_is_killed = agent_is_killed,
+        .host = host,
+        .denied = denied,
     };
 }
 
 void story_stage_memory_end(story_stage *stage)
 {
     rig_stop(stage->story.user);
+    assert_int_equal(hosts.plans, 0);
 }
