@@ -49,6 +49,7 @@ typedef enum arcp__admit_text {
     ARCP__ADMIT_LINES,   /* for the event: a JSON array; of more than 100 lines those not exact */
     ARCP__ADMIT_BASE,    /* for the event: a JSON array; empty: none */
     ARCP__ADMIT_INEXACT, /* for the audit log: a JSON array of the lines that are not exact */
+    ARCP__ADMIT_CWD, /* the agent's directory as its program sees it, "/job"; empty: as requested */
     ARCP__ADMIT_WARNING, /* a line for the job's log, level warn; empty: none */
     ARCP__ADMIT_TEXTS
 } arcp__admit_text;

@@ -251,7 +251,7 @@ arcp_status arcp__job_make_authority(arcp__jobs *jobs, arcp__job *job, const arc
     options.budget = budget;
     options.now = jobs->context->now;
     options.expiry_grace_ns = (int64_t)settings->lease_expiry_grace_ms * ARCP_NS_PER_MS;
-    options.cwd = arcp_span_cstr(live->cwd);
+    options.cwd = arcp__job_seen_cwd(live);
     options.model_use_required = settings->model_use_required == ARCP__CHOICE_TRUE;
     options.parent = above;
     arcp_authority *authority = NULL;

@@ -327,6 +327,8 @@ static void expiry_due(arcp__jobs *jobs, arcp__job *job)
     }
     if (ends) {
         arcp__job_fail_with(jobs, job, ARCP_E_LEASE_EXPIRED, "the job's lease has expired");
+    } else {
+        arcp__job_revoke(jobs, job, ARCP_E_LEASE_EXPIRED);
     }
 }
 

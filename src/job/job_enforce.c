@@ -1,5 +1,5 @@
-/* The confinement of a job: what is shown when it starts, and the end of what its sandbox grants
- * when a budget is used up. */
+/* The confinement of a job: what is shown when it starts, and what ends when its lease has expired
+ * or a budget is used up. */
 #include "job/job_state.h"
 
 #include <stdio.h>
@@ -77,15 +77,15 @@ void arcp__enforcement_show(arcp__jobs *jobs, arcp__job *job)
     arcp__admit_texts_fini(enforcement->texts);
 }
 
-/* ---- a budget that is used up ---- */
+/* ---- a lease that grants nothing any more ---- */
 
-static void revoke(arcp__jobs *jobs, arcp__job *job)
+void arcp__job_revoke(arcp__jobs *jobs, arcp__job *job, arcp_status code)
 {
     arcp__enforcement *enforcement = job->live == NULL ? NULL : job->live->enforcement;
     if (enforcement != NULL && enforcement->is_confined && !enforcement->is_revoked &&
         arcp__job_has_agent(job) && !arcp__job_has_ended(job)) {
         enforcement->is_revoked = true;
-        arcp__agent_revoke(jobs, job, ARCP_E_BUDGET_EXHAUSTED);
+        arcp__agent_revoke(jobs, job, code);
     }
 }
 
@@ -107,7 +107,7 @@ void arcp__jobs_revoke_exhausted(arcp__jobs *jobs, arcp__job *top)
         return; /* the job ends */
     }
     for (arcp__job *job = top; job != NULL; job = next_in_tree(top, job)) {
-        revoke(jobs, job);
+        arcp__job_revoke(jobs, job, ARCP_E_BUDGET_EXHAUSTED);
     }
 }
 

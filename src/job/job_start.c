@@ -57,8 +57,9 @@ static void format_start(arcp__jobs *jobs, const arcp__job *job, arcp_buf *out)
     arcp_json_name(&writer, "features");
     write_features(jobs, job->features, &writer);
     arcp_json_name(&writer, "cwd");
-    if (live->cwd != NULL) {
-        arcp_json_write_cstr(&writer, live->cwd);
+    const arcp_span cwd = arcp__job_seen_cwd(live);
+    if (cwd.size != 0) {
+        arcp_json_write_string(&writer, cwd);
     } else {
         arcp_json_write_null(&writer);
     }
@@ -72,9 +73,9 @@ static void format_start(arcp__jobs *jobs, const arcp__job *job, arcp_buf *out)
 void arcp__job_start(arcp__jobs *jobs, arcp__job *job)
 {
     arcp__job_live *live = job->live;
-    arcp__enforcement_show(jobs, job);
     arcp_buf line = arcp__context_take_buf(jobs->context);
     format_start(jobs, job, &line);
+    arcp__enforcement_show(jobs, job);
     arcp__free(live->input);
     live->input = NULL;
     arcp__effect_push(jobs->log, &live->agent_port,

@@ -104,6 +104,16 @@ static inline bool arcp__job_streams(const arcp__job *job)
     return (job->features & ARCP_FEATURE_BIT(ARCP_FEATURE_RESULT_CHUNK)) != 0;
 }
 
+/* The directory of its agent as the agent's program sees it, until the job has started: a sandbox
+ * may show it at another path. Empty: none. */
+static inline arcp_span arcp__job_seen_cwd(const arcp__job_live *live)
+{
+    const arcp__enforcement *enforcement = live->enforcement;
+    return enforcement != NULL && enforcement->texts[ARCP__ADMIT_CWD].size != 0
+               ? arcp_buf_span(&enforcement->texts[ARCP__ADMIT_CWD])
+               : arcp_span_cstr(live->cwd);
+}
+
 static inline void arcp__job_pin(arcp__job *job)
 {
     job->pins++;
@@ -284,6 +294,8 @@ void arcp__admit_texts_fini(arcp_buf texts[ARCP__ADMIT_TEXTS]);
 /* ---- job_enforce.c ---- */
 /* The job starts: its first event, the lines of the log and of the audit log. */
 void arcp__enforcement_show(arcp__jobs *jobs, arcp__job *job);
+/* Notifies the sandbox of the job, once, that the lease grants nothing any more. */
+void arcp__job_revoke(arcp__jobs *jobs, arcp__job *job, arcp_status code);
 /* A budget of the job is used up: where that denies everything, the sandboxes of the job and of all
  * jobs below it are notified, each once. */
 void arcp__jobs_revoke_exhausted(arcp__jobs *jobs, arcp__job *top);

@@ -132,12 +132,13 @@ static arcp_status fill(arcp__jobs *jobs, const arcp__job_order *order, arcp__jo
     if (!copy_order(jobs, order, job)) {
         return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "out of memory");
     }
-    arcp_status status = arcp__job_make_authority(jobs, job, order->parent, err);
+    const arcp__admit_request place = {.job_id = arcp_span_cstr(job->id),
+                                       .cwd = arcp_span_cstr(job->live->cwd),
+                                       .cwd_is_fresh = job->live->owns_cwd};
+    arcp_status status =
+        arcp__job_ask_host(jobs, order, &place, &job->live->enforcement, details, err);
     if (status == ARCP_OK) {
-        const arcp__admit_request request = {.job_id = arcp_span_cstr(job->id),
-                                             .cwd = arcp_span_cstr(job->live->cwd),
-                                             .cwd_is_fresh = job->live->owns_cwd};
-        status = arcp__job_ask_host(jobs, order, &request, &job->live->enforcement, details, err);
+        status = arcp__job_make_authority(jobs, job, order->parent, err);
     }
     if (status != ARCP_OK) {
         return status;

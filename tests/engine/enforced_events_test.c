@@ -318,6 +318,17 @@ static void other_ends_leave_a_confined_agent_its_grace(void **state)
     assert_false(agent->killed_at_once);
 }
 
+static void where_expiry_only_denies_the_sandbox_is_notified(void **state)
+{
+    fixture *f = *state;
+    f->rig.settings.lease_on_expiry = ARCP__ON_EXPIRY_DENY;
+    const rig_agent *agent = begin(f, EXPIRING);
+    rig_clock(&f->rig, 60 * ARCP_NS_PER_SEC);
+    assert_int_equal(agent->revokes, 1);
+    assert_int_equal(agent->revoked, ARCP_E_LEASE_EXPIRED);
+    assert_int_equal(agent->kills + agent->cancels, 0);
+}
+
 /* ---- budgets ---- */
 
 #define SPENDS(amount)                                                                             \
@@ -391,6 +402,7 @@ int main(void)
         ROW(an_expired_lease_kills_a_confined_agent_at_once),
         ROW(an_expired_lease_cancels_any_other_agent),
         ROW(other_ends_leave_a_confined_agent_its_grace),
+        ROW(where_expiry_only_denies_the_sandbox_is_notified),
         ROW(a_used_up_budget_is_revoked_once),
         ROW(children_share_the_end_of_their_parents_budget),
         ROW(a_budget_of_zero_is_revoked_at_the_start),

@@ -50,6 +50,17 @@ static void the_host_is_asked_with_what_the_job_will_have(void **state)
     assert_int_equal(host.asked, 1);
 }
 
+static void the_agent_sees_its_directory_where_the_sandbox_has_it(void **state)
+{
+    fixture *f = *state;
+    open_plain(f);
+    host.texts[ARCP__ADMIT_CWD] = "/inside";
+    submit(f, "1", "{\"agent\":\"echo\",\"lease_request\":{\"fs.read\":[\"/inside/a\"]}}");
+    rig_agent *agent = rig_agent_last(&f->rig);
+    check_has(next_line(f, agent), "\"cwd\":\"/inside\"");
+    assert_string_equal(agent->job->live->cwd, host.cwd); /* where it is on the host */
+}
+
 static void a_refused_submit_leaves_nothing(void **state)
 {
     fixture *f = *state;
@@ -230,6 +241,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_host_is_asked_with_what_the_job_will_have, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(the_agent_sees_its_directory_where_the_sandbox_has_it,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_refused_submit_leaves_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_machine_without_sandboxes_is_not_available, set_up,
                                         tear_down),
