@@ -9,7 +9,7 @@
 arcp_status arcp__abilities_find(arcp__sandbox_abilities *out, arcp_error *err)
 {
     arcp_buf text = arcp_buf_init();
-    arcp_status status = arcp__launch_probe(&text, err);
+    arcp_status status = arcp__launch_probe(NULL, &text, err);
     if (status == ARCP_OK) {
         status = arcp__sandbox_abilities_decode(arcp_buf_span(&text), out, err);
     }

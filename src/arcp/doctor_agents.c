@@ -154,11 +154,14 @@ static void examine(const agent *a, const char *ceiling, size_t policy_number,
     arcp_status status =
         arcp_lease_parse(arcp_span_cstr(ceiling), arcp_span_make(NULL, 0), NULL, &lease, &err);
     if (status == ARCP_OK) {
-        const arcp__agent_sandbox sandbox = {.lease = lease,
-                                             .cwd = a->cwd,
-                                             .command = (const char *const *)a->command.items,
-                                             .abilities = query->abilities};
-        status = arcp__agent_plan(&sandbox, &plan, &err);
+        arcp__sandbox_request request = {.abilities = query->abilities,
+                                         .protect = ARCP__SANDBOX_PROTECT_COMMITS};
+        arcp__sandbox_request_defaults(&request);
+        const arcp__agent_query asked = {.lease = lease,
+                                         .cwd = a->cwd,
+                                         .command = (const char *const *)a->command.items,
+                                         .request = &request};
+        status = arcp__agent_plan(&asked, &plan, &err);
     }
     const finding f = {a->name, policy_number, plan, status == ARCP_OK ? NULL : err.message};
     (query->is_json ? append_json : append_text)(&f, out);

@@ -12,13 +12,15 @@ arcp_status arcp__lease_enforce(const arcp__program *program, const arcp_lease *
     const arcp__arguments *arguments = &program->arguments;
     const char *level = arcp__value(arguments, ARCP__OPTION_LEASE_LEVEL);
     const char *command = arcp__value(arguments, ARCP__OPTION_LEASE_AGENT_COMMAND);
-    arcp__agent_sandbox agent = {.lease = lease,
-                                 .cwd = arcp__value(arguments, ARCP__OPTION_LEASE_CWD)};
+    arcp__sandbox_request request = {.protect = ARCP__SANDBOX_PROTECT_COMMITS};
+    arcp__agent_query agent = {
+        .lease = lease, .cwd = arcp__value(arguments, ARCP__OPTION_LEASE_CWD), .request = &request};
     arcp__sandbox_plan *plan = NULL;
     char **words = NULL;
     arcp_error why = {0};
-    arcp_status status = level == NULL ? arcp__abilities_find(&agent.abilities, err)
-                                       : arcp__abilities_of_level(level, &agent.abilities, err);
+    arcp__sandbox_request_defaults(&request);
+    arcp_status status = level == NULL ? arcp__abilities_find(&request.abilities, err)
+                                       : arcp__abilities_of_level(level, &request.abilities, err);
     if (status != ARCP_OK) {
         return status;
     }

@@ -51,15 +51,16 @@ ARCP_MUST_CHECK arcp_status arcp__abilities_of_level(const char *level,
 
 /* ---- agent_plan.c: the sandbox that an agent of arcpd would have ---- */
 
-typedef struct arcp__agent_sandbox {
+typedef struct arcp__agent_query {
     const arcp_lease *lease;
-    const char *cwd;            /* absolute; NULL: a directory made for the job */
-    const char *const *command; /* its words, NULL-terminated; NULL: not known */
-    arcp__sandbox_abilities abilities;
-} arcp__agent_sandbox;
+    const char *cwd;                      /* absolute; NULL: a directory made for the job */
+    const char *const *command;           /* its words, NULL-terminated; NULL: not known */
+    const arcp__sandbox_request *request; /* abilities, and what the operator chose */
+    const char *const *bases;             /* canonical; NULL-terminated; NULL: none */
+} arcp__agent_query;
 
 /* ARCP_E_NOT_FOUND or ARCP_E_USAGE for a command that cannot be started. The caller frees *out. */
-ARCP_MUST_CHECK arcp_status arcp__agent_plan(const arcp__agent_sandbox *agent,
+ARCP_MUST_CHECK arcp_status arcp__agent_plan(const arcp__agent_query *query,
                                              arcp__sandbox_plan **out, arcp_error *err);
 
 /* ---- doctor_agents.c ---- */

@@ -21,9 +21,9 @@ ARCP_MUST_CHECK arcp_status arcp__launch_check(const char *const *argv, const ch
                                                const char *user, arcp_error *err);
 
 /* Runs `arcp-sandbox --probe`, which tries what a sandbox needs, and appends what it prints: the
- * abilities of this host as JSON. Blocks, usually for some 20 ms. ARCP_E_NOT_FOUND without the
- * program, ARCP_E_IO when it fails. */
-ARCP_MUST_CHECK arcp_status arcp__launch_probe(arcp_buf *out, arcp_error *err);
+ * abilities of this host as JSON. `path` is the program; NULL: it is searched (base/libexec.h).
+ * Blocks, usually for some 20 ms. ARCP_E_NOT_FOUND without the program, ARCP_E_IO when it fails. */
+ARCP_MUST_CHECK arcp_status arcp__launch_probe(const char *path, arcp_buf *out, arcp_error *err);
 
 /* Parses a resource limit of a configuration: a name such as "nofile" or "as", and a value
  * "SOFT:HARD", a number for both, or "unlimited". ARCP_E_USAGE. */

@@ -94,19 +94,19 @@ static arcp_status probe(const char *path, arcp_buf *out, arcp_error *err)
     return ARCP_OK;
 }
 
-arcp_status arcp__launch_probe(arcp_buf *out, arcp_error *err)
+arcp_status arcp__launch_probe(const char *path, arcp_buf *out, arcp_error *err)
 {
-    arcp_buf path = arcp_buf_init();
+    arcp_buf found = arcp_buf_init();
     arcp_status status;
-    if (arcp__libexec_find(PROGRAM, &path)) {
-        status = probe(path.data, out, err);
-    } else if (path.failed) {
+    if (path != NULL || arcp__libexec_find(PROGRAM, &found)) {
+        status = probe(path != NULL ? path : found.data, out, err);
+    } else if (found.failed) {
         status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     } else {
         status = arcp_error_set(err, ARCP_E_NOT_FOUND,
                                 "the program " PROGRAM " is not installed; searched %.*s",
-                                (int)path.size, path.data);
+                                (int)found.size, found.data);
     }
-    arcp_buf_fini(&path);
+    arcp_buf_fini(&found);
     return status;
 }

@@ -17,6 +17,7 @@
 #include "base/directory.h"
 #include "base/hash.h"
 #include "base/options.h"
+#include "launch/sandbox_kill.h"
 #include "process/process_state.h"
 
 #define INPUT_BYTES_MAX 16777216u
@@ -26,14 +27,29 @@
 static void release(arcp__agent_process *process)
 {
     arcp__process_table_unref(process->table);
+    arcp__process_sandbox_free(process->sandbox);
     arcp__free(process->directory);
     arcp__free(process);
 }
 
+static const char *scratch_of(const arcp__agent_process *process)
+{
+    return process->sandbox == NULL ? NULL : process->sandbox->scratch;
+}
+
+static void remove_directories(const arcp__agent_process *process)
+{
+    if (process->directory != NULL) {
+        arcp__directory_remove(process->directory);
+    }
+    if (scratch_of(process) != NULL) {
+        arcp__directory_remove(scratch_of(process));
+    }
+}
+
 static void on_cleaning(uv_work_t *work)
 {
-    const arcp__agent_process *process = work->data;
-    arcp__directory_remove(process->directory);
+    remove_directories(work->data);
 }
 
 static void on_cleaned(uv_work_t *work, int status)
@@ -42,7 +58,7 @@ static void on_cleaned(uv_work_t *work, int status)
     release(work->data);
 }
 
-static void on_handle_closed(uv_handle_t *handle)
+void arcp__agent_process_handle_closed(uv_handle_t *handle)
 {
     arcp__agent_process *process = handle->data;
     if (--process->open_handles != 0) {
@@ -58,12 +74,13 @@ static void on_handle_closed(uv_handle_t *handle)
     }
     /* An empty directory is removed at once; a tree may take long and is removed on another thread.
      */
-    if (process->directory != NULL && rmdir(process->directory) != 0) {
+    if ((process->directory != NULL && rmdir(process->directory) != 0) ||
+        scratch_of(process) != NULL) {
         process->cleaning.data = process;
         if (uv_queue_work(process->table->loop, &process->cleaning, on_cleaning, on_cleaned) == 0) {
             return;
         }
-        arcp__directory_remove(process->directory);
+        remove_directories(process);
     }
     release(process);
 }
@@ -71,7 +88,7 @@ static void on_handle_closed(uv_handle_t *handle)
 static void close_handle(uv_handle_t *handle)
 {
     if (!uv_is_closing(handle)) {
-        uv_close(handle, on_handle_closed);
+        uv_close(handle, arcp__agent_process_handle_closed);
     }
 }
 
@@ -82,6 +99,9 @@ static void close_all(arcp__agent_process *process)
     close_handle((uv_handle_t *)&process->errors.pipe);
     if (process->process != NULL) {
         close_handle((uv_handle_t *)&process->exit);
+    }
+    if (process->sandbox != NULL) {
+        close_handle((uv_handle_t *)&process->sandbox->poll);
     }
     close_handle((uv_handle_t *)&process->timer);
 }
@@ -134,6 +154,9 @@ bool arcp__agent_process_check(arcp__agent_process *process)
     process->end = arcp_process_exit_init();
     if (!process->process->ops->take_exit(process->process, &process->end)) {
         return false;
+    }
+    if (process->sandbox != NULL) {
+        arcp__process_sandbox_drain(process);
     }
     process->is_reaped = true;
     (void)uv_poll_stop(&process->exit);
@@ -209,17 +232,33 @@ arcp_status arcp__agent_process_move_directory(arcp__agent_process *process, con
     return ARCP_OK;
 }
 
-void arcp__agent_process_kill(arcp__agent_process *process)
+static void on_kill(uv_timer_t *timer)
 {
-    process->is_killed = true; /* also when it is only being started */
-    if (process->process != NULL) {
+    arcp__agent_process *process = timer->data;
+    if (process->is_killed) { /* at level landlock: the monitor has not ended in time */
         process->process->ops->signal(process->process, SIGKILL);
+    } else {
+        arcp__agent_process_kill(process);
     }
 }
 
-static void on_kill(uv_timer_t *timer)
+void arcp__agent_process_kill(arcp__agent_process *process)
 {
-    arcp__agent_process_kill(timer->data);
+    const arcp__process_sandbox *sandbox = process->sandbox;
+    const bool was_killed = process->is_killed;
+    process->is_killed = true; /* also when it is only being started */
+    if (process->process == NULL) {
+        return;
+    }
+    if (sandbox == NULL) {
+        process->process->ops->signal(process->process, SIGKILL);
+    } else if (!was_killed || sandbox->has_processes) {
+        arcp__sandbox_kill(process->process, sandbox->has_processes, false);
+    }
+    if (sandbox != NULL && !sandbox->has_processes && !was_killed && !process->is_reaped) {
+        uv_update_time(process->table->loop);
+        (void)uv_timer_start(&process->timer, on_kill, ARCP__SANDBOX_KILL_GRACE_MS, 0);
+    }
 }
 
 void arcp__agent_process_terminate(arcp__agent_process *process)
@@ -365,6 +404,9 @@ static void close_theirs(arcp__agent_process *process)
 {
     close_ends(process->theirs);
     arcp__close(process->cgroup_fd);
+    if (process->sandbox != NULL) {
+        arcp__process_sandbox_close_theirs(process->sandbox);
+    }
 }
 
 /* Opens its handles and requests the start of its program. */
@@ -379,6 +421,7 @@ static arcp_status launch(arcp__agent_process *process, const arcp__process_spec
         return status;
     }
     arcp_launch_spec launch = arcp_launch_spec_init();
+    arcp_confinement confinement = arcp_confinement_init();
     process->cgroup = arcp__cgroups_take(table->cgroups, &process->cgroup_fd);
     launch.argv = spec->argv;
     launch.env = spec->env;
@@ -390,6 +433,12 @@ static arcp_status launch(arcp__agent_process *process, const arcp__process_spec
     launch.limits = spec->limits;
     launch.limit_count = spec->limit_count;
     launch.cgroup_fd = process->cgroup_fd;
+    if (process->sandbox != NULL) {
+        confinement.plan = spec->confinement->plan;
+        confinement.etc = spec->confinement->etc;
+        confinement.control_fd = process->sandbox->theirs;
+        launch.confinement = &confinement;
+    }
     status = arcp__starter_request(table->starter, &launch, process, err);
     if (status != ARCP_OK) {
         close_ends(ours);
@@ -406,6 +455,10 @@ static arcp_status launch(arcp__agent_process *process, const arcp__process_spec
         (void)uv_pipe_open(pipes[i], ours[i]);
     }
     process->open_handles = 4;
+    if (process->sandbox != NULL) {
+        arcp__process_sandbox_watch(process);
+        process->open_handles++;
+    }
     return ARCP_OK;
 }
 
@@ -466,6 +519,7 @@ void arcp__agent_process_started(arcp__start *start)
         arcp__work_directory_note(table->directory, process->process->pid);
     }
     if (process->is_killed) {
+        process->is_killed = false; /* nothing was killed yet */
         arcp__agent_process_kill(process);
     } else if (process->is_terminating) {
         process->is_terminating = false;
@@ -501,13 +555,17 @@ arcp_status arcp__agent_process_start(arcp__process_table *table, const arcp__pr
     process->input_bytes_max = spec->input_bytes_max == 0 ? INPUT_BYTES_MAX : spec->input_bytes_max;
     arcp_status status =
         directory == NULL ? ARCP_OK : arcp__directory_make(directory, spec->user, err);
+    const bool is_made = status == ARCP_OK;
+    if (status == ARCP_OK && spec->confinement != NULL) {
+        status = arcp__process_sandbox_new(spec->confinement, spec->user, &process->sandbox, err);
+    }
     if (status == ARCP_OK) {
         status = launch(process, spec, err);
-        if (status != ARCP_OK && directory != NULL) {
-            arcp__directory_remove(directory);
-        }
     }
     if (status != ARCP_OK) {
+        process->directory = is_made ? directory : NULL;
+        remove_directories(process);
+        arcp__process_sandbox_free(process->sandbox);
         arcp__free(directory);
         arcp__free(process);
         return status;

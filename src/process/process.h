@@ -22,7 +22,8 @@ typedef struct arcp__process_table arcp__process_table;
 
 typedef struct arcp__process_table_options {
     uv_loop_t *loop;
-    arcp_launcher *launcher;    /* owned from now on; NULL: the direct launcher */
+    arcp_launcher *launcher;    /* owned from now on; NULL: the one of
+                                   arcp_launcher_new_sandbox, which starts both kinds */
     const char *work_directory; /* in which this run creates a directory; NULL: none, and processes
                                    are not recorded */
     bool makes_cgroups;         /* use a cgroup for each process, where possible */
@@ -74,11 +75,24 @@ typedef struct arcp__agent_process_callbacks {
     void (*line_refused)(void *user, arcp_status why);
     void (*output)(void *user, arcp_span bytes); /* plain programs: called instead of `line` */
     void (*log)(void *user, arcp_span line);     /* of standard error; truncated at 64 KiB */
+    /* Of a confined process, may be NULL: a record of its sandbox that is one JSON object
+     * (launch/sandbox_record.h). The program can have forged it if it has broken the sandbox. */
+    void (*record)(void *user, arcp_span record);
     /* The last callback: the process has ended and all its output was delivered. `stderr_tail` is
      * at most the last 2 KiB of standard error, beginning at a character. */
     void (*exited)(void *user, const arcp_process_exit *end, arcp_span stderr_tail);
     void *user;
 } arcp__agent_process_callbacks;
+
+/* The sandbox of a process. Borrowed during the call. */
+typedef struct arcp__process_confinement {
+    arcp_span plan;     /* the text of its plan */
+    const char *etc;    /* seen as /etc; NULL: the plan needs none */
+    bool has_processes; /* the sandbox has a process table of its own (level full) */
+    /* A directory to be created, with the directories `home` and `tmp` in it, and removed after the
+     * end; NULL: none. */
+    const char *scratch;
+} arcp__process_confinement;
 
 /* What to run. Borrowed during the call. */
 typedef struct arcp__process_spec {
@@ -92,6 +106,10 @@ typedef struct arcp__process_spec {
     bool is_plain;
     size_t line_bytes_max;
     size_t input_bytes_max; /* queued input above which write fails; 0: 16 MiB */
+    /* NULL: not confined. Otherwise the table's launcher must be able to confine, and `started` is
+     * called while the sandbox is being set up: a failure of that ends the process
+     * (arcp__agent_process_failure). */
+    const arcp__process_confinement *confinement;
 } arcp__process_spec;
 
 /* Requests the start of a program, which the table's thread starts; a program that was started is
@@ -135,6 +153,11 @@ void arcp__agent_process_kill(arcp__agent_process *process);
 
 /* Whether the process has ended, even if `exited` has not been called yet. */
 bool arcp__agent_process_has_ended(const arcp__agent_process *process);
+
+/* Why the sandbox could not be set up, so that the program never ran: "mount /srv/x: Operation not
+ * permitted", and *step (may be NULL) the name of the step, which is static. Empty: it could, or
+ * the process is not confined. Known when `exited` is called; valid as long as the process. */
+arcp_span arcp__agent_process_failure(const arcp__agent_process *process, const char **step);
 
 /* 0 before it is started. */
 pid_t arcp__agent_process_pid(const arcp__agent_process *process);

@@ -141,6 +141,17 @@ static const char *const *copy_texts(arcp__start *start, const char *const *text
     return copy;
 }
 
+static void copy_confinement(arcp__start *start, const arcp_confinement *confinement)
+{
+    start->confinement = *confinement;
+    start->confinement.plan = arcp__arena_copy(&start->arena, confinement->plan);
+    start->failed = start->failed || start->confinement.plan.data == NULL;
+    if (confinement->etc != NULL) {
+        start->confinement.etc = copy_text(start, confinement->etc);
+    }
+    start->spec.confinement = &start->confinement;
+}
+
 static arcp__start *start_new(const arcp_launch_spec *spec, void *owner)
 {
     arcp__start *start = arcp__alloc(sizeof *start);
@@ -161,6 +172,9 @@ static arcp__start *start_new(const arcp_launch_spec *spec, void *owner)
             memcpy(limits, spec->limits, bytes);
         }
         start->spec.limits = limits;
+    }
+    if (spec->confinement != NULL) {
+        copy_confinement(start, spec->confinement);
     }
     if (start->failed) {
         start_free(start);

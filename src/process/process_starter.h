@@ -16,6 +16,7 @@ typedef struct arcp__start {
     arcp__arena arena; /* the memory of `spec`; its descriptors belong to the owner */
     bool failed;       /* out of memory while copying `spec` */
     arcp_launch_spec spec;
+    arcp_confinement confinement; /* of `spec`, if that has one */
     void *owner;
     arcp_status status;
     arcp_error error;      /* valid if `status` is not ARCP_OK */

@@ -39,6 +39,17 @@ struct arcp__process_table {
     size_t resting_count;
 };
 
+/* The sandbox of a process. */
+typedef struct arcp__process_sandbox {
+    uv_poll_t poll;     /* of the control socket */
+    int control;        /* our end of the socket; owned; -1: ended */
+    int theirs;         /* the sandbox's end of the socket, while it is being started */
+    bool has_processes; /* of its own: killing the monitor ends all of them */
+    char *scratch;      /* owned; removed at the end; NULL: none was created */
+    const char *step;   /* of the set-up that failed; static; NULL: none */
+    arcp_buf failure;   /* the text of that failure */
+} arcp__process_sandbox;
+
 /* An output of a program, and what was read but not delivered yet. */
 typedef struct arcp__agent_stream {
     uv_pipe_t pipe;
@@ -64,8 +75,9 @@ struct arcp__agent_process {
     arcp__agent_stream output, errors;
     arcp__turn_share share; /* of both outputs */
     uv_poll_t exit;
-    uv_timer_t timer;   /* SIGKILL after SIGTERM, then the end of draining */
-    uv_work_t cleaning; /* removes the directory */
+    arcp__process_sandbox *sandbox; /* owned; NULL: it is not confined */
+    uv_timer_t timer;               /* SIGKILL after SIGTERM, then the end of draining */
+    uv_work_t cleaning;             /* removes the directory */
     unsigned open_handles;
 
     arcp__agent_process_callbacks callbacks;
@@ -100,6 +112,23 @@ void arcp__process_table_expect_orphans(arcp__process_table *table,
 void arcp__agent_process_started(arcp__start *start);
 /* Reaps the process if it has ended. False if it still runs. */
 bool arcp__agent_process_check(arcp__agent_process *process);
+
+/* Called for each of its handles when that is closed. */
+void arcp__agent_process_handle_closed(uv_handle_t *handle);
+
+/* ---- process_sandbox.c ---- */
+/* Makes what the process needs to be confined, but does not watch the socket yet. */
+ARCP_MUST_CHECK arcp_status arcp__process_sandbox_new(const arcp__process_confinement *confinement,
+                                                      const char *user, arcp__process_sandbox **out,
+                                                      arcp_error *err);
+/* The handle of the socket is not open, or was closed. Removes nothing. NULL is accepted. */
+void arcp__process_sandbox_free(arcp__process_sandbox *sandbox);
+/* Watches the socket: one more open handle of the process. */
+void arcp__process_sandbox_watch(arcp__agent_process *process);
+/* Closes the sandbox's end of the socket, which has its copy or will never be started. */
+void arcp__process_sandbox_close_theirs(arcp__process_sandbox *sandbox);
+/* Takes the records that are left after the end of the process. */
+void arcp__process_sandbox_drain(arcp__agent_process *process);
 
 /* ---- agent_process_output.c ---- */
 /* Starts or stops reading the outputs, depending on the state of the process. */

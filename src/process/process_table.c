@@ -171,7 +171,7 @@ arcp_status arcp__process_table_new(const arcp__process_table_options *options,
                                            &table->swept, err);
     }
     if (status == ARCP_OK && table->launcher == NULL) {
-        status = arcp_launcher_new_direct(NULL, &table->launcher, err);
+        status = arcp_launcher_new_sandbox(NULL, &table->launcher, err);
     }
     if (status == ARCP_OK) {
         table->starter = arcp__starter_new(table->loop, table->launcher,

@@ -118,6 +118,10 @@ typedef struct arcp__sandbox_request {
     bool has_terminal; /* stdin is one: /dev/tty is there */
 } arcp__sandbox_request;
 
+/* Sets min, the exempt capabilities (a static list) and the limits to what they are unless an
+ * operator chooses otherwise. */
+void arcp__sandbox_request_defaults(arcp__sandbox_request *request);
+
 /* The lines of a report, in the order of the lease; then those that the operator gave. */
 typedef struct arcp__sandbox_line {
     arcp_span capability; /* "base" and "limit" for lines that are not of the lease */

@@ -33,6 +33,9 @@ void process_rig_start(process_rig *rig, uint32_t kill_after_ms, uint32_t drain_
     (void)uv_timer_init(&rig->loop, &rig->watchdog);
     uv_unref((uv_handle_t *)&rig->watchdog);
     rig->watchdog.data = rig;
+    arcp_sandbox_launcher_options launcher = arcp_sandbox_launcher_options_init();
+    launcher.sandbox = ARCP_BINARY_DIR "/bin/arcp-sandbox";
+    check_ok(arcp_launcher_new_sandbox(&launcher, &options.launcher, &rig->error), &rig->error);
     options.loop = &rig->loop;
     options.work_directory = rig->base;
     check_ok(arcp__process_table_new(&options, &rig->table, &rig->error), &rig->error);

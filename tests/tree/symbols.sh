@@ -64,8 +64,8 @@ stands_on() {
 stands_on file base
 stands_on stream base
 stands_on web stream base
-stands_on launch json base
-stands_on process launch json base
+stands_on launch sandbox core json base
+stands_on process launch sandbox core json base
 stands_on identity file core json base
 [ "$bad" -eq 0 ] || exit 1
 echo "symbols: $count modules"

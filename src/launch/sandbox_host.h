@@ -1,0 +1,40 @@
+/* What a sandbox needs on the host beside its plan, whoever starts it. */
+#ifndef ARCP_LAUNCH_SANDBOX_HOST_H
+#define ARCP_LAUNCH_SANDBOX_HOST_H
+
+#include "base/arena.h"
+#include "sandbox/sandbox.h"
+
+/* The files and directories of ARCP itself, which no lease grants. Zero-initialised is empty. */
+typedef struct arcp__own_paths {
+    arcp__arena arena; /* of the texts; a NUL follows each */
+    arcp_span *paths;  /* owned */
+    size_t count, capacity;
+    bool failed; /* an addition ran out of memory */
+} arcp__own_paths;
+
+/* Adds a canonical absolute path and, when links lead to it, its other name. One that is in the
+ * list is not added again. */
+void arcp__own_paths_add(arcp__own_paths *own, const char *path);
+void arcp__own_paths_fini(arcp__own_paths *own);
+
+/* Makes the own directories of the plan that are absent and in a directory that the program may
+ * write: what is not there cannot be covered, and the program could make it. One that this process
+ * may not make, the program may not make either. ARCP_E_IO names the directory. */
+ARCP_MUST_CHECK arcp_status arcp__sandbox_make_own(const arcp__sandbox_plan *plan, arcp_error *err);
+
+/* Makes a directory and its parents, mode 0700, where they are absent. False sets errno. */
+bool arcp__make_directories(const char *path);
+
+/* Whether the plan needs a prepared /etc (launch/sandbox_etc.h). */
+bool arcp__sandbox_needs_etc(const arcp__sandbox_plan *plan);
+
+/* Whether a tree of the lease's fs.read has the path at this level: then it can be executed there,
+ * and as a base it would be read-only in a tree that may be written. Without namespaces a base
+ * takes nothing from a tree, and the tree may be refused. */
+bool arcp__sandbox_reads_base(const arcp__sandbox_request *request, const char *path);
+
+/* Whether a canonical path is the directory or below it. */
+bool arcp__path_is_within(const char *path, const char *directory);
+
+#endif
