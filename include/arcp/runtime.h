@@ -5,6 +5,7 @@
 #define ARCP_RUNTIME_H
 
 #include <arcp/agent.h>
+#include <arcp/enforce.h>
 #include <arcp/lease.h>
 #include <arcp/settings.h>
 #include <arcp/submit_policy.h>
@@ -84,6 +85,9 @@ typedef struct arcp_runtime_options {
      * gets an error line. NULL: nothing is recorded. */
     void (*record)(void *user, arcp_span bytes);
     void *record_user;
+    /* Agents that are programs run in sandboxes made from their leases; needs a work directory.
+     * Copied. NULL: they are not confined. */
+    const arcp_enforce_options *enforce;
 } arcp_runtime_options;
 
 static inline arcp_runtime_options arcp_runtime_options_init(void)
@@ -138,6 +142,13 @@ typedef struct arcp_process_agent {
     size_t max_jobs;            /* running at the same time; 0: no limit of its own */
     const arcp_launch_limit *limits; /* resource limits; may be NULL */
     size_t limit_count;
+    /* The members below have no effect in a runtime that does not confine agents. */
+    bool confine;            /* each job of the agent runs in a sandbox */
+    const char *const *base; /* absolute paths that it may read and execute, beside what its command
+                                needs and arcp_enforce_options.base; NULL-terminated; may be NULL */
+    arcp_protect protect;
+    arcp_enforce_min min;
+    uint32_t pids; /* processes and threads of a job; 0: the setting enforce.pids */
 } arcp_process_agent;
 
 static inline arcp_process_agent arcp_process_agent_init(void)
@@ -145,6 +156,7 @@ static inline arcp_process_agent arcp_process_agent_init(void)
     arcp_process_agent agent;
     memset(&agent, 0, sizeof agent);
     agent.struct_size = sizeof agent;
+    agent.confine = true;
     return agent;
 }
 
@@ -246,6 +258,11 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_add_peer_profile(arcp_runtime 
  * that cannot be used: its listener keeps the previous ones. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_reload_tls(arcp_runtime *runtime,
                                                              arcp_error *err);
+
+/* Replaces arcp_runtime_options.enforce for later jobs (reload). ARCP_E_USAGE, ARCP_E_NO_MEMORY;
+ * ARCP_E_NOT_FOUND without the program arcp-sandbox: the previous ones stay. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_set_enforcement(
+    arcp_runtime *runtime, const arcp_enforce_options *options, arcp_error *err);
 
 /* Reports whether the records of ARCP_LOG_AUDIT cannot be kept (at first they can). While they
  * cannot and the setting audit.on_failure is deny, submits, delegations, subscriptions and gated

@@ -86,22 +86,6 @@ typedef struct finding {
     const char *why;
 } finding;
 
-static void append_counts(const arcp__sandbox_plan *plan, arcp_buf *out)
-{
-    size_t counts[ARCP__SANDBOX_VERDICT_COUNT] = {0};
-    const char *between = "";
-    for (size_t i = 0; i < plan->lease_line_count; i++) {
-        counts[plan->lines[i].verdict]++;
-    }
-    for (int i = 0; i < ARCP__SANDBOX_VERDICT_COUNT; i++) {
-        if (counts[i] != 0) {
-            arcp_buf_append_format(out, "%s%zu %s", between, counts[i],
-                                   arcp__sandbox_verdict_name((arcp__sandbox_verdict)i));
-            between = ", ";
-        }
-    }
-}
-
 static void append_text(const finding *f, arcp_buf *out)
 {
     arcp_buf_append_cstr(out, "agent ");
@@ -118,7 +102,7 @@ static void append_text(const finding *f, arcp_buf *out)
         arcp_buf_append_cstr(out, ": runs; no policy has a max_lease for it");
     } else {
         arcp_buf_append_cstr(out, ": runs: ");
-        append_counts(f->plan, out);
+        arcp__sandbox_report_counts(f->plan, out);
     }
     arcp_buf_append_byte(out, '\n');
 }

@@ -5,6 +5,9 @@
 #include "base/arena.h"
 #include "sandbox/sandbox.h"
 
+/* A variable of the environment by which a program knows that it is confined. */
+#define ARCP__SANDBOX_MARK "ARCP_SANDBOX"
+
 /* The files and directories of ARCP itself, which no lease grants. Zero-initialised is empty. */
 typedef struct arcp__own_paths {
     arcp__arena arena; /* of the texts; a NUL follows each */

@@ -171,7 +171,9 @@ arcp_status arcp__process_table_new(const arcp__process_table_options *options,
                                            &table->swept, err);
     }
     if (status == ARCP_OK && table->launcher == NULL) {
-        status = arcp_launcher_new_sandbox(NULL, &table->launcher, err);
+        arcp_sandbox_launcher_options launcher = arcp_sandbox_launcher_options_init();
+        launcher.sandbox = options->sandbox;
+        status = arcp_launcher_new_sandbox(&launcher, &table->launcher, err);
     }
     if (status == ARCP_OK) {
         table->starter = arcp__starter_new(table->loop, table->launcher,

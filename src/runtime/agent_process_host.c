@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "runtime/confinement.h"
 #include "runtime/runtime_state.h"
 #include "json/json_put.h"
 
@@ -81,43 +82,85 @@ static void on_exited(void *user, const arcp_process_exit *end, arcp_span stderr
         "process %d ended with %s %d; %.3f s of CPU time, %.1f MiB",
         (int)arcp__agent_process_pid(pj->process), end->by_signal ? "signal" : "status", end->code,
         (double)(end->user_us + end->system_us) / 1e6, (double)end->memory_bytes / 1048576.0);
+    const char *step = NULL;
+    const arcp_span failure = arcp__agent_process_failure(pj->process, &step);
     arcp__agent_exit exit = {
         /* An unknown exit status is a failure. */
         .by_signal = end->by_signal,
         .code = end->is_known ? end->code : 255,
         .stderr_tail = pj->agent->stderr_in_errors ? stderr_tail : arcp_span_make(NULL, 0),
+        .failed_step = arcp_span_cstr(step),
+        .failure = failure,
     };
     arcp__engine_agent_exited(pj->runtime->engine, arcp__input_now(pj->runtime), pj->job, &exit);
+}
+
+static void on_record(void *user, arcp_span record)
+{
+    const process_job *pj = user;
+    arcp__confinement_record(pj->runtime, pj->job, record);
 }
 
 /* ---- starting ---- */
 
 static void on_started(void *user, arcp_status status, const char *why);
 
-static arcp_status start_program(process_job *pj, const char *cwd,
-                                 const arcp__agent_process_callbacks *callbacks, arcp_error *err)
+static void fill_environment(const process_job *pj, const arcp__job_plan *plan,
+                             arcp__environment *environment)
 {
     const arcp__process_agent *agent = pj->agent;
     const arcp__job_live *live = pj->job->live;
-    arcp__environment environment = {0};
-    arcp__environment_base(&environment, agent->spec.user);
-    arcp__environment_set(&environment, "ARCP_JOB_ID", arcp_span_cstr(pj->job->id));
-    arcp__environment_set(&environment, "ARCP_AGENT", arcp_span_cstr(pj->job->agent_text));
-    arcp__environment_set(&environment, "ARCP_TRACE_ID", arcp_span_cstr(pj->job->trace_id));
-    arcp__environment_set(&environment, "TRACEPARENT", arcp_span_cstr(live->trace.traceparent));
+    arcp__environment_base(environment, agent->spec.user);
+    arcp__environment_set(environment, "ARCP_JOB_ID", arcp_span_cstr(pj->job->id));
+    arcp__environment_set(environment, "ARCP_AGENT", arcp_span_cstr(pj->job->agent_text));
+    arcp__environment_set(environment, "ARCP_TRACE_ID", arcp_span_cstr(pj->job->trace_id));
+    arcp__environment_set(environment, "TRACEPARENT", arcp_span_cstr(live->trace.traceparent));
     if (live->tracestate != NULL) {
-        arcp__environment_set(&environment, "TRACESTATE", arcp_span_cstr(live->tracestate));
+        arcp__environment_set(environment, "TRACESTATE", arcp_span_cstr(live->tracestate));
     }
-    arcp__environment_pass(&environment, agent->env);
+    arcp__environment_pass(environment, agent->env);
+    if (plan != NULL) {
+        arcp__confined_environment(plan, environment);
+    }
+}
+
+/* The plan that the job was admitted with; NULL: it is not confined. ARCP_E_INTERNAL_ERROR: it was
+ * admitted before its agent was confined, and must not run bare. */
+static arcp_status plan_of(const process_job *pj, const arcp__job_plan **out, arcp_error *err)
+{
+    const arcp__enforcement *enforcement = pj->job->live->enforcement;
+    *out = enforcement == NULL ? NULL : enforcement->plan;
+    return *out == NULL && pj->runtime->confinement != NULL && pj->agent->confinement.is_on
+               ? arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
+                                "the job was accepted before its agent was confined")
+               : ARCP_OK;
+}
+
+static arcp_status start_program(process_job *pj, const char *cwd, const arcp__job_plan *plan,
+                                 const arcp__agent_process_callbacks *callbacks, arcp_error *err)
+{
+    const arcp__process_agent *agent = pj->agent;
+    arcp__environment environment = {0};
+    arcp__confined_start confined = {.etc = arcp_buf_init()};
+    arcp_status status = ARCP_OK;
+    fill_environment(pj, plan, &environment);
     arcp__process_spec spec = agent->spec;
     spec.env = (const char *const *)environment.pairs;
     spec.cwd = cwd;
-    spec.makes_cwd = live->owns_cwd;
+    spec.makes_cwd = pj->job->live->owns_cwd;
     spec.line_bytes_max = pj->runtime->settings_agent_line_bytes;
-    const arcp_status status = environment.failed
-                                   ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                                   : arcp__agent_process_start(pj->runtime->processes, &spec,
-                                                               callbacks, &pj->process, err);
+    if (plan != NULL) {
+        status = arcp__confined_start_init(&confined, pj->runtime, agent->spec.user, plan, err);
+        spec.confinement = &confined.confinement;
+    }
+    if (status == ARCP_OK && environment.failed) {
+        status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    if (status == ARCP_OK) {
+        status = arcp__agent_process_start(pj->runtime->processes, &spec, callbacks, &pj->process,
+                                           err);
+    }
+    arcp__confined_start_fini(&confined);
     arcp__environment_fini(&environment);
     pj->is_starting = status == ARCP_OK;
     pj->runtime->starting_programs += pj->is_starting;
@@ -132,19 +175,25 @@ static arcp_status begin(process_job *pj, arcp_error *err)
         .line_refused = on_line_refused,
         .output = on_output,
         .log = on_log,
+        .record = on_record,
         .exited = on_exited,
         .user = pj,
     };
+    const arcp__job_plan *plan = NULL;
     const arcp__process_agent *agent = pj->agent;
     if (agent->max_jobs != 0 && agent->running->jobs >= agent->max_jobs) {
         return arcp_error_set(err, ARCP_E_LIMIT, "the agent already runs max_jobs (%zu) jobs",
                               agent->max_jobs);
     }
     const char *cwd = pj->job->live->cwd;
-    arcp_status status = ARCP_OK;
-    pj->process = agent->pool == NULL ? NULL : arcp__process_pool_take(agent->pool);
+    arcp_status status = plan_of(pj, &plan, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    pj->process =
+        plan != NULL || agent->pool == NULL ? NULL : arcp__process_pool_take(agent->pool);
     if (pj->process == NULL) {
-        status = start_program(pj, cwd, &callbacks, err);
+        status = start_program(pj, cwd, plan, &callbacks, err);
     } else if (pj->job->live->owns_cwd) {
         /* A warm process already runs in its directory; rename that to the job's. */
         status = arcp__agent_process_move_directory(pj->process, cwd, err);

@@ -1,6 +1,7 @@
 /* The registration of process agents. */
 #include "base/alloc.h"
 #include "base/options.h"
+#include "runtime/confinement.h"
 #include "runtime/runtime_state.h"
 
 /* ---- copying the registration ---- */
@@ -76,6 +77,7 @@ void arcp__process_agent_fini(arcp__process_agent *agent)
 {
     arcp__process_pool_free(agent->pool);
     arcp__environment_fini(&agent->warm_environment);
+    arcp__agent_sandbox_fini(&agent->confinement.sandbox);
     if (agent->running != NULL && --agent->running->refs == 0) {
         arcp__free(agent->running);
     }
@@ -147,7 +149,17 @@ arcp_status arcp_runtime_register_process(arcp_runtime *runtime, const arcp_proc
     arcp__process_agent *agent = &entry->process;
     entry->ops = &arcp__agent_process_host;
     status = fill(agent, runtime, &from, err);
-    if (status == ARCP_OK && from.warm != 0 && !from.is_plain) {
+    if (status == ARCP_OK) {
+        status = arcp__confinement_register(agent, &from, err);
+    }
+    const bool is_confined = runtime->confinement != NULL && from.confine;
+    if (status == ARCP_OK && from.warm != 0 && !from.is_plain && is_confined) {
+        arcp__runtime_log(runtime, NULL, ARCP_LOG_WARN,
+                          "agent \"%s\": confined agents have no warm processes; each is started "
+                          "for its job",
+                          from.name);
+    }
+    if (status == ARCP_OK && from.warm != 0 && !from.is_plain && !is_confined) {
         status = keep_warm(agent, from.warm, err); /* the pool reports a program that fails */
     } else if (status == ARCP_OK && runtime->options.launcher == NULL) {
         /* Warn of a missing program or user now, and not only when the first job fails. The agent

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/options.h"
+#include "runtime/confinement.h"
 #include "runtime/runtime_state.h"
 #include "runtime/seal.h"
 
@@ -108,6 +109,9 @@ void arcp_runtime_free(arcp_runtime *runtime)
         runtime->provisioner->ops->free(runtime->provisioner);
     }
     arcp__seal_free(runtime->seal);
+    arcp__confinement_free(runtime->confinement);
+    runtime->confinement = NULL;
+    arcp__prepared_etcs_free(runtime);
     arcp__process_table_free(runtime->processes);
     if (runtime->open_handles == 0) {
         release_memory(runtime);
@@ -166,6 +170,9 @@ static arcp_status make_parts(arcp_runtime *runtime, const arcp_runtime_options 
                                              .user = runtime};
     const arcp__process_table_options table = {.loop = runtime->loop,
                                                .launcher = options->launcher,
+                                               .sandbox = options->enforce == NULL
+                                                              ? NULL
+                                                              : options->enforce->sandbox,
                                                .work_directory = options->work_directory,
                                                .makes_cgroups = options->makes_cgroups};
     arcp__agent_inbox *inbox = &runtime->inbox;
@@ -191,7 +198,22 @@ static arcp_status make_parts(arcp_runtime *runtime, const arcp_runtime_options 
         arcp__runtime_log(runtime, NULL, ARCP_LOG_WARN,
                           "killed %zu orphan processes of an earlier run", killed);
     }
+    if (options->enforce != NULL) {
+        const arcp_status enforced = arcp_runtime_set_enforcement(runtime, options->enforce, err);
+        if (enforced != ARCP_OK) {
+            return enforced;
+        }
+    }
     return runtime->store != NULL ? ARCP_OK : arcp_store_open_memory(&runtime->store, err);
+}
+
+/* Copies the settings that the runtime itself needs. */
+static void take_settings(arcp_runtime *runtime, const arcp_settings *settings)
+{
+    runtime->settings_agent_line_bytes = (size_t)settings->limits_agent_line_bytes;
+    runtime->enforce.min = settings->enforce_min;
+    runtime->enforce.scratch_bytes = settings->enforce_scratch_bytes;
+    runtime->enforce.pids = settings->enforce_pids;
 }
 
 static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options *options,
@@ -204,6 +226,7 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
         .random_user = runtime,
         .store_is_durable = runtime->store->ops->durable,
         .work_directory = arcp_span_cstr(arcp__process_table_directory(runtime->processes)),
+        .hosts = arcp__confinement_hosts(runtime),
         .makes_spans = options->trace_span != NULL,
         .has_no_log = options->log == NULL,
         .now = arcp__clock_now(),
@@ -216,7 +239,7 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
             arcp_settings_fit_memory(&engine.settings);
         }
     }
-    runtime->settings_agent_line_bytes = (size_t)engine.settings.limits_agent_line_bytes;
+    take_settings(runtime, &engine.settings);
     arcp_status status = arcp__runtime_bound_connections(runtime, &engine.settings, err);
     if (status == ARCP_OK) {
         status = arcp__runtime_provisioner_open(runtime, options->credential_key_file,
@@ -390,10 +413,24 @@ void arcp_runtime_clear_agents(arcp_runtime *runtime)
 
 void arcp_runtime_set_settings(arcp_runtime *runtime, const arcp_settings *settings)
 {
-    runtime->settings_agent_line_bytes = (size_t)settings->limits_agent_line_bytes;
+    take_settings(runtime, settings);
     const arcp_status ignored = arcp__runtime_bound_connections(runtime, settings, NULL);
     (void)ignored; /* only the first call allocates and can fail */
     arcp__engine_set_settings(runtime->engine, settings);
+}
+
+arcp_status arcp_runtime_set_enforcement(arcp_runtime *runtime, const arcp_enforce_options *given,
+                                         arcp_error *err)
+{
+    arcp_enforce_options options = arcp_enforce_options_init();
+    if (given != NULL) {
+        const arcp_status status =
+            arcp__options_take(&options, given, sizeof options, "arcp_enforce_options", err);
+        if (status != ARCP_OK) {
+            return status;
+        }
+    }
+    return arcp__confinement_set(runtime, given == NULL ? NULL : &options, err);
 }
 
 void arcp_runtime_set_audit_failing(arcp_runtime *runtime, bool failing)

@@ -4,6 +4,7 @@
 #ifndef ARCP_RUNTIME_RUNTIME_STATE_H
 #define ARCP_RUNTIME_RUNTIME_STATE_H
 
+#include <arcp/enforce.h>
 #include <arcp/runtime.h>
 #include <pthread.h>
 #include <uv.h>
@@ -14,6 +15,7 @@
 #include "base/turn_share.h"
 #include "engine/engine.h"
 #include "identity/identity.h"
+#include "launch/agent_sandbox.h"
 #include "process/process.h"
 #include "record/record.h"
 
@@ -76,6 +78,19 @@ typedef struct arcp__running {
     size_t refs; /* registrations */
 } arcp__running;
 
+typedef struct arcp__confinement arcp__confinement;
+typedef struct arcp__prepared_etc arcp__prepared_etc;
+
+/* What the registration of an agent says about its sandboxes. */
+typedef struct arcp__agent_confinement {
+    bool is_on;
+    bool is_found;               /* what its command needs */
+    arcp_enforce_min min;
+    arcp__sandbox_protect protect;
+    uint32_t pids;               /* 0: the setting */
+    arcp__agent_sandbox sandbox; /* its bases, its directory, and what its command needs */
+} arcp__agent_confinement;
+
 /* The registration of a process agent. */
 typedef struct arcp__process_agent {
     arcp_runtime *runtime;
@@ -89,6 +104,7 @@ typedef struct arcp__process_agent {
     arcp__process_pool *pool; /* NULL: no warm processes, or the registration was replaced */
     arcp__environment warm_environment;
     arcp__process_spec warm_spec;
+    arcp__agent_confinement confinement;
 } arcp__process_agent;
 
 /* A registered agent; the engine passes it back when a job starts. Jobs refer to it even after a
@@ -139,6 +155,12 @@ struct arcp_runtime {
     arcp_provisioner_terms terms;   /* of the provisioner, completed for this release */
     struct arcp__seal *seal;        /* owned; NULL without a provisioner */
     arcp__process_table *processes; /* owned */
+    arcp__confinement *confinement;    /* owned; NULL: agents are not confined */
+    arcp__prepared_etc *prepared_etcs; /* owned; one for each user of agents */
+    struct {
+        uint32_t min;
+        uint64_t scratch_bytes, pids;
+    } enforce; /* the settings of these names */
     size_t settings_agent_line_bytes;
     char *name, *version;     /* owned */
     arcp__random_pool random; /* for ids, and the engine's tokens */

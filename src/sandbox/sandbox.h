@@ -297,6 +297,14 @@ const arcp__sandbox_base_row *arcp__sandbox_base_rows(size_t *count);
  * patterns that are not printable are escaped as \xNN. */
 void arcp__sandbox_report_table(const arcp__sandbox_plan *plan, arcp_buf *out);
 void arcp__sandbox_report_json(const arcp__sandbox_plan *plan, arcp_buf *out);
+/* Parts of it: how many lines of the lease have which verdict, "3 exact, 1 refused" (nothing without
+ * lines); the lines of the lease as an array of objects, all or those that are not exact; the paths
+ * that the operator gave as an array. */
+void arcp__sandbox_report_counts(const arcp__sandbox_plan *plan, arcp_buf *out);
+void arcp__sandbox_report_lines(const arcp__sandbox_plan *plan, bool only_inexact, arcp_buf *out);
+void arcp__sandbox_report_base(const arcp__sandbox_plan *plan, arcp_buf *out);
+/* How many lines of the lease are not exact. */
+size_t arcp__sandbox_inexact_count(const arcp__sandbox_plan *plan);
 
 /* The abilities as text: the JSON object that `arcp-sandbox --probe` prints, {"userns": 1, ...}.
  * decode accepts missing members as 0 and unknown ones (of another release);
@@ -317,5 +325,6 @@ bool arcp__sandbox_has_broker(const arcp__sandbox_abilities *abilities);
 const char *arcp__sandbox_level_name(arcp__sandbox_level level);       /* "full"; static */
 const char *arcp__sandbox_verdict_name(arcp__sandbox_verdict verdict); /* "exact"; static */
 const char *arcp__sandbox_note_text(arcp__sandbox_note note); /* a sentence, or ""; static */
+const char *arcp__sandbox_ability_name(arcp__sandbox_ability ability); /* "userns"; static */
 
 #endif

@@ -13,6 +13,11 @@ static const struct {
 #undef ARCP_SANDBOX_ABILITY
 };
 
+const char *arcp__sandbox_ability_name(arcp__sandbox_ability ability)
+{
+    return abilities_table[ability].name;
+}
+
 void arcp__sandbox_abilities_write(const arcp__sandbox_abilities *abilities,
                                    arcp_json_writer *writer)
 {

@@ -246,7 +246,10 @@ static void lay_spot(arcp__sandbox_compile *compile, uint32_t at)
 {
     arcp__sandbox_spot *spot = &compile->spots[at];
     arcp__sandbox_context *now = &spot->now;
-    if ((spot->flags & ARCP__PLACE_FRESH) != 0) {
+    /* Made for this sandbox alone, even where all else is the runtime's own. */
+    if ((spot->flags & ARCP__PLACE_FRESH) != 0 ||
+        (now->is_own && (spot->flags & ARCP__PLACE_PRIVATE) != 0 &&
+         compile->draft.level != ARCP__SANDBOX_LEVEL_FULL)) {
         lay_private(compile, at, now);
         return;
     }

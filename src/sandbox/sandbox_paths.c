@@ -243,12 +243,31 @@ static footing find_footing(const arcp__sandbox_plan *plan, arcp_span path)
     }
 }
 
+/* Whether the path is in a private directory, at level landlock. */
+static bool is_scratch_path(const arcp__sandbox_plan *plan, arcp_span path, arcp_span directory)
+{
+    if (!arcp__sandbox_is_within(path, directory)) {
+        return false;
+    }
+    const size_t at = lower_rule(plan, directory);
+    return at < plan->rule_count && arcp_span_equal(plan->rules[at].path, directory) &&
+           plan->rules[at].class == ARCP__SANDBOX_CLASS_PRIVATE;
+}
+
+/* Whether the path is in a directory that was made for this sandbox. */
+static bool is_made_path(const arcp__sandbox_plan *plan, arcp_span path)
+{
+    return is_fresh_path(plan, path) ||
+           (plan->level != ARCP__SANDBOX_LEVEL_FULL && (is_scratch_path(plan, path, plan->home) ||
+                                                        is_scratch_path(plan, path, plan->tmp)));
+}
+
 arcp__sandbox_place arcp__sandbox_paths_find(const arcp__sandbox_paths *paths, arcp_span path)
 {
     const arcp__sandbox_plan *plan = paths->plan;
     const bool is_fresh = is_fresh_path(paths->plan, path);
     arcp__sandbox_place place = {ARCP__SANDBOX_CLASS_OUTSIDE, 0, 0};
-    if (!is_fresh && is_within_any(path, plan->own, plan->own_count)) {
+    if (!is_made_path(plan, path) && is_within_any(path, plan->own, plan->own_count)) {
         place.class = ARCP__SANDBOX_CLASS_OWN;
         return place;
     }

@@ -147,23 +147,28 @@ static widths measure(const arcp__sandbox_plan *plan)
 }
 
 /* How many lines of the lease have each verdict, and whether the plan runs. */
-static void put_summary(const arcp__sandbox_plan *plan, arcp_buf *out)
+void arcp__sandbox_report_counts(const arcp__sandbox_plan *plan, arcp_buf *out)
 {
-    arcp_buf_append_format(out, "level %s:", arcp__sandbox_level_name(plan->level));
-    bool has_any = false;
+    const char *between = "";
     for (unsigned verdict = 0; verdict < ARCP__SANDBOX_VERDICT_COUNT; verdict++) {
         size_t count = 0;
         for (size_t i = 0; i < plan->lease_line_count; i++) {
             count += (unsigned)plan->lines[i].verdict == verdict;
         }
         if (count != 0) {
-            arcp_buf_append_format(out, "%s %zu %s", has_any ? "," : "", count,
+            arcp_buf_append_format(out, "%s%zu %s", between, count,
                                    arcp__sandbox_verdict_name(verdict));
-            has_any = true;
+            between = ", ";
         }
     }
-    arcp_buf_append_format(out, "%s. enforce.min %s: ", has_any ? "" : " the lease has no lines",
-                           arcp__sandbox_verdict_name(plan->min));
+}
+
+static void put_summary(const arcp__sandbox_plan *plan, arcp_buf *out)
+{
+    arcp_buf_append_format(out, "level %s:%s", arcp__sandbox_level_name(plan->level),
+                           plan->lease_line_count == 0 ? " the lease has no lines" : " ");
+    arcp__sandbox_report_counts(plan, out);
+    arcp_buf_append_format(out, ". enforce.min %s: ", arcp__sandbox_verdict_name(plan->min));
     switch (plan->refusal) {
     case ARCP__SANDBOX_REFUSAL_NONE:
         arcp_buf_append_cstr(out, "runs\n");
@@ -257,4 +262,41 @@ void arcp__sandbox_report_json(const arcp__sandbox_plan *plan, arcp_buf *out)
         arcp_json_end_array(&writer);
     }
     arcp_json_end_object(&writer);
+}
+
+/* ---- parts ---- */
+
+size_t arcp__sandbox_inexact_count(const arcp__sandbox_plan *plan)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < plan->lease_line_count; i++) {
+        count += plan->lines[i].verdict != ARCP__SANDBOX_VERDICT_EXACT;
+    }
+    return count;
+}
+
+void arcp__sandbox_report_lines(const arcp__sandbox_plan *plan, bool only_inexact, arcp_buf *out)
+{
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, out);
+    arcp_json_begin_array(&writer);
+    for (size_t i = 0; i < plan->lease_line_count; i++) {
+        if (!only_inexact || plan->lines[i].verdict != ARCP__SANDBOX_VERDICT_EXACT) {
+            put_line(&writer, &plan->lines[i]);
+        }
+    }
+    arcp_json_end_array(&writer);
+}
+
+void arcp__sandbox_report_base(const arcp__sandbox_plan *plan, arcp_buf *out)
+{
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, out);
+    arcp_json_begin_array(&writer);
+    for (size_t i = plan->lease_line_count; i < plan->line_count; i++) {
+        if (arcp_span_equal_cstr(plan->lines[i].capability, "base")) {
+            arcp_json_write_string(&writer, plan->lines[i].pattern);
+        }
+    }
+    arcp_json_end_array(&writer);
 }

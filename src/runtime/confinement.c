@@ -1,0 +1,393 @@
+#include "runtime/confinement.h"
+
+#include <openssl/evp.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/hex.h"
+#include "core/target.h"
+#include "launch/launch.h"
+#include "json/json_put.h"
+
+/* Lines of a plan that an event shows; of a longer plan only those that are not exact. */
+#define LINES_SHOWN_MAX 100
+
+/* ---- the options ---- */
+
+/* The canonical form of an absolute path, in the arena; NULL: it has none, or memory ran out. */
+static const char *canonical(arcp__arena *arena, const char *path, arcp_error *err)
+{
+    arcp_target_scratch *scratch = arcp__alloc(sizeof *scratch);
+    arcp_span found = {NULL, 0};
+    if (scratch == NULL) {
+        (void)arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        return NULL;
+    }
+    const arcp_deny_reason reason =
+        path[0] != '/' ? ARCP_DENY_ESCAPES_BASE
+                       : arcp__target_canonicalise(ARCP__CAPABILITY_FS_READ,
+                                                   arcp_span_make(NULL, 0), arcp_span_cstr(path),
+                                                   scratch, &found);
+    const char *copy = reason == ARCP_DENY_NONE ? arcp__arena_copy(arena, found).data : NULL;
+    arcp__free(scratch);
+    if (reason != ARCP_DENY_NONE) {
+        (void)arcp_error_set(err, ARCP_E_USAGE, "enforcement: \"%.200s\" is no absolute path",
+                             path);
+    } else if (copy == NULL) {
+        (void)arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    return copy;
+}
+
+const char **arcp__confinement_paths(arcp__arena *arena, const char *const *paths, arcp_error *err)
+{
+    size_t count = 0;
+    while (paths != NULL && paths[count] != NULL) {
+        count++;
+    }
+    const char **copy = arcp__arena_take(arena, (count + 1) * sizeof *copy);
+    if (copy == NULL) {
+        (void)arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        copy[i] = canonical(arena, paths[i], err);
+        if (copy[i] == NULL) {
+            return NULL;
+        }
+    }
+    copy[count] = NULL;
+    return copy;
+}
+
+static arcp_status take_exempt(arcp__confinement *confinement, const char *const *names,
+                               arcp_error *err)
+{
+    size_t count = 0;
+    while (names != NULL && names[count] != NULL) {
+        count++;
+    }
+    if (names == NULL) {
+        return ARCP_OK;
+    }
+    if (count > ARCP__SANDBOX_EXEMPT_MAX) {
+        return arcp_error_set(err, ARCP_E_USAGE, "may_be_advisory: at most %d capabilities",
+                              ARCP__SANDBOX_EXEMPT_MAX);
+    }
+    confinement->exempt =
+        arcp__arena_take(&confinement->arena, (count + 1) * sizeof *confinement->exempt);
+    for (size_t i = 0; confinement->exempt != NULL && i < count; i++) {
+        confinement->exempt[i] = arcp__arena_copy(&confinement->arena, arcp_span_cstr(names[i]));
+        if (confinement->exempt[i].data == NULL) {
+            confinement->exempt = NULL;
+        }
+    }
+    confinement->exempt_count = count;
+    return confinement->exempt == NULL ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                                       : ARCP_OK;
+}
+
+static arcp_status find_abilities(const char *sandbox, arcp__sandbox_abilities *out,
+                                  arcp_error *err)
+{
+    arcp_buf text = arcp_buf_init();
+    arcp_status status = arcp__launch_probe(sandbox, &text, err);
+    if (status == ARCP_OK) {
+        status = arcp__sandbox_abilities_decode(arcp_buf_span(&text), out, err);
+    }
+    arcp_buf_fini(&text);
+    return status;
+}
+
+static arcp_status fill(arcp__confinement *confinement, const arcp_runtime *runtime,
+                        const arcp_enforce_options *options, arcp_error *err)
+{
+    const char *work = arcp__process_table_directory(runtime->processes);
+    if (work == NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE, "enforcement needs a work directory");
+    }
+    confinement->bases = arcp__confinement_paths(&confinement->arena, options->base, err);
+    if (confinement->bases == NULL) {
+        return err->status;
+    }
+    const char **own = arcp__confinement_paths(&confinement->arena, options->own, err);
+    for (size_t i = 0; own != NULL && own[i] != NULL; i++) {
+        arcp__own_paths_add(&confinement->own, own[i]);
+    }
+    arcp__own_paths_add(&confinement->own, work);
+    if (own == NULL) {
+        return err->status;
+    }
+    if (confinement->own.failed) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    const arcp_status status = take_exempt(confinement, options->may_be_advisory, err);
+    return status == ARCP_OK ? find_abilities(options->sandbox, &confinement->abilities, err)
+                             : status;
+}
+
+arcp_status arcp__confinement_set(arcp_runtime *runtime, const arcp_enforce_options *options,
+                                  arcp_error *err)
+{
+    arcp__confinement *confinement = NULL;
+    arcp_error why = {0};
+    if (options != NULL) {
+        confinement = arcp__alloc(sizeof *confinement);
+        if (confinement == NULL) {
+            return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        }
+        const arcp_status status = fill(confinement, runtime, options, &why);
+        if (status != ARCP_OK) {
+            arcp__confinement_free(confinement);
+            return arcp_error_copy(err, &why);
+        }
+        confinement->level = arcp__sandbox_level_of(&confinement->abilities);
+    }
+    arcp__confinement_free(runtime->confinement);
+    runtime->confinement = confinement;
+    return ARCP_OK;
+}
+
+void arcp__confinement_free(arcp__confinement *confinement)
+{
+    if (confinement == NULL) {
+        return;
+    }
+    arcp__own_paths_fini(&confinement->own);
+    arcp__arena_fini(&confinement->arena);
+    arcp__free(confinement);
+}
+
+/* ---- the plan of a job ---- */
+
+static void job_plan_free(arcp__job_plan *plan)
+{
+    if (plan == NULL) {
+        return;
+    }
+    arcp__sandbox_plan_free(plan->plan);
+    arcp_buf_fini(&plan->text);
+    arcp__free(plan->scratch);
+    arcp__free(plan);
+}
+
+static arcp__sandbox_verdict verdict_of(arcp_enforce_min min, uint32_t setting)
+{
+    /* In the order of the words of the setting enforce.min, and of arcp_enforce_min. */
+    static const arcp__sandbox_verdict verdicts[] = {
+        ARCP__SANDBOX_VERDICT_EXACT, ARCP__SANDBOX_VERDICT_UNDER, ARCP__SANDBOX_VERDICT_ADVISORY};
+    return verdicts[min == ARCP_ENFORCE_MIN_DEFAULT ? setting : (uint32_t)min - 1];
+}
+
+/* What the operator says about the sandboxes of an agent. */
+static void complete(const arcp_runtime *runtime, const arcp__process_agent *agent,
+                     arcp__sandbox_request *request)
+{
+    const arcp__confinement *confinement = runtime->confinement;
+    arcp__sandbox_request_defaults(request);
+    if (confinement->exempt != NULL) {
+        request->exempt = confinement->exempt;
+        request->exempt_count = confinement->exempt_count;
+    }
+    request->own = confinement->own.paths;
+    request->own_count = confinement->own.count;
+    request->abilities = confinement->abilities;
+    request->protect = agent->confinement.protect;
+    request->min = verdict_of(agent->confinement.min, runtime->enforce.min);
+    request->limits.scratch_bytes = runtime->enforce.scratch_bytes;
+    request->limits.pids = agent->confinement.pids != 0 ? agent->confinement.pids
+                                                        : (uint32_t)runtime->enforce.pids;
+}
+
+/* The bases of every agent, and those of this one. NULL when out of memory. */
+static const char **join_bases(const char *const *all, const char *const *own)
+{
+    size_t counts[2] = {0, 0};
+    const char *const *const lists[2] = {all, own};
+    for (size_t i = 0; i < 2; i++) {
+        while (lists[i] != NULL && lists[i][counts[i]] != NULL) {
+            counts[i]++;
+        }
+    }
+    const char **joined = arcp__alloc_array(counts[0] + counts[1] + 1, sizeof *joined);
+    size_t next = 0;
+    for (size_t i = 0; i < 2 && joined != NULL; i++) {
+        for (size_t j = 0; j < counts[i]; j++) {
+            joined[next++] = lists[i][j];
+        }
+    }
+    return joined;
+}
+
+/* The directory for HOME and TMPDIR at level landlock: beside the directories of jobs. */
+static char *scratch_path(const arcp_runtime *runtime, arcp_span job_id)
+{
+    arcp_buf path = arcp_buf_init();
+    arcp_buf_append_format(&path, "%s/%.*s.private",
+                           arcp__process_table_directory(runtime->processes), (int)job_id.size,
+                           job_id.data);
+    char *taken = arcp_buf_take_cstr(&path);
+    arcp_buf_fini(&path);
+    return taken;
+}
+
+static arcp_status compile(const arcp_runtime *runtime, const arcp__process_agent *agent,
+                           const arcp__admit_request *request, arcp__job_plan *out,
+                           arcp_error *err)
+{
+    arcp__agent_sandbox sandbox = agent->confinement.sandbox; /* borrows what was found */
+    arcp__agent_sandbox_job job = {.lease = request->lease, .fresh = request->cwd};
+    const arcp_span cwd = sandbox.request.cwd;
+    complete(runtime, agent, &sandbox.request);
+    sandbox.request.cwd = cwd;
+    const char **bases = join_bases(runtime->confinement->bases, sandbox.bases);
+    bool failed = bases == NULL;
+    if (runtime->confinement->level == ARCP__SANDBOX_LEVEL_LANDLOCK) {
+        out->scratch = scratch_path(runtime, request->job_id);
+        failed = failed || out->scratch == NULL;
+        job.scratch = arcp_span_cstr(out->scratch);
+    }
+    sandbox.bases = bases;
+    arcp_status status = failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                                : arcp__agent_sandbox_plan(&sandbox, &job, &out->plan, err);
+    arcp__free(bases);
+    if (status == ARCP_OK) {
+        arcp__sandbox_plan_encode(out->plan, &out->text);
+        status = out->text.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                                  : ARCP_OK;
+    }
+    return status;
+}
+
+/* ---- the answer ---- */
+
+static void refuse_host(const arcp_runtime *runtime, arcp__admit_answer *answer)
+{
+    arcp_json_writer writer = arcp__put_begin(&answer->texts[ARCP__ADMIT_DETAILS]);
+    answer->status = ARCP_E_AGENT_NOT_AVAILABLE;
+    arcp_buf_append_cstr(&answer->texts[ARCP__ADMIT_MESSAGE],
+                         "this host cannot confine agents (arcp doctor)");
+    arcp__put_cstr(&writer, "level", arcp__sandbox_level_name(runtime->confinement->level));
+    arcp__put_array(&writer, "missing");
+    for (unsigned i = 0; i < ARCP__SANDBOX_ABILITY_COUNT; i++) {
+        if (runtime->confinement->abilities.values[i] == 0) {
+            arcp_json_write_cstr(&writer, arcp__sandbox_ability_name((arcp__sandbox_ability)i));
+        }
+    }
+    arcp_json_end_array(&writer);
+    arcp_json_end_object(&writer);
+}
+
+static void refuse_line(const arcp__sandbox_plan *plan, arcp__admit_answer *answer)
+{
+    const arcp__sandbox_line *line = &plan->lines[plan->refused_line];
+    arcp_buf *message = &answer->texts[ARCP__ADMIT_MESSAGE];
+    arcp_json_writer writer = arcp__put_begin(&answer->texts[ARCP__ADMIT_DETAILS]);
+    const char *verdict = arcp__sandbox_verdict_name(line->verdict);
+    const char *note = arcp__sandbox_note_text(line->note);
+    answer->status = ARCP_E_PERMISSION_DENIED;
+    arcp__put_string(&writer, "capability", line->capability);
+    arcp__put_string(&writer, "pattern", line->pattern);
+    arcp__put_cstr(&writer, "verdict", verdict);
+    arcp__put_word(&writer, "note", note);
+    arcp__put_cstr(&writer, "min", arcp__sandbox_verdict_name(plan->min));
+    arcp_json_end_object(&writer);
+    arcp_buf_append(message, line->capability);
+    arcp_buf_append_byte(message, ' ');
+    arcp_buf_append(message, line->pattern);
+    arcp_buf_append_format(message, " would be %s%s%s; enforce.min %s does not accept that",
+                           verdict, note[0] == '\0' ? "" : ": ", note,
+                           arcp__sandbox_verdict_name(plan->min));
+}
+
+static void append_sha256(arcp_span text, arcp_buf *out)
+{
+    unsigned char digest[32];
+    unsigned size = 0;
+    if (EVP_Digest(text.data, text.size, digest, &size, EVP_sha256(), NULL) != 1) {
+        out->failed = true;
+        return;
+    }
+    for (unsigned i = 0; i < size; i++) {
+        arcp_buf_append_format(out, "%02x", digest[i]);
+    }
+}
+
+static bool has_file_or_net_line(const arcp__sandbox_plan *plan)
+{
+    for (size_t i = 0; i < plan->lease_line_count; i++) {
+        const arcp_span name = plan->lines[i].capability;
+        if (arcp_span_starts_with(name, ARCP_SPAN_LITERAL("fs.")) ||
+            arcp_span_starts_with(name, ARCP_SPAN_LITERAL("net."))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void admit_plan(arcp__job_plan *job_plan, arcp__admit_answer *answer)
+{
+    const arcp__sandbox_plan *plan = job_plan->plan;
+    const size_t inexact = arcp__sandbox_inexact_count(plan);
+    arcp_buf *texts = answer->texts;
+    answer->plan = job_plan;
+    answer->is_shown = inexact != 0 || has_file_or_net_line(plan);
+    arcp_buf_append_cstr(&texts[ARCP__ADMIT_LEVEL], arcp__sandbox_level_name(plan->level));
+    arcp__sandbox_report_counts(plan, &texts[ARCP__ADMIT_SUMMARY]);
+    append_sha256(arcp_buf_span(&job_plan->text), &texts[ARCP__ADMIT_SHA256]);
+    arcp__sandbox_report_lines(plan, plan->lease_line_count > LINES_SHOWN_MAX,
+                               &texts[ARCP__ADMIT_LINES]);
+    arcp__sandbox_report_base(plan, &texts[ARCP__ADMIT_BASE]);
+    arcp__sandbox_report_lines(plan, true, &texts[ARCP__ADMIT_INEXACT]);
+    arcp_buf_append(&texts[ARCP__ADMIT_CWD], plan->cwd);
+}
+
+static void admit(void *user, const arcp__admit_request *request, arcp__admit_answer *answer)
+{
+    arcp_runtime *runtime = user;
+    arcp__agent_entry *entry = request->host;
+    arcp__process_agent *agent = &entry->process;
+    if (entry->ops != &arcp__agent_process_host || runtime->confinement == NULL) {
+        return;
+    }
+    if (!agent->confinement.is_on) {
+        arcp_buf_append_cstr(&answer->texts[ARCP__ADMIT_WARNING],
+                             "the agent is not confined (confine: false): its lease only decides "
+                             "the operations that it asks about");
+        return;
+    }
+    if (runtime->confinement->level == ARCP__SANDBOX_LEVEL_NONE) {
+        refuse_host(runtime, answer);
+        return;
+    }
+    arcp__confinement_find_command(agent);
+    arcp_error err = {0};
+    arcp__job_plan *plan = arcp__alloc(sizeof *plan);
+    if (plan != NULL) {
+        plan->text = arcp_buf_init();
+    }
+    const arcp_status status =
+        plan == NULL ? arcp_error_set(&err, ARCP_E_NO_MEMORY, "out of memory")
+                     : compile(runtime, agent, request, plan, &err);
+    if (status != ARCP_OK) {
+        answer->status = status;
+        arcp_buf_append_cstr(&answer->texts[ARCP__ADMIT_MESSAGE], err.message);
+    } else if (plan->plan->refusal == ARCP__SANDBOX_REFUSAL_NONE) {
+        admit_plan(plan, answer);
+        return;
+    } else {
+        refuse_line(plan->plan, answer);
+    }
+    job_plan_free(plan);
+}
+
+static void release(void *user, void *plan)
+{
+    (void)user;
+    job_plan_free(plan);
+}
+
+arcp__agent_hosts arcp__confinement_hosts(arcp_runtime *runtime)
+{
+    return (arcp__agent_hosts){.admit = admit, .release = release, .user = runtime};
+}

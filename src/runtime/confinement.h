@@ -1,0 +1,90 @@
+/* The sandboxes of agents that are programs. A plan is compiled when a job is about to be made (the
+ * engine asks, job/agent_host.h), kept by the engine, and carried out when the job's program is
+ * started. */
+#ifndef ARCP_RUNTIME_CONFINEMENT_H
+#define ARCP_RUNTIME_CONFINEMENT_H
+
+#include <arcp/enforce.h>
+
+#include "job/agent_host.h"
+#include "launch/agent_sandbox.h"
+#include "launch/sandbox_etc.h"
+#include "process/process.h"
+#include "runtime/runtime_state.h"
+
+/* What the runtime's options say, and what the host can do. Replaced as a whole by a reload: plans
+ * have copies of what they need. */
+struct arcp__confinement {
+    arcp__arena arena;       /* of the lists */
+    const char **bases;      /* canonical; NULL-terminated; of every agent */
+    arcp_span *exempt;       /* NULL: the default */
+    size_t exempt_count;
+    arcp__own_paths own;
+    arcp__sandbox_abilities abilities;
+    arcp__sandbox_level level;
+};
+
+/* The plan of one job, for the engine to keep. */
+typedef struct arcp__job_plan {
+    arcp__sandbox_plan *plan;
+    arcp_buf text;    /* the plan as arcp-sandbox reads it */
+    char *scratch;    /* level landlock: a directory for HOME and TMPDIR; NULL: none */
+} arcp__job_plan;
+
+/* A directory that is seen as /etc by agents of one user. */
+typedef struct arcp__prepared_etc {
+    struct arcp__prepared_etc *next;
+    char *user;          /* owned; NULL: ours */
+    arcp_buf path;
+    int64_t looked_mono_ns; /* when the host's files were last compared with it */
+} arcp__prepared_etc;
+
+/* ---- confinement.c ---- */
+
+/* Replaces the confinement by that of `options`; NULL: agents are no longer confined. Runs
+ * arcp-sandbox once. ARCP_E_USAGE for a path that is not absolute, or without a work directory; then
+ * nothing has changed. */
+ARCP_MUST_CHECK arcp_status arcp__confinement_set(arcp_runtime *runtime,
+                                                  const arcp_enforce_options *options,
+                                                  arcp_error *err);
+void arcp__confinement_free(arcp__confinement *confinement); /* NULL is accepted */
+
+/* Copies a list of absolute paths in canonical form; NULL: the error says why. */
+const char **arcp__confinement_paths(arcp__arena *arena, const char *const *paths, arcp_error *err);
+
+/* The engine's questions; `user` is the runtime. */
+arcp__agent_hosts arcp__confinement_hosts(arcp_runtime *runtime);
+
+/* ---- confinement_agent.c ---- */
+
+/* Copies what a registration says about its sandbox. ARCP_E_USAGE. */
+ARCP_MUST_CHECK arcp_status arcp__confinement_register(arcp__process_agent *agent,
+                                                       const arcp_process_agent *from,
+                                                       arcp_error *err);
+/* Looks for what the agent's command needs, unless that was found before. A failure is not an error
+ * here: the program may be installed later, and without it a start fails. */
+void arcp__confinement_find_command(arcp__process_agent *agent);
+
+/* ---- confinement_start.c ---- */
+
+/* What the start of a confined process needs, beside its plan. */
+typedef struct arcp__confined_start {
+    arcp__process_confinement confinement;
+    arcp_buf etc;
+} arcp__confined_start;
+
+/* Prepares the host for the plan. The result borrows from the plan; call fini in any case. */
+ARCP_MUST_CHECK arcp_status arcp__confined_start_init(arcp__confined_start *start,
+                                                      arcp_runtime *runtime, const char *user,
+                                                      const arcp__job_plan *plan, arcp_error *err);
+void arcp__confined_start_fini(arcp__confined_start *start);
+
+/* HOME, TMPDIR, and a mark by which a program knows that it is confined. */
+void arcp__confined_environment(const arcp__job_plan *plan, arcp__environment *environment);
+
+/* A record of the sandbox of a job. */
+void arcp__confinement_record(arcp_runtime *runtime, arcp__job *job, arcp_span record);
+
+void arcp__prepared_etcs_free(arcp_runtime *runtime);
+
+#endif

@@ -1,0 +1,84 @@
+/* What the registration of an agent says about its sandboxes. */
+#include "runtime/confinement.h"
+
+#include <string.h>
+
+static const char *value_of(const arcp__environment *environment, const char *name)
+{
+    const size_t size = strlen(name);
+    for (size_t i = 0; i < environment->count; i++) {
+        if (strncmp(environment->pairs[i], name, size) == 0 && environment->pairs[i][size] == '=') {
+            return environment->pairs[i] + size + 1;
+        }
+    }
+    return NULL;
+}
+
+void arcp__confinement_find_command(arcp__process_agent *agent)
+{
+    arcp__agent_confinement *confinement = &agent->confinement;
+    arcp__environment environment = {0};
+    if (confinement->is_found) {
+        return;
+    }
+    arcp__environment_base(&environment, agent->spec.user);
+    arcp__environment_pass(&environment, agent->env);
+    const char *home = value_of(&environment, "HOME");
+    const arcp__command_base_query query = {
+        .argv = agent->spec.argv,
+        .path = value_of(&environment, "PATH"),
+        .home = home != NULL && home[0] == '/' ? home : NULL,
+        .has_words = true,
+    };
+    confinement->is_found =
+        !environment.failed && arcp__agent_sandbox_find(&confinement->sandbox, &query, NULL) == ARCP_OK;
+    arcp__environment_fini(&environment);
+}
+
+static bool read_protect(arcp_protect protect, arcp__sandbox_protect *out)
+{
+    switch (protect) {
+    case ARCP_PROTECT_COMMITS:
+        *out = ARCP__SANDBOX_PROTECT_COMMITS;
+        return true;
+    case ARCP_PROTECT_STRICT:
+        *out = ARCP__SANDBOX_PROTECT_STRICT;
+        return true;
+    case ARCP_PROTECT_NONE:
+        *out = ARCP__SANDBOX_PROTECT_NONE;
+        return true;
+    }
+    return false;
+}
+
+arcp_status arcp__confinement_register(arcp__process_agent *agent, const arcp_process_agent *from,
+                                       arcp_error *err)
+{
+    arcp__agent_confinement *confinement = &agent->confinement;
+    arcp_error why = {0};
+    confinement->is_on = from->confine;
+    confinement->min = from->min;
+    confinement->pids = from->pids;
+    if (!read_protect(from->protect, &confinement->protect) ||
+        (unsigned)from->min > ARCP_ENFORCE_MIN_ADVISORY) {
+        return arcp_error_set(err, ARCP_E_USAGE, "agent \"%s\": protect or min is unknown",
+                              from->name);
+    }
+    if (!from->confine) {
+        return ARCP_OK;
+    }
+    const char **bases = arcp__confinement_paths(&agent->arena, from->base, &why);
+    confinement->sandbox.bases = bases;
+    arcp_status status = bases == NULL ? why.status : ARCP_OK;
+    if (status == ARCP_OK && agent->cwd != NULL) {
+        const char *const cwd[] = {agent->cwd, NULL};
+        const char **found = arcp__confinement_paths(&agent->arena, cwd, &why);
+        status = found == NULL ? why.status : ARCP_OK;
+        confinement->sandbox.request.cwd = arcp_span_cstr(found == NULL ? NULL : found[0]);
+    }
+    if (status != ARCP_OK) {
+        return arcp_error_set(err, status, "agent \"%s\": %s", from->name, why.message);
+    }
+    arcp__confinement_find_command(agent);
+    return ARCP_OK;
+}

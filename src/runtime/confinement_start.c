@@ -1,0 +1,146 @@
+/* The start of a confined program, and what its sandbox reports. */
+#include "runtime/confinement.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "launch/sandbox_record.h"
+#include "json/json.h"
+
+/* How long the prepared /etc is used without looking at the host's files again. */
+#define ETC_TRUSTED_NS ARCP_NS_PER_SEC
+
+/* ---- /etc ---- */
+
+static arcp__prepared_etc *find_etc(arcp_runtime *runtime, const char *user)
+{
+    for (arcp__prepared_etc *etc = runtime->prepared_etcs; etc != NULL; etc = etc->next) {
+        if (arcp_span_equal(arcp_span_cstr(etc->user), arcp_span_cstr(user))) {
+            return etc;
+        }
+    }
+    arcp__prepared_etc *etc = arcp__alloc(sizeof *etc);
+    char *copy = user == NULL ? NULL : arcp__copy_cstr(user, strlen(user));
+    if (etc == NULL || (user != NULL && copy == NULL)) {
+        arcp__free(etc);
+        return NULL;
+    }
+    etc->user = copy;
+    etc->path = arcp_buf_init();
+    LL_PREPEND(runtime->prepared_etcs, etc);
+    return etc;
+}
+
+void arcp__prepared_etcs_free(arcp_runtime *runtime)
+{
+    while (runtime->prepared_etcs != NULL) {
+        arcp__prepared_etc *etc = runtime->prepared_etcs;
+        runtime->prepared_etcs = etc->next;
+        arcp_buf_fini(&etc->path);
+        arcp__free(etc->user);
+        arcp__free(etc);
+    }
+}
+
+static arcp_status find_user(const char *user, arcp__sandbox_etc *request, arcp_error *err)
+{
+    char buffer[16384];
+    struct passwd entry;
+    struct passwd *found = NULL;
+    request->uid = geteuid();
+    request->gid = getegid();
+    if (user == NULL) {
+        return ARCP_OK;
+    }
+    if (getpwnam_r(user, &entry, buffer, sizeof buffer, &found) != 0 || found == NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE, "there is no user \"%s\"", user);
+    }
+    request->uid = found->pw_uid;
+    request->gid = found->pw_gid;
+    return ARCP_OK;
+}
+
+/* Appends the path. The directory is in that of this run, which no program may write. */
+static arcp_status prepare_etc(arcp_runtime *runtime, const char *user, arcp_buf *out,
+                               arcp_error *err)
+{
+    const int64_t now_ns = arcp__clock_ns(CLOCK_MONOTONIC);
+    arcp__prepared_etc *etc = find_etc(runtime, user);
+    arcp_buf directory = arcp_buf_init();
+    arcp__sandbox_etc request = {.home = ARCP__AGENT_HOME};
+    if (etc == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    arcp_status status = ARCP_OK;
+    if (etc->path.size == 0 || now_ns - etc->looked_mono_ns > ETC_TRUSTED_NS) {
+        arcp_buf_append_format(&directory, "%s/etc",
+                               arcp__process_table_directory(runtime->processes));
+        request.directory = arcp_buf_cstr(&directory);
+        status = request.directory == NULL
+                     ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                     : find_user(user, &request, err);
+        /* Agents with a user of their own pass through it. */
+        if (status == ARCP_OK && mkdir(request.directory, 0700) == 0 &&
+            chmod(request.directory, 0711) != 0) {
+            status = arcp_error_set(err, ARCP_E_IO, "the directory %s cannot be made: %s",
+                                    request.directory, strerror(errno));
+        }
+        arcp_buf_clear(&etc->path);
+        if (status == ARCP_OK) {
+            status = arcp__sandbox_etc_prepare(&request, &etc->path, err);
+            etc->looked_mono_ns = now_ns;
+        }
+    }
+    if (status == ARCP_OK) {
+        arcp_buf_append(out, arcp_buf_span(&etc->path));
+        status = arcp_buf_cstr(out) == NULL
+                     ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                     : ARCP_OK;
+    }
+    arcp_buf_fini(&directory);
+    return status;
+}
+
+/* ---- the start ---- */
+
+arcp_status arcp__confined_start_init(arcp__confined_start *start, arcp_runtime *runtime,
+                                      const char *user, const arcp__job_plan *plan, arcp_error *err)
+{
+    *start = (arcp__confined_start){
+        .confinement = {.plan = arcp_buf_span(&plan->text),
+                        .has_processes = plan->plan->level == ARCP__SANDBOX_LEVEL_FULL,
+                        .scratch = plan->scratch},
+        .etc = arcp_buf_init()};
+    arcp_status status = arcp__sandbox_make_own(plan->plan, err);
+    if (status == ARCP_OK && arcp__sandbox_needs_etc(plan->plan)) {
+        status = prepare_etc(runtime, user, &start->etc, err);
+        start->confinement.etc = start->etc.data;
+    }
+    return status;
+}
+
+void arcp__confined_start_fini(arcp__confined_start *start)
+{
+    arcp_buf_fini(&start->etc);
+}
+
+void arcp__confined_environment(const arcp__job_plan *plan, arcp__environment *environment)
+{
+    arcp__environment_set(environment, "HOME", plan->plan->home);
+    arcp__environment_set(environment, "TMPDIR", plan->plan->tmp);
+    arcp__environment_set(environment, ARCP__SANDBOX_MARK, ARCP_SPAN_LITERAL("1"));
+}
+
+/* ---- records ---- */
+
+void arcp__confinement_record(arcp_runtime *runtime, arcp__job *job, arcp_span record)
+{
+    (void)runtime;
+    (void)job;
+    (void)record;
+}

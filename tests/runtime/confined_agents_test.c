@@ -1,0 +1,320 @@
+/* Agents in sandboxes: what they can do, how their jobs end, and what is left. */
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/runtime_rig.h"
+#include "support/process_support.h"
+
+#include "support/check.h"
+
+#include "launch/launch.h"
+#include "sandbox/sandbox.h"
+
+#define SANDBOX ARCP_BINARY_DIR "/bin/arcp-sandbox"
+
+static runtime_rig rig;
+static arcp__sandbox_level level;
+static bool has_broker;
+/* Of the host: DATA/granted and DATA/other exist. Not below /tmp, which is private in a view. */
+static char data[256];
+
+static arcp_enforce_options options(void)
+{
+    arcp_enforce_options enforce = arcp_enforce_options_init();
+    enforce.sandbox = SANDBOX;
+    return enforce;
+}
+
+static void look_at_host(void)
+{
+    arcp_buf text = arcp_buf_init();
+    arcp_error error = {0};
+    arcp__sandbox_abilities abilities;
+    check_ok(arcp__launch_probe(SANDBOX, &text, &error), &error);
+    check_ok(arcp__sandbox_abilities_decode(arcp_buf_span(&text), &abilities, &error), &error);
+    arcp_buf_fini(&text);
+    level = arcp__sandbox_level_of(&abilities);
+    has_broker = arcp__sandbox_has_broker(&abilities);
+}
+
+static void needs_a_level(void)
+{
+    if (level == ARCP__SANDBOX_LEVEL_NONE) {
+        print_message("this host cannot confine programs\n");
+        skip();
+    }
+}
+
+static void write_file(const char *name, const char *text)
+{
+    char path[300];
+    (void)snprintf(path, sizeof path, "%s/%s", data, name);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void start_with(const arcp_settings *settings, const arcp_enforce_options *enforce)
+{
+    arcp_runtime_options runtime = arcp_runtime_options_init();
+    runtime_rig_begin(&rig);
+    runtime.settings = settings;
+    runtime.enforce = enforce;
+    runtime_rig_open(&rig, &runtime);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    const arcp_enforce_options enforce = options();
+    look_at_host();
+    (void)snprintf(data, sizeof data, ARCP_BINARY_DIR "/confined-XXXXXX");
+    assert_non_null(mkdtemp(data));
+    write_file("granted", "the data\n");
+    write_file("other", "a secret\n");
+    start_with(NULL, &enforce);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    runtime_rig_stop(&rig);
+    remove_temporary(data);
+    assert_false(has_children());
+    return 0;
+}
+
+/* A submit whose lease has these members; %s is the directory. */
+static void submit(const char *agent, const char *lease)
+{
+    char request[1024];
+    char filled[900];
+    char *to = filled;
+    for (const char *at = lease; *at != '\0';) {
+        if (strncmp(at, "%s", 2) == 0) {
+            to += snprintf(to, (size_t)(filled + sizeof filled - to), "%s", data);
+            at += 2;
+        } else {
+            *to++ = *at++;
+        }
+    }
+    *to = '\0';
+    (void)snprintf(request, sizeof request, ",\"lease_request\":{%s}", filled);
+    runtime_rig_submit(&rig, agent, request);
+}
+
+static void an_agent_reads_what_its_lease_grants_and_nothing_else(void **state)
+{
+    char script[1024];
+    (void)state;
+    needs_a_level();
+    (void)snprintf(script, sizeof script,
+                   "cat %s/granted; cat %s/other || echo denied; touch %s/made || echo not made", data,
+                   data, data);
+    runtime_rig_register_sh(&rig, "reader", script, NULL);
+    submit("reader", "\"fs.read\":[\"%s/granted\"]");
+    (void)runtime_rig_wait(&rig, "\"message\":\"the data\"");
+    (void)runtime_rig_wait(&rig, "\"message\":\"denied\"");
+    (void)runtime_rig_wait(&rig, "\"message\":\"not made\"");
+    (void)runtime_rig_wait(&rig, "\"job.result\"");
+    assert_false(runtime_rig_has(&rig, "a secret"));
+    (void)snprintf(script, sizeof script, "%s/made", data);
+    assert_int_not_equal(access(script, F_OK), 0);
+}
+
+/* Files of the runtime itself: below its work directory, whatever the lease says. */
+static void no_lease_grants_the_directory_of_another_job(void **state)
+{
+    char script[1024];
+    (void)state;
+    needs_a_level();
+    if (level != ARCP__SANDBOX_LEVEL_FULL) {
+        return; /* there a tree that holds own files is refused as a whole */
+    }
+    (void)snprintf(script, sizeof script, "ls %s; ls %s/run-*; echo done", rig.directory,
+                   rig.directory);
+    runtime_rig_register_sh(&rig, "spy", script, NULL);
+    submit("spy", "\"fs.read\":[\"/**\"],\"fs.write\":[\"/**\"]");
+    (void)runtime_rig_wait(&rig, "\"message\":\"done\"");
+    assert_false(runtime_rig_has(&rig, "\"message\":\"job_"));
+}
+
+static void an_agent_has_a_directory_home_and_tmp_of_its_own(void **state)
+{
+    (void)state;
+    needs_a_level();
+    runtime_rig_register_sh(&rig, "places",
+                            "read start; echo \"$start\" | grep -o '\"cwd\":\"[^\"]*\"'; pwd; "
+                            "echo x > file && echo x > \"$HOME/file\" && echo x > \"$TMPDIR/file\" "
+                            "&& echo written; env | grep -c '^ARCP_SANDBOX=1'; test \"$HOME\" != /root "
+                            "&& echo private",
+                            NULL);
+    submit("places", "");
+    if (level == ARCP__SANDBOX_LEVEL_FULL) {
+        (void)runtime_rig_wait(&rig, "\\\"cwd\\\":\\\"/job\\\"");
+        (void)runtime_rig_wait(&rig, "\"message\":\"/job\"");
+    }
+    (void)runtime_rig_wait(&rig, "\"message\":\"written\"");
+    (void)runtime_rig_wait(&rig, "\"message\":\"1\"");
+    (void)runtime_rig_wait(&rig, "\"message\":\"private\"");
+    (void)runtime_rig_wait(&rig, "\"job.result\"");
+}
+
+static void a_line_below_the_minimum_refuses_the_submit(void **state)
+{
+    arcp_settings settings;
+    const arcp_enforce_options enforce = options();
+    (void)state;
+    needs_a_level();
+    runtime_rig_stop(&rig);
+    arcp__settings_default(&settings);
+    settings.enforce_min = 0; /* exact */
+    start_with(&settings, &enforce);
+    runtime_rig_register_sh(&rig, "exact", "echo ran", NULL);
+    submit("exact", "\"net.fetch\":[\"gopher://example.com/1\"]");
+    const char *frame = runtime_rig_wait(&rig, "\"PERMISSION_DENIED\"");
+    assert_non_null(strstr(frame, "\"verdict\":\"refused\""));
+    assert_non_null(strstr(frame, "\"min\":\"exact\""));
+    assert_non_null(strstr(frame, "\"capability\":\"net.fetch\""));
+    assert_false(runtime_rig_has(&rig, "job.accepted"));
+    submit("exact", "\"fs.read\":[\"%s/granted\"]");
+    (void)runtime_rig_wait(&rig, "\"message\":\"ran\"");
+}
+
+static void an_agent_may_ask_for_another_minimum(void **state)
+{
+    arcp_process_agent more = arcp_process_agent_init();
+    (void)state;
+    needs_a_level();
+    more.min = ARCP_ENFORCE_MIN_EXACT;
+    runtime_rig_register_sh(&rig, "exact", "echo ran", &more);
+    submit("exact", "\"net.fetch\":[\"gopher://example.com/1\"]");
+    (void)runtime_rig_wait(&rig, "\"PERMISSION_DENIED\"");
+}
+
+static void a_step_that_fails_ends_the_job_and_is_named(void **state)
+{
+    (void)state;
+    needs_a_level();
+    runtime_rig_register_sh(&rig, "bare", "echo escaped", NULL);
+    assert_int_equal(setenv("ARCP_SANDBOX_FAIL", "landlock", 1), 0);
+    submit("bare", "");
+    const char *frame = runtime_rig_wait(&rig, "\"job.error\"");
+    assert_int_equal(unsetenv("ARCP_SANDBOX_FAIL"), 0);
+    assert_non_null(strstr(frame, "\"INTERNAL_ERROR\""));
+    assert_non_null(strstr(frame, "Input/output error"));
+    assert_non_null(strstr(frame, "\"step\":\"landlock\""));
+    assert_false(runtime_rig_has(&rig, "escaped"));
+}
+
+static void a_host_that_cannot_confine_starts_nothing(void **state)
+{
+    const arcp_enforce_options enforce = options();
+    (void)state;
+    runtime_rig_stop(&rig);
+    assert_int_equal(setenv("ARCP_SANDBOX_WITHOUT", "landlock", 1), 0);
+    start_with(NULL, &enforce);
+    assert_int_equal(unsetenv("ARCP_SANDBOX_WITHOUT"), 0);
+    arcp_process_agent more = arcp_process_agent_init();
+    more.confine = false;
+    runtime_rig_register_sh(&rig, "agent", "echo escaped", NULL);
+    runtime_rig_register_sh(&rig, "bare", "echo bare", &more);
+    submit("agent", "");
+    const char *frame = runtime_rig_wait(&rig, "\"AGENT_NOT_AVAILABLE\"");
+    assert_non_null(strstr(frame, "\"level\":\"none\""));
+    assert_non_null(strstr(frame, "\"missing\":[\"landlock\""));
+    submit("bare", "");
+    (void)runtime_rig_wait(&rig, "\"message\":\"bare\"");
+    assert_false(runtime_rig_has(&rig, "escaped"));
+}
+
+static void an_agent_that_is_not_confined_says_so(void **state)
+{
+    char script[400];
+    arcp_process_agent more = arcp_process_agent_init();
+    (void)state;
+    more.confine = false;
+    (void)snprintf(script, sizeof script, "cat %s/other", data);
+    runtime_rig_register_sh(&rig, "bare", script, &more);
+    submit("bare", "");
+    (void)runtime_rig_wait(&rig, "a secret");
+    assert_true(runtime_rig_has(&rig, "confine: false"));
+}
+
+static void what_a_killed_agent_has_started_is_gone(void **state)
+{
+    (void)state;
+    needs_a_level();
+    runtime_rig_register_sh(&rig, "stubborn",
+                            "trap '' TERM; (setsid sh -c 'trap \"\" TERM; sleep 1000 & wait' &); "
+                            "echo up; sleep 1000 & wait",
+                            NULL);
+    runtime_rig_submit(&rig, "stubborn", ",\"max_runtime_sec\":2");
+    (void)runtime_rig_wait(&rig, "\"message\":\"up\"");
+    (void)runtime_rig_wait(&rig, "\"TIMEOUT\"");
+    /* tear_down finds no child. */
+}
+
+static void a_lease_that_expires_ends_the_agent(void **state)
+{
+    char request[256];
+    struct timespec now;
+    struct tm at;
+    char text[40];
+    (void)state;
+    needs_a_level();
+    runtime_rig_register_sh(&rig, "slow", "trap '' TERM; echo up; sleep 1000 & wait", NULL);
+    assert_int_equal(clock_gettime(CLOCK_REALTIME, &now), 0);
+    now.tv_sec += 2;
+    assert_non_null(gmtime_r(&now.tv_sec, &at));
+    assert_true(strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &at) > 0);
+    (void)snprintf(request, sizeof request, ",\"lease_constraints\":{\"expires_at\":\"%s\"}", text);
+    runtime_rig_submit(&rig, "slow", request);
+    (void)runtime_rig_wait(&rig, "\"message\":\"up\"");
+    (void)runtime_rig_wait(&rig, "\"LEASE_EXPIRED\"");
+}
+
+/* Their directories and the memory of their plans, too. */
+static void many_jobs_at_once_leave_nothing(void **state)
+{
+    enum { JOBS = 60 };
+    char done[32];
+    (void)state;
+    needs_a_level();
+    const size_t before = open_descriptors();
+    runtime_rig_register_sh(&rig, "short", "cat /var/lib/dpkg/status; echo out", NULL);
+    for (int i = 0; i < JOBS; i++) {
+        submit("short", "\"fs.read\":[\"%s/granted\"]");
+    }
+    (void)snprintf(done, sizeof done, "\"job.result\"");
+    for (int i = 0; i < JOBS; i++) {
+        (void)runtime_rig_wait(&rig, done);
+    }
+    runtime_rig_stop(&rig);
+    assert_false(has_children());
+    const arcp_enforce_options enforce = options();
+    start_with(NULL, &enforce);
+    assert_true(open_descriptors() <= before + 1);
+}
+
+int main(void)
+{
+#define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        ROW(an_agent_reads_what_its_lease_grants_and_nothing_else),
+        ROW(no_lease_grants_the_directory_of_another_job),
+        ROW(an_agent_has_a_directory_home_and_tmp_of_its_own),
+        ROW(a_line_below_the_minimum_refuses_the_submit),
+        ROW(an_agent_may_ask_for_another_minimum),
+        ROW(a_step_that_fails_ends_the_job_and_is_named),
+        ROW(a_host_that_cannot_confine_starts_nothing),
+        ROW(an_agent_that_is_not_confined_says_so),
+        ROW(what_a_killed_agent_has_started_is_gone),
+        ROW(a_lease_that_expires_ends_the_agent),
+        ROW(many_jobs_at_once_leave_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
