@@ -27,15 +27,15 @@ typedef enum arcp_protect {
     ARCP_PROTECT_NONE = 2
 } arcp_protect;
 
-/* What a runtime needs to confine its agents, beside the settings enforce.* (arcp/settings.h). Lists
- * are NULL-terminated, and may be NULL. */
+/* What a runtime needs to confine its agents, beside the settings enforce.* (arcp/settings.h).
+ * Lists are NULL-terminated, and may be NULL. */
 typedef struct arcp_enforce_options {
     size_t struct_size;
     /* Absolute paths that every agent may read and execute, whatever its lease says. */
     const char *const *base;
     /* Absolute paths of the program's own files and directories, such as its configuration, tokens
-     * and store: no agent may read or write them, whatever its lease says. The runtime adds its work
-     * directory. */
+     * and store: no agent may read or write them, whatever its lease says. The runtime adds its
+     * work directory. */
     const char *const *own;
     /* Capabilities that enforce.min does not apply to; one that ends with '.' is a prefix. At most
      * 32. NULL: tool.call, model.use, cost.budget and x-vendor. */

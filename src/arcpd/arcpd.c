@@ -135,7 +135,13 @@ static arcp_status make_runtime(arcpd *state, arcp__verifiers *verifiers, arcp_e
     options.record_user = &state->record;
     options.failed = on_failed;
     options.failed_user = state;
-    status = arcp_runtime_new(&state->loop, &options, &state->runtime, err);
+    arcp__enforcement_options enforcement;
+    status = arcp__enforcement_options_init(&enforcement, &state->config, &state->directories, err);
+    if (status == ARCP_OK) {
+        options.enforce = state->config.enforce.is_off ? NULL : &enforcement.options;
+        status = arcp_runtime_new(&state->loop, &options, &state->runtime, err);
+    }
+    arcp__enforcement_options_fini(&enforcement);
     if (status == ARCP_E_CORRUPT) { /* the message names what is damaged */
         const arcp_error found = *err;
         (void)arcp_error_set(err, status, "%s (see DAMAGED STORES in arcpd(8))", found.message);
@@ -163,7 +169,10 @@ static arcp_status apply(arcpd *state, const arcp__config *fresh, arcp__token_fa
         return status;
     }
     *tokens = arcp__verifiers_facts(&verifiers);
-    status = arcp__service_offer(state->runtime, fresh, &state->files, err);
+    status = arcp__enforcement_apply(state->runtime, fresh, &state->directories, err);
+    if (status == ARCP_OK) {
+        status = arcp__service_offer(state->runtime, fresh, &state->files, err);
+    }
     if (status == ARCP_OK) {
         status = arcp_runtime_reload_tls(state->runtime, err);
     }
@@ -173,8 +182,9 @@ static arcp_status apply(arcpd *state, const arcp__config *fresh, arcp__token_fa
     arcp__verifiers_fini(&verifiers);
     if (status != ARCP_OK) {
         /* Back to the previous configuration, which was accepted before. */
-        const arcp_status ignored =
-            arcp__service_offer(state->runtime, &state->config, &state->files, NULL);
+        const arcp_status ignored[] = {
+            arcp__enforcement_apply(state->runtime, &state->config, &state->directories, NULL),
+            arcp__service_offer(state->runtime, &state->config, &state->files, NULL)};
         (void)ignored;
     }
     return status;

@@ -53,6 +53,16 @@ typedef enum arcp__trusted_kind {
 ARCP_MUST_CHECK arcp_status arcp__trusted_path_check(const char *what, const char *path,
                                                      arcp__trusted_kind kind, arcp_error *err);
 
+/* ---- config_check.c ---- */
+
+/* A file that the configuration names. */
+typedef arcp_status (*arcp__config_file_fn)(void *user, const char *key, const char *path,
+                                            arcp__trusted_kind kind, arcp_error *err);
+/* Calls `each` for every such file until a call fails, and returns its status. */
+ARCP_MUST_CHECK arcp_status arcp__config_each_file(const arcp__config *config,
+                                                   arcp__config_file_fn each, void *user,
+                                                   arcp_error *err);
+
 /* ---- directories.c: the state directory and the work directories of jobs ---- */
 
 typedef struct arcp__directories {
@@ -295,6 +305,28 @@ void arcp__credentials_close(arcp__credentials *credentials);
  * After an error a part has been replaced: offer another configuration, or stop. */
 ARCP_MUST_CHECK arcp_status arcp__service_offer(arcp_runtime *runtime, const arcp__config *config,
                                                 const arcp_launch_limit *files, arcp_error *err);
+
+/* ---- enforcement.c ---- */
+
+/* The confinement of agents as the configuration says, with the files of arcpd kept from them. */
+typedef struct arcp__enforcement_options {
+    arcp_enforce_options options;
+    arcp__text_list own;
+} arcp__enforcement_options;
+
+/* What the configuration says for the runtime: the result borrows from it. `config_path` may be
+ * NULL. Call fini in any case. ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__enforcement_options_init(arcp__enforcement_options *out,
+                                                           const arcp__config *config,
+                                                           const arcp__directories *directories,
+                                                           arcp_error *err);
+void arcp__enforcement_options_fini(arcp__enforcement_options *options);
+
+/* Applies it (reload): for jobs that begin afterwards. */
+ARCP_MUST_CHECK arcp_status arcp__enforcement_apply(arcp_runtime *runtime,
+                                                    const arcp__config *config,
+                                                    const arcp__directories *directories,
+                                                    arcp_error *err);
 
 /* ---- trace_export.c ---- */
 

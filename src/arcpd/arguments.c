@@ -28,6 +28,10 @@ const char arcp__arcpd_help[] =
     "  --no-auth                     disable authentication (loopback listeners only)\n"
     "  --agent NAME[@VERSION]=COMMAND  run COMMAND for jobs submitted to NAME (repeatable)\n"
     "  --stdio                       serve one session over standard input and output\n"
+    "  --enforce on|off              run agents in sandboxes made from their leases (default: on)\n"
+    "  --enforce-min exact|under|advisory\n"
+    "                                how exactly each line of a lease must be enforced for a job\n"
+    "                                to be accepted (default: under)\n"
     "  --log-level LEVEL             debug, info, warn or error (default: info)\n"
     "  --record FILE                 write a trace for `arcp replay` to FILE; it contains all "
     "that\n"
@@ -62,6 +66,8 @@ enum {
     OPTION_NO_AUTH,
     OPTION_AGENT,
     OPTION_STDIO,
+    OPTION_ENFORCE,
+    OPTION_ENFORCE_MIN,
     OPTION_LOG_LEVEL,
     OPTION_RECORD,
     OPTION_RECORD_BYTES,
@@ -80,6 +86,8 @@ static const struct option options[] = {
     {"no-auth", no_argument, NULL, OPTION_NO_AUTH},
     {"agent", required_argument, NULL, OPTION_AGENT},
     {"stdio", no_argument, NULL, OPTION_STDIO},
+    {"enforce", required_argument, NULL, OPTION_ENFORCE},
+    {"enforce-min", required_argument, NULL, OPTION_ENFORCE_MIN},
     {"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
     {"record", required_argument, NULL, OPTION_RECORD},
     {"record-bytes", required_argument, NULL, OPTION_RECORD_BYTES},
@@ -260,6 +268,22 @@ static arcp_status set_log_level(arcp__config *config, const char *text, arcp_er
                           "--log-level %.200s: must be debug, info, warn or error", text);
 }
 
+static arcp_status set_enforce(arcp__config *config, const char *text, arcp_error *err)
+{
+    config->enforce.is_off = strcmp(text, "off") == 0;
+    return config->enforce.is_off || strcmp(text, "on") == 0
+               ? ARCP_OK
+               : arcp_error_set(err, ARCP_E_USAGE, "--enforce %.200s: must be on or off", text);
+}
+
+static arcp_status set_enforce_min(arcp__config *config, const char *text, arcp_error *err)
+{
+    return arcp_settings_set(&config->settings, "enforce.min", text, NULL) == ARCP_OK
+               ? ARCP_OK
+               : arcp_error_set(err, ARCP_E_USAGE,
+                                "--enforce-min %.200s: must be exact, under or advisory", text);
+}
+
 arcp_status arcp__arguments_apply(int argc, char **argv, arcp__config *config, arcp_error *err)
 {
     arcp_status status = ARCP_OK;
@@ -289,6 +313,12 @@ arcp_status arcp__arguments_apply(int argc, char **argv, arcp__config *config, a
             break;
         case OPTION_LOG_LEVEL:
             status = set_log_level(config, optarg, err);
+            break;
+        case OPTION_ENFORCE:
+            status = set_enforce(config, optarg, err);
+            break;
+        case OPTION_ENFORCE_MIN:
+            status = set_enforce_min(config, optarg, err);
             break;
         case OPTION_NO_AUTH:
             config->no_auth = true;

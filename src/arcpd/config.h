@@ -22,6 +22,10 @@ typedef struct arcp__config_agent {
     arcp__text_list command;
     arcp__text_list env;     /* NAME=VALUE, or NAME for arcpd's own variable */
     arcp__text_list rlimits; /* NAME=VALUE, accepted by arcp__launch_limit_parse */
+    bool is_unconfined;
+    arcp__text_list base; /* absolute paths */
+    int protect, min;     /* arcp_protect, arcp_enforce_min */
+    uint64_t pids;
 } arcp__config_agent;
 
 typedef struct arcp__config_profile {
@@ -50,6 +54,13 @@ typedef struct arcp__config_credentials {
 /* The default of tracing.otlp.service_name. */
 #define ARCP__SERVICE_NAME "arcpd"
 
+/* Beside the settings enforce.*. */
+typedef struct arcp__config_enforce {
+    bool is_off;
+    arcp__text_list base;            /* absolute paths */
+    arcp__text_list may_be_advisory; /* empty: the default */
+} arcp__config_enforce;
+
 typedef enum arcp__log_format { ARCP__LOG_TEXT, ARCP__LOG_JSON } arcp__log_format;
 
 typedef struct arcp__config {
@@ -71,6 +82,7 @@ typedef struct arcp__config {
     size_t policy_count;
     arcp__config_profile *profiles;
     size_t profile_count;
+    arcp__config_enforce enforce;
     arcp__config_credentials credentials;
     arcp__span_exporter_options
         tracing; /* only members that have a key are set; no url: no spans */

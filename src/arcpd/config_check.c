@@ -11,18 +11,21 @@
 #include "transport/url.h"
 #include "web/names.h"
 
-static arcp_status check_file(const arcp__config *config, const char *key, const char *path,
+/* Whom the files are passed to. */
+typedef struct file_visit {
+    arcp__config_file_fn each;
+    void *user;
+} file_visit;
+
+static arcp_status visit_file(const file_visit *visit, const char *key, const char *path,
                               arcp__trusted_kind kind, arcp_error *err)
 {
-    return path == NULL
-               ? ARCP_OK
-               : arcp__trusted_path_check(arcp__config_name_of(&config->places, "%s", key).text,
-                                          path, kind, err);
+    return path == NULL ? ARCP_OK : visit->each(visit->user, key, path, kind, err);
 }
 
-/* Checks the files of {file:PATH} in a template (http/http_template.h): their values are secrets.
+/* Visits the files of {file:PATH} in a template (http/http_template.h): their values are secrets.
  */
-static arcp_status check_template(const arcp__config *config, const char *key, const char *text,
+static arcp_status visit_template(const file_visit *visit, const char *key, const char *text,
                                   arcp_error *err)
 {
     static const char begin[] = "{file:";
@@ -35,13 +38,14 @@ static arcp_status check_template(const arcp__config *config, const char *key, c
         if (size < sizeof path) { /* a longer one is refused when the template is read */
             memcpy(path, at, size);
             path[size] = '\0';
-            status = check_file(config, key, path, ARCP__TRUSTED_SECRET, err);
+            status = visit_file(visit, key, path, ARCP__TRUSTED_SECRET, err);
         }
     }
     return status;
 }
 
-static arcp_status check_templates(const arcp__config *config, arcp_error *err)
+static arcp_status visit_templates(const arcp__config *config, const file_visit *visit,
+                                   arcp_error *err)
 {
     arcp_status status = ARCP_OK;
     for (size_t i = 0; i < ARCP__HTTP_REQUEST_COUNT && status == ARCP_OK; i++) {
@@ -49,22 +53,24 @@ static arcp_status check_templates(const arcp__config *config, arcp_error *err)
         char key[64];
         (void)snprintf(key, sizeof key, "credentials.http.%s",
                        arcp__config_request_key((arcp__http_request_kind)i));
-        status = check_template(config, key, request->url, err);
+        status = visit_template(visit, key, request->url, err);
         for (size_t j = 0; j < request->header_count && status == ARCP_OK; j++) {
-            status = check_template(config, key, request->headers[j], err);
+            status = visit_template(visit, key, request->headers[j], err);
         }
         if (status == ARCP_OK) {
-            status = check_template(config, key, request->body, err);
+            status = visit_template(visit, key, request->body, err);
         }
     }
     for (size_t i = 0; i < config->tracing.header_count && status == ARCP_OK; i++) {
-        status = check_template(config, "tracing.otlp.headers", config->tracing.headers[i], err);
+        status = visit_template(visit, "tracing.otlp.headers", config->tracing.headers[i], err);
     }
     return status;
 }
 
-static arcp_status check_files(const arcp__config *config, arcp_error *err)
+arcp_status arcp__config_each_file(const arcp__config *config, arcp__config_file_fn each,
+                                   void *user, arcp_error *err)
 {
+    const file_visit visit = {each, user};
     const struct {
         const char *key, *path;
         arcp__trusted_kind kind;
@@ -79,15 +85,23 @@ static arcp_status check_files(const arcp__config *config, arcp_error *err)
     };
     arcp_status status = ARCP_OK;
     for (size_t i = 0; status == ARCP_OK && i < sizeof rows / sizeof rows[0]; i++) {
-        status = check_file(config, rows[i].key, rows[i].path, rows[i].kind, err);
+        status = visit_file(&visit, rows[i].key, rows[i].path, rows[i].kind, err);
     }
     for (size_t i = 0; status == ARCP_OK && i < config->jwt_count; i++) {
         /* Whether the file is a secret depends on the algorithm: its verifier checks the mode. */
         char key[64];
         (void)snprintf(key, sizeof key, "jwt[%zu].key_file", i);
-        status = check_file(config, key, config->jwt[i].key_file, ARCP__TRUSTED_FILE, err);
+        status = visit_file(&visit, key, config->jwt[i].key_file, ARCP__TRUSTED_FILE, err);
     }
-    return status == ARCP_OK ? check_templates(config, err) : status;
+    return status == ARCP_OK ? visit_templates(config, &visit, err) : status;
+}
+
+static arcp_status check_file(void *user, const char *key, const char *path,
+                              arcp__trusted_kind kind, arcp_error *err)
+{
+    const arcp__config *config = user;
+    return arcp__trusted_path_check(arcp__config_name_of(&config->places, "%s", key).text, path,
+                                    kind, err);
 }
 
 static arcp_status check_listen(const arcp__config *config, size_t index, arcp_error *err)
@@ -169,7 +183,9 @@ arcp_status arcp__config_check(const arcp__config *config, arcp_error *err)
 {
     static const char sqlite[] = "sqlite:";
     const char *store = config->store;
-    arcp_status status = check_files(config, err);
+    arcp__config *unchanged = NULL;
+    memcpy(&unchanged, &config, sizeof config); /* check_file does not change it */
+    arcp_status status = arcp__config_each_file(config, check_file, unchanged, err);
     for (size_t i = 0; status == ARCP_OK && i < config->listen.count; i++) {
         status = check_listen(config, i, err);
     }

@@ -154,6 +154,23 @@ static arcp_status accept_limit(arcp__yaml_reader *r, const char *name, const ch
     return status == ARCP_OK ? ARCP_OK : arcp__yaml_refuse(r, "%s", why.message);
 }
 
+static const char *const confines[] = {"true", "false", NULL};
+/* In the order of arcp_protect and arcp_enforce_min. */
+static const char *const protects[] = {"true", "strict", "false", NULL};
+static const char *const minimums[] = {"null", "exact", "under", "advisory", NULL};
+
+/* A list of absolute paths. */
+static arcp_status accept_paths(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
+{
+    char *const *const *paths = arcp__config_value(row, owner);
+    for (size_t i = 0; i < arcp__config_list_count(row, owner); i++) {
+        if ((*paths)[i][0] != '/') {
+            return arcp__yaml_refuse(r, "\"%.200s\": must be an absolute path", (*paths)[i]);
+        }
+    }
+    return ARCP_OK;
+}
+
 static const arcp__config_row agent_rows[] = {
     {ROW("name", text, arcp__config_agent, name)},
     {ROW("version", text, arcp__config_agent, version)},
@@ -169,6 +186,11 @@ static const arcp__config_row agent_rows[] = {
      .separator = "=", .accept_pair = accept_variable},
     {PAIRS("rlimits", arcp__config_agent, rlimits.items, rlimits.count, text), .separator = "=",
      .accept_pair = accept_limit},
+    {ROW("confine", word, arcp__config_agent, is_unconfined), .words = confines},
+    {TEXTS("base", arcp__config_agent, base.items, base.count), .accept = accept_paths},
+    {ROW("protect", word, arcp__config_agent, protect), .words = protects},
+    {ROW("min", word, arcp__config_agent, min), .words = minimums},
+    {ROW("pids", number, arcp__config_agent, pids), .maximum = 4194304},
 };
 
 /* Two entries for the same agent are refused, because one of them would have no effect. */
@@ -419,6 +441,28 @@ static arcp_status check_credentials(arcp__yaml_reader *r, void *owner)
     return ARCP_OK;
 }
 
+/* ---- enforcement ---- */
+
+static const char *const enforce_modes[] = {"on", "off", NULL};
+
+/* An empty list would mean the default. */
+static arcp_status accept_advisory(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
+{
+    return arcp__config_list_count(row, owner) == 0
+               ? arcp__yaml_refuse(r, "must not be empty: a name that no lease has, such as none, "
+                                      "exempts nothing")
+               : ARCP_OK;
+}
+
+static const arcp__config_row enforce_rows[] = {
+    {ROW("mode", word, arcp__config, enforce.is_off), .words = enforce_modes},
+    {TEXTS("may_be_advisory", arcp__config, enforce.may_be_advisory.items,
+           enforce.may_be_advisory.count),
+     .maximum = 32, .item_name = "capabilities", .accept = accept_advisory,
+     .otherwise = "[\"tool.call\", \"model.use\", \"cost.budget\", \"x-vendor.\"]"},
+    {TEXTS("base", arcp__config, enforce.base.items, enforce.base.count), .accept = accept_paths},
+};
+
 /* ---- audit ---- */
 
 /* null means no audit log, like ""; without the key there is one. */
@@ -511,6 +555,7 @@ static const arcp__config_row top_rows[] = {
     {SETTINGS("jobs")},
     {SETTINGS("lease")},
     {SETTINGS("budget")},
+    {GROUP("enforce", ROWS(enforce_rows), .others = &settings, .group = "enforce")},
     {SETTINGS("model_use")},
     {SETTINGS("authorization")},
     {GROUP("credentials", ROWS(credentials_rows), .others = &settings, .group = "credentials",

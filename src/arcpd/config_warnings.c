@@ -74,6 +74,11 @@ static void warn_of_listeners(const warnings *w)
 
 /* ---- agents ---- */
 
+static bool is_confined(const arcp__config *config, const arcp__config_agent *agent)
+{
+    return !config->enforce.is_off && !agent->is_unconfined;
+}
+
 static void warn_of_users(const warnings *w)
 {
     const arcp__config *config = w->config;
@@ -81,7 +86,7 @@ static void warn_of_users(const warnings *w)
     size_t others = 0;
     char which[256];
     for (size_t i = 0; i < config->agent_count; i++) {
-        if (config->agents[i].user == NULL) {
+        if (config->agents[i].user == NULL && !is_confined(config, &config->agents[i])) {
             others += first != NULL;
             first = first == NULL ? &config->agents[i] : first;
         }
@@ -95,13 +100,15 @@ static void warn_of_users(const warnings *w)
     }
     if (geteuid() == 0) {
         report(w, arcp__config_name_of(&config->places, "agents"),
-               "entries without user: (%s) run as root and can do anything, whatever their lease "
+               "entries without user: (%s) run as root, not confined, and can do anything, "
+               "whatever their lease "
                "allows; give each a user of its own (user:), or run arcpd as another user",
                which);
     }
     if (w->tokens->has_other_principals || config->jwt_count != 0) {
         report(w, arcp__config_name_of(&config->places, "agents"),
-               "entries without user: (%s) run as arcpd's user and can read the tokens, files and "
+               "entries without user: (%s) run as arcpd's user, not confined, and can read the "
+               "tokens, files and "
                "results of all principals; give each a user of its own (user:)",
                which);
     }
@@ -148,6 +155,20 @@ static void warn_of_agent(const warnings *w, size_t index, arcp__config_moment m
     if (agent->is_plain && agent->warm != 0) { /* the runtime starts no warm processes for it */
         report(w, name,
                "agent \"%.80s\": warm has no effect with mode: plain; remove one of the two",
+               agent->name);
+    }
+    const bool confines = is_confined(w->config, agent);
+    if (!w->config->enforce.is_off && !confines) {
+        report(w, name,
+               "agent \"%.80s\": it is not confined (confine: false), and can do anything that its "
+               "user can, whatever its lease allows",
+               agent->name);
+    }
+    /* At the start the runtime says so. */
+    if (moment == ARCP__CONFIG_CHECK && confines && agent->warm != 0 && !agent->is_plain) {
+        report(w, name,
+               "agent \"%.80s\": warm has no effect on a confined agent; each process is started "
+               "for its job",
                agent->name);
     }
     arcp_error why = {0};
@@ -247,6 +268,10 @@ void arcp__config_warn(const arcp__config *config, const arcp__token_facts *toke
 {
     const warnings w = {.config = config, .tokens = tokens, .warn = warn, .user = user};
     warn_of_listeners(&w);
+    if (config->enforce.is_off && config->agent_count != 0) {
+        report(&w, arcp__config_name_of(&config->places, "enforce.mode"),
+               "agents are not confined: a lease decides only the operations that they ask about");
+    }
     warn_of_users(&w);
     for (size_t i = 0; i < config->agent_count; i++) {
         warn_of_agent(&w, i, moment);

@@ -52,6 +52,11 @@ arcp_status arcp__service_offer(arcp_runtime *runtime, const arcp__config *confi
         agent.stderr_in_errors = from->stderr_in_errors;
         agent.max_jobs = (size_t)from->max_jobs;
         agent.limits = limits;
+        agent.confine = !from->is_unconfined;
+        agent.base = (const char *const *)from->base.items;
+        agent.protect = (arcp_protect)from->protect;
+        agent.min = (arcp_enforce_min)from->min;
+        agent.pids = (uint32_t)from->pids;
         status = limits_of(from, files, limits, &agent.limit_count, err);
         if (status == ARCP_OK) {
             status = arcp_runtime_register_process(runtime, &agent, err);

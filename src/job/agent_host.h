@@ -51,7 +51,6 @@ typedef enum arcp__admit_text {
     ARCP__ADMIT_INEXACT, /* for the audit log: a JSON array of the lines that are not exact */
     ARCP__ADMIT_CWD, /* the agent's directory as its program sees it, "/job"; empty: as requested */
     ARCP__ADMIT_WARNING, /* a line for the job's log, level warn; empty: none */
-    ARCP__ADMIT_CWD,     /* the directory as the agent sees it; empty: as in the request */
     ARCP__ADMIT_TEXTS
 } arcp__admit_text;
 

@@ -22,9 +22,9 @@ typedef struct arcp__process_table arcp__process_table;
 
 typedef struct arcp__process_table_options {
     uv_loop_t *loop;
-    arcp_launcher *launcher;    /* owned from now on; NULL: the one of
-                                   arcp_launcher_new_sandbox, which starts both kinds */
-    const char *sandbox; /* the program arcp-sandbox, for that launcher; NULL: it is searched */
+    arcp_launcher *launcher; /* owned from now on; NULL: the one of
+                                arcp_launcher_new_sandbox, which starts both kinds */
+    const char *sandbox;     /* the program arcp-sandbox, for that launcher; NULL: it is searched */
     const char *work_directory; /* in which this run creates a directory; NULL: none, and processes
                                    are not recorded */
     bool makes_cgroups;         /* use a cgroup for each process, where possible */

@@ -157,8 +157,8 @@ static arcp_status start_program(process_job *pj, const char *cwd, const arcp__j
         status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     if (status == ARCP_OK) {
-        status = arcp__agent_process_start(pj->runtime->processes, &spec, callbacks, &pj->process,
-                                           err);
+        status =
+            arcp__agent_process_start(pj->runtime->processes, &spec, callbacks, &pj->process, err);
     }
     arcp__confined_start_fini(&confined);
     arcp__environment_fini(&environment);
@@ -190,8 +190,7 @@ static arcp_status begin(process_job *pj, arcp_error *err)
     if (status != ARCP_OK) {
         return status;
     }
-    pj->process =
-        plan != NULL || agent->pool == NULL ? NULL : arcp__process_pool_take(agent->pool);
+    pj->process = plan != NULL || agent->pool == NULL ? NULL : arcp__process_pool_take(agent->pool);
     if (pj->process == NULL) {
         status = start_program(pj, cwd, plan, &callbacks, err);
     } else if (pj->job->live->owns_cwd) {

@@ -24,10 +24,10 @@ static const char *canonical(arcp__arena *arena, const char *path, arcp_error *e
         return NULL;
     }
     const arcp_deny_reason reason =
-        path[0] != '/' ? ARCP_DENY_ESCAPES_BASE
-                       : arcp__target_canonicalise(ARCP__CAPABILITY_FS_READ,
-                                                   arcp_span_make(NULL, 0), arcp_span_cstr(path),
-                                                   scratch, &found);
+        path[0] != '/'
+            ? ARCP_DENY_ESCAPES_BASE
+            : arcp__target_canonicalise(ARCP__CAPABILITY_FS_READ, arcp_span_make(NULL, 0),
+                                        arcp_span_cstr(path), scratch, &found);
     const char *copy = reason == ARCP_DENY_NONE ? arcp__arena_copy(arena, found).data : NULL;
     arcp__free(scratch);
     if (reason != ARCP_DENY_NONE) {
@@ -195,8 +195,8 @@ static void complete(const arcp_runtime *runtime, const arcp__process_agent *age
     request->protect = agent->confinement.protect;
     request->min = verdict_of(agent->confinement.min, runtime->enforce.min);
     request->limits.scratch_bytes = runtime->enforce.scratch_bytes;
-    request->limits.pids = agent->confinement.pids != 0 ? agent->confinement.pids
-                                                        : (uint32_t)runtime->enforce.pids;
+    request->limits.pids =
+        agent->confinement.pids != 0 ? agent->confinement.pids : (uint32_t)runtime->enforce.pids;
 }
 
 /* The bases of every agent, and those of this one. NULL when out of memory. */
@@ -232,8 +232,7 @@ static char *scratch_path(const arcp_runtime *runtime, arcp_span job_id)
 }
 
 static arcp_status compile(const arcp_runtime *runtime, const arcp__process_agent *agent,
-                           const arcp__admit_request *request, arcp__job_plan *out,
-                           arcp_error *err)
+                           const arcp__admit_request *request, arcp__job_plan *out, arcp_error *err)
 {
     arcp__agent_sandbox sandbox = agent->confinement.sandbox; /* borrows what was found */
     arcp__agent_sandbox_job job = {.lease = request->lease, .fresh = request->cwd};
@@ -253,8 +252,8 @@ static arcp_status compile(const arcp_runtime *runtime, const arcp__process_agen
     arcp__free(bases);
     if (status == ARCP_OK) {
         arcp__sandbox_plan_encode(out->plan, &out->text);
-        status = out->text.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                                  : ARCP_OK;
+        status =
+            out->text.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
     }
     return status;
 }
@@ -366,9 +365,9 @@ static void admit(void *user, const arcp__admit_request *request, arcp__admit_an
     if (plan != NULL) {
         plan->text = arcp_buf_init();
     }
-    const arcp_status status =
-        plan == NULL ? arcp_error_set(&err, ARCP_E_NO_MEMORY, "out of memory")
-                     : compile(runtime, agent, request, plan, &err);
+    const arcp_status status = plan == NULL
+                                   ? arcp_error_set(&err, ARCP_E_NO_MEMORY, "out of memory")
+                                   : compile(runtime, agent, request, plan, &err);
     if (status != ARCP_OK) {
         answer->status = status;
         arcp_buf_append_cstr(&answer->texts[ARCP__ADMIT_MESSAGE], err.message);

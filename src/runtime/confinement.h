@@ -15,9 +15,9 @@
 /* What the runtime's options say, and what the host can do. Replaced as a whole by a reload: plans
  * have copies of what they need. */
 struct arcp__confinement {
-    arcp__arena arena;       /* of the lists */
-    const char **bases;      /* canonical; NULL-terminated; of every agent */
-    arcp_span *exempt;       /* NULL: the default */
+    arcp__arena arena;  /* of the lists */
+    const char **bases; /* canonical; NULL-terminated; of every agent */
+    arcp_span *exempt;  /* NULL: the default */
     size_t exempt_count;
     arcp__own_paths own;
     arcp__sandbox_abilities abilities;
@@ -27,14 +27,14 @@ struct arcp__confinement {
 /* The plan of one job, for the engine to keep. */
 typedef struct arcp__job_plan {
     arcp__sandbox_plan *plan;
-    arcp_buf text;    /* the plan as arcp-sandbox reads it */
-    char *scratch;    /* level landlock: a directory for HOME and TMPDIR; NULL: none */
+    arcp_buf text; /* the plan as arcp-sandbox reads it */
+    char *scratch; /* level landlock: a directory for HOME and TMPDIR; NULL: none */
 } arcp__job_plan;
 
 /* A directory that is seen as /etc by agents of one user. */
 typedef struct arcp__prepared_etc {
     struct arcp__prepared_etc *next;
-    char *user;          /* owned; NULL: ours */
+    char *user; /* owned; NULL: ours */
     arcp_buf path;
     int64_t looked_mono_ns; /* when the host's files were last compared with it */
 } arcp__prepared_etc;
@@ -42,8 +42,8 @@ typedef struct arcp__prepared_etc {
 /* ---- confinement.c ---- */
 
 /* Replaces the confinement by that of `options`; NULL: agents are no longer confined. Runs
- * arcp-sandbox once. ARCP_E_USAGE for a path that is not absolute, or without a work directory; then
- * nothing has changed. */
+ * arcp-sandbox once. ARCP_E_USAGE for a path that is not absolute, or without a work directory;
+ * then nothing has changed. */
 ARCP_MUST_CHECK arcp_status arcp__confinement_set(arcp_runtime *runtime,
                                                   const arcp_enforce_options *options,
                                                   arcp_error *err);

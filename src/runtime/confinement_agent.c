@@ -31,7 +31,8 @@ void arcp__confinement_find_command(arcp__process_agent *agent)
         .has_words = true,
     };
     confinement->is_found =
-        !environment.failed && arcp__agent_sandbox_find(&confinement->sandbox, &query, NULL) == ARCP_OK;
+        !environment.failed &&
+        arcp__agent_sandbox_find(&confinement->sandbox, &query, NULL) == ARCP_OK;
     arcp__environment_fini(&environment);
 }
 

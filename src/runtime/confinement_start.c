@@ -81,9 +81,8 @@ static arcp_status prepare_etc(arcp_runtime *runtime, const char *user, arcp_buf
         arcp_buf_append_format(&directory, "%s/etc",
                                arcp__process_table_directory(runtime->processes));
         request.directory = arcp_buf_cstr(&directory);
-        status = request.directory == NULL
-                     ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                     : find_user(user, &request, err);
+        status = request.directory == NULL ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                                           : find_user(user, &request, err);
         /* Agents with a user of their own pass through it. */
         if (status == ARCP_OK && mkdir(request.directory, 0700) == 0 &&
             chmod(request.directory, 0711) != 0) {
@@ -98,9 +97,8 @@ static arcp_status prepare_etc(arcp_runtime *runtime, const char *user, arcp_buf
     }
     if (status == ARCP_OK) {
         arcp_buf_append(out, arcp_buf_span(&etc->path));
-        status = arcp_buf_cstr(out) == NULL
-                     ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                     : ARCP_OK;
+        status = arcp_buf_cstr(out) == NULL ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                                            : ARCP_OK;
     }
     arcp_buf_fini(&directory);
     return status;
@@ -138,9 +136,70 @@ void arcp__confined_environment(const arcp__job_plan *plan, arcp__environment *e
 
 /* ---- records ---- */
 
+/* The texts of a `denied` record, in this order. */
+enum { CAPABILITY, TARGET, PROGRAM, TEXTS };
+
+static void take_denied(arcp_runtime *runtime, arcp__job *job, const arcp_json *json)
+{
+    static const char *const names[TEXTS] = {"capability", "target", "program"};
+    const arcp_json_ref denied =
+        arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("denied"));
+    arcp_buf room[TEXTS] = {arcp_buf_init(), arcp_buf_init(), arcp_buf_init()};
+    arcp_span texts[TEXTS] = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
+    arcp__denial denial = {
+        .layer = ARCP__DENIAL_BROKER, .code = ARCP_E_PERMISSION_DENIED, .count = 1};
+    bool failed = !arcp_json_is(json, denied, ARCP_JSON_OBJECT);
+    for (size_t i = 0; i < TEXTS && !failed; i++) {
+        const arcp_json_ref at = arcp_json_member(json, denied, arcp_span_cstr(names[i]));
+        if (arcp_json_is(json, at, ARCP_JSON_STRING)) {
+            texts[i] = arcp_json_string(json, at, &room[i]);
+            failed = room[i].failed;
+        }
+    }
+    if (!failed && texts[CAPABILITY].size != 0) {
+        (void)arcp_json_u64(json, arcp_json_member(json, denied, ARCP_SPAN_LITERAL("count")),
+                            &denial.count);
+        (void)arcp_json_u64(json, arcp_json_member(json, denied, ARCP_SPAN_LITERAL("pid")),
+                            &denial.pid);
+        denial.count = denial.count == 0 ? 1 : denial.count;
+        denial.capability = texts[CAPABILITY];
+        denial.target = texts[TARGET];
+        denial.program = texts[PROGRAM];
+        arcp__engine_agent_denied(runtime->engine, arcp__input_now(runtime), job, &denial);
+    }
+    for (size_t i = 0; i < TEXTS; i++) {
+        arcp_buf_fini(&room[i]);
+    }
+}
+
+/* What a later git of others would use, and the job has made. */
+static void take_planted(arcp_runtime *runtime, const arcp__job *job, const arcp_json *json)
+{
+    const arcp_json_ref list = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("planted"));
+    for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
+         at = arcp_json_next(json, list, at)) {
+        arcp_buf room = arcp_buf_init();
+        if (arcp_json_is(json, at, ARCP_JSON_STRING)) {
+            const arcp_span path = arcp_span_first(arcp_json_string(json, at, &room), 400);
+            arcp__runtime_log(runtime, job, ARCP_LOG_WARN,
+                              "%.*s: made by the job; git uses it from now on", (int)path.size,
+                              path.size == 0 ? "" : path.data);
+        }
+        arcp_buf_fini(&room);
+    }
+}
+
 void arcp__confinement_record(arcp_runtime *runtime, arcp__job *job, arcp_span record)
 {
-    (void)runtime;
-    (void)job;
-    (void)record;
+    arcp_json json = ARCP__JSON_INIT;
+    const arcp__sandbox_record type = arcp__sandbox_record_type(record);
+    if ((type == ARCP__SANDBOX_RECORD_DENIED || type == ARCP__SANDBOX_RECORD_PLANTED) &&
+        arcp_json_scan(&json, record, NULL, NULL) == ARCP_OK) {
+        if (type == ARCP__SANDBOX_RECORD_DENIED) {
+            take_denied(runtime, job, &json);
+        } else {
+            take_planted(runtime, job, &json);
+        }
+    }
+    arcp__json_fini(&json);
 }

@@ -168,13 +168,12 @@ static arcp_status make_parts(arcp_runtime *runtime, const arcp_runtime_options 
                                              .refused = on_refused,
                                              .wake = on_authenticator_wake,
                                              .user = runtime};
-    const arcp__process_table_options table = {.loop = runtime->loop,
-                                               .launcher = options->launcher,
-                                               .sandbox = options->enforce == NULL
-                                                              ? NULL
-                                                              : options->enforce->sandbox,
-                                               .work_directory = options->work_directory,
-                                               .makes_cgroups = options->makes_cgroups};
+    const arcp__process_table_options table = {
+        .loop = runtime->loop,
+        .launcher = options->launcher,
+        .sandbox = options->enforce == NULL ? NULL : options->enforce->sandbox,
+        .work_directory = options->work_directory,
+        .makes_cgroups = options->makes_cgroups};
     arcp__agent_inbox *inbox = &runtime->inbox;
     inbox->threads_max =
         options->agent_threads == 0 ? AGENT_THREADS_DEFAULT : options->agent_threads;

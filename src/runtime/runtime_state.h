@@ -84,7 +84,7 @@ typedef struct arcp__prepared_etc arcp__prepared_etc;
 /* What the registration of an agent says about its sandboxes. */
 typedef struct arcp__agent_confinement {
     bool is_on;
-    bool is_found;               /* what its command needs */
+    bool is_found; /* what its command needs */
     arcp_enforce_min min;
     arcp__sandbox_protect protect;
     uint32_t pids;               /* 0: the setting */
@@ -151,10 +151,10 @@ struct arcp_runtime {
     bool recorder_failure_logged;
     arcp_store *store;
     arcp__authenticator *authenticator;
-    arcp_provisioner *provisioner;  /* owned; NULL: none */
-    arcp_provisioner_terms terms;   /* of the provisioner, completed for this release */
-    struct arcp__seal *seal;        /* owned; NULL without a provisioner */
-    arcp__process_table *processes; /* owned */
+    arcp_provisioner *provisioner;     /* owned; NULL: none */
+    arcp_provisioner_terms terms;      /* of the provisioner, completed for this release */
+    struct arcp__seal *seal;           /* owned; NULL without a provisioner */
+    arcp__process_table *processes;    /* owned */
     arcp__confinement *confinement;    /* owned; NULL: agents are not confined */
     arcp__prepared_etc *prepared_etcs; /* owned; one for each user of agents */
     struct {

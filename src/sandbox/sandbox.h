@@ -297,9 +297,9 @@ const arcp__sandbox_base_row *arcp__sandbox_base_rows(size_t *count);
  * patterns that are not printable are escaped as \xNN. */
 void arcp__sandbox_report_table(const arcp__sandbox_plan *plan, arcp_buf *out);
 void arcp__sandbox_report_json(const arcp__sandbox_plan *plan, arcp_buf *out);
-/* Parts of it: how many lines of the lease have which verdict, "3 exact, 1 refused" (nothing without
- * lines); the lines of the lease as an array of objects, all or those that are not exact; the paths
- * that the operator gave as an array. */
+/* Parts of it: how many lines of the lease have which verdict, "3 exact, 1 refused" (nothing
+ * without lines); the lines of the lease as an array of objects, all or those that are not exact;
+ * the paths that the operator gave as an array. */
 void arcp__sandbox_report_counts(const arcp__sandbox_plan *plan, arcp_buf *out);
 void arcp__sandbox_report_lines(const arcp__sandbox_plan *plan, bool only_inexact, arcp_buf *out);
 void arcp__sandbox_report_base(const arcp__sandbox_plan *plan, arcp_buf *out);

@@ -258,8 +258,8 @@ static bool is_scratch_path(const arcp__sandbox_plan *plan, arcp_span path, arcp
 static bool is_made_path(const arcp__sandbox_plan *plan, arcp_span path)
 {
     return is_fresh_path(plan, path) ||
-           (plan->level != ARCP__SANDBOX_LEVEL_FULL && (is_scratch_path(plan, path, plan->home) ||
-                                                        is_scratch_path(plan, path, plan->tmp)));
+           (plan->level != ARCP__SANDBOX_LEVEL_FULL &&
+            (is_scratch_path(plan, path, plan->home) || is_scratch_path(plan, path, plan->tmp)));
 }
 
 arcp__sandbox_place arcp__sandbox_paths_find(const arcp__sandbox_paths *paths, arcp_span path)

@@ -140,7 +140,7 @@ layer '#include "core/lease.h"' src/launch/launch.h 'launch may not include core
 layer '#include "process/process.h"' src/launch/plan.c 'launch may not include process/process.h'
 layer '#include <arcp/json.h>' src/process/table.c 'process may not include arcp/json.h'
 layer '#include <arcp/sys/launcher.h>' src/engine/job.c 'engine may not include arcp/sys/launcher.h'
-layer '#include "launch/launcher_plan.h"' src/process/table.c 'launch has cgroups.h'
+layer '#include "launch/launcher_plan.h"' src/process/table.c 'launch has agent_sandbox.h'
 layer '#include "process/orphan.h"' tests/engine/other_test.c 'process has process.h for others'
 layer '#include "engine/state.h"' src/runtime/arrows.c 'runtime may not include engine/state.h'
 layer '#include "engine/state.h"' fuzz/fuzz.c 'may not include engine/state.h'

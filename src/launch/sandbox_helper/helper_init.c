@@ -87,7 +87,9 @@ static void set_limits(const arcp__helper *helper)
     }
     for (size_t i = 0; i < helper->child.limit_count; i++) {
         const arcp_launch_limit *given = &helper->child.limits[i];
-        limit(given->resource, given->soft, given->hard);
+        if (given->resource != RLIMIT_CORE) {
+            limit(given->resource, given->soft, given->hard);
+        }
     }
     /* No file is written. With 0 the kernel would still start a program of the host that its
      * core_pattern names, as root. */

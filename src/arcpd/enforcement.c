@@ -1,0 +1,92 @@
+#include "arcpd/arcpd.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Adds a file that exists, by its absolute path. One that does not exist is left out: only
+ * directories can be made in advance. */
+static arcp_status add_file(void *user, const char *key, const char *path, arcp__trusted_kind kind,
+                            arcp_error *err)
+{
+    arcp__enforcement_options *options = user;
+    char resolved[PATH_MAX];
+    arcp_status status = ARCP_OK;
+    if (path == NULL || realpath(path, resolved) == NULL) {
+        return ARCP_OK;
+    }
+    if (path[0] == '/') {
+        status = arcp__text_list_add(&options->own, path, err);
+    }
+    return status == ARCP_OK ? arcp__text_list_add(&options->own, resolved, err) : status;
+}
+
+/* The database and the files that SQLite makes beside it. */
+static arcp_status add_store(arcp__enforcement_options *options, const char *store, arcp_error *err)
+{
+    static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
+    arcp_status status = ARCP_OK;
+    if (store == NULL || strncmp(store, "sqlite:", 7) != 0) {
+        return ARCP_OK; /* the default is in the state directory */
+    }
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes && status == ARCP_OK; i++) {
+        char path[PATH_MAX];
+        (void)snprintf(path, sizeof path, "%s%s", store + 7, suffixes[i]);
+        status = add_file(options, "store", path, ARCP__TRUSTED_SECRET, err);
+    }
+    return status;
+}
+
+static arcp_status add_own(arcp__enforcement_options *options, const arcp__config *config,
+                           const arcp__directories *directories, arcp_error *err)
+{
+    char audit[4096];
+    const char *const files[] = {
+        config->places.file, directories->work,
+        config->audit_path != NULL && config->audit_path[0] != '\0' &&
+                arcp__path_in(directories->state, config->audit_path, audit, sizeof audit)
+            ? audit
+            : NULL};
+    arcp_status status = arcp__text_list_add(&options->own, directories->state, err);
+    if (status == ARCP_OK) {
+        status = arcp__text_list_add(&options->own, "/etc/arcp", err);
+    }
+    for (size_t i = 0; i < sizeof files / sizeof *files && status == ARCP_OK; i++) {
+        status = add_file(options, "", files[i], ARCP__TRUSTED_FILE, err);
+    }
+    if (status == ARCP_OK) {
+        status = add_store(options, config->store, err);
+    }
+    return status == ARCP_OK ? arcp__config_each_file(config, add_file, options, err) : status;
+}
+
+arcp_status arcp__enforcement_options_init(arcp__enforcement_options *out,
+                                           const arcp__config *config,
+                                           const arcp__directories *directories, arcp_error *err)
+{
+    const arcp__config_enforce *enforce = &config->enforce;
+    *out = (arcp__enforcement_options){.options = arcp_enforce_options_init()};
+    const arcp_status status = add_own(out, config, directories, err);
+    out->options.base = (const char *const *)enforce->base.items;
+    out->options.own = (const char *const *)out->own.items;
+    out->options.may_be_advisory = (const char *const *)enforce->may_be_advisory.items;
+    return status;
+}
+
+void arcp__enforcement_options_fini(arcp__enforcement_options *options)
+{
+    arcp__text_list_clear(&options->own);
+}
+
+arcp_status arcp__enforcement_apply(arcp_runtime *runtime, const arcp__config *config,
+                                    const arcp__directories *directories, arcp_error *err)
+{
+    arcp__enforcement_options options;
+    arcp_status status = arcp__enforcement_options_init(&options, config, directories, err);
+    if (status == ARCP_OK) {
+        status = arcp_runtime_set_enforcement(
+            runtime, config->enforce.is_off ? NULL : &options.options, err);
+    }
+    arcp__enforcement_options_fini(&options);
+    return status;
+}
