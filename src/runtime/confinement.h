@@ -6,11 +6,12 @@
 
 #include <arcp/enforce.h>
 
-#include "job/agent_host.h"
+#include "engine/engine.h"
 #include "launch/agent_sandbox.h"
 #include "launch/sandbox_etc.h"
 #include "process/process.h"
 #include "runtime/runtime_state.h"
+#include "sandbox/sandbox.h"
 
 /* What the runtime's options say, and what the host can do. Replaced as a whole by a reload: plans
  * have copies of what they need. */
