@@ -13,7 +13,7 @@
 #define WORD_MAX    64u
 
 static const char *const layer_names[ARCP__DENIAL_LAYER_COUNT] = {
-#define ARCP_DENIAL_LAYER(id, name) [ARCP__DENIAL_##id] = name,
+#define ARCP_DENIAL_LAYER(id, name) [ARCP__DENIAL_##id] = (name),
     ARCP__DENIAL_LAYERS(ARCP_DENIAL_LAYER)
 #undef ARCP_DENIAL_LAYER
 };
