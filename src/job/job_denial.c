@@ -47,7 +47,7 @@ static arcp_span append_shown(arcp_buf *out, arcp_span text, size_t size)
         }
         text = arcp_span_from(text, taken);
     }
-    return arcp_span_make(out->data + begin, out->failed ? 0 : out->size - begin);
+    return out->size == begin ? arcp_span_make(NULL, 0) : arcp_span_from(arcp_buf_span(out), begin);
 }
 
 /* A denial with texts that may be shown; they are in `room`. */
