@@ -23,7 +23,7 @@
 #define FILE_BYTES_MAX 16777216
 #define DEPTH_MAX      16
 #define REPLACED_SEC   604800 /* how long a directory stays that has been replaced */
-#define MADE_VERSION   2u     /* raised when the text of a file that is made changes */
+#define MADE_VERSION   3u     /* raised when the text of a file that is made changes */
 
 static const char *const copied[] = {
 #define COPIED_ETC(path)    path,
@@ -294,7 +294,8 @@ static arcp_status make_files(preparation *making, const arcp__sandbox_etc *requ
         {"passwd", arcp_buf_span(&passwd)},
         {"group", arcp_buf_span(&groups)},
         {"hostname", ARCP_SPAN_LITERAL("arcp\n")},
-        {"hosts", ARCP_SPAN_LITERAL("127.0.0.1 localhost arcp\n::1 localhost ip6-localhost\n")},
+        {"hosts",
+         ARCP_SPAN_LITERAL("127.0.0.1 localhost arcp\n::1 localhost ip6-localhost arcp\n")},
         /* Nothing answers there when the sandbox has no network: look-ups fail at once. */
         {"resolv.conf", ARCP_SPAN_LITERAL("nameserver 127.0.0.1\n")},
         {"nsswitch.conf", ARCP_SPAN_LITERAL("passwd: files\ngroup: files\nshadow: files\n"
