@@ -287,7 +287,7 @@ static void the_end_of_the_lease_closes_a_download(void **state)
     if (strcmp(h->f->level, "full") != 0) {
         skip();
     }
-    assert_int_equal(download(h, &p, "--expires-in 1s"), 4);
+    assert_int_equal(download(h, &p, "--expires-in 3s"), 4);
     check_span(arcp_buf_span(&p.err), "arcp run: the lease expired; the command was killed\n");
     process_fini(&p);
     check_closed(h, 1);
@@ -301,7 +301,7 @@ static void the_end_of_max_runtime_closes_it_at_once(void **state)
         skip();
     }
     /* The command ignores SIGTERM, and lives until SIGKILL: it sees the end of the download. */
-    assert_int_equal(download(h, &p, "--max-runtime 1"), 6);
+    assert_int_equal(download(h, &p, "--max-runtime 3"), 6);
     assert_non_null(memmem(p.out.data, p.out.size, "closed\n", 7));
     process_fini(&p);
     check_closed(h, 2);
