@@ -56,7 +56,7 @@ typedef struct arcp__config_credentials {
 
 /* Beside the settings enforce.*. */
 typedef struct arcp__config_enforce {
-    bool is_off;
+    bool is_on;
     arcp__text_list base;            /* absolute paths */
     arcp__text_list may_be_advisory; /* empty: the default */
 } arcp__config_enforce;

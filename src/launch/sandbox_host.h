@@ -1,4 +1,4 @@
-/* What a sandbox needs on the host beside its plan, whoever starts it. */
+/* What a sandbox needs on the host beside its plan, for the command of `arcp run` and for agents. */
 #ifndef ARCP_LAUNCH_SANDBOX_HOST_H
 #define ARCP_LAUNCH_SANDBOX_HOST_H
 

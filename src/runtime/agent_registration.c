@@ -153,6 +153,10 @@ arcp_status arcp_runtime_register_process(arcp_runtime *runtime, const arcp_proc
         status = arcp__confinement_register(agent, &from, err);
     }
     const bool is_confined = runtime->confinement != NULL && from.confine;
+    if (status == ARCP_OK && is_confined &&
+        runtime->confinement->level == ARCP__SANDBOX_LEVEL_FULL) {
+        arcp__confinement_warm_etc(runtime, agent->spec.user);
+    }
     if (status == ARCP_OK && from.warm != 0 && !from.is_plain && is_confined) {
         arcp__runtime_log(runtime, NULL, ARCP_LOG_WARN,
                           "agent \"%s\": confined agents have no warm processes; each is started "

@@ -68,6 +68,9 @@ void arcp__confinement_find_command(arcp__process_agent *agent);
 
 /* ---- confinement_start.c ---- */
 
+/* Prepares the /etc of this user's agents, so that the first job does not wait for it. */
+void arcp__confinement_warm_etc(arcp_runtime *runtime, const char *user);
+
 /* What the start of a confined process needs, beside its plan. */
 typedef struct arcp__confined_start {
     arcp__process_confinement confinement;

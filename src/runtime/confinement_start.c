@@ -104,6 +104,14 @@ static arcp_status prepare_etc(arcp_runtime *runtime, const char *user, arcp_buf
     return status;
 }
 
+void arcp__confinement_warm_etc(arcp_runtime *runtime, const char *user)
+{
+    arcp_buf path = arcp_buf_init();
+    const arcp_status ignored = prepare_etc(runtime, user, &path, NULL);
+    (void)ignored; /* a start tries again, and reports it */
+    arcp_buf_fini(&path);
+}
+
 /* ---- the start ---- */
 
 arcp_status arcp__confined_start_init(arcp__confined_start *start, arcp_runtime *runtime,

@@ -77,7 +77,7 @@ pid_t confined_start(const confined *one, const char *script, int output)
     size_t count = 0;
     (void)snprintf(lease, sizeof lease,
                    "{\"fs.read\":[\"%s/read/**\",\"%s/write/**\"],\"fs.write\":[\"%s/write/"
-                   "**\",\"%s/home/**\"]}",
+                   "**\",\"%s/home/**\"],\"net.fetch\":[\"http://localhost:9/**\"]}",
                    one->dir, one->dir, one->dir, one->dir);
     if (one->in_container) {
         argv[count++] = CONTAINER;

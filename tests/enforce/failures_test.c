@@ -15,9 +15,10 @@ static const char *const steps[] = {
 /* The steps that only namespaces need. */
 static bool is_of_view(const char *name)
 {
-    static const char *const names[] = {
-        "links",   "maps", "net", "propagation", "root",      "dev",   "proc",     "mount",
-        "private", "pin",  "git", "cover",       "read_only", "pivot", "hostname", "fork"};
+    static const char *const names[] = {"links",       "maps",     "net", "routes", "listeners",
+                                        "propagation", "root",     "dev", "proc",   "mount",
+                                        "private",     "pin",      "git", "cover",  "read_only",
+                                        "pivot",       "hostname", "fork"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(names[i], name) == 0) {
             return true;

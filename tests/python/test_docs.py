@@ -1,4 +1,4 @@
-"""The programs of README.md are run; those of docs/python.md are run by tests/examples/guide.py."""
+"""The programs of README.md that show their output are run; tests/examples/guide.py runs those in files."""
 import re
 import subprocess
 import sys
@@ -23,7 +23,7 @@ def programs(page):
     return [Program(page, program, shown) for program, shown in blocks]
 
 
-README = programs("README.md")
+README = [one for one in programs("README.md") if one.shown]
 PROGRAMS = README + programs("docs/python.md") + programs("bindings/python/README.md")
 
 
