@@ -1,4 +1,5 @@
-/* What a sandbox needs on the host beside its plan, for the command of `arcp run` and for agents. */
+/* What a sandbox needs on the host beside its plan, for the command of `arcp run` and for agents.
+ */
 #ifndef ARCP_LAUNCH_SANDBOX_HOST_H
 #define ARCP_LAUNCH_SANDBOX_HOST_H
 

@@ -433,7 +433,7 @@ static arcp_status launch(arcp__agent_process *process, const arcp__process_spec
     launch.limits = spec->limits;
     launch.limit_count = spec->limit_count;
     launch.cgroup_fd = process->cgroup_fd;
-    if (process->sandbox != NULL) {
+    if (spec->confinement != NULL && process->sandbox != NULL) {
         confinement.plan = spec->confinement->plan;
         confinement.etc = spec->confinement->etc;
         confinement.control_fd = process->sandbox->theirs;

@@ -362,12 +362,12 @@ static void admit(void *user, const arcp__admit_request *request, arcp__admit_an
     arcp__confinement_find_command(agent);
     arcp_error err = {0};
     arcp__job_plan *plan = arcp__alloc(sizeof *plan);
-    if (plan != NULL) {
-        plan->text = arcp_buf_init();
+    if (plan == NULL) {
+        answer->status = ARCP_E_NO_MEMORY;
+        return;
     }
-    const arcp_status status = plan == NULL
-                                   ? arcp_error_set(&err, ARCP_E_NO_MEMORY, "out of memory")
-                                   : compile(runtime, agent, request, plan, &err);
+    plan->text = arcp_buf_init();
+    const arcp_status status = compile(runtime, agent, request, plan, &err);
     if (status != ARCP_OK) {
         answer->status = status;
         arcp_buf_append_cstr(&answer->texts[ARCP__ADMIT_MESSAGE], err.message);

@@ -163,8 +163,9 @@ static int try_errors(void *unused)
         arcp__helper_route_all(fd) != EEXIST) {
         return 1;
     }
-    if (arcp__helper_listener_tcp(80) < 0 || arcp__helper_listener_tcp(80) >= 0 ||
-        errno != EADDRINUSE) {
+    const int first = arcp__helper_listener_tcp(80);
+    const int second = arcp__helper_listener_tcp(80);
+    if (first < 0 || second >= 0 || errno != EADDRINUSE) {
         return 2;
     }
     const int none = open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -100,9 +100,34 @@ static void take_frame(engine_rig *rig, const arcp__effect *effect)
     }
 }
 
+/* The effects about an agent that runs. */
+static void tell_agent(rig_agent *agent, const arcp__effect *effect)
+{
+    assert_non_null(agent);
+    if (effect->kind == ARCP__EFFECT_AGENT_LINE || effect->kind == ARCP__EFFECT_CANCEL_AGENT) {
+        rig_text_push(&agent->lines, &agent->newest, effect->text);
+    }
+    if (effect->kind == ARCP__EFFECT_CANCEL_AGENT) {
+        agent->cancelled = true;
+        agent->cancels++;
+    } else if (effect->kind == ARCP__EFFECT_KILL_AGENT) {
+        agent->killed = true;
+        agent->killed_at_once = effect->grace_ms == 0;
+        agent->kills++;
+    } else if (effect->kind == ARCP__EFFECT_REVOKE_AGENT) {
+        agent->revoked = (arcp_status)effect->reason;
+        agent->revokes++;
+    } else if (effect->kind == ARCP__EFFECT_FORGET_AGENT) {
+        agent->forgotten = true;
+        agent->forgets++;
+    } else if (effect->kind == ARCP__EFFECT_PAUSE_AGENT ||
+               effect->kind == ARCP__EFFECT_RESUME_AGENT) {
+        agent->paused = effect->kind == ARCP__EFFECT_PAUSE_AGENT;
+    }
+}
+
 static void perform(engine_rig *rig, const arcp__effect *effect)
 {
-    rig_agent *agent = effect->job == NULL ? NULL : agent_by_job(rig, effect->job);
     arcp_error error = {0};
     switch (effect->kind) {
     case ARCP__EFFECT_SEND:
@@ -124,35 +149,14 @@ static void perform(engine_rig *rig, const arcp__effect *effect)
         start_agent(rig, effect);
         break;
     case ARCP__EFFECT_AGENT_LINE:
-        assert_non_null(agent);
-        rig_text_push(&agent->lines, &agent->newest, effect->text);
-        break;
     case ARCP__EFFECT_CANCEL_AGENT:
-        assert_non_null(agent);
-        agent->cancelled = true;
-        agent->cancels++;
-        rig_text_push(&agent->lines, &agent->newest, effect->text);
-        break;
     case ARCP__EFFECT_KILL_AGENT:
-        assert_non_null(agent);
-        agent->killed = true;
-        agent->killed_at_once = effect->grace_ms == 0;
-        agent->kills++;
-        break;
     case ARCP__EFFECT_PAUSE_AGENT:
     case ARCP__EFFECT_RESUME_AGENT:
-        assert_non_null(agent);
-        agent->paused = effect->kind == ARCP__EFFECT_PAUSE_AGENT;
-        break;
     case ARCP__EFFECT_REVOKE_AGENT:
-        assert_non_null(agent);
-        agent->revoked = (arcp_status)effect->reason;
-        agent->revokes++;
-        break;
     case ARCP__EFFECT_FORGET_AGENT:
-        assert_non_null(agent);
-        agent->forgotten = true;
-        agent->forgets++;
+        assert_non_null(effect->job);
+        tell_agent(agent_by_job(rig, effect->job), effect);
         break;
     case ARCP__EFFECT_READ:
         check_ok(rig->store->ops->read(rig->store, effect->id, effect->text, effect->from,
