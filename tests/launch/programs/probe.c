@@ -1,5 +1,6 @@
 /* A program that prints how it was started, or misbehaves as its arguments say. */
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -83,10 +84,12 @@ static int stubborn(void)
     return 0;
 }
 
-/* Leaves a child behind that is in a session of its own and keeps standard output open,
- * idly or writing as fast as it can. Its parent ends when it is out of the group. */
+/* Leaves a child behind that is in a session of its own and keeps standard output open, idly or
+ * writing as fast as it can once its parent has ended. Its parent ends when it is out of the group.
+ */
 static int escape(bool floods)
 {
+    const pid_t parent = getpid();
     int out[2];
     char byte = 0;
     if (pipe(out) != 0) {
@@ -100,6 +103,9 @@ static int escape(bool floods)
     (void)fflush(stdout);
     if (write(out[1], &byte, 1) != 1) {
         return 1;
+    }
+    while (getppid() == parent) {
+        (void)poll(NULL, 0, 1);
     }
     while (!floods || printf("flood\n") > 0) {
         if (!floods) {
