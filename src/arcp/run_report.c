@@ -14,11 +14,13 @@
 #include "base/digits.h"
 #include "base/directory.h"
 #include "base/utf8.h"
+#include "launch/sandbox_record.h"
 #include "json/json_put.h"
 
-#define NAME_SHOWN_MAX   512
-#define DETAIL_SHOWN_MAX 128
-#define LINES_MAX        100 /* of denials */
+#define NAME_SHOWN_MAX    512
+#define DETAIL_SHOWN_MAX  128
+#define FAILURE_SHOWN_MAX 4352 /* with a path of any length */
+#define LINES_MAX         100  /* of denials */
 
 /* ---- the file ---- */
 
@@ -104,18 +106,6 @@ void arcp__run_report_plan(arcp__run_report *report)
 }
 
 /* ---- records ---- */
-
-/* The number of an error by its name, such as "EPERM"; 0: there is none. */
-static int errno_of(arcp_span name)
-{
-    for (int number = 1; number < 256; number++) {
-        const char *known = strerrorname_np(number);
-        if (known != NULL && arcp_span_equal_cstr(name, known)) {
-            return number;
-        }
-    }
-    return 0;
-}
 
 static arcp__run_denial *find_denial(arcp__run_report *report, arcp_span capability,
                                      arcp_span target)
@@ -253,28 +243,13 @@ void arcp__run_report_network(arcp__run_report *report, arcp_span capability, ar
     arcp_buf_fini(&shown);
 }
 
-static void take_failed(arcp__run_report *report, const arcp_json *json)
+static void take_failed(arcp__run_report *report, arcp_span record)
 {
-    arcp_buf room[3] = {arcp_buf_init(), arcp_buf_init(), arcp_buf_init()};
-    static const char *const names[] = {"failed", "path", "errno"};
-    arcp_span texts[3];
-    for (size_t i = 0; i < 3; i++) {
-        const arcp_json_ref at = arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(names[i]));
-        texts[i] = arcp_json_is(json, at, ARCP_JSON_STRING) ? arcp_json_string(json, at, &room[i])
-                                                            : arcp_span_make(NULL, 0);
-    }
-    const int number = errno_of(texts[2]);
+    arcp_buf message = arcp_buf_init();
+    (void)arcp__sandbox_record_failure(record, &message);
     arcp_buf_clear(&report->failure);
-    arcp__append_safe(&report->failure, texts[0], 64);
-    if (texts[1].size != 0) {
-        arcp_buf_append_byte(&report->failure, ' ');
-        arcp__append_safe(&report->failure, texts[1], NAME_SHOWN_MAX);
-    }
-    arcp_buf_append_cstr(&report->failure, ": ");
-    arcp_buf_append_cstr(&report->failure, number == 0 ? "unknown error" : strerror(number));
-    for (size_t i = 0; i < 3; i++) {
-        arcp_buf_fini(&room[i]);
-    }
+    arcp__append_safe(&report->failure, arcp_buf_span(&message), FAILURE_SHOWN_MAX);
+    arcp_buf_fini(&message);
 }
 
 /* Files that were granted and are not there: they cannot be made either. */
@@ -340,7 +315,7 @@ void arcp__run_report_record(arcp__run_report *report, arcp_span record)
             } else if (i == 2) {
                 take_planted(report, &json, at);
             } else {
-                take_failed(report, &json);
+                take_failed(report, record);
             }
             if (report->file >= 0) {
                 arcp_buf line = arcp_buf_init();

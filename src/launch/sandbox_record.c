@@ -1,5 +1,6 @@
 #include "launch/sandbox_record.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "json/json.h"
@@ -46,6 +47,12 @@ static const struct {
 #undef ARCP_LAUNCH_STAGE
 };
 
+/* Whether the step looks for what the lease grants. Only directories must be there. */
+static bool is_of_source(const char *step)
+{
+    return strcmp(step, "links") == 0 || strcmp(step, "mount") == 0;
+}
+
 const char *arcp__sandbox_record_failure(arcp_span record, arcp_buf *message)
 {
     static const char *const names[] = {"failed", "path", "errno"};
@@ -68,9 +75,17 @@ const char *arcp__sandbox_record_failure(arcp_span record, arcp_buf *message)
         }
     }
     const int number = errno_of(texts[2]);
-    arcp_buf_append_format(message, "%s%s", text, texts[1].size == 0 ? "" : " ");
-    arcp_buf_append(message, texts[1]);
-    arcp_buf_append_format(message, ": %s", number == 0 ? "unknown error" : strerror(number));
+    if (is_of_source(step) && (number == ENOENT || number == ENOTDIR)) {
+        arcp_buf_append_cstr(message, "the directory ");
+        arcp_buf_append(message, texts[1]);
+        arcp_buf_append_cstr(message, number == ENOENT
+                                          ? ", which the lease grants, does not exist"
+                                          : ", which the lease grants, is not a directory");
+    } else {
+        arcp_buf_append_format(message, "%s%s", text, texts[1].size == 0 ? "" : " ");
+        arcp_buf_append(message, texts[1]);
+        arcp_buf_append_format(message, ": %s", number == 0 ? "unknown error" : strerror(number));
+    }
     for (size_t i = 0; i < 3; i++) {
         arcp_buf_fini(&room[i]);
     }

@@ -15,6 +15,9 @@
 /* How long the prepared /etc is used without looking at the host's files again. */
 #define ETC_TRUSTED_NS ARCP_NS_PER_SEC
 
+/* Absent directories that one line of a job's log names. */
+#define ABSENT_SHOWN_MAX 10
+
 /* ---- /etc ---- */
 
 static arcp__prepared_etc *find_etc(arcp_runtime *runtime, const char *user)
@@ -197,17 +200,58 @@ static void take_planted(arcp_runtime *runtime, const arcp__job *job, const arcp
     }
 }
 
+/* Directories of the lease that are absent. A client cannot look at the host: the job's log names
+ * them. */
+static void take_running(arcp_runtime *runtime, arcp__job *job, const arcp_json *json)
+{
+    const arcp_json_ref list = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("absent"));
+    arcp_buf text = arcp_buf_init();
+    size_t count = 0;
+    if (!arcp_json_is(json, list, ARCP_JSON_ARRAY)) {
+        return;
+    }
+    for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
+         at = arcp_json_next(json, list, at)) {
+        const arcp_json_ref kind = arcp_json_member(json, at, ARCP_SPAN_LITERAL("expected"));
+        const arcp_json_ref path = arcp_json_member(json, at, ARCP_SPAN_LITERAL("path"));
+        if (arcp_json_is(json, path, ARCP_JSON_STRING) &&
+            arcp_json_string_equals(json, kind, ARCP_SPAN_LITERAL("directory")) &&
+            count++ < ABSENT_SHOWN_MAX) {
+            arcp_buf room = arcp_buf_init();
+            arcp_buf_append_cstr(&text, count == 1 ? "no such directory on this host: " : ", ");
+            arcp_buf_append(&text, arcp_span_first(arcp_json_string(json, path, &room), 400));
+            arcp_buf_fini(&room);
+        }
+    }
+    if (count > ABSENT_SHOWN_MAX) {
+        arcp_buf_append_format(&text, " and %zu more", count - ABSENT_SHOWN_MAX);
+    }
+    if (count != 0) {
+        arcp_buf_append_cstr(&text,
+                             "; its line grants nothing to this job, also if it is made later");
+    }
+    if (count != 0 && !text.failed) {
+        arcp__engine_agent_log(runtime->engine, arcp__input_now(runtime), job, "warn",
+                               arcp_buf_span(&text));
+    }
+    arcp_buf_fini(&text);
+}
+
 void arcp__confinement_record(arcp_runtime *runtime, arcp__job *job, arcp_span record)
 {
     arcp_json json = ARCP__JSON_INIT;
     const arcp__sandbox_record type = arcp__sandbox_record_type(record);
-    if ((type == ARCP__SANDBOX_RECORD_DENIED || type == ARCP__SANDBOX_RECORD_PLANTED) &&
-        arcp_json_scan(&json, record, NULL, NULL) == ARCP_OK) {
-        if (type == ARCP__SANDBOX_RECORD_DENIED) {
-            take_denied(runtime, job, &json);
-        } else {
-            take_planted(runtime, job, &json);
-        }
+    if (type > ARCP__SANDBOX_RECORD_PLANTED ||
+        arcp_json_scan(&json, record, NULL, NULL) != ARCP_OK) {
+        arcp__json_fini(&json);
+        return;
+    }
+    if (type == ARCP__SANDBOX_RECORD_DENIED) {
+        take_denied(runtime, job, &json);
+    } else if (type == ARCP__SANDBOX_RECORD_PLANTED) {
+        take_planted(runtime, job, &json);
+    } else {
+        take_running(runtime, job, &json);
     }
     arcp__json_fini(&json);
 }

@@ -137,7 +137,8 @@ typedef enum arcp__sandbox_mount_kind {
     ARCP__SANDBOX_MOUNT_ROOT, /* the host's whole tree is the root (a lease of `/` `**`) */
     ARCP__SANDBOX_MOUNT_BASE, /* of the host's system: a link is copied, absence is accepted */
     ARCP__SANDBOX_MOUNT_ETC,  /* the prepared /etc; made by the helper's starter */
-    ARCP__SANDBOX_MOUNT_TREE, /* a directory that the lease grants; must exist */
+    ARCP__SANDBOX_MOUNT_TREE, /* a directory that the lease grants; only that of a job may be
+                                 absent: reported */
     ARCP__SANDBOX_MOUNT_FILE, /* a file that the lease grants; absent, or a directory: reported */
     ARCP__SANDBOX_MOUNT_PRIVATE, /* an empty directory of the scratch file system */
     ARCP__SANDBOX_MOUNT_FRESH,   /* the job's own directory */

@@ -33,6 +33,12 @@ static const run_row rows[] = {
      "arcp run: the command was ended after 1 s (--max-runtime)\n"},
     {"in a directory that is gone", "mkdir gone; cd gone; rmdir ../gone; $ARCP run -- true", 125,
      .out = "", "arcp run: the current directory cannot be found: No such file or directory\n"},
+    {"a directory of the lease that is not there",
+     "$ARCP run --grant \"fs.read=$ROOT/none/**\" -- true", 125, .out = "",
+     "arcp run: the directory $ROOT/none, which the lease grants, does not exist\n"},
+    {"a directory of the lease that is a file",
+     "$ARCP run --grant \"fs.read=$ROOT/project/here/**\" -- true", 125, .out = "",
+     "arcp run: the directory $ROOT/project/here, which the lease grants, is not a directory\n"},
     {"inside a sandbox there is no other",
      "$ARCP run --base $ARCP --env ASAN_OPTIONS=detect_leaks=0 -- $ARCP run -- true", 125,
      .out = "", "arcp run: this is a sandbox already, and a sandbox cannot make another\n"},
@@ -200,7 +206,7 @@ static const run_row rows[] = {
     /* descriptors */
     {"standard input is the command's", "echo text | $ARCP run -- cat", 0, .out = "text\n", ""},
     {"a directory as standard input is refused", "$ARCP run -- true <.", 125, .out = "",
-     "~arcp run: descriptors"},
+     "~arcp run: standard descriptor stdin: "},
     {"closed ones are empty", "$ARCP run -- cat <&-", 0, .out = "", ""},
     {"other descriptors are not passed",
      "$ARCP run -- sh -c 'cat <&7' 7<../data/one 2>/dev/null || "

@@ -67,21 +67,73 @@ static void a_file_is_granted_without_what_is_beside_it(void **state)
                    f->directory);
     sandbox_expect(f, script, 0);
     sandbox_check_output(f, "given\n");
-    if (f->plan.level == ARCP__SANDBOX_LEVEL_FULL) {
-        assert_non_null(strstr(f->records.data, "data/absent\"}"));
-        assert_non_null(strstr(f->records.data, "data/dir\"}"));
-    }
+    assert_non_null(strstr(f->records.data, "data/absent\",\"expected\":\"file\"}"));
+    assert_non_null(strstr(f->records.data, "data/dir\",\"expected\":\"file\"}"));
 }
 
-static void a_tree_that_is_absent_or_a_file_ends_the_start(void **state)
+static void a_tree_that_is_absent_or_a_file_ends_the_start_of_a_command(void **state)
 {
     sandbox_fixture *f = *state;
-    sandbox_needs(ARCP__SANDBOX_LEVEL_FULL);
+    f->plan.origin = ARCP__SANDBOX_ORIGIN_RUN;
     const char *data = sandbox_path(f, "data");
     sandbox_grant(f, ARCP__SANDBOX_MOUNT_TREE, data, false);
     sandbox_refuses(f, "links");
     sandbox_outside("echo x > %s", data);
-    sandbox_refuses(f, "mount");
+    sandbox_refuses(f, f->plan.level == ARCP__SANDBOX_LEVEL_FULL ? "mount" : "links");
+}
+
+/* A client cannot look at the host. What protects files in the tree has nothing to protect. */
+static void a_tree_of_a_job_that_is_absent_or_a_file_grants_nothing(void **state)
+{
+    sandbox_fixture *f = *state;
+    char script[512];
+    const char *data = sandbox_path(f, "data");
+    const char *below = sandbox_path(f, "data/below");
+    sandbox_grant(f, ARCP__SANDBOX_MOUNT_TREE, data, true);
+    sandbox_mount(f, ARCP__SANDBOX_MOUNT_GIT, NULL, data, false);
+    sandbox_mount(f, ARCP__SANDBOX_MOUNT_PIN, data, data, true);
+    sandbox_mount(f, ARCP__SANDBOX_MOUNT_COVER, NULL, below, false);
+    (void)snprintf(script, sizeof script,
+                   "cat %s/file 2>/dev/null; mkdir -p %s 2>/dev/null; echo x 2>/dev/null >%s/new; "
+                   "exit 7",
+                   data, data, data);
+    sandbox_expect(f, script, 7);
+    assert_non_null(strstr(f->records.data, "data\",\"expected\":\"directory\"}"));
+    sandbox_outside("test ! -e %s && echo secret > %s", data, data);
+    sandbox_expect(f, script, 7);
+    sandbox_check_output(f, "");
+    assert_non_null(strstr(f->records.data, "data\",\"expected\":\"directory\"}"));
+    sandbox_outside("grep -q secret %s && rm %s && mkdir -p %s && echo given > %s/file", data, data,
+                    below, data);
+    sandbox_expect(f, script, 7);
+    sandbox_check_output(f, "given\n");
+    assert_null(strstr(f->records.data, "absent"));
+}
+
+/* Its line grants the tree above, in which the program can make the directory itself. */
+static void a_tree_that_is_absent_in_a_written_one_is_made_there(void **state)
+{
+    sandbox_fixture *f = *state;
+    const char *below = sandbox_path(f, "tree/below");
+    sandbox_grant(f, ARCP__SANDBOX_MOUNT_TREE, below, false);
+    sandbox_mount(f, ARCP__SANDBOX_MOUNT_PIN, below, below, true);
+    sandbox_expect(f, "mkdir below && echo made > below/file && cat below/file", 0);
+    sandbox_check_output(f, "made\n");
+    sandbox_outside("grep -q made %s/file", below);
+}
+
+/* What the program could make itself must be there to be covered. */
+static void a_cover_in_an_absent_tree_that_the_program_can_make_ends_the_start(void **state)
+{
+    sandbox_fixture *f = *state;
+    sandbox_needs(ARCP__SANDBOX_LEVEL_FULL);
+    const char *below = sandbox_path(f, "tree/below");
+    const char *own = sandbox_path(f, "tree/below/own");
+    sandbox_grant(f, ARCP__SANDBOX_MOUNT_TREE, below, false);
+    sandbox_mount(f, ARCP__SANDBOX_MOUNT_COVER, NULL, own, false);
+    sandbox_refuses(f, "cover");
+    sandbox_outside("echo x > %s", below);
+    sandbox_refuses(f, "cover");
 }
 
 static void private_places_have_one_limit_of_bytes_and_of_files(void **state)
@@ -445,7 +497,10 @@ int main(int argc, char **argv)
         SANDBOX_TEST(a_written_tree_is_the_hosts_and_a_read_one_is_only_read),
         SANDBOX_TEST(a_written_tree_below_a_read_one_widens_nothing_beside_it),
         SANDBOX_TEST(a_file_is_granted_without_what_is_beside_it),
-        SANDBOX_TEST(a_tree_that_is_absent_or_a_file_ends_the_start),
+        SANDBOX_TEST(a_tree_that_is_absent_or_a_file_ends_the_start_of_a_command),
+        SANDBOX_TEST(a_tree_of_a_job_that_is_absent_or_a_file_grants_nothing),
+        SANDBOX_TEST(a_tree_that_is_absent_in_a_written_one_is_made_there),
+        SANDBOX_TEST(a_cover_in_an_absent_tree_that_the_program_can_make_ends_the_start),
         SANDBOX_TEST(private_places_have_one_limit_of_bytes_and_of_files),
         SANDBOX_TEST(hooks_and_configuration_of_git_are_read_only),
         SANDBOX_TEST(strict_makes_all_of_git_read_only),

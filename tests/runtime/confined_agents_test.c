@@ -129,6 +129,28 @@ static void an_agent_reads_what_its_lease_grants_and_nothing_else(void **state)
     assert_int_not_equal(access(script, F_OK), 0);
 }
 
+static bool has_result(void *user)
+{
+    return runtime_rig_has(user, "\"job.result\"");
+}
+
+static void a_directory_that_is_absent_grants_nothing_and_the_log_names_it(void **state)
+{
+    char script[1024];
+    (void)state;
+    needs_a_level();
+    (void)snprintf(script, sizeof script, "mkdir %s/none; ls %s/none || echo nothing", data, data);
+    runtime_rig_register_sh(&rig, "reader", script, NULL);
+    submit("reader", "\"fs.read\":[\"%s/none/**\"],\"fs.write\":[\"%s/none/**\",\"%s/gone/**\"]");
+    runtime_rig_until(&rig, has_result, &rig);
+    assert_true(runtime_rig_has(&rig, "no such directory on this host: "));
+    assert_true(runtime_rig_has(&rig, "/gone, "));
+    assert_true(runtime_rig_has(&rig, "/none; its line grants nothing"));
+    assert_true(runtime_rig_has(&rig, "\"message\":\"nothing\""));
+    (void)snprintf(script, sizeof script, "%s/none", data);
+    assert_int_not_equal(access(script, F_OK), 0);
+}
+
 static void what_is_denied_becomes_an_event(void **state)
 {
     char script[1024];
@@ -329,6 +351,7 @@ int main(void)
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         ROW(an_agent_reads_what_its_lease_grants_and_nothing_else),
+        ROW(a_directory_that_is_absent_grants_nothing_and_the_log_names_it),
         ROW(what_is_denied_becomes_an_event),
         ROW(no_lease_grants_the_directory_of_another_job),
         ROW(an_agent_has_a_directory_home_and_tmp_of_its_own),

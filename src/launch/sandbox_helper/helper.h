@@ -65,7 +65,8 @@ _Noreturn void arcp__helper_fail_at(arcp_span path);
  * ARCP__HELPER_REPORT_MAX. */
 typedef enum arcp__helper_list {
     ARCP__HELPER_FOUND_LINKS,  /* `text` is the real path */
-    ARCP__HELPER_FOUND_ABSENT, /* files that were granted and are not there, or are none */
+    ARCP__HELPER_FOUND_ABSENT, /* granted, and not there or of another kind; `text` is what is
+                                  expected there: "file", "directory" */
     ARCP__HELPER_FOUND_GIT,    /* `text` is how it is protected: "commits", "strict", or "link" */
     ARCP__HELPER_FOUND_COVERS, /* file systems of the kernel that are covered; `text` is their type
                                 */
@@ -87,8 +88,17 @@ void arcp__helper_look_for_git(arcp__helper *helper);
 bool arcp__helper_has_git(const arcp__helper *helper, size_t mount);
 void arcp__helper_report_planted(const arcp__helper *helper);
 
+/* Whether a directory of the lease may be absent: then its line grants nothing, and is reported.
+ * The lease of a job comes from a client, which cannot look at the host; that of `arcp run` from
+ * the person who wrote the name. */
+static inline bool arcp__helper_tree_can_be_absent(const arcp__sandbox_plan *plan)
+{
+    return plan->origin == ARCP__SANDBOX_ORIGIN_JOB;
+}
+
 /* Finds the sources of the plan's mounts as the job's user, before the namespaces hide who owns
- * what (helper_source). */
+ * what (helper_source). At level landlock nothing is mounted: it looks which paths of the lease are
+ * absent. */
 void arcp__helper_find_sources(arcp__helper *helper);
 
 /* Makes the sandbox's own network, and hands its listeners over on ARCP__LAUNCH_CONTROL_FD

@@ -169,8 +169,8 @@ int main(int argc, char **argv)
     become_user(&helper.child);
     helper.uid = getuid();
     helper.gid = getgid();
+    arcp__helper_find_sources(&helper);
     if (helper.plan->level == ARCP__SANDBOX_LEVEL_FULL) {
-        arcp__helper_find_sources(&helper);
         arcp__helper_look_for_git(&helper);
     }
     _exit(arcp__helper_monitor(&helper));

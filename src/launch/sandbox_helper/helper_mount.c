@@ -225,18 +225,26 @@ static void place_link(const arcp__helper_view *view, const char *path, const ch
     }
 }
 
-static void mount_source(const arcp__helper_view *view, const arcp__sandbox_mount *mount,
-                         const arcp__helper_source *source)
+static void report_absent(const arcp__sandbox_mount *mount)
 {
+    arcp__helper_found(ARCP__HELPER_FOUND_ABSENT, mount->target,
+                       mount->kind == ARCP__SANDBOX_MOUNT_TREE ? "directory" : "file");
+}
+
+/* A directory of the lease that turns out to be absent, or a file, loses its source. */
+static void mount_source(const arcp__helper_view *view, const arcp__helper *helper, size_t i)
+{
+    const arcp__sandbox_mount *mount = &helper->plan->mounts[i];
+    arcp__helper_source *source = &helper->sources[i];
     const bool is_exact = mount->kind == ARCP__SANDBOX_MOUNT_FILE;
-    const bool must_be_directory = mount->kind == ARCP__SANDBOX_MOUNT_TREE ||
-                                   mount->kind == ARCP__SANDBOX_MOUNT_FRESH ||
+    const bool is_tree = mount->kind == ARCP__SANDBOX_MOUNT_TREE;
+    const bool must_be_directory = is_tree || mount->kind == ARCP__SANDBOX_MOUNT_FRESH ||
                                    mount->kind == ARCP__SANDBOX_MOUNT_ETC;
     struct stat about;
     struct statfs system;
     if (source->real == NULL) {
-        if (is_exact) {
-            arcp__helper_found(ARCP__HELPER_FOUND_ABSENT, mount->target, NULL);
+        if (is_exact || is_tree) {
+            report_absent(mount);
         }
         return;
     }
@@ -247,6 +255,12 @@ static void mount_source(const arcp__helper_view *view, const arcp__sandbox_moun
     const int fd =
         arcp__helper_open(view->host, source->real + 1,
                           O_PATH | (must_be_directory ? O_DIRECTORY : 0), RESOLVE_NO_SYMLINKS);
+    if (fd < 0 && (errno == ENOTDIR || errno == ENOENT) && is_tree &&
+        arcp__helper_tree_can_be_absent(helper->plan)) {
+        report_absent(mount);
+        source->real = NULL;
+        return;
+    }
     if (fd < 0 || fstat(fd, &about) != 0 || fstatfs(fd, &system) != 0) {
         arcp__helper_fail(source->path);
     }
@@ -259,7 +273,7 @@ static void mount_source(const arcp__helper_view *view, const arcp__sandbox_moun
      * socket would be more than a file. */
     if ((is_exact && !S_ISREG(about.st_mode)) ||
         (!S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode))) {
-        arcp__helper_found(ARCP__HELPER_FOUND_ABSENT, mount->target, NULL);
+        report_absent(mount);
         (void)close(fd);
         return;
     }
@@ -387,10 +401,25 @@ static bool is_linked(const arcp__helper *helper, arcp_span path)
     return false;
 }
 
+/* Whether `path` is at or below a directory of the lease that is absent. What is not there needs no
+ * protection against being renamed. */
+static bool is_in_absent_tree(const arcp__helper *helper, arcp_span path)
+{
+    const arcp__sandbox_plan *plan = helper->plan;
+    for (size_t i = 0; i < plan->mount_count; i++) {
+        const arcp_span tree = plan->mounts[i].target;
+        if (plan->mounts[i].kind == ARCP__SANDBOX_MOUNT_TREE && helper->sources[i].real == NULL &&
+            arcp_span_starts_with(path, tree) &&
+            (path.size == tree.size || path.data[tree.size] == '/')) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void mount_one(arcp__helper_view *view, const arcp__helper *helper, size_t i)
 {
     const arcp__sandbox_mount *mount = &helper->plan->mounts[i];
-    const arcp__helper_source *source = &helper->sources[i];
     switch (mount->kind) {
     case ARCP__SANDBOX_MOUNT_ROOT: /* is there; it is the first (make_root) */
         if (i != 0) {
@@ -405,7 +434,7 @@ static void mount_one(arcp__helper_view *view, const arcp__helper *helper, size_
     case ARCP__SANDBOX_MOUNT_FILE:
     case ARCP__SANDBOX_MOUNT_FRESH:
         arcp__helper_begin(ARCP__HELPER_MOUNT);
-        mount_source(view, mount, source);
+        mount_source(view, helper, i);
         break;
     case ARCP__SANDBOX_MOUNT_PRIVATE:
         arcp__helper_begin(ARCP__HELPER_PRIVATE);
@@ -413,20 +442,21 @@ static void mount_one(arcp__helper_view *view, const arcp__helper *helper, size_
         break;
     case ARCP__SANDBOX_MOUNT_PIN:
         arcp__helper_begin(ARCP__HELPER_PIN);
-        if (!is_linked(helper, mount->target) && !pin(view, mount->target, 0)) {
+        if (!is_linked(helper, mount->target) && !pin(view, mount->target, 0) &&
+            !is_in_absent_tree(helper, mount->target)) {
             arcp__helper_fail_at(mount->target);
         }
         break;
     case ARCP__SANDBOX_MOUNT_GIT:
         arcp__helper_begin(ARCP__HELPER_GIT);
-        if (!is_linked(helper, mount->target)) {
+        if (!is_linked(helper, mount->target) && !is_in_absent_tree(helper, mount->target)) {
             protect_git(view, helper->plan, mount->target);
         }
         break;
     case ARCP__SANDBOX_MOUNT_COVER:
         arcp__helper_begin(ARCP__HELPER_COVER);
         if (!is_linked(helper, mount->target) && !cover(view, mount->target) &&
-            (errno != ENOENT || !is_absent_for_good(view, mount->target))) {
+            ((errno != ENOENT && errno != ENOTDIR) || !is_absent_for_good(view, mount->target))) {
             arcp__helper_fail_at(mount->target);
         }
         break;

@@ -62,6 +62,7 @@ void arcp__helper_found(arcp__helper_list list, arcp_span path, const char *text
 {
     static const char *const members[ARCP__HELPER_FOUND_COUNT] = {
         [ARCP__HELPER_FOUND_LINKS] = "real",
+        [ARCP__HELPER_FOUND_ABSENT] = "expected",
         [ARCP__HELPER_FOUND_GIT] = "protection",
         [ARCP__HELPER_FOUND_COVERS] = "type",
     };

@@ -201,8 +201,10 @@ static void find_source(const arcp__helper *helper, const arcp__sandbox_mount *m
     const bool is_etc = mount->kind == ARCP__SANDBOX_MOUNT_ETC && mount->source.size == 0;
     const bool is_ours =
         mount->kind == ARCP__SANDBOX_MOUNT_ETC || mount->kind == ARCP__SANDBOX_MOUNT_FRESH;
-    const bool can_be_absent =
-        mount->kind == ARCP__SANDBOX_MOUNT_BASE || mount->kind == ARCP__SANDBOX_MOUNT_FILE;
+    const bool is_tree = mount->kind == ARCP__SANDBOX_MOUNT_TREE;
+    const bool can_be_absent = mount->kind == ARCP__SANDBOX_MOUNT_BASE ||
+                               mount->kind == ARCP__SANDBOX_MOUNT_FILE ||
+                               (is_tree && arcp__helper_tree_can_be_absent(helper->plan));
     char *link = NULL;
     out->path = is_etc ? helper->etc : arcp__copy_cstr(mount->source.data, mount->source.size);
     if (out->path == NULL || out->path[0] != '/') {
@@ -212,7 +214,8 @@ static void find_source(const arcp__helper *helper, const arcp__sandbox_mount *m
     out->real = resolve(helper, out->path, mount->kind == ARCP__SANDBOX_MOUNT_BASE, &link);
     out->link = link;
     if (out->real == NULL) {
-        if (!can_be_absent || (errno != ENOENT && errno != ENOTDIR && errno != EACCES)) {
+        if (!can_be_absent ||
+            (errno != ENOENT && errno != ENOTDIR && (errno != EACCES || is_tree))) {
             arcp__helper_fail(out->path);
         }
         return;
@@ -229,10 +232,45 @@ static void find_source(const arcp__helper *helper, const arcp__sandbox_mount *m
     }
 }
 
+/* Whether nothing is at the path of the rule, or something of the other kind. What cannot be opened
+ * for another reason is left to Landlock's own look. */
+static bool is_absent(const arcp__sandbox_rule *rule)
+{
+    char path[PATH_MAX];
+    struct stat about;
+    (void)snprintf(path, sizeof path, "%.*s", (int)rule->path.size, rule->path.data);
+    const int fd = arcp__helper_open(AT_FDCWD, path, O_PATH, RESOLVE_NO_SYMLINKS);
+    if (fd < 0) {
+        return errno == ENOENT || errno == ENOTDIR;
+    }
+    const bool is_other = fstat(fd, &about) == 0 && rule->is_file == S_ISDIR(about.st_mode);
+    (void)close(fd);
+    errno = ENOTDIR;
+    return is_other;
+}
+
+static void find_absent(const arcp__sandbox_plan *plan)
+{
+    for (size_t i = 0; i < plan->rule_count; i++) {
+        const arcp__sandbox_rule *rule = &plan->rules[i];
+        if (rule->class == ARCP__SANDBOX_CLASS_LEASE && is_absent(rule)) {
+            if (!rule->is_file && !arcp__helper_tree_can_be_absent(plan)) {
+                arcp__helper_fail_at(rule->path);
+            }
+            arcp__helper_found(ARCP__HELPER_FOUND_ABSENT, rule->path,
+                               rule->is_file ? "file" : "directory");
+        }
+    }
+}
+
 void arcp__helper_find_sources(arcp__helper *helper)
 {
     const arcp__sandbox_plan *plan = helper->plan;
     arcp__helper_begin(ARCP__HELPER_LINKS);
+    if (plan->level != ARCP__SANDBOX_LEVEL_FULL) {
+        find_absent(plan);
+        return;
+    }
     helper->sources = arcp__alloc_array(plan->mount_count + 1, sizeof *helper->sources);
     if (helper->sources == NULL) {
         arcp__helper_fail(NULL);
