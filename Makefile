@@ -19,13 +19,13 @@ REPEAT ?=
 test = ctest --preset $(1) --parallel $(TEST_JOBS) $(REPEAT) $(2)
 
 .PHONY: all help deps dev-deps demo test check-fast asan msan tsan valgrind fuzz soak bench bench-hostile bench-peers \
-	interop coverage analyze lint format abi reference docs python install uninstall clean
+	interop coding-agents coverage analyze lint format abi reference docs python install uninstall clean
 
 all: deps ## build/bin/arcpd, build/bin/arcp, build/lib (the default)
 	@$(call build,release)
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 deps:
 	@tools/install-deps.sh
@@ -75,6 +75,9 @@ INTEROP ?=
 interop: deps ## the published SDKs with arcpd and the client, both ways: docs/interop.md
 	@python3 -c 'import ensurepip, venv' 2>/dev/null || tools/install-deps.sh --interop || true
 	@$(call build,test) && tests/interop/run $(INTEROP) build-test
+
+coding-agents: deps ## Claude Code and Codex, from the npm registry, under arcp run
+	@$(call build,test) && tests/coding_agents/run build-test
 
 coverage: dev-deps ## which lines the tests enter: build-coverage/coverage/index.html
 	@$(call build,coverage) && $(call test,coverage) && tools/coverage-report build-coverage
