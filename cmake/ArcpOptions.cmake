@@ -9,6 +9,7 @@ option(ARCP_COVERAGE "Instrument for coverage" OFF)
 option(ARCP_VALGRIND "Run the tests under valgrind" OFF)
 option(ARCP_ANALYZE "Compile with gcc's static analyzer" OFF)
 option(ARCP_FAULTS "Let tests make each step of a sandbox's set-up fail (ARCP_SANDBOX_FAIL); never for what people run" OFF)
+set(ARCP_TESTS_BUILT "" CACHE STRING "A regular expression: tests with other names are built only when they are named as targets")
 set(ARCP_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize= (address,undefined or thread or, with clang, memory)")
 
 if(NOT CMAKE_BUILD_TYPE)
