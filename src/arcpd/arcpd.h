@@ -247,7 +247,9 @@ struct arcp__audit_trail {
     arcp__audit_log *log;  /* NULL: there is no audit log */
     arcp_runtime *runtime; /* NULL: not attached */
     arcp__logger *logger;
-    bool is_failing; /* as last reported to the runtime */
+    bool is_failing;       /* as last reported to the runtime */
+    bool must_record;      /* audit.on_failure is deny */
+    int64_t quiet_till_ns; /* until when a slow file is not logged again */
     arcp__notice notice;
 };
 

@@ -8,8 +8,10 @@
 #include "json/json.h"
 #include "json/json_put.h"
 
-/* The longest time that the runtime waits for a slow file at one barrier. */
+/* A file that takes longer at one barrier is slow, which is logged at most this often. Only with
+ * audit.on_failure: deny the runtime then waits on. */
 #define BARRIER_MS_MAX 50
+#define QUIET_NS       ((int64_t)60 * ARCP_NS_PER_SEC)
 
 static arcp__audit_settings settings_of(const arcp_settings *settings)
 {
@@ -60,6 +62,7 @@ arcp_status arcp__audit_trail_open(arcp__audit_trail *trail, uv_loop_t *loop,
         return ARCP_OK;
     }
     trail->logger = logger;
+    trail->must_record = config->settings.audit_on_failure == ARCP__AUDIT_DENY;
     arcp_status status =
         arcp__notice_open(&trail->notice, loop, "the audit log", on_changed, trail, err);
     if (status != ARCP_OK) {
@@ -104,13 +107,32 @@ void arcp__audit_trail_append(arcp__audit_trail *trail, const char *record)
     }
 }
 
+static void log_slow(arcp__audit_trail *trail)
+{
+    const int64_t now_ns = arcp__clock_ns(CLOCK_MONOTONIC);
+    if (now_ns >= trail->quiet_till_ns) {
+        trail->quiet_till_ns = now_ns + QUIET_NS;
+        arcp__logger_format(trail->logger, ARCP_LOG_WARN,
+                            "a write to the audit log takes longer than %d ms: %s", BARRIER_MS_MAX,
+                            trail->must_record
+                                ? "responses wait for it (audit.on_failure: deny)"
+                                : "responses do not wait for it (audit.on_failure: continue)");
+    }
+}
+
 void arcp__audit_trail_barrier(void *user, bool must_wait)
 {
-    const arcp__audit_trail *trail = user;
+    arcp__audit_trail *trail = user;
     if (trail->log != NULL && must_wait) {
         /* The records were queued before the commit to the store, which usually takes longer than
          * a write to a file, so there is little left to wait for. */
-        (void)arcp__audit_log_await(trail->log, BARRIER_MS_MAX);
+        bool is_late = !arcp__audit_log_await(trail->log, BARRIER_MS_MAX);
+        if (is_late) {
+            log_slow(trail);
+        }
+        while (is_late && trail->must_record) {
+            is_late = !arcp__audit_log_await(trail->log, BARRIER_MS_MAX);
+        }
     } else if (trail->log != NULL) {
         arcp__audit_log_hurry(trail->log);
     }
@@ -150,6 +172,7 @@ void arcp__audit_trail_policy(arcp__audit_trail *trail, const char *cause,
 
 void arcp__audit_trail_reload(arcp__audit_trail *trail, const arcp_settings *settings)
 {
+    trail->must_record = settings->audit_on_failure == ARCP__AUDIT_DENY;
     if (trail->log != NULL) {
         const arcp__audit_settings fresh = settings_of(settings);
         arcp__audit_log_set(trail->log, &fresh);

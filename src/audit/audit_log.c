@@ -18,7 +18,7 @@
 struct arcp__audit_log {
     pthread_mutex_t lock;
     pthread_cond_t wake; /* for the thread */
-    pthread_cond_t done; /* for flush */
+    pthread_cond_t done; /* for await and flush */
     pthread_t thread;
 
     /* Guarded by the lock. */
@@ -130,6 +130,16 @@ static arcp_status sync_when_due(arcp__audit_log *log, const round *what, arcp_e
     return status;
 }
 
+/* The records of the queue are in the file. Responses that wait for them do not also wait until the
+ * file is synced or a new one has begun, which may take a disk long. */
+static void set_written(arcp__audit_log *log)
+{
+    (void)pthread_mutex_lock(&log->lock);
+    log->written_upto = log->swapped_upto;
+    (void)pthread_cond_broadcast(&log->done);
+    (void)pthread_mutex_unlock(&log->lock);
+}
+
 static arcp_status write_round(arcp__audit_log *log, round *what, arcp_error *err)
 {
     uint64_t unchained = 0; /* records lost for lack of memory */
@@ -141,6 +151,9 @@ static arcp_status write_round(arcp__audit_log *log, round *what, arcp_error *er
     }
     arcp_buf_clear(&log->work);
     arcp_status status = arcp__audit_file_write(&log->file, err);
+    if (status == ARCP_OK) {
+        set_written(log);
+    }
     if (status == ARCP_OK && what->lost != 0) {
         char members[48];
         (void)snprintf(members, sizeof members, "\"lost_records\":%llu",
@@ -182,7 +195,6 @@ static void *run(void *user)
         } else {
             log->written = log->file.head;
             log->syncs_done = what.syncs;
-            log->written_upto = log->swapped_upto;
         }
         (void)pthread_cond_broadcast(&log->done);
         is_running = !must_stop || (!is_failing && log->queue.size != 0);
@@ -304,9 +316,9 @@ bool arcp__audit_log_await(arcp__audit_log *log, uint64_t wait_ms_max)
             (void)pthread_cond_timedwait(&log->done, &log->lock, &deadline);
         }
     }
-    const bool written = log->written_upto >= upto;
+    const bool is_late = log->written_upto < upto && !log->is_failing;
     (void)pthread_mutex_unlock(&log->lock);
-    return written;
+    return !is_late;
 }
 
 bool arcp__audit_log_flush(arcp__audit_log *log)

@@ -1,6 +1,7 @@
 /* The audit log's thread: order, bounds, and what happens while it cannot write. */
 #include "support/check.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -10,6 +11,18 @@
 #include "arcp/temp_tree.h"
 #include "audit/audit_log.h"
 #include "audit/log_reading.h"
+
+/* Replaces the C library's function in this program: while `syncs_wait` is set, a sync does not
+ * end.
+ */
+static atomic_bool syncs_wait;
+int fdatasync(int fd)
+{
+    while (atomic_load(&syncs_wait)) {
+        (void)poll(NULL, 0, 1);
+    }
+    return fsync(fd);
+}
 
 typedef struct fixture {
     char directory[64];
@@ -135,6 +148,31 @@ static void a_record_of_exactly_the_room_is_taken_and_one_more_byte_is_lost(void
     arcp_buf_fini(&text);
 }
 
+#define PATIENCE_MS 60000
+
+/* What is awaited is written: that it is not synced yet, on a slow disk, delays no response. */
+static void a_record_is_awaited_until_it_is_written_not_synced(void **state)
+{
+    fixture *f = *state;
+    open_log(f, (arcp__audit_settings){0, 0, 1 << 20});
+    assert_true(arcp__audit_log_flush(f->log));
+    atomic_store(&syncs_wait, true);
+    assert_true(append_number(f->log, 1));
+    arcp__audit_log_hurry(f->log);
+    assert_true(arcp__audit_log_await(f->log, PATIENCE_MS));
+    arcp_buf text = arcp_buf_init();
+    assert_int_equal(log_read(f->path, &text), 2);
+    /* The next one waits for the sync. */
+    assert_true(append_number(f->log, 2));
+    arcp__audit_log_hurry(f->log);
+    assert_false(arcp__audit_log_await(f->log, 1));
+    atomic_store(&syncs_wait, false);
+    assert_true(arcp__audit_log_await(f->log, PATIENCE_MS));
+    assert_int_equal(log_read(f->path, &text), 3);
+    arcp_buf_fini(&text);
+    arcp__audit_log_close(f->log, NULL);
+}
+
 static void set_room(rlim_t bytes)
 {
     struct rlimit limit;
@@ -177,6 +215,8 @@ static void closing_while_the_disk_is_full_ends(void **state)
     set_room(100);
     assert_true(append_number(f->log, 1));
     await(f, &f->failures, 1);
+    arcp__audit_log_hurry(f->log);
+    assert_true(arcp__audit_log_await(f->log, 0)); /* no caller waits for a log that fails */
     arcp__audit_log_close(f->log, NULL);
     set_room(RLIM_INFINITY);
     arcp_buf text = arcp_buf_init();
@@ -237,6 +277,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(records_are_written_in_order_across_rotations),
         TEST(flushed_records_are_in_the_file),
+        TEST(a_record_is_awaited_until_it_is_written_not_synced),
         TEST(a_record_of_exactly_the_room_is_taken_and_one_more_byte_is_lost),
         TEST(a_full_disk_is_reported_waited_for_and_loses_only_counted_lines),
         TEST(closing_while_the_disk_is_full_ends),
