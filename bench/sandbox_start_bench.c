@@ -1,5 +1,7 @@
-/* Starting /bin/true and waiting for its end: bare, and in a sandbox of each level that this host
- * has. The plan is that of a job with one directory; `net` has a host to reach, too. */
+/* Starting /bin/true and waiting for its end: bare, in a sandbox of each level that this host has,
+ * and by bwrap (Debian's bubblewrap) where it is installed. The plan is that of a job with one
+ * directory; `net` has a host to reach, too. bwrap makes the same namespaces and a like view of
+ * files; it has no Landlock, no filter and no broker. */
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -17,9 +19,11 @@
 #include "support/remove_tree.h"
 
 #define HELPER ARCP_BINARY_DIR "/bin/arcp-sandbox"
+#define BWRAP  "/usr/bin/bwrap"
 
 typedef struct start_case {
-    arcp_buf plan; /* its text; empty: none */
+    arcp_buf plan;           /* its text; empty: none */
+    const char *const *argv; /* NULL: /bin/true */
 } start_case;
 
 static arcp_launcher *launcher;
@@ -36,7 +40,7 @@ static void must(bool holds, const char *what)
 
 static void start(void *state, uint64_t iterations)
 {
-    static const char *const argv[] = {"/bin/true", NULL};
+    static const char *const command[] = {"/bin/true", NULL};
     static const char *const env[] = {"PATH=/usr/bin:/bin", NULL};
     const start_case *one = state;
     const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -47,7 +51,7 @@ static void start(void *state, uint64_t iterations)
         arcp_process *process = NULL;
         arcp_process_exit end = arcp_process_exit_init();
         int pair[2] = {-1, -1};
-        spec.argv = argv;
+        spec.argv = one->argv != NULL ? one->argv : command;
         spec.env = env;
         spec.stdin_fd = spec.stdout_fd = spec.stderr_fd = null;
         if (one->plan.size != 0) {
@@ -139,7 +143,40 @@ int main(int argc, char **argv)
     start_case net = {
         .plan = make_plan(abilities, ARCP__SANDBOX_LEVEL_FULL, "\"https://api.example.com/**\"")};
     start_case landlock = {.plan = make_plan(abilities, ARCP__SANDBOX_LEVEL_LANDLOCK, "")};
-    bench_case cases[4] = {{.name = "sandbox/start/bare", .run = start, .state = &bare}};
+    const char *const bwrap[] = {BWRAP,
+                                 "--unshare-all",
+                                 "--die-with-parent",
+                                 "--new-session",
+                                 "--ro-bind",
+                                 "/usr",
+                                 "/usr",
+                                 "--symlink",
+                                 "usr/bin",
+                                 "/bin",
+                                 "--symlink",
+                                 "usr/lib",
+                                 "/lib",
+                                 "--symlink",
+                                 "usr/lib64",
+                                 "/lib64",
+                                 "--proc",
+                                 "/proc",
+                                 "--dev",
+                                 "/dev",
+                                 "--tmpfs",
+                                 "/tmp",
+                                 "--tmpfs",
+                                 "/home/agent",
+                                 "--ro-bind",
+                                 arcp_buf_cstr(&etc),
+                                 "/etc",
+                                 "--bind",
+                                 directory,
+                                 directory,
+                                 "/bin/true",
+                                 NULL};
+    start_case by_bwrap = {.plan = arcp_buf_init(), .argv = bwrap};
+    bench_case cases[5] = {{.name = "sandbox/start/bare", .run = start, .state = &bare}};
     size_t count = 1;
     if (full.plan.size != 0) {
         cases[count++] = (bench_case){.name = "sandbox/start/full",
@@ -156,6 +193,12 @@ int main(int argc, char **argv)
                                       .baseline = "sandbox/start/bare",
                                       .run = start,
                                       .state = &landlock};
+    }
+    if (access(BWRAP, X_OK) == 0) {
+        cases[count++] = (bench_case){.name = "sandbox/start/bwrap",
+                                      .baseline = "sandbox/start/bare",
+                                      .run = start,
+                                      .state = &by_bwrap};
     }
     const int result = bench_main(argc, argv, "starting a program", cases, count);
     must(remove_tree(directory) == 0, "removing the directory");

@@ -1,0 +1,7 @@
+arcp_bench(sandbox_calls_bench SOURCES sandbox_calls_bench.c NEEDS arcp_core)
+target_compile_definitions(sandbox_calls_bench PRIVATE ARCP_BINARY_DIR="${CMAKE_BINARY_DIR}")
+target_include_directories(sandbox_calls_bench PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+add_executable(arcp-bench-calls sandbox_calls_worker.c)
+set_target_properties(arcp-bench-calls PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bench")
+target_link_libraries(arcp-bench-calls PRIVATE arcp_flags)
+add_dependencies(sandbox_calls_bench arcp-bench-calls arcp arcp-sandbox)
