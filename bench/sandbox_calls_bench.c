@@ -43,15 +43,16 @@ static void must(bool holds, const char *what)
 static caller start(const char *pattern)
 {
     extern char **environ;
-    char grant[PATH_MAX + 16];
+    char lease[PATH_MAX + 32];
     const char *const bare[] = {WORKER, NULL};
-    const char *const confined[] = {ARCP, "run", "--quiet", "--grant", grant, "--", WORKER, NULL};
+    const char *const confined[] = {ARCP, "run", "--quiet", "--lease", lease, "--", WORKER, NULL};
     const char *const *const argv = pattern == NULL ? bare : confined;
     caller one = {0};
     int orders[2];
     int answers[2];
     posix_spawn_file_actions_t actions;
-    (void)snprintf(grant, sizeof grant, "fs.read=%s/%s", directory, pattern == NULL ? "" : pattern);
+    (void)snprintf(lease, sizeof lease, "{\"fs.read\":[\"%s/%s\"]}", directory,
+                   pattern == NULL ? "" : pattern);
     must(pipe(orders) == 0 && pipe(answers) == 0, "pipe");
     must(posix_spawn_file_actions_init(&actions) == 0 &&
              posix_spawn_file_actions_adddup2(&actions, orders[0], 0) == 0 &&

@@ -18,6 +18,10 @@
 
 enum { LOOKS_MAX = 2 * ARCP__BROKER_LOOK_COUNT, FINISH_SECONDS = 1 };
 
+/* Since Linux 6.6; Debian 12's headers are older. */
+#define NOTIFY_SET_FLAGS    SECCOMP_IOW(4, __u64)
+#define NOTIFY_SYNC_WAKE_UP (1UL << 0)
+
 /* ---- one request ---- */
 
 /* The kernel decides; but a name that begins at a listing means another one to it. */
@@ -307,6 +311,10 @@ int arcp__broker_start(const arcp__sandbox_plan *plan, const arcp__broker_descri
         close_fd(descriptors->views_read);
     }
     if (error == 0) {
+        /* The program sleeps until it has its answer, so the thread that answers may run on its
+         * core: calls take about a tenth less. Kernels before 6.6 refuse it, which changes nothing
+         * else. */
+        (void)ioctl(broker->listener, NOTIFY_SET_FLAGS, NOTIFY_SYNC_WAKE_UP);
         error = start_threads(broker);
     }
     if (error != 0) {
