@@ -312,6 +312,12 @@ ARCP_API void arcp_runtime_get_stats(const arcp_runtime *runtime, arcp_runtime_s
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_write_metrics(const arcp_runtime *runtime,
                                                                 arcp_buf *out);
 
+/* Appends a JSON object: mode ("on" or "off"), what `arcp doctor --json` says of this host (level,
+ * abilities) if it is on, and for each agent that is a program whether it is confined.
+ * ARCP_E_NO_MEMORY. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_write_enforcement(const arcp_runtime *runtime,
+                                                                    arcp_buf *out);
+
 /* Appends the state of the runtime for people: its links, sessions, subscriptions, jobs,
  * credentials, batches and queues, and what each of them waits for. One JSON object per line, at
  * most `lines_max` of each `kind`; the last line counts the objects without a line. It has ids,

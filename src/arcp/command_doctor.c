@@ -45,27 +45,10 @@ static void append_table(const arcp__sandbox_abilities *abilities, arcp__sandbox
     arcp_buf_append_format(out, "level %s: %s\n", arcp__sandbox_level_name(level), meanings[level]);
 }
 
-static void append_json(const arcp__sandbox_abilities *abilities, arcp__sandbox_level level,
-                        arcp_buf *out)
+static void append_json(const arcp__sandbox_abilities *abilities, arcp_buf *out)
 {
     arcp_json_writer writer = arcp__put_begin(out);
-    arcp__put_cstr(&writer, "level", arcp__sandbox_level_name(level));
-    arcp__put_array(&writer, "abilities");
-    for (size_t i = 0; i < ARCP__SANDBOX_ABILITY_COUNT; i++) {
-        arcp_json_begin_object(&writer);
-        arcp__put_cstr(&writer, "name", rows[i].name);
-        if (rows[i].kind == NUMBER) {
-            arcp__put_u64(&writer, "value", abilities->values[i]);
-        } else {
-            arcp__put_bool(&writer, "value", abilities->values[i] != 0);
-        }
-        if (abilities->values[i] == 0) {
-            arcp__put_cstr(&writer, "lost", rows[i].lost);
-            arcp__put_cstr(&writer, "needs", rows[i].remedy);
-        }
-        arcp_json_end_object(&writer);
-    }
-    arcp_json_end_array(&writer);
+    arcp__sandbox_abilities_explain(abilities, &writer);
     arcp_json_end_object(&writer);
     arcp_buf_append_byte(out, '\n');
 }
@@ -85,7 +68,11 @@ int arcp__command_doctor(arcp__program *program)
         return ARCP__EXIT_DENIED;
     }
     const arcp__sandbox_level level = arcp__sandbox_level_of(&abilities);
-    (program->is_json ? append_json : append_table)(&abilities, level, &text);
+    if (program->is_json) {
+        append_json(&abilities, &text);
+    } else {
+        append_table(&abilities, level, &text);
+    }
     /* Before the command it is the option of every command. */
     const char *early = arcp__value(&program->arguments, ARCP__OPTION_CONFIG);
     const char *config = arcp__value(&program->arguments, ARCP__OPTION_DOCTOR_CONFIG);

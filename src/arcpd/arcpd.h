@@ -399,8 +399,9 @@ void arcp__state_dump_close(arcp__state_dump *dump);
 
 /* ---- status.c ---- */
 
-/* The HTTP server for /metrics, /healthz and /readyz, and arcpd's own metrics. It serves GET and
- * HEAD without TLS and authentication, so it belongs on loopback or behind a proxy that has both.
+/* The HTTP server for /metrics, /healthz, /readyz and /enforcement, and arcpd's own metrics. It
+ * serves GET and HEAD without TLS and authentication, so it belongs on loopback or behind a proxy
+ * that has both.
  */
 
 #define ARCP__STATUS_CONNECTIONS_MAX 32u

@@ -92,16 +92,29 @@ static void serve_readiness(void *user, arcp__web_exchange *exchange)
     }
 }
 
+static void serve_enforcement(void *user, arcp__web_exchange *exchange)
+{
+    const arcp__status *status = user;
+    arcp_buf text = arcp_buf_init();
+    if (arcp_runtime_write_enforcement(status->runtime, &text) == ARCP_OK) {
+        answer(exchange, 200, "application/json", arcp_buf_span(&text));
+    } else {
+        answer(exchange, 503, NULL, ARCP_SPAN_LITERAL("out of memory\n"));
+    }
+    arcp_buf_fini(&text);
+}
+
 static void serve_nothing(void *user, arcp__web_exchange *exchange)
 {
     answer(exchange, 404, NULL,
-           ARCP_SPAN_LITERAL("not found: try /metrics, /healthz or /readyz\n"));
+           ARCP_SPAN_LITERAL("not found: try /metrics, /healthz, /readyz or /enforcement\n"));
 }
 
 static const arcp__web_route routes[] = {
     {.path = "/metrics", .methods = "GET, HEAD", .begin = serve_metrics},
     {.path = "/healthz", .methods = "GET, HEAD", .begin = serve_health},
     {.path = "/readyz", .methods = "GET, HEAD", .begin = serve_readiness},
+    {.path = "/enforcement", .methods = "GET, HEAD", .begin = serve_enforcement},
     {.methods = "GET, HEAD", .begin = serve_nothing},
 };
 

@@ -48,9 +48,23 @@ static const struct {
 };
 
 /* Whether the step looks for what the lease grants. Only directories must be there. */
-static bool is_of_source(const char *step)
+static bool is_of_source(unsigned step)
 {
-    return strcmp(step, "links") == 0 || strcmp(step, "mount") == 0;
+    return step == ARCP__SANDBOX_STEP_LINKS || step == ARCP__SANDBOX_STEP_MOUNT;
+}
+
+unsigned arcp__sandbox_step_find(arcp_span name)
+{
+    unsigned step = 0;
+    while (step < ARCP__SANDBOX_STEP_COUNT && !arcp_span_equal_cstr(name, stages[step].name)) {
+        step++;
+    }
+    return step;
+}
+
+const char *arcp__sandbox_step_name(unsigned step)
+{
+    return stages[step].name;
 }
 
 const char *arcp__sandbox_record_failure(arcp_span record, arcp_buf *message)
@@ -58,8 +72,6 @@ const char *arcp__sandbox_record_failure(arcp_span record, arcp_buf *message)
     static const char *const names[] = {"failed", "path", "errno"};
     arcp_buf room[3] = {arcp_buf_init(), arcp_buf_init(), arcp_buf_init()};
     arcp_span texts[3] = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
-    const char *step = "";
-    const char *text = "unknown step";
     arcp_json json = ARCP__JSON_INIT;
     const bool is_read = arcp_json_scan(&json, record, NULL, NULL) == ARCP_OK;
     for (size_t i = 0; i < 3 && is_read; i++) {
@@ -68,12 +80,8 @@ const char *arcp__sandbox_record_failure(arcp_span record, arcp_buf *message)
             texts[i] = arcp_json_string(&json, at, &room[i]);
         }
     }
-    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
-        if (arcp_span_equal_cstr(texts[0], stages[i].name)) {
-            step = stages[i].name;
-            text = stages[i].text;
-        }
-    }
+    const unsigned step = arcp__sandbox_step_find(texts[0]);
+    const bool is_known = step < ARCP__SANDBOX_STEP_COUNT;
     const int number = errno_of(texts[2]);
     if (is_of_source(step) && (number == ENOENT || number == ENOTDIR)) {
         arcp_buf_append_cstr(message, "the directory ");
@@ -82,7 +90,8 @@ const char *arcp__sandbox_record_failure(arcp_span record, arcp_buf *message)
                                           ? ", which the lease grants, does not exist"
                                           : ", which the lease grants, is not a directory");
     } else {
-        arcp_buf_append_format(message, "%s%s", text, texts[1].size == 0 ? "" : " ");
+        arcp_buf_append_format(message, "%s%s", is_known ? stages[step].text : "unknown step",
+                               texts[1].size == 0 ? "" : " ");
         arcp_buf_append(message, texts[1]);
         arcp_buf_append_format(message, ": %s", number == 0 ? "unknown error" : strerror(number));
     }
@@ -90,5 +99,5 @@ const char *arcp__sandbox_record_failure(arcp_span record, arcp_buf *message)
         arcp_buf_fini(&room[i]);
     }
     arcp__json_fini(&json);
-    return step;
+    return is_known ? stages[step].name : "";
 }

@@ -14,6 +14,17 @@ typedef enum arcp__sandbox_record {
 
 arcp__sandbox_record arcp__sandbox_record_type(arcp_span record);
 
+/* The steps of the set-up, in their order (launch_stage.def). */
+enum {
+#define ARCP_LAUNCH_STAGE(id, name, text) ARCP__SANDBOX_STEP_##id,
+#include "launch/launch_stage.def"
+#undef ARCP_LAUNCH_STAGE
+    ARCP__SANDBOX_STEP_COUNT
+};
+/* The number of a step by its name; ARCP__SANDBOX_STEP_COUNT: there is none. */
+unsigned arcp__sandbox_step_find(arcp_span name);
+const char *arcp__sandbox_step_name(unsigned step); /* static */
+
 /* Of a record of type FAILED: appends "mount /srv/x: Operation not permitted", and returns the name
  * of the step (launch_stage.def), which is static, or "" when the record names an unknown one. The
  * path is as the plan has it: escape it before it is shown on a terminal. */

@@ -23,6 +23,8 @@ typedef struct arcp__process_job {
     bool is_starting;             /* requested from the thread */
     uint64_t round;               /* of the queue */
     bool is_counted;              /* in agent->running->jobs */
+    arcp__sandbox_level level;    /* of its sandbox */
+    int64_t requested_mono_ns;    /* when its confined program was requested */
     arcp_buf start; /* while it is queued: job.start and the lines after it; secret: credentials */
 } process_job;
 
@@ -84,6 +86,7 @@ static void on_exited(void *user, const arcp_process_exit *end, arcp_span stderr
         (double)(end->user_us + end->system_us) / 1e6, (double)end->memory_bytes / 1048576.0);
     const char *step = NULL;
     const arcp_span failure = arcp__agent_process_failure(pj->process, &step);
+    arcp__confinement_failed(pj->runtime, step);
     arcp__agent_exit exit = {
         /* An unknown exit status is a failure. */
         .by_signal = end->by_signal,
@@ -98,6 +101,9 @@ static void on_exited(void *user, const arcp_process_exit *end, arcp_span stderr
 static void on_record(void *user, arcp_span record)
 {
     const process_job *pj = user;
+    if (arcp__sandbox_record_type(record) == ARCP__SANDBOX_RECORD_RUNNING) {
+        arcp__confinement_started(pj->runtime, pj->level, pj->requested_mono_ns);
+    }
     arcp__confinement_record(pj->runtime, pj->job, record);
 }
 
@@ -152,6 +158,8 @@ static arcp_status start_program(process_job *pj, const char *cwd, const arcp__j
     if (plan != NULL) {
         status = arcp__confined_start_init(&confined, pj->runtime, agent->spec.user, plan, err);
         spec.confinement = &confined.confinement;
+        pj->level = plan->plan->level;
+        pj->requested_mono_ns = arcp__clock_ns(CLOCK_MONOTONIC);
     }
     if (status == ARCP_OK && environment.failed) {
         status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");

@@ -91,4 +91,12 @@ void arcp__confinement_record(arcp_runtime *runtime, arcp__job *job, arcp_span r
 
 void arcp__prepared_etcs_free(arcp_runtime *runtime);
 
+/* ---- confinement_status.c ---- */
+
+/* Counts a sandbox that was set up, requested then, and one that was not. */
+void arcp__confinement_started(arcp_runtime *runtime, arcp__sandbox_level level,
+                               int64_t requested_mono_ns);
+void arcp__confinement_failed(arcp_runtime *runtime, const char *step);
+void arcp__confinement_write_metrics(const arcp_runtime *runtime, arcp_buf *out);
+
 #endif

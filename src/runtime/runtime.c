@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -342,6 +343,8 @@ arcp_status arcp__runtime_add_entry(arcp_runtime *runtime, arcp__agent_entry *en
         .name = arcp_span_cstr(entry->name),
         .version = arcp_span_cstr(entry->version),
         .is_default = is_default,
+        .is_unconfined = runtime->confinement != NULL && entry->ops == &arcp__agent_process_host &&
+                         !entry->process.confinement.is_on,
         .host = entry,
         .cwd = arcp_span_cstr(cwd),
     };
@@ -350,6 +353,12 @@ arcp_status arcp__runtime_add_entry(arcp_runtime *runtime, arcp__agent_entry *en
             ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
             : arcp__engine_register_agent(runtime->engine, &registration, err);
     if (status == ARCP_OK) {
+        arcp__agent_entry *other = NULL;
+        LL_FOREACH (runtime->agents, other) {
+            other->is_offered = other->is_offered && (strcmp(other->name, entry->name) != 0 ||
+                                                      strcmp(other->version, entry->version) != 0);
+        }
+        entry->is_offered = true;
         LL_PREPEND(runtime->agents, entry);
     } else {
         free_entry(entry);
@@ -391,6 +400,7 @@ void arcp_runtime_clear_agents(arcp_runtime *runtime)
     for (arcp__agent_entry *entry = runtime->agents; entry != NULL; entry = entry->next) {
         arcp__process_pool_free(entry->process.pool); /* no new jobs will use it */
         entry->process.pool = NULL;
+        entry->is_offered = false;
     }
     arcp__engine_clear_agents(runtime->engine);
     /* Free process agents that no job uses. Callback agents are kept, because a thread may still

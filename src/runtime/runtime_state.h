@@ -16,6 +16,7 @@
 #include "engine/engine.h"
 #include "identity/identity.h"
 #include "launch/agent_sandbox.h"
+#include "launch/sandbox_record.h"
 #include "process/process.h"
 #include "record/record.h"
 
@@ -116,6 +117,7 @@ struct arcp__agent_entry {
     arcp_agent callback;         /* callback agents; name and version are NULL */
     arcp__process_agent process; /* process agents */
     char *name, *version;        /* owned */
+    bool is_offered;             /* for new jobs: it was neither removed nor replaced */
     bool is_used;                /* temporary mark of arcp_runtime_clear_agents */
 };
 
@@ -161,6 +163,11 @@ struct arcp_runtime {
         uint32_t min;
         uint64_t scratch_bytes, pids;
     } enforce; /* the settings of these names */
+    struct {
+        uint64_t starts[ARCP__SANDBOX_LEVEL_COUNT];
+        uint64_t failures[ARCP__SANDBOX_STEP_COUNT];
+        uint64_t start_ns_sum, start_count;
+    } sandboxes; /* counters */
     size_t settings_agent_line_bytes;
     char *name, *version;     /* owned */
     arcp__random_pool random; /* for ids, and the engine's tokens */

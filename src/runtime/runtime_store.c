@@ -2,6 +2,7 @@
  * engine's state at start. */
 #include "base/clock.h"
 #include "core/exposition.h"
+#include "runtime/confinement.h"
 #include "runtime/runtime_state.h"
 
 /* The buckets of the histogram arcp_commit_seconds. */
@@ -187,6 +188,7 @@ arcp_status arcp_runtime_write_metrics(const arcp_runtime *runtime, arcp_buf *ou
                            (unsigned long long)(runtime->commits.sum_ns / ARCP_NS_PER_SEC),
                            (unsigned long long)(runtime->commits.sum_ns % ARCP_NS_PER_SEC));
     arcp__exposition_u64(out, "arcp_commit_seconds_count", NULL, count);
+    arcp__confinement_write_metrics(runtime, out);
     return arcp_buf_status(out);
 }
 

@@ -315,6 +315,10 @@ void arcp__sandbox_abilities_encode(const arcp__sandbox_abilities *abilities, ar
 ARCP_MUST_CHECK arcp_status arcp__sandbox_abilities_decode(arcp_span text,
                                                            arcp__sandbox_abilities *out,
                                                            arcp_error *err);
+/* What `arcp doctor --json` says of a host: the members level and abilities (name, value and, for
+ * one that is missing, what is lost and what it needs) of the object that the writer has begun. */
+void arcp__sandbox_abilities_explain(const arcp__sandbox_abilities *abilities,
+                                     arcp_json_writer *writer);
 /* Takes away what a list names ("userns,notify", the value of ARCP_SANDBOX_WITHOUT; NULL: nothing).
  * Can only narrow. False: a name is unknown. */
 ARCP_MUST_CHECK bool arcp__sandbox_abilities_remove(arcp__sandbox_abilities *abilities,

@@ -7,8 +7,9 @@ typedef enum ability_kind { YES_NO, NUMBER } ability_kind;
 static const struct {
     const char *name;
     ability_kind kind;
+    const char *lost, *remedy;
 } abilities_table[ARCP__SANDBOX_ABILITY_COUNT] = {
-#define ARCP_SANDBOX_ABILITY(id, name, kind, lost, remedy) {name, kind},
+#define ARCP_SANDBOX_ABILITY(id, name, kind, lost, remedy) {name, kind, lost, remedy},
 #include "sandbox/sandbox_ability.def"
 #undef ARCP_SANDBOX_ABILITY
 };
@@ -26,6 +27,28 @@ void arcp__sandbox_abilities_write(const arcp__sandbox_abilities *abilities,
         arcp__put_u64(writer, abilities_table[i].name, abilities->values[i]);
     }
     arcp_json_end_object(writer);
+}
+
+void arcp__sandbox_abilities_explain(const arcp__sandbox_abilities *abilities,
+                                     arcp_json_writer *writer)
+{
+    arcp__put_cstr(writer, "level", arcp__sandbox_level_name(arcp__sandbox_level_of(abilities)));
+    arcp__put_array(writer, "abilities");
+    for (size_t i = 0; i < ARCP__SANDBOX_ABILITY_COUNT; i++) {
+        arcp_json_begin_object(writer);
+        arcp__put_cstr(writer, "name", abilities_table[i].name);
+        if (abilities_table[i].kind == NUMBER) {
+            arcp__put_u64(writer, "value", abilities->values[i]);
+        } else {
+            arcp__put_bool(writer, "value", abilities->values[i] != 0);
+        }
+        if (abilities->values[i] == 0) {
+            arcp__put_cstr(writer, "lost", abilities_table[i].lost);
+            arcp__put_cstr(writer, "needs", abilities_table[i].remedy);
+        }
+        arcp_json_end_object(writer);
+    }
+    arcp_json_end_array(writer);
 }
 
 void arcp__sandbox_abilities_encode(const arcp__sandbox_abilities *abilities, arcp_buf *out)

@@ -1,4 +1,5 @@
-/* /metrics, /healthz and /readyz of a real arcpd, and what packaging/monitoring asks of them. */
+/* /metrics, /healthz, /readyz and /enforcement of a real arcpd, and what packaging/monitoring asks
+ * of them. */
 #include "arcpd/http_get.h"
 #include "json/json.h"
 
@@ -35,7 +36,7 @@ static void expect(unsigned short port, const char *request, const char *begin, 
 #define KEPT "Host: localhost\r\n\r\n"
 #define HOST "Connection: close\r\n" KEPT
 
-static void only_the_three_paths_are_served(void **state)
+static void only_the_four_paths_are_served(void **state)
 {
     host *h = *state;
     unsigned short port = 0;
@@ -47,6 +48,7 @@ static void only_the_three_paths_are_served(void **state)
         {"GET /readyz?verbose HTTP/1.1\r\n" HOST, "HTTP/1.1 200 ", "\r\n\r\nready\n"},
         {"GET /metrics HTTP/1.0\r\n" HOST, "HTTP/1.1 200 ", "text/plain; version=0.0.4"},
         {"HEAD /healthz HTTP/1.1\r\n" HOST, "HTTP/1.1 200 ", "Content-Length: 3\r\n"},
+        {"GET /enforcement HTTP/1.1\r\n" HOST, "HTTP/1.1 200 ", "\r\n\r\n{\"mode\":\"o"},
         {"GET / HTTP/1.1\r\n" HOST, "HTTP/1.1 404 ", "/metrics"},
         {"GET /metrics/ HTTP/1.1\r\n" HOST, "HTTP/1.1 404 ", "/metrics"},
         {"POST /metrics HTTP/1.1\r\n" HOST, "HTTP/1.1 405 ", "Allow: GET, HEAD\r\n"},
@@ -246,6 +248,114 @@ static void jobs_denials_and_refusals_are_counted(void **state)
     host_stop(h);
 }
 
+/* ---- sandboxes ---- */
+
+#define CONFINED                                                                                   \
+    "tokens: [{token: ta, principal: alice}]\n"                                                    \
+    "store: 'memory:'\n"                                                                           \
+    "http: {listen: '127.0.0.1:0'}\n"                                                              \
+    "enforce: {mode: on}\n"                                                                        \
+    "agents:\n"                                                                                    \
+    "  - {name: hello, version: 1.0.0, command: [echo, hi], mode: plain}\n"                        \
+    "  - {name: gone, command: [/opt/none/x], mode: plain}\n"
+
+static void run_one(host *h, const char *agent, int status)
+{
+    process p;
+    host_run(h, "ta", &p, status, WORDS("submit", agent, "--quiet"));
+    process_fini(&p);
+}
+
+static void starts_and_failures_of_sandboxes_are_counted(void **state)
+{
+    host *h = *state;
+    arcp_buf metrics = arcp_buf_init();
+    char line[64];
+    host_start(h, CONFINED "  - {name: bare, command: [echo, hi], mode: plain, confine: false}\n");
+    const unsigned short port = http_port(h);
+    scrape(port, &metrics);
+    expect_sample(&metrics, "arcp_agents_unconfined 1");
+    const bool is_full = strstr(metrics.data, "\narcp_host_level{level=\"full\"} 1\n") != NULL;
+    if (!is_full && strstr(metrics.data, "\narcp_host_level{level=\"landlock\"} 1\n") == NULL) {
+        expect_sample(&metrics, "arcp_host_level{level=\"none\"} 1");
+        skip();
+    }
+    expect_sample(&metrics, "arcp_host_level{level=\"none\"} 0");
+    expect_sample(&metrics, "arcp_sandbox_start_seconds_count 0");
+    run_one(h, "hello", 0);
+    run_one(h, "hello", 0);
+    run_one(h, "gone", 1);
+    run_one(h, "bare", 0);
+    arcp_buf_clear(&metrics);
+    scrape(port, &metrics);
+    (void)snprintf(line, sizeof line, "arcp_sandbox_starts_total{level=\"%s\"} 3",
+                   is_full ? "full" : "landlock");
+    expect_sample(&metrics, line);
+    expect_sample(&metrics, "arcp_sandbox_start_seconds_count 3");
+    expect_sample(&metrics, "arcp_sandbox_failures_total{step=\"exec\"} 1");
+    assert_non_null(strstr(metrics.data, "\narcp_sandbox_start_seconds_sum 0."));
+    arcp_buf_fini(&metrics);
+    host_stop(h);
+}
+
+static void what_the_host_enforces_is_served_as_doctor_prints_it(void **state)
+{
+    host *h = *state;
+    unsigned short port = 0;
+    process p;
+    arcp_buf answer = arcp_buf_init();
+    host_start(h, CONFINED "  - {name: bare, command: [echo, hi], mode: plain, confine: false}\n");
+    port = http_port(h);
+    http_ask(port, "GET /enforcement HTTP/1.1\r\n" HOST, &answer);
+    host_begin_run(h, "ta", &p, WORDS("doctor", "--json"));
+    (void)process_finish(&p); /* its status is the level */
+    arcp_buf_append_byte(&p.out, '\0');
+    p.out.data[strcspn(p.out.data, "}\n")] = '\0'; /* level, and the first ability */
+    assert_non_null(strstr(answer.data, "application/json"));
+    assert_non_null(strstr(answer.data, "\r\n\r\n{\"mode\":\"on\","));
+    assert_true(strlen(p.out.data) > 20);
+    assert_non_null(strstr(answer.data, p.out.data + 1));
+    assert_non_null(strstr(answer.data, "{\"agent\":\"bare\",\"confined\":false}"));
+    assert_non_null(
+        strstr(answer.data, "{\"agent\":\"hello\",\"version\":\"1.0.0\",\"confined\":true}"));
+    process_fini(&p);
+    host_run(h, "ta", &p, 0, WORDS("agents"));
+    assert_int_equal(count_of(p.out.data, "unconfined"), 1);
+    process_fini(&p);
+    arcp_buf_clear(&answer);
+    /* Only the agents that are offered count. */
+    host_configure(h, CONFINED);
+    process_signal(&h->daemon, SIGHUP);
+    process_await(&h->daemon, true, "reloaded: ");
+    http_ask(port, "GET /enforcement HTTP/1.1\r\n" HOST, &answer);
+    assert_null(strstr(answer.data, "bare"));
+    assert_int_equal(count_of(answer.data, "\"agent\":\"hello\""), 1);
+    arcp_buf_clear(&answer);
+    scrape(port, &answer);
+    expect_sample(&answer, "arcp_agents_unconfined 0");
+    arcp_buf_fini(&answer);
+    host_stop(h);
+}
+
+static void without_enforcement_every_agent_is_counted_as_unconfined(void **state)
+{
+    host *h = *state;
+    arcp_buf answer = arcp_buf_init();
+    host_start(h, "tokens: [{token: ta, principal: alice}]\nstore: 'memory:'\n"
+                  "http: {listen: '127.0.0.1:0'}\nenforce: {mode: off}\n"
+                  "agents: [{name: hello, command: [echo, hi], mode: plain}]\n");
+    const unsigned short port = http_port(h);
+    http_ask(port, "GET /enforcement HTTP/1.1\r\n" HOST, &answer);
+    assert_non_null(strstr(answer.data, "{\"mode\":\"off\",\"agents\":["
+                                        "{\"agent\":\"hello\",\"confined\":false}]}"));
+    arcp_buf_clear(&answer);
+    scrape(port, &answer);
+    expect_sample(&answer, "arcp_agents_unconfined 1");
+    assert_null(strstr(answer.data, "\narcp_host_level{"));
+    arcp_buf_fini(&answer);
+    host_stop(h);
+}
+
 static void names_beyond_the_table_are_counted_together(void **state)
 {
     host *h = *state;
@@ -406,12 +516,15 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, host_setup, host_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(only_the_three_paths_are_served),
+        TEST(only_the_four_paths_are_served),
         TEST(a_head_of_8192_bytes_is_read_and_one_more_is_too_large),
         TEST(idle_connections_do_not_keep_a_33rd_out),
         TEST(a_connection_takes_one_request_after_the_other),
         TEST(the_connection_that_waits_longest_is_closed_for_a_33rd),
         TEST(jobs_denials_and_refusals_are_counted),
+        TEST(starts_and_failures_of_sandboxes_are_counted),
+        TEST(what_the_host_enforces_is_served_as_doctor_prints_it),
+        TEST(without_enforcement_every_agent_is_counted_as_unconfined),
         TEST(names_beyond_the_table_are_counted_together),
         TEST(a_refused_reload_is_logged_and_visible_until_one_succeeds),
         TEST(a_store_that_cannot_be_written_is_not_ready),

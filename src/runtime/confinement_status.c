@@ -1,0 +1,100 @@
+/* What operators see of sandboxes: metrics, and what the host can enforce. */
+#include "base/hash.h"
+#include "core/exposition.h"
+#include "runtime/confinement.h"
+#include "json/json_put.h"
+
+static bool is_confined(const arcp_runtime *runtime, const arcp__agent_entry *entry)
+{
+    return runtime->confinement != NULL && entry->process.confinement.is_on;
+}
+
+static bool is_program(const arcp__agent_entry *entry)
+{
+    return entry->is_offered && entry->process.spec.argv != NULL;
+}
+
+void arcp__confinement_started(arcp_runtime *runtime, arcp__sandbox_level level,
+                               int64_t requested_mono_ns)
+{
+    const int64_t took_ns = arcp__clock_ns(CLOCK_MONOTONIC) - requested_mono_ns;
+    runtime->sandboxes.starts[level]++;
+    runtime->sandboxes.start_ns_sum += took_ns < 0 ? 0 : (uint64_t)took_ns;
+    runtime->sandboxes.start_count++;
+}
+
+void arcp__confinement_failed(arcp_runtime *runtime, const char *step)
+{
+    const unsigned number = arcp__sandbox_step_find(arcp_span_cstr(step));
+    if (number < ARCP__SANDBOX_STEP_COUNT) {
+        runtime->sandboxes.failures[number]++;
+    }
+}
+
+/* ---- metrics ---- */
+
+static void write_counters(const arcp_runtime *runtime, arcp_buf *out)
+{
+    const char *name = arcp__metric_name(ARCP__METRIC_SANDBOX_STARTS);
+    arcp__exposition_family(out, ARCP__METRIC_SANDBOX_STARTS);
+    for (unsigned i = ARCP__SANDBOX_LEVEL_NONE + 1; i < ARCP__SANDBOX_LEVEL_COUNT; i++) {
+        const char *labels[] = {"level", arcp__sandbox_level_name((arcp__sandbox_level)i), NULL};
+        arcp__exposition_u64(out, name, labels, runtime->sandboxes.starts[i]);
+    }
+    name = arcp__metric_name(ARCP__METRIC_SANDBOX_FAILURES);
+    arcp__exposition_family(out, ARCP__METRIC_SANDBOX_FAILURES);
+    for (unsigned i = 0; i < ARCP__SANDBOX_STEP_COUNT; i++) {
+        const char *labels[] = {"step", arcp__sandbox_step_name(i), NULL};
+        if (runtime->sandboxes.failures[i] != 0) {
+            arcp__exposition_u64(out, name, labels, runtime->sandboxes.failures[i]);
+        }
+    }
+    arcp__exposition_family(out, ARCP__METRIC_SANDBOX_START_SECONDS);
+    arcp_buf_append_format(out, "arcp_sandbox_start_seconds_sum %llu.%09llu\n",
+                           (unsigned long long)(runtime->sandboxes.start_ns_sum / ARCP_NS_PER_SEC),
+                           (unsigned long long)(runtime->sandboxes.start_ns_sum % ARCP_NS_PER_SEC));
+    arcp__exposition_u64(out, "arcp_sandbox_start_seconds_count", NULL,
+                         runtime->sandboxes.start_count);
+}
+
+void arcp__confinement_write_metrics(const arcp_runtime *runtime, arcp_buf *out)
+{
+    uint64_t unconfined = 0;
+    const arcp__agent_entry *entry = NULL;
+    LL_FOREACH (runtime->agents, entry) {
+        unconfined += is_program(entry) && !is_confined(runtime, entry);
+    }
+    write_counters(runtime, out);
+    arcp__exposition_one(out, ARCP__METRIC_AGENTS_UNCONFINED, unconfined);
+    arcp__exposition_family(out, ARCP__METRIC_HOST_LEVEL);
+    for (unsigned i = 0; runtime->confinement != NULL && i < ARCP__SANDBOX_LEVEL_COUNT; i++) {
+        const char *labels[] = {"level", arcp__sandbox_level_name((arcp__sandbox_level)i), NULL};
+        arcp__exposition_u64(out, arcp__metric_name(ARCP__METRIC_HOST_LEVEL), labels,
+                             i == (unsigned)runtime->confinement->level);
+    }
+}
+
+/* ---- the host ---- */
+
+arcp_status arcp_runtime_write_enforcement(const arcp_runtime *runtime, arcp_buf *out)
+{
+    arcp_json_writer writer = arcp__put_begin(out);
+    const arcp__agent_entry *entry = NULL;
+    arcp__put_cstr(&writer, "mode", runtime->confinement == NULL ? "off" : "on");
+    if (runtime->confinement != NULL) {
+        arcp__sandbox_abilities_explain(&runtime->confinement->abilities, &writer);
+    }
+    arcp__put_array(&writer, "agents");
+    LL_FOREACH (runtime->agents, entry) {
+        if (is_program(entry)) {
+            arcp_json_begin_object(&writer);
+            arcp__put_cstr(&writer, "agent", entry->name);
+            arcp__put_word(&writer, "version", entry->version);
+            arcp__put_bool(&writer, "confined", is_confined(runtime, entry));
+            arcp_json_end_object(&writer);
+        }
+    }
+    arcp_json_end_array(&writer);
+    arcp_json_end_object(&writer);
+    return arcp_buf_status(out);
+}
