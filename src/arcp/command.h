@@ -23,6 +23,8 @@ int arcp__command_lease(arcp__program *program);
 /* 0: the chain is intact, or grep was run; 1: a file cannot be read; 4: the chain is broken. */
 int arcp__command_audit(arcp__program *program);
 int arcp__command_store(arcp__program *program);
+/* 0: printed; 1: the price file cannot be read, or no row has such a name. */
+int arcp__command_models(arcp__program *program);
 
 /* 0: printed; 1: no arcpd that can be signalled, or no answer from it. */
 int arcp__command_debug(arcp__program *program);
@@ -65,6 +67,13 @@ ARCP_MUST_CHECK arcp_status arcp__lease_request(const arcp__arguments *arguments
                                                 const arcp__lease_source *source,
                                                 int64_t now_wall_ns, arcp_buf *lease,
                                                 arcp_buf *constraints, arcp_error *err);
+
+/* ---- command_lease.c ---- */
+
+/* Reads a lease from JSON, @FILE or - (standard input): a map of capabilities, or an object with
+ * `lease` and `lease_constraints`. It may be larger than a runtime accepts. The caller unrefs *out.
+ * ARCP_E_USAGE, ARCP_E_INVALID_REQUEST. */
+ARCP_MUST_CHECK arcp_status arcp__lease_load(const char *word, arcp_lease **out, arcp_error *err);
 
 /* ---- lease_enforce.c: `arcp lease explain LEASE --enforce` ---- */
 

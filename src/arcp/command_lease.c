@@ -35,8 +35,8 @@ static int fail(const query *a, const char *what, const arcp_error *err)
     return ARCP__EXIT_ERROR;
 }
 
-/* Accepts a bare map or {"lease": ..., "lease_constraints": ...}: no capability has such a name. */
-static arcp_status load_lease(const char *word, arcp_lease **out, arcp_error *err)
+/* No capability is called `lease` or `lease_constraints`. */
+arcp_status arcp__lease_load(const char *word, arcp_lease **out, arcp_error *err)
 {
     arcp_buf text = arcp_buf_init();
     arcp_json json = ARCP__JSON_INIT;
@@ -219,7 +219,7 @@ static int run(query *a, const struct subcommand *subcommand)
     arcp_error err = {0};
     int exit_status = ARCP__EXIT_ERROR;
     for (size_t i = 0; i < 2 && subcommand->leases[i] != NULL && status == ARCP_OK; i++) {
-        status = load_lease(a->words[i], &a->leases[i], &err);
+        status = arcp__lease_load(a->words[i], &a->leases[i], &err);
         what = status == ARCP_OK ? what : subcommand->leases[i];
     }
     if (status == ARCP_OK && subcommand->is_about_target) {

@@ -94,24 +94,13 @@ static arcp_status read_filters(const arcp__arguments *arguments, listing *l, ar
                                               l->since_room, &l->options.created_after, err);
 }
 
-static void append_column(arcp_buf *line, arcp_span text, size_t columns)
-{
-    const size_t start = line->size;
-    arcp__append_safe(line, text, 80);
-    size_t used = 0;
-    for (size_t i = start; i < line->size; i++) {
-        used += ((unsigned char)line->data[i] & 0xc0) != 0x80; /* count characters, not bytes */
-    }
-    arcp_buf_append_format(line, "%*s", used < columns ? (int)(columns - used) + 1 : 1, "");
-}
-
 static bool print_row(arcp__program *program, arcp_span id, arcp_span status, arcp_span created,
                       arcp_span agent)
 {
     arcp_buf line = arcp_buf_init();
-    append_column(&line, id, 30);
-    append_column(&line, status, 9);
-    append_column(&line, created, 24);
+    arcp__append_column(&line, id, 30);
+    arcp__append_column(&line, status, 9);
+    arcp__append_column(&line, created, 24);
     arcp__append_safe(&line, agent, 80);
     return arcp__program_print_buf_line(program, &line);
 }

@@ -150,6 +150,10 @@ void arcp__screen_erase_echo(arcp__screen *screen);
  * cursor or set the window's title. At most `bytes_max` bytes of it, then "...". */
 void arcp__append_safe(arcp_buf *out, arcp_span text, size_t bytes_max);
 
+/* Appends untrusted text as one line, 80 bytes of it at most, then spaces up to the width of a
+ * column and one more. */
+void arcp__append_column(arcp_buf *out, arcp_span text, size_t columns);
+
 /* Appends a piece of an untrusted text of several lines for a terminal: line ends and tabs are
  * kept, other control characters and invalid UTF-8 are escaped. If a character is cut at the end of
  * the piece, `held` keeps its beginning for the next call. */

@@ -168,6 +168,17 @@ void arcp__append_safe(arcp_buf *out, arcp_span text, size_t bytes_max)
     }
 }
 
+void arcp__append_column(arcp_buf *out, arcp_span text, size_t columns)
+{
+    const size_t start = out->size;
+    arcp__append_safe(out, text, 80);
+    size_t used = 0;
+    for (size_t i = start; i < out->size; i++) {
+        used += ((unsigned char)out->data[i] & 0xc0) != 0x80; /* count characters, not bytes */
+    }
+    arcp_buf_append_format(out, "%*s", used < columns ? (int)(columns - used) + 1 : 1, "");
+}
+
 /* Appends the character at `bytes`, escaped if necessary, and returns its size; 0 when the rest of
  * it may still follow. */
 static size_t append_shown(arcp_buf *out, const unsigned char *bytes, size_t left, bool is_last)

@@ -4,62 +4,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "arcp/captured_run.h"
 #include "arcp/command.h"
-#include "cli/cli.h"
-
-enum { WORDS_MAX = 8 };
-
-/* Output and status of a run. */
-typedef struct run_result {
-    int status;
-    char out[8192];
-    char err[4096];
-} run_result;
-
-/* Redirects a stream into an unnamed file; returns the descriptor that restores it. */
-static int redirect(FILE *stream, FILE **file)
-{
-    *file = tmpfile();
-    assert_non_null(*file);
-    (void)fflush(stream);
-    const int saved = dup(fileno(stream));
-    assert_true(saved >= 0);
-    assert_true(dup2(fileno(*file), fileno(stream)) >= 0);
-    return saved;
-}
-
-static void restore(FILE *stream, int saved, FILE *file, char *text, size_t size)
-{
-    (void)fflush(stream);
-    assert_true(dup2(saved, fileno(stream)) >= 0);
-    (void)close(saved);
-    rewind(file);
-    const size_t got = fread(text, 1, size - 1, file);
-    text[got] = '\0';
-    (void)fclose(file);
-}
-
-static run_result run(const char *const words[WORDS_MAX])
-{
-    static run_result result;
-    char *argv[WORDS_MAX + 3] = {(char *)"arcp", (char *)"lease"};
-    int argc = 2;
-    for (size_t i = 0; i < WORDS_MAX && words[i] != NULL; i++) {
-        argv[argc++] = (char *)words[i];
-    }
-    FILE *out = NULL;
-    FILE *err = NULL;
-    const int saved_out = redirect(stdout, &out);
-    const int saved_err = redirect(stderr, &err);
-    result.status = arcp__main(argc, argv);
-    restore(stdout, saved_out, out, result.out, sizeof result.out);
-    restore(stderr, saved_err, err, result.err, sizeof result.err);
-    return result;
-}
 
 typedef struct command_row {
     const char *name;
-    const char *words[WORDS_MAX];
+    const char *words[CAPTURED_WORDS_MAX];
     int status;
     const char *out;
 } command_row;
@@ -191,7 +141,7 @@ static void each_subcommand_has_its_output_and_exit_status(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         print_message("  %s\n", rows[i].name);
-        const run_result result = run(rows[i].words);
+        const captured_run result = run_captured("lease", rows[i].words);
         assert_string_equal(result.out, rows[i].out);
         assert_string_equal(result.err, "");
         assert_int_equal(result.status, rows[i].status);
@@ -259,7 +209,7 @@ static void errors_are_printed_on_stderr(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
         print_message("  %s\n", failures[i].name);
-        const run_result result = run(failures[i].words);
+        const captured_run result = run_captured("lease", failures[i].words);
         assert_string_equal(result.out, "");
         assert_int_equal(result.status, failures[i].status);
         assert_true(strncmp(result.err, "arcp lease: ", 12) == 0);
@@ -272,15 +222,15 @@ static void errors_are_printed_on_stderr(void **state)
 static void with_json_the_error_for_an_unreadable_lease_is_an_object(void **state)
 {
     (void)state;
-    const char *const words[WORDS_MAX] = {"lint", "{\"fs.read\":\"/a\"}", "--json"};
-    const run_result result = run(words);
+    const char *const words[CAPTURED_WORDS_MAX] = {"lint", "{\"fs.read\":\"/a\"}", "--json"};
+    const captured_run result = run_captured("lease", words);
     assert_int_equal(result.status, 1);
     assert_string_equal(result.out,
                         "{\"code\":\"INVALID_REQUEST\",\"message\":\"LEASE: fs.read is a "
                         "string: it must be an array of strings\",\"retryable\":false}\n");
     assert_true(strncmp(result.err, "arcp lease: LEASE: fs.read is a string", 38) == 0);
-    const char *const usage[WORDS_MAX] = {"lint", "{}", "--json", "--at", "noon"};
-    assert_string_equal(run(usage).out, ""); /* as for every command */
+    const char *const usage[CAPTURED_WORDS_MAX] = {"lint", "{}", "--json", "--at", "noon"};
+    assert_string_equal(run_captured("lease", usage).out, ""); /* as for every command */
 }
 
 static void failed_output_is_an_error(void **state)
@@ -290,12 +240,12 @@ static void failed_output_is_an_error(void **state)
     const int saved = dup(STDOUT_FILENO);
     assert_true(full >= 0 && dup2(full, STDOUT_FILENO) >= 0);
     FILE *err = NULL;
-    run_result result;
-    const int saved_err = redirect(stderr, &err);
+    captured_run result;
+    const int saved_err = capture_begin(stderr, &err);
     char words[] = "arcp\0lease\0subset\0{}\0{}";
     char *argv[] = {words, words + 5, words + 11, words + 18, words + 21, NULL};
     result.status = arcp__main(5, argv);
-    restore(stderr, saved_err, err, result.err, sizeof result.err);
+    capture_end(stderr, saved_err, err, result.err, sizeof result.err);
     assert_true(dup2(saved, STDOUT_FILENO) >= 0);
     (void)close(saved);
     (void)close(full);
@@ -313,19 +263,19 @@ static void a_lease_may_come_from_a_file_or_from_stdin(void **state)
     assert_int_equal(write(file, text, sizeof text - 1), sizeof text - 1);
     char word[sizeof path + 1];
     (void)snprintf(word, sizeof word, "@%s", path);
-    const char *const from_file[WORDS_MAX] = {"check", word, "fs.read", "/a"};
-    assert_int_equal(run(from_file).status, 0);
+    const char *const from_file[CAPTURED_WORDS_MAX] = {"check", word, "fs.read", "/a"};
+    assert_int_equal(run_captured("lease", from_file).status, 0);
 
-    const char *const without_sign[WORDS_MAX] = {"check", path, "fs.read", "/a"};
-    const run_result slip = run(without_sign);
+    const char *const without_sign[CAPTURED_WORDS_MAX] = {"check", path, "fs.read", "/a"};
+    const captured_run slip = run_captured("lease", without_sign);
     assert_int_equal(slip.status, 1);
     assert_non_null(strstr(slip.err, " (to read a file, use @FILE)\n"));
 
     const int saved = dup(STDIN_FILENO);
     assert_true(lseek(file, 0, SEEK_SET) == 0);
     assert_true(dup2(file, STDIN_FILENO) >= 0);
-    const char *const from_stdin[WORDS_MAX] = {"subset", "-", word};
-    const run_result result = run(from_stdin);
+    const char *const from_stdin[CAPTURED_WORDS_MAX] = {"subset", "-", word};
+    const captured_run result = run_captured("lease", from_stdin);
     assert_true(dup2(saved, STDIN_FILENO) >= 0);
     (void)close(saved);
     (void)close(file);
@@ -346,8 +296,8 @@ static void a_lease_may_be_larger_than_a_runtime_accepts(void **state)
     }
     size += (size_t)sprintf(text + size, "]}");
     assert_int_equal(strlen(text), size);
-    const char *const words[WORDS_MAX] = {"check", text, "tool.call", "t1499"};
-    assert_int_equal(run(words).status, 0);
+    const char *const words[CAPTURED_WORDS_MAX] = {"check", text, "tool.call", "t1499"};
+    assert_int_equal(run_captured("lease", words).status, 0);
     free(text);
 }
 
@@ -358,8 +308,8 @@ static void help_has_the_usage(void **state)
     arcp_buf text = arcp_buf_init();
     arcp__usage_help(ARCP__COMMAND_LEASE, &text);
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
-        const char *const words[WORDS_MAX] = {asked[i]};
-        const run_result result = run(words);
+        const char *const words[CAPTURED_WORDS_MAX] = {asked[i]};
+        const captured_run result = run_captured("lease", words);
         assert_int_equal(result.status, 0);
         check_span(arcp_buf_span(&text), result.out);
     }
@@ -371,8 +321,8 @@ static void help_has_the_usage(void **state)
         "\n  --cwd DIR  ",
         "\n  --at TIME  ",
         "\n  --json  "};
-    const char *const help[WORDS_MAX] = {"--help"};
-    const run_result result = run(help);
+    const char *const help[CAPTURED_WORDS_MAX] = {"--help"};
+    const captured_run result = run_captured("lease", help);
     for (size_t i = 0; i < sizeof says / sizeof *says; i++) {
         assert_non_null(strstr(result.out, says[i]));
     }

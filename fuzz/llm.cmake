@@ -1,0 +1,1 @@
+arcp_fuzz(llm_prices_fuzz SOURCES llm_prices_fuzz.c NEEDS arcp_llm)

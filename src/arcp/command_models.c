@@ -1,0 +1,368 @@
+/* `arcp models --prices FILE`: what became of each row of a price file, which models a lease
+ * allows, and what a call can cost at most. Needs no runtime. */
+#include <inttypes.h>
+#include <string.h>
+
+#include <arcp/gate.h>
+
+#include "arcp/command.h"
+#include "base/alloc.h"
+#include "core/name_glob.h"
+#include "llm/llm.h"
+#include "json/json_put.h"
+
+#define NAME_COLUMNS   40
+#define MODE_COLUMNS   9
+#define PRICE_COLUMNS  10
+#define TOKENS_COLUMNS 9
+#define LEASE_COLUMNS  7
+#define MILLION        1000000
+
+/* What is asked of each row. */
+typedef struct listing {
+    arcp__program *program;
+    arcp__llm_prices *prices;
+    arcp_lease *lease;
+    arcp_authority *authority; /* NULL: no lease was given */
+    arcp_time now;
+    arcp_target_scratch *scratch;
+    bool has_size;
+    arcp__llm_size size;
+    arcp__llm_terms terms;
+    size_t priced, bounded, printed; /* rows of the modes that have prices; of these; all */
+} listing;
+
+static bool is_wanted(const listing *l, const arcp__llm_row *row)
+{
+    const arcp__arguments *arguments = &l->program->arguments;
+    bool fits = arguments->word_count == 0;
+    for (size_t i = 0; i < arguments->word_count && !fits; i++) {
+        fits = arcp__name_glob_matches(arguments->words[i], row->name);
+    }
+    return fits;
+}
+
+/* What a call of the size in question can cost. */
+static arcp_status bound(const listing *l, const arcp__llm_row *row, arcp__llm_bound *out,
+                         arcp_error *err)
+{
+    arcp__llm_size size = l->size;
+    size.is_embedding = row->mode == ARCP__LLM_MODE_EMBEDDING;
+    return arcp__llm_bound_find(row, &size, &l->terms, out, err);
+}
+
+/* ---- as JSON ---- */
+
+static void put_amount(arcp_json_writer *writer, const char *name, arcp_decimal amount)
+{
+    char text[ARCP_DECIMAL_TEXT_MAX];
+    (void)arcp_decimal_format(amount, text);
+    arcp__put_cstr(writer, name, text);
+}
+
+static void put_rates(arcp_json_writer *writer, const arcp__llm_row *row)
+{
+    arcp__put_array(writer, "prices");
+    for (size_t i = 0; i < row->rate_count; i++) {
+        const arcp__llm_rate *rate = &row->rates[i];
+        arcp_json_begin_object(writer);
+        arcp__put_cstr(writer, "for", arcp__llm_use_name(rate->use));
+        if (rate->tier != ARCP__LLM_TIER_DEFAULT) {
+            arcp__put_cstr(writer, "service_tier", arcp__llm_tier_name(rate->tier));
+        }
+        if (rate->above != 0) {
+            arcp__put_u64(writer, "above_tokens", rate->above);
+        }
+        put_amount(writer, "price", rate->price);
+        arcp_json_end_object(writer);
+    }
+    arcp_json_end_array(writer);
+    if (row->factor_count != 0) {
+        arcp__put_object(writer, "factors");
+        for (size_t i = 0; i < row->factor_count; i++) {
+            char text[ARCP_DECIMAL_TEXT_MAX];
+            (void)arcp_decimal_format(row->factors[i].factor, text);
+            arcp_json_name_span(writer, row->factors[i].name);
+            arcp_json_write_cstr(writer, text);
+        }
+        arcp_json_end_object(writer);
+    }
+}
+
+static void put_bound(const listing *l, const arcp__llm_row *row, arcp_json_writer *writer)
+{
+    arcp__llm_bound found;
+    arcp_error err = {0};
+    if (bound(l, row, &found, &err) != ARCP_OK) {
+        arcp__put_cstr(writer, "unbounded", err.message);
+        return;
+    }
+    arcp__put_object(writer, "bound");
+    arcp__put_u64(writer, "input_tokens", found.input_tokens);
+    arcp__put_u64(writer, "output_tokens", found.output_tokens);
+    put_amount(writer, "input", found.input);
+    put_amount(writer, "output", found.output);
+    put_amount(writer, "total", found.total);
+    arcp_json_end_object(writer);
+}
+
+static void append_json(const listing *l, const arcp__llm_row *row, const arcp_decision *decision,
+                        arcp_buf *out)
+{
+    const arcp_decimal one = {1000000000000000000, 0};
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_string(&writer, "model", row->name);
+    arcp__put_text(&writer, "provider", row->provider);
+    arcp__put_text(&writer, "mode", row->mode_name);
+    arcp__put_bool(&writer, "bounded", row->problem == ARCP__LLM_PROBLEM_NONE);
+    if (row->problem != ARCP__LLM_PROBLEM_NONE) {
+        arcp__put_cstr(&writer, "problem", arcp__llm_problem_name(row->problem));
+        arcp__put_text(&writer, "key", row->key);
+    }
+    if (row->context != 0) {
+        arcp__put_u64(&writer, "context", row->context);
+    }
+    if (row->output_max != 0) {
+        arcp__put_u64(&writer, "output_max", row->output_max);
+    }
+    if (row->mode != ARCP__LLM_MODE_OTHER) {
+        put_rates(&writer, row);
+    }
+    if (arcp_decimal_compare(row->regional, one) != 0) {
+        put_amount(&writer, "regional_factor", row->regional);
+    }
+    if (l->authority != NULL) {
+        arcp__put_bool(&writer, "allowed", decision->allowed);
+    }
+    if (l->has_size && row->problem == ARCP__LLM_PROBLEM_NONE) {
+        put_bound(l, row, &writer);
+    }
+    arcp_json_end_object(&writer);
+}
+
+/* ---- as text ---- */
+
+static void append_cell(arcp_buf *out, const char *text, size_t columns)
+{
+    arcp_buf_append_format(out, "%*s ", (int)columns, text);
+}
+
+/* The price of a million tokens in small calls. */
+static void append_price(const arcp__llm_row *row, arcp__llm_use use, arcp_buf *out)
+{
+    arcp_decimal price = ARCP_DECIMAL_ZERO;
+    char text[ARCP_DECIMAL_TEXT_MAX] = "-";
+    if (arcp__llm_rate_most(row, use, ARCP__LLM_TIERS_DEFAULT, 0, &price) &&
+        arcp__llm_times(price, MILLION, &price)) {
+        (void)arcp_decimal_format(price, text);
+    }
+    append_cell(out, text, PRICE_COLUMNS);
+}
+
+static void append_tokens(uint64_t tokens, arcp_buf *out)
+{
+    char text[24] = "-";
+    if (tokens != 0) {
+        (void)snprintf(text, sizeof text, "%" PRIu64, tokens);
+    }
+    append_cell(out, text, TOKENS_COLUMNS);
+}
+
+static void append_text(const listing *l, const arcp__llm_row *row, const arcp_decision *decision,
+                        arcp_buf *out)
+{
+    arcp__append_column(out, row->name, NAME_COLUMNS);
+    arcp__append_column(out, row->mode_name, MODE_COLUMNS);
+    if (l->authority != NULL) {
+        arcp__append_column(out, arcp_span_cstr(decision->allowed ? "allowed" : "denied"),
+                            LEASE_COLUMNS);
+    }
+    if (row->problem != ARCP__LLM_PROBLEM_NONE) {
+        arcp_buf_append_cstr(out, "not bounded: ");
+        arcp__append_safe(out, row->key, 80);
+        arcp_buf_append_cstr(out, row->key.size == 0 ? "" : " ");
+        arcp_buf_append_cstr(out, arcp__llm_problem_text(row->problem));
+        return;
+    }
+    append_price(row, ARCP__LLM_USE_INPUT, out);
+    append_price(row, ARCP__LLM_USE_OUTPUT, out);
+    append_tokens(row->context, out);
+    append_tokens(row->output_max, out);
+    if (l->has_size) {
+        arcp__llm_bound found;
+        arcp_error err = {0};
+        char text[ARCP_DECIMAL_TEXT_MAX] = "-";
+        if (bound(l, row, &found, &err) == ARCP_OK) {
+            (void)arcp_decimal_format(found.total, text);
+        }
+        append_cell(out, text, PRICE_COLUMNS);
+    }
+    out->size--; /* no space at the end of the line */
+}
+
+static void append_header(const listing *l, arcp_buf *out)
+{
+    arcp__append_column(out, ARCP_SPAN_LITERAL("MODEL"), NAME_COLUMNS);
+    arcp__append_column(out, ARCP_SPAN_LITERAL("MODE"), MODE_COLUMNS);
+    if (l->authority != NULL) {
+        arcp__append_column(out, ARCP_SPAN_LITERAL("LEASE"), LEASE_COLUMNS);
+    }
+    append_cell(out, "IN/1M", PRICE_COLUMNS);
+    append_cell(out, "OUT/1M", PRICE_COLUMNS);
+    append_cell(out, "CONTEXT", TOKENS_COLUMNS);
+    append_cell(out, "OUTPUT", TOKENS_COLUMNS);
+    if (l->has_size) {
+        append_cell(out, "AT MOST", PRICE_COLUMNS);
+    }
+    out->size--;
+    arcp_buf_append_byte(out, '\n');
+}
+
+/* ---- the command ---- */
+
+static void append_row(listing *l, const arcp__llm_row *row, arcp_buf *out)
+{
+    arcp_decision decision = {0};
+    if (l->authority != NULL) {
+        (void)!arcp_authorize_model(l->authority, l->now, row->name, l->scratch, &decision);
+    }
+    if (l->printed++ == 0 && !l->program->is_json) {
+        append_header(l, out);
+    }
+    l->priced += row->mode != ARCP__LLM_MODE_OTHER;
+    l->bounded += row->problem == ARCP__LLM_PROBLEM_NONE;
+    (l->program->is_json ? append_json : append_text)(l, row, &decision, out);
+    arcp_buf_append_byte(out, '\n');
+}
+
+static int print_rows(listing *l)
+{
+    arcp_buf out = arcp_buf_init();
+    for (size_t i = 0; i < arcp__llm_prices_count(l->prices); i++) {
+        const arcp__llm_row *row = arcp__llm_prices_row(l->prices, i);
+        if (is_wanted(l, row)) {
+            append_row(l, row, &out);
+        }
+    }
+    if (l->printed == 0) {
+        arcp_error err = {0};
+        (void)arcp_error_set(&err, ARCP_E_USAGE, "no row of the price file has such a name");
+        arcp_buf_fini(&out);
+        return arcp__program_fail_file(l->program, &err);
+    }
+    if (!arcp__program_print_buf(l->program, &out)) {
+        return ARCP__EXIT_ERROR;
+    }
+    if (!l->program->is_quiet && !l->program->is_json) {
+        arcp__screen_format(&l->program->screen,
+                            "arcp models: %zu row%s; %zu of chat, responses and embeddings, of "
+                            "which %zu can be bounded",
+                            l->printed, l->printed == 1 ? "" : "s", l->priced, l->bounded);
+    }
+    return ARCP__EXIT_SUCCESS;
+}
+
+static arcp_status read_count(const arcp__arguments *arguments, arcp__option option, uint64_t *out,
+                              bool *is_given, arcp_error *err)
+{
+    const char *text = arcp__value(arguments, option);
+    uint64_t value = 0;
+    size_t digits = 0;
+    if (text == NULL) {
+        return ARCP_OK;
+    }
+    for (; text[digits] >= '0' && text[digits] <= '9' && digits < 15; digits++) {
+        value = value * 10 + (uint64_t)(text[digits] - '0');
+    }
+    if (digits == 0 || text[digits] != '\0') {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "--%s must be a whole number of at most 15 digits: %s",
+                              arcp__options[option].name, text);
+    }
+    *out = value;
+    *is_given = true;
+    return ARCP_OK;
+}
+
+static arcp_status read_options(listing *l, arcp_error *err)
+{
+    const arcp__arguments *arguments = &l->program->arguments;
+    bool has_max = false;
+    arcp_status status =
+        read_count(arguments, ARCP__OPTION_MODELS_BYTES, &l->size.text, &l->has_size, err);
+    if (status == ARCP_OK) {
+        status = read_count(arguments, ARCP__OPTION_MODELS_MAX_OUTPUT, &l->terms.max_output_tokens,
+                            &has_max, err);
+    }
+    if (status == ARCP_OK && has_max && !l->has_size) {
+        status = arcp_error_set(err, ARCP_E_USAGE, "--max-output is for --bytes");
+    }
+    if (status == ARCP_OK && arcp__value(arguments, ARCP__OPTION_MODELS_PRICES) == NULL) {
+        status = arcp_error_set(err, ARCP_E_USAGE, "--prices FILE is required");
+    }
+    return status;
+}
+
+static arcp_status read_lease(listing *l, arcp_error *err)
+{
+    const char *word = arcp__value(&l->program->arguments, ARCP__OPTION_MODELS_LEASE);
+    arcp_status status = ARCP_OK;
+    if (word != NULL) {
+        arcp_authority_options options = arcp_authority_options_init();
+        options.now = l->now;
+        status = arcp__lease_load(word, &l->lease, err);
+        if (status == ARCP_OK) {
+            status = arcp_authority_new(l->lease, &options, &l->authority, err);
+        }
+        l->scratch = arcp__alloc(sizeof *l->scratch);
+        if (status == ARCP_OK && l->scratch == NULL) {
+            status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        }
+    }
+    return status;
+}
+
+static arcp_status read_prices(listing *l, arcp_error *err)
+{
+    const char *name = arcp__value(&l->program->arguments, ARCP__OPTION_MODELS_PRICES);
+    arcp_buf argument = arcp_buf_init();
+    arcp_buf text = arcp_buf_init();
+    /* The option names a file; the function takes @FILE. */
+    arcp_buf_append_cstr(&argument, strcmp(name, "-") == 0 ? "" : "@");
+    arcp_buf_append_cstr(&argument, name);
+    arcp_status status = arcp_buf_cstr(&argument) == NULL
+                             ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                             : arcp__file_text(arcp_buf_cstr(&argument), true, &text, err);
+    if (status == ARCP_OK) {
+        status = arcp__llm_prices_read(arcp_buf_span(&text), &l->prices, err);
+        if (status != ARCP_OK) {
+            arcp_error why = *err;
+            (void)arcp_error_set(err, status, "--prices: %s", why.message);
+        }
+    }
+    arcp_buf_fini(&argument);
+    arcp_buf_fini(&text);
+    return status;
+}
+
+int arcp__command_models(arcp__program *program)
+{
+    listing l = {.program = program,
+                 .now = {arcp__now_wall_ns(), 0},
+                 .size = {.extra = 512, .answers = 1, .tiers = ARCP__LLM_TIERS_DEFAULT},
+                 .terms = arcp__llm_terms_init()};
+    arcp_error err = {0};
+    int exit_status = ARCP__EXIT_ERROR;
+    if (read_options(&l, &err) != ARCP_OK) {
+        exit_status = arcp__program_usage(program, &err);
+    } else if (read_lease(&l, &err) != ARCP_OK || read_prices(&l, &err) != ARCP_OK) {
+        exit_status = arcp__program_fail_file(program, &err);
+    } else {
+        exit_status = print_rows(&l);
+    }
+    arcp__llm_prices_free(l.prices);
+    arcp_authority_unref(l.authority);
+    arcp_lease_unref(l.lease);
+    arcp__free(l.scratch);
+    return exit_status;
+}
