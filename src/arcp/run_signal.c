@@ -36,7 +36,9 @@ void arcp__run_proceed(arcp__running *running)
  * continue it (the kernel does not stop an orphaned group). */
 static void stop(arcp__running *running)
 {
+    static const struct timespec no_time = {0};
     sigset_t stops;
+    sigset_t continued;
     sigset_t before;
     arcp__run_terminal_take(&running->terminal);
     (void)sigemptyset(&stops);
@@ -44,6 +46,11 @@ static void stop(arcp__running *running)
     (void)kill(0, SIGTSTP);
     (void)pthread_sigmask(SIG_UNBLOCK, &stops, &before); /* here we stop */
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    /* This answers the SIGCONT that continued us. If it were read later, it would continue a
+     * command that has been stopped again since. */
+    (void)sigemptyset(&continued);
+    (void)sigaddset(&continued, SIGCONT);
+    (void)sigtimedwait(&continued, NULL, &no_time);
     arcp__run_proceed(running);
 }
 
