@@ -450,10 +450,28 @@ static arcp_status start(arcpd *state, arcp_error *err)
 
 /* ---- process ---- */
 
+static void on_late_signal(uv_signal_t *handle, int number)
+{
+    (void)handle;
+    (void)number;
+}
+
+/* From now on these signals have no effect. The handles are not closed, and the loop is not either:
+ * libuv would restore the default action, and another SIGTERM would kill arcpd while it ends. */
+static void ignore_signals(arcpd *state)
+{
+    uv_signal_t *const handles[] = {&state->terminate, &state->interrupt, &state->hangup};
+    for (size_t i = 0; i < sizeof handles / sizeof handles[0]; i++) {
+        if (handles[i]->data != NULL) {
+            (void)uv_signal_start(handles[i], on_late_signal, handles[i]->signum);
+        }
+    }
+}
+
 static void clean_up(arcpd *state)
 {
-    void *const handles[] = {&state->terminate, &state->interrupt, &state->hangup, &state->child,
-                             &state->stdio_grace};
+    void *const handles[] = {&state->child, &state->stdio_grace};
+    ignore_signals(state);
     arcp__state_dump_close(&state->state_dump);
     arcp__status_close(&state->status);
     arcp__audit_trail_attach(&state->audit, NULL);
@@ -469,7 +487,6 @@ static void clean_up(arcpd *state)
         }
     }
     (void)uv_run(&state->loop, UV_RUN_DEFAULT);
-    (void)uv_loop_close(&state->loop);
     if (!state->had_children) {
         arcp__process_table_end_children();
     }

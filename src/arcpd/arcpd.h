@@ -394,7 +394,7 @@ typedef struct arcp__state_dump {
 /* Begins to handle SIGUSR1. A failure is logged. */
 void arcp__state_dump_open(arcp__state_dump *dump, uv_loop_t *loop, const char *directory,
                            arcp_runtime *runtime, arcp__logger *logger);
-/* Call this before the runtime is freed; the memory must stay valid until the loop has run. */
+/* Call this before the runtime is freed; the memory must stay valid as long as the process. */
 void arcp__state_dump_close(arcp__state_dump *dump);
 
 /* ---- status.c ---- */

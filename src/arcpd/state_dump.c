@@ -131,9 +131,8 @@ void arcp__state_dump_close(arcp__state_dump *dump)
     if (!dump->is_open) {
         return;
     }
-    dump->runtime = NULL;
-    uv_close((uv_handle_t *)&dump->signal, NULL);
-    (void)signal(SIGUSR1, SIG_IGN); /* libuv has restored the default action, which ends arcpd */
+    dump->runtime =
+        NULL; /* a signal has no effect; if its handle were closed, it would end arcpd */
     if (dump->pid_fd >= 0) {
         (void)close(dump->pid_fd);
     }

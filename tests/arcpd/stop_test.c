@@ -4,10 +4,13 @@
 #include "support/check.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/wait.h>
 
 #define PATIENCE_MS 20000
+#define ROUNDS      3
 
 static arcpd_process d;
 static blocking_client c;
@@ -71,11 +74,32 @@ static void a_second_signal_ends_the_jobs_that_the_first_one_waits_for(void **st
     await_frame(client_next(&c), "\"job.error\"");
 }
 
+static void signals_do_not_kill_it_while_it_ends(void **state)
+{
+    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        int status = 0;
+        size_t sent = 0;
+        assert_int_equal(kill(d.pid, SIGTERM), 0);
+        while (waitpid(d.pid, &status, WNOHANG) == 0) {
+            (void)kill(d.pid, numbers[sent++ % (sizeof numbers / sizeof numbers[0])]);
+            (void)sched_yield();
+        }
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+            d.pid = 0;
+            fail_msg("wait status 0x%x after %zu signals", (unsigned)status, sent);
+        }
+        arcpd_start(&d);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_second_signal_ends_the_jobs_that_the_first_one_waits_for,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(signals_do_not_kill_it_while_it_ends, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
