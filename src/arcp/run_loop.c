@@ -37,7 +37,8 @@ void arcp__run_unwatch(uv_poll_t *poll)
 /* Whether the sandbox should have a network, and its sockets have not arrived. */
 static bool lacks_listeners(const arcp__running *running)
 {
-    return running->run->plan->port_count != 0 && !running->control.has_listeners;
+    const arcp__sandbox_plan *plan = running->run->plan;
+    return (plan->port_count != 0 || plan->has_proxy) && !running->control.has_listeners;
 }
 
 static void on_record(void *user, arcp_span record)

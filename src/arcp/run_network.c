@@ -32,6 +32,8 @@ static arcp_status serve(arcp__running *running, const int *sockets, size_t coun
     const arcp__egress_job_options job = {.authority = authority,
                                           .sockets = sockets,
                                           .socket_count = count,
+                                          .proxy_secret =
+                                              run->plan->has_proxy ? running->control.secret : NULL,
                                           .denied = on_denied,
                                           .user = running};
     if (status == ARCP_OK) {

@@ -56,6 +56,8 @@ typedef struct arcp__broker_descriptors {
     int sockets; /* NETLINK_SOCK_DIAG, bound, of the program's network namespace (level full) */
     const arcp__broker_clone *clones; /* the array is borrowed during the call */
     size_t clone_count;
+    /* Level landlock: the port of 127.0.0.1 that TCP sockets are connected to; 0: none are. */
+    uint16_t proxy_port;
 } arcp__broker_descriptors;
 
 /* Starts the broker's threads. `plan` is borrowed until arcp__broker_finish. `control` is the

@@ -7,6 +7,7 @@
  *
  * A connect can block, on a server that waits for the broker itself, so each has a thread of its
  * own when its socket is blocking. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -35,6 +36,8 @@ enum {
     STACK_BYTES = 64 << 10,
     PIDFD_OF_THREAD = O_EXCL, /* PIDFD_THREAD, Linux 6.9 */
     DIAG_BYTES = 32 << 10,
+    ADDRESS_TEXT = 64, /* of an address with its port */
+    SIN6_LEN_RFC2133 = 24,
 };
 
 #define XFS_BYTES_MAX (UINT64_C(1) << 40) /* up to here its inodes have 32 bits */
@@ -283,9 +286,50 @@ static int decide_local(arcp__broker_task *task, const struct sockaddr_storage *
     return EACCES;
 }
 
+/* The address as text, for a report. */
+static arcp_span format_address(const struct sockaddr_storage *address, socklen_t size,
+                                char out[ADDRESS_TEXT])
+{
+    char text[INET6_ADDRSTRLEN] = "";
+    const struct sockaddr_in *four = (const void *)address;
+    const struct sockaddr_in6 *six = (const void *)address;
+    if (address->ss_family == AF_INET && size >= sizeof *four) {
+        (void)inet_ntop(AF_INET, &four->sin_addr, text, sizeof text);
+        (void)snprintf(out, ADDRESS_TEXT, "%s:%u", text, (unsigned)ntohs(four->sin_port));
+    } else if (address->ss_family == AF_INET6 && size >= SIN6_LEN_RFC2133) {
+        (void)inet_ntop(AF_INET6, &six->sin6_addr, text, sizeof text);
+        (void)snprintf(out, ADDRESS_TEXT, "[%s]:%u", text, (unsigned)ntohs(six->sin6_port));
+    } else {
+        (void)snprintf(out, ADDRESS_TEXT, "internet");
+    }
+    return arcp_span_cstr(out);
+}
+
+/* Whether the address is that of the proxy, also written as one of IPv6. Landlock limits the port,
+ * but not the host, and does not judge what this process connects. */
+static bool is_proxy(const arcp__broker *broker, const struct sockaddr_storage *address,
+                     socklen_t size)
+{
+    const struct sockaddr_in *four = (const void *)address;
+    const struct sockaddr_in6 *six = (const void *)address;
+    uint32_t host = 0;
+    if (address->ss_family == AF_INET && size >= sizeof *four) {
+        host = four->sin_addr.s_addr;
+    } else if (address->ss_family == AF_INET6 && size >= sizeof *six &&
+               IN6_IS_ADDR_V4MAPPED(&six->sin6_addr)) {
+        memcpy(&host, &six->sin6_addr.s6_addr[12], sizeof host);
+    } else {
+        return false;
+    }
+    /* The port is at the same place of both. */
+    return broker->proxy_port != 0 && ntohl(host) == INADDR_LOOPBACK &&
+           ntohs(four->sin_port) == broker->proxy_port;
+}
+
 static int decide(arcp__broker_task *task, int fd, const struct sockaddr_storage *address,
                   socklen_t size, int *named)
 {
+    char text[ADDRESS_TEXT];
     int family = 0;
     socklen_t family_size = sizeof family;
     if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &family_size) != 0) {
@@ -300,7 +344,10 @@ static int decide(arcp__broker_task *task, int fd, const struct sockaddr_storage
         if (is_full) {
             return 0; /* the network namespace has nothing but what it may have */
         }
-        arcp__broker_task_report(task, "connect", ARCP_SPAN_LITERAL("internet"));
+        if (is_proxy(task->broker, address, size)) {
+            return 0;
+        }
+        arcp__broker_task_report(task, "connect", format_address(address, size, text));
         return EACCES;
     case AF_NETLINK:
         return is_full ? 0 : EACCES;
@@ -417,6 +464,31 @@ void arcp__broker_serve_connect(arcp__broker_task *task)
         }
     }
     (void)close(order.fd);
+    if (error != 0) {
+        arcp__broker_task_fail(task, error);
+    } else {
+        arcp__broker_task_return(task, 0);
+    }
+}
+
+/* A local socket listens as the program asked; others would do so in the network of the host. */
+void arcp__broker_serve_listen(arcp__broker_task *task)
+{
+    int family = 0;
+    socklen_t size = sizeof family;
+    const int fd = arcp__broker_take_descriptor(task, (int)task->request->data.args[0]);
+    if (fd < 0) {
+        arcp__broker_task_fail(task, -fd);
+        return;
+    }
+    int error = EACCES;
+    if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &size) != 0 ||
+        (family == AF_UNIX && listen(fd, (int)task->request->data.args[1]) != 0)) {
+        error = errno;
+    } else if (family == AF_UNIX) {
+        error = 0;
+    }
+    (void)close(fd);
     if (error != 0) {
         arcp__broker_task_fail(task, error);
     } else {

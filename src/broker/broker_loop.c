@@ -114,6 +114,10 @@ static void handle(arcp__broker_task *task)
         arcp__broker_serve_connect(task);
         return;
     }
+    if (task->syscall == ARCP__SANDBOX_SYSCALL_LISTEN) {
+        arcp__broker_serve_listen(task);
+        return;
+    }
     if (arcp__broker_changes_owner(task->syscall)) {
         arcp__broker_serve_owner(task);
         return;
@@ -298,6 +302,7 @@ int arcp__broker_start(const arcp__sandbox_plan *plan, const arcp__broker_descri
                              .listener = descriptors->listener,
                              .root = descriptors->root,
                              .sockets = descriptors->sockets,
+                             .proxy_port = descriptors->proxy_port,
                              .host = -1,
                              .clones = clones,
                              .clone_count = descriptors->clone_count};

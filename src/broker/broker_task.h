@@ -27,6 +27,7 @@ struct arcp__broker {
     arcp__broker_views *views; /* NULL: no listings */
     arcp__broker_connects *connects;
     int listener, root, sockets;
+    uint16_t proxy_port;
     int host;                   /* O_PATH: the `/` of this process */
     arcp__broker_clone *clones; /* owned, with their descriptors */
     size_t clone_count;
@@ -147,6 +148,7 @@ bool arcp__broker_views_find(arcp__broker_views *views, const struct stat *direc
 arcp__broker_connects *arcp__broker_connects_new(void); /* NULL: no memory */
 void arcp__broker_connects_free(arcp__broker_connects *connects);
 void arcp__broker_serve_connect(arcp__broker_task *task);
+void arcp__broker_serve_listen(arcp__broker_task *task);
 /* A duplicate of a descriptor of the program that waits; a negative errno. */
 int arcp__broker_take_descriptor(const arcp__broker_task *task, int number);
 

@@ -54,6 +54,10 @@ typedef struct arcp__egress_job_options {
      * sends the answer from there. */
     const int *sockets;
     size_t socket_count;
+    /* Not NULL: each TCP socket, whatever its port, is the explicit proxy, and other programs of
+     * this host can connect to it. A request is served only if it carries this secret, which is the
+     * password of the user "arcp" (Proxy-Authorization: Basic). Copied. */
+    const char *proxy_secret;
     /* May be called from inside any event of the loop, and may close the job. NULL: denials are
      * only counted. Each denial is reported, also one that was reported before. */
     void (*denied)(void *user, const arcp__egress_denial *denial);

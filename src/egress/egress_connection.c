@@ -200,12 +200,12 @@ void arcp__egress_connection_open(arcp__egress_job *job, arcp__stream *stream)
     }
     const bool has_target = find_target(c, &to);
     arcp__egress_side_open(&c->client, stream);
-    if (c->at_port == NAMES_PORT) {
-        arcp__egress_connection_enter(c, ARCP__EGRESS_IN_NAMES);
-    } else if (c->at_port == ARCP__EGRESS_PROXY_PORT) {
+    if (c->at_port == ARCP__EGRESS_PROXY_PORT || job->credential != NULL) {
         c->is_proxy = true;
         c->at_host.text[0] = '\0';
         arcp__egress_connection_enter(c, ARCP__EGRESS_AT_FIRST);
+    } else if (c->at_port == NAMES_PORT) {
+        arcp__egress_connection_enter(c, ARCP__EGRESS_IN_NAMES);
     } else if (has_target) {
         arcp__egress_connection_enter(c, ARCP__EGRESS_AT_FIRST);
         run(c); /* the server may be the first to send */

@@ -156,6 +156,21 @@ static void send_request(arcp__egress_connection *c, const arcp__egress_target *
     }
 }
 
+/* Whether the request may use the explicit proxy. The time that this takes says nothing about how
+ * much of the credential is right. */
+static bool is_authorized(const arcp__egress_connection *c)
+{
+    const arcp_span scheme = ARCP_SPAN_LITERAL("Basic ");
+    arcp_span given = {NULL, 0};
+    if (!c->is_proxy || c->job->credential == NULL) {
+        return true;
+    }
+    return arcp__web_head_find(&c->request, "Proxy-Authorization", &given) == 1 &&
+           given.size > scheme.size &&
+           arcp__web_equal(arcp_span_first(given, scheme.size), scheme) &&
+           arcp_secret_equal(c->job->credential, arcp_span_from(given, scheme.size));
+}
+
 static void take_request(arcp__egress_connection *c)
 {
     const arcp__egress_target to = arcp__egress_connection_at(c);
@@ -165,7 +180,9 @@ static void take_request(arcp__egress_connection *c)
     const char *why = NULL;
     const int status =
         arcp__egress_request_read(&c->request, c->is_proxy ? NULL : &to, &asked, &why);
-    if (status != 0) {
+    if (!is_authorized(c)) {
+        refuse(c, 407, "the proxy of a sandbox needs the credential of its environment");
+    } else if (status != 0) {
         refuse(c, status, why);
     } else if (asked.is_connect) {
         take_connect(c, &asked);

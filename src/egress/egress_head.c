@@ -320,6 +320,11 @@ void arcp__egress_response_write(const arcp__web_head *head, const arcp__web_hea
     arcp_buf_append_cstr(out, "\r\n");
 }
 
+static const char headers[] = "Cache-Control: no-store\r\n";
+/* Clients that did not send what they know at once do so now. */
+static const char headers_of_407[] =
+    "Cache-Control: no-store\r\nProxy-Authenticate: Basic realm=\"arcp\"\r\n";
+
 void arcp__egress_refusal_write(int status, const arcp_error *error, arcp_span details,
                                 const arcp__web_head *request, bool is_last, arcp_buf *out)
 {
@@ -332,7 +337,7 @@ void arcp__egress_refusal_write(int status, const arcp_error *error, arcp_span d
     arcp_buf_append_byte(&body, '\n');
     const arcp__web_response response = {.status = status,
                                          .type = "application/json",
-                                         .headers = "Cache-Control: no-store\r\n",
+                                         .headers = status == 407 ? headers_of_407 : headers,
                                          .body = arcp_buf_span(&body)};
     arcp__web_respond(&response, request, !is_last, out);
     out->failed = out->failed || body.failed;

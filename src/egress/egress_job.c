@@ -5,6 +5,7 @@
 #include <utlist.h>
 
 #include "base/alloc.h"
+#include "base/base64.h"
 #include "egress/egress_parts.h"
 
 #define LISTEN_BACKLOG 128
@@ -147,6 +148,21 @@ static arcp_status open_socket(arcp__egress_job *job, int fd, arcp_error *err)
                           "descriptor %d is neither a listening TCP socket nor a UDP socket", fd);
 }
 
+/* What clients send for a proxy with a user and a password (RFC 7617). */
+static arcp_status set_credential(arcp__egress_job *job, const char *secret, arcp_error *err)
+{
+    arcp_buf pair = arcp_buf_secret_init();
+    arcp_buf text = arcp_buf_secret_init();
+    arcp_buf_append_format(&pair, "arcp:%s", secret);
+    arcp__base64_encode(arcp_buf_span(&pair), ARCP__BASE64_STANDARD, &text);
+    job->credential = pair.failed || text.failed ? NULL : arcp_secret_new(arcp_buf_span(&text));
+    arcp_buf_fini(&pair);
+    arcp_buf_fini(&text);
+    return job->credential != NULL ? ARCP_OK
+                                   : arcp_error_set(err, ARCP_E_NO_MEMORY,
+                                                    "out of memory for the network of a sandbox");
+}
+
 static arcp_status job_new(arcp__egress *egress, const arcp__egress_job_options *options,
                            arcp__egress_job **out, arcp_error *err)
 {
@@ -164,6 +180,9 @@ static arcp_status job_new(arcp__egress *egress, const arcp__egress_job_options 
     arcp_status status = arcp__egress_policy_new(options->authority, &job->policy, err);
     if (status == ARCP_OK) {
         status = arcp__egress_names_new(arcp_authority_lease(options->authority), &job->names, err);
+    }
+    if (status == ARCP_OK && options->proxy_secret != NULL) {
+        status = set_credential(job, options->proxy_secret, err);
     }
     if (status != ARCP_OK) {
         arcp__egress_close(job);

@@ -23,6 +23,7 @@ void arcp__egress_job_unref(arcp__egress_job *job)
     arcp__egress_policy_free(job->policy);
     arcp__egress_names_free(job->names);
     arcp_authority_unref(job->authority);
+    arcp_secret_free(job->credential);
     arcp__free(job);
     arcp__egress_unref(egress);
 }

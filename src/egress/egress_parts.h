@@ -2,6 +2,8 @@
 #ifndef ARCP_EGRESS_EGRESS_PARTS_H
 #define ARCP_EGRESS_EGRESS_PARTS_H
 
+#include <arcp/secret.h>
+
 #include "egress/egress.h"
 #include "egress/egress_dns.h"
 #include "egress/egress_head.h"
@@ -47,6 +49,7 @@ struct arcp__egress_job {
     arcp_authority *authority;
     arcp__egress_policy *policy;
     arcp__egress_names *names;
+    arcp_secret *credential; /* that a request to the explicit proxy must carry; NULL: none */
     void (*denied)(void *user, const arcp__egress_denial *denial);
     void *user;
     arcp__egress_listener *listeners; /* a list; each is freed by its handle */

@@ -77,6 +77,34 @@ static bool is_listener(int fd)
 
 /* ---- records ---- */
 
+static bool is_hex(arcp_span text)
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < text.size; i++) {
+        if (memchr(digits, text.data[i], sizeof digits - 1) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether the record has no secret, or one in hexadecimal digits, which is kept. */
+static bool take_secret(arcp__launch_control *control, const arcp_json *json)
+{
+    const arcp_json_ref member =
+        arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("secret"));
+    arcp_buf unescaped = arcp_buf_init();
+    const arcp_span text = arcp_json_string(json, member, &unescaped);
+    const bool is_valid = member == ARCP_JSON_ABSENT ||
+                          (text.size > 0 && text.size <= ARCP__LAUNCH_SECRET_MAX && is_hex(text));
+    if (is_valid && text.size > 0) {
+        memcpy(control->secret, text.data, text.size);
+        control->secret[text.size] = '\0';
+    }
+    arcp_buf_fini(&unescaped);
+    return is_valid;
+}
+
 /* NULL, or why the record is refused. */
 static const char *take_listeners(arcp__launch_control *control, const arcp_json *json,
                                   datagram *from)
@@ -98,6 +126,9 @@ static const char *take_listeners(arcp__launch_control *control, const arcp_json
         if (!is_listener(from->fds[i])) {
             return "a descriptor is not a listening socket";
         }
+    }
+    if (!take_secret(control, json)) {
+        return "the secret of the proxy is malformed";
     }
     memcpy(control->sockets + control->socket_count, from->fds, from->fd_count * sizeof *from->fds);
     control->socket_count += from->fd_count;

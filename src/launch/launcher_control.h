@@ -3,8 +3,9 @@
  * broken arcp-sandbox. No waiting. One thread.
  *
  * Records are datagrams, {"listeners": N, "more": true} with N descriptors, without "more" in the
- * last one; others are for the caller and carry none. A record that is refused is closed with what
- * came with it, and the ones behind it are read. */
+ * last one, and with "secret" when it is the proxy of level landlock; others are for the caller and
+ * carry none. A record that is refused is closed with what came with it, and the ones behind it are
+ * read. */
 #ifndef ARCP_LAUNCH_LAUNCHER_CONTROL_H
 #define ARCP_LAUNCH_LAUNCHER_CONTROL_H
 
@@ -15,6 +16,7 @@
 
 #define ARCP__LAUNCH_RECORD_MAX    65536
 #define ARCP__LAUNCH_LISTENERS_MAX 512
+#define ARCP__LAUNCH_SECRET_MAX    64
 
 typedef struct arcp__launch_control_events {
     /* A record that is one JSON object; valid during the call. */
@@ -35,6 +37,9 @@ typedef struct arcp__launch_control {
     arcp__launch_control_events events;
     int sockets[ARCP__LAUNCH_LISTENERS_MAX]; /* until the last `listeners` record */
     size_t socket_count;
+    /* Of a proxy that other programs of this host can connect to, when the sockets come: what each
+     * request must carry. Empty: they cannot. */
+    char secret[ARCP__LAUNCH_SECRET_MAX + 1];
 } arcp__launch_control;
 
 /* Takes over the descriptor. */

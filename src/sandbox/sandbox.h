@@ -216,6 +216,9 @@ typedef struct arcp__sandbox_plan {
      * at all. At most ARCP__SANDBOX_PORTS_MAX, ascending. */
     const uint16_t *ports;
     size_t port_count;
+    /* Level landlock: the network is a proxy on a port of the host's loopback interface, which is
+     * all that the program can connect to. Then there are no ports. */
+    bool has_proxy;
     bool has_broker; /* the broker decides by reads and writes what the kernel does not grant */
     arcp_span cwd;   /* inside; an empty read-only directory when no mount brings it */
     arcp_span home;  /* HOME inside */
@@ -326,6 +329,9 @@ ARCP_MUST_CHECK bool arcp__sandbox_abilities_remove(arcp__sandbox_abilities *abi
 arcp__sandbox_level arcp__sandbox_level_of(const arcp__sandbox_abilities *abilities);
 /* Whether what a broker needs is there. */
 bool arcp__sandbox_has_broker(const arcp__sandbox_abilities *abilities);
+/* Whether programs can have a network by a proxy at level landlock: Landlock denies other ports,
+ * and the broker, which connects for the program, other addresses. */
+bool arcp__sandbox_has_proxy(const arcp__sandbox_abilities *abilities);
 
 const char *arcp__sandbox_level_name(arcp__sandbox_level level);       /* "full"; static */
 const char *arcp__sandbox_verdict_name(arcp__sandbox_verdict verdict); /* "exact"; static */

@@ -143,6 +143,13 @@ bool arcp__sandbox_has_broker(const arcp__sandbox_abilities *abilities)
            has[ARCP__SANDBOX_ABILITY_VM_READ] != 0;
 }
 
+bool arcp__sandbox_has_proxy(const arcp__sandbox_abilities *abilities)
+{
+    const uint32_t *has = abilities->values;
+    return has[ARCP__SANDBOX_ABILITY_PROXY] != 0 && has[ARCP__SANDBOX_ABILITY_LANDLOCK] >= 4 &&
+           has[ARCP__SANDBOX_ABILITY_PIDFD_GETFD] != 0 && arcp__sandbox_has_broker(abilities);
+}
+
 const char *arcp__sandbox_level_name(arcp__sandbox_level level)
 {
     static const char *const names[ARCP__SANDBOX_LEVEL_COUNT] = {"none", "landlock", "full"};

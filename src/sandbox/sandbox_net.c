@@ -149,6 +149,35 @@ static arcp__sandbox_line limit(arcp__sandbox_compile *compile, const arcp__url_
     return line;
 }
 
+/* Level landlock: nothing listens where the program connects to, so that it must ask the proxy,
+ * for whatever port. A note about what else a line loses stays. */
+static arcp__sandbox_line limit_to_proxy(arcp__sandbox_compile *compile,
+                                         const arcp__url_parts *parts, arcp__sandbox_line line)
+{
+    const arcp__sandbox_note host = arcp__sandbox_judge_host(parts);
+    if (host != ARCP__SANDBOX_NOTE_NONE && host != ARCP__SANDBOX_NOTE_HOST_PROXY) {
+        line = ARCP__SANDBOX_REFUSED(NONE);
+        line.note = host;
+        return line;
+    }
+    compile->draft.has_proxy = true;
+    if (line.verdict == ARCP__SANDBOX_VERDICT_EXACT || line.note == ARCP__SANDBOX_NOTE_PORTS) {
+        line.verdict = ARCP__SANDBOX_VERDICT_UNDER;
+        line.note = ARCP__SANDBOX_NOTE_BY_PROXY;
+    }
+    return line;
+}
+
+/* Whether the sandbox can have a network: of its own, or by a proxy. */
+static bool has_network(const arcp__sandbox_compile *compile)
+{
+    const arcp__sandbox_abilities *abilities = &compile->request->abilities;
+    return compile->draft.level == ARCP__SANDBOX_LEVEL_FULL
+               ? abilities->values[ARCP__SANDBOX_ABILITY_EGRESS] != 0
+               : compile->draft.level == ARCP__SANDBOX_LEVEL_LANDLOCK &&
+                     arcp__sandbox_has_proxy(abilities);
+}
+
 static arcp__sandbox_line judge(arcp__sandbox_compile *compile, arcp_span pattern)
 {
     if (arcp__sandbox_is_dead(compile, ARCP__CAPABILITY_NET_FETCH, pattern)) {
@@ -157,24 +186,27 @@ static arcp__sandbox_line judge(arcp__sandbox_compile *compile, arcp_span patter
     if (compile->draft.level == ARCP__SANDBOX_LEVEL_NONE) {
         return ARCP__SANDBOX_REFUSED(LEVEL);
     }
-    if (compile->draft.level != ARCP__SANDBOX_LEVEL_FULL) {
-        return ARCP__SANDBOX_REFUSED(NO_NAMESPACE_NET);
-    }
-    if (compile->request->abilities.values[ARCP__SANDBOX_ABILITY_EGRESS] == 0) {
-        return ARCP__SANDBOX_REFUSED(NO_EGRESS);
+    const bool is_full = compile->draft.level == ARCP__SANDBOX_LEVEL_FULL;
+    if (!has_network(compile)) {
+        return is_full ? ARCP__SANDBOX_REFUSED(NO_EGRESS) : ARCP__SANDBOX_REFUSED(NO_NAMESPACE_NET);
     }
     const arcp__url_parts parts = arcp__url_take_apart(pattern);
     const arcp__sandbox_line line = judge_parts(compile, pattern, &parts);
-    return line.verdict == ARCP__SANDBOX_VERDICT_REFUSED ? line : limit(compile, &parts, line);
+    return line.verdict == ARCP__SANDBOX_VERDICT_REFUSED ? line
+           : is_full                                     ? limit(compile, &parts, line)
+                                                         : limit_to_proxy(compile, &parts, line);
 }
 
 void arcp__sandbox_add_network(arcp__sandbox_compile *compile)
 {
-    if (compile->request->origin == ARCP__SANDBOX_ORIGIN_RUN &&
-        compile->draft.level == ARCP__SANDBOX_LEVEL_FULL &&
-        compile->request->abilities.values[ARCP__SANDBOX_ABILITY_EGRESS] != 0) {
+    if (compile->request->origin != ARCP__SANDBOX_ORIGIN_RUN || !has_network(compile)) {
+        return;
+    }
+    if (compile->draft.level == ARCP__SANDBOX_LEVEL_FULL) {
         (void)arcp__sandbox_add_port(compile, ARCP__URL_PORT_HTTP);
         (void)arcp__sandbox_add_port(compile, ARCP__URL_PORT_HTTPS);
+    } else {
+        compile->draft.has_proxy = true;
     }
 }
 
@@ -210,7 +242,7 @@ static bool is_whole_host(const arcp__sandbox_plan *plan, arcp_span url)
 bool arcp__sandbox_admits_url(const arcp__sandbox_plan *plan, arcp_span url)
 {
     const arcp__url_parts parts = arcp__url_take_apart(url);
-    bool is_open = false;
+    bool is_open = plan->has_proxy;
     for (size_t i = 0; i < plan->port_count; i++) {
         is_open = is_open || plan->ports[i] == parts.port;
     }

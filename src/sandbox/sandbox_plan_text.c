@@ -135,6 +135,7 @@ void arcp__sandbox_plan_encode(const arcp__sandbox_plan *plan, arcp_buf *out)
         arcp_json_write_u64(&writer, plan->ports[i]);
     }
     arcp_json_end_array(&writer);
+    arcp__put_bool(&writer, "proxy", plan->has_proxy);
     arcp_json_name(&writer, "abilities");
     arcp__sandbox_abilities_write(&plan->abilities, &writer);
     arcp_json_end_object(&writer);
@@ -393,9 +394,14 @@ static void read_plan(reader *r, arcp__sandbox_plan *plan)
     plan->writes = read_paths(r, "writes", true, &plan->write_count);
     plan->own = read_paths(r, "own", false, &plan->own_count);
     read_ports(r, plan);
+    plan->has_proxy = read_bool(r, root, "proxy");
     if (r->status == ARCP_OK) {
         r->status = arcp__sandbox_abilities_read(&r->json, member_of(r, root, "abilities"),
                                                  &plan->abilities, r->err);
+    }
+    if (plan->has_proxy && (plan->level != ARCP__SANDBOX_LEVEL_LANDLOCK || plan->port_count != 0 ||
+                            !plan->has_broker || !arcp__sandbox_has_proxy(&plan->abilities))) {
+        fail(r, "proxy", "of level landlock and with its abilities, without ports");
     }
 }
 

@@ -21,6 +21,7 @@ typedef enum arcp__sandbox_trap {
     ARCP__SANDBOX_TRAP_NAMES,   /* when patterns can be granted by the broker only */
     ARCP__SANDBOX_TRAP_OWNER,   /* at level landlock, which cannot deny them by path */
     ARCP__SANDBOX_TRAP_CONNECT, /* when the broker connects for the program */
+    ARCP__SANDBOX_TRAP_LISTEN,  /* when there are TCP sockets in the network of the host */
 } arcp__sandbox_trap;
 
 typedef enum arcp__sandbox_machine {

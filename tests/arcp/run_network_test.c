@@ -82,6 +82,14 @@ static int set_up(void **state)
         "printf 'GET %s HTTP/1.1\\r\\nHost: %s:%s\\r\\nConnection: close\\r\\n\\r\\n' "
         "\"$2\" \"$1\" \"$PORT\" >&3\n"
         "sed -u 's/\\r$//' <&3\n");
+    run_fixture_write(h.f, "project/get-by-proxy",
+                      "#!/bin/bash\n"
+                      "place=${HTTP_PROXY##*@} secret=${HTTP_PROXY#http://} host=${1#http://}\n"
+                      "exec 3<>\"/dev/tcp/${place%:*}/${place#*:}\" || exit 9\n"
+                      "printf 'GET %s HTTP/1.1\\r\\nHost: %s\\r\\nProxy-Authorization: Basic "
+                      "%s\\r\\nConnection: close\\r\\n\\r\\n' \"$1\" \"${host%%/*}\" "
+                      "\"$(printf %s \"${secret%%@*}\" | base64 -w0)\" >&3\n"
+                      "sed -u 's/\\r$//' <&3\n");
     *state = &h;
     return 0;
 }
@@ -211,11 +219,63 @@ static const row rows[] = {
      "$ARCP run --fetch https://a.example/v1/x -- true", 0, "",
      "refused   net.fetch https://a.example/v1/x: a path inside TLS can be matched only with `tls: "
      "terminate`\n"},
-    {"level landlock has no network",
-     "ARCP_SANDBOX_WITHOUT=userns $ARCP run --min exact --fetch a.example -- touch $ROOT/ran", 4,
-     "",
-     "arcp run: net.fetch https://a.example/** is refused: without namespaces the sandbox has no "
-     "network; --min exact does not accept that\n"},
+};
+
+/* At level landlock. */
+#define LANDLOCK                                                                                   \
+    "arcp run: level landlock: names and sizes of all files can be seen (see `arcp doctor`)\n"
+#define BY_PROXY                                                                                   \
+    "without namespaces only programs that use the proxy of their environment (HTTPS_PROXY) "      \
+    "reach "                                                                                       \
+    "it"
+/* get-by-proxy URL: the response to a request to the proxy of the environment. */
+#define PROXIED(url) "-- bash get-by-proxy " url
+
+static const row landlock_rows[] = {
+    {"a line is enforced by a proxy, which is less than exact",
+     "$ARCP run --min exact --fetch a.example -- touch $ROOT/ran", 4, "",
+     "arcp run: net.fetch https://a.example/** is under: " BY_PROXY
+     "; --min exact does not accept that\n"},
+    {"what the lease names is reached by the proxy of the environment",
+     RUN "--fetch " LOCAL "/f " PROXIED(LOCAL "/f") " | tail -1", 0, "hello\n",
+     LANDLOCK "under     net.fetch " LOCAL "/f: " BY_PROXY "\n"},
+    {"another path is denied and suggested",
+     RUN "--quiet --fetch " LOCAL "/f " PROXIED(LOCAL "/g") " | grep ^HTTP", 0,
+     "HTTP/1.1 403 Forbidden\n", ""},
+    {"what is asked for is reported without a line", RUN PROXIED(LOCAL "/g") " | grep ^HTTP", 0,
+     "HTTP/1.1 403 Forbidden\n",
+     LANDLOCK "denied    net.fetch " LOCAL "/g\narcp run: 1 denied. To allow: --fetch " LOCAL
+              "/g\n"},
+    {"nothing is reached past the proxy", RUN "--fetch " LOCAL " " GET("/f"), 9, "",
+     "~denied    connect 127.0.0.1:$PORT (bash)\n"},
+    {"the proxy asks for the secret of the environment",
+     RUN "--fetch " LOCAL
+         " -- bash -c 'HTTP_PROXY=http://arcp:0@${HTTP_PROXY#*@} bash get-by-proxy " LOCAL
+         "/f' | grep ^HTTP",
+     0, "HTTP/1.1 407 Proxy Authentication Required\n", NULL},
+    {"so that another program of this host is not served",
+     "mkfifo fifo go; $ARCP run --quiet --write . --fetch http://h.example -- bash -c 'echo "
+     "$HTTP_PROXY >fifo; read -r x <go' & read -r proxy <fifo; exec "
+     "3<>/dev/tcp/127.0.0.1/${proxy##*:}; "
+     "printf 'GET http://h.example/ HTTP/1.1\r\nHost: h.example\r\n\r\n' >&3; read -r line <&3; "
+     "echo "
+     ">go; wait; rm fifo go; echo \"$line\"",
+     0, "HTTP/1.1 407 Proxy Authentication Required\r\n", ""},
+    {"the variables of programs name the proxy, and except nothing",
+     "NO_PROXY=localhost $ARCP run --quiet --env NO_PROXY --env HTTP_PROXY=http://h:1 -- env | sed "
+     "-nE 's,arcp:[0-9a-f]{32}@127.0.0.1:[0-9]+$,SECRET@PROXY,; /PROXY/Ip' | sort",
+     0,
+     "ALL_PROXY=http://SECRET@PROXY\nARCP_PROXY=http://SECRET@PROXY\nHTTPS_PROXY=http://"
+     "SECRET@PROXY\nHTTP_PROXY=http://SECRET@PROXY\nNODE_USE_ENV_PROXY=1\nNO_PROXY=\n"
+     "all_proxy=http://SECRET@PROXY\nhttp_proxy=http://SECRET@PROXY\nhttps_proxy=http://"
+     "SECRET@PROXY\nno_proxy=\n",
+     ""},
+    {"without what limits a program to the proxy there is none",
+     "ARCP_SANDBOX_WITHOUT=userns,pidfd_getfd $ARCP run --fetch a.example -- env | grep -c PROXY",
+     1, "0\n",
+     LANDLOCK
+     "refused   net.fetch https://a.example/**: without namespaces a network needs Landlock 4 "
+     "(Linux 6.7), user notification and pidfd_getfd\n"},
 };
 
 static void check_text(const host *h, const arcp_buf *text, const char *want)
@@ -233,24 +293,45 @@ static void check_text(const host *h, const arcp_buf *text, const char *want)
     arcp_buf_fini(&masked);
 }
 
+static void check_rows(const host *h, const row *tried, size_t count, const char *variable)
+{
+    const char *const environment[] = {h->port, variable, NULL};
+    for (size_t i = 0; i < count; i++) {
+        process p;
+        print_message("  %s\n", tried[i].name);
+        const int status = run_fixture_shell(h->f, &p, tried[i].script, environment);
+        if (status != tried[i].status) {
+            fail_msg("status %d: %.*s", status, (int)p.err.size, p.err.data);
+        }
+        check_text(h, &p.out, tried[i].out);
+        check_text(h, &p.err, tried[i].err);
+        process_fini(&p);
+    }
+}
+
 static void the_network_is_what_the_lease_says(void **state)
 {
     const host *h = *state;
-    const char *const environment[] = {h->port, NULL};
     if (strcmp(h->f->level, "full") != 0) {
         skip();
     }
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        process p;
-        print_message("  %s\n", rows[i].name);
-        const int status = run_fixture_shell(h->f, &p, rows[i].script, environment);
-        if (status != rows[i].status) {
-            fail_msg("status %d: %.*s", status, (int)p.err.size, p.err.data);
-        }
-        check_text(h, &p.out, rows[i].out);
-        check_text(h, &p.err, rows[i].err);
-        process_fini(&p);
+    check_rows(h, rows, sizeof rows / sizeof rows[0], NULL);
+}
+
+static void without_namespaces_it_is_a_proxy(void **state)
+{
+    const host *h = *state;
+    process p;
+    /* Landlock of this kernel, and what the broker needs. */
+    const int has_it =
+        run_fixture_shell(h->f, &p, "$ARCP doctor --json | grep -q '\"proxy\",\"value\":true'",
+                          (const char *const[]){NULL});
+    process_fini(&p);
+    if (has_it != 0) {
+        skip();
     }
+    check_rows(h, landlock_rows, sizeof landlock_rows / sizeof landlock_rows[0],
+               "ARCP_SANDBOX_WITHOUT=userns");
 }
 
 /* ---- the end ---- */
@@ -411,6 +492,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_network_is_what_the_lease_says),
+        cmocka_unit_test(without_namespaces_it_is_a_proxy),
         cmocka_unit_test(the_end_of_the_lease_closes_a_download),
         cmocka_unit_test(the_end_of_max_runtime_closes_it_at_once),
         cmocka_unit_test(the_end_of_the_command_closes_it),

@@ -1,7 +1,9 @@
 /* connect on behalf of a confined program: own sockets, the host's, and races between them. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -212,6 +214,122 @@ static void other_families_are_connected_in_the_namespace(void **state)
     fixture_fini(&f);
 }
 
+/* ---- the proxy of level landlock ---- */
+
+/* Listens at an address of the loopback; *port 0: any. */
+static int listen_loopback(uint32_t host, uint16_t *port)
+{
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(*port), .sin_addr = {htonl(host)}};
+    socklen_t size = sizeof address;
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(listen(fd, 8), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    *port = ntohs(address.sin_port);
+    return fd;
+}
+
+/* 0 or an errno. */
+static int connect_port(int fd, int family, const char *host, uint16_t port)
+{
+    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+    fixture_must(inet_pton(family, host,
+                           family == AF_INET ? (void *)&four.sin_addr : (void *)&six.sin6_addr) ==
+                 1);
+    const int result = family == AF_INET ? connect(fd, (struct sockaddr *)&four, sizeof four)
+                                         : connect(fd, (struct sockaddr *)&six, sizeof six);
+    return result == 0 ? 0 : errno;
+}
+
+static int connect_new(int family, int flags, const char *host, uint16_t port)
+{
+    const int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
+    const int error = fd < 0 ? errno : connect_port(fd, family, host, port);
+    (void)close(fd);
+    return error;
+}
+
+/* The ports of listeners: on 127.0.0.1 the proxy's and another one; 127.0.0.2 has the proxy's. */
+typedef struct loopback {
+    uint16_t proxy, other;
+} loopback;
+
+static void use_proxy(fixture *f, void *user)
+{
+    const loopback *ports = user;
+    int *values = f->results->values;
+    const struct sockaddr none = {.sa_family = AF_UNSPEC};
+    const struct sockaddr_in to = {.sin_family = AF_INET,
+                                   .sin_port = htons(ports->proxy),
+                                   .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    const char route[] = {(char)131, 7, 4, 127, 0, 0, 2, 0}; /* loose source route */
+    const int one = 1;
+    size_t i = 0;
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    values[i++] = connect_new(AF_INET, 0, "127.0.0.1", ports->proxy);
+    values[i++] = connect_new(AF_INET6, 0, "::ffff:127.0.0.1", ports->proxy);
+    values[i++] = connect_new(AF_INET, 0, "127.0.0.1", ports->other);
+    values[i++] = connect_new(AF_INET, 0, "127.0.0.2", ports->proxy);
+    values[i++] = connect_new(AF_INET, SOCK_NONBLOCK, "127.0.0.2", ports->proxy);
+    values[i++] = connect_new(AF_INET, 0, "0.0.0.0", ports->proxy);
+    values[i++] = connect_new(AF_INET6, 0, "::ffff:127.0.0.2", ports->proxy);
+    values[i++] = connect_new(AF_INET6, 0, "::1", ports->proxy);
+    /* A connection is not undone, to be made to another host. */
+    values[i++] = connect_port(fd, AF_INET, "127.0.0.1", ports->proxy);
+    values[i++] = connect(fd, &none, sizeof none) == 0 ? 0 : errno;
+    values[i++] = connect_port(fd, AF_INET, "127.0.0.2", ports->proxy) == 0 ? 0 : EACCES;
+    const int next = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    values[i++] = listen(next, 8) == 0 ? 0 : errno;
+    values[i++] = bind(next, (const struct sockaddr *)&to, sizeof to) == 0 ? 0 : errno;
+    values[i++] =
+        sendto(next, "x", 1, MSG_FASTOPEN, (const struct sockaddr *)&to, sizeof to) < 0 ? errno : 0;
+    values[i++] = setsockopt(next, IPPROTO_IP, IP_OPTIONS, route, sizeof route) == 0 ? 0 : errno;
+    values[i++] =
+        setsockopt(next, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, &one, sizeof one) == 0 ? 0 : errno;
+    values[i++] = setsockopt(next, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) == 0 ? 0 : errno;
+    values[i++] = setsockopt(next, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one) == 0 ? 0 : errno;
+    values[i++] = socket(AF_INET, SOCK_DGRAM, 0) < 0 ? errno : 0;
+    values[i++] = socket(AF_INET, SOCK_STREAM, 262) < 0 ? errno : 0; /* MPTCP */
+    /* Local sockets listen as before. */
+    values[i++] = listen_at(fixture_path(f, "private/own"), 8) < 0 ? errno : 0;
+    values[i++] = listen(0, 8) == 0 ? 0 : errno;
+}
+
+static void internet_sockets_are_connected_to_the_proxy_and_nowhere_else(void **state)
+{
+    (void)state;
+    fixture f;
+    loopback ports = {0, 0};
+    const int proxy = listen_loopback(INADDR_LOOPBACK, &ports.proxy);
+    const int other = listen_loopback(INADDR_LOOPBACK, &ports.other);
+    const int second = listen_loopback(INADDR_LOOPBACK + 1, &ports.proxy);
+    fixture_init(&f);
+    f.plan.level = ARCP__SANDBOX_LEVEL_LANDLOCK;
+    f.proxy_port = ports.proxy;
+    fixture_run(&f, use_proxy, &ports);
+    assert_int_equal(f.status, 0);
+    static const int wanted[] = {0,       0,     EACCES, EACCES, EACCES, EACCES,          EACCES,
+                                 EACCES,  0,     EACCES, EACCES, EACCES, EACCES,          EPERM,
+                                 EPERM,   EPERM, 0,      0,      EACCES, EPROTONOSUPPORT, 0,
+                                 ENOTSOCK};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        if (f.results->values[i] != wanted[i]) {
+            fail_msg("try %zu: %s, wanted %s", i, strerror(f.results->values[i]),
+                     strerror(wanted[i]));
+        }
+    }
+    assert_int_equal(count_connections(proxy), 3);
+    assert_int_equal(count_connections(other), 0);
+    assert_int_equal(count_connections(second), 0);
+    char target[64];
+    (void)snprintf(target, sizeof target, "\"target\":\"127.0.0.1:%u\"", (unsigned)ports.other);
+    assert_non_null(strstr(f.denials, target));
+    assert_int_equal(close(proxy) + close(other) + close(second), 0);
+    fixture_fini(&f);
+}
+
 /* ---- races ---- */
 
 static bool is_over(const struct timespec *begin)
@@ -385,6 +503,7 @@ int main(int argc, char **argv)
             without_a_list_of_own_sockets_only_those_that_the_lease_names_are_connected),
         cmocka_unit_test(any_thread_of_the_program_connects),
         cmocka_unit_test(other_families_are_connected_in_the_namespace),
+        cmocka_unit_test(internet_sockets_are_connected_to_the_proxy_and_nowhere_else),
         cmocka_unit_test(a_connect_that_changes_meanwhile_reaches_nothing_of_the_host),
         cmocka_unit_test(connects_that_block_delay_no_other_call),
     };

@@ -250,8 +250,11 @@ bool fixture_is_possible(void)
 
 static void run_child(fixture *f, int channel, void (*body)(fixture *f, void *user), void *user)
 {
-    const arcp__helper_filter filter = {
-        .level = f->plan.level, .has_broker = true, .traps_names = true, .traps_connect = true};
+    const arcp__helper_filter filter = {.level = f->plan.level,
+                                        .has_broker = true,
+                                        .traps_names = true,
+                                        .traps_connect = true,
+                                        .has_proxy = f->proxy_port != 0};
     int listener = -1;
     int diag = -1;
     const char *path = "";
@@ -262,7 +265,7 @@ static void run_child(fixture *f, int channel, void (*body)(fixture *f, void *us
         diag = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     }
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        arcp__helper_landlock(&f->plan, &f->plan.abilities, &path) != 0 ||
+        arcp__helper_landlock(&f->plan, &f->plan.abilities, f->proxy_port, &path) != 0 ||
         arcp__helper_filter_install(&filter, &listener) != 0) {
         _exit(100);
     }
@@ -318,7 +321,8 @@ void fixture_run(fixture *f, void (*body)(fixture *f, void *user), void *user)
                                             .sockets = diag,
                                             .clones = clones,
                                             .clone_count =
-                                                arcp__broker_beginnings(&f->plan, beginnings)};
+                                                arcp__broker_beginnings(&f->plan, beginnings),
+                                            .proxy_port = f->proxy_port};
     for (size_t i = 0; i < descriptors.clone_count; i++) {
         char path[512];
         (void)snprintf(path, sizeof path, "%.*s", (int)beginnings[i].size, beginnings[i].data);

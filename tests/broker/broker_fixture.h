@@ -25,8 +25,9 @@ typedef struct fixture {
     char texts[64][256]; /* of all paths */
     size_t text_count;
     fixture_results *results;
-    int views;        /* -1, or a directory for listings */
-    bool has_own_net; /* the child is in a network namespace of its own */
+    int views;           /* -1, or a directory for listings */
+    bool has_own_net;    /* the child is in a network namespace of its own */
+    uint16_t proxy_port; /* 0: none */
     /* Records of denials, as text, in the order in which they came; after the child has ended. */
     char denials[1 << 16];
     int status; /* of the child, as waitpid has it */

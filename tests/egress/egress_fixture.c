@@ -238,12 +238,12 @@ static int udp_socket(unsigned *port)
     return fd;
 }
 
-void egress_fixture_open_with(egress_fixture *f, const char *lease, uint32_t idle_ms,
-                              uint32_t head_ms)
+static void open_job(egress_fixture *f, const char *lease, arcp__egress_options options,
+                     const char *secret)
 {
     const arcp_span hosts[] = {ARCP_SPAN_LITERAL("api.test"), ARCP_SPAN_LITERAL("other.test")};
-    const arcp__egress_options options = {
-        .private_hosts = hosts, .private_host_count = 2, .idle_ms = idle_ms, .head_ms = head_ms};
+    options.private_hosts = hosts;
+    options.private_host_count = 2;
     arcp_error err = {0};
     char url[64];
     memset(f, 0, sizeof *f);
@@ -260,9 +260,21 @@ void egress_fixture_open_with(egress_fixture *f, const char *lease, uint32_t idl
     const arcp__egress_job_options job = {.authority = f->authority,
                                           .sockets = sockets,
                                           .socket_count = 2,
+                                          .proxy_secret = secret,
                                           .denied = on_denied,
                                           .user = f};
     check_ok(arcp__egress_open(f->egress, &job, &f->job, &err), &err);
+}
+
+void egress_fixture_open_with(egress_fixture *f, const char *lease, uint32_t idle_ms,
+                              uint32_t head_ms)
+{
+    open_job(f, lease, (arcp__egress_options){.idle_ms = idle_ms, .head_ms = head_ms}, NULL);
+}
+
+void egress_fixture_open_proxy(egress_fixture *f, const char *lease, const char *secret)
+{
+    open_job(f, lease, (arcp__egress_options){.idle_ms = 0}, secret);
 }
 
 void egress_fixture_open(egress_fixture *f, const char *lease)

@@ -35,6 +35,8 @@ typedef struct egress_fixture {
 void egress_fixture_open(egress_fixture *f, const char *lease);
 void egress_fixture_open_with(egress_fixture *f, const char *lease, uint32_t idle_ms,
                               uint32_t head_ms);
+/* Every connection is one to the explicit proxy, which asks for this secret. */
+void egress_fixture_open_proxy(egress_fixture *f, const char *lease, const char *secret);
 void egress_fixture_close(egress_fixture *f);
 /* The address that DNS gives a name inside, in host byte order. */
 uint32_t egress_fixture_name(egress_fixture *f, const char *name);

@@ -158,6 +158,113 @@ static void the_proxy_is_not_spoken_to_with_tls(void **state)
     egress_fixture_close(&f);
 }
 
+/* ---- a proxy that others can connect to ---- */
+
+/* Of arcp:s3cret, of another secret, and of another user. */
+#define CREDENTIAL   "Proxy-Authorization: Basic YXJjcDpzM2NyZXQ=\r\n"
+#define OTHER_SECRET "Proxy-Authorization: Basic YXJjcDpzM2NyZXR=\r\n"
+#define OTHER_USER   "Proxy-Authorization: Basic YXJjUDpzM2NyZXQ=\r\n"
+#define ASKED        "HTTP/1.1 407 Proxy Authentication Required\r\nContent-Type: application/json\r\n"
+
+static void open_proxy(egress_fixture *f, const char *text)
+{
+    egress_fixture_open_proxy(f, LEASE, "s3cret");
+    /* The port says nothing: it is one of the host. */
+    egress_fixture_connect(f, &f->client, "127.0.0.1", 53);
+    egress_fixture_send(f, &f->client, text);
+}
+
+static void a_request_with_the_secret_is_served_and_its_credential_stays_here(void **state)
+{
+    egress_fixture f;
+    open_proxy(&f, "GET http://api.test:PORT/v1/a HTTP/1.1\r\nHost: api.test:PORT\r\n" CREDENTIAL
+                   "\r\n");
+    serve(&f, "GET /v1/a HTTP/1.1\r\nHost: api.test:PORT\r\n\r\n");
+    /* Each request is asked, also on a connection that was served before. */
+    egress_fixture_send(&f, &f.client,
+                        "GET http://api.test:PORT/v1/b HTTP/1.1\r\nHost: api.test:PORT\r\n\r\n");
+    raw_peer_expect(&f.client, ASKED);
+    egress_fixture_close(&f);
+}
+
+static void a_tunnel_with_the_secret_is_one(void **state)
+{
+    egress_fixture f;
+    open_proxy(&f, "CONNECT api.test:PORT HTTP/1.1\r\nHost: api.test:PORT\r\n"
+                   "proxy-authorization: basic YXJjcDpzM2NyZXQ=\r\n\r\n");
+    raw_peer_expect(&f.client, CONNECTED);
+    raw_peer_forget(&f.client);
+    egress_send_hello(&f.client, "api.test");
+    egress_fixture_accept(&f);
+    raw_peer_expect(&f.server, "\x16\x03");
+    egress_fixture_close(&f);
+}
+
+static void a_client_that_is_asked_sends_the_secret_on_the_same_connection(void **state)
+{
+    egress_fixture f;
+    open_proxy(&f, CONNECT("api.test:PORT"));
+    raw_peer_expect(&f.client, ASKED);
+    raw_peer_expect(&f.client, "Proxy-Authenticate: Basic realm=\"arcp\"\r\n");
+    raw_peer_expect(&f.client, "}\n");
+    raw_peer_forget(&f.client);
+    egress_fixture_send(&f, &f.client,
+                        "CONNECT api.test:PORT HTTP/1.1\r\nHost: api.test:PORT\r\n" CREDENTIAL
+                        "\r\n");
+    raw_peer_expect(&f.client, CONNECTED);
+    assert_int_equal(f.denied, 0);
+    egress_fixture_close(&f);
+}
+
+static const refused strangers[] = {
+    {"a URL without a credential",
+     "GET http://api.test:PORT/v1/a HTTP/1.1\r\nHost: api.test:PORT\r\n\r\n", ASKED, false},
+    {"a tunnel without a credential", CONNECT("api.test:PORT"), ASKED, false},
+    {"a URL that is not granted", "GET http://closed.test/ HTTP/1.1\r\nHost: closed.test\r\n\r\n",
+     ASKED, false},
+    {"another secret",
+     "GET http://api.test:PORT/v1/a HTTP/1.1\r\nHost: api.test:PORT\r\n" OTHER_SECRET "\r\n", ASKED,
+     false},
+    {"another user",
+     "GET http://api.test:PORT/v1/a HTTP/1.1\r\nHost: api.test:PORT\r\n" OTHER_USER "\r\n", ASKED,
+     false},
+    {"the secret twice",
+     "GET http://api.test:PORT/v1/a HTTP/1.1\r\nHost: api.test:PORT\r\n" CREDENTIAL CREDENTIAL
+     "\r\n",
+     ASKED, false},
+    {"another scheme",
+     "GET http://api.test:PORT/v1/a HTTP/1.1\r\nHost: api.test:PORT\r\n"
+     "Proxy-Authorization: Digest YXJjcDpzM2NyZXQ=\r\n\r\n",
+     ASKED, false},
+    {"a beginning of the secret",
+     "GET http://api.test:PORT/v1/a HTTP/1.1\r\nHost: api.test:PORT\r\n"
+     "Proxy-Authorization: Basic YXJj\r\n\r\n",
+     ASKED, false},
+    {"an empty credential",
+     "GET http://api.test:PORT/v1/a HTTP/1.1\r\nHost: api.test:PORT\r\n"
+     "Proxy-Authorization: Basic \r\n\r\n",
+     ASKED, false},
+    {"the secret as one of the server's",
+     "GET http://api.test:PORT/v1/a HTTP/1.1\r\nHost: api.test:PORT\r\n"
+     "Authorization: Basic YXJjcDpzM2NyZXQ=\r\n\r\n",
+     ASKED, false},
+};
+
+/* Nothing is decided for a stranger, so nothing is reported as the program's denial. */
+static void is_not_served(void **state)
+{
+    const refused *row = *state;
+    egress_fixture f;
+    open_proxy(&f, row->sent);
+    raw_peer_expect(&f.client, "}\n");
+    if (strstr(arcp_buf_cstr(&f.client.received), row->answer) != f.client.received.data) {
+        fail_msg("the response is \"%s\"", arcp_buf_cstr(&f.client.received));
+    }
+    assert_int_equal(f.denied, 0);
+    assert_int_equal(answers.asked, 0);
+    egress_fixture_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,7 +274,12 @@ int main(void)
         cmocka_unit_test(a_protocol_that_is_granted_as_a_whole_needs_no_first_byte),
         cmocka_unit_test(each_url_is_decided_and_may_be_of_another_host),
         cmocka_unit_test(the_proxy_is_not_spoken_to_with_tls),
+        cmocka_unit_test(a_request_with_the_secret_is_served_and_its_credential_stays_here),
+        cmocka_unit_test(a_tunnel_with_the_secret_is_one),
+        cmocka_unit_test(a_client_that_is_asked_sends_the_secret_on_the_same_connection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) +
-           run_rows(rows, sizeof rows / sizeof rows[0], sizeof rows[0], is_refused);
+           run_rows(rows, sizeof rows / sizeof rows[0], sizeof rows[0], is_refused) +
+           run_rows(strangers, sizeof strangers / sizeof strangers[0], sizeof strangers[0],
+                    is_not_served);
 }

@@ -27,6 +27,7 @@ typedef struct escape_run {
     const escape_mode *mode;
     bool is_root; /* the runner */
     bool has_broker;
+    bool has_proxy;       /* level landlock: programs can have a network */
     char root[128];       /* everything of this run is below */
     char bin[160];        /* arcp-escape */
     const char *programs; /* the build's bin, with arcp */

@@ -39,6 +39,7 @@ enum {
     BROKER = 32,    /* needs the broker, as the probe says */
     ROOT_SETS = 64, /* `setup` and `during` run as root */
     WORLD = 128,    /* needs the network world */
+    PROXY = 256,    /* level landlock: needs what a network by a proxy needs, as the probe says */
 };
 
 typedef struct escape_row {

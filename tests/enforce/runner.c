@@ -123,7 +123,8 @@ static bool is_denied(const escape_outcome *outcome)
 /* Whether there is something here that reports what the row says. */
 static bool can_report(const escape_row *row)
 {
-    return strncmp(row->report, "net.", 4) == 0 ? run.mode->level == FULL : run.has_broker;
+    return strncmp(row->report, "net.", 4) == 0 ? run.mode->level == FULL || run.has_proxy
+                                                : run.has_broker;
 }
 
 static void judge_confined(row_result *result, const escape_row *row)
@@ -210,6 +211,9 @@ static void run_row(size_t number)
     } else if ((row->where & BROKER) != 0 && !run.has_broker && !only_bare) {
         result->verdict = UNABLE;
         (void)snprintf(result->message, sizeof result->message, "there is no broker");
+    } else if ((row->where & PROXY) != 0 && !run.has_proxy && !only_bare) {
+        result->verdict = UNABLE;
+        (void)snprintf(result->message, sizeof result->message, "there is no proxy");
     } else if ((row->where & ROOT_SETS) != 0 && !run.is_root) {
         result->verdict = UNABLE;
         (void)snprintf(result->message, sizeof result->message, "only root can prepare it");
@@ -428,6 +432,8 @@ int main(int argc, char **argv)
         return lacks;
     }
     run.has_broker = !only_bare && has_ability("broker");
+    run.has_proxy = !only_bare && run.mode->level == LANDLOCK && has_ability("proxy") &&
+                    has_ability("notify") && has_ability("pidfd_getfd") && has_ability("vm_read");
     make_token();
     make_root();
     if (run.is_root) {

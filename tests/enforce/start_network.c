@@ -58,7 +58,11 @@ static void on_listeners(void *user, const int *sockets, size_t count)
     const arcp_authority_options options = arcp_authority_options_init();
     check(arcp_authority_new(here->lease, &options, &authority, &error), &error);
     const arcp__egress_job_options job_options = {
-        .authority = authority, .sockets = sockets, .socket_count = count, .denied = on_denied};
+        .authority = authority,
+        .sockets = sockets,
+        .socket_count = count,
+        .proxy_secret = here->control.secret[0] == '\0' ? NULL : here->control.secret,
+        .denied = on_denied};
     check(arcp__egress_open(here->egress, &job_options, &job, &error), &error);
     arcp_authority_unref(authority);
 }

@@ -4,6 +4,9 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "support/check.h"
@@ -29,6 +32,9 @@ typedef enum rule {
     RULE_FCNTL,
     RULE_SOCKET,
     RULE_SOCKETPAIR,
+    RULE_SEND_2,
+    RULE_SEND_3,
+    RULE_SOCKOPT,
     RULE_OWN_0,
     RULE_PRIORITY,
     RULE_IOPRIO,
@@ -89,6 +95,46 @@ static int ioctl_wanted(const arcp__helper_filter *what, uint32_t request)
     return YES;
 }
 
+static bool has_proxy(const arcp__helper_filter *what)
+{
+    return is_landlock(what) && what->has_broker && what->traps_connect && what->has_proxy;
+}
+
+static bool is_one_of(uint32_t value, const uint32_t *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (values[i] == value) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int option_wanted(uint32_t level, uint32_t name)
+{
+    static const uint32_t of_sockets[] = {SO_BINDTODEVICE, SO_MARK, 62};
+    static const uint32_t of_tcp[] = {TCP_REPAIR, TCP_FASTOPEN, TCP_FASTOPEN_CONNECT,
+                                      TCP_ULP,    33,           34};
+    static const uint32_t of_ip[] = {IP_TOS, IP_TTL, IP_MTU_DISCOVER, IP_RECVERR,
+                                     IP_BIND_ADDRESS_NO_PORT};
+    static const uint32_t of_ipv6[] = {IPV6_UNICAST_HOPS, IPV6_MTU_DISCOVER, IPV6_RECVERR,
+                                       IPV6_V6ONLY, IPV6_TCLASS};
+    switch (level) {
+    case SOL_SOCKET:
+        return is_one_of(name, of_sockets, 3) ? EPERM : YES;
+    case IPPROTO_TCP:
+        return is_one_of(name, of_tcp, 6) ? EPERM : YES;
+    case IPPROTO_IP:
+        return is_one_of(name, of_ip, 5) ? YES : EPERM;
+    case IPPROTO_IPV6:
+        return is_one_of(name, of_ipv6, 5) ? YES : EPERM;
+    case SOL_NETLINK:
+        return YES;
+    default:
+        return EPERM;
+    }
+}
+
 static int socket_wanted(const arcp__helper_filter *what, uint32_t family, uint32_t type,
                          uint32_t protocol)
 {
@@ -97,6 +143,9 @@ static int socket_wanted(const arcp__helper_filter *what, uint32_t family, uint3
         return kind == 1 || kind == 5 ? YES : EPERM;
     }
     if (family == 2 || family == 10) {
+        if (has_proxy(what) && kind == 1) {
+            return protocol == 0 || protocol == 6 ? YES : EPROTONOSUPPORT;
+        }
         if (is_landlock(what)) {
             return EACCES;
         }
@@ -149,6 +198,12 @@ static int rule_wanted(const arcp__helper_filter *what, rule kind, const uint32_
             return EAFNOSUPPORT;
         }
         return (arguments[1] & 0xf) == 1 || (arguments[1] & 0xf) == 5 ? YES : EPERM;
+    case RULE_SEND_2:
+        return has_proxy(what) && (arguments[2] & 0x20000000) != 0 ? EPERM : YES;
+    case RULE_SEND_3:
+        return has_proxy(what) && (arguments[3] & 0x20000000) != 0 ? EPERM : YES;
+    case RULE_SOCKOPT:
+        return has_proxy(what) ? option_wanted(arguments[1], arguments[2]) : YES;
     case RULE_OWN_0:
         return landlock && arguments[0] != 0 ? EPERM : YES;
     case RULE_PRIORITY:
@@ -190,6 +245,8 @@ static int wanted(const arcp__helper_filter *what, const row *call, const uint32
         break;
     case ARCP__SANDBOX_TRAP_CONNECT:
         return what->has_broker && what->traps_connect ? BROKER : YES;
+    case ARCP__SANDBOX_TRAP_LISTEN:
+        return has_proxy(what) ? BROKER : YES;
     }
     return YES;
 }
@@ -210,15 +267,16 @@ static uint32_t value_of(int wanted)
 
 /* ---- every filter that there is ---- */
 
-#define FILTERS 34
+#define FILTERS 66
 
 static arcp__helper_filter filter_of(size_t i)
 {
-    return i >= 32 ? (arcp__helper_filter){.is_monitor = true,
+    return i >= 64 ? (arcp__helper_filter){.is_monitor = true,
                                            .level = ARCP__SANDBOX_LEVEL_LANDLOCK,
-                                           .has_broker = i == 33,
+                                           .has_broker = i == 65,
                                            .traps_names = true,
-                                           .traps_connect = true}
+                                           .traps_connect = true,
+                                           .has_proxy = true}
                    : (arcp__helper_filter){
                          .level =
                              (i & 1) != 0 ? ARCP__SANDBOX_LEVEL_FULL : ARCP__SANDBOX_LEVEL_LANDLOCK,
@@ -226,6 +284,7 @@ static arcp__helper_filter filter_of(size_t i)
                          .has_broker = (i & 4) != 0,
                          .traps_names = (i & 8) != 0,
                          .traps_connect = (i & 16) != 0,
+                         .has_proxy = (i & 32) != 0,
                      };
 }
 
@@ -247,7 +306,9 @@ static uint64_t draw_argument(void)
         15,         16,        17,         132,        256,        262,     02001,  04755,
         0755,       0100,      0101,       020200000,  0644,       0x10f00, 0x8f00, 0x80001,
         0x80005,    0x802,     0x800001,   0x10000,    0x20000,    0x80,    0x11,   0x10000000,
-        0x40000000, 0x2000000, 0x7e020000, 0xffffffff, 0x80000000, 0x5401,  0x5412,
+        0x40000000, 0x2000000, 0x7e020000, 0xffffffff, 0x80000000, 0x5401,  0x5412, 0x20000000,
+        4,          11,        19,         23,         24,         25,      26,     30,
+        31,         33,        34,         36,         41,         62,      67,     270,
     };
     const uint32_t pick = draw();
     uint32_t low = values[draw() % (sizeof values / sizeof *values)];

@@ -191,6 +191,19 @@ static void processes_and_sockets_outside_cannot_be_reached(void **state)
         tried.version = 3;
         assert_int_equal(child_result(trial_run, &tried, false), 0);
     }
+    tried.version = 4;
+    tried.operation = connect_tcp;
+    tried.proxy_port = ntohs(tcp_address.sin_port);
+    assert_int_equal(child_result(trial_run, &tried, false), 0);
+    tried.operation = bind_tcp;
+    assert_int_equal(child_result(trial_run, &tried, false), EACCES);
+    tried.operation = connect_tcp;
+    tried.proxy_port ^= 1; /* another one */
+    assert_int_equal(child_result(trial_run, &tried, false), EACCES);
+    tried.version = 3; /* it cannot be limited to one port */
+    tried.expected = EOPNOTSUPP;
+    tried.operation = NULL;
+    assert_int_equal(child_result(trial_run, &tried, false), 0);
     assert_int_equal(trial_try(&plan, signal_child, "/"), 0);
     plan.level = ARCP__SANDBOX_LEVEL_FULL; /* its network is empty */
     assert_int_equal(trial_try(&plan, connect_tcp, "/"), 0);

@@ -76,7 +76,8 @@ int trial_run(void *user)
         abilities.values[ARCP__SANDBOX_ABILITY_LANDLOCK] = tried->version;
         const char *failed = NULL;
         if (arcp__helper_capabilities_drop() != 0 ||
-            arcp__helper_landlock(tried->plan, &abilities, &failed) != tried->expected ||
+            arcp__helper_landlock(tried->plan, &abilities, tried->proxy_port, &failed) !=
+                tried->expected ||
             (tried->expected_path != NULL && strcmp(tried->expected_path, failed) != 0)) {
             return CHILD_NOT_CONFINED;
         }

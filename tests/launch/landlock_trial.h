@@ -37,7 +37,8 @@ typedef struct trial {
     const char *directory;          /* "tree" or "other"; an absolute one is taken as it is */
     const arcp__sandbox_plan *plan; /* NULL: nothing is confined */
     uint32_t version;
-    int expected; /* result of arcp__helper_landlock */
+    uint16_t proxy_port; /* 0: none */
+    int expected;        /* result of arcp__helper_landlock */
     const char *expected_path;
 } trial;
 

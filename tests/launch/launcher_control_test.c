@@ -228,6 +228,17 @@ static void listeners_are_passed_on_when_the_last_ones_are_there(void **state)
     assert_string_equal(f->refused, "");
 }
 
+static void the_secret_of_a_proxy_comes_with_its_listener(void **state)
+{
+    fixture *f = *state;
+    const int proxy[] = {make(TCP_LISTENER)};
+    send_closing(f, "{\"listeners\":1,\"secret\":\"0123456789abcdef\"}", proxy, 1);
+    assert_true(arcp__launch_control_take(&f->control));
+    assert_int_equal(f->calls, 1);
+    assert_string_equal(f->control.secret, "0123456789abcdef");
+    assert_string_equal(f->refused, "");
+}
+
 static void as_many_listeners_as_a_datagram_can_carry_are_taken(void **state)
 {
     fixture *f = *state;
@@ -293,6 +304,7 @@ typedef struct refusal {
 #define NO_OBJECT "a record is not a JSON object"
 #define NO_NUMBER "the number of listeners is not that of the descriptors"
 #define NO_SOCKET "a descriptor is not a listening socket"
+#define NO_SECRET "the secret of the proxy is malformed"
 #define NO_OWNER  "a record has descriptors and announces none"
 
 static const refusal refusals[] = {
@@ -322,6 +334,15 @@ static const refusal refusals[] = {
     {"a directory", "{\"listeners\":1}", {DIRECTORY}, 1, NO_SOCKET},
     {"a path", "{\"listeners\":1}", {PATH_ONLY}, 1, NO_SOCKET},
     {"a pipe", "{\"listeners\":1}", {PIPE}, 1, NO_SOCKET},
+    {"a secret of nothing", "{\"listeners\":1,\"secret\":\"\"}", {TCP_LISTENER}, 1, NO_SECRET},
+    {"a secret with a line", "{\"listeners\":1,\"secret\":\"a\\n\"}", {TCP_LISTENER}, 1, NO_SECRET},
+    {"a secret that is a number", "{\"listeners\":1,\"secret\":1}", {TCP_LISTENER}, 1, NO_SECRET},
+    {"a secret that is too long",
+     "{\"listeners\":1,\"secret\":"
+     "\"00000000000000000000000000000000000000000000000000000000000000000\"}",
+     {TCP_LISTENER},
+     1,
+     NO_SECRET},
     {"one of three", "{\"listeners\":3}", {TCP_LISTENER, PIPE, UDP_SOCKET}, 3, NO_SOCKET},
 };
 
@@ -430,6 +451,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         CONTROL_TEST(records_are_passed_on_in_their_order),
         CONTROL_TEST(listeners_are_passed_on_when_the_last_ones_are_there),
+        CONTROL_TEST(the_secret_of_a_proxy_comes_with_its_listener),
         CONTROL_TEST(as_many_listeners_as_a_datagram_can_carry_are_taken),
         CONTROL_TEST(sockets_before_the_last_ones_are_closed_at_the_end),
         CONTROL_TEST(a_flood_is_read_in_turns),

@@ -89,6 +89,8 @@ static const struct {
     {"\"ports\":[80", "\"ports\":[0", "ports"},
     {"\"ports\":[80", "\"ports\":[65536", "ports"},
     {"\"ports\":[80", "\"ports\":[80,80", "ports"},
+    {"\"proxy\":false", "\"proxy\":0", "proxy"},
+    {"\"proxy\":false", "\"proxy\":true", "proxy"}, /* of level full */
     {"\"abilities\":{", "\"ability\":{", "abilities"},
     {"\"userns\":1", "\"userns\":3", "userns"},
     {"\"userns\":1,", "", "spelling"},
@@ -123,6 +125,46 @@ static void a_text_with_one_fault_is_refused(void **state)
         arcp_buf_fini(&bad);
     }
     arcp_buf_fini(&text);
+}
+
+/* A plan whose proxy nothing would limit is not carried out. */
+static void a_proxy_needs_what_limits_it(void **state)
+{
+    (void)state;
+    static const arcp__sandbox_ability needed[] = {
+        ARCP__SANDBOX_ABILITY_PROXY,       ARCP__SANDBOX_ABILITY_LANDLOCK,
+        ARCP__SANDBOX_ABILITY_PIDFD_GETFD, ARCP__SANDBOX_ABILITY_NOTIFY,
+        ARCP__SANDBOX_ABILITY_VM_READ,     ARCP__SANDBOX_ABILITY_COUNT};
+    static const uint16_t ports[] = {80};
+    arcp_lease *lease = lease_of("{\"net.fetch\":[\"https://h/**\"]}", "");
+    arcp__sandbox_request request = rig_request(lease);
+    rig_without(&request, "userns");
+    arcp__sandbox_plan *plan = rig_plan(&request);
+    assert_true(plan->has_proxy);
+    for (size_t i = 0; i <= sizeof needed / sizeof needed[0]; i++) {
+        arcp__sandbox_plan changed = *plan;
+        arcp__sandbox_plan *read = NULL;
+        arcp_buf text = arcp_buf_init();
+        arcp_error err = {0};
+        bool is_whole = false;
+        if (i == sizeof needed / sizeof needed[0]) {
+            changed.ports = ports;
+            changed.port_count = 1;
+        } else if (needed[i] == ARCP__SANDBOX_ABILITY_COUNT) {
+            is_whole = true;
+        } else {
+            changed.abilities.values[needed[i]] =
+                needed[i] == ARCP__SANDBOX_ABILITY_LANDLOCK ? 3 : 0;
+        }
+        arcp__sandbox_plan_encode(&changed, &text);
+        assert_int_equal(arcp__sandbox_plan_decode(arcp_buf_span(&text), &read, &err),
+                         is_whole ? ARCP_OK : ARCP_E_INVALID_REQUEST);
+        assert_true(is_whole || strstr(err.message, "proxy") != NULL);
+        arcp__sandbox_plan_free(read);
+        arcp_buf_fini(&text);
+    }
+    arcp__sandbox_plan_free(plan);
+    arcp_lease_unref(lease);
 }
 
 static void a_refused_line_is_one_of_the_lease(void **state)
@@ -245,6 +287,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read_again),
         cmocka_unit_test(a_text_with_one_fault_is_refused),
+        cmocka_unit_test(a_proxy_needs_what_limits_it),
         cmocka_unit_test(a_refused_line_is_one_of_the_lease),
         cmocka_unit_test(a_text_that_ends_early_is_refused),
         cmocka_unit_test(a_request_that_is_not_canonical_is_refused),

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "launch/launcher_child.h"
 #include "sandbox/sandbox.h"
@@ -29,6 +30,7 @@ enum {
     ARCP__HELPER_NOT_FOUND = 127 /* or is not there */
 };
 
+#define ARCP__HELPER_BATCH      253 /* descriptors of a datagram: SCM_MAX_FD of the kernel */
 #define ARCP__HELPER_REPORT_MAX 100 /* entries of a list in the record of what was found */
 
 /* How the source of a mount (or the target of a cover) was found on the host. */
@@ -39,6 +41,13 @@ typedef struct arcp__helper_source {
     unsigned git;     /* of a GIT mount: what was there before the start (helper_planted) */
 } arcp__helper_source;
 
+/* Level landlock: the listener through which the program has a network. Another program of this
+ * host can connect to it, so that each request must carry the secret. */
+typedef struct arcp__helper_proxy {
+    uint16_t port; /* of 127.0.0.1; 0: there is none */
+    char secret[33];
+} arcp__helper_proxy;
+
 typedef struct arcp__helper {
     arcp__launch_child child;
     const char *etc;    /* prepared on the host; "": none */
@@ -48,6 +57,7 @@ typedef struct arcp__helper {
     const arcp__sandbox_plan *plan;
     arcp__helper_source *sources; /* of plan->mounts; level full */
     int channel;                  /* of init to the monitor, or the other end */
+    arcp__helper_proxy proxy;
 } arcp__helper;
 
 /* ---- helper_report ---- */
@@ -104,6 +114,14 @@ void arcp__helper_find_sources(arcp__helper *helper);
 /* Makes the sandbox's own network, and hands its listeners over on ARCP__LAUNCH_CONTROL_FD
  * (helper_net). */
 void arcp__helper_net(const arcp__helper *helper);
+
+/* Makes helper->proxy, hands its listener over with the secret, and tells the program of both by
+ * variables of its environment (helper_proxy). */
+void arcp__helper_proxy_open(arcp__helper *helper);
+
+/* Hands sockets over, at most ARCP__HELPER_BATCH, and closes them here (helper_net). `secret` is
+ * that of a proxy, or NULL. */
+void arcp__helper_hand_over(const int *fds, size_t count, const char *secret, bool has_more);
 
 /* Makes the view of files and moves into it (helper_mount). Returns whether /proc is the outer
  * one. */

@@ -49,6 +49,33 @@ enum {
     NETLINK_ROUTING = 0, /* NETLINK_ROUTE */
     TCP = 6,
     UDP = 17,
+    FASTOPEN = 0x20000000, /* MSG_FASTOPEN */
+    OPTIONS_MAX = 7,       /* of a level, in the table below */
+};
+
+/* Options of sockets that a program may set when its TCP sockets are in the network of the host.
+ * IP_OPTIONS could lead what is sent to the proxy by way of another host, the options of fast open
+ * connect with the first byte, and those of devices choose another way; what is not known here is
+ * not needed. */
+static const struct {
+    uint32_t level;
+    bool is_allowed; /* the options listed are those that may be set; else those that may not */
+    uint32_t options[OPTIONS_MAX];
+} socket_options[] = {
+    {1 /* SOL_SOCKET */, false, {25 /* BINDTODEVICE */, 36 /* MARK */, 62 /* BINDTOIFINDEX */}},
+    {TCP,
+     false,
+     {19 /* REPAIR */, 23 /* FASTOPEN */, 30 /* FASTOPEN_CONNECT */, 31 /* ULP */,
+      33 /* FASTOPEN_KEY */, 34 /* FASTOPEN_NO_COOKIE */}},
+    {0 /* SOL_IP */,
+     true,
+     {1 /* TOS */, 2 /* TTL */, 10 /* MTU_DISCOVER */, 11 /* RECVERR */,
+      24 /* BIND_ADDRESS_NO_PORT */}},
+    {41 /* SOL_IPV6 */,
+     true,
+     {16 /* UNICAST_HOPS */, 23 /* MTU_DISCOVER */, 25 /* RECVERR */, 26 /* V6ONLY */,
+      67 /* TCLASS */}},
+    {270 /* SOL_NETLINK */, false, {0}},
 };
 
 typedef enum rule {
@@ -65,6 +92,9 @@ typedef enum rule {
     RULE_FCNTL,
     RULE_SOCKET,
     RULE_SOCKETPAIR,
+    RULE_SEND_2,
+    RULE_SEND_3,
+    RULE_SOCKOPT,
     RULE_OWN_0,
     RULE_PRIORITY,
     RULE_IOPRIO,
@@ -110,6 +140,7 @@ typedef struct builder {
     arcp__helper_assembly assembly;
     bool is_landlock;        /* level landlock */
     bool may_signal_outside; /* ... and Landlock does not keep signals in */
+    bool has_proxy;          /* level landlock: TCP sockets, for connections to the proxy */
     bool has_broker, traps_names, traps_connect, is_monitor;
     place allow, broker, no_permission, no_access, no_call, no_family, no_protocol;
 } builder;
@@ -154,6 +185,8 @@ static place after_rule(const builder *b, arcp__sandbox_trap trap)
         return b->has_broker ? b->broker : b->no_permission;
     case ARCP__SANDBOX_TRAP_CONNECT:
         return b->traps_connect ? b->broker : b->allow;
+    case ARCP__SANDBOX_TRAP_LISTEN:
+        return b->has_proxy ? b->broker : b->allow;
     }
     return b->no_permission;
 }
@@ -218,17 +251,54 @@ static place socket_inet(builder *b, place next)
     return socket_type(b, (const uint32_t[]){STREAM, DATAGRAM}, checked);
 }
 
+/* TCP only: no datagrams, and no other protocol of streams (MPTCP, SCTP), which Landlock does not
+ * know. */
+static place socket_tcp(builder *b, place next)
+{
+    const place named = when_equal(b, TCP, next, b->no_protocol);
+    const place protocol = argument(b, 2, when_equal(b, 0, next, named));
+    const place stream = when_equal(b, STREAM, protocol, b->no_access);
+    return argument(b, 1, arcp__helper_and(&b->assembly, TYPE_MASK, stream));
+}
+
 /* At level landlock a TCP socket could listen on a port of the host without bind, and a datagram
- * socket could send: there are none. At level full the network is empty. */
+ * socket could send: there are none, but TCP sockets where the broker connects them to the proxy
+ * and lets none listen. At level full the network is empty. */
 static place socket_family(builder *b, place next)
 {
     const place local = b->traps_connect ? socket_local(b, next) : b->no_family;
-    const place inet = b->is_landlock ? b->no_access : socket_inet(b, next);
+    const place inet = !b->is_landlock ? socket_inet(b, next)
+                       : b->has_proxy  ? socket_tcp(b, next)
+                                       : b->no_access;
     const place routing = argument(b, 2, when_equal(b, NETLINK_ROUTING, next, b->no_protocol));
     place family = when_equal(b, NETLINK, routing, b->no_family);
     family = when_equal(b, INET6, inet, family);
     family = when_equal(b, INET, inet, family);
     return argument(b, 0, when_equal(b, LOCAL, local, family));
+}
+
+/* Data may not be sent with a connection that it begins. */
+static place send_flags(builder *b, unsigned index, place next)
+{
+    return b->has_proxy ? argument(b, index, when_set(b, FASTOPEN, b->no_permission, next)) : next;
+}
+
+static place socket_option(builder *b, place next)
+{
+    if (!b->has_proxy) {
+        return next;
+    }
+    place level = b->no_permission;
+    for (size_t i = 0; i < sizeof socket_options / sizeof *socket_options; i++) {
+        const bool is_allowed = socket_options[i].is_allowed;
+        place name = is_allowed ? b->no_permission : next;
+        for (size_t j = 0; j < OPTIONS_MAX && socket_options[i].options[j] != 0; j++) {
+            name = when_equal(b, socket_options[i].options[j], is_allowed ? next : b->no_permission,
+                              name);
+        }
+        level = when_equal(b, socket_options[i].level, argument(b, 2, name), level);
+    }
+    return argument(b, 1, level);
 }
 
 /* Arguments 0 and 1 must be these, at level landlock. */
@@ -292,6 +362,12 @@ static place write_rule(builder *b, rule kind, place next)
         return socket_family(b, next);
     case RULE_SOCKETPAIR:
         return argument(b, 0, when_equal(b, LOCAL, socket_local(b, next), b->no_family));
+    case RULE_SEND_2:
+        return send_flags(b, 2, next);
+    case RULE_SEND_3:
+        return send_flags(b, 3, next);
+    case RULE_SOCKOPT:
+        return socket_option(b, next);
     case RULE_OWN_0:
         return b->is_landlock ? argument(b, 0, when_equal(b, 0, next, b->no_permission)) : next;
     case RULE_PRIORITY:
@@ -319,6 +395,7 @@ size_t arcp__helper_filter_make(const arcp__helper_filter *what, arcp__sandbox_m
         .has_broker = has_broker,
         .traps_names = has_broker && what->traps_names,
         .traps_connect = has_broker && what->traps_connect,
+        .has_proxy = is_landlock && has_broker && what->traps_connect && what->has_proxy,
         .is_monitor = what->is_monitor,
     };
     b.no_protocol = answer(&b, EPROTONOSUPPORT);

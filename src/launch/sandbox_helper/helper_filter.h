@@ -22,6 +22,9 @@ typedef struct arcp__helper_filter {
     bool traps_names;
     /* ... and of TRAP_CONNECT; without, there are no local sockets but socketpair. */
     bool traps_connect;
+    /* ... and at level landlock programs have TCP sockets, which connect to a proxy: the broker
+     * answers TRAP_LISTEN, too. */
+    bool has_proxy;
     /* The filter of the monitor: no new program, process or socket. Excludes all others. */
     bool is_monitor;
 } arcp__helper_filter;

@@ -136,6 +136,7 @@ static int confine(const arcp__helper *helper)
         .has_broker = plan->has_broker,
         .traps_names = plan->has_broker && arcp__broker_traps_names(plan),
         .traps_connect = plan->has_broker && abilities[ARCP__SANDBOX_ABILITY_PIDFD_GETFD] != 0,
+        .has_proxy = plan->has_proxy,
     };
     arcp__helper_begin(ARCP__HELPER_CAPABILITIES);
     errno = arcp__helper_capabilities_drop();
@@ -154,7 +155,7 @@ static int confine(const arcp__helper *helper)
     if (plan->level == ARCP__SANDBOX_LEVEL_LANDLOCK) {
         refuse_kernel_files(plan);
     }
-    errno = arcp__helper_landlock(plan, &plan->abilities, &path);
+    errno = arcp__helper_landlock(plan, &plan->abilities, helper->proxy.port, &path);
     if (errno != 0) {
         arcp__helper_fail(path);
     }

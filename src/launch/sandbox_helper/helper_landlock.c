@@ -184,8 +184,16 @@ uint32_t arcp__helper_landlock_version(void)
     return version < 0 ? 0 : (uint32_t)version;
 }
 
+/* The port of the proxy: the only one that can be connected to, wherever that is. The broker limits
+ * the address. */
+static int add_proxy(const ruleset *set, uint16_t port)
+{
+    const landlock_net_port rule = {.allowed_access = LANDLOCK_CONNECT_TCP, .port = port};
+    return syscall(LANDLOCK_ADD_RULE, set->fd, LANDLOCK_NET_PORT, &rule, 0) == 0 ? 0 : errno;
+}
+
 int arcp__helper_landlock(const arcp__sandbox_plan *plan, const arcp__sandbox_abilities *abilities,
-                          const char **path)
+                          uint16_t proxy_port, const char **path)
 {
     rule_path[0] = '\0';
     *path = rule_path;
@@ -213,6 +221,10 @@ int arcp__helper_landlock(const arcp__sandbox_plan *plan, const arcp__sandbox_ab
     }
     if (number == 0 && may_list_all(plan)) {
         number = add(&set, ARCP_SPAN_LITERAL("/"), LANDLOCK_READ_DIR, false);
+    }
+    if (number == 0 && proxy_port != 0) {
+        rule_path[0] = '\0';
+        number = version < 4 ? EOPNOTSUPP : add_proxy(&set, proxy_port);
     }
     if (number == 0) {
         rule_path[0] = '\0';

@@ -26,10 +26,11 @@ uint32_t arcp__helper_landlock_version(void);
  * Nothing admits devices to be made, or ioctl of devices but those of class SYSTEM.
  *
  * Signals and abstract sockets to processes outside are denied from version 6. At level landlock
- * TCP bind and connect are denied from version 4; before, the filter has no TCP sockets.
+ * TCP bind and connect are denied from version 4, but for connections to `proxy_port` (0: none);
+ * without one, the filter has no TCP sockets.
  *
  * 0, or an errno; then *path is the path of the rule that failed, or "" (in a static buffer). */
 int arcp__helper_landlock(const arcp__sandbox_plan *plan, const arcp__sandbox_abilities *abilities,
-                          const char **path);
+                          uint16_t proxy_port, const char **path);
 
 #endif

@@ -57,6 +57,20 @@ int arcp__helper_listener_tcp(uint16_t port)
     return fd;
 }
 
+int arcp__helper_listener_loopback(uint16_t *port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd >= 0 &&
+        (bind(fd, (const struct sockaddr *)&address, sizeof address) != 0 ||
+         listen(fd, BACKLOG) != 0 || getsockname(fd, (struct sockaddr *)&address, &size) != 0)) {
+        return close_failed(fd);
+    }
+    *port = ntohs(address.sin_port);
+    return fd;
+}
+
 int arcp__helper_listener_udp(uint16_t port)
 {
     bool is_ipv6;

@@ -170,6 +170,9 @@ int main(int argc, char **argv)
     helper.uid = getuid();
     helper.gid = getgid();
     arcp__helper_find_sources(&helper);
+    if (helper.plan->has_proxy) {
+        arcp__helper_proxy_open(&helper);
+    }
     if (helper.plan->level == ARCP__SANDBOX_LEVEL_FULL) {
         arcp__helper_look_for_git(&helper);
     }

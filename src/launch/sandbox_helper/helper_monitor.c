@@ -164,6 +164,7 @@ static void let_go(const arcp__helper *helper, told_state *state, int listener)
         }
         descriptors->listener = listener;
         descriptors->clones = state->clones;
+        descriptors->proxy_port = helper->proxy.port;
         errno = listener < 0 ? EBADF
                              : arcp__broker_start(plan_of_broker(helper, state), descriptors,
                                                   ARCP__LAUNCH_CONTROL_FD, &state->broker);

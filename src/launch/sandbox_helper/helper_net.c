@@ -16,7 +16,6 @@
 #include "json/json_put.h"
 
 enum {
-    BATCH = 253,   /* descriptors of a datagram: SCM_MAX_FD of the kernel */
     SEND_SEC = 10, /* for the reader of the control socket */
     PAUSE_MS = 2,
 };
@@ -24,7 +23,7 @@ enum {
 /* ---- handing over ---- */
 
 typedef struct batch {
-    int fds[BATCH];
+    int fds[ARCP__HELPER_BATCH];
     size_t count;
 } batch;
 
@@ -52,29 +51,31 @@ static bool send_in_time(const struct msghdr *datagram)
     }
 }
 
-/* Sends the sockets, and closes them here. */
-static void send_batch(batch *listeners, bool has_more)
+void arcp__helper_hand_over(const int *fds, size_t count, const char *secret, bool has_more)
 {
     union {
         struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof listeners->fds)];
+        char bytes[CMSG_SPACE(ARCP__HELPER_BATCH * sizeof *fds)];
     } control = {.header = {.cmsg_level = SOL_SOCKET,
                             .cmsg_type = SCM_RIGHTS,
-                            .cmsg_len = CMSG_LEN(listeners->count * sizeof *listeners->fds)}};
+                            .cmsg_len = CMSG_LEN(count * sizeof *fds)}};
     arcp_buf record = arcp_buf_init();
     arcp_json_writer writer = arcp__put_begin(&record);
-    arcp__put_u64(&writer, "listeners", listeners->count);
+    arcp__put_u64(&writer, "listeners", count);
+    if (secret != NULL) {
+        arcp__put_cstr(&writer, "secret", secret);
+    }
     if (has_more) {
         arcp__put_bool(&writer, "more", true);
     }
     arcp_json_end_object(&writer);
-    memcpy(CMSG_DATA(&control.header), listeners->fds, listeners->count * sizeof *listeners->fds);
+    memcpy(CMSG_DATA(&control.header), fds, count * sizeof *fds);
     struct iovec part = {.iov_base = record.data, .iov_len = record.size};
     const struct msghdr datagram = {
         .msg_iov = &part,
         .msg_iovlen = 1,
         .msg_control = &control,
-        .msg_controllen = CMSG_SPACE(listeners->count * sizeof *listeners->fds),
+        .msg_controllen = CMSG_SPACE(count * sizeof *fds),
     };
     if (record.failed) {
         errno = ENOMEM;
@@ -84,9 +85,14 @@ static void send_batch(batch *listeners, bool has_more)
         arcp__helper_fail("control socket");
     }
     arcp_buf_fini(&record);
-    for (size_t i = 0; i < listeners->count; i++) {
-        (void)close(listeners->fds[i]);
+    for (size_t i = 0; i < count; i++) {
+        (void)close(fds[i]);
     }
+}
+
+static void send_batch(batch *listeners, bool has_more)
+{
+    arcp__helper_hand_over(listeners->fds, listeners->count, NULL, has_more);
     listeners->count = 0;
 }
 
@@ -95,7 +101,7 @@ static void add(batch *listeners, int fd, const char *what)
     if (fd < 0) {
         arcp__helper_fail(what);
     }
-    if (listeners->count == BATCH) {
+    if (listeners->count == ARCP__HELPER_BATCH) {
         send_batch(listeners, true);
     }
     listeners->fds[listeners->count++] = fd;

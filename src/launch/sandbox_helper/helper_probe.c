@@ -177,8 +177,32 @@ static bool has_landlock(void)
     const char *path;
     abilities.values[ARCP__SANDBOX_ABILITY_LANDLOCK] = arcp__helper_landlock_version();
     return arcp__helper_capabilities_drop() == 0 &&
-           arcp__helper_landlock(&nothing, &abilities, &path) == 0 &&
+           arcp__helper_landlock(&nothing, &abilities, 0, &path) == 0 &&
            open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC) < 0 && errno == EACCES;
+}
+
+/* Of two ports on the loopback interface only one can be connected to. */
+static bool has_proxy(void)
+{
+    const arcp__sandbox_plan nothing = {.level = ARCP__SANDBOX_LEVEL_LANDLOCK};
+    arcp__sandbox_abilities abilities = {{0}};
+    const char *path;
+    uint16_t ports[2];
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int proxy = arcp__helper_listener_loopback(&ports[0]);
+    const int other = arcp__helper_listener_loopback(&ports[1]);
+    const int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    abilities.values[ARCP__SANDBOX_ABILITY_LANDLOCK] = arcp__helper_landlock_version();
+    if (proxy < 0 || other < 0 || client < 0 || arcp__helper_capabilities_drop() != 0 ||
+        arcp__helper_landlock(&nothing, &abilities, ports[0], &path) != 0) {
+        return false;
+    }
+    to.sin_port = htons(ports[1]);
+    if (connect(client, (const struct sockaddr *)&to, sizeof to) == 0 || errno != EACCES) {
+        return false;
+    }
+    to.sin_port = htons(ports[0]);
+    return connect(client, (const struct sockaddr *)&to, sizeof to) == 0;
 }
 
 static bool has_filter(void)
@@ -309,6 +333,7 @@ bool arcp__helper_probe(arcp__sandbox_abilities *out)
     values[ARCP__SANDBOX_ABILITY_PIDFD_GETFD] = succeeds_with_program(can_take_descriptor);
     values[ARCP__SANDBOX_ABILITY_BROKER] = 1; /* of this program */
     values[ARCP__SANDBOX_ABILITY_EGRESS] = succeeds(has_egress, CLONE_NEWUSER | CLONE_NEWNET);
+    values[ARCP__SANDBOX_ABILITY_PROXY] = succeeds(has_proxy, 0);
     return arcp__sandbox_abilities_remove(out, getenv("ARCP_SANDBOX_WITHOUT"));
 }
 

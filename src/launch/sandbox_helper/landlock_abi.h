@@ -15,6 +15,7 @@ enum {
 
 #define LANDLOCK_ASK_VERSION  1U /* flag of create_ruleset, with NULL and 0 */
 #define LANDLOCK_PATH_BENEATH 1  /* type of rule */
+#define LANDLOCK_NET_PORT     2  /* type of rule, version 4 */
 
 /* Rights to files. Those with F are of files that are not directories, too. */
 #define LANDLOCK_EXECUTE     (1ULL << 0) /* F */
@@ -51,5 +52,10 @@ typedef struct landlock_path_beneath {
     uint64_t allowed_access;
     int32_t parent_fd;
 } __attribute__((packed)) landlock_path_beneath;
+
+typedef struct landlock_net_port {
+    uint64_t allowed_access;
+    uint64_t port;
+} landlock_net_port;
 
 #endif
