@@ -30,29 +30,29 @@ typedef struct scan {
 
 /* ---- errors ---- */
 
-static __attribute__((cold, noinline)) const unsigned char *refuse(scan *s, const unsigned char *at,
-                                                                   const char *what)
+static __attribute__((cold, noinline)) const unsigned char *
+refuse(scan *s, const unsigned char *cursor, const char *what)
 {
-    const size_t offset = (size_t)(at - s->text);
+    const size_t offset = (size_t)(cursor - s->text);
     s->status = arcp_error_set_at(s->err, ARCP_E_INVALID_REQUEST, offset, "JSON: %s, at byte %zu",
                                   what, offset);
     return NULL;
 }
 
-/* An error: not what is expected was found at `at`. */
+/* An error: not what is expected was found at `cursor`. */
 static __attribute__((cold, noinline)) const unsigned char *
-refuse_found(scan *s, const unsigned char *at, const char *expected)
+refuse_found(scan *s, const unsigned char *cursor, const char *expected)
 {
-    const size_t offset = (size_t)(at - s->text);
+    const size_t offset = (size_t)(cursor - s->text);
     char found[32] = "the end of the text";
-    if (at < s->end && 0x20 < *at && *at < 0x7f) {
+    if (cursor < s->end && 0x20 < *cursor && *cursor < 0x7f) {
         found[0] = '\'';
-        found[1] = (char)*at;
+        found[1] = (char)*cursor;
         found[2] = '\'';
         found[3] = '\0';
-    } else if (at < s->end) {
+    } else if (cursor < s->end) {
         memcpy(found, "byte 0x", 7);
-        arcp__hex_format(at, 1, found + 7);
+        arcp__hex_format(cursor, 1, found + 7);
         found[9] = '\0';
     }
     s->status =
@@ -80,9 +80,9 @@ static __attribute__((cold, noinline)) bool grow(scan *s)
     return true;
 }
 
-/* Adds a node for the text from `start` to `at`; returns `at`. */
+/* Adds a node for the text from `start` to `cursor`; returns `cursor`. */
 static inline const unsigned char *add_node(scan *s, arcp_json_type type, uint8_t flags,
-                                            const unsigned char *start, const unsigned char *at)
+                                            const unsigned char *start, const unsigned char *cursor)
 {
     arcp_json *json = s->json;
     if (__builtin_expect(json->count == json->capacity, 0) && !grow(s)) {
@@ -90,43 +90,44 @@ static inline const unsigned char *add_node(scan *s, arcp_json_type type, uint8_
     }
     const uint32_t count = json->count;
     json->nodes[count] = (arcp__json_node){.start = (uint32_t)(start - s->text),
-                                           .size = (uint32_t)(at - start),
+                                           .size = (uint32_t)(cursor - start),
                                            .next = count + 1,
                                            .type = (uint8_t)type,
                                            .flags = flags};
     json->count = count + 1;
-    return at;
+    return cursor;
 }
 
 static __attribute__((noinline)) const unsigned char *skip_space_slow(scan *s,
-                                                                      const unsigned char *at)
+                                                                      const unsigned char *cursor)
 {
-    const unsigned char *start = at;
-    while (at < s->end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) {
-        at++;
+    const unsigned char *start = cursor;
+    while (cursor < s->end &&
+           (*cursor == ' ' || *cursor == '\n' || *cursor == '\r' || *cursor == '\t')) {
+        cursor++;
     }
-    if (at != start) {
+    if (cursor != start) {
         s->json->has_space = true;
     }
-    return at;
+    return cursor;
 }
 
-static inline const unsigned char *skip_space(scan *s, const unsigned char *at)
+static inline const unsigned char *skip_space(scan *s, const unsigned char *cursor)
 {
-    return at < s->end && ' ' < *at ? at : skip_space_slow(s, at);
+    return cursor < s->end && ' ' < *cursor ? cursor : skip_space_slow(s, cursor);
 }
 
 /* ---- strings ---- */
 
-/* The value of \uXXXX at `at`; -1 when there is none. */
-static int32_t unicode_escape(const scan *s, const unsigned char *at)
+/* The value of \uXXXX at `cursor`; -1 when there is none. */
+static int32_t unicode_escape(const scan *s, const unsigned char *cursor)
 {
-    if (s->end - at < 6 || at[0] != '\\' || at[1] != 'u') {
+    if (s->end - cursor < 6 || cursor[0] != '\\' || cursor[1] != 'u') {
         return -1;
     }
     int32_t value = 0;
     for (int digit = 2; digit < 6; digit++) {
-        const int nibble = arcp__hex_value(at[digit]);
+        const int nibble = arcp__hex_value(cursor[digit]);
         if (nibble < 0) {
             return -1;
         }
@@ -136,12 +137,12 @@ static int32_t unicode_escape(const scan *s, const unsigned char *at)
 }
 
 /* Starts at a backslash. */
-static const unsigned char *scan_escape(scan *s, const unsigned char *at)
+static const unsigned char *scan_escape(scan *s, const unsigned char *cursor)
 {
-    if (s->end - at < 2) {
+    if (s->end - cursor < 2) {
         return refuse_found(s, s->end, "the rest of an escape");
     }
-    switch (at[1]) {
+    switch (cursor[1]) {
     case '"':
     case '\\':
     case '/':
@@ -150,109 +151,110 @@ static const unsigned char *scan_escape(scan *s, const unsigned char *at)
     case 'n':
     case 'r':
     case 't':
-        return at + 2;
+        return cursor + 2;
     case 'u':
         break;
     default:
-        return refuse_found(s, at + 1, "one of \"\\/bfnrtu after a backslash");
+        return refuse_found(s, cursor + 1, "one of \"\\/bfnrtu after a backslash");
     }
-    const int32_t unit = unicode_escape(s, at);
+    const int32_t unit = unicode_escape(s, cursor);
     if (unit < 0) {
-        return refuse(s, at, "\\u without four hexadecimal digits after it");
+        return refuse(s, cursor, "\\u without four hexadecimal digits after it");
     }
     if (unit < 0xd800 || unit > 0xdfff) {
-        return at + 6;
+        return cursor + 6;
     }
-    const int32_t low = unit < 0xdc00 ? unicode_escape(s, at + 6) : -1;
+    const int32_t low = unit < 0xdc00 ? unicode_escape(s, cursor + 6) : -1;
     if (low < 0xdc00 || low > 0xdfff) {
-        return refuse(s, at, "half a surrogate pair (\\ud800-\\udbff, then \\udc00-\\udfff)");
+        return refuse(s, cursor, "half a surrogate pair (\\ud800-\\udbff, then \\udc00-\\udfff)");
     }
-    return at + 12;
+    return cursor + 12;
 }
 
 /* Starts in a string at a byte that is neither plain nor the closing quote, and skips it and all
  * non-ASCII characters that follow. */
-static const unsigned char *scan_special(scan *s, const unsigned char *at, uint8_t *flags)
+static const unsigned char *scan_special(scan *s, const unsigned char *cursor, uint8_t *flags)
 {
-    if (*at == '\\') {
+    if (*cursor == '\\') {
         *flags = ARCP__JSON_ESCAPED;
-        return scan_escape(s, at);
+        return scan_escape(s, cursor);
     }
-    if (*at < 0x20) {
-        return refuse(s, at, "a control character in a string (write it as an escape)");
+    if (*cursor < 0x20) {
+        return refuse(s, cursor, "a control character in a string (write it as an escape)");
     }
     do {
-        const size_t character = arcp__utf8_character_size(at, (size_t)(s->end - at));
+        const size_t character = arcp__utf8_character_size(cursor, (size_t)(s->end - cursor));
         if (character == 0) {
-            return refuse(s, at, "a string that is not UTF-8");
+            return refuse(s, cursor, "a string that is not UTF-8");
         }
-        at += character;
-    } while (at < s->end && *at >= 0x80);
-    return at;
+        cursor += character;
+    } while (cursor < s->end && *cursor >= 0x80);
+    return cursor;
 }
 
 /* Starts at the opening quote. */
 static const unsigned char *scan_string(scan *s, const unsigned char *start)
 {
     uint8_t flags = 0;
-    const unsigned char *at = arcp__json_skip_plain(start + 1, s->end);
-    while (at < s->end && *at != '"') {
-        at = scan_special(s, at, &flags);
-        if (at == NULL) {
+    const unsigned char *cursor = arcp__json_skip_plain(start + 1, s->end);
+    while (cursor < s->end && *cursor != '"') {
+        cursor = scan_special(s, cursor, &flags);
+        if (cursor == NULL) {
             return NULL;
         }
-        at = arcp__json_skip_plain(at, s->end);
+        cursor = arcp__json_skip_plain(cursor, s->end);
     }
-    if (at == s->end) {
-        return refuse_found(s, at, "the closing quote of a string");
+    if (cursor == s->end) {
+        return refuse_found(s, cursor, "the closing quote of a string");
     }
-    return add_node(s, ARCP_JSON_STRING, flags, start, at + 1);
+    return add_node(s, ARCP_JSON_STRING, flags, start, cursor + 1);
 }
 
 /* ---- numbers and words ---- */
 
 /* One digit or more. */
-static inline const unsigned char *scan_digits(scan *s, const unsigned char *at, const char *what)
+static inline const unsigned char *scan_digits(scan *s, const unsigned char *cursor,
+                                               const char *what)
 {
-    const unsigned char *start = at;
-    while (at < s->end && (unsigned char)(*at - '0') <= 9) {
-        at++;
+    const unsigned char *start = cursor;
+    while (cursor < s->end && (unsigned char)(*cursor - '0') <= 9) {
+        cursor++;
     }
-    return at == start ? refuse_found(s, at, what) : at;
+    return cursor == start ? refuse_found(s, cursor, what) : cursor;
 }
 
 /* Starts at a minus sign or a digit. */
 static const unsigned char *scan_number(scan *s, const unsigned char *start)
 {
-    const unsigned char *at = *start == '-' ? start + 1 : start;
-    const unsigned char *whole = at;
-    at = scan_digits(s, at, "a digit after the minus sign");
-    if (at == NULL) {
+    const unsigned char *cursor = *start == '-' ? start + 1 : start;
+    const unsigned char *whole = cursor;
+    cursor = scan_digits(s, cursor, "a digit after the minus sign");
+    if (cursor == NULL) {
         return NULL;
     }
-    if (*whole == '0' && at - whole > 1) {
+    if (*whole == '0' && cursor - whole > 1) {
         return refuse(s, whole, "a number with a leading zero");
     }
-    if (at < s->end && *at == '.') {
-        at = scan_digits(s, at + 1, "a digit after the decimal point");
-        if (at == NULL) {
+    if (cursor < s->end && *cursor == '.') {
+        cursor = scan_digits(s, cursor + 1, "a digit after the decimal point");
+        if (cursor == NULL) {
             return NULL;
         }
     }
-    if (at < s->end && (*at | 0x20) == 'e') {
-        at++;
-        if (at < s->end && (*at == '+' || *at == '-')) {
-            at++;
+    if (cursor < s->end && (*cursor | 0x20) == 'e') {
+        cursor++;
+        if (cursor < s->end && (*cursor == '+' || *cursor == '-')) {
+            cursor++;
         }
-        at = scan_digits(s, at, "a digit of the exponent");
-        if (at == NULL) {
+        cursor = scan_digits(s, cursor, "a digit of the exponent");
+        if (cursor == NULL) {
             return NULL;
         }
     }
-    return add_node(s, ARCP_JSON_NUMBER, 0, start, at);
+    return add_node(s, ARCP_JSON_NUMBER, 0, start, cursor);
 }
 
-static const unsigned char *scan_word(scan *s, const unsigned char *at)
+static const unsigned char *scan_word(scan *s, const unsigned char *cursor)
 {
     static const struct {
         const char *word;
@@ -261,23 +263,23 @@ static const unsigned char *scan_word(scan *s, const unsigned char *at)
     } words[] = {
         {"null", 4, ARCP_JSON_NULL}, {"true", 4, ARCP_JSON_TRUE}, {"false", 5, ARCP_JSON_FALSE}};
     for (size_t row = 0; row < sizeof words / sizeof words[0]; row++) {
-        if ((size_t)(s->end - at) >= words[row].size &&
-            memcmp(at, words[row].word, words[row].size) == 0) {
-            return add_node(s, words[row].type, 0, at, at + words[row].size);
+        if ((size_t)(s->end - cursor) >= words[row].size &&
+            memcmp(cursor, words[row].word, words[row].size) == 0) {
+            return add_node(s, words[row].type, 0, cursor, cursor + words[row].size);
         }
     }
-    return refuse_found(s, at, "a value (object, array, string, number, true, false or null)");
+    return refuse_found(s, cursor, "a value (object, array, string, number, true, false or null)");
 }
 
 /* ---- containers ---- */
 
-static const unsigned char *close_container(scan *s, const unsigned char *at)
+static const unsigned char *close_container(scan *s, const unsigned char *cursor)
 {
     arcp_json *json = s->json;
     const uint32_t container = s->parent;
     arcp__json_node *node = &json->nodes[container];
-    at++;
-    node->size = (uint32_t)(at - s->text) - node->start;
+    cursor++;
+    node->size = (uint32_t)(cursor - s->text) - node->start;
     s->parent = node->next;
     s->depth--;
     node->next = json->count;
@@ -286,44 +288,44 @@ static const unsigned char *close_container(scan *s, const unsigned char *at)
     }
     if (node->type == ARCP_JSON_OBJECT && json->count > container + 1) {
         s->status = arcp__json_check_names(json, container, s->limits->members_max, s->err);
-        return s->status == ARCP_OK ? at : NULL;
+        return s->status == ARCP_OK ? cursor : NULL;
     }
-    return at;
+    return cursor;
 }
 
 /* A name and its colon. */
-static const unsigned char *scan_name(scan *s, const unsigned char *at)
+static const unsigned char *scan_name(scan *s, const unsigned char *cursor)
 {
-    at = skip_space(s, at);
-    if (at == s->end || *at != '"') {
-        return refuse_found(s, at, "a member's name in quotes");
+    cursor = skip_space(s, cursor);
+    if (cursor == s->end || *cursor != '"') {
+        return refuse_found(s, cursor, "a member's name in quotes");
     }
-    at = scan_string(s, at);
-    if (at == NULL) {
+    cursor = scan_string(s, cursor);
+    if (cursor == NULL) {
         return NULL;
     }
-    at = skip_space(s, at);
-    if (at == s->end || *at != ':') {
-        return refuse_found(s, at, "a colon after a member's name");
+    cursor = skip_space(s, cursor);
+    if (cursor == s->end || *cursor != ':') {
+        return refuse_found(s, cursor, "a colon after a member's name");
     }
-    return at + 1;
+    return cursor + 1;
 }
 
 /* Starts at an opening bracket; returns where the first element's or member's value begins. An
  * empty container is closed at once, and *opened is then false. */
-static const unsigned char *open_container(scan *s, const unsigned char *at, bool *opened)
+static const unsigned char *open_container(scan *s, const unsigned char *cursor, bool *opened)
 {
     if (s->depth >= s->limits->depth_max) {
-        const size_t offset = (size_t)(at - s->text);
+        const size_t offset = (size_t)(cursor - s->text);
         s->status = arcp_error_set_at(s->err, ARCP_E_INVALID_REQUEST, offset,
                                       "JSON: more than %u levels of arrays and objects, at byte "
                                       "%zu",
                                       s->limits->depth_max, offset);
         return NULL;
     }
-    const bool is_object = *at == '{';
-    at = add_node(s, is_object ? ARCP_JSON_OBJECT : ARCP_JSON_ARRAY, 0, at, at);
-    if (at == NULL) {
+    const bool is_object = *cursor == '{';
+    cursor = add_node(s, is_object ? ARCP_JSON_OBJECT : ARCP_JSON_ARRAY, 0, cursor, cursor);
+    if (cursor == NULL) {
         return NULL;
     }
     const uint32_t container = s->json->count - 1;
@@ -331,59 +333,59 @@ static const unsigned char *open_container(scan *s, const unsigned char *at, boo
     s->parent = container;
     s->closer = is_object ? '}' : ']';
     s->depth++;
-    at = skip_space(s, at + 1);
-    *opened = at == s->end || *at != s->closer;
+    cursor = skip_space(s, cursor + 1);
+    *opened = cursor == s->end || *cursor != s->closer;
     if (!*opened) {
-        return close_container(s, at);
+        return close_container(s, cursor);
     }
-    return is_object ? scan_name(s, at) : at;
+    return is_object ? scan_name(s, cursor) : cursor;
 }
 
 /* Scans one value that is no container or an empty one, and all brackets that open before it. */
-static const unsigned char *scan_value(scan *s, const unsigned char *at)
+static const unsigned char *scan_value(scan *s, const unsigned char *cursor)
 {
     for (;;) {
-        at = skip_space(s, at);
-        if (at == s->end) {
-            return refuse_found(s, at, "a value");
+        cursor = skip_space(s, cursor);
+        if (cursor == s->end) {
+            return refuse_found(s, cursor, "a value");
         }
-        if (*at == '"') {
-            return scan_string(s, at);
+        if (*cursor == '"') {
+            return scan_string(s, cursor);
         }
-        if (*at == '-' || (unsigned char)(*at - '0') <= 9) {
-            return scan_number(s, at);
+        if (*cursor == '-' || (unsigned char)(*cursor - '0') <= 9) {
+            return scan_number(s, cursor);
         }
-        if (*at != '{' && *at != '[') {
-            return scan_word(s, at);
+        if (*cursor != '{' && *cursor != '[') {
+            return scan_word(s, cursor);
         }
         bool opened = false;
-        at = open_container(s, at, &opened);
-        if (at == NULL || !opened) {
-            return at;
+        cursor = open_container(s, cursor, &opened);
+        if (cursor == NULL || !opened) {
+            return cursor;
         }
     }
 }
 
 /* After a value: scans the brackets that close, then a comma; or reaches the end of the outermost
  * value (there is no parent then). */
-static const unsigned char *scan_after_value(scan *s, const unsigned char *at)
+static const unsigned char *scan_after_value(scan *s, const unsigned char *cursor)
 {
     while (s->parent != NO_PARENT) {
-        at = skip_space(s, at);
-        if (at < s->end && *at == ',') {
-            return s->closer == '}' ? scan_name(s, at + 1) : at + 1;
+        cursor = skip_space(s, cursor);
+        if (cursor < s->end && *cursor == ',') {
+            return s->closer == '}' ? scan_name(s, cursor + 1) : cursor + 1;
         }
-        if (at == s->end || *at != s->closer) {
-            return refuse_found(s, at,
+        if (cursor == s->end || *cursor != s->closer) {
+            return refuse_found(s, cursor,
                                 s->closer == '}' ? "a comma or '}' after a member"
                                                  : "a comma or ']' after an element");
         }
-        at = close_container(s, at);
-        if (at == NULL) {
+        cursor = close_container(s, cursor);
+        if (cursor == NULL) {
             return NULL;
         }
     }
-    return at;
+    return cursor;
 }
 
 arcp_status arcp_json_scan(arcp_json *json, arcp_span text, const arcp_json_limits *limits,
@@ -401,19 +403,19 @@ arcp_status arcp_json_scan(arcp_json *json, arcp_span text, const arcp_json_limi
               .limits = limits,
               .err = err};
     const size_t bytes_max = limits->bytes_max < UINT32_MAX ? limits->bytes_max : UINT32_MAX - 1;
-    const unsigned char *at = s.text;
+    const unsigned char *cursor = s.text;
     if (text.size > bytes_max) {
-        at = NULL;
+        cursor = NULL;
         s.status = arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, bytes_max,
                                      "JSON: the text has more than %zu bytes", bytes_max);
     }
-    while (at != NULL) {
-        at = scan_value(&s, at);
-        at = at == NULL ? NULL : scan_after_value(&s, at);
-        if (at != NULL && s.parent == NO_PARENT) {
-            at = skip_space(&s, at);
-            if (at != s.end) {
-                (void)refuse_found(&s, at, "the end of the text after the value");
+    while (cursor != NULL) {
+        cursor = scan_value(&s, cursor);
+        cursor = cursor == NULL ? NULL : scan_after_value(&s, cursor);
+        if (cursor != NULL && s.parent == NO_PARENT) {
+            cursor = skip_space(&s, cursor);
+            if (cursor != s.end) {
+                (void)refuse_found(&s, cursor, "the end of the text after the value");
             }
             break;
         }

@@ -22,24 +22,24 @@ void arcp_json_compact(const arcp_json *json, arcp_json_ref ref, arcp_buf *out)
         arcp_buf_append(out, raw);
         return;
     }
-    const unsigned char *at = (const unsigned char *)raw.data;
-    const unsigned char *end = at + raw.size;
-    const unsigned char *run = at;
-    while (at < end) {
-        if (*at == '"') {
-            at = arcp__json_skip_plain(at + 1, end);
-            while (*at != '"') {
-                at = arcp__json_skip_plain(at + (*at == '\\' ? 2 : 1), end);
+    const unsigned char *cursor = (const unsigned char *)raw.data;
+    const unsigned char *end = cursor + raw.size;
+    const unsigned char *run = cursor;
+    while (cursor < end) {
+        if (*cursor == '"') {
+            cursor = arcp__json_skip_plain(cursor + 1, end);
+            while (*cursor != '"') {
+                cursor = arcp__json_skip_plain(cursor + (*cursor == '\\' ? 2 : 1), end);
             }
-            at++;
-        } else if (!is_space(*at)) {
-            at++;
+            cursor++;
+        } else if (!is_space(*cursor)) {
+            cursor++;
         } else {
-            arcp_buf_append(out, arcp_span_make((const char *)run, (size_t)(at - run)));
+            arcp_buf_append(out, arcp_span_make((const char *)run, (size_t)(cursor - run)));
             do {
-                at++;
-            } while (at < end && is_space(*at));
-            run = at;
+                cursor++;
+            } while (cursor < end && is_space(*cursor));
+            run = cursor;
         }
     }
     arcp_buf_append(out, arcp_span_make((const char *)run, (size_t)(end - run)));
@@ -55,29 +55,30 @@ void arcp__json_append_escaped(arcp_span text, arcp_buf *out)
     if (text.size == 0) {
         return;
     }
-    const unsigned char *at = (const unsigned char *)text.data;
-    const unsigned char *end = at + text.size;
-    const unsigned char *run = at;
-    for (at = arcp__json_skip_plain(at, end); at < end; at = arcp__json_skip_plain(at, end)) {
+    const unsigned char *cursor = (const unsigned char *)text.data;
+    const unsigned char *end = cursor + text.size;
+    const unsigned char *run = cursor;
+    for (cursor = arcp__json_skip_plain(cursor, end); cursor < end;
+         cursor = arcp__json_skip_plain(cursor, end)) {
         size_t character = 0;
-        if (*at >= 0x80) {
-            character = arcp__utf8_character_size(at, (size_t)(end - at));
+        if (*cursor >= 0x80) {
+            character = arcp__utf8_character_size(cursor, (size_t)(end - cursor));
             if (character != 0) {
-                at += character;
+                cursor += character;
                 continue;
             }
         }
-        arcp_buf_append(out, arcp_span_make((const char *)run, (size_t)(at - run)));
-        if (*at >= 0x80) {
+        arcp_buf_append(out, arcp_span_make((const char *)run, (size_t)(cursor - run)));
+        if (*cursor >= 0x80) {
             arcp_buf_append(out, ARCP_SPAN_LITERAL("\xef\xbf\xbd"));
         } else {
             /* A byte below 0x20, a quote or a backslash. */
-            const char letter = *at < 0x20 ? letters[*at] : (char)*at;
-            const char escape[6] = {
-                '\\', letter != 0 ? letter : 'u', '0', '0', hex[*at >> 4], hex[*at & 15]};
+            const char letter = *cursor < 0x20 ? letters[*cursor] : (char)*cursor;
+            const char escape[6] = {'\\', letter != 0 ? letter : 'u', '0',
+                                    '0',  hex[*cursor >> 4],          hex[*cursor & 15]};
             arcp_buf_append(out, arcp_span_make(escape, letter != 0 ? 2 : 6));
         }
-        run = ++at;
+        run = ++cursor;
     }
     arcp_buf_append(out, arcp_span_make((const char *)run, (size_t)(end - run)));
 }
