@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arcp/run.h"
+#include "base/alloc.h"
 #include "config/config.h"
 #include "core/name_glob.h"
 #include "json/json_put.h"
@@ -15,6 +16,11 @@ typedef struct agent {
     char *name;
     char *cwd; /* NULL: a directory of the job */
     arcp__text_list command;
+    bool is_unconfined;
+    arcp__text_list base;
+    int protect; /* arcp_protect */
+    int min;     /* arcp_enforce_min */
+    uint64_t pids;
 } agent;
 
 typedef struct policy {
@@ -22,7 +28,16 @@ typedef struct policy {
     char *max_lease; /* JSON; NULL: none */
 } policy;
 
+/* The group enforce. */
+typedef struct enforcement {
+    bool is_off;
+    arcp__text_list base, may_be_advisory;
+    int min; /* arcp_enforce_min */
+    uint64_t scratch_bytes, pids;
+} enforcement;
+
 typedef struct listing {
+    enforcement enforce;
     agent *agents;
     size_t agent_count;
     policy *policies;
@@ -36,11 +51,32 @@ static arcp_status skip(arcp__yaml_reader *r, const char *group, void *owner, ar
 
 static const arcp__config_others others = {.read = skip};
 
+static const char *const modes[] = {"on", "off", NULL};
+static const char *const confines[] = {"true", "false", NULL};
+static const char *const protects[] = {"true", "strict", "false", NULL};
+/* In the order of arcp_enforce_min. */
+static const char *const minimums[] = {"null", "exact", "under", "advisory", NULL};
+
 static const arcp__config_row agent_rows[] = {
     {ARCP__CONFIG_ROW("name", text, agent, name)},
     {ARCP__CONFIG_ROW("cwd", text, agent, cwd)},
     {ARCP__CONFIG_LIST("command", list, agent, command.items, command.count,
                        &arcp__config_text_item)},
+    {ARCP__CONFIG_ROW("confine", word, agent, is_unconfined), .words = confines},
+    {ARCP__CONFIG_LIST("base", list, agent, base.items, base.count, &arcp__config_text_item)},
+    {ARCP__CONFIG_ROW("protect", word, agent, protect), .words = protects},
+    {ARCP__CONFIG_ROW("min", word, agent, min), .words = minimums},
+    {ARCP__CONFIG_ROW("pids", number, agent, pids)},
+};
+static const arcp__config_row enforce_rows[] = {
+    {ARCP__CONFIG_ROW("mode", word, enforcement, is_off), .words = modes},
+    {ARCP__CONFIG_LIST("base", list, enforcement, base.items, base.count, &arcp__config_text_item)},
+    {ARCP__CONFIG_LIST("may_be_advisory", list, enforcement, may_be_advisory.items,
+                       may_be_advisory.count, &arcp__config_text_item),
+     .maximum = ARCP__SANDBOX_EXEMPT_MAX, .item_name = "capabilities"},
+    {ARCP__CONFIG_ROW("min", word, enforcement, min), .words = minimums},
+    {ARCP__CONFIG_ROW("scratch_bytes", number, enforcement, scratch_bytes)},
+    {ARCP__CONFIG_ROW("pids", number, enforcement, pids), .maximum = UINT32_MAX},
 };
 static const arcp__config_row policy_rows[] = {
     {ARCP__CONFIG_ROW("agent", text, policy, agent)},
@@ -52,11 +88,13 @@ static const arcp__config_row policy_rows[] = {
     }
 static const arcp__config_fields agent_fields = FIELDS(agent_rows);
 static const arcp__config_fields policy_fields = FIELDS(policy_rows);
+static const arcp__config_fields enforce_fields = FIELDS(enforce_rows);
 static const arcp__config_row agent_item = {
     .type = &arcp__config_group, .size = sizeof(agent), .fields = &agent_fields};
 static const arcp__config_row policy_item = {
     .type = &arcp__config_group, .size = sizeof(policy), .fields = &policy_fields};
 static const arcp__config_row rows[] = {
+    {ARCP__CONFIG_ROW("enforce", group, listing, enforce), .fields = &enforce_fields},
     {ARCP__CONFIG_LIST("agents", list, listing, agents, agent_count, &agent_item)},
     {ARCP__CONFIG_LIST("policy", list, listing, policies, policy_count, &policy_item)},
 };
@@ -82,9 +120,67 @@ static arcp_status read_file(const char *path, listing *out, arcp_error *err)
 typedef struct finding {
     const char *agent;
     size_t policy;                  /* its index + 1; 0: no policy has a ceiling for the agent */
+    bool is_bare;                   /* it is not confined, and runs anyway */
     const arcp__sandbox_plan *plan; /* NULL: `why` there is none */
     const char *why;
 } finding;
+
+/* Whether the pattern is one of a directory with all that is in it, and `path` is this directory or
+ * in it. */
+static bool is_tree_with(arcp_span pattern, arcp_span path)
+{
+    const arcp_span tail = ARCP_SPAN_LITERAL("/**");
+    if (!arcp_span_ends_with(pattern, tail)) {
+        return false;
+    }
+    const arcp_span tree = arcp_span_first(pattern, pattern.size - tail.size);
+    return arcp_span_starts_with(path, tree) &&
+           (path.size == tree.size || path.data[tree.size] == '/');
+}
+
+/* Whether the line lets the agent write to a directory that holds what its command needs. In a
+ * larger directory this stays read-only for the agent itself at level full, but not for others that
+ * have the same line. */
+static bool holds_base(const arcp__sandbox_plan *plan, const arcp__sandbox_line *line)
+{
+    if (!arcp_span_equal_cstr(line->capability, "fs.write") ||
+        line->verdict == ARCP__SANDBOX_VERDICT_REFUSED) {
+        return false;
+    }
+    bool holds = line->note == ARCP__SANDBOX_NOTE_BASE_INSIDE ||
+                 line->note == ARCP__SANDBOX_NOTE_BASE_WRITABLE;
+    for (size_t i = plan->lease_line_count; i < plan->line_count; i++) {
+        holds = holds || (arcp_span_equal_cstr(plan->lines[i].capability, "base") &&
+                          is_tree_with(line->pattern, plan->lines[i].pattern));
+    }
+    return holds;
+}
+
+static void append_line(const char *word, const arcp__sandbox_line *line, const char *why,
+                        arcp_buf *out)
+{
+    arcp_buf_append_format(out, "  %s ", word);
+    arcp__append_safe(out, line->capability, 128);
+    arcp_buf_append_byte(out, ' ');
+    arcp__append_safe(out, line->pattern, 512);
+    arcp_buf_append_format(out, "%s%s\n", why[0] == '\0' ? "" : ": ", why);
+}
+
+/* The lines of the ceiling that are not exact, and warnings. */
+static void append_lines(const arcp__sandbox_plan *plan, arcp_buf *out)
+{
+    for (size_t i = 0; i < plan->lease_line_count; i++) {
+        const arcp__sandbox_line *line = &plan->lines[i];
+        if (line->verdict != ARCP__SANDBOX_VERDICT_EXACT) {
+            append_line(arcp__sandbox_verdict_name(line->verdict), line,
+                        arcp__sandbox_note_text(line->note), out);
+        }
+        if (holds_base(plan, line)) {
+            append_line("warning:", line, "the directory holds what the agent's command needs",
+                        out);
+        }
+    }
+}
 
 static void append_text(const finding *f, arcp_buf *out)
 {
@@ -93,11 +189,16 @@ static void append_text(const finding *f, arcp_buf *out)
     if (f->policy != 0) {
         arcp_buf_append_format(out, ", policy[%zu]", f->policy - 1);
     }
-    if (f->plan == NULL) {
+    if (f->is_bare) {
+        arcp_buf_append_cstr(out, ": runs, and is not confined");
+    } else if (f->plan == NULL) {
         arcp_buf_append_cstr(out, ": does not run: ");
         arcp__append_safe(out, arcp_span_cstr(f->why), 512);
+    } else if (f->plan->refusal == ARCP__SANDBOX_REFUSAL_LINE) {
+        arcp_buf_append_format(out, ": does not run: a line is below the minimum (%s)",
+                               arcp__sandbox_verdict_name(f->plan->min));
     } else if (f->plan->refusal != ARCP__SANDBOX_REFUSAL_NONE) {
-        arcp_buf_append_cstr(out, ": does not run");
+        arcp_buf_append_cstr(out, ": does not run: this host cannot confine it");
     } else if (f->policy == 0) {
         arcp_buf_append_cstr(out, ": runs; no policy has a max_lease for it");
     } else {
@@ -105,6 +206,20 @@ static void append_text(const finding *f, arcp_buf *out)
         arcp__sandbox_report_counts(f->plan, out);
     }
     arcp_buf_append_byte(out, '\n');
+    if (f->plan != NULL && f->policy != 0) {
+        append_lines(f->plan, out);
+    }
+}
+
+static void write_warnings(const arcp__sandbox_plan *plan, arcp_json_writer *writer)
+{
+    arcp__put_array(writer, "writes_base");
+    for (size_t i = 0; i < plan->lease_line_count; i++) {
+        if (holds_base(plan, &plan->lines[i])) {
+            arcp_json_write_string(writer, plan->lines[i].pattern);
+        }
+    }
+    arcp_json_end_array(writer);
 }
 
 static void append_json(const finding *f, arcp_buf *out)
@@ -115,11 +230,14 @@ static void append_json(const finding *f, arcp_buf *out)
         arcp__put_u64(&writer, "policy", f->policy - 1);
     }
     arcp__put_bool(&writer, "runs",
-                   f->plan != NULL && f->plan->refusal == ARCP__SANDBOX_REFUSAL_NONE);
+                   f->is_bare ||
+                       (f->plan != NULL && f->plan->refusal == ARCP__SANDBOX_REFUSAL_NONE));
+    arcp__put_bool(&writer, "confined", !f->is_bare);
     if (f->plan != NULL && f->policy != 0) {
         arcp_buf plan = arcp_buf_init();
         arcp__sandbox_report_json(f->plan, &plan);
         arcp__put_raw(&writer, "plan", arcp_buf_span(&plan));
+        write_warnings(f->plan, &writer);
         out->failed = out->failed || plan.failed;
         arcp_buf_fini(&plan);
     }
@@ -128,29 +246,82 @@ static void append_json(const finding *f, arcp_buf *out)
     arcp_buf_append_byte(out, '\n');
 }
 
+/* What the configuration says about the agent's sandboxes. `exempt` has room for a list. */
+static arcp__sandbox_request request_of(const listing *list, const agent *a,
+                                        const arcp__agents_query *query, arcp_span *exempt)
+{
+    static const arcp__sandbox_protect protections[] = {
+        ARCP__SANDBOX_PROTECT_COMMITS, ARCP__SANDBOX_PROTECT_STRICT, ARCP__SANDBOX_PROTECT_NONE};
+    static const arcp__sandbox_verdict verdicts[] = {
+        ARCP__SANDBOX_VERDICT_UNDER, ARCP__SANDBOX_VERDICT_EXACT, ARCP__SANDBOX_VERDICT_UNDER,
+        ARCP__SANDBOX_VERDICT_ADVISORY};
+    const enforcement *enforce = &list->enforce;
+    arcp__sandbox_request request = {.abilities = query->abilities,
+                                     .protect = protections[a->protect]};
+    arcp__sandbox_request_defaults(&request);
+    request.min = verdicts[a->min != 0 ? a->min : enforce->min];
+    if (enforce->scratch_bytes != 0) {
+        request.limits.scratch_bytes = enforce->scratch_bytes;
+    }
+    if (a->pids != 0 || enforce->pids != 0) {
+        request.limits.pids = (uint32_t)(a->pids != 0 ? a->pids : enforce->pids);
+    }
+    for (size_t i = 0; i < enforce->may_be_advisory.count; i++) {
+        exempt[i] = arcp_span_cstr(enforce->may_be_advisory.items[i]);
+    }
+    if (enforce->may_be_advisory.count != 0) {
+        request.exempt = exempt;
+        request.exempt_count = enforce->may_be_advisory.count;
+    }
+    return request;
+}
+
+/* The bases of every agent and of this one; a NULL ends them. NULL when out of memory. */
+static const char **bases_of(const listing *list, const agent *a)
+{
+    const arcp__text_list *const lists[] = {&list->enforce.base, &a->base};
+    const char **bases = arcp__alloc_array(lists[0]->count + lists[1]->count + 1, sizeof *bases);
+    size_t next = 0;
+    for (size_t i = 0; i < 2 && bases != NULL; i++) {
+        for (size_t j = 0; j < lists[i]->count; j++) {
+            bases[next++] = lists[i]->items[j];
+        }
+    }
+    return bases;
+}
+
 /* Compiles the plan for a ceiling, and appends what is found. */
-static void examine(const agent *a, const char *ceiling, size_t policy_number,
+static void examine(const listing *list, const agent *a, const char *ceiling, size_t policy_number,
                     const arcp__agents_query *query, arcp_buf *out)
 {
     arcp_lease *lease = NULL;
     arcp__sandbox_plan *plan = NULL;
     arcp_error err = {0};
-    arcp_status status =
-        arcp_lease_parse(arcp_span_cstr(ceiling), arcp_span_make(NULL, 0), NULL, &lease, &err);
-    if (status == ARCP_OK) {
-        arcp__sandbox_request request = {.abilities = query->abilities,
-                                         .protect = ARCP__SANDBOX_PROTECT_COMMITS};
-        arcp__sandbox_request_defaults(&request);
+    arcp_span exempt[ARCP__SANDBOX_EXEMPT_MAX];
+    const bool is_bare = list->enforce.is_off || a->is_unconfined;
+    const char **bases = bases_of(list, a);
+    arcp_status status = bases == NULL
+                             ? arcp_error_set(&err, ARCP_E_NO_MEMORY, "out of memory")
+                             : arcp_lease_parse(arcp_span_cstr(ceiling), arcp_span_make(NULL, 0),
+                                                NULL, &lease, &err);
+    if (status == ARCP_OK && !is_bare) {
+        const arcp__sandbox_request request = request_of(list, a, query, exempt);
         const arcp__agent_query asked = {.lease = lease,
                                          .cwd = a->cwd,
                                          .command = (const char *const *)a->command.items,
-                                         .request = &request};
+                                         .request = &request,
+                                         .bases = bases};
         status = arcp__agent_plan(&asked, &plan, &err);
     }
-    const finding f = {a->name, policy_number, plan, status == ARCP_OK ? NULL : err.message};
+    const finding f = {.agent = a->name,
+                       .policy = policy_number,
+                       .is_bare = is_bare && status == ARCP_OK,
+                       .plan = plan,
+                       .why = status == ARCP_OK ? NULL : err.message};
     (query->is_json ? append_json : append_text)(&f, out);
     arcp__sandbox_plan_free(plan);
     arcp_lease_unref(lease);
+    arcp__free(bases);
 }
 
 arcp_status arcp__doctor_agents(const arcp__agents_query *query, arcp_buf *out, arcp_error *err)
@@ -165,11 +336,11 @@ arcp_status arcp__doctor_agents(const arcp__agents_query *query, arcp_buf *out, 
             if (p->max_lease != NULL &&
                 (p->agent == NULL || arcp__name_glob_matches(p->agent, arcp_span_cstr(a->name)))) {
                 has_ceiling = true;
-                examine(a, p->max_lease, j + 1, query, out);
+                examine(&list, a, p->max_lease, j + 1, query, out);
             }
         }
         if (a->name != NULL && !has_ceiling) {
-            examine(a, "{}", 0, query, out);
+            examine(&list, a, "{}", 0, query, out);
         }
     }
     arcp__config_fields_fini(&fields, &list);

@@ -56,7 +56,7 @@ typedef struct arcp__agent_query {
     const char *cwd;                      /* absolute; NULL: a directory made for the job */
     const char *const *command;           /* its words, NULL-terminated; NULL: not known */
     const arcp__sandbox_request *request; /* abilities, and what the operator chose */
-    const char *const *bases;             /* canonical; NULL-terminated; NULL: none */
+    const char *const *bases;             /* absolute paths; NULL-terminated; NULL: none */
 } arcp__agent_query;
 
 /* ARCP_E_NOT_FOUND or ARCP_E_USAGE for a command that cannot be started. The caller frees *out. */

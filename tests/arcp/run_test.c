@@ -390,6 +390,51 @@ static const run_row other_rows[] = {
      "| "
      "tail -2",
      0, .out = "{\"agent\":\"d\",\n\"runs\":true\n", ""},
+    {"doctor names lines that are not exact, and a minimum that is not reached",
+     "printf 'agents:\n- {name: a, command: [cat]}\n- {name: b, command: [cat], min: exact}\n"
+     "policy:\n- {max_lease: {net.fetch: [\"https://**\"], tool.call: [\"*\"]}}\n' >lines.yaml; "
+     "$ARCP doctor --config lines.yaml | grep -A3 ^agent",
+     0,
+     .out = "agent a, policy[0]: runs: 1 under, 1 advisory\n"
+            "  under net.fetch https://**: without a proxy setting only ports 80, 443 and those "
+            "that the lease names can be reached\n"
+            "  advisory tool.call *: no gateway is configured\n"
+            "agent b, policy[0]: does not run: a line is below the minimum (exact)\n"
+            "  under net.fetch https://**: without a proxy setting only ports 80, 443 and those "
+            "that the lease names can be reached\n"
+            "  advisory tool.call *: no gateway is configured\n",
+     ""},
+    {"doctor reads the group enforce",
+     "printf 'enforce: {min: exact, may_be_advisory: [x-vendor.]}\nagents:\n"
+     "- {name: a, command: [cat]}\n- {name: b, command: [cat], min: advisory}\n"
+     "- {name: c, command: [cat], confine: false}\n"
+     "policy:\n- {max_lease: {tool.call: [\"*\"]}}\n' >min.yaml; "
+     "$ARCP doctor --config min.yaml | grep ^agent; sed -i 's/min: exact/mode: off/' min.yaml; "
+     "$ARCP doctor --config min.yaml | grep ^agent",
+     0,
+     .out = "agent a, policy[0]: does not run: a line is below the minimum (exact)\n"
+            "agent b, policy[0]: runs: 1 advisory\n"
+            "agent c, policy[0]: runs, and is not confined\n"
+            "agent a, policy[0]: runs, and is not confined\n"
+            "agent b, policy[0]: runs, and is not confined\n"
+            "agent c, policy[0]: runs, and is not confined\n",
+     ""},
+    {"doctor warns of a base that an agent can write to",
+     "mkdir -p ../tools/x ../tools/y; printf '#!/bin/sh\n' >../tools/x/run; "
+     "chmod +x ../tools/x/run; printf \"enforce: {base: [$ROOT/tools/y]}\nagents:\n"
+     "- {name: a, command: [$ROOT/tools/x/run]}\npolicy:\n"
+     "- {max_lease: {fs.write: [$ROOT/tools/x/**]}}\n- {max_lease: {fs.write: "
+     "[$ROOT/tools/x/**, $ROOT/tools/**]}}\n- {max_lease: {fs.write: [$ROOT/tools/xy/**]}}\n\" "
+     ">base.yaml; "
+     "$ARCP doctor --config base.yaml | grep -c 'warning:'; "
+     "$ARCP doctor --config base.yaml | grep warning: | head -1; "
+     "$ARCP doctor --config base.yaml --json | grep -o '\"writes_base.*]'",
+     0,
+     .out = "3\n  warning: fs.write $ROOT/tools/x/**: the directory holds what the agent's "
+            "command needs\n\"writes_base\":[\"$ROOT/tools/x/**\"]\n"
+            "\"writes_base\":[\"$ROOT/tools/x/**\",\"$ROOT/tools/**\"]\n"
+            "\"writes_base\":[]\n",
+     ""},
     {"on a host that cannot confine none does",
      "ARCP_SANDBOX_WITHOUT=landlock $ARCP doctor --config agents.yaml | grep -c 'does not run'", 0,
      .out = "4\n", ""},
