@@ -44,6 +44,9 @@ typedef struct arcp_enforce_options {
      * ../libexec/arcp relative to it, and where it was installed. A launcher of the program's own
      * must start confined programs (arcp_launch_spec.confinement). */
     const char *sandbox;
+    /* Host names that may lead to private addresses. A name in a lease that leads to this machine,
+     * or to an address that is not on the public internet, is refused otherwise. */
+    const char *const *private_hosts;
 } arcp_enforce_options;
 
 static inline arcp_enforce_options arcp_enforce_options_init(void)

@@ -59,6 +59,7 @@ typedef struct arcp__config_enforce {
     bool is_on;
     arcp__text_list base;            /* absolute paths */
     arcp__text_list may_be_advisory; /* empty: the default */
+    arcp__text_list private_hosts;
 } arcp__config_enforce;
 
 typedef enum arcp__log_format { ARCP__LOG_TEXT, ARCP__LOG_JSON } arcp__log_format;

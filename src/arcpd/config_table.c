@@ -3,6 +3,7 @@
 #include "arcpd/config.h"
 
 #include "base/alloc.h"
+#include "egress/egress.h"
 #include "launch/launch.h"
 #include "session/session.h"
 
@@ -454,6 +455,17 @@ static arcp_status accept_advisory(arcp__yaml_reader *r, const arcp__config_row 
                : ARCP_OK;
 }
 
+static arcp_status accept_hosts(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
+{
+    char *const *const *hosts = arcp__config_value(row, owner);
+    for (size_t i = 0; i < arcp__config_list_count(row, owner); i++) {
+        if (!arcp__egress_is_private_host(arcp_span_cstr((*hosts)[i]))) {
+            return arcp__yaml_refuse(r, "\"%.200s\": must be the name of a host", (*hosts)[i]);
+        }
+    }
+    return ARCP_OK;
+}
+
 static const arcp__config_row enforce_rows[] = {
     {ROW("mode", word, arcp__config, enforce.is_on), .words = enforce_modes},
     {TEXTS("may_be_advisory", arcp__config, enforce.may_be_advisory.items,
@@ -461,6 +473,8 @@ static const arcp__config_row enforce_rows[] = {
      .maximum = 32, .item_name = "capabilities", .accept = accept_advisory,
      .otherwise = "[\"tool.call\", \"model.use\", \"cost.budget\", \"x-vendor.\"]"},
     {TEXTS("base", arcp__config, enforce.base.items, enforce.base.count), .accept = accept_paths},
+    {TEXTS("private_hosts", arcp__config, enforce.private_hosts.items, enforce.private_hosts.count),
+     .accept = accept_hosts},
 };
 
 /* ---- audit ---- */

@@ -70,6 +70,7 @@ arcp_status arcp__enforcement_options_init(arcp__enforcement_options *out,
     out->options.base = (const char *const *)enforce->base.items;
     out->options.own = (const char *const *)out->own.items;
     out->options.may_be_advisory = (const char *const *)enforce->may_be_advisory.items;
+    out->options.private_hosts = (const char *const *)enforce->private_hosts.items;
     return status;
 }
 

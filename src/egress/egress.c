@@ -8,15 +8,26 @@
 #define DIAL_MS   10000
 #define LINGER_MS 2000
 
+static bool read_private_host(arcp_span text, arcp__egress_host *out)
+{
+    uint16_t port = 0;
+    return arcp__egress_host_parse(text, out, &port) && port == 0;
+}
+
+bool arcp__egress_is_private_host(arcp_span text)
+{
+    arcp__egress_host host;
+    return read_private_host(text, &host);
+}
+
 /* Names that are no host names cannot be asked for, so they are left out. */
 static bool copy_private_hosts(arcp__egress *egress, const arcp__egress_options *options)
 {
     const size_t count = options->private_host_count;
     egress->private_hosts = arcp__alloc_array(count + 1, sizeof *egress->private_hosts);
     for (size_t i = 0; egress->private_hosts != NULL && i < count; i++) {
-        uint16_t port = 0;
         arcp__egress_host *host = &egress->private_hosts[egress->private_host_count];
-        if (arcp__egress_host_parse(options->private_hosts[i], host, &port) && port == 0) {
+        if (read_private_host(options->private_hosts[i], host)) {
             egress->private_host_count++;
         }
     }

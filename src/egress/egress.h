@@ -9,7 +9,7 @@
  *   policy      which URL that is, and whether the lease grants it       (egress_policy)
  *   upstream    name -> address that may be dialled -> connection        (egress_upstream)
  *
- * All functions are called on the loop's thread. */
+ * All functions are called on the loop's thread, except where their comment says otherwise. */
 #ifndef ARCP_EGRESS_EGRESS_H
 #define ARCP_EGRESS_EGRESS_H
 
@@ -69,6 +69,10 @@ typedef struct arcp__egress_counts {
     uint64_t bytes_out, bytes_in;
     uint64_t connections; /* open now */
 } arcp__egress_counts;
+
+/* Whether a text can be one of private_hosts: the name of a host, or an address as URLs have it,
+ * without a port. Others are left out. Any thread. */
+ARCP_MUST_CHECK bool arcp__egress_is_private_host(arcp_span text);
 
 /* ARCP_E_NO_MEMORY, ARCP_E_IO. */
 ARCP_MUST_CHECK arcp_status arcp__egress_new(uv_loop_t *loop, const arcp__egress_options *options,

@@ -114,11 +114,12 @@ typedef struct arcp__denial {
     arcp__denial_layer layer;
     arcp_status code;     /* as the gate's: PERMISSION_DENIED, LEASE_EXPIRED, BUDGET_EXHAUSTED */
     arcp_span capability; /* "fs.read" */
-    arcp_span target;     /* canonical path, URL, name of a tool */
-    arcp_span reason;     /* a word, "NO_MATCH"; may be empty */
-    arcp_span program;    /* the process's name; empty: unknown */
-    uint64_t pid;         /* inside the sandbox; 0: unknown */
-    uint64_t count;       /* how often; at least 1 */
+    arcp_span target;  /* canonical path, URL, name of a tool; empty: of various operations, which
+                          are only counted */
+    arcp_span reason;  /* a word, "NO_MATCH", or one line; may be empty */
+    arcp_span program; /* the process's name; empty: unknown */
+    uint64_t pid;      /* inside the sandbox; 0: unknown */
+    uint64_t count;    /* how often; at least 1 */
 } arcp__denial;
 
 /* The denials of a job so far. */

@@ -10,6 +10,7 @@
 
 #define TARGET_MAX  4096u /* bytes of a target in an event */
 #define PROGRAM_MAX 64u
+#define REASON_MAX  128u
 #define WORD_MAX    64u
 
 static const char *const layer_names[ARCP__DENIAL_LAYER_COUNT] = {
@@ -59,7 +60,7 @@ static arcp__denial make_shown(arcp__jobs *jobs, const arcp__denial *denial, arc
         size_t max;
     } const texts[] = {{&shown.capability, WORD_MAX},
                        {&shown.target, TARGET_MAX},
-                       {&shown.reason, WORD_MAX},
+                       {&shown.reason, REASON_MAX},
                        {&shown.program, PROGRAM_MAX}};
     size_t size = 0;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
@@ -172,7 +173,7 @@ void arcp__job_agent_denied(arcp__jobs *jobs, arcp__job *job, const arcp__denial
     jobs->metrics.denial_count += shown.count;
     jobs->metrics.denials[shown.code][capability] += shown.count;
     jobs->metrics.enforced[shown.layer][capability] += shown.count;
-    const bool is_first = is_new(jobs, denials, &shown, &index);
+    const bool is_first = shown.target.size != 0 && is_new(jobs, denials, &shown, &index);
     if (is_first) {
         audit(jobs, job, &shown);
     } else {

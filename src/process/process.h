@@ -79,6 +79,10 @@ typedef struct arcp__agent_process_callbacks {
     /* Of a confined process, may be NULL: a record of its sandbox that is one JSON object
      * (launch/sandbox_record.h). The program can have forged it if it has broken the sandbox. */
     void (*record)(void *user, arcp_span record);
+    /* Of a process with a network, once, before it runs: the listeners and the UDP socket of its
+     * network (launch/launcher_control.h). The callee owns the descriptors. NULL: they are closed.
+     */
+    void (*listeners)(void *user, const int *sockets, size_t count);
     /* The last callback: the process has ended and all its output was delivered. `stderr_tail` is
      * at most the last 2 KiB of standard error, beginning at a character. */
     void (*exited)(void *user, const arcp_process_exit *end, arcp_span stderr_tail);
@@ -90,6 +94,7 @@ typedef struct arcp__process_confinement {
     arcp_span plan;     /* the text of its plan */
     const char *etc;    /* seen as /etc; NULL: the plan needs none */
     bool has_processes; /* the sandbox has a process table of its own (level full) */
+    bool has_network;   /* the plan has ports: the start fails if their sockets do not arrive */
     /* A directory to be created, with the directories `home` and `tmp` in it, and removed after the
      * end; NULL: none. */
     const char *scratch;
@@ -159,6 +164,10 @@ bool arcp__agent_process_has_ended(const arcp__agent_process *process);
  * permitted", and *step (may be NULL) the name of the step, which is static. Empty: it could, or
  * the process is not confined. Known when `exited` is called; valid as long as the process. */
 arcp_span arcp__agent_process_failure(const arcp__agent_process *process, const char **step);
+
+/* Kills a confined process, because its network cannot be served; that is its failure, unless it
+ * has one. */
+void arcp__agent_process_fail_network(arcp__agent_process *process, const char *why);
 
 /* 0 before it is started. */
 pid_t arcp__agent_process_pid(const arcp__agent_process *process);

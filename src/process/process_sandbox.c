@@ -1,5 +1,5 @@
-/* The sandbox of a process: the socket that its records come from, and its directory for HOME and
- * TMPDIR. */
+/* The sandbox of a process: the socket that its records and the sockets of its network come from,
+ * and its directory for HOME and TMPDIR. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,8 +11,6 @@
 #include "launch/sandbox_record.h"
 #include "process/process_state.h"
 
-#define RECORD_BYTES_MAX 65536
-#define RECORDS_MAX      64 /* taken at once, so that the loop is not held */
 /* After the end no more records arrive than the socket holds. */
 #define DRAIN_ROUNDS_MAX 64
 
@@ -38,8 +36,25 @@ static arcp_status make_scratch(const char *path, const char *user, arcp_error *
 
 /* ---- records ---- */
 
-static void take_record(arcp__agent_process *process, arcp_span record)
+void arcp__agent_process_fail_network(arcp__agent_process *process, const char *why)
 {
+    arcp__process_sandbox *sandbox = process->sandbox;
+    if (sandbox != NULL && sandbox->step == NULL) {
+        sandbox->step = "listeners"; /* of launch_stage.def */
+        arcp_buf_append_format(&sandbox->failure, "network: %s", why);
+    }
+    arcp__agent_process_kill(process);
+}
+
+/* Whether the sandbox should have a network, and its sockets have not arrived. */
+static bool lacks_listeners(const arcp__process_sandbox *sandbox)
+{
+    return sandbox->has_network && !sandbox->control.has_listeners;
+}
+
+static void on_record(void *user, arcp_span record)
+{
+    arcp__agent_process *process = user;
     arcp__process_sandbox *sandbox = process->sandbox;
     const arcp__sandbox_record type = arcp__sandbox_record_type(record);
     if (type == ARCP__SANDBOX_RECORD_OTHER || process->is_reported) {
@@ -47,37 +62,44 @@ static void take_record(arcp__agent_process *process, arcp_span record)
     }
     if (type == ARCP__SANDBOX_RECORD_FAILED && sandbox->step == NULL) {
         sandbox->step = arcp__sandbox_record_failure(record, &sandbox->failure);
+    } else if (type == ARCP__SANDBOX_RECORD_RUNNING && lacks_listeners(sandbox)) {
+        arcp__agent_process_fail_network(process, "its sockets did not arrive");
     }
     if (process->callbacks.record != NULL) {
         process->callbacks.record(process->callbacks.user, record);
     }
 }
 
-/* Takes what has arrived, at most RECORDS_MAX; false at its end. Then the handle is closed before
- * the descriptor: libuv would stop watching the next file that gets the number. */
+static void on_listeners(void *user, const int *sockets, size_t count)
+{
+    const arcp__agent_process *process = user;
+    if (!process->is_reported && process->callbacks.listeners != NULL) {
+        process->callbacks.listeners(process->callbacks.user, sockets, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        arcp__close(sockets[i]);
+    }
+}
+
+static void on_refused(void *user, const char *reason)
+{
+    arcp__agent_process *process = user;
+    if (lacks_listeners(process->sandbox)) {
+        arcp__agent_process_fail_network(process, reason);
+    }
+}
+
+/* Takes what has arrived; false at its end. */
 static bool take_records(arcp__agent_process *process)
 {
-    static _Thread_local char record[RECORD_BYTES_MAX];
     arcp__process_sandbox *sandbox = process->sandbox;
-    for (int i = 0; i < RECORDS_MAX; i++) {
-        const ssize_t size =
-            recv(sandbox->control, record, sizeof record, MSG_DONTWAIT | MSG_TRUNC);
-        if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) {
-            return true;
-        }
-        if (size <= 0) {
-            if (!uv_is_closing((uv_handle_t *)&sandbox->poll)) {
-                uv_close((uv_handle_t *)&sandbox->poll, arcp__agent_process_handle_closed);
-            }
-            arcp__close(sandbox->control);
-            sandbox->control = -1;
-            return false;
-        }
-        if ((size_t)size <= sizeof record) { /* a longer one is none of arcp-sandbox's */
-            take_record(process, arcp_span_make(record, (size_t)size));
-        }
+    const bool is_open = arcp__launch_control_take(&sandbox->control);
+    /* Its descriptor is closed, and nothing else got its number meanwhile that the loop watches. */
+    if (!is_open && !uv_is_closing((uv_handle_t *)&sandbox->poll)) {
+        uv_close((uv_handle_t *)&sandbox->poll, arcp__agent_process_handle_closed);
     }
-    return true;
+    return is_open;
 }
 
 static void on_readable(uv_poll_t *poll, int status, int events)
@@ -90,16 +112,18 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 void arcp__process_sandbox_watch(arcp__agent_process *process)
 {
     arcp__process_sandbox *sandbox = process->sandbox;
+    const arcp__launch_control_events events = {
+        .record = on_record, .listeners = on_listeners, .refused = on_refused, .user = process};
+    arcp__launch_control_init(&sandbox->control, sandbox->control.fd, &events);
     sandbox->poll.data = process;
     /* This cannot fail: the socket is open, and epoll can watch it. */
-    (void)uv_poll_init(process->table->loop, &sandbox->poll, sandbox->control);
+    (void)uv_poll_init(process->table->loop, &sandbox->poll, sandbox->control.fd);
     (void)uv_poll_start(&sandbox->poll, UV_READABLE, on_readable);
 }
 
 void arcp__process_sandbox_drain(arcp__agent_process *process)
 {
-    for (int i = 0; i < DRAIN_ROUNDS_MAX && process->sandbox->control >= 0; i++) {
-        (void)take_records(process);
+    for (int i = 0; i < DRAIN_ROUNDS_MAX && take_records(process); i++) {
     }
 }
 
@@ -115,6 +139,8 @@ arcp_status arcp__process_sandbox_new(const arcp__process_confinement *confineme
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     sandbox->has_processes = confinement->has_processes;
+    sandbox->has_network = confinement->has_network;
+    sandbox->control.fd = -1;
     sandbox->failure = arcp_buf_init();
     sandbox->theirs = -1;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -122,7 +148,7 @@ arcp_status arcp__process_sandbox_new(const arcp__process_confinement *confineme
         return arcp_error_set(err, ARCP_E_IO, "cannot create a socket: %s", strerror(errno));
     }
     sandbox->theirs = ends[1];
-    sandbox->control = ends[0];
+    sandbox->control.fd = ends[0];
     arcp_status status = ARCP_OK;
     if (confinement->scratch != NULL) {
         status = make_scratch(confinement->scratch, user, err);
@@ -154,7 +180,7 @@ void arcp__process_sandbox_free(arcp__process_sandbox *sandbox)
         return;
     }
     arcp__process_sandbox_close_theirs(sandbox);
-    arcp__close(sandbox->control);
+    arcp__launch_control_fini(&sandbox->control);
     arcp_buf_fini(&sandbox->failure);
     arcp__free(sandbox->scratch);
     arcp__free(sandbox);

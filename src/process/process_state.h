@@ -4,6 +4,7 @@
 
 #include "base/turn_share.h"
 #include "launch/cgroups.h"
+#include "launch/launcher_control.h"
 #include "process/process.h"
 #include "process/process_starter.h"
 #include "process/work_directory.h"
@@ -41,13 +42,14 @@ struct arcp__process_table {
 
 /* The sandbox of a process. */
 typedef struct arcp__process_sandbox {
-    uv_poll_t poll;     /* of the control socket */
-    int control;        /* our end of the socket; owned; -1: ended */
-    int theirs;         /* the sandbox's end of the socket, while it is being started */
-    bool has_processes; /* of its own: killing the monitor ends all of them */
-    char *scratch;      /* owned; removed at the end; NULL: none was created */
-    const char *step;   /* of the set-up that failed; static; NULL: none */
-    arcp_buf failure;   /* the text of that failure */
+    uv_poll_t poll;               /* of the control socket */
+    arcp__launch_control control; /* our end of the socket */
+    int theirs;                   /* the sandbox's end of the socket, while it is being started */
+    bool has_processes;           /* of its own: killing the monitor ends all of them */
+    bool has_network;             /* its sockets must arrive before it runs */
+    char *scratch;                /* owned; removed at the end; NULL: none was created */
+    const char *step;             /* of the set-up that failed; static; NULL: none */
+    arcp_buf failure;             /* the text of that failure */
 } arcp__process_sandbox;
 
 /* An output of a program, and what was read but not delivered yet. */

@@ -7,7 +7,9 @@
 #include <assert.h>
 
 #include "base/alloc.h"
+#include "base/directory.h"
 #include "base/hash.h"
+#include "runtime/agent_network.h"
 #include "runtime/confinement.h"
 #include "runtime/runtime_state.h"
 #include "json/json_put.h"
@@ -18,23 +20,81 @@ typedef struct arcp__process_job {
     arcp_runtime *runtime;
     arcp__process_agent *agent;
     arcp__job *job;
-    arcp__agent_process *process; /* NULL while it is queued, or if it could not be started */
-    bool is_waiting;              /* in the queue */
-    bool is_starting;             /* requested from the thread */
-    uint64_t round;               /* of the queue */
-    bool is_counted;              /* in agent->running->jobs */
-    arcp__sandbox_level level;    /* of its sandbox */
-    int64_t requested_mono_ns;    /* when its confined program was requested */
+    arcp__agent_process *process;     /* NULL while it is queued, or if it could not be started */
+    arcp__agent_network_job *network; /* of its sandbox; NULL: none, not yet, or it is closed */
+    bool is_cut_off;                  /* it gets no network any more */
+    bool is_waiting;                  /* in the queue */
+    bool is_starting;                 /* requested from the thread */
+    uint64_t round;                   /* of the queue */
+    bool is_counted;                  /* in agent->running->jobs */
+    arcp__sandbox_level level;        /* of its sandbox */
+    int64_t requested_mono_ns;        /* when its confined program was requested */
     arcp_buf start; /* while it is queued: job.start and the lines after it; secret: credentials */
 } process_job;
+
+/* ---- its network ---- */
+
+static void on_denied(void *user, const arcp__denial *denial)
+{
+    const process_job *pj = user;
+    arcp__engine_agent_denied(pj->runtime->engine, arcp__input_now(pj->runtime), pj->job, denial);
+}
+
+static void on_network_failed(void *user, const char *why)
+{
+    const process_job *pj = user;
+    arcp__agent_process_fail_network(pj->process, why);
+}
+
+static void on_listeners(void *user, const int *sockets, size_t count)
+{
+    process_job *pj = user;
+    arcp_runtime *runtime = pj->runtime;
+    const arcp__agent_network_events events = {
+        .denied = on_denied, .failed = on_network_failed, .user = pj};
+    arcp_error err = {0};
+    if (pj->is_cut_off || arcp__job_has_ended(pj->job)) {
+        for (size_t i = 0; i < count; i++) {
+            arcp__close(sockets[i]);
+        }
+    } else if (arcp__confinement_open_network(runtime, pj->job, sockets, count, &events,
+                                              &pj->network, &err) != ARCP_OK) {
+        arcp__agent_process_fail_network(pj->process, err.message);
+    }
+}
+
+/* After what it was denied until now was reported. */
+static void cut_off(process_job *pj)
+{
+    pj->is_cut_off = true;
+    if (pj->network != NULL) {
+        arcp__agent_network_take(pj->runtime->network);
+        arcp__agent_network_close(pj->network);
+        pj->network = NULL;
+    }
+}
+
+static void cut_off_if_ended(process_job *pj)
+{
+    if (pj->network != NULL && arcp__job_has_ended(pj->job)) {
+        cut_off(pj);
+    }
+}
+
+static void revoke_network(void *agent, arcp_status code)
+{
+    (void)code; /* the gate says why; a connection does not */
+    cut_off(agent);
+}
 
 /* ---- output of the process ---- */
 
 static void on_line(void *user, arcp_span line)
 {
-    const process_job *pj = user;
+    process_job *pj = user;
     arcp__engine_agent_line(pj->runtime->engine, arcp__input_now(pj->runtime), pj->job, line);
     (void)arcp__runtime_feed_store(pj->runtime);
+    cut_off_if_ended(pj);
 }
 
 static void on_line_refused(void *user, arcp_status why)
@@ -79,6 +139,7 @@ static void on_exited(void *user, const arcp_process_exit *end, arcp_span stderr
 {
     process_job *pj = user;
     stop_counting(pj);
+    cut_off(pj);
     arcp__runtime_log(
         pj->runtime, pj->job, ARCP_LOG_DEBUG,
         "process %d ended with %s %d; %.3f s of CPU time, %.1f MiB",
@@ -184,6 +245,7 @@ static arcp_status begin(process_job *pj, arcp_error *err)
         .output = on_output,
         .log = on_log,
         .record = on_record,
+        .listeners = on_listeners,
         .exited = on_exited,
         .user = pj,
     };
@@ -410,6 +472,7 @@ static void send_line(void *agent, arcp_span line)
 static void kill_process(void *agent, bool at_once)
 {
     process_job *pj = agent;
+    cut_off_if_ended(pj);
     if (pj->is_waiting) {
         abandon_start(pj, ARCP_SPAN_LITERAL("the job was stopped before its program was started"));
     } else if (pj->process != NULL && at_once) {
@@ -421,7 +484,8 @@ static void kill_process(void *agent, bool at_once)
 
 static void cancel(void *agent, arcp_span line)
 {
-    const process_job *pj = agent;
+    process_job *pj = agent;
+    cut_off_if_ended(pj);
     /* A plain program does not read lines, so it gets a signal. */
     if (pj->agent->spec.is_plain || pj->is_waiting) {
         kill_process(agent, false);
@@ -447,6 +511,7 @@ static void forget(void *agent)
         DL_DELETE2(pj->runtime->process_jobs, pj, previous, next);
     }
     end_starting(pj);
+    arcp__agent_network_close(pj->network);
     pj->job->live->user = NULL;
     arcp_buf_fini(&pj->start);
     arcp__agent_process_free(pj->process);
@@ -505,5 +570,6 @@ const arcp__agent_host_ops arcp__agent_process_host = {
     .cancel = cancel,
     .kill = kill_process,
     .pause = pause_process,
+    .revoke = revoke_network,
     .forget = forget,
 };

@@ -87,6 +87,28 @@ static arcp_status take_exempt(arcp__confinement *confinement, const char *const
                                        : ARCP_OK;
 }
 
+static arcp_status take_private_hosts(arcp__confinement *confinement, const char *const *names,
+                                      arcp_error *err)
+{
+    size_t count = 0;
+    while (names != NULL && names[count] != NULL) {
+        count++;
+    }
+    arcp_span *hosts = arcp__arena_take(&confinement->arena, (count + 1) * sizeof *hosts);
+    bool failed = hosts == NULL;
+    for (size_t i = 0; i < count && !failed; i++) {
+        if (!arcp__egress_is_private_host(arcp_span_cstr(names[i]))) {
+            return arcp_error_set(err, ARCP_E_USAGE,
+                                  "private_hosts: \"%.200s\" is not the name of a host", names[i]);
+        }
+        hosts[i] = arcp__arena_copy(&confinement->arena, arcp_span_cstr(names[i]));
+        failed = hosts[i].data == NULL;
+    }
+    confinement->private_hosts = hosts;
+    confinement->private_host_count = count;
+    return failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
+}
+
 static arcp_status find_abilities(const char *sandbox, arcp__sandbox_abilities *out,
                                   arcp_error *err)
 {
@@ -122,7 +144,10 @@ static arcp_status fill(arcp__confinement *confinement, const arcp_runtime *runt
     if (confinement->own.failed) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    const arcp_status status = take_exempt(confinement, options->may_be_advisory, err);
+    arcp_status status = take_exempt(confinement, options->may_be_advisory, err);
+    if (status == ARCP_OK) {
+        status = take_private_hosts(confinement, options->private_hosts, err);
+    }
     return status == ARCP_OK ? find_abilities(options->sandbox, &confinement->abilities, err)
                              : status;
 }

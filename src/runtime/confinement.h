@@ -10,6 +10,7 @@
 #include "launch/agent_sandbox.h"
 #include "launch/sandbox_etc.h"
 #include "process/process.h"
+#include "runtime/agent_network.h"
 #include "runtime/runtime_state.h"
 #include "sandbox/sandbox.h"
 
@@ -20,6 +21,8 @@ struct arcp__confinement {
     const char **bases; /* canonical; NULL-terminated; of every agent */
     arcp_span *exempt;  /* NULL: the default */
     size_t exempt_count;
+    arcp_span *private_hosts;
+    size_t private_host_count;
     arcp__own_paths own;
     arcp__sandbox_abilities abilities;
     arcp__sandbox_level level;
@@ -83,7 +86,14 @@ ARCP_MUST_CHECK arcp_status arcp__confined_start_init(arcp__confined_start *star
                                                       const arcp__job_plan *plan, arcp_error *err);
 void arcp__confined_start_fini(arcp__confined_start *start);
 
-/* HOME, TMPDIR, and a mark by which a program knows that it is confined. */
+/* Serves the network of the sandbox of a job; the sockets are owned from now on. The first one
+ * starts the runtime's egress thread. ARCP_E_NO_MEMORY, ARCP_E_IO. */
+ARCP_MUST_CHECK arcp_status arcp__confinement_open_network(
+    arcp_runtime *runtime, const arcp__job *job, const int *sockets, size_t count,
+    const arcp__agent_network_events *events, arcp__agent_network_job **out, arcp_error *err);
+
+/* HOME, TMPDIR, the proxy of the network, and a mark by which a program knows that it is confined.
+ */
 void arcp__confined_environment(const arcp__job_plan *plan, arcp__environment *environment);
 
 /* A record of the sandbox of a job. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/directory.h"
 #include "base/hash.h"
 #include "launch/sandbox_record.h"
 #include "json/json.h"
@@ -123,6 +124,7 @@ arcp_status arcp__confined_start_init(arcp__confined_start *start, arcp_runtime 
     *start = (arcp__confined_start){
         .confinement = {.plan = arcp_buf_span(&plan->text),
                         .has_processes = plan->plan->level == ARCP__SANDBOX_LEVEL_FULL,
+                        .has_network = plan->plan->port_count != 0,
                         .scratch = plan->scratch},
         .etc = arcp_buf_init()};
     arcp_status status = arcp__sandbox_make_own(plan->plan, err);
@@ -142,7 +144,44 @@ void arcp__confined_environment(const arcp__job_plan *plan, arcp__environment *e
 {
     arcp__environment_set(environment, "HOME", plan->plan->home);
     arcp__environment_set(environment, "TMPDIR", plan->plan->tmp);
+    if (plan->plan->port_count != 0) {
+        arcp_buf proxy = arcp_buf_init();
+        arcp_buf_append_format(&proxy, "http://127.0.0.1:%d", ARCP__EGRESS_PROXY_PORT);
+        arcp__environment_set(environment, "ARCP_PROXY", arcp_buf_span(&proxy));
+        environment->failed = environment->failed || proxy.failed;
+        arcp_buf_fini(&proxy);
+    }
     arcp__environment_set(environment, ARCP__SANDBOX_MARK, ARCP_SPAN_LITERAL("1"));
+}
+
+/* ---- its network ---- */
+
+arcp_status arcp__confinement_open_network(arcp_runtime *runtime, const arcp__job *job,
+                                           const int *sockets, size_t count,
+                                           const arcp__agent_network_events *events,
+                                           arcp__agent_network_job **out, arcp_error *err)
+{
+    /* Without a confinement the options were reloaded after the job had begun. */
+    const arcp__confinement *confinement = runtime->confinement;
+    const arcp__agent_network_options options = {
+        .authority = job->live->authority,
+        .sockets = sockets,
+        .socket_count = count,
+        .egress = {.private_hosts = confinement == NULL ? NULL : confinement->private_hosts,
+                   .private_host_count = confinement == NULL ? 0 : confinement->private_host_count,
+                   .idle_ms = (uint32_t)(runtime->enforce.egress_idle_sec * 1000)},
+        .events = *events};
+    arcp_status status = ARCP_OK;
+    if (runtime->network == NULL) {
+        status = arcp__agent_network_new(&runtime->wake, &runtime->network, err);
+    }
+    if (status != ARCP_OK) {
+        for (size_t i = 0; i < count; i++) {
+            arcp__close(sockets[i]);
+        }
+        return status;
+    }
+    return arcp__agent_network_open(runtime->network, &options, out, err);
 }
 
 /* ---- records ---- */
@@ -167,7 +206,7 @@ static void take_denied(arcp_runtime *runtime, arcp__job *job, const arcp_json *
             failed = room[i].failed;
         }
     }
-    if (!failed && texts[CAPABILITY].size != 0) {
+    if (!failed) {
         (void)arcp_json_u64(json, arcp_json_member(json, denied, ARCP_SPAN_LITERAL("count")),
                             &denial.count);
         (void)arcp_json_u64(json, arcp_json_member(json, denied, ARCP_SPAN_LITERAL("pid")),

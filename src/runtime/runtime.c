@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/options.h"
+#include "runtime/agent_network.h"
 #include "runtime/confinement.h"
 #include "runtime/runtime_state.h"
 #include "runtime/seal.h"
@@ -36,6 +37,7 @@ static void on_wake(uv_async_t *handle)
 {
     arcp_runtime *runtime = handle->data;
     (void)runtime->store->ops->poll(runtime->store);
+    arcp__agent_network_take(runtime->network);
     if (arcp__agent_inbox_take(runtime)) {
         arcp__agent_inbox_notify(runtime);
     }
@@ -93,6 +95,7 @@ void arcp_runtime_free(arcp_runtime *runtime)
         return;
     }
     arcp__runtime_process_jobs_free(runtime);
+    arcp__agent_network_free(runtime->network);
     for (arcp__agent_entry *entry = runtime->agents; entry != NULL; entry = entry->next) {
         arcp__process_agent_fini(&entry->process);
     }
@@ -214,6 +217,7 @@ static void take_settings(arcp_runtime *runtime, const arcp_settings *settings)
     runtime->enforce.min = settings->enforce_min;
     runtime->enforce.scratch_bytes = settings->enforce_scratch_bytes;
     runtime->enforce.pids = settings->enforce_pids;
+    runtime->enforce.egress_idle_sec = settings->enforce_egress_idle_sec;
 }
 
 static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options *options,

@@ -153,15 +153,16 @@ struct arcp_runtime {
     bool recorder_failure_logged;
     arcp_store *store;
     arcp__authenticator *authenticator;
-    arcp_provisioner *provisioner;     /* owned; NULL: none */
-    arcp_provisioner_terms terms;      /* of the provisioner, completed for this release */
-    struct arcp__seal *seal;           /* owned; NULL without a provisioner */
-    arcp__process_table *processes;    /* owned */
-    arcp__confinement *confinement;    /* owned; NULL: agents are not confined */
-    arcp__prepared_etc *prepared_etcs; /* owned; one for each user of agents */
+    arcp_provisioner *provisioner;       /* owned; NULL: none */
+    arcp_provisioner_terms terms;        /* of the provisioner, completed for this release */
+    struct arcp__seal *seal;             /* owned; NULL without a provisioner */
+    arcp__process_table *processes;      /* owned */
+    arcp__confinement *confinement;      /* owned; NULL: agents are not confined */
+    arcp__prepared_etc *prepared_etcs;   /* owned; one for each user of agents */
+    struct arcp__agent_network *network; /* owned; NULL: no confined agent has had one */
     struct {
         uint32_t min;
-        uint64_t scratch_bytes, pids;
+        uint64_t scratch_bytes, pids, egress_idle_sec;
     } enforce; /* the settings of these names */
     struct {
         uint64_t starts[ARCP__SANDBOX_LEVEL_COUNT];
