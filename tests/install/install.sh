@@ -172,8 +172,16 @@ runs "CMake, static" "$work/cmake/consumer_static"
 
 for file in bin/arcp bin/arcpd share/man/man1/arcp.1 share/man/man8/arcpd.8 \
     share/man/man5/arcpd.yaml.5 share/man/man7/arcp-agent.7 share/man/man7/arcp-events.7 \
-    lib/systemd/system/arcpd.service; do
+    lib/systemd/system/arcpd.service share/doc/arcp/apparmor/arcp-sandbox; do
     [ -s "$prefix/$file" ] || fail "$file is not installed"
+done
+unit=$prefix/lib/systemd/system/arcpd.service
+# They cover parts of /proc, so that no sandbox could mount its own.
+if grep -E '^(ProtectKernelTunables|ProtectKernelLogs|ProtectHostname|ProtectProc|RestrictNamespaces)=' "$unit"; then
+    fail "arcpd.service keeps sandboxes from having a /proc or namespaces"
+fi
+for line in NoNewPrivileges=yes Delegate=yes; do
+    grep -qx "$line" "$unit" || fail "arcpd.service has no $line"
 done
 for program in arcp arcpd; do
     "$prefix/bin/$program" --version >"$work/output" 2>&1 || fail "$program --version"
