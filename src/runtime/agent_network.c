@@ -30,6 +30,7 @@
 
 typedef struct terms {
     struct terms *next;
+    struct terms *previous_served, *next_served; /* with an egress; of the egress thread */
     size_t references; /* of the network and of sandboxes; under the lock */
     arcp__arena arena; /* of `options` */
     arcp__egress_options options;
@@ -72,8 +73,11 @@ struct arcp__agent_network_job {
 };
 
 struct arcp__agent_network {
-    uv_loop_t loop;   /* of the egress thread */
-    uv_async_t async; /* of that loop */
+    uv_loop_t loop;             /* of the egress thread */
+    uv_async_t async;           /* of that loop */
+    uv_prepare_t prepare;       /* of that loop: publishes `counts` */
+    terms *served;              /* of the egress thread */
+    arcp__egress_counts before; /* of the egress thread: of terms that were freed */
     pthread_t thread;
     terms *current; /* of the runtime's thread: for the next sandbox; NULL: none yet */
 
@@ -84,6 +88,7 @@ struct arcp__agent_network {
     arcp__agent_network_job *queued; /* to be opened or closed */
     terms *dropped;                  /* to be freed */
     arcp__agent_network_job *noticed;
+    arcp__egress_counts counts;
     bool is_over, has_ended;
 };
 
@@ -117,8 +122,40 @@ static void news_fini(news *found)
 
 /* ---- the egress thread ---- */
 
-static void terms_free(terms *from)
+static void add_counts(arcp__egress_counts *to, const arcp__egress_counts *counts)
 {
+    to->allowed += counts->allowed;
+    to->denied += counts->denied;
+    to->failed += counts->failed;
+    to->bytes_out += counts->bytes_out;
+    to->bytes_in += counts->bytes_in;
+    to->connections += counts->connections;
+}
+
+/* Makes the counts of the turn that ends here visible to the other thread. */
+static void on_prepare(uv_prepare_t *prepare)
+{
+    arcp__agent_network *network = prepare->data;
+    arcp__egress_counts counts = network->before;
+    const terms *each = NULL;
+    DL_FOREACH2(network->served, each, next_served)
+    {
+        const arcp__egress_counts of_one = arcp__egress_count(each->egress);
+        add_counts(&counts, &of_one);
+    }
+    (void)pthread_mutex_lock(&network->lock);
+    network->counts = counts;
+    (void)pthread_mutex_unlock(&network->lock);
+}
+
+static void terms_free(arcp__agent_network *network, terms *from)
+{
+    if (from->egress != NULL) {
+        arcp__egress_counts counts = arcp__egress_count(from->egress);
+        counts.connections = 0; /* they end now */
+        add_counts(&network->before, &counts);
+        DL_DELETE2(network->served, from, previous_served, next_served);
+    }
     arcp__egress_free(from->egress);
     arcp__arena_fini(&from->arena);
     arcp__free(from);
@@ -198,9 +235,13 @@ static void serve(arcp__agent_network_job *job)
                                               .socket_count = job->socket_count,
                                               .denied = on_denied,
                                               .user = job};
-    arcp_status status =
-        by->egress != NULL ? ARCP_OK
-                           : arcp__egress_new(&job->network->loop, &by->options, &by->egress, &err);
+    arcp_status status = ARCP_OK;
+    if (by->egress == NULL) {
+        status = arcp__egress_new(&job->network->loop, &by->options, &by->egress, &err);
+        if (status == ARCP_OK) {
+            DL_APPEND2(job->network->served, by, previous_served, next_served);
+        }
+    }
     job->was_opened = true;
     if (status == ARCP_OK) {
         status = arcp__egress_open(by->egress, &options, &job->egress, &err);
@@ -223,7 +264,7 @@ static void job_free(arcp__agent_network_job *job)
     const bool is_last = --job->terms->references == 0;
     (void)pthread_mutex_unlock(&network->lock);
     if (is_last) {
-        terms_free(job->terms);
+        terms_free(network, job->terms);
     }
     arcp_authority_unref(job->authority);
     news_fini(&job->news);
@@ -265,10 +306,11 @@ static void on_async(uv_async_t *async)
     while (dropped != NULL) {
         terms *from = dropped;
         LL_DELETE(dropped, from);
-        terms_free(from);
+        terms_free(network, from);
     }
     if (is_over && !uv_is_closing((uv_handle_t *)async)) {
         uv_close((uv_handle_t *)async, NULL);
+        uv_close((uv_handle_t *)&network->prepare, NULL);
     }
 }
 
@@ -304,14 +346,19 @@ arcp_status arcp__agent_network_new(uv_async_t *wake, arcp__agent_network **out,
     network->wake = wake;
     network->references = 2;
     network->async.data = network;
+    network->prepare.data = network;
+    (void)uv_prepare_init(&network->loop, &network->prepare); /* these three cannot fail */
+    (void)uv_prepare_start(&network->prepare, on_prepare);
+    uv_unref((uv_handle_t *)&network->prepare);
     const int result = uv_async_init(&network->loop, &network->async, on_async);
     const int error =
         result != 0 ? -result : arcp__thread_start(&network->thread, "arcp-egress", run, network);
     if (error != 0) {
         if (result == 0) {
             uv_close((uv_handle_t *)&network->async, NULL);
-            (void)uv_run(&network->loop, UV_RUN_DEFAULT);
         }
+        uv_close((uv_handle_t *)&network->prepare, NULL);
+        (void)uv_run(&network->loop, UV_RUN_DEFAULT);
         (void)uv_loop_close(&network->loop);
         network->references = 1;
         unref(network);
@@ -427,7 +474,7 @@ arcp_status arcp__agent_network_open(arcp__agent_network *network,
     }
     if (job == NULL || sockets == NULL || by == NULL) {
         if (by != NULL && by != network->current) {
-            terms_free(by);
+            terms_free(network, by); /* it has no egress */
         }
         arcp__free(sockets);
         arcp__free(job);
@@ -488,6 +535,15 @@ static void deliver(const arcp__agent_network_events *events, const news *found)
     }
     if (found->has_failed) {
         events->failed(events->user, found->failure);
+    }
+}
+
+void arcp__agent_network_count(arcp__agent_network *network, arcp__egress_counts *counts)
+{
+    if (network != NULL) {
+        (void)pthread_mutex_lock(&network->lock);
+        add_counts(counts, &network->counts);
+        (void)pthread_mutex_unlock(&network->lock);
     }
 }
 

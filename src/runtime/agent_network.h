@@ -61,6 +61,10 @@ ARCP_MUST_CHECK arcp_status arcp__agent_network_open(arcp__agent_network *networ
  * denials that were not taken are lost. NULL is accepted. */
 void arcp__agent_network_close(arcp__agent_network_job *job);
 
+/* Adds to *counts what all sandboxes so far have exchanged; `connections` are those that are open
+ * now. NULL is accepted. */
+void arcp__agent_network_count(arcp__agent_network *network, arcp__egress_counts *counts);
+
 /* Calls the events that are due. NULL is accepted. */
 void arcp__agent_network_take(arcp__agent_network *network);
 

@@ -1,6 +1,7 @@
 /* What operators see of sandboxes: metrics, and what the host can enforce. */
 #include "base/hash.h"
 #include "core/exposition.h"
+#include "runtime/agent_network.h"
 #include "runtime/confinement.h"
 #include "json/json_put.h"
 
@@ -57,6 +58,29 @@ static void write_counters(const arcp_runtime *runtime, arcp_buf *out)
                          runtime->sandboxes.start_count);
 }
 
+static void write_network(const arcp_runtime *runtime, arcp_buf *out)
+{
+    arcp__egress_counts counts = {0};
+    arcp__agent_network_count(runtime->network, &counts);
+    const struct {
+        arcp__metric metric;
+        const char *label, *value;
+        uint64_t count;
+    } rows[] = {{ARCP__METRIC_EGRESS_REQUESTS, "outcome", "allowed", counts.allowed},
+                {ARCP__METRIC_EGRESS_REQUESTS, "outcome", "denied", counts.denied},
+                {ARCP__METRIC_EGRESS_REQUESTS, "outcome", "failed", counts.failed},
+                {ARCP__METRIC_EGRESS_BYTES, "direction", "out", counts.bytes_out},
+                {ARCP__METRIC_EGRESS_BYTES, "direction", "in", counts.bytes_in}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *labels[] = {rows[i].label, rows[i].value, NULL};
+        if (i == 0 || rows[i].metric != rows[i - 1].metric) {
+            arcp__exposition_family(out, rows[i].metric);
+        }
+        arcp__exposition_u64(out, arcp__metric_name(rows[i].metric), labels, rows[i].count);
+    }
+    arcp__exposition_one(out, ARCP__METRIC_EGRESS_CONNECTIONS, counts.connections);
+}
+
 void arcp__confinement_write_metrics(const arcp_runtime *runtime, arcp_buf *out)
 {
     uint64_t unconfined = 0;
@@ -65,6 +89,7 @@ void arcp__confinement_write_metrics(const arcp_runtime *runtime, arcp_buf *out)
         unconfined += is_program(entry) && !is_confined(runtime, entry);
     }
     write_counters(runtime, out);
+    write_network(runtime, out);
     arcp__exposition_one(out, ARCP__METRIC_AGENTS_UNCONFINED, unconfined);
     arcp__exposition_family(out, ARCP__METRIC_HOST_LEVEL);
     for (unsigned i = 0; runtime->confinement != NULL && i < ARCP__SANDBOX_LEVEL_COUNT; i++) {

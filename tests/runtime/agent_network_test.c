@@ -260,15 +260,55 @@ static void each_operation_has_one_event_and_repetitions_are_counted(void **stat
     (void)runtime_rig_wait(&rig, "\"job.result\"");
 }
 
-static unsigned long denials_counted(void)
+/* The value of the sample that begins like this; 0: there is none. */
+static unsigned long sample(const char *name)
 {
-    static const char name[] = "\narcp_enforcement_denials_total{capability=\"net.fetch\"";
     arcp_buf metrics = arcp_buf_init();
     assert_int_equal(arcp_runtime_write_metrics(rig.runtime, &metrics), ARCP_OK);
     const char *at = strstr(arcp_buf_cstr(&metrics), name);
     const unsigned long count = at == NULL ? 0 : strtoul(strchr(at, ' '), NULL, 10);
     arcp_buf_fini(&metrics);
     return count;
+}
+
+static unsigned long denials_counted(void)
+{
+    return sample("\narcp_enforcement_denials_total{capability=\"net.fetch\"");
+}
+
+static bool is_slow_connection_counted(void *user)
+{
+    return sample("\narcp_egress_connections ") == *(const size_t *)user;
+}
+
+/* Also what was exchanged with settings that are no longer in use. */
+static void requests_bytes_and_connections_are_counted(void **state)
+{
+    static const char *const hosts[] = {"localhost", NULL};
+    arcp_enforce_options enforce = arcp_enforce_options_init();
+    arcp_error error = {0};
+    (void)state;
+    needs_a_network();
+    register_script("fetcher", "get /secret; get /data; get /data", NULL);
+    assert_int_equal(sample("\narcp_egress_requests_total{outcome=\"allowed\"}"), 0);
+    submit("fetcher", "/data", "");
+    (void)runtime_rig_wait(&rig, "\"job.result\"");
+    enforce.sandbox = SANDBOX;
+    enforce.private_hosts = hosts;
+    check_ok(arcp_runtime_set_enforcement(rig.runtime, &enforce, &error), &error);
+    register_script("slow", "get /slow", NULL);
+    submit("slow", "/slow", "");
+    (void)runtime_rig_wait(&rig, "\"message\":\"begin\"");
+    await(is_slow_connection_counted, 1);
+    assert_int_equal(sample("\narcp_egress_requests_total{outcome=\"allowed\"}"), 3);
+    assert_int_equal(sample("\narcp_egress_requests_total{outcome=\"denied\"}"), 1);
+    assert_int_equal(sample("\narcp_egress_requests_total{outcome=\"failed\"}"), 0);
+    assert_int_equal(sample("\narcp_egress_bytes_total{direction=\"in\"}"),
+                     2 * (sizeof HELLO - 1) + sizeof SLOW - 1);
+    assert_true(sample("\narcp_egress_bytes_total{direction=\"out\"}") > 100);
+    runtime_rig_cancel(&rig);
+    (void)runtime_rig_wait(&rig, "\"CANCELLED\"");
+    await(is_slow_connection_counted, 0);
 }
 
 static bool are_denied(void *user)
@@ -484,6 +524,7 @@ int main(void)
         ROW(an_agent_fetches_what_its_lease_grants),
         ROW(a_request_that_is_not_granted_is_denied_and_reported),
         ROW(each_operation_has_one_event_and_repetitions_are_counted),
+        ROW(requests_bytes_and_connections_are_counted),
         ROW(many_denials_are_all_counted),
         ROW(an_agent_without_a_line_of_the_network_has_none),
         ROW(a_name_may_be_private_if_the_operator_says_so),
