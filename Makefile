@@ -19,7 +19,7 @@ REPEAT ?=
 test = ctest --preset $(1) --parallel $(TEST_JOBS) $(REPEAT) $(2)
 
 .PHONY: all help deps dev-deps demo test check-fast asan msan tsan valgrind fuzz soak bench bench-hostile bench-peers \
-	interop coding-agents coverage analyze lint format abi reference docs python install uninstall clean
+	interop coding-agents coverage analyze lint format abi reference docs python helpers install uninstall clean
 
 all: deps ## build/bin/arcpd, build/bin/arcp, build/lib (the default)
 	@$(call build,release)
@@ -106,6 +106,10 @@ docs: ## guides, reference and API as a site with search: build/docs/index.html
 python: deps ## the Python package libarcp: build/python/*.whl (docs/python.md)
 	@tools/install-deps.sh --python
 	@$(call build,release) --target python
+
+helpers: ## the packages arcp-agent, for agents in Python and JavaScript: build/helpers (docs/writing-agents.md)
+	@tools/install-deps.sh --python
+	@tools/build-helpers build
 
 install: deps ## into DESTDIR and PREFIX (/usr/local)
 	@$(call build,release,-DCMAKE_INSTALL_PREFIX="$(PREFIX)")

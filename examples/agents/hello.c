@@ -84,14 +84,14 @@ int main(void)
     arcp_json_quote(arcp_buf_span(&plain), &greeting);
     arcp_json_quote(arcp_span_cstr(name), &quoted);
     printf("{\"type\":\"job.event\",\"id\":\"2\",\"payload\":{\"kind\":\"tool_call\",\"body\":{"
-           "\"tool\":\"greet.compose\",\"call_id\":\"c1\",\"args\":{\"name\":%.*s}}}}\n",
+           "\"tool\":\"greet.compose\",\"call_id\":\"call-1\",\"args\":{\"name\":%.*s}}}}\n",
            TEXT(quoted));
     (void)fflush(stdout);
     if (!is_granted("2")) {
         give_up("call greet.compose");
     } else {
         printf("{\"type\":\"job.event\",\"payload\":{\"kind\":\"tool_result\",\"body\":{"
-               "\"call_id\":\"c1\",\"result\":%.*s}}}\n",
+               "\"call_id\":\"call-1\",\"result\":%.*s}}}\n",
                TEXT(greeting));
         say("{\"type\":\"job.event\",\"payload\":{\"kind\":\"progress\",\"body\":{\"current\":2,"
             "\"total\":2}}}");

@@ -11,7 +11,7 @@ for grant in tool.call=greet.compose tool.call=nothing; do
     cat c.out
     for language in sh py js; do
         if [ "$language" = js ] && ! command -v node >which.out; then
-            echo "hello.js is not run: there is no node here" >&2
+            echo "hello.mjs is not run: there is no node here" >&2
             continue
         fi
         submit "$language" "$grant" >"$language.out" || true

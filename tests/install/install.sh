@@ -171,6 +171,7 @@ runs "CMake, static" "$work/cmake/consumer_static"
 # ---- the rest ----
 
 for file in bin/arcp bin/arcpd share/man/man1/arcp.1 share/man/man8/arcpd.8 \
+    share/arcp/arcp_agent.py share/arcp/arcp-agent.mjs share/arcp/arcp-agent.d.ts \
     share/man/man5/arcpd.yaml.5 share/man/man7/arcp-agent.7 share/man/man7/arcp-events.7 \
     lib/systemd/system/arcpd.service share/doc/arcp/apparmor/arcp-sandbox; do
     [ -s "$prefix/$file" ] || fail "$file is not installed"

@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""The helpers for agents, played by a stand-in for arcpd: every test with each of them.
+
+    tests/helpers/helpers_test.py SHARE_DIR [TEST...]
+
+SHARE_DIR has arcp_agent.py and arcp-agent.mjs. The agents do the same things; so the lines are the same.
+"""
+import json
+import os
+import pty
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SHARE = ""
+START = {"job_id": "job_1", "agent": "a@1.0.0", "lease": {"fs.read": ["/srv/**"]}, "trace_id": "t",
+         "traceparent": "tp", "features": [], "cwd": "/job", "budget": {"USD": 4.5},
+         "credentials": [{"id": "c", "value": "old"}]}
+DENIED = {"code": "PERMISSION_DENIED", "message": "no", "retryable": False, "details": {"granted": ["/srv/**"]}}
+
+
+class Agent:
+    """A started agent; `lines` are those that it wrote."""
+
+    def __init__(self, command, environment, do):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, env={**os.environ, **environment})
+        self.lines = []
+        self.send("job.start", {**START, "input": {"do": do}})
+
+    def send(self, kind, payload, re=None):
+        line = {"type": kind, "payload": payload} if re is None else {"type": kind, "re": re, "payload": payload}
+        self.process.stdin.write(json.dumps(line).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def read(self):
+        raw = self.process.stdout.readline()
+        assert raw.endswith(b"\n"), (raw, self.process.stderr.read())
+        line = {**json.loads(raw), "raw": raw.decode()}
+        self.lines.append(line)
+        return line
+
+    def reply(self, line, payload):
+        self.send("reply", payload, line["id"])
+
+    def finish(self):
+        """The last line, once the agent has ended by itself, and standard error."""
+        rest, errors = self.process.stdout.read(), self.process.stderr.read()
+        self.process.wait(timeout=30)
+        for raw in rest.splitlines():
+            self.lines.append({**json.loads(raw), "raw": raw.decode()})
+        assert self.process.returncode == 0, errors
+        return self.lines[-1], errors.decode()
+
+
+class Helpers:
+    """What each helper must do. `command` and `environment` start its agents."""
+    command = []
+    environment = {}
+
+    def start(self, do):
+        agent = Agent(self.command, self.environment, do)
+        self.addCleanup(agent.process.wait)
+        for pipe in (agent.process.stdout, agent.process.stderr, agent.process.stdin):
+            self.addCleanup(pipe.close)
+        self.addCleanup(agent.process.kill)
+        return agent
+
+    def bodies(self, agent, kind):
+        return [line["payload"]["body"] for line in agent.lines
+                if line["type"] == "job.event" and line["payload"]["kind"] == kind]
+
+    def test_events_and_a_result_and_what_is_printed_is_on_standard_error(self):
+        agent = self.start("echo")
+        end, errors = agent.finish()
+        self.assertEqual([line["type"] for line in agent.lines], ["job.event", "job.event", "job.result"])
+        self.assertEqual(self.bodies(agent, "log"), [{"level": "warn", "message": "a\nline"}])
+        self.assertEqual(self.bodies(agent, "progress"), [{"current": 1, "total": 2, "units": "files"}])
+        self.assertEqual(end["payload"], {"result": {"input": {"do": "echo"}, "cwd": "/job", "id": "job_1",
+                                                     "lease": {"fs.read": ["/srv/**"]}}})
+        self.assertEqual(errors, "a print\n")
+
+    def test_a_question_is_answered_with_what_the_runtime_says(self):
+        agent = self.start("ask")
+        first = agent.read()
+        self.assertEqual(first["payload"], {"capability": "fs.read", "target": "/srv/a"})
+        agent.send("reply", {"allow": False}, "another id")  # is ignored
+        agent.reply(first, {"allow": True, "unknown": 1})
+        agent.reply(agent.read(), {"error": DENIED})
+        self.assertEqual(agent.finish()[0]["payload"], {"result": False})
+
+    def test_an_answer_that_does_not_say_allow_is_a_denial(self):
+        agent = self.start("wait_for_reply")
+        agent.reply(agent.read(), {})
+        self.assertEqual(agent.finish()[0]["payload"]["code"], "PERMISSION_DENIED")
+
+    def test_a_denial_that_nobody_catches_is_the_error_of_the_job(self):
+        agent = self.start("denied")
+        agent.reply(agent.read(), {"error": DENIED})
+        end = agent.finish()[0]
+        self.assertEqual(self.bodies(agent, "log")[0]["message"], "PERMISSION_DENIED ['/srv/**']")
+        self.assertEqual((end["type"], end["payload"]), ("job.error", DENIED))
+
+    def test_amounts_are_exact_in_both_directions_and_no_float_is_taken(self):
+        agent = self.start("spend")
+        line = agent.read()
+        self.assertIn('"value":0.1234567890123456789,', line["raw"])
+        self.assertEqual(line["payload"]["body"]["name"], "cost.search")
+        agent.process.stdin.write(b'{"type":"reply","re":"%s","payload":{"budget":{"USD":4.3765432109876543211}}}\n'
+                                  % line["id"].encode())
+        agent.process.stdin.flush()
+        self.assertEqual(agent.finish()[0]["payload"]["result"],
+                         ["4.5", "4.3765432109876543211", "4.3765432109876543211"])
+        self.assertEqual(self.bodies(agent, "log")[0]["message"], "no float")
+
+    def test_a_tool_call_is_a_request_and_its_end_is_recorded(self):
+        agent = self.start("tools")
+        call = agent.read()
+        self.assertEqual(call["payload"]["body"], {"tool": "web.search", "args": {"q": "x"}, "call_id": "call-1"})
+        agent.reply(call, {})
+        self.assertEqual(agent.read()["payload"]["body"], {"call_id": "call-1", "result": ["found"]})
+        agent.reply(agent.read(), {})
+        self.assertEqual(agent.read()["payload"]["body"], {
+            "call_id": "call-2", "error": {"code": "INTERNAL_ERROR", "message": "ValueError: no network"}})
+        agent.reply(agent.read(), {"error": DENIED})
+        self.assertEqual(agent.finish()[0]["payload"]["code"], "PERMISSION_DENIED")
+        self.assertEqual(len(self.bodies(agent, "tool_result")), 2)  # the runtime records the denial
+        self.assertEqual(self.bodies(agent, "log"), [])
+
+    def test_children(self):
+        agent = self.start("delegate")
+        line = agent.read()
+        self.assertEqual(line["payload"], {
+            "agent": "reader", "input": {"path": "/a"}, "lease_request": {"fs.read": ["/a"]},
+            "lease_constraints": {"expires_at": "2030-01-01T00:00:00Z"}, "wait": True})
+        agent.reply(line, {"job_id": "job_2", "final_status": "success", "result": 7})
+        line = agent.read()
+        self.assertEqual(line["payload"], {"agent": "reader", "input": None, "delegate_id": "d2", "wait": True})
+        agent.reply(line, {"job_id": "job_3", "final_status": "error", "error": {"code": "TIMEOUT", "message": ""}})
+        agent.reply(agent.read(), {"error": {"code": "LEASE_SUBSET_VIOLATION", "message": "wider",
+                                             "retryable": False}})
+        self.assertEqual(agent.finish()[0]["payload"]["code"], "LEASE_SUBSET_VIOLATION")
+
+    def test_a_stream_is_cut_into_pieces_of_which_only_the_last_is_the_last(self):
+        agent = self.start("stream")
+        pieces = []
+        while not pieces or pieces[-1]["more"]:
+            line = agent.read()
+            self.assertEqual(line["type"], "result.chunk")
+            pieces.append(line["payload"])
+            agent.reply(line, {})
+        text = "".join(piece["data"] for piece in pieces if piece["encoding"] == "utf8")
+        self.assertEqual(text, "é" * 300_000 + "end")
+        self.assertEqual([piece["data"] for piece in pieces if piece["encoding"] == "base64"], ["AP8B"])
+        self.assertTrue(all(len(piece["data"].encode()) <= 1 << 20 for piece in pieces))
+        self.assertEqual(agent.finish()[0]["payload"], {"summary": "four pieces"})
+
+    def test_a_piece_that_is_refused_ends_the_job(self):
+        agent = self.start("stream")
+        agent.reply(agent.read(), {"error": {"code": "RESOURCE_EXHAUSTED", "message": "too much", "retryable": False}})
+        self.assertEqual(agent.finish()[0]["payload"]["code"], "RESOURCE_EXHAUSTED")
+
+    def test_a_cancelled_job_ends_as_cancelled_with_the_text_of_the_canceller(self):
+        agent = self.start("cancel")
+        agent.read()
+        agent.send("job.cancel", {"reason": "client", "message": "no longer needed", "grace_ms": 3000})
+        end = agent.finish()[0]
+        self.assertEqual((end["type"], end["payload"]),
+                         ("job.error", {"code": "CANCELLED", "message": "no longer needed"}))
+
+    def test_credentials_are_replaced(self):
+        agent = self.start("rotate")
+        line = agent.read()
+        agent.send("job.credentials", {"credentials": [{"id": "c", "value": "new"}]})
+        agent.reply(line, {"allow": True})
+        self.assertEqual(agent.finish()[0]["payload"], {"result": ["new"]})
+
+    def test_an_exception_is_an_internal_error_and_its_traceback_is_on_standard_error(self):
+        end, errors = self.start("crash").finish()
+        self.assertEqual(end["payload"], {"code": "INTERNAL_ERROR", "message": "KeyError: 'no such thing'"})
+        self.assertIn("agent_", errors)  # the file's name
+
+    def test_a_result_that_is_no_json_is_an_internal_error(self):
+        end, _ = self.start("bad_result").finish()
+        self.assertEqual((end["type"], end["payload"]["code"]), ("job.error", "INTERNAL_ERROR"))
+
+    def test_an_error_of_the_agents_own(self):
+        end, _ = self.start("fail").finish()
+        self.assertEqual(end["payload"], {"code": "x-vendor.example.BUSY", "message": "try again",
+                                          "retryable": True, "details": {"retry_after_ms": 5}})
+
+    def test_lines_that_many_write_at_once_are_whole(self):
+        agent = self.start("many")
+        agent.finish()
+        self.assertEqual(len(agent.lines), 801)
+        for number in range(8):
+            values = [one["value"] for one in self.bodies(agent, "metric") if one["name"] == f"m{number}"]
+            self.assertEqual(values, [i / 10 for i in range(100)])
+
+    def test_a_call_that_waits_ends_when_arcpd_goes(self):
+        agent = self.start("wait_for_reply")
+        agent.read()
+        agent.process.stdin.close()
+        end, _ = agent.finish()
+        self.assertEqual(end["payload"]["code"], "CANCELLED")
+
+    def test_started_by_hand_on_a_terminal_it_says_what_it_is(self):
+        ours, theirs = pty.openpty()
+        done = subprocess.run(self.command, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env={**os.environ, **self.environment}, timeout=30, check=False)
+        os.close(ours)
+        os.close(theirs)
+        self.assertEqual((done.returncode, done.stdout), (1, b""))
+        self.assertIn(b"This program is an agent: arcpd starts it for each job", done.stderr)
+
+
+class Threads(Helpers, unittest.TestCase):
+    def setUp(self):
+        self.command = [sys.executable, "-B", os.path.join(HERE, "agent_threads.py")]
+        self.environment = {"PYTHONPATH": SHARE}
+
+
+class Asyncio(Helpers, unittest.TestCase):
+    def setUp(self):
+        self.command = [sys.executable, "-B", os.path.join(HERE, "agent_asyncio.py")]
+        self.environment = {"PYTHONPATH": SHARE}
+
+
+@unittest.skipUnless(shutil.which("node"), "there is no node")
+class Node(Helpers, unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        package = os.path.join(folder.name, "node_modules", "arcp-agent")
+        shutil.copytree(os.path.join(os.path.dirname(os.path.dirname(HERE)), "helpers", "node"), package)
+        shutil.copy(os.path.join(HERE, "agent_node.mjs"), folder.name)
+        self.command = ["node", os.path.join(folder.name, "agent_node.mjs")]
+
+
+if __name__ == "__main__":
+    SHARE = os.path.abspath(sys.argv.pop(1))
+    unittest.main(verbosity=0)
