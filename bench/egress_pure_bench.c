@@ -58,7 +58,7 @@ static void answer(void *state, uint64_t iterations)
 static void request(void *state, uint64_t iterations)
 {
     const sample *s = state;
-    const arcp__egress_target at = {arcp_span_cstr(s->host), 80};
+    const arcp__egress_target at = {arcp_span_cstr(s->host), 80, false};
     const arcp__egress_request asked = {.path = ARCP_SPAN_LITERAL("/v1/things?page=2")};
     arcp__egress_decision out;
     for (uint64_t i = 0; i < iterations; i++) {
@@ -69,7 +69,7 @@ static void request(void *state, uint64_t iterations)
 static void tunnel(void *state, uint64_t iterations)
 {
     const sample *s = state;
-    const arcp__egress_target at = {arcp_span_cstr(s->host), 443};
+    const arcp__egress_target at = {arcp_span_cstr(s->host), 443, false};
     arcp__egress_decision out;
     for (uint64_t i = 0; i < iterations; i++) {
         bench_keep(arcp__egress_decide_tunnel(s->policy, (arcp_time){0, 0}, &at, &out));

@@ -71,7 +71,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char name[ARCP__EGRESS_NAME_MAX + 1];
     char text[ARCP__EGRESS_ADDRESS_TEXT_MAX];
     arcp__egress_address address;
-    arcp__egress_target at = {.port = ports[data[1] % (sizeof ports / sizeof *ports)]};
+    arcp__egress_target at = {.port = ports[data[1] % (sizeof ports / sizeof *ports)],
+                              .is_tls = (data[0] & 1) != 0};
     if (arcp__egress_address_parse(host, at.port, &address)) {
         arcp__egress_address_format(&address, text);
         at.host = arcp_span_cstr(text);
@@ -87,8 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     require(arcp__egress_policy_new(authority, &policy, NULL) == ARCP_OK);
     const arcp_time now = {0, 0};
-    const arcp__egress_request request = {
-        .is_tls = (data[0] & 1) != 0, .is_upgrade = (data[0] & 2) != 0, .path = path};
+    const arcp__egress_request request = {.is_upgrade = (data[0] & 2) != 0, .path = path};
     arcp__egress_decision decision;
     const unsigned question = data[0] >> 2 & 3;
     const bool is_allowed =

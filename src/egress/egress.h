@@ -7,6 +7,7 @@
  *   dns         answers for names that a lease may reach                 (egress_dns, egress_names)
  *   connection  what was sent first: HTTP, TLS, the explicit proxy       (egress_connection)
  *   policy      which URL that is, and whether the lease grants it       (egress_policy)
+ *   terminate   TLS in place of a host that is granted in part           (egress_terminate)
  *   upstream    name -> address that may be dialled -> connection        (egress_upstream)
  *
  * All functions are called on the loop's thread, except where their comment says otherwise. */
@@ -17,6 +18,8 @@
 
 #include <arcp/error.h>
 #include <arcp/gate.h>
+
+#include "stream/tls_ca.h"
 
 #define ARCP__EGRESS_LISTENERS_MAX   512
 #define ARCP__EGRESS_PROXY_PORT      3128 /* inside: CONNECT, and requests in absolute form */
@@ -62,6 +65,10 @@ typedef struct arcp__egress_job_options {
      * only counted. Each denial is reported, also one that was reported before. */
     void (*denied)(void *user, const arcp__egress_denial *denial);
     void *user;
+    /* TLS to hosts that the lease grants in part is terminated with certificates of this authority,
+     * which the sandbox trusts, so that each request is decided. Owned from now on, also on
+     * failure. NULL: such connections are denied. */
+    arcp__tls_ca *ca;
 } arcp__egress_job_options;
 
 typedef struct arcp__egress_counts {

@@ -38,6 +38,8 @@ static bool step(arcp__egress_connection *c)
         return arcp__egress_exchange_step(c);
     case ARCP__EGRESS_IN_TUNNEL:
         return arcp__egress_tunnel_step(c);
+    case ARCP__EGRESS_AT_HANDSHAKE:
+        return arcp__egress_handshake_step(c);
     case ARCP__EGRESS_IN_NAMES:
         return arcp__egress_names_step(c);
     case ARCP__EGRESS_IN_LINGER:
@@ -65,6 +67,7 @@ static void run(arcp__egress_connection *c)
     c->active_ms = uv_now(c->timer.loop);
     while (has_changed) {
         if (c->client.is_broken) {
+            arcp__egress_terminate_broken(c);
             arcp__egress_connection_close(c);
         }
         has_changed = step(c);
@@ -97,7 +100,11 @@ static void on_dialled(void *user, arcp__egress_upstream_end end, arcp__stream *
     arcp__egress_connection *c = user;
     if (end == ARCP__EGRESS_CONNECTED) {
         arcp__egress_side_open(&c->server, stream);
-        arcp__egress_connection_enter(c, c->after_dial);
+        if (c->dialled_is_tls) {
+            arcp__egress_terminate_dialled(c);
+        } else {
+            arcp__egress_connection_enter(c, c->after_dial);
+        }
         run(c);
         return;
     }

@@ -79,7 +79,7 @@ void arcp__egress_exchange_undialled(arcp__egress_connection *c, arcp__egress_up
 /* CONNECT: what follows is looked at like a connection to that place. */
 static void take_connect(arcp__egress_connection *c, const arcp__egress_request_head *asked)
 {
-    const arcp__egress_target at = {arcp_span_cstr(asked->host.text), asked->port};
+    const arcp__egress_target at = {arcp_span_cstr(asked->host.text), asked->port, false};
     bool may_reach = false;
     for (size_t i = 0; !may_reach; i++) {
         const arcp_span host = arcp__egress_host_spelling(at.host, i);
@@ -97,6 +97,7 @@ static void take_connect(arcp__egress_connection *c, const arcp__egress_request_
     c->at_host = asked->host;
     c->at_port = asked->port;
     c->is_proxy = c->is_asked = false;
+    arcp__egress_side_close(&c->server);
     arcp__web_head_reset(&c->request);
     arcp_buf_append_cstr(&c->client.out, "HTTP/1.1 200 Connection established\r\n\r\n");
     arcp__egress_connection_enter(c, ARCP__EGRESS_AT_FIRST);
@@ -108,7 +109,7 @@ static bool decide(const arcp__egress_connection *c, const arcp__egress_request_
                    arcp__egress_target *at, arcp__egress_decision *out)
 {
     const arcp__egress_request request = {.is_upgrade = asked->is_upgrade, .path = asked->path};
-    const arcp__egress_target first = {arcp_span_cstr(asked->host.text), asked->port};
+    const arcp__egress_target first = {arcp_span_cstr(asked->host.text), asked->port, c->is_tls};
     const arcp_time now = arcp__clock_now();
     size_t i = 1;
     *at = first;
@@ -130,7 +131,7 @@ static bool can_reuse(const arcp__egress_connection *c, const arcp__egress_targe
 {
     return c->server.stream != NULL && !c->server.has_ended && c->server.in.size == 0 &&
            arcp_span_equal_cstr(at->host, c->dialled_host.text) && at->port == c->dialled_port &&
-           (names_host || !c->dialled_names_host);
+           c->is_tls == c->dialled_is_tls && (names_host || !c->dialled_names_host);
 }
 
 static void send_request(arcp__egress_connection *c, const arcp__egress_target *at,
@@ -143,8 +144,7 @@ static void send_request(arcp__egress_connection *c, const arcp__egress_target *
     }
     arcp_buf_clear(&c->url);
     arcp_buf_append(&c->url, decision->url);
-    arcp__egress_request_write(&c->request, c->is_upgrade, at->host, at->port, decision->path,
-                               &c->server.out);
+    arcp__egress_request_write(&c->request, c->is_upgrade, at, decision->path, &c->server.out);
     arcp__web_body_init(&c->up, &c->request, false, MORE_MAX);
     arcp__web_head_reset(&c->response);
     c->is_sent = c->is_answered = c->has_interim = false;
@@ -198,6 +198,7 @@ bool arcp__egress_head_step(arcp__egress_connection *c)
 {
     const size_t size = c->client.in.size;
     arcp_span input = arcp_buf_span(&c->client.in);
+    c->is_opened = c->is_opened || size > 0;
     if (size == 0) {
         if (c->client.has_ended && arcp__egress_side_is_flushed(&c->client)) {
             arcp__egress_connection_close(c);
@@ -346,7 +347,9 @@ static bool read_response_head(arcp__egress_connection *c)
              * egress the client would see that, too, and would try again. */
             arcp__egress_connection_close(c);
         } else if (c->server.has_ended) {
-            fail(c, 502, "the server closed the connection without a response");
+            fail(c, 502,
+                 c->server.why[0] != '\0' ? c->server.why
+                                          : "the server closed the connection without a response");
         }
         return c->server.has_ended;
     }

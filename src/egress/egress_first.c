@@ -18,16 +18,21 @@ static bool decide(const arcp__egress_connection *c, decide_fn ask, arcp__egress
 {
     const arcp__egress_target first = arcp__egress_connection_at(c);
     const arcp_time now = arcp__clock_now();
+    bool is_part = false;
     size_t i = 1;
     *at = first;
     do {
         if (ask(c->job->policy, now, at, out)) {
             return true;
         }
+        is_part = is_part || out->is_part;
         at->host = arcp__egress_host_spelling(first.host, i++);
     } while (at->host.size > 0);
     *at = first;
-    return arcp__egress_host_is_loopback(first.host) && ask(c->job->policy, now, at, out);
+    const bool is_allowed =
+        arcp__egress_host_is_loopback(first.host) && ask(c->job->policy, now, at, out);
+    out->is_part = is_part && !is_allowed;
+    return is_allowed;
 }
 
 void arcp__egress_first_end(arcp__egress_connection *c)
@@ -78,6 +83,8 @@ static void take_hello(arcp__egress_connection *c, const char *name)
     }
     if (decide(c, arcp__egress_decide_tunnel, &at, &decision)) {
         tunnel(c, &at, &decision);
+    } else if (decision.is_part && c->job->ca != NULL) {
+        arcp__egress_terminate(c, name);
     } else {
         deny_tls(c, decision.url, decision.reason);
     }
@@ -115,6 +122,9 @@ bool arcp__egress_first_step(arcp__egress_connection *c)
             arcp__egress_connection_close(c);
         }
         return c->client.has_ended;
+    }
+    if (!arcp__egress_side_is_flushed(&c->client)) {
+        return false; /* the response to CONNECT comes before any TLS of ours */
     }
     switch (arcp__egress_hello_read(bytes, &hello)) {
     case ARCP__EGRESS_HELLO_MORE:

@@ -3,10 +3,9 @@
 #include <stdio.h>
 
 #include "core/error_payload.h"
+#include "core/url_pattern.h"
 #include "web/names.h"
 #include "json/json_put.h"
-
-#define HTTP_PORT 80
 
 /* ---- hosts ---- */
 
@@ -66,10 +65,16 @@ arcp_span arcp__egress_host_spelling(arcp_span host, size_t i)
 
 /* ---- requests ---- */
 
-static bool is_same_host(arcp_span host, arcp_span other)
+static uint16_t default_port(bool is_tls)
+{
+    return is_tls ? ARCP__URL_PORT_HTTPS : ARCP__URL_PORT_HTTP;
+}
+
+/* In TLS the server has one name, that of its certificate. */
+static bool is_same_host(arcp_span host, arcp_span other, bool is_tls)
 {
     return arcp_span_equal(host, other) ||
-           (arcp__egress_host_is_loopback(host) && arcp__egress_host_is_loopback(other));
+           (!is_tls && arcp__egress_host_is_loopback(host) && arcp__egress_host_is_loopback(other));
 }
 
 /* Content-Length is absent, or digits alone. The parser accepts an empty one. */
@@ -112,10 +117,10 @@ static bool read_upgrade(const arcp__web_head *head, arcp__egress_request_head *
     return out->is_upgrade;
 }
 
-/* The target of a request: a path, or a URL of http whose host goes to *host. */
-static bool read_target(arcp_span target, arcp_span *host, arcp_span *path)
+/* The target of a request: a path, or a URL of http (in TLS: https) whose host goes to *host. */
+static bool read_target(arcp_span target, bool is_tls, arcp_span *host, arcp_span *path)
 {
-    const arcp_span scheme = ARCP_SPAN_LITERAL("http://");
+    const arcp_span scheme = arcp_span_cstr(is_tls ? "https://" : "http://");
     *host = arcp_span_make(NULL, 0);
     *path = target;
     if (arcp__web_equal(arcp_span_first(target, scheme.size), scheme)) {
@@ -161,7 +166,8 @@ int arcp__egress_request_read(const arcp__web_head *head, const arcp__egress_tar
     arcp_span host = {NULL, 0};
     arcp_span authority = {NULL, 0};
     arcp__egress_host named;
-    uint16_t named_port = HTTP_PORT;
+    const bool is_tls = at != NULL && at->is_tls;
+    uint16_t named_port = default_port(is_tls);
     *out = (arcp__egress_request_head){0};
     if (head->major != 1) {
         return refuse(400, "only HTTP/1.1 is forwarded", why);
@@ -175,7 +181,7 @@ int arcp__egress_request_read(const arcp__web_head *head, const arcp__egress_tar
     if (!read_upgrade(head, out)) {
         return refuse(400, "only upgrades to WebSocket are forwarded", why);
     }
-    if (!read_target(arcp__web_head_line(head), &authority, &out->path) ||
+    if (!read_target(arcp__web_head_line(head), is_tls, &authority, &out->path) ||
         (at == NULL && authority.size == 0)) {
         return refuse(400,
                       at == NULL ? "a request to the explicit proxy needs a URL of http"
@@ -186,7 +192,7 @@ int arcp__egress_request_read(const arcp__web_head *head, const arcp__egress_tar
     if (hosts > 1 || (hosts == 0 && head->minor > 0)) {
         return refuse(400, "the request needs one Host header", why);
     }
-    out->port = HTTP_PORT;
+    out->port = default_port(is_tls);
     if (authority.size > 0) {
         if (!arcp__egress_host_parse(authority, &out->host, &out->port)) {
             return refuse(400, "the host of the request is malformed", why);
@@ -198,11 +204,11 @@ int arcp__egress_request_read(const arcp__web_head *head, const arcp__egress_tar
     }
     if (hosts == 1 &&
         (!arcp__egress_host_parse(host, &named, &named_port) || named_port != out->port ||
-         !is_same_host(arcp_span_cstr(named.text), arcp_span_cstr(out->host.text)))) {
+         !is_same_host(arcp_span_cstr(named.text), arcp_span_cstr(out->host.text), is_tls))) {
         return refuse(421, "Host is not the name that was connected to", why);
     }
-    if (at != NULL &&
-        (out->port != at->port || !is_same_host(arcp_span_cstr(out->host.text), at->host))) {
+    if (at != NULL && (out->port != at->port ||
+                       !is_same_host(arcp_span_cstr(out->host.text), at->host, is_tls))) {
         return refuse(421, "the request is for another host than the one connected to", why);
     }
     if (hosts == 1) {
@@ -268,16 +274,16 @@ static void write_framing(const arcp__web_head *head, arcp_buf *out)
     }
 }
 
-void arcp__egress_request_write(const arcp__web_head *head, bool is_upgrade, arcp_span host,
-                                uint16_t port, arcp_span path, arcp_buf *out)
+void arcp__egress_request_write(const arcp__web_head *head, bool is_upgrade,
+                                const arcp__egress_target *at, arcp_span path, arcp_buf *out)
 {
     arcp_buf_append_cstr(out, head->method_name);
     arcp_buf_append_cstr(out, " ");
     arcp_buf_append(out, path);
     arcp_buf_append_cstr(out, " HTTP/1.1\r\nHost: ");
-    arcp_buf_append(out, host);
-    if (port != HTTP_PORT) {
-        arcp_buf_append_format(out, ":%u", (unsigned)port);
+    arcp_buf_append(out, at->host);
+    if (at->port != default_port(at->is_tls)) {
+        arcp_buf_append_format(out, ":%u", (unsigned)at->port);
     }
     arcp_buf_append_cstr(out, "\r\n");
     write_headers(head, out);

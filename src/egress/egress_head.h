@@ -41,14 +41,15 @@ typedef struct arcp__egress_request_head {
 } arcp__egress_request_head;
 
 /* Reads a complete head. `at` is where the connection goes; NULL: to the explicit proxy, so that
- * the request names it. Returns 0, or the HTTP status to refuse it with and why (static). */
+ * the request names it. In TLS it must name exactly that host. Returns 0, or the HTTP status to
+ * refuse it with and why (static). */
 ARCP_MUST_CHECK int arcp__egress_request_read(const arcp__web_head *head,
                                               const arcp__egress_target *at,
                                               arcp__egress_request_head *out, const char **why);
 
-/* Appends the head of a request for http://HOST:PORT and `path`, which were decided. */
-void arcp__egress_request_write(const arcp__web_head *head, bool is_upgrade, arcp_span host,
-                                uint16_t port, arcp_span path, arcp_buf *out);
+/* Appends the head of a request for a place and `path`, which were decided. */
+void arcp__egress_request_write(const arcp__web_head *head, bool is_upgrade,
+                                const arcp__egress_target *at, arcp_span path, arcp_buf *out);
 
 /* Whether a complete head of a response can be sent on; `is_upgrade`: its request may be answered
  * with 101. */

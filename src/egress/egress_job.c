@@ -55,6 +55,8 @@ void arcp__egress_close(arcp__egress_job *job)
     while (job->connections != NULL) {
         arcp__egress_connection_close(job->connections);
     }
+    arcp__tls_ca_free(job->ca);
+    job->ca = NULL;
     DL_DELETE(job->egress->jobs, job);
     arcp__egress_job_unref(job);
 }
@@ -168,8 +170,10 @@ static arcp_status job_new(arcp__egress *egress, const arcp__egress_job_options 
 {
     arcp__egress_job *job = arcp__alloc(sizeof *job);
     if (job == NULL) {
+        arcp__tls_ca_free(options->ca);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for the network of a sandbox");
     }
+    job->ca = options->ca;
     job->egress = egress;
     job->references = 1;
     job->authority = arcp_authority_ref(options->authority);

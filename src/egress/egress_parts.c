@@ -11,6 +11,7 @@ void arcp__egress_unref(arcp__egress *egress)
     arcp__loop_share_unref(egress->share);
     arcp__free(egress->private_hosts);
     arcp__free(egress->own);
+    arcp__tls_context_free(egress->tls);
     arcp__free(egress);
 }
 

@@ -26,6 +26,7 @@ struct arcp__egress {
     uint32_t linger_ms; /* for the client's end, after everything was written */
     arcp__egress_counts counts;
     arcp__egress_system system;
+    arcp__tls_context *tls; /* of connections to servers; NULL: none was needed yet */
     /* The addresses of this host, as they were at own_ms on the loop's clock. */
     arcp__egress_address *own;
     size_t own_count;
@@ -50,6 +51,7 @@ struct arcp__egress_job {
     arcp__egress_policy *policy;
     arcp__egress_names *names;
     arcp_secret *credential; /* that a request to the explicit proxy must carry; NULL: none */
+    arcp__tls_ca *ca; /* NULL: TLS stays closed */
     void (*denied)(void *user, const arcp__egress_denial *denial);
     void *user;
     arcp__egress_listener *listeners; /* a list; each is freed by its handle */
@@ -78,13 +80,14 @@ const arcp__egress_dns_answer *arcp__egress_name_server_answer(arcp__egress_job 
 /* ---- connections ---- */
 
 typedef enum arcp__egress_stage {
-    ARCP__EGRESS_AT_FIRST,    /* what was sent first is not known yet; also after CONNECT */
-    ARCP__EGRESS_AT_HEAD,     /* of a request */
-    ARCP__EGRESS_AT_DIAL,     /* the server side is being connected */
-    ARCP__EGRESS_IN_EXCHANGE, /* a request with its response */
-    ARCP__EGRESS_IN_TUNNEL,   /* bytes both ways */
-    ARCP__EGRESS_IN_NAMES,    /* queries of DNS */
-    ARCP__EGRESS_IN_LINGER,   /* all was written; input is discarded */
+    ARCP__EGRESS_AT_FIRST,     /* what was sent first is not known yet; also after CONNECT */
+    ARCP__EGRESS_AT_HEAD,      /* of a request */
+    ARCP__EGRESS_AT_DIAL,      /* the server side is being connected */
+    ARCP__EGRESS_AT_HANDSHAKE, /* of TLS with the server */
+    ARCP__EGRESS_IN_EXCHANGE,  /* a request with its response */
+    ARCP__EGRESS_IN_TUNNEL,    /* bytes both ways */
+    ARCP__EGRESS_IN_NAMES,     /* queries of DNS */
+    ARCP__EGRESS_IN_LINGER,    /* all was written; input is discarded */
     ARCP__EGRESS_IS_CLOSED
 } arcp__egress_stage;
 
@@ -96,6 +99,8 @@ struct arcp__egress_connection {
     uv_timer_t timer;
     uint64_t active_ms; /* when bytes moved last, on the loop's clock */
     bool is_proxy;      /* to the explicit proxy, before CONNECT */
+    bool is_tls;        /* TLS is terminated here: the client side is what was inside it */
+    bool is_opened;     /* something has arrived inside it */
     bool is_asked;      /* the lease does not grant another protocol at the place as a whole */
     bool is_lingering;  /* everything was written; waits for the client's end */
     bool is_between;    /* a request was served, and the next one has not begun */
@@ -111,6 +116,7 @@ struct arcp__egress_connection {
     arcp__egress_host dialled_host; /* of the server side */
     uint16_t dialled_port;
     bool dialled_names_host;
+    bool dialled_is_tls;
     arcp_buf url; /* of the current request or tunnel, for reports */
 
     /* The current request. */
@@ -128,7 +134,7 @@ struct arcp__egress_connection {
 
 static inline arcp__egress_target arcp__egress_connection_at(const arcp__egress_connection *c)
 {
-    return (arcp__egress_target){arcp_span_cstr(c->at_host.text), c->at_port};
+    return (arcp__egress_target){arcp_span_cstr(c->at_host.text), c->at_port, c->is_tls};
 }
 
 /* Serves an accepted stream, which it takes over. */
@@ -150,10 +156,19 @@ bool arcp__egress_first_step(arcp__egress_connection *connection);
 bool arcp__egress_head_step(arcp__egress_connection *connection);
 bool arcp__egress_exchange_step(arcp__egress_connection *connection);
 bool arcp__egress_tunnel_step(arcp__egress_connection *connection);
+bool arcp__egress_handshake_step(arcp__egress_connection *connection);
 bool arcp__egress_names_step(arcp__egress_connection *connection);
 
 /* Ends a connection that is denied before anything was answered; TLS gets an alert. */
 void arcp__egress_first_end(arcp__egress_connection *connection);
+/* Serves TLS to the client in place of the host, whose complete hello waits on the client side;
+ * `name` is the one in it, or NULL. Its requests are decided one by one. */
+void arcp__egress_terminate(arcp__egress_connection *connection, const char *name);
+/* Begins TLS with the server, to which the client side was connected. */
+void arcp__egress_terminate_dialled(arcp__egress_connection *connection);
+/* The client side is broken: reports it if the client has not accepted our certificate. */
+void arcp__egress_terminate_broken(arcp__egress_connection *connection);
+
 /* The server side of an exchange could not be connected: responds. */
 void arcp__egress_exchange_undialled(arcp__egress_connection *connection,
                                      arcp__egress_upstream_end end, const char *why);

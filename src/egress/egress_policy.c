@@ -189,8 +189,8 @@ bool arcp__egress_decide_request(arcp__egress_policy *policy, arcp_time now,
                                  arcp__egress_decision *out)
 {
     static const char *const schemes[2][2] = {{"http", "ws"}, {"https", "wss"}};
-    const char *const *of = schemes[request->is_tls ? 1 : 0];
-    const uint16_t fallback = request->is_tls ? ARCP__URL_PORT_HTTPS : ARCP__URL_PORT_HTTP;
+    const char *const *of = schemes[at->is_tls ? 1 : 0];
+    const uint16_t fallback = at->is_tls ? ARCP__URL_PORT_HTTPS : ARCP__URL_PORT_HTTP;
     const bool is_default = at->port == fallback;
     url_origin from = {.scheme = of[0], .at = at, .has_port = !is_default};
     if (arcp__egress_name_is_reserved(at->host) ||
@@ -233,11 +233,12 @@ static bool grants_all(arcp__egress_policy *policy, arcp_span origin, arcp_span 
     return count > 0 && arcp__url_grants_all(policy->near, count, origin, &work);
 }
 
-/* Whether a line grants some URLs of the host by TLS. */
+/* Whether a line may grant some URLs of the host by TLS. */
 static bool grants_a_part(const arcp__egress_policy *policy, arcp_span host)
 {
     for (size_t i = 0; i < policy->count; i++) {
-        if (policy->lines[i].parts.kind == ARCP__URL_TLS &&
+        const arcp__url_kind kind = policy->lines[i].parts.kind;
+        if (kind != ARCP__URL_PLAIN && kind != ARCP__URL_OPAQUE &&
             arcp__url_may_have_host(&policy->lines[i].parts, host) &&
             arcp__glob_reaches_host(policy->lines[i].text, host)) {
             return true;
@@ -279,10 +280,10 @@ bool arcp__egress_decide_tunnel(arcp__egress_policy *policy, arcp_time now,
     from = (url_origin){.scheme = schemes[0], .at = at, .has_port = !is_default};
     (void)make_url(policy, &from, ARCP_SPAN_LITERAL("/"));
     (void)ask(policy, now, out);
-    return refuse(out, is_reserved ? reason_reserved
-                       : grants_a_part(policy, at->host)
-                           ? reason_part
-                           : arcp_deny_reason_text(ARCP_DENY_NO_MATCH));
+    out->is_part = !is_reserved && grants_a_part(policy, at->host);
+    return refuse(out, is_reserved    ? reason_reserved
+                       : out->is_part ? reason_part
+                                      : arcp_deny_reason_text(ARCP_DENY_NO_MATCH));
 }
 
 /* ---- other protocols ---- */

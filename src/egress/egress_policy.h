@@ -17,10 +17,10 @@ void arcp__egress_policy_free(arcp__egress_policy *policy); /* NULL is accepted 
 typedef struct arcp__egress_target {
     arcp_span host; /* canonical: a name, or an address as URLs have it, with brackets */
     uint16_t port;
+    bool is_tls; /* the requests there are in TLS: https instead of http */
 } arcp__egress_target;
 
 typedef struct arcp__egress_request {
-    bool is_tls;     /* https instead of http */
     bool is_upgrade; /* to WebSocket: the URL of ws or wss counts, too */
     arcp_span path;  /* with its query: the target of the request in origin form */
 } arcp__egress_request;
@@ -30,6 +30,9 @@ typedef struct arcp__egress_decision {
     bool is_allowed;
     /* Patterns that write this host out grant it, so that it may have a private address. */
     bool names_host;
+    /* Of a tunnel that is denied: the lease grants some of the host's URLs, so that its requests
+     * could be decided one by one. */
+    bool is_part;
     arcp_decision gate; /* about `url`: code and reason of a denial */
     arcp_span url;      /* to be reported; the canonical one if there is one */
     arcp_span path;     /* of an allowed request: path and query, exactly what must be sent */

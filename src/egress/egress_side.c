@@ -1,5 +1,8 @@
 #include "egress/egress_side.h"
 
+#include <assert.h>
+#include <stdio.h>
+
 static void count(uint64_t *counter, size_t size)
 {
     if (counter != NULL) {
@@ -27,6 +30,9 @@ static void on_ended(void *user, const arcp_error *why)
     arcp__egress_side *side = user;
     side->has_ended = true;
     side->is_broken = side->is_broken || why != NULL;
+    if (why != NULL) {
+        (void)snprintf(side->why, sizeof side->why, "%s", why->message);
+    }
     side->changed(side->user);
 }
 
@@ -46,6 +52,23 @@ void arcp__egress_side_open(arcp__egress_side *side, arcp__stream *stream)
     stream->ops->start(stream);
 }
 
+bool arcp__egress_side_secure(arcp__egress_side *side, const arcp__tls_context *context,
+                              const char *host)
+{
+    arcp__stream *stream = NULL;
+    assert(side->busy == 0 && !side->has_ended);
+    if (arcp__tls_stream_new(side->share, context, host, side->stream, &stream, NULL) != ARCP_OK) {
+        return false;
+    }
+    side->stream = stream;
+    if (side->in.size > 0 && !arcp__tls_stream_feed(stream, arcp_buf_span(&side->in))) {
+        return false;
+    }
+    arcp_buf_clear(&side->in);
+    arcp__egress_side_open(side, stream);
+    return true;
+}
+
 void arcp__egress_side_close(arcp__egress_side *side)
 {
     arcp__stream_close(&side->stream);
@@ -54,6 +77,7 @@ void arcp__egress_side_close(arcp__egress_side *side)
     side->busy = 0;
     side->is_reading = side->has_ended = side->is_broken = false;
     side->finishes = side->is_finished = false;
+    side->why[0] = '\0';
 }
 
 bool arcp__egress_side_flush(arcp__egress_side *side)

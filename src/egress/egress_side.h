@@ -23,10 +23,16 @@ typedef struct arcp__egress_side {
     bool is_broken;   /* nothing can be written, either */
     bool finishes;    /* our half is closed when everything is written */
     bool is_finished; /* it is closed */
+    char why[128];    /* why it is broken, as the stream says; empty: it does not */
 } arcp__egress_side;
 
 /* Takes over the stream. The fields above `in` that follow `stream` must be set. */
 void arcp__egress_side_open(arcp__egress_side *side, arcp__stream *stream);
+/* Puts TLS over the open stream, on which nothing may be written: its bytes from now on, and those
+ * that were received and not consumed, are TLS. `host` as for arcp__tls_stream_new. False when out
+ * of memory; then the side can only be closed. */
+ARCP_MUST_CHECK bool arcp__egress_side_secure(arcp__egress_side *side,
+                                              const arcp__tls_context *context, const char *host);
 /* Closes the stream, if there is one, and forgets what was received and not written. */
 void arcp__egress_side_close(arcp__egress_side *side);
 

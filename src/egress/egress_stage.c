@@ -49,6 +49,7 @@ static uint64_t limit_of(const arcp__egress_connection *c, bool *is_idle)
         /* Between two requests the connection is idle. */
         return c->request.bytes > 0 || !c->is_between ? egress->head_ms : egress->idle_ms;
     case ARCP__EGRESS_AT_DIAL:
+    case ARCP__EGRESS_AT_HANDSHAKE:
         return egress->dial_ms;
     case ARCP__EGRESS_IN_EXCHANGE:
     case ARCP__EGRESS_IN_TUNNEL:
@@ -78,6 +79,11 @@ static void on_timer(uv_timer_t *timer)
     } else if (c->stage == ARCP__EGRESS_AT_DIAL) {
         arcp__egress_upstream_skip(&c->upstream);
         uv_timer_start(timer, on_timer, limit_ms, 0);
+    } else if (c->stage == ARCP__EGRESS_AT_HANDSHAKE && !c->server.has_ended) {
+        c->server.has_ended = c->server.is_broken = true;
+        (void)snprintf(c->server.why, sizeof c->server.why,
+                       "TLS: the server did not complete the handshake in time");
+        c->server.changed(c->server.user);
     } else {
         arcp__egress_connection_close(c);
     }
@@ -111,6 +117,8 @@ void arcp__egress_connection_dial(arcp__egress_connection *c, arcp_span host, ui
                    host.data);
     c->dialled_port = port;
     c->dialled_names_host = names_host;
+    /* A tunnel is the client's own TLS. */
+    c->dialled_is_tls = c->is_tls && after == ARCP__EGRESS_IN_EXCHANGE;
     c->after_dial = after;
     arcp__egress_connection_enter(c, ARCP__EGRESS_AT_DIAL);
     arcp__egress_upstream_begin(&c->upstream, arcp_span_cstr(c->dialled_host.text), port,

@@ -166,4 +166,8 @@ ARCP_MUST_CHECK arcp_status arcp__tls_stream_new(arcp__loop_share *share,
                                                  arcp__stream *lower, arcp__stream **out,
                                                  arcp_error *err);
 
+/* Gives a new TLS stream bytes that were received from `lower` before it was made. Before start.
+ * False when out of memory. */
+ARCP_MUST_CHECK bool arcp__tls_stream_feed(arcp__stream *stream, arcp_span bytes);
+
 #endif

@@ -1,173 +1,16 @@
-/* TLS with OpenSSL 3: contexts, and streams that use memory BIOs. */
+/* Streams of TLS, with OpenSSL 3 and memory BIOs. */
 #include <assert.h>
-#include <errno.h>
-#include <unistd.h>
 
 #include <arpa/inet.h>
 #include <openssl/err.h>
-#include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
 #include "base/alloc.h"
-#include "stream/stream.h"
+#include "stream/tls_parts.h"
 
 #define TLS_RECORD_BYTES ((size_t)16 * 1024)
 /* Bytes encrypted at a time, so that `written` reports progress. */
 #define TLS_PIECE_BYTES ((size_t)64 * 1024)
-
-/* One line about OpenSSL's latest error, or `fallback`; empties its queue. */
-static const char *error_text(const char *fallback)
-{
-    const unsigned long code = ERR_peek_last_error();
-    const char *text = code == 0 ? NULL : ERR_reason_error_string(code);
-    ERR_clear_error();
-    return text == NULL ? fallback : text;
-}
-
-/* ---- contexts ---- */
-
-struct arcp__tls_context {
-    SSL_CTX *ssl;           /* counts its references; each connection holds one */
-    char *certificate_file; /* NULL: a client's */
-    char *key_file;
-};
-
-/* OpenSSL's message for a missing file is hard to understand. */
-static arcp_status check_readable(const char *file, const char *what, arcp_error *err)
-{
-    if (access(file, R_OK) != 0) {
-        return arcp_error_set(err, ARCP_E_USAGE, "cannot read the %s %s: %s", what, file,
-                              strerror(errno));
-    }
-    return ARCP_OK;
-}
-
-/* Without this, OpenSSL would ask for a passphrase at the terminal. */
-static int no_passphrase(char *out, int size, int writing, void *user)
-{
-    return 0;
-}
-
-static SSL_CTX *context_base(const SSL_METHOD *method)
-{
-    ERR_clear_error();
-    SSL_CTX *ssl = SSL_CTX_new(method);
-    if (ssl == NULL) {
-        return NULL;
-    }
-    SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION);
-    SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-    /* An idle connection keeps no record buffers. */
-    SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
-    SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
-    SSL_CTX_set_default_passwd_cb(ssl, no_passphrase);
-    return ssl;
-}
-
-arcp_status arcp__tls_context_reload(arcp__tls_context *context, arcp_error *err)
-{
-    const char *certificate_file = context->certificate_file;
-    const char *key_file = context->key_file;
-    arcp_status status = check_readable(certificate_file, "certificate", err);
-    if (status == ARCP_OK) {
-        status = check_readable(key_file, "key", err);
-    }
-    if (status != ARCP_OK) {
-        return status;
-    }
-    SSL_CTX *ssl = context_base(TLS_server_method());
-    if (ssl == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for TLS");
-    }
-    /* For TLS 1.2 only suites with forward secrecy and authenticated encryption; TLS 1.3 has no
-     * others. */
-    if (SSL_CTX_set_cipher_list(ssl, "ECDHE+AESGCM:ECDHE+CHACHA20") != 1) {
-        status = arcp_error_set(err, ARCP_E_IO, "OpenSSL has no cipher suite for TLS 1.2: %s",
-                                error_text("unknown"));
-    } else if (SSL_CTX_use_certificate_chain_file(ssl, certificate_file) != 1) {
-        status = arcp_error_set(err, ARCP_E_USAGE, "%s is not a usable PEM certificate: %s",
-                                certificate_file, error_text("unknown"));
-    } else if (SSL_CTX_use_PrivateKey_file(ssl, key_file, SSL_FILETYPE_PEM) != 1) {
-        status = arcp_error_set(err, ARCP_E_USAGE, "%s is not a usable PEM key for %s: %s",
-                                key_file, certificate_file, error_text("unknown"));
-    } else if (SSL_CTX_check_private_key(ssl) != 1) {
-        status = arcp_error_set(err, ARCP_E_USAGE, "the key %s does not belong to %s", key_file,
-                                certificate_file);
-    }
-    if (status != ARCP_OK) {
-        ERR_clear_error();
-        SSL_CTX_free(ssl);
-        return status;
-    }
-    /* ARCP resumes its own sessions, so TLS tickets are not needed. */
-    SSL_CTX_set_num_tickets(ssl, 0);
-    SSL_CTX_set_options(ssl, SSL_OP_NO_TICKET | SSL_OP_CIPHER_SERVER_PREFERENCE);
-    SSL_CTX_free(context->ssl);
-    context->ssl = ssl;
-    return ARCP_OK;
-}
-
-arcp_status arcp__tls_context_new_server(const char *certificate_file, const char *key_file,
-                                         arcp__tls_context **out, arcp_error *err)
-{
-    arcp__tls_context *context = arcp__alloc(sizeof *context);
-    if (context != NULL) {
-        context->certificate_file = arcp__copy_cstr(certificate_file, strlen(certificate_file));
-        context->key_file = arcp__copy_cstr(key_file, strlen(key_file));
-    }
-    const bool is_allocated =
-        context != NULL && context->certificate_file != NULL && context->key_file != NULL;
-    const arcp_status status = is_allocated
-                                   ? arcp__tls_context_reload(context, err)
-                                   : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for TLS");
-    if (status != ARCP_OK) {
-        arcp__tls_context_free(context);
-        return status;
-    }
-    *out = context;
-    return ARCP_OK;
-}
-
-arcp_status arcp__tls_context_new_client(const char *ca_file, arcp__tls_context **out,
-                                         arcp_error *err)
-{
-    if (ca_file != NULL) {
-        const arcp_status status = check_readable(ca_file, "CA file", err);
-        if (status != ARCP_OK) {
-            return status;
-        }
-    }
-    arcp__tls_context *context = arcp__alloc(sizeof *context);
-    SSL_CTX *ssl = context == NULL ? NULL : context_base(TLS_client_method());
-    if (ssl == NULL) {
-        arcp__free(context);
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for TLS");
-    }
-    context->ssl = ssl;
-    SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
-    const int loaded = ca_file == NULL ? SSL_CTX_set_default_verify_paths(ssl)
-                                       : SSL_CTX_load_verify_file(ssl, ca_file);
-    if (loaded != 1) {
-        arcp__tls_context_free(context);
-        return arcp_error_set(err, ARCP_E_USAGE, "%s has no usable PEM certificate: %s",
-                              ca_file == NULL ? "the system's CA store" : ca_file,
-                              error_text("unknown"));
-    }
-    *out = context;
-    return ARCP_OK;
-}
-
-void arcp__tls_context_free(arcp__tls_context *context)
-{
-    if (context != NULL) {
-        SSL_CTX_free(context->ssl);
-        arcp__free(context->certificate_file);
-        arcp__free(context->key_file);
-        arcp__free(context);
-    }
-}
-
-/* ---- streams ---- */
 
 typedef struct tls_stream {
     arcp__stream base;
@@ -260,7 +103,7 @@ static void fail(tls_stream *stream, const char *fallback)
                        X509_verify_cert_error_string(verified));
         ERR_clear_error();
     } else {
-        arcp_error_set(&err, ARCP_E_IO, "TLS: %s", error_text(fallback));
+        arcp_error_set(&err, ARCP_E_IO, "TLS: %s", arcp__tls_error_text(fallback));
     }
     report_end(stream, &err);
 }
@@ -487,7 +330,7 @@ static SSL *start_tls(const arcp__tls_context *context, const char *host)
     BIO_set_mem_eof_return(in, -1); /* empty means "later", not "the end" */
     BIO_set_mem_eof_return(out, -1);
     SSL_set_bio(ssl, in, out);
-    if (context->certificate_file != NULL) {
+    if (context->is_server) {
         SSL_set_accept_state(ssl);
         return ssl;
     }
@@ -527,4 +370,13 @@ arcp_status arcp__tls_stream_new(arcp__loop_share *share, const arcp__tls_contex
     lower->events = (arcp__stream_events){on_lower_bytes, on_lower_ended, on_lower_written, stream};
     *out = &stream->base;
     return ARCP_OK;
+}
+
+bool arcp__tls_stream_feed(arcp__stream *base, arcp_span bytes)
+{
+    const tls_stream *stream = (const tls_stream *)base;
+    size_t taken = 0;
+    assert(!stream->secured && stream->base.ops == &tls_stream_ops);
+    ERR_clear_error();
+    return BIO_write_ex(SSL_get_rbio(stream->ssl), bytes.data, bytes.size, &taken) == 1;
 }

@@ -2,9 +2,12 @@
 
 #include <arpa/inet.h>
 #include <netdb.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <openssl/ssl.h>
+
+#include "transport/tls_files.h"
 
 egress_answers answers;
 
@@ -239,7 +242,7 @@ static int udp_socket(unsigned *port)
 }
 
 static void open_job(egress_fixture *f, const char *lease, arcp__egress_options options,
-                     const char *secret)
+                     const char *secret, arcp__tls_ca *ca)
 {
     const arcp_span hosts[] = {ARCP_SPAN_LITERAL("api.test"), ARCP_SPAN_LITERAL("other.test")};
     options.private_hosts = hosts;
@@ -262,24 +265,35 @@ static void open_job(egress_fixture *f, const char *lease, arcp__egress_options 
                                           .socket_count = 2,
                                           .proxy_secret = secret,
                                           .denied = on_denied,
-                                          .user = f};
+                                          .user = f,
+                                          .ca = ca};
     check_ok(arcp__egress_open(f->egress, &job, &f->job, &err), &err);
 }
 
 void egress_fixture_open_with(egress_fixture *f, const char *lease, uint32_t idle_ms,
                               uint32_t head_ms)
 {
-    open_job(f, lease, (arcp__egress_options){.idle_ms = idle_ms, .head_ms = head_ms}, NULL);
+    open_job(f, lease, (arcp__egress_options){.idle_ms = idle_ms, .head_ms = head_ms}, NULL, NULL);
 }
 
 void egress_fixture_open_proxy(egress_fixture *f, const char *lease, const char *secret)
 {
-    open_job(f, lease, (arcp__egress_options){.idle_ms = 0}, secret);
+    open_job(f, lease, (arcp__egress_options){.idle_ms = 0}, secret, NULL);
 }
 
 void egress_fixture_open(egress_fixture *f, const char *lease)
 {
     egress_fixture_open_with(f, lease, 0, 0);
+}
+
+void egress_fixture_open_tls(egress_fixture *f, const char *lease, uint32_t head_ms)
+{
+    arcp_error err = {0};
+    arcp__tls_ca *ca = NULL;
+    const int64_t now_sec = (int64_t)time(NULL);
+    check_ok(arcp__tls_ca_new(now_sec, INT64_MAX, &ca, &err), &err);
+    open_job(f, lease, (arcp__egress_options){.head_ms = head_ms}, NULL, ca);
+    check_ok(arcp__tls_context_new_client(test_tls_files.ca, &f->egress->tls, &err), &err);
 }
 
 void egress_fixture_accept(egress_fixture *f)

@@ -37,6 +37,8 @@ void egress_fixture_open_with(egress_fixture *f, const char *lease, uint32_t idl
                               uint32_t head_ms);
 /* Every connection is one to the explicit proxy, which asks for this secret. */
 void egress_fixture_open_proxy(egress_fixture *f, const char *lease, const char *secret);
+/* With TLS that is terminated. Servers are trusted if test_tls_files.ca has signed them. */
+void egress_fixture_open_tls(egress_fixture *f, const char *lease, uint32_t head_ms);
 void egress_fixture_close(egress_fixture *f);
 /* The address that DNS gives a name inside, in host byte order. */
 uint32_t egress_fixture_name(egress_fixture *f, const char *name);

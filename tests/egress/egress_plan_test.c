@@ -93,18 +93,17 @@ static bool fetches(const sample *s, arcp_span url, arcp__egress_decision *out)
 {
     const arcp_time now = {0, 0};
     const arcp__url_parts parts = arcp__url_take_apart(url);
-    const arcp__egress_target at = {parts.host, (uint16_t)parts.port};
-    const arcp__egress_request request = {.is_tls = parts.kind == ARCP__URL_TLS,
-                                          .is_upgrade =
+    const arcp__egress_target at = {parts.host, (uint16_t)parts.port, parts.kind == ARCP__URL_TLS};
+    const arcp__egress_request request = {.is_upgrade =
                                               is(parts.scheme, "ws") || is(parts.scheme, "wss"),
                                           .path = arcp_span_from(url, arcp__url_origin(url).size)};
     memset(out, 0, sizeof *out);
     if (parts.kind == ARCP__URL_OPAQUE) {
         return parts.port != 0 && arcp__egress_decide_opaque(s->policy, now, &at, out);
     }
-    if (parts.kind == ARCP__URL_TLS &&
-        (!s->tls_terminate || arcp__egress_decide_tunnel(s->policy, now, &at, out))) {
-        return arcp__egress_decide_tunnel(s->policy, now, &at, out);
+    if (parts.kind == ARCP__URL_TLS && (arcp__egress_decide_tunnel(s->policy, now, &at, out) ||
+                                        !s->tls_terminate || !out->is_part)) {
+        return out->is_allowed;
     }
     return arcp__egress_decide_request(s->policy, now, &at, &request, out);
 }

@@ -21,9 +21,9 @@ typedef struct policy_case {
 static bool decide(arcp__egress_policy *policy, arcp_time now, const policy_case *row,
                    arcp__egress_decision *out)
 {
-    const arcp__egress_target at = {arcp_span_cstr(row->host), row->port};
-    const arcp__egress_request request = {.is_tls = row->question == OPENED_TLS,
-                                          .is_upgrade = row->question == UPGRADE,
+    const arcp__egress_target at = {arcp_span_cstr(row->host), row->port,
+                                    row->question == OPENED_TLS};
+    const arcp__egress_request request = {.is_upgrade = row->question == UPGRADE,
                                           .path = arcp_span_cstr(row->path)};
     switch (row->question) {
     case TUNNEL:
@@ -239,7 +239,7 @@ static void a_url_that_is_too_long_is_denied(void **state)
     memset(path, 'a', sizeof path);
     path[0] = '/';
     arcp__egress_policy *policy = policy_of(lease_of("http://h/**", NULL));
-    const arcp__egress_target at = {ARCP_SPAN_LITERAL("h"), 80};
+    const arcp__egress_target at = {ARCP_SPAN_LITERAL("h"), 80, false};
     const size_t fits = ARCP_TARGET_BYTES_MAX - (sizeof "http://h" - 1);
     const size_t sizes[] = {fits, fits + 1, sizeof path};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -257,8 +257,8 @@ static void a_denial_says_whether_tls_hides_the_requests(void **state)
     (void)state;
     arcp__egress_policy *policy = policy_of(lease_of("https://h/v1/**", NULL));
     arcp__egress_decision decision;
-    const arcp__egress_target part = {ARCP_SPAN_LITERAL("h"), 443};
-    const arcp__egress_target other = {ARCP_SPAN_LITERAL("i"), 443};
+    const arcp__egress_target part = {ARCP_SPAN_LITERAL("h"), 443, false};
+    const arcp__egress_target other = {ARCP_SPAN_LITERAL("i"), 443, false};
     assert_false(arcp__egress_decide_tunnel(policy, at_zero, &part, &decision));
     assert_non_null(strstr(decision.reason, "TLS stays closed"));
     assert_false(arcp__egress_decide_tunnel(policy, at_zero, &other, &decision));
