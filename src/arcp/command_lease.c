@@ -283,9 +283,11 @@ int arcp__command_lease(arcp__program *program)
                              words[0]);
     } else if (subcommands[row].run != enforce &&
                (enforces || arcp__has(arguments, ARCP__OPTION_LEASE_LEVEL) ||
+                arcp__has(arguments, ARCP__OPTION_LEASE_TLS) ||
                 arcp__has(arguments, ARCP__OPTION_LEASE_AGENT_COMMAND))) {
-        (void)arcp_error_set(&err, ARCP_E_USAGE,
-                             "--enforce, --level and --agent-command are for explain --enforce");
+        (void)arcp_error_set(
+            &err, ARCP_E_USAGE,
+            "--enforce, --tls, --level and --agent-command are for explain --enforce");
     } else if (arguments->word_count != subcommands[row].words + 1) {
         (void)arcp_error_set(&err, ARCP_E_USAGE, "%s", subcommands[row].usage);
     } else if (subcommands[row].words == 2 && strcmp(words[1], "-") == 0 &&

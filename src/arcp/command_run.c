@@ -11,6 +11,7 @@
 #include "arcp/run.h"
 #include "launch/sandbox_etc.h"
 #include "process/process.h"
+#include "stream/tls_ca.h"
 
 /* Prints the error; returns the exit status for a run that did not begin. */
 static int refuse(arcp__program *program, const arcp_error *err, int exit_status)
@@ -135,8 +136,12 @@ static arcp_status make_scratch(arcp__run *run, arcp_error *err)
 static arcp_status prepare_etc(arcp__run *run, arcp_error *err)
 {
     const arcp__sandbox_plan *plan = run->plan;
-    const arcp__sandbox_etc etc = {
-        .directory = run->cache, .uid = geteuid(), .gid = getegid(), .home = plan->home.data};
+    const arcp__sandbox_etc etc = {.directory = run->cache,
+                                   .uid = geteuid(),
+                                   .gid = getegid(),
+                                   .home = plan->home.data,
+                                   .ca_link =
+                                       arcp__sandbox_terminates(plan) ? ARCP__TLS_CA_LINK : NULL};
     for (size_t i = 0; i < plan->mount_count; i++) {
         if (plan->mounts[i].kind == ARCP__SANDBOX_MOUNT_ETC) {
             const arcp_status status = arcp__sandbox_etc_prepare(&etc, &run->etc, err);

@@ -21,6 +21,9 @@ arcp_status arcp__lease_enforce(const arcp__program *program, const arcp_lease *
     arcp__sandbox_request_defaults(&request);
     arcp_status status = level == NULL ? arcp__abilities_find(&request.abilities, err)
                                        : arcp__abilities_of_level(level, &request.abilities, err);
+    if (status == ARCP_OK) {
+        status = arcp__run_tls(&request, arcp__value(arguments, ARCP__OPTION_LEASE_TLS), err);
+    }
     if (status != ARCP_OK) {
         return status;
     }

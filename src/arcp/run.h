@@ -119,6 +119,10 @@ const char *arcp__run_cache(arcp__arena *arena, const char *home);
  */
 const arcp_span *arcp__run_own(arcp__run *run, size_t *count);
 
+/* Sets tls_terminate from a value of --tls (NULL: not given). ARCP_E_USAGE. */
+ARCP_MUST_CHECK arcp_status arcp__run_tls(arcp__sandbox_request *request, const char *given,
+                                          arcp_error *err);
+
 /* Capabilities that --min does not apply to, and what a sandbox may use. */
 void arcp__run_defaults(arcp__sandbox_request *request);
 

@@ -35,8 +35,10 @@ static arcp_status serve(arcp__running *running, const int *sockets, size_t coun
                                           .proxy_secret =
                                               run->plan->has_proxy ? running->control.secret : NULL,
                                           .denied = on_denied,
-                                          .user = running};
+                                          .user = running,
+                                          .ca = running->ca};
     if (status == ARCP_OK) {
+        running->ca = NULL;
         status = arcp__egress_open(running->egress, &job, &running->network, err);
     } else {
         for (size_t i = 0; i < count; i++) {

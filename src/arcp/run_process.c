@@ -66,6 +66,7 @@ static arcp_status start(arcp__running *running, const descriptors *d, int contr
     confinement.plan = arcp_buf_span(&plan);
     confinement.etc = run->etc.size == 0 ? NULL : run->etc.data;
     confinement.control_fd = control;
+    confinement.ca_certificate = running->ca == NULL ? NULL : arcp__tls_ca_certificate(running->ca);
     confinement.has_terminal = run->plan->has_terminal;
     spec.argv = run->program->arguments.words;
     spec.env = run->env;
@@ -110,6 +111,16 @@ static arcp_status block_signals(arcp__running *running, sigset_t *before, arcp_
                : arcp_error_set(err, ARCP_E_IO, "signals cannot be read: %s", strerror(errno));
 }
 
+/* For as long as the lease, in which the command may trust it. */
+static arcp_status make_ca(arcp__running *running, arcp_error *err)
+{
+    const int64_t end_wall_ns = arcp_lease_expires_wall_ns(running->run->lease);
+    return arcp__sandbox_terminates(running->run->plan)
+               ? arcp__tls_ca_new(running->begun.wall_ns / ARCP_NS_PER_SEC,
+                                  end_wall_ns / ARCP_NS_PER_SEC, &running->ca, err)
+               : ARCP_OK;
+}
+
 static arcp_status begin(arcp__running *running, arcp_error *err)
 {
     const arcp__run *run = running->run;
@@ -127,6 +138,9 @@ static arcp_status begin(arcp__running *running, arcp_error *err)
                                    &running->max_runtime_ns)) {
             running->max_runtime_ns = INT64_MAX;
         }
+        status = make_ca(running, err);
+    }
+    if (status == ARCP_OK) {
         status = start(running, &d, ends[1], err);
     }
     arcp__close(ends[1]);
@@ -163,6 +177,7 @@ arcp_status arcp__run_process(arcp__run *run, arcp__run_report *report, arcp__ru
         arcp__run_relay_fini(&running.relays[i]);
     }
     arcp__run_loop_fini(&running);
+    arcp__tls_ca_free(running.ca);
     out->is_busy = running.is_busy;
     arcp__launch_control_fini(&running.control);
     arcp__close(running.signals);

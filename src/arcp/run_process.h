@@ -10,6 +10,7 @@
 #include "arcp/run.h"
 #include "egress/egress.h"
 #include "launch/launcher_control.h"
+#include "stream/tls_ca.h"
 
 /* Output of the command that goes through us, with --no-tty. */
 typedef struct arcp__run_relay {
@@ -31,6 +32,7 @@ typedef struct arcp__running {
     uv_timer_t timer;
     arcp__launch_control control; /* records of arcp-sandbox, and the sockets of its network */
     int signals;                  /* a signalfd */
+    arcp__tls_ca *ca;             /* NULL: TLS stays closed, or egress has it */
     arcp__egress *egress;         /* NULL: the sandbox has no network, or not yet */
     arcp__egress_job *network;    /* NULL: likewise, or it is closed */
     arcp__run_terminal terminal;

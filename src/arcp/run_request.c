@@ -186,6 +186,16 @@ static arcp_status read_min(arcp__run *run, arcp_error *err)
                                 "--min: '%.64s' is not one of exact, under, advisory", given);
 }
 
+arcp_status arcp__run_tls(arcp__sandbox_request *request, const char *given, arcp_error *err)
+{
+    request->tls_terminate = given != NULL && strcmp(given, "terminate") == 0;
+    if (given != NULL && !request->tls_terminate && strcmp(given, "tunnel") != 0) {
+        return arcp_error_set(err, ARCP_E_USAGE, "--tls: '%.64s' is not one of tunnel, terminate",
+                              given);
+    }
+    return ARCP_OK;
+}
+
 static arcp_status read_protect(arcp__run *run, arcp_error *err)
 {
     const arcp__arguments *arguments = &run->program->arguments;
@@ -239,7 +249,8 @@ arcp_status arcp__run_request(arcp__run *run, arcp_error *err)
     if (request->own == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    if (read_min(run, err) != ARCP_OK || read_protect(run, err) != ARCP_OK ||
+    if (arcp__run_tls(request, arcp__value(arguments, ARCP__OPTION_RUN_TLS), err) != ARCP_OK ||
+        read_min(run, err) != ARCP_OK || read_protect(run, err) != ARCP_OK ||
         read_pids(run, err) != ARCP_OK ||
         (max_runtime != NULL &&
          arcp__seconds_parse("max-runtime", max_runtime, &run->max_runtime_sec, err) != ARCP_OK)) {

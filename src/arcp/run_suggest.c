@@ -186,8 +186,9 @@ static size_t origin_size(arcp_span url)
     return size;
 }
 
-/* Inside TLS no path is seen, so that only all of the host can be granted: HOST or HOST:PORT. */
-static void shorten_tls(arcp_buf *name)
+/* Where no path is seen inside TLS, only all of the host can be granted: HOST or HOST:PORT. A URL
+ * without a path means the same. */
+static void shorten_tls(arcp_buf *name, bool is_terminated)
 {
     const arcp_span url = arcp_buf_span(name);
     const bool is_https = arcp_span_starts_with(url, ARCP_SPAN_LITERAL("https://"));
@@ -195,6 +196,9 @@ static void shorten_tls(arcp_buf *name)
         return;
     }
     arcp_span origin = arcp_span_first(url, origin_size(url));
+    if (is_terminated && url.size > origin.size + 1) {
+        return;
+    }
     if (is_https) {
         origin = arcp_span_from(origin, strlen("https://"));
         if (origin.size > 4 && memcmp(origin.data + origin.size - 4, ":443", 4) == 0) {
@@ -233,7 +237,7 @@ static bool fetch_name(const arcp__run *run, arcp_buf *name)
 {
     arcp__arena arena = {0};
     arcp_error err = {0};
-    shorten_tls(name);
+    shorten_tls(name, run->request.tls_terminate);
     const char *given = arcp_buf_cstr(name);
     const char *pattern = given == NULL ? NULL : arcp__run_fetch_pattern(&arena, given, &err);
     const bool helps = pattern != NULL && !is_granted(run->lease, arcp_span_cstr(pattern));

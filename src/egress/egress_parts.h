@@ -51,7 +51,7 @@ struct arcp__egress_job {
     arcp__egress_policy *policy;
     arcp__egress_names *names;
     arcp_secret *credential; /* that a request to the explicit proxy must carry; NULL: none */
-    arcp__tls_ca *ca; /* NULL: TLS stays closed */
+    arcp__tls_ca *ca;        /* NULL: TLS stays closed */
     void (*denied)(void *user, const arcp__egress_denial *denial);
     void *user;
     arcp__egress_listener *listeners; /* a list; each is freed by its handle */

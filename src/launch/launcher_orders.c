@@ -10,9 +10,11 @@
 
 #include "base/directory.h"
 
+/* With its NUL; NULL is "". */
 static void append_text(arcp_buf *to, const char *text)
 {
-    arcp_buf_append(to, arcp_span_make(text, strlen(text) + 1));
+    arcp_buf_append(to,
+                    arcp_span_make(text == NULL ? "" : text, text == NULL ? 1 : strlen(text) + 1));
 }
 
 /* Appends a NULL-terminated list and returns its length. */
@@ -25,8 +27,8 @@ static size_t append_texts(arcp_buf *to, char *const *texts)
     return count;
 }
 
-arcp_status arcp__launch_orders_write(const arcp__launch_child *child, const char *etc, int *fd,
-                                      arcp_error *err)
+arcp_status arcp__launch_orders_write(const arcp__launch_child *child,
+                                      const arcp__launch_view *view, int *fd, arcp_error *err)
 {
     arcp__launch_orders orders;
     arcp_buf texts = arcp_buf_init();
@@ -34,8 +36,9 @@ arcp_status arcp__launch_orders_write(const arcp__launch_child *child, const cha
         return arcp_error_set(err, ARCP_E_USAGE, "an agent can have at most %d resource limits",
                               ARCP__LAUNCH_LIMITS_MAX);
     }
-    append_text(&texts, child->cwd == NULL ? "" : child->cwd);
-    append_text(&texts, etc == NULL ? "" : etc);
+    append_text(&texts, child->cwd);
+    append_text(&texts, view->etc);
+    append_text(&texts, view->ca_certificate);
     append_text(&texts, child->program);
     memset(&orders, 0, sizeof orders); /* including padding */
     orders.struct_size = sizeof orders;

@@ -9,13 +9,20 @@
 
 #include "launch/launcher_child.h"
 
-/* Creates a file with the orders of `child` and, for arcp-sandbox, the directory that is seen as
- * /etc (NULL: none). The caller closes *fd. ARCP_E_USAGE, ARCP_E_IO, ARCP_E_NO_MEMORY. */
-ARCP_MUST_CHECK arcp_status arcp__launch_orders_write(const arcp__launch_child *child,
-                                                      const char *etc, int *fd, arcp_error *err);
+/* What arcp-sandbox needs beside its plan. Texts; NULL or "": none. */
+typedef struct arcp__launch_view {
+    const char *etc;            /* the directory that is seen as /etc */
+    const char *ca_certificate; /* of arcp_confinement */
+} arcp__launch_view;
 
-/* Reads and closes ARCP__LAUNCH_ORDERS_FD. Needs libc only. The memory that `child` and `etc` ("":
- * none) point to is released by exec. Returns an errno; EINVAL: these are no orders. */
-int arcp__launch_orders_read(arcp__launch_child *child, const char **etc);
+/* Creates a file with the orders of `child`. The caller closes *fd. ARCP_E_USAGE, ARCP_E_IO,
+ * ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__launch_orders_write(const arcp__launch_child *child,
+                                                      const arcp__launch_view *view, int *fd,
+                                                      arcp_error *err);
+
+/* Reads and closes ARCP__LAUNCH_ORDERS_FD. Needs libc only. The memory that `child` and `view`
+ * point to is released by exec. Returns an errno; EINVAL: these are no orders. */
+int arcp__launch_orders_read(arcp__launch_child *child, arcp__launch_view *view);
 
 #endif

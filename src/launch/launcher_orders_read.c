@@ -6,9 +6,9 @@
 
 #include "launch/launcher_orders.h"
 
-int arcp__launch_orders_read(arcp__launch_child *child, const char **etc)
+int arcp__launch_orders_read(arcp__launch_child *child, arcp__launch_view *view)
 {
-    const size_t before = 3; /* the directory, /etc, the program */
+    const size_t before = 4; /* the directory, the view, the program */
     struct stat about;
     if (fstat(ARCP__LAUNCH_ORDERS_FD, &about) != 0 ||
         about.st_size <= (off_t)sizeof(arcp__launch_orders)) {
@@ -45,9 +45,9 @@ int arcp__launch_orders_read(arcp__launch_child *child, const char **etc)
         texts[i < before + orders->argc ? i : i + 1] = text;
         text += strlen(text) + 1;
     }
-    *etc = texts[1];
+    *view = (arcp__launch_view){.etc = texts[1], .ca_certificate = texts[2]};
     *child = (arcp__launch_child){
-        .program = texts[2],
+        .program = texts[3],
         .argv = texts + before,
         .env = texts + before + 1 + orders->argc,
         .cwd = texts[0][0] == '\0' ? NULL : texts[0],

@@ -11,7 +11,6 @@
 #include "base/directory.h"
 #include "base/libexec.h"
 #include "launch/launch.h"
-#include "launch/launcher_orders.h"
 
 /* Whether it is a regular file that we may execute. */
 static bool is_program(const char *path)
@@ -136,7 +135,7 @@ arcp_status arcp__launch_plan_use(arcp__launch_plan *plan, const arcp__launch_he
                               helper->purpose, path != NULL ? path : helper->name);
     }
     const arcp_status status =
-        arcp__launch_orders_write(&plan->child, helper->etc, &plan->orders_fd, err);
+        arcp__launch_orders_write(&plan->child, &helper->view, &plan->orders_fd, err);
     if (status != ARCP_OK) {
         return status;
     }

@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "launch/launch.h"
 #include "launch/launcher_child.h"
+#include "launch/launcher_orders.h"
 
 typedef struct arcp__launch_plan {
     /* An absolute path, because the child changes its directory before exec. */
@@ -27,7 +28,7 @@ typedef struct arcp__launch_helper {
     const char *name;
     const char *path;    /* NULL: it is searched (base/libexec.h) */
     const char *purpose; /* what needs it, for errors */
-    const char *etc;     /* of its orders; may be NULL */
+    arcp__launch_view view;
 } arcp__launch_helper;
 
 /* Whether the spec, which can be of an older release, has a confinement. */

@@ -23,7 +23,10 @@ arcp_status arcp__launch_plan_confine(arcp__launch_plan *plan, const arcp_confin
         return arcp_error_set(err, ARCP_E_USAGE, "a confinement needs a plan and a control socket");
     }
     const arcp__launch_helper helper = {
-        .name = "arcp-sandbox", .path = path, .purpose = "a sandbox", .etc = confinement.etc};
+        .name = "arcp-sandbox",
+        .path = path,
+        .purpose = "a sandbox",
+        .view = {.etc = confinement.etc, .ca_certificate = confinement.ca_certificate}};
     status = arcp__launch_plan_use(plan, &helper, err);
     if (status != ARCP_OK) {
         return status;

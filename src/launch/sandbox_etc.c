@@ -19,11 +19,12 @@
 
 #include "base/crc32c.h"
 #include "base/directory.h"
+#include "sandbox/sandbox.h"
 
 #define FILE_BYTES_MAX 16777216
 #define DEPTH_MAX      16
 #define REPLACED_SEC   604800 /* how long a directory stays that has been replaced */
-#define MADE_VERSION   3u     /* raised when the text of a file that is made changes */
+#define MADE_VERSION   4u     /* raised when the text of a file that is made changes */
 
 static const char *const copied[] = {
 #define COPIED_ETC(path)    path,
@@ -311,6 +312,68 @@ static arcp_status make_files(preparation *making, const arcp__sandbox_etc *requ
     return status;
 }
 
+/* ---- certificates ---- */
+
+/* Opens the directory that a path below the prepared one is in; with `makes` the directories of it
+ * that are absent are made. -1: it is absent, or an error. *name is the last part. */
+static int open_above(const preparation *making, const char *path, bool makes, const char **name)
+{
+    int at = dup(making->etc);
+    for (const char *slash = strchr(path, '/'); slash != NULL && at >= 0;
+         slash = strchr(path, '/')) {
+        char part[NAME_MAX + 1];
+        (void)snprintf(part, sizeof part, "%.*s", (int)(slash - path), path);
+        const int next = makes ? make_directory(at, part)
+                               : openat(at, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        (void)close(at);
+        at = next;
+        path = slash + 1;
+    }
+    *name = path;
+    return at;
+}
+
+/* Puts a link in place of what may be there. With `adds` also where nothing is. */
+static arcp_status place_link(preparation *making, const char *path, const char *to, bool adds)
+{
+    const char *name = NULL;
+    struct stat about;
+    arcp_status status = ARCP_OK;
+    const int at = open_above(making, path, adds, &name);
+    if (at < 0) {
+        return adds ? failed(making, path) : ARCP_OK;
+    }
+    const bool is_there = fstatat(at, name, &about, AT_SYMLINK_NOFOLLOW) == 0;
+    if ((is_there && unlinkat(at, name, 0) != 0) ||
+        ((is_there || adds) && symlinkat(to, at, name) != 0)) {
+        status = failed(making, path);
+    }
+    (void)close(at);
+    return status;
+}
+
+/* Lets programs that read the system's certificates trust the authority of their sandbox, which
+ * each sandbox has at the same path. */
+static arcp_status trust(preparation *making, const char *link)
+{
+    /* Of Debian, Fedora, openSUSE and Alpine. The first is made where the host has none. */
+    static const char *const bundles[] = {"ssl/certs/ca-certificates.crt",
+                                          "pki/tls/certs/ca-bundle.crt",
+                                          "pki/tls/certs/ca-bundle.trust.crt",
+                                          "pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+                                          "ssl/ca-bundle.pem",
+                                          "ssl/cert.pem"};
+    char path[sizeof "ssl/certs/" + 64];
+    (void)snprintf(path, sizeof path, "ssl/certs/%s", link);
+    arcp_status status =
+        place_link(making, path, ARCP__SANDBOX_CA_DIRECTORY "/" ARCP__SANDBOX_CA_FILE, true);
+    for (size_t i = 0; status == ARCP_OK && i < sizeof bundles / sizeof *bundles; i++) {
+        status = place_link(making, bundles[i],
+                            ARCP__SANDBOX_CA_DIRECTORY "/" ARCP__SANDBOX_CA_BUNDLE, i == 0);
+    }
+    return status;
+}
+
 /* ---- directories ---- */
 
 static void remove_below(int at, const char *name, int depth)
@@ -387,6 +450,9 @@ static arcp_status make(int directory, const arcp__sandbox_etc *request, const c
         status = copy_row(&making, request->root == NULL ? "" : request->root, copied[i]);
     }
     status = status == ARCP_OK ? make_files(&making, request, names[0], names[1]) : status;
+    if (status == ARCP_OK && request->ca_link != NULL) {
+        status = trust(&making, request->ca_link);
+    }
     if (status == ARCP_OK && making.sources.failed) {
         status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
@@ -436,8 +502,9 @@ arcp_status arcp__sandbox_etc_prepare(const arcp__sandbox_etc *request, arcp_buf
     const char *const names[2] = {user == NULL ? "agent" : user->pw_name,
                                   group == NULL ? "agent" : group->gr_name};
     arcp_buf head = arcp_buf_init();
-    arcp_buf_append_format(&head, "%u %u %s %s %s %08x\n", (unsigned)request->uid,
+    arcp_buf_append_format(&head, "%u %u %s %s %s %s %08x\n", (unsigned)request->uid,
                            (unsigned)request->gid, names[0], names[1], request->home,
+                           request->ca_link == NULL ? "-" : request->ca_link,
                            (unsigned)release_mark());
     arcp_status status =
         head.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;

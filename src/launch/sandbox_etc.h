@@ -16,6 +16,10 @@ typedef struct arcp__sandbox_etc {
     uid_t uid; /* of the program */
     gid_t gid;
     const char *home; /* HOME inside */
+    /* Where TLS is terminated: the name of a link in /etc/ssl/certs by which OpenSSL finds
+     * ARCP__SANDBOX_CA_FILE; bundles of certificates are then links to ARCP__SANDBOX_CA_BUNDLE.
+     * NULL: they are the host's. */
+    const char *ca_link;
     const char *root; /* of the tree that is copied from; NULL: the host's */
 } arcp__sandbox_etc;
 

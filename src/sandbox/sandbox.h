@@ -81,6 +81,13 @@ typedef struct arcp__sandbox_limits {
 
 #define ARCP__SANDBOX_EXEMPT_MAX 32
 
+/* Inside, at level full, where TLS is terminated: a directory with the certificate of the job's
+ * authority, and with those that the host trusts and that one. In /dev, which is never the host's.
+ */
+#define ARCP__SANDBOX_CA_DIRECTORY "/dev/arcp"
+#define ARCP__SANDBOX_CA_FILE      "ca.pem"
+#define ARCP__SANDBOX_CA_BUNDLE    "ca-certificates.crt"
+
 /* Listeners of every sandbox that has a network, beside those of its plan's ports. */
 #define ARCP__SANDBOX_PORT_DNS   53
 #define ARCP__SANDBOX_PORT_PROXY 3128 /* CONNECT, and requests in absolute form */
@@ -114,6 +121,8 @@ typedef struct arcp__sandbox_request {
     /* Capabilities that `min` does not apply to; one that ends with '.' is a prefix. */
     const arcp_span *exempt;
     size_t exempt_count;
+    /* Egress terminates TLS to hosts that the lease grants in part, and the program trusts its
+     * certificates. */
     bool tls_terminate;
     bool has_terminal; /* stdin is one: /dev/tty is there */
 } arcp__sandbox_request;
@@ -241,6 +250,9 @@ void arcp__sandbox_plan_free(arcp__sandbox_plan *plan); /* NULL is accepted */
 void arcp__sandbox_plan_encode(const arcp__sandbox_plan *plan, arcp_buf *out);
 ARCP_MUST_CHECK arcp_status arcp__sandbox_plan_decode(arcp_span text, arcp__sandbox_plan **out,
                                                       arcp_error *err);
+
+/* Whether a line of the plan needs TLS to be terminated: then the sandbox needs an authority. */
+ARCP_MUST_CHECK bool arcp__sandbox_terminates(const arcp__sandbox_plan *plan);
 
 /* Whether a program under the plan can perform this operation on a canonical absolute path or URL,
  * as far as plan and kernel decide, given that nothing on the host is a symbolic link. The base and

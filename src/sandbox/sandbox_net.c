@@ -92,12 +92,13 @@ static arcp__sandbox_line judge_opaque(const arcp__url_parts *parts)
 }
 
 /* The scheme has a wildcard. */
-static arcp__sandbox_line judge_wild(arcp_span pattern)
+static arcp__sandbox_line judge_wild(const arcp__sandbox_compile *compile, arcp_span pattern)
 {
     static const char *const schemes[] = {"http://", "https://", "ws://", "wss://"};
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
         if (arcp__glob_reaches(ARCP__TARGET_URL, pattern, arcp_span_cstr(schemes[i]))) {
-            return ARCP__SANDBOX_UNDER(NAME, WEB_ONLY);
+            return compile->request->tls_terminate ? ARCP__SANDBOX_UNDER(TERMINATE, WEB_ONLY)
+                                                   : ARCP__SANDBOX_UNDER(NAME, WEB_ONLY);
         }
     }
     return ARCP__SANDBOX_REFUSED(SCHEME_NEEDED);
@@ -120,7 +121,7 @@ static arcp__sandbox_line judge_parts(arcp__sandbox_compile *compile, arcp_span 
     case ARCP__URL_WILD:
         break;
     }
-    return judge_wild(pattern);
+    return judge_wild(compile, pattern);
 }
 
 /* What the host and the port leave of a line that can be enforced. */
@@ -219,6 +220,16 @@ void arcp__sandbox_judge_url(arcp__sandbox_compile *compile, uint32_t at)
     line->note = verdict.note;
 }
 
+bool arcp__sandbox_terminates(const arcp__sandbox_plan *plan)
+{
+    for (size_t i = 0; i < plan->lease_line_count; i++) {
+        if (plan->lines[i].mechanism == ARCP__SANDBOX_MECHANISM_TERMINATE) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- what a plan admits ---- */
 
 /* Whether the lines together grant all of the URL's host and port, so that its TLS stays closed. */
@@ -256,8 +267,10 @@ bool arcp__sandbox_admits_url(const arcp__sandbox_plan *plan, arcp_span url)
             !arcp__glob_matches_alone(ARCP__TARGET_URL, line->pattern, url)) {
             continue;
         }
-        if (line->mechanism != ARCP__SANDBOX_MECHANISM_NAME || parts.kind == ARCP__URL_PLAIN ||
-            (parts.kind == ARCP__URL_TLS && is_whole_host(plan, url))) {
+        const bool is_name = line->mechanism == ARCP__SANDBOX_MECHANISM_NAME;
+        const bool is_terminated = line->mechanism == ARCP__SANDBOX_MECHANISM_TERMINATE;
+        if ((!is_name && !is_terminated) || parts.kind == ARCP__URL_PLAIN ||
+            (parts.kind == ARCP__URL_TLS && (is_terminated || is_whole_host(plan, url)))) {
             return true;
         }
     }

@@ -219,6 +219,33 @@ static const row rows[] = {
      "$ARCP run --fetch https://a.example/v1/x -- true", 0, "",
      "refused   net.fetch https://a.example/v1/x: a path inside TLS can be matched only with `tls: "
      "terminate`\n"},
+    {"it is enforced where TLS is terminated",
+     "$ARCP run --min exact --tls terminate --fetch https://a.example/v1/x -- sh -c 'cmp -s "
+     "/etc/ssl/certs/ca-certificates.crt $SSL_CERT_FILE && cmp -s $NODE_EXTRA_CA_CERTS "
+     "/etc/ssl/certs/*[0-9a-f]*.0 2>/dev/null; grep -c BEGIN $NODE_EXTRA_CA_CERTS; "
+     "tail -n 12 $REQUESTS_CA_BUNDLE | grep -c BEGIN; test $GIT_SSL_CAINFO = $SSL_CERT_FILE'",
+     0, "1\n1\n", ""},
+    {"nothing of that is there without need",
+     "$ARCP run --tls terminate --fetch https://a.example -- sh -c 'env | grep CERT; ls /dev/arcp'",
+     2, "", NULL},
+    {"the command cannot change what it trusts",
+     "$ARCP run --tls terminate --fetch https://a.example/x -- sh -c 'echo >$SSL_CERT_FILE || "
+     "touch /dev/arcp/x || rm -r /dev/arcp || mv /dev/arcp /dev/x'",
+     1, "", NULL},
+    {"the key stays outside",
+     "$ARCP run --tls terminate --fetch https://a.example/x -- sh -c 'cat /dev/arcp/* | grep -c "
+     "PRIVATE'",
+     1, "0\n", NULL},
+    {"--env is stronger",
+     "$ARCP run --tls terminate --env SSL_CERT_FILE=/x --fetch https://a.example/x -- sh -c 'echo "
+     "$SSL_CERT_FILE'",
+     0, "/x\n", ""},
+    {"it is trusted where /etc is the host's, too",
+     "$ARCP run --tls terminate --read /etc --fetch https://a.example/x -- sh -c 'cat "
+     "$SSL_CERT_FILE' | grep -c BEGIN >/dev/null",
+     0, "", NULL},
+    {"--tls takes two words", "$ARCP run --tls open -- true", 2, "",
+     "~--tls: 'open' is not one of tunnel, terminate"},
 };
 
 /* At level landlock. */
@@ -270,6 +297,11 @@ static const row landlock_rows[] = {
      "all_proxy=http://SECRET@PROXY\nhttp_proxy=http://SECRET@PROXY\nhttps_proxy=http://"
      "SECRET@PROXY\nno_proxy=\n",
      ""},
+    {"where TLS is terminated, variables name the certificates that are trusted",
+     "$ARCP run --quiet --tls terminate --fetch https://a.example/x -- sh -c 'grep -c BEGIN "
+     "$NODE_EXTRA_CA_CERTS; tail -n 12 $SSL_CERT_FILE | grep -c BEGIN; test $GIT_SSL_CAINFO = "
+     "$REQUESTS_CA_BUNDLE && cmp $GIT_SSL_CAINFO $SSL_CERT_FILE'",
+     0, "1\n1\n", ""},
     {"without what limits a program to the proxy there is none",
      "ARCP_SANDBOX_WITHOUT=userns,pidfd_getfd $ARCP run --fetch a.example -- env | grep -c PROXY",
      1, "0\n",

@@ -316,6 +316,16 @@ static const run_row other_rows[] = {
          "\"level\":\"none\"\n{\"name\":\"landlock\",\"value\":0,\"lost\":\n{\"name\":\"notify\","
          "\"value\":false,\n",
      ""},
+    {"explain --enforce where TLS is terminated",
+     "$ARCP lease explain '{\"net.fetch\":[\"https://a/v1/*\"]}' --enforce --level full --tls "
+     "terminate | grep -c 'exact *each request, inside TLS'",
+     0, .out = "1\n"},
+    {"explain --enforce where it stays closed",
+     "$ARCP lease explain '{\"net.fetch\":[\"https://a/v1/*\"]}' --enforce --level full --tls "
+     "tunnel | grep -c 'refused'",
+     0, .out = "2\n"},
+    {"a setting of TLS that is none", "$ARCP lease explain '{}' --enforce --tls x", 2, .out = "",
+     .err = "~is not one of tunnel, terminate"},
     {"explain --enforce for a level",
      "$ARCP lease explain "
      "'{\"fs.read\":[\"/srv/**\",\"/data/a\"],\"fs.write\":[\"/srv/out/**\"],"

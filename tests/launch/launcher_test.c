@@ -457,7 +457,7 @@ static orders_file good_orders(void)
     file.orders.gid = getgid();
     file.orders.argc = 2;
     file.orders.env_count = 1;
-    memcpy(file.texts, "\0\0/bin/sh\0sh\0-c\0A=B", 20);
+    memcpy(file.texts, "\0\0\0/bin/sh\0sh\0-c\0A=B", 21);
     return file;
 }
 
@@ -466,7 +466,7 @@ static void the_helper_refuses_what_it_cannot_read(void **state)
     fixture *f = *state;
     static const char *const alone[] = {HELPER, NULL};
     const orders_file good = good_orders();
-    const size_t size = sizeof(good.orders) + 20;
+    const size_t size = sizeof(good.orders) + 21;
     arcp__launch_failure failure;
     for (size_t cut = 0; cut < size; cut += cut < sizeof good.orders - 1 ? 997 : 1) {
         if (run_helper(&good, cut, &failure) != 127 || failure.stage != ARCP__LAUNCH_HELPER) {

@@ -86,6 +86,45 @@ static void it_is_made_once_for_a_user_and_a_home(void **state)
     assert_string_equal(prepare(f), first);
 }
 
+/* Where TLS is terminated, the sandbox has the files that the links lead to. */
+static void the_authority_of_a_sandbox_is_trusted_by_links(void **state)
+{
+    fixture *f = *state;
+    char root[80];
+    char plain[256];
+    (void)snprintf(root, sizeof root, "%s/root", f->directory);
+    check_command(
+        f->directory,
+        "mkdir -p root/etc/ssl/certs root/etc/pki/tls/certs; cd root/etc; "
+        "echo host >ssl/certs/ca-certificates.crt; echo host >pki/tls/certs/ca-bundle.crt; "
+        "echo other >ssl/certs/other.pem");
+    f->request.root = root;
+    (void)snprintf(plain, sizeof plain, "%s", prepare(f));
+    check_command(plain, "test \"$(cat ssl/certs/ca-certificates.crt)\" = host");
+    f->request.ca_link = "01234567.0";
+    const char *path = prepare(f);
+    assert_string_not_equal(path, plain);
+    check_command(path,
+                  "test \"$(readlink ssl/certs/01234567.0)\" = /dev/arcp/ca.pem; for name in "
+                  "ssl/certs/ca-certificates.crt pki/tls/certs/ca-bundle.crt; do "
+                  "test \"$(readlink $name)\" = /dev/arcp/ca-certificates.crt || exit 1; done; "
+                  "! test -e ssl/cert.pem; test \"$(cat ssl/certs/other.pem)\" = other");
+    f->request.ca_link = NULL;
+    assert_string_equal(prepare(f), plain);
+}
+
+static void a_host_without_certificates_has_the_links(void **state)
+{
+    fixture *f = *state;
+    char root[80];
+    (void)snprintf(root, sizeof root, "%s/root", f->directory);
+    check_command(f->directory, "mkdir -p root/etc");
+    f->request.root = root;
+    f->request.ca_link = "01234567.0";
+    check_command(prepare(f), "test \"$(cd ssl/certs; ls -A | tr '\\n' ' ')\" = "
+                              "'01234567.0 ca-certificates.crt '");
+}
+
 /* What it was made from is in the file `sources`: as if one of them had changed since. */
 static void it_is_made_anew_when_a_file_of_the_host_has_changed(void **state)
 {
@@ -172,6 +211,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         ETC_TEST(it_has_the_users_of_the_sandbox_only),
         ETC_TEST(it_has_what_programs_need_and_no_other_file_of_the_host),
+        ETC_TEST(the_authority_of_a_sandbox_is_trusted_by_links),
+        ETC_TEST(a_host_without_certificates_has_the_links),
         ETC_TEST(it_is_made_once_for_a_user_and_a_home),
         ETC_TEST(it_is_made_anew_when_a_file_of_the_host_has_changed),
         ETC_TEST(it_is_made_anew_by_another_release),

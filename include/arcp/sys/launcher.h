@@ -59,6 +59,11 @@ typedef struct arcp_confinement {
     /* stdin is a terminal that the program may control: the process leads a group of the caller's
      * session. Otherwise it begins a session without a terminal. */
     bool has_terminal;
+    /* The certificate of an authority that the program shall trust, as PEM text; NULL: none. Inside
+     * it is a file, and with the certificates that the host trusts another one, which variables of
+     * the environment name unless `env` of the launch has them: NODE_EXTRA_CA_CERTS, SSL_CERT_FILE,
+     * REQUESTS_CA_BUNDLE, GIT_SSL_CAINFO. */
+    const char *ca_certificate;
 } arcp_confinement;
 
 static inline arcp_confinement arcp_confinement_init(void)

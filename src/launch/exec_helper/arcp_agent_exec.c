@@ -13,10 +13,10 @@
 int main(void)
 {
     arcp__launch_child child = {.error_fd = ARCP__LAUNCH_ERRORS_FD};
-    const char *etc = "";
+    arcp__launch_view view;
     const int number = fcntl(ARCP__LAUNCH_ERRORS_FD, F_SETFD, FD_CLOEXEC) != 0
                            ? EINVAL
-                           : arcp__launch_orders_read(&child, &etc);
+                           : arcp__launch_orders_read(&child, &view);
     if (number == EINVAL) {
         (void)fputs("arcp-agent-exec is started by arcpd, not by hand\n", stderr);
     }

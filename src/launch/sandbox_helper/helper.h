@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "launch/launcher_child.h"
+#include "launch/launcher_orders.h"
 #include "sandbox/sandbox.h"
 
 typedef enum arcp__helper_stage {
@@ -50,15 +51,21 @@ typedef struct arcp__helper_proxy {
 
 typedef struct arcp__helper {
     arcp__launch_child child;
-    const char *etc;    /* prepared on the host; "": none */
-    uid_t operator_uid; /* of the process that started us */
-    uid_t uid;          /* of the program; inside they are not known before they are mapped */
+    arcp__launch_view view; /* `etc` was prepared on the host */
+    uid_t operator_uid;     /* of the process that started us */
+    uid_t uid;              /* of the program; inside they are not known before they are mapped */
     gid_t gid;
     const arcp__sandbox_plan *plan;
     arcp__helper_source *sources; /* of plan->mounts; level full */
     int channel;                  /* of init to the monitor, or the other end */
     arcp__helper_proxy proxy;
 } arcp__helper;
+
+/* ---- helper_certificates ---- */
+
+/* Has the program trust the certificate of its orders, if there is one: sets the variables by which
+ * programs find it and that its environment does not have. At level landlock, makes the files. */
+void arcp__helper_trust(arcp__helper *helper);
 
 /* ---- helper_report ---- */
 

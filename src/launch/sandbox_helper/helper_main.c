@@ -155,7 +155,7 @@ int main(int argc, char **argv)
         return arcp__helper_probe_main();
     }
     arcp__helper_begin(ARCP__HELPER_ORDERS);
-    const int number = arcp__launch_orders_read(&helper.child, &helper.etc);
+    const int number = arcp__launch_orders_read(&helper.child, &helper.view);
     if (number == EINVAL) {
         (void)fputs("arcp-sandbox is started by arcp, not by hand (but for --probe)\n", stderr);
     }
@@ -170,6 +170,7 @@ int main(int argc, char **argv)
     helper.uid = getuid();
     helper.gid = getgid();
     arcp__helper_find_sources(&helper);
+    arcp__helper_trust(&helper);
     if (helper.plan->has_proxy) {
         arcp__helper_proxy_open(&helper);
     }

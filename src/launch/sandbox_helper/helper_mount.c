@@ -477,6 +477,7 @@ bool arcp__helper_mount(const arcp__helper *helper)
     const bool proc_is_outer =
         arcp__helper_proc(&view, has_pid_max != 0 && getuid() == 0 ? plan->limits.pids : 0);
     arcp__helper_dev(&view, plan->has_terminal);
+    arcp__helper_certificates(&view, helper->view.ca_certificate);
     if (view.root_is_hosts) {
         arcp__helper_begin(ARCP__HELPER_COVER);
         cover_kernel_files(&view, "/", ARCP_SPAN_LITERAL("/"));

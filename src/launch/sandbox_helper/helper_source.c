@@ -206,7 +206,7 @@ static void find_source(const arcp__helper *helper, const arcp__sandbox_mount *m
                                mount->kind == ARCP__SANDBOX_MOUNT_FILE ||
                                (is_tree && arcp__helper_tree_can_be_absent(helper->plan));
     char *link = NULL;
-    out->path = is_etc ? helper->etc : arcp__copy_cstr(mount->source.data, mount->source.size);
+    out->path = is_etc ? helper->view.etc : arcp__copy_cstr(mount->source.data, mount->source.size);
     if (out->path == NULL || out->path[0] != '/') {
         errno = out->path == NULL ? ENOMEM : ENOENT;
         arcp__helper_fail_at(mount->target);

@@ -59,4 +59,7 @@ void arcp__helper_give_views(const arcp__helper *helper, const arcp__helper_view
 void arcp__helper_dev(const arcp__helper_view *view, bool has_terminal);
 bool arcp__helper_proc(const arcp__helper_view *view, uint32_t pids);
 
+/* Makes ARCP__SANDBOX_CA_DIRECTORY in /dev, which is there already, unless `certificate` is "". */
+void arcp__helper_certificates(const arcp__helper_view *view, const char *certificate);
+
 #endif
