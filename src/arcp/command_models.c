@@ -3,12 +3,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <arcp/gate.h>
-
 #include "arcp/command.h"
+#include "arcp/models.h"
 #include "base/alloc.h"
 #include "core/name_glob.h"
-#include "llm/llm.h"
 #include "json/json_put.h"
 
 #define NAME_COLUMNS   40
@@ -18,23 +16,14 @@
 #define LEASE_COLUMNS  7
 #define MILLION        1000000
 
-/* What is asked of each row. */
 typedef struct listing {
-    arcp__program *program;
-    arcp__llm_prices *prices;
-    arcp_lease *lease;
-    arcp_authority *authority; /* NULL: no lease was given */
-    arcp_time now;
-    arcp_target_scratch *scratch;
-    bool has_size;
-    arcp__llm_size size;
-    arcp__llm_terms terms;
+    arcp__models *models;
     size_t priced, bounded, printed; /* rows of the modes that have prices; of these; all */
 } listing;
 
-static bool is_wanted(const listing *l, const arcp__llm_row *row)
+static bool is_wanted(const arcp__models *models, const arcp__llm_row *row)
 {
-    const arcp__arguments *arguments = &l->program->arguments;
+    const arcp__arguments *arguments = &models->program->arguments;
     bool fits = arguments->word_count == 0;
     for (size_t i = 0; i < arguments->word_count && !fits; i++) {
         fits = arcp__name_glob_matches(arguments->words[i], row->name);
@@ -43,17 +32,17 @@ static bool is_wanted(const listing *l, const arcp__llm_row *row)
 }
 
 /* What a call of the size in question can cost. */
-static arcp_status bound(const listing *l, const arcp__llm_row *row, arcp__llm_bound *out,
+static arcp_status bound(const arcp__models *models, const arcp__llm_row *row, arcp__llm_bound *out,
                          arcp_error *err)
 {
-    arcp__llm_size size = l->size;
+    arcp__llm_size size = models->size;
     size.is_embedding = row->mode == ARCP__LLM_MODE_EMBEDDING;
-    return arcp__llm_bound_find(row, &size, &l->terms, out, err);
+    return arcp__llm_bound_find(row, &size, &models->terms, out, err);
 }
 
 /* ---- as JSON ---- */
 
-static void put_amount(arcp_json_writer *writer, const char *name, arcp_decimal amount)
+void arcp__models_put_amount(arcp_json_writer *writer, const char *name, arcp_decimal amount)
 {
     char text[ARCP_DECIMAL_TEXT_MAX];
     (void)arcp_decimal_format(amount, text);
@@ -73,7 +62,7 @@ static void put_rates(arcp_json_writer *writer, const arcp__llm_row *row)
         if (rate->above != 0) {
             arcp__put_u64(writer, "above_tokens", rate->above);
         }
-        put_amount(writer, "price", rate->price);
+        arcp__models_put_amount(writer, "price", rate->price);
         arcp_json_end_object(writer);
     }
     arcp_json_end_array(writer);
@@ -89,25 +78,26 @@ static void put_rates(arcp_json_writer *writer, const arcp__llm_row *row)
     }
 }
 
-static void put_bound(const listing *l, const arcp__llm_row *row, arcp_json_writer *writer)
+static void put_bound(const arcp__models *models, const arcp__llm_row *row,
+                      arcp_json_writer *writer)
 {
     arcp__llm_bound found;
     arcp_error err = {0};
-    if (bound(l, row, &found, &err) != ARCP_OK) {
+    if (bound(models, row, &found, &err) != ARCP_OK) {
         arcp__put_cstr(writer, "unbounded", err.message);
         return;
     }
     arcp__put_object(writer, "bound");
     arcp__put_u64(writer, "input_tokens", found.input_tokens);
     arcp__put_u64(writer, "output_tokens", found.output_tokens);
-    put_amount(writer, "input", found.input);
-    put_amount(writer, "output", found.output);
-    put_amount(writer, "total", found.total);
+    arcp__models_put_amount(writer, "input", found.input);
+    arcp__models_put_amount(writer, "output", found.output);
+    arcp__models_put_amount(writer, "total", found.total);
     arcp_json_end_object(writer);
 }
 
-static void append_json(const listing *l, const arcp__llm_row *row, const arcp_decision *decision,
-                        arcp_buf *out)
+static void append_json(const arcp__models *models, const arcp__llm_row *row,
+                        const arcp_decision *decision, arcp_buf *out)
 {
     const arcp_decimal one = {1000000000000000000, 0};
     arcp_json_writer writer = arcp__put_begin(out);
@@ -129,13 +119,13 @@ static void append_json(const listing *l, const arcp__llm_row *row, const arcp_d
         put_rates(&writer, row);
     }
     if (arcp_decimal_compare(row->regional, one) != 0) {
-        put_amount(&writer, "regional_factor", row->regional);
+        arcp__models_put_amount(&writer, "regional_factor", row->regional);
     }
-    if (l->authority != NULL) {
+    if (models->authority != NULL) {
         arcp__put_bool(&writer, "allowed", decision->allowed);
     }
-    if (l->has_size && row->problem == ARCP__LLM_PROBLEM_NONE) {
-        put_bound(l, row, &writer);
+    if (models->has_size && row->problem == ARCP__LLM_PROBLEM_NONE) {
+        put_bound(models, row, &writer);
     }
     arcp_json_end_object(&writer);
 }
@@ -168,12 +158,12 @@ static void append_tokens(uint64_t tokens, arcp_buf *out)
     append_cell(out, text, TOKENS_COLUMNS);
 }
 
-static void append_text(const listing *l, const arcp__llm_row *row, const arcp_decision *decision,
-                        arcp_buf *out)
+static void append_text(const arcp__models *models, const arcp__llm_row *row,
+                        const arcp_decision *decision, arcp_buf *out)
 {
     arcp__append_column(out, row->name, NAME_COLUMNS);
     arcp__append_column(out, row->mode_name, MODE_COLUMNS);
-    if (l->authority != NULL) {
+    if (models->authority != NULL) {
         arcp__append_column(out, arcp_span_cstr(decision->allowed ? "allowed" : "denied"),
                             LEASE_COLUMNS);
     }
@@ -188,11 +178,11 @@ static void append_text(const listing *l, const arcp__llm_row *row, const arcp_d
     append_price(row, ARCP__LLM_USE_OUTPUT, out);
     append_tokens(row->context, out);
     append_tokens(row->output_max, out);
-    if (l->has_size) {
+    if (models->has_size) {
         arcp__llm_bound found;
         arcp_error err = {0};
         char text[ARCP_DECIMAL_TEXT_MAX] = "-";
-        if (bound(l, row, &found, &err) == ARCP_OK) {
+        if (bound(models, row, &found, &err) == ARCP_OK) {
             (void)arcp_decimal_format(found.total, text);
         }
         append_cell(out, text, PRICE_COLUMNS);
@@ -200,67 +190,73 @@ static void append_text(const listing *l, const arcp__llm_row *row, const arcp_d
     out->size--; /* no space at the end of the line */
 }
 
-static void append_header(const listing *l, arcp_buf *out)
+static void append_header(const arcp__models *models, arcp_buf *out)
 {
     arcp__append_column(out, ARCP_SPAN_LITERAL("MODEL"), NAME_COLUMNS);
     arcp__append_column(out, ARCP_SPAN_LITERAL("MODE"), MODE_COLUMNS);
-    if (l->authority != NULL) {
+    if (models->authority != NULL) {
         arcp__append_column(out, ARCP_SPAN_LITERAL("LEASE"), LEASE_COLUMNS);
     }
     append_cell(out, "IN/1M", PRICE_COLUMNS);
     append_cell(out, "OUT/1M", PRICE_COLUMNS);
     append_cell(out, "CONTEXT", TOKENS_COLUMNS);
     append_cell(out, "OUTPUT", TOKENS_COLUMNS);
-    if (l->has_size) {
+    if (models->has_size) {
         append_cell(out, "AT MOST", PRICE_COLUMNS);
     }
     out->size--;
     arcp_buf_append_byte(out, '\n');
 }
 
-/* ---- the command ---- */
+/* ---- the list ---- */
 
 static void append_row(listing *l, const arcp__llm_row *row, arcp_buf *out)
 {
+    const arcp__models *models = l->models;
     arcp_decision decision = {0};
-    if (l->authority != NULL) {
-        (void)!arcp_authorize_model(l->authority, l->now, row->name, l->scratch, &decision);
+    if (models->authority != NULL) {
+        (void)!arcp_authorize_model(models->authority, models->now, row->name, models->scratch,
+                                    &decision);
     }
-    if (l->printed++ == 0 && !l->program->is_json) {
-        append_header(l, out);
+    if (l->printed++ == 0 && !models->program->is_json) {
+        append_header(models, out);
     }
     l->priced += row->mode != ARCP__LLM_MODE_OTHER;
     l->bounded += row->problem == ARCP__LLM_PROBLEM_NONE;
-    (l->program->is_json ? append_json : append_text)(l, row, &decision, out);
+    (models->program->is_json ? append_json : append_text)(models, row, &decision, out);
     arcp_buf_append_byte(out, '\n');
 }
 
-static int print_rows(listing *l)
+static int print_rows(arcp__models *models)
 {
+    listing l = {.models = models};
+    arcp__program *program = models->program;
     arcp_buf out = arcp_buf_init();
-    for (size_t i = 0; i < arcp__llm_prices_count(l->prices); i++) {
-        const arcp__llm_row *row = arcp__llm_prices_row(l->prices, i);
-        if (is_wanted(l, row)) {
-            append_row(l, row, &out);
+    for (size_t i = 0; i < arcp__llm_prices_count(models->prices); i++) {
+        const arcp__llm_row *row = arcp__llm_prices_row(models->prices, i);
+        if (is_wanted(models, row)) {
+            append_row(&l, row, &out);
         }
     }
-    if (l->printed == 0) {
+    if (l.printed == 0) {
         arcp_error err = {0};
         (void)arcp_error_set(&err, ARCP_E_USAGE, "no row of the price file has such a name");
         arcp_buf_fini(&out);
-        return arcp__program_fail_file(l->program, &err);
+        return arcp__program_fail_file(program, &err);
     }
-    if (!arcp__program_print_buf(l->program, &out)) {
+    if (!arcp__program_print_buf(program, &out)) {
         return ARCP__EXIT_ERROR;
     }
-    if (!l->program->is_quiet && !l->program->is_json) {
-        arcp__screen_format(&l->program->screen,
+    if (!program->is_quiet && !program->is_json) {
+        arcp__screen_format(&program->screen,
                             "arcp models: %zu row%s; %zu of chat, responses and embeddings, of "
                             "which %zu can be bounded",
-                            l->printed, l->printed == 1 ? "" : "s", l->priced, l->bounded);
+                            l.printed, l.printed == 1 ? "" : "s", l.priced, l.bounded);
     }
     return ARCP__EXIT_SUCCESS;
 }
+
+/* ---- the command ---- */
 
 static arcp_status read_count(const arcp__arguments *arguments, arcp__option option, uint64_t *out,
                               bool *is_given, arcp_error *err)
@@ -284,85 +280,141 @@ static arcp_status read_count(const arcp__arguments *arguments, arcp__option opt
     return ARCP_OK;
 }
 
-static arcp_status read_options(listing *l, arcp_error *err)
+/* Which options can be given together. */
+static arcp_status check_options(const arcp__models *models, bool has_max, arcp_error *err)
 {
-    const arcp__arguments *arguments = &l->program->arguments;
-    bool has_max = false;
-    arcp_status status =
-        read_count(arguments, ARCP__OPTION_MODELS_BYTES, &l->size.text, &l->has_size, err);
-    if (status == ARCP_OK) {
-        status = read_count(arguments, ARCP__OPTION_MODELS_MAX_OUTPUT, &l->terms.max_output_tokens,
-                            &has_max, err);
+    const arcp__arguments *arguments = &models->program->arguments;
+    const char *route = arcp__value(arguments, ARCP__OPTION_MODELS_ROUTE);
+    const bool has_request = arcp__has(arguments, ARCP__OPTION_MODELS_REQUEST);
+    if (has_request && (models->has_size || arguments->word_count != 0)) {
+        return arcp_error_set(err, ARCP_E_USAGE, "--request takes neither NAME nor --bytes");
     }
-    if (status == ARCP_OK && has_max && !l->has_size) {
-        status = arcp_error_set(err, ARCP_E_USAGE, "--max-output is for --bytes");
+    if (has_request && strcmp(arcp__value(arguments, ARCP__OPTION_MODELS_REQUEST), "-") == 0 &&
+        strcmp(arcp__value(arguments, ARCP__OPTION_MODELS_PRICES), "-") == 0) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "only one of --prices and --request can be standard input");
+    }
+    if (has_request != (route != NULL)) {
+        return arcp_error_set(err, ARCP_E_USAGE, "--request and --route are given together");
+    }
+    if (route != NULL && arcp__llm_route_of(arcp_span_cstr(route)) == ARCP__LLM_ROUTES) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "--route: '%s' is not one of chat, responses, embeddings, messages",
+                              route);
+    }
+    if (!has_request && (arcp__has(arguments, ARCP__OPTION_MODELS_ALLOW) ||
+                         arcp__has(arguments, ARCP__OPTION_MODELS_BODY) ||
+                         arcp__has(arguments, ARCP__OPTION_MODELS_REMOVE_TOOLS))) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "--allow, --remove-tools and --body are for --request");
+    }
+    if (has_max && !models->has_size && !has_request) {
+        return arcp_error_set(err, ARCP_E_USAGE, "--max-output is for --bytes and --request");
+    }
+    return ARCP_OK;
+}
+
+static arcp_status read_options(arcp__models *models, arcp_error *err)
+{
+    const arcp__arguments *arguments = &models->program->arguments;
+    bool has_max = false;
+    arcp_status status = read_count(arguments, ARCP__OPTION_MODELS_BYTES, &models->size.text,
+                                    &models->has_size, err);
+    if (status == ARCP_OK) {
+        status = read_count(arguments, ARCP__OPTION_MODELS_MAX_OUTPUT,
+                            &models->terms.max_output_tokens, &has_max, err);
     }
     if (status == ARCP_OK && arcp__value(arguments, ARCP__OPTION_MODELS_PRICES) == NULL) {
         status = arcp_error_set(err, ARCP_E_USAGE, "--prices FILE is required");
     }
+    if (status == ARCP_OK) {
+        status = check_options(models, has_max, err);
+    }
     return status;
 }
 
-static arcp_status read_lease(listing *l, arcp_error *err)
+static arcp_status read_lease(arcp__models *models, arcp_error *err)
 {
-    const char *word = arcp__value(&l->program->arguments, ARCP__OPTION_MODELS_LEASE);
+    const char *word = arcp__value(&models->program->arguments, ARCP__OPTION_MODELS_LEASE);
     arcp_status status = ARCP_OK;
     if (word != NULL) {
         arcp_authority_options options = arcp_authority_options_init();
-        options.now = l->now;
-        status = arcp__lease_load(word, &l->lease, err);
+        options.now = models->now;
+        status = arcp__lease_load(word, &models->lease, err);
         if (status == ARCP_OK) {
-            status = arcp_authority_new(l->lease, &options, &l->authority, err);
+            status = arcp_authority_new(models->lease, &options, &models->authority, err);
         }
-        l->scratch = arcp__alloc(sizeof *l->scratch);
-        if (status == ARCP_OK && l->scratch == NULL) {
+        models->scratch = arcp__alloc(sizeof *models->scratch);
+        if (status == ARCP_OK && models->scratch == NULL) {
             status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
         }
     }
     return status;
 }
 
-static arcp_status read_prices(listing *l, arcp_error *err)
+arcp_status arcp__models_file(const char *name, arcp_buf *out, arcp_error *err)
 {
-    const char *name = arcp__value(&l->program->arguments, ARCP__OPTION_MODELS_PRICES);
     arcp_buf argument = arcp_buf_init();
-    arcp_buf text = arcp_buf_init();
     /* The option names a file; the function takes @FILE. */
     arcp_buf_append_cstr(&argument, strcmp(name, "-") == 0 ? "" : "@");
     arcp_buf_append_cstr(&argument, name);
-    arcp_status status = arcp_buf_cstr(&argument) == NULL
-                             ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                             : arcp__file_text(arcp_buf_cstr(&argument), true, &text, err);
+    const char *text = arcp_buf_cstr(&argument);
+    const arcp_status status = text == NULL ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                                            : arcp__file_text(text, true, out, err);
+    arcp_buf_fini(&argument);
+    return status;
+}
+
+static arcp_status read_prices(arcp__models *models, arcp_error *err)
+{
+    const char *name = arcp__value(&models->program->arguments, ARCP__OPTION_MODELS_PRICES);
+    arcp_buf text = arcp_buf_init();
+    arcp_status status = arcp__models_file(name, &text, err);
     if (status == ARCP_OK) {
-        status = arcp__llm_prices_read(arcp_buf_span(&text), &l->prices, err);
+        status = arcp__llm_prices_read(arcp_buf_span(&text), &models->prices, err);
         if (status != ARCP_OK) {
-            arcp_error why = *err;
+            const arcp_error why = *err;
             (void)arcp_error_set(err, status, "--prices: %s", why.message);
         }
     }
-    arcp_buf_fini(&argument);
     arcp_buf_fini(&text);
     return status;
 }
 
+const arcp__llm_row *arcp__models_find(const arcp__models *models, arcp__llm_dialect dialect,
+                                       arcp_span model)
+{
+    const arcp__llm_row *row = arcp__llm_prices_find(models->prices, model);
+    arcp_buf name = arcp_buf_init();
+    arcp_buf_append_cstr(&name, dialect == ARCP__LLM_DIALECT_ANTHROPIC ? "anthropic/" : "openai/");
+    arcp_buf_append(&name, model);
+    if (row == NULL && !name.failed) {
+        row = arcp__llm_prices_find(models->prices, arcp_buf_span(&name));
+    }
+    arcp_buf_fini(&name);
+    return row;
+}
+
 int arcp__command_models(arcp__program *program)
 {
-    listing l = {.program = program,
-                 .now = {arcp__now_wall_ns(), 0},
-                 .size = {.extra = 512, .answers = 1, .tiers = ARCP__LLM_TIERS_DEFAULT},
-                 .terms = arcp__llm_terms_init()};
+    arcp__models models = {.program = program,
+                           .now = {arcp__now_wall_ns(), 0},
+                           .size = {.extra = 512, .answers = 1, .tiers = ARCP__LLM_TIERS_DEFAULT},
+                           .terms = arcp__llm_terms_init()};
     arcp_error err = {0};
     int exit_status = ARCP__EXIT_ERROR;
-    if (read_options(&l, &err) != ARCP_OK) {
+    if (read_options(&models, &err) != ARCP_OK) {
         exit_status = arcp__program_usage(program, &err);
-    } else if (read_lease(&l, &err) != ARCP_OK || read_prices(&l, &err) != ARCP_OK) {
+    } else if (read_lease(&models, &err) != ARCP_OK || read_prices(&models, &err) != ARCP_OK) {
         exit_status = arcp__program_fail_file(program, &err);
+    } else if (arcp__has(&program->arguments, ARCP__OPTION_MODELS_REQUEST)) {
+        exit_status = arcp__models_request(&models);
     } else {
-        exit_status = print_rows(&l);
+        exit_status = print_rows(&models);
     }
-    arcp__llm_prices_free(l.prices);
-    arcp_authority_unref(l.authority);
-    arcp_lease_unref(l.lease);
-    arcp__free(l.scratch);
+    arcp__llm_prices_free(models.prices);
+    arcp_authority_unref(models.authority);
+    arcp_lease_unref(models.lease);
+    arcp__free(models.scratch);
     return exit_status;
 }

@@ -112,12 +112,13 @@ ARCP_MUST_CHECK bool arcp__llm_scale(arcp_decimal amount, arcp_decimal factor, a
 
 /* What a call's body says of its size. */
 typedef struct arcp__llm_size {
-    uint64_t text;       /* tokens that its bytes can be at most */
-    uint64_t extra;      /* tokens that a provider can add to it */
-    uint64_t images;     /* pictures */
-    bool is_open;        /* a part is not in the body (an URL, a document, an earlier answer) */
-    bool has_long_cache; /* parts of it may be kept in a cache for longer than 5 minutes */
-    bool is_embedding;   /* no output; each input has a context of its own */
+    uint64_t text;         /* tokens that its bytes can be at most */
+    uint64_t extra;        /* tokens that a provider can add to it */
+    uint64_t images;       /* pictures */
+    bool is_open;          /* a part is not in the body (an URL, a document, an earlier answer) */
+    bool has_long_cache;   /* parts of it may be kept in a cache for longer than 5 minutes */
+    bool needs_long_price; /* and the row must have a price for that, if it has one for 5 minutes */
+    bool is_embedding;     /* no output; each input has a context of its own */
     bool has_limit;
     uint64_t limit;   /* of the tokens of one answer */
     uint64_t answers; /* 1 or more */

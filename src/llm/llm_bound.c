@@ -114,7 +114,7 @@ static arcp_status check_row(const arcp__llm_row *row, const arcp__llm_size *siz
             }
         }
     }
-    if (size->has_long_cache &&
+    if (size->needs_long_price &&
         arcp__llm_rate_most(row, ARCP__LLM_USE_CACHE_WRITE, size->tiers, 0, &price) &&
         !arcp__llm_rate_most(row, ARCP__LLM_USE_CACHE_WRITE_1H, size->tiers, 0, &price)) {
         return arcp_error_set(err, ARCP_E_PERMISSION_DENIED,

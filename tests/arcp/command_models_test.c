@@ -7,6 +7,8 @@
 
 static char prices[] = "/tmp/arcp-prices-XXXXXX";
 static char broken[] = "/tmp/arcp-prices-XXXXXX";
+static char request[] = "/tmp/arcp-request-XXXXXX";
+static char search[] = "/tmp/arcp-request-XXXXXX";
 
 static const char prices_text[] =
     "{\"small\":{\"mode\":\"chat\",\"litellm_provider\":\"openai\",\"max_input_tokens\":128000,"
@@ -16,6 +18,13 @@ static const char prices_text[] =
     "\"odd\":{\"mode\":\"chat\",\"max_input_tokens\":8,\"input_cost_per_token\":1e-6,"
     "\"output_cost_per_token\":1e-6,\"toll_cost\":1},"
     "\"painter\":{\"mode\":\"image_generation\",\"output_cost_per_image\":0.04}}";
+
+static const char request_text[] =
+    "{\"model\":\"small\",\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\","
+    "\"text\":\"what is this?\"},{\"type\":\"image_url\",\"image_url\":{\"url\":"
+    "\"https://h/a.png\"}}]}]}";
+static const char search_text[] =
+    "{\"model\":\"gpt\",\"input\":\"x\",\"tools\":[{\"type\":\"web_search\"}]}";
 
 static void write_file(char *path, const char *text)
 {
@@ -30,13 +39,15 @@ static int write_files(void **state)
     (void)state;
     write_file(prices, prices_text);
     write_file(broken, "{\"small\":");
+    write_file(request, request_text);
+    write_file(search, search_text);
     return 0;
 }
 
 static int remove_files(void **state)
 {
     (void)state;
-    return unlink(prices) + unlink(broken);
+    return unlink(prices) + unlink(broken) + unlink(request) + unlink(search);
 }
 
 typedef struct command_row {
@@ -114,6 +125,84 @@ static void a_summary_is_printed_unless_it_is_not_wanted(void **state)
     assert_string_equal(run_captured("models", quiet).err, "");
 }
 
+typedef struct request_row {
+    const char *name;
+    const char *words[CAPTURED_WORDS_MAX];
+    int status;
+    const char *out;
+} request_row;
+
+#define ALLOWS "{\"model.use\":[\"small\"],\"net.fetch\":[\"https://h/**\"]}"
+#define DENIES "{\"model.use\":[\"small\"],\"net.fetch\":[\"https://g/**\"]}"
+
+static const request_row requests[] = {
+    {"a call with a picture of the web",
+     {"--prices", prices, "--request", request, "--route", "chat"},
+     0,
+     "model    small\n"
+     "fetches  https://h/a.png\n"
+     "input    128000 tokens at most: the context, because a part is not in the call\n"
+     "output   16384 tokens at most\n"
+     "cost     0.0418304 at most\n"},
+    {"a call that the lease allows",
+     {"--prices", prices, "--request", request, "--route", "chat", "--lease", ALLOWS, "--json",
+      "--max-output", "1000"},
+     0,
+     "{\"model\":\"small\",\"route\":\"chat\",\"allowed\":true,\"text_tokens\":156,"
+     "\"extra_tokens\":512,\"images\":1,\"open\":true,\"answers\":1,\"stream\":false,"
+     "\"tools_removed\":0,\"fetches\":[{\"url\":\"https://h/a.png\",\"allowed\":true}],"
+     "\"bounded\":true,\"priced_as\":\"small\",\"input_tokens\":128000,\"limit\":1000,"
+     "\"output_tokens\":1000,\"input\":\"0.032\",\"output\":\"0.0006\",\"total\":\"0.0326\"}\n"},
+    {"a picture that the lease denies",
+     {"--prices", prices, "--request", request, "--route", "chat", "--lease", DENIES},
+     4,
+     "model    small, allowed\n"
+     "fetches  https://h/a.png, denied\n"
+     "input    128000 tokens at most: the context, because a part is not in the call\n"
+     "output   16384 tokens at most\n"
+     "cost     0.0418304 at most\n"},
+    {"the body with its limit",
+     {"--prices", prices, "--request", request, "--route", "chat", "--body"},
+     0,
+     "{\"max_completion_tokens\":16384,\"model\":\"small\",\"messages\":[{\"role\":\"user\","
+     "\"content\":[{\"type\":\"text\",\"text\":\"what is this?\"},{\"type\":\"image_url\","
+     "\"image_url\":{\"url\":\"https://h/a.png\"}}]}]}"},
+    {"a body of another route",
+     {"--prices", prices, "--request", request, "--route", "messages"},
+     4,
+     "refused  unsupported_content: content of type \"image_url\" is not supported\n"},
+    {"a tool that runs at the provider, as JSON",
+     {"--prices", prices, "--request", search, "--route", "responses", "--json"},
+     4,
+     "{\"refused\":\"server_tool\",\"reason\":\"a tool of type \\\"web_search\\\" runs at the "
+     "provider, where no lease bounds it\"}\n"},
+    {"a model without a price, and a tool that is removed",
+     {"--prices", prices, "--request", search, "--route", "responses", "--remove-tools"},
+     4,
+     "model    gpt\n"
+     "removed  1 tool that runs at the provider\n"
+     "refused  no_price: the price file has no row for the model\n"},
+    {"a member that is accepted",
+     {"--prices", prices, "--request", request, "--route", "responses", "--allow", "messages"},
+     0,
+     "model    small\n"
+     "input    668 tokens at most (text 156, pictures 0, added by the provider 512)\n"
+     "output   16384 tokens at most\n"
+     "cost     0.0099974 at most\n"},
+};
+
+static void a_call_is_bounded_or_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+        print_message("  %s\n", requests[i].name);
+        const captured_run result = run_captured("models", requests[i].words);
+        assert_string_equal(result.out, requests[i].out);
+        assert_string_equal(result.err, "");
+        assert_int_equal(result.status, requests[i].status);
+    }
+}
+
 typedef struct failure_row {
     const char *name;
     const char *words[CAPTURED_WORDS_MAX];
@@ -146,6 +235,34 @@ static const failure_row failures[] = {
      {"--prices", prices, "--max-output", "1"},
      2,
      "--max-output is for --bytes"},
+    {"a body without a route",
+     {"--prices", prices, "--request", request},
+     2,
+     "--request and --route are given together"},
+    {"a route without a body",
+     {"--prices", prices, "--route", "chat"},
+     2,
+     "--request and --route are given together"},
+    {"an unknown route",
+     {"--prices", prices, "--request", request, "--route", "batches"},
+     2,
+     "--route: 'batches' is not one of chat, responses, embeddings, messages"},
+    {"a body and a name",
+     {"--prices", prices, "--request", request, "--route", "chat", "small"},
+     2,
+     "--request takes neither NAME nor --bytes"},
+    {"two files on standard input",
+     {"--prices", "-", "--request", "-", "--route", "chat"},
+     2,
+     "only one of --prices and --request can be standard input"},
+    {"a member without a body",
+     {"--prices", prices, "--allow", "x"},
+     2,
+     "--allow, --remove-tools and --body are for --request"},
+    {"a body that is not there",
+     {"--prices", prices, "--request", "/nonexistent/b.json", "--route", "chat"},
+     1,
+     "/nonexistent/b.json cannot be read"},
 };
 
 static void errors_are_printed_on_stderr(void **state)
@@ -167,6 +284,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_printed_with_prices_or_reasons),
         cmocka_unit_test(a_summary_is_printed_unless_it_is_not_wanted),
+        cmocka_unit_test(a_call_is_bounded_or_refused),
         cmocka_unit_test(errors_are_printed_on_stderr),
     };
     return cmocka_run_group_tests(tests, write_files, remove_files);

@@ -1,0 +1,36 @@
+/* What the files of `arcp models` share. */
+#ifndef ARCP_ARCP_MODELS_H
+#define ARCP_ARCP_MODELS_H
+
+#include <arcp/gate.h>
+
+#include "cli/cli.h"
+#include "llm/llm_call.h"
+
+typedef struct arcp__models {
+    arcp__program *program;
+    arcp__llm_prices *prices;
+    arcp_lease *lease;
+    arcp_authority *authority; /* NULL: no lease was given */
+    arcp_time now;
+    arcp_target_scratch *scratch;
+    bool has_size; /* --bytes */
+    arcp__llm_size size;
+    arcp__llm_terms terms;
+} arcp__models;
+
+/* The row of a model: by its name, or by that of the dialect, a slash and its name. NULL: none. */
+const arcp__llm_row *arcp__models_find(const arcp__models *models, arcp__llm_dialect dialect,
+                                       arcp_span model);
+
+/* Appends a file, or standard input (-). ARCP_E_USAGE names the file. */
+ARCP_MUST_CHECK arcp_status arcp__models_file(const char *name, arcp_buf *out, arcp_error *err);
+
+/* A member with a decimal amount as a string. */
+void arcp__models_put_amount(arcp_json_writer *writer, const char *name, arcp_decimal amount);
+
+/* models_request.c: --request FILE --route ROUTE. Prints what the call asks for and what it can
+ * cost at most; returns the exit status. */
+int arcp__models_request(arcp__models *models);
+
+#endif

@@ -1,0 +1,216 @@
+/* `arcp models --request FILE --route ROUTE`: what a call with this body asks for, what it can cost
+ * at most, and what a lease says of it. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "arcp/models.h"
+#include "json/json_put.h"
+
+/* What is found out about a call. */
+typedef struct request {
+    arcp__models *models;
+    arcp__llm_call call;
+    const arcp__llm_row *row; /* NULL: the model has no price */
+    arcp__llm_bound bound;
+    bool is_bounded;
+    arcp_error why;  /* why it is not */
+    bool is_allowed; /* everything that was asked of the lease */
+} request;
+
+/* True without a lease. */
+static bool ask(const arcp__models *models, const char *capability, arcp_span target)
+{
+    arcp_decision decision = {0};
+    return models->authority == NULL ||
+           arcp_authorize(models->authority, models->now, arcp_span_cstr(capability), target,
+                          models->scratch, &decision);
+}
+
+/* Everything that the call needs of the lease. */
+static void ask_all(request *r)
+{
+    r->is_allowed = ask(r->models, "model.use", r->call.model);
+    for (size_t i = 0; i < r->call.url_count; i++) {
+        r->is_allowed = ask(r->models, "net.fetch", r->call.urls[i]) && r->is_allowed;
+    }
+}
+
+static void find_bound(request *r)
+{
+    const arcp__llm_call *call = &r->call;
+    r->row = arcp__models_find(r->models, arcp__llm_route_dialect(call->route), call->model);
+    if (r->row == NULL) {
+        (void)arcp_error_set(&r->why, ARCP_E_PERMISSION_DENIED,
+                             "the price file has no row for the model");
+        return;
+    }
+    r->is_bounded =
+        arcp__llm_bound_find(r->row, &call->size, &r->models->terms, &r->bound, &r->why) == ARCP_OK;
+}
+
+/* ---- as JSON ---- */
+
+static void append_json(const request *r, arcp_buf *out)
+{
+    const arcp__llm_call *call = &r->call;
+    const bool has_lease = r->models->authority != NULL;
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_string(&writer, "model", call->model);
+    arcp__put_cstr(&writer, "route", arcp__llm_route_name(call->route));
+    if (has_lease) {
+        arcp__put_bool(&writer, "allowed", ask(r->models, "model.use", call->model));
+    }
+    arcp__put_u64(&writer, "text_tokens", call->size.text);
+    arcp__put_u64(&writer, "extra_tokens", call->size.extra);
+    arcp__put_u64(&writer, "images", call->size.images);
+    arcp__put_bool(&writer, "open", call->size.is_open);
+    arcp__put_u64(&writer, "answers", call->size.answers);
+    arcp__put_bool(&writer, "stream", call->streams);
+    arcp__put_u64(&writer, "tools_removed", call->removed_count);
+    arcp__put_array(&writer, "fetches");
+    for (size_t i = 0; i < call->url_count; i++) {
+        arcp_json_begin_object(&writer);
+        arcp__put_string(&writer, "url", call->urls[i]);
+        if (has_lease) {
+            arcp__put_bool(&writer, "allowed", ask(r->models, "net.fetch", call->urls[i]));
+        }
+        arcp_json_end_object(&writer);
+    }
+    arcp_json_end_array(&writer);
+    arcp__put_bool(&writer, "bounded", r->is_bounded);
+    if (r->is_bounded) {
+        arcp__put_string(&writer, "priced_as", r->row->name);
+        arcp__put_u64(&writer, "input_tokens", r->bound.input_tokens);
+        arcp__put_u64(&writer, "limit", r->bound.limit);
+        arcp__put_u64(&writer, "output_tokens", r->bound.output_tokens);
+        arcp__models_put_amount(&writer, "input", r->bound.input);
+        arcp__models_put_amount(&writer, "output", r->bound.output);
+        arcp__models_put_amount(&writer, "total", r->bound.total);
+    } else {
+        arcp__put_cstr(&writer, "refused", "no_price");
+        arcp__put_cstr(&writer, "reason", r->why.message);
+    }
+    arcp_json_end_object(&writer);
+    arcp_buf_append_byte(out, '\n');
+}
+
+/* ---- as text ---- */
+
+/* "allowed" or "denied", where a lease was given. */
+static void append_verdict(const request *r, const char *capability, arcp_span target,
+                           arcp_buf *out)
+{
+    if (r->models->authority != NULL) {
+        arcp_buf_append_cstr(out, ask(r->models, capability, target) ? ", allowed" : ", denied");
+    }
+    arcp_buf_append_byte(out, '\n');
+}
+
+static void append_text(const request *r, arcp_buf *out)
+{
+    const arcp__llm_call *call = &r->call;
+    char total[ARCP_DECIMAL_TEXT_MAX];
+    arcp_buf_append_cstr(out, "model    ");
+    arcp__append_safe(out, call->model, 256);
+    append_verdict(r, "model.use", call->model, out);
+    for (size_t i = 0; i < call->url_count; i++) {
+        arcp_buf_append_cstr(out, "fetches  ");
+        arcp__append_safe(out, call->urls[i], 256);
+        append_verdict(r, "net.fetch", call->urls[i], out);
+    }
+    if (call->removed_count != 0) {
+        arcp_buf_append_format(out, "removed  %zu tool%s that run%s at the provider\n",
+                               call->removed_count, call->removed_count == 1 ? "" : "s",
+                               call->removed_count == 1 ? "s" : "");
+    }
+    if (!r->is_bounded) {
+        arcp_buf_append_format(out, "refused  no_price: %s\n", r->why.message);
+        return;
+    }
+    arcp_buf_append_format(out, "input    %" PRIu64 " tokens at most", r->bound.input_tokens);
+    if (call->size.is_open) {
+        arcp_buf_append_cstr(out, ": the context, because a part is not in the call\n");
+    } else {
+        arcp_buf_append_format(
+            out, " (text %" PRIu64 ", pictures %" PRIu64 ", added by the provider %" PRIu64 ")\n",
+            call->size.text, call->size.images, call->size.extra);
+    }
+    arcp_buf_append_format(out, "output   %" PRIu64 " tokens at most\n", r->bound.output_tokens);
+    (void)arcp_decimal_format(r->bound.total, total);
+    arcp_buf_append_format(out, "cost     %s at most\n", total);
+}
+
+/* ---- the body ---- */
+
+/* The body that can cost no more than the bound. */
+static void append_body(const request *r, arcp_buf *out)
+{
+    const arcp__llm_size *size = &r->call.size;
+    const arcp__llm_change change = {.sets_limit = !size->has_limit || size->limit > r->bound.limit,
+                                     .limit = r->bound.limit,
+                                     .asks_usage = true};
+    arcp__llm_call_write(&r->call, &change, out);
+}
+
+/* ---- the option ---- */
+
+static arcp_status read_call(request *r, arcp_span body, arcp_error *err)
+{
+    const arcp__arguments *arguments = &r->models->program->arguments;
+    const char *name = arcp__value(arguments, ARCP__OPTION_MODELS_ROUTE);
+    arcp__llm_policy policy = arcp__llm_policy_init(arcp__llm_route_of(arcp_span_cstr(name)));
+    policy.removes_tools = arcp__has(arguments, ARCP__OPTION_MODELS_REMOVE_TOOLS);
+    policy.allowed = arguments->values[ARCP__OPTION_MODELS_ALLOW];
+    policy.allowed_count = arguments->counts[ARCP__OPTION_MODELS_ALLOW];
+    return arcp__llm_call_read(body, &policy, &r->call, err);
+}
+
+/* A body that the gateway does not send on. */
+static void append_refusal(const arcp__models *models, const arcp_error *err, arcp_buf *out)
+{
+    if (models->program->is_json) {
+        arcp_json_writer writer = arcp__put_begin(out);
+        arcp__put_cstr(&writer, "refused", err->code);
+        arcp__put_cstr(&writer, "reason", err->message);
+        arcp_json_end_object(&writer);
+    } else {
+        arcp_buf_append_format(out, "refused  %s: ", err->code);
+        arcp__append_safe(out, arcp_span_cstr(err->message), sizeof err->message);
+    }
+    arcp_buf_append_byte(out, '\n');
+}
+
+int arcp__models_request(arcp__models *models)
+{
+    request r = {.models = models};
+    const char *file = arcp__value(&models->program->arguments, ARCP__OPTION_MODELS_REQUEST);
+    arcp_buf body = arcp_buf_init();
+    arcp_buf out = arcp_buf_init();
+    arcp_error err = {0};
+    int exit_status = ARCP__EXIT_ERROR;
+    arcp_status status = arcp__models_file(file, &body, &err);
+    if (status == ARCP_OK) {
+        status = read_call(&r, arcp_buf_span(&body), &err);
+    }
+    if (status == ARCP_E_INVALID_REQUEST) {
+        append_refusal(models, &err, &out);
+    } else if (status == ARCP_OK) {
+        find_bound(&r);
+        ask_all(&r);
+        if (r.is_bounded && arcp__has(&models->program->arguments, ARCP__OPTION_MODELS_BODY)) {
+            append_body(&r, &out);
+        } else {
+            (models->program->is_json ? append_json : append_text)(&r, &out);
+        }
+    }
+    if (status != ARCP_OK && status != ARCP_E_INVALID_REQUEST) {
+        exit_status = arcp__program_fail_file(models->program, &err);
+    } else if (arcp__program_print_buf(models->program, &out)) {
+        exit_status = r.is_bounded && r.is_allowed ? ARCP__EXIT_SUCCESS
+                                                   : arcp__exit_of_status(ARCP_E_PERMISSION_DENIED);
+    }
+    arcp__llm_call_fini(&r.call);
+    arcp_buf_fini(&body);
+    arcp_buf_fini(&out);
+    return exit_status;
+}
