@@ -221,6 +221,7 @@ static int make_plan(arcp__run *run, arcp_error *err)
         make_scratch(run, err) != ARCP_OK) {
         return ARCP__EXIT_NOT_CONFINED;
     }
+    arcp__run_find_cgroups(run);
     arcp_status status = arcp__run_bases(run, err);
     if (status != ARCP_OK) {
         return exit_of_refusal(status);
@@ -281,7 +282,7 @@ static int execute(arcp__run *run, bool *is_busy)
     arcp__run_report_plan(&report);
     int exit_status = ARCP__EXIT_NOT_CONFINED;
     if (arcp__run_process(run, &report, &result, &err) == ARCP_OK) {
-        arcp__run_report_end(&report, result.end, result.code, result.runtime_ms);
+        arcp__run_report_end(&report, &result);
         exit_status = exit_of(&result);
         *is_busy = result.is_busy;
     } else {
@@ -323,6 +324,7 @@ int arcp__command_run(arcp__program *program)
     for (size_t i = 0; i < 2 && run.temporary[i] != NULL; i++) {
         arcp__directory_remove(run.temporary[i]);
     }
+    arcp__cgroups_close(run.cgroups);
     arcp_buf_fini(&run.etc);
     arcp__sandbox_plan_free(run.plan);
     arcp__command_base_fini(&run.base);

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "cli/cli.h"
+#include "launch/cgroups.h"
 #include "launch/command_base.h"
 #include "sandbox/sandbox.h"
 
@@ -37,6 +38,7 @@ typedef struct arcp__run {
     uint64_t max_runtime_sec; /* 0: none */
     const arcp_span *private_hosts; /* names that may lead to private addresses; in the arena */
     size_t private_host_count;
+    arcp__cgroups *cgroups; /* for limits; NULL: none are set in a cgroup */
 } arcp__run;
 
 /* ---- abilities.c: what a host can do for sandboxes ---- */
@@ -134,6 +136,27 @@ ARCP_MUST_CHECK arcp_status arcp__run_request(arcp__run *run, arcp_error *err);
  * ARCP_E_USAGE, ARCP_E_NO_MEMORY. */
 ARCP_MUST_CHECK arcp_status arcp__run_bases(arcp__run *run, arcp_error *err);
 
+/* ---- run_limits.c: limits that a cgroup sets ---- */
+
+/* Takes --memory and --pids. ARCP_E_USAGE. */
+ARCP_MUST_CHECK arcp_status arcp__run_read_limits(arcp__run *run, arcp_error *err);
+
+/* Finds which of them a cgroup can set. The abilities are known. */
+void arcp__run_find_cgroups(arcp__run *run);
+
+/* The cgroups of one process. */
+typedef struct arcp__run_cgroup {
+    unsigned number; /* 0: none */
+    int directory_fd;
+    int fds[ARCP__CGROUP_LIMITS];
+} arcp__run_cgroup;
+
+/* Takes a cgroup with the limits of the plan, if it has any. ARCP_E_IO. */
+ARCP_MUST_CHECK arcp_status arcp__run_cgroup_take(const arcp__run *run, arcp__run_cgroup *out,
+                                                  arcp_error *err);
+/* The process has been started, or could not be. */
+void arcp__run_cgroup_close(arcp__run_cgroup *cgroup);
+
 /* ---- run_terminal.c: the terminal of the command ---- */
 
 /* While the command has the terminal, its process group is the foreground group. Then programs of
@@ -175,6 +198,15 @@ typedef enum arcp__run_end {
     ARCP__RUN_TIMED_OUT,
 } arcp__run_end;
 
+typedef struct arcp__run_result {
+    arcp__run_end end;
+    int code; /* exit status, or the signal's number */
+    int64_t runtime_ms;
+    bool has_run_out; /* the kernel has killed a process at the limit of memory */
+    /* A thread still looks up a name for the network: exit() would wait for it. */
+    bool is_busy;
+} arcp__run_result;
+
 typedef struct arcp__run_denial {
     arcp_span capability, target; /* the target with \xNN for what cannot be shown */
     arcp_span reason;             /* of the network's; empty: the lease lacks it */
@@ -212,24 +244,14 @@ void arcp__run_report_record(arcp__run_report *report, arcp_span record);
 void arcp__run_report_network(arcp__run_report *report, arcp_span capability, arcp_span target,
                               const char *reason, bool is_lacking);
 
-/* After the end: the summary with the options that would allow what was denied. `code` is the exit
- * status or the signal. */
-void arcp__run_report_end(arcp__run_report *report, arcp__run_end end, int code,
-                          int64_t runtime_ms);
+/* After the end: the summary with the options that would allow what was denied. */
+void arcp__run_report_end(arcp__run_report *report, const arcp__run_result *result);
 
 /* run_suggest.c: appends the options that would allow what was denied, shortest first; nothing for
  * targets that an option cannot name. */
 void arcp__run_suggest(const arcp__run_report *report, arcp_buf *out);
 
 /* ---- run_process.c ---- */
-
-typedef struct arcp__run_result {
-    arcp__run_end end;
-    int code; /* exit status, or the signal's number */
-    int64_t runtime_ms;
-    /* A thread still looks up a name for the network: exit() would wait for it. */
-    bool is_busy;
-} arcp__run_result;
 
 /* Starts the command and waits for its end. ARCP_E_IO and others: it was not started. */
 ARCP_MUST_CHECK arcp_status arcp__run_process(arcp__run *run, arcp__run_report *report,

@@ -58,6 +58,7 @@ static arcp_status descriptors_init(descriptors *d, arcp__running *running, arcp
 static arcp_status start(arcp__running *running, const descriptors *d, int control, arcp_error *err)
 {
     const arcp__run *run = running->run;
+    int cgroups[ARCP__CGROUP_LIMITS];
     arcp_launcher *launcher = NULL;
     arcp_buf plan = arcp_buf_init();
     arcp_confinement confinement = arcp_confinement_init();
@@ -74,6 +75,13 @@ static arcp_status start(arcp__running *running, const descriptors *d, int contr
     spec.stdout_fd = d->fds[1];
     spec.stderr_fd = d->fds[2];
     spec.confinement = &confinement;
+    spec.cgroup_fd = running->cgroup.directory_fd;
+    spec.cgroup_fds = cgroups;
+    for (size_t i = 0; i < ARCP__CGROUP_LIMITS; i++) {
+        if (running->cgroup.fds[i] >= 0) {
+            cgroups[spec.cgroup_fd_count++] = running->cgroup.fds[i];
+        }
+    }
     arcp_status status = plan.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
                                      : arcp_launcher_new_sandbox(NULL, &launcher, err);
     if (status == ARCP_OK && launcher != NULL) {
@@ -89,6 +97,7 @@ static void set_end(const arcp__running *running, arcp__run_result *out)
     const arcp_process_exit *end = &running->end;
     out->code = end->is_known && !running->is_without_network ? end->code : ARCP__EXIT_NOT_CONFINED;
     out->runtime_ms = (arcp__clock_now().mono_ns - running->begun.mono_ns) / ARCP_NS_PER_MS;
+    out->has_run_out = arcp__cgroups_has_run_out(running->run->cgroups, running->cgroup.number);
     out->end = running->is_expired                  ? ARCP__RUN_EXPIRED
                : running->is_timed_out              ? ARCP__RUN_TIMED_OUT
                : running->report->failure.size != 0 ? ARCP__RUN_NOT_STARTED
@@ -141,7 +150,11 @@ static arcp_status begin(arcp__running *running, arcp_error *err)
         status = make_ca(running, err);
     }
     if (status == ARCP_OK) {
-        status = start(running, &d, ends[1], err);
+        status = arcp__run_cgroup_take(run, &running->cgroup, err);
+        if (status == ARCP_OK) {
+            status = start(running, &d, ends[1], err);
+        }
+        arcp__run_cgroup_close(&running->cgroup);
     }
     arcp__close(ends[1]);
     descriptors_fini(&d);

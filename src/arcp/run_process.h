@@ -24,6 +24,7 @@ enum { ARCP__RUN_RELAYS = 2 };
 
 typedef struct arcp__running {
     arcp__run *run;
+    arcp__run_cgroup cgroup;
     arcp__run_report *report;
     arcp_process *process;
     arcp_process_exit end; /* when has_ended */

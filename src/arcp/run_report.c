@@ -72,12 +72,21 @@ static void say(const arcp__run_report *report, const char *word, int color, con
     arcp_buf_fini(&line);
 }
 
+/* Whether a limit was asked for. */
+static bool is_asked(const arcp__run *run, const arcp__sandbox_line *line)
+{
+    return line->note == ARCP__SANDBOX_NOTE_MEMORY_EACH ||
+           ((line->note == ARCP__SANDBOX_NOTE_PIDS || line->note == ARCP__SANDBOX_NOTE_PIDS_OPEN) &&
+            arcp__value(&run->program->arguments, ARCP__OPTION_RUN_PIDS) != NULL);
+}
+
 void arcp__run_report_plan(arcp__run_report *report)
 {
     const arcp__sandbox_plan *plan = report->run->plan;
     for (size_t i = 0; i < plan->line_count; i++) {
         const arcp__sandbox_line *row = &plan->lines[i];
-        if (row->verdict == ARCP__SANDBOX_VERDICT_EXACT || i >= plan->lease_line_count) {
+        if (row->verdict == ARCP__SANDBOX_VERDICT_EXACT ||
+            (i >= plan->lease_line_count && !is_asked(report->run, row))) {
             continue;
         }
         arcp_buf text = arcp_buf_init();
@@ -339,23 +348,27 @@ static const char *const ends[] = {
     [ARCP__RUN_TIMED_OUT] = "timed_out",
 };
 
-static void write_end(arcp__run_report *report, arcp__run_end end, int code, uint64_t denials,
-                      int64_t runtime_ms)
+static void write_end(arcp__run_report *report, const arcp__run_result *result, uint64_t denials)
 {
     arcp_buf line = arcp_buf_init();
     arcp_json_writer writer = arcp__put_begin(&line);
     arcp__put_cstr(&writer, "type", "end");
-    arcp__put_cstr(&writer, "end", ends[end]);
-    arcp__put_i64(&writer, end == ARCP__RUN_SIGNALLED ? "signal" : "exit_status", code);
+    arcp__put_cstr(&writer, "end", ends[result->end]);
+    arcp__put_i64(&writer, result->end == ARCP__RUN_SIGNALLED ? "signal" : "exit_status",
+                  result->code);
+    if (result->has_run_out) {
+        arcp__put_cstr(&writer, "limit", "memory");
+    }
     arcp__put_text(&writer, "failure", arcp_buf_span(&report->failure));
     arcp__put_u64(&writer, "denied", denials);
-    arcp__put_i64(&writer, "runtime_ms", runtime_ms);
+    arcp__put_i64(&writer, "runtime_ms", result->runtime_ms);
     arcp_json_end_object(&writer);
     write_line(report, &line);
 }
 
-void arcp__run_report_end(arcp__run_report *report, arcp__run_end end, int code, int64_t runtime_ms)
+void arcp__run_report_end(arcp__run_report *report, const arcp__run_result *result)
 {
+    const arcp__run_end end = result->end;
     const arcp__run *run = report->run;
     arcp__screen *screen = &run->program->screen;
     uint64_t denials = report->more;
@@ -366,7 +379,7 @@ void arcp__run_report_end(arcp__run_report *report, arcp__run_end end, int code,
         }
     }
     if (report->file >= 0) {
-        write_end(report, end, code, denials, runtime_ms);
+        write_end(report, result, denials);
     }
     if (end == ARCP__RUN_NOT_STARTED) {
         arcp__screen_format(screen, "arcp run: %.*s", (int)report->failure.size,
@@ -376,6 +389,12 @@ void arcp__run_report_end(arcp__run_report *report, arcp__run_end end, int code,
     } else if (end == ARCP__RUN_TIMED_OUT) {
         arcp__screen_format(screen, "arcp run: the command was ended after %llu s (--max-runtime)",
                             (unsigned long long)run->max_runtime_sec);
+    }
+    if (result->has_run_out) {
+        arcp__screen_format(screen,
+                            "arcp run: the command needed more than %llu bytes of memory "
+                            "(--memory); the kernel killed a process of it",
+                            (unsigned long long)run->plan->limits.memory_bytes);
     }
     if (run->program->is_quiet) {
         return;
@@ -394,7 +413,7 @@ void arcp__run_report_end(arcp__run_report *report, arcp__run_end end, int code,
         arcp_buf_fini(&options);
         arcp_buf_fini(&text);
     }
-    if (run->kept_back != 0 && end == ARCP__RUN_EXITED && code != 0) {
+    if (run->kept_back != 0 && end == ARCP__RUN_EXITED && result->code != 0) {
         arcp__screen_format(screen,
                             "arcp run: %zu variable%s of the environment %s not passed to the "
                             "command; --env NAME passes one",

@@ -217,22 +217,6 @@ static arcp_status read_protect(arcp__run *run, arcp_error *err)
     return ARCP_OK;
 }
 
-static arcp_status read_pids(arcp__run *run, arcp_error *err)
-{
-    const char *given = arcp__value(&run->program->arguments, ARCP__OPTION_RUN_PIDS);
-    uint64_t pids = 0;
-    if (given == NULL) {
-        return ARCP_OK;
-    }
-    if (!arcp__digits_parse(arcp_span_cstr(given), &pids) || pids == 0 ||
-        pids > ARCP__RUN_PIDS_MAX) {
-        return arcp_error_set(err, ARCP_E_USAGE, "--pids: '%.64s' is not a number from 1 to %d",
-                              given, ARCP__RUN_PIDS_MAX);
-    }
-    run->request.limits.pids = (uint32_t)pids;
-    return ARCP_OK;
-}
-
 arcp_status arcp__run_request(arcp__run *run, arcp_error *err)
 {
     const arcp__arguments *arguments = &run->program->arguments;
@@ -251,7 +235,7 @@ arcp_status arcp__run_request(arcp__run *run, arcp_error *err)
     }
     if (arcp__run_tls(request, arcp__value(arguments, ARCP__OPTION_RUN_TLS), err) != ARCP_OK ||
         read_min(run, err) != ARCP_OK || read_protect(run, err) != ARCP_OK ||
-        read_pids(run, err) != ARCP_OK ||
+        arcp__run_read_limits(run, err) != ARCP_OK ||
         (max_runtime != NULL &&
          arcp__seconds_parse("max-runtime", max_runtime, &run->max_runtime_sec, err) != ARCP_OK)) {
         return err->status;

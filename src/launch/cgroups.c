@@ -14,7 +14,9 @@
 #include "base/alloc.h"
 #include "base/directory.h"
 #include "base/hash.h"
+#include "launch/cgroup_files.h"
 #include "launch/proc_stat.h"
+#include "sandbox/sandbox.h"
 
 #define NAME_START   "arcpd."
 #define NAME_FORMAT  NAME_START "%d.%llu"
@@ -23,6 +25,12 @@
 #define EMPTY_TRIES  2 /* unused cgroups to check before a new one is created */
 #define OWN_MODE     0755
 #define EVENTS_BYTES 256
+#define MAIN_NAME    "arcpd-main"
+
+_Static_assert((int)ARCP__CGROUP_MEMORY == (int)ARCP__SANDBOX_LIMIT_MEMORY &&
+                   (int)ARCP__CGROUP_CPU == (int)ARCP__SANDBOX_LIMIT_CPU &&
+                   (int)ARCP__CGROUP_PIDS == (int)ARCP__SANDBOX_LIMIT_PIDS,
+               "a plan names limits by the same bits");
 
 /* A cgroup that no job uses. */
 typedef struct free_cgroup {
@@ -37,51 +45,13 @@ struct arcp__cgroups {
     char name[NAME_SIZE];
     unsigned made;
     free_cgroup *unused; /* first in, first out */
+    bool has_found;      /* which limits can be had: */
+    unsigned limits;
+    /* Version 1: our own cgroup of each controller, and the directory of this runtime in it. */
+    int limit_parents[ARCP__CGROUP_LIMITS], limit_fds[ARCP__CGROUP_LIMITS];
 };
 
-/* ---- our own cgroup ---- */
-
-static int open_own_cgroup(void)
-{
-    char path[4200] = "";  /* our cgroup: after "0::" in /proc/self/cgroup */
-    char mount[4096] = ""; /* where the cgroup2 file system is mounted */
-    char root[4096] = "";  /* the cgroup at the root of that mount */
-    char line[12400];
-    FILE *file = fopen("/proc/self/cgroup", "re");
-    while (file != NULL && path[0] == '\0' && fgets(line, sizeof path, file) != NULL) {
-        line[strcspn(line, "\n")] = '\0';
-        (void)snprintf(path, sizeof path, "%s", strncmp(line, "0::/", 4) == 0 ? line + 3 : "");
-    }
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    file = fopen("/proc/self/mountinfo", "re");
-    while (file != NULL && mount[0] == '\0' && fgets(line, sizeof line, file) != NULL) {
-        if (strstr(line, " - cgroup2 ") != NULL) {
-            (void)sscanf(line, "%*s %*s %*s %4095s %4095s", root, mount);
-        }
-    }
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    const size_t root_size = strcmp(root, "/") == 0 ? 0 : strlen(root);
-    if (path[0] == '\0' || mount[0] == '\0' || strncmp(path, root, root_size) != 0 ||
-        (root_size != 0 && path[root_size] != '/' && path[root_size] != '\0')) {
-        return -1; /* our own cgroup is not visible below this mount */
-    }
-    (void)snprintf(line, sizeof line, "%s%s", mount, path + root_size);
-    return open(line, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
 /* ---- one cgroup ---- */
-
-static bool write_file(int directory, const char *name, const char *text)
-{
-    const int fd = openat(directory, name, O_WRONLY | O_CLOEXEC);
-    const bool written = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-    arcp__close(fd);
-    return written;
-}
 
 /* A read error means that another runtime, which also cleans up, has removed the cgroup: empty. */
 static bool reads_empty(int events_fd)
@@ -121,7 +91,8 @@ static void remove_all(int parent_fd, const char *name)
         return;
     }
     const int fd = dirfd(entries);
-    if (write_file(fd, "cgroup.kill", "1") && await_empty(fd, "cgroup.events", END_WAIT_MS)) {
+    if (arcp__cgroup_write(fd, "cgroup.kill", "1") &&
+        await_empty(fd, "cgroup.events", END_WAIT_MS)) {
         for (const struct dirent *entry = readdir(entries); entry != NULL;
              entry = readdir(entries)) {
             if (entry->d_type == DT_DIR && entry->d_name[0] != '.') {
@@ -133,9 +104,26 @@ static void remove_all(int parent_fd, const char *name)
     (void)closedir(entries);
 }
 
+/* Removes a directory of version 1 and those in it; one that has a process stays. */
+static void remove_empty(int parent_fd, const char *name)
+{
+    DIR *entries = arcp__directory_entries(parent_fd, name);
+    if (entries == NULL) {
+        return;
+    }
+    for (const struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
+        if (entry->d_type == DT_DIR && entry->d_name[0] != '.') {
+            (void)unlinkat(dirfd(entries), entry->d_name, AT_REMOVEDIR);
+        }
+    }
+    (void)closedir(entries);
+    (void)unlinkat(parent_fd, name, AT_REMOVEDIR);
+}
+
 /* ---- cleaning up after earlier runtimes ---- */
 
-static void remove_abandoned(int parent_fd)
+/* `remove` is given each directory of a runtime that has ended. */
+static void remove_abandoned(int parent_fd, void (*remove)(int parent_fd, const char *name))
 {
     DIR *entries = arcp__directory_entries(parent_fd, ".");
     if (entries == NULL) {
@@ -154,7 +142,7 @@ static void remove_abandoned(int parent_fd)
         (void)snprintf(again, sizeof again, NAME_FORMAT, pid, started);
         if (strcmp(again, name) == 0 &&
             (!arcp__proc_stat_read(pid, &owner) || owner.started != started)) {
-            remove_all(parent_fd, name);
+            remove(parent_fd, name);
         }
     }
     (void)closedir(entries);
@@ -169,6 +157,10 @@ static void free_memory(arcp__cgroups *cgroups)
     DL_FOREACH_SAFE (cgroups->unused, one, next) {
         arcp__free(one);
     }
+    for (size_t i = 0; i < ARCP__CGROUP_LIMITS; i++) {
+        arcp__close(cgroups->limit_fds[i]);
+        arcp__close(cgroups->limit_parents[i]);
+    }
     arcp__close(cgroups->fd);
     arcp__close(cgroups->parent_fd);
     arcp__free(cgroups);
@@ -182,9 +174,12 @@ arcp__cgroups *arcp__cgroups_open(void)
         return NULL;
     }
     cgroups->fd = -1;
-    cgroups->parent_fd = open_own_cgroup();
+    for (size_t i = 0; i < ARCP__CGROUP_LIMITS; i++) {
+        cgroups->limit_fds[i] = cgroups->limit_parents[i] = -1;
+    }
+    cgroups->parent_fd = arcp__cgroup_open_own(NULL);
     if (cgroups->parent_fd >= 0) {
-        remove_abandoned(cgroups->parent_fd);
+        remove_abandoned(cgroups->parent_fd, remove_all);
     }
     if (cgroups->parent_fd < 0 || !arcp__proc_stat_read(getpid(), &self)) {
         free_memory(cgroups);
@@ -209,6 +204,11 @@ void arcp__cgroups_close(arcp__cgroups *cgroups)
 {
     if (cgroups != NULL) {
         remove_all(cgroups->parent_fd, cgroups->name);
+        for (size_t i = 0; i < ARCP__CGROUP_LIMITS; i++) {
+            if (cgroups->limit_fds[i] >= 0) {
+                remove_empty(cgroups->limit_parents[i], cgroups->name);
+            }
+        }
         free_memory(cgroups);
     }
 }
@@ -264,10 +264,17 @@ void arcp__cgroups_end(arcp__cgroups *cgroups, unsigned number)
     if (number == 0) {
         return;
     }
-    const bool is_killed = !is_empty(cgroups, number);
+    /* The count of what the kernel has killed is that of a cgroup. */
+    const bool is_killed = !is_empty(cgroups, number) || arcp__cgroups_has_run_out(cgroups, number);
     if (is_killed) {
         (void)snprintf(name, sizeof name, "%u/cgroup.kill", number);
-        (void)write_file(cgroups->fd, name, "1");
+        (void)arcp__cgroup_write(cgroups->fd, name, "1");
+    }
+    (void)snprintf(name, sizeof name, "%u", number);
+    for (size_t i = 0; i < ARCP__CGROUP_LIMITS; i++) {
+        if (cgroups->limit_fds[i] >= 0) {
+            (void)unlinkat(cgroups->limit_fds[i], name, AT_REMOVEDIR);
+        }
     }
     free_cgroup *one = arcp__alloc(sizeof *one);
     if (one != NULL) {
@@ -275,4 +282,134 @@ void arcp__cgroups_end(arcp__cgroups *cgroups, unsigned number)
         one->is_killed = is_killed;
         DL_APPEND(cgroups->unused, one);
     } /* else it is not reused, but removed with the others at the end */
+}
+
+/* ---- limits ---- */
+
+/* Version 2: the controllers are given to the cgroups of jobs. Our own cgroup cannot pass them on
+ * while we are in it; if others are, too, it never can. */
+static unsigned find_delegated(arcp__cgroups *cgroups)
+{
+    unsigned found = arcp__cgroup_pass_on(cgroups->parent_fd);
+    if (found == 0 && arcp__cgroup_has_controllers(cgroups->parent_fd)) {
+        if ((mkdirat(cgroups->parent_fd, MAIN_NAME, OWN_MODE) == 0 || errno == EEXIST) &&
+            arcp__cgroup_write(cgroups->parent_fd, MAIN_NAME "/cgroup.procs", "0")) {
+            found = arcp__cgroup_pass_on(cgroups->parent_fd);
+        }
+        if (found == 0) {
+            (void)arcp__cgroup_write(cgroups->parent_fd, "cgroup.procs", "0");
+            (void)unlinkat(cgroups->parent_fd, MAIN_NAME, AT_REMOVEDIR);
+        }
+    }
+    return found == 0 ? 0 : found & arcp__cgroup_pass_on(cgroups->fd);
+}
+
+static bool find_version_1(arcp__cgroups *cgroups, size_t limit)
+{
+    const int parent = arcp__cgroup_open_own(arcp__cgroup_controller(limit));
+    if (parent >= 0) {
+        remove_abandoned(parent, remove_empty);
+    }
+    if (parent < 0 || (mkdirat(parent, cgroups->name, OWN_MODE) != 0 && errno != EEXIST)) {
+        arcp__close(parent);
+        return false;
+    }
+    cgroups->limit_parents[limit] = parent;
+    cgroups->limit_fds[limit] = openat(parent, cgroups->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return cgroups->limit_fds[limit] >= 0;
+}
+
+unsigned arcp__cgroups_find_limits(arcp__cgroups *cgroups)
+{
+    if (cgroups == NULL || cgroups->has_found) {
+        return cgroups == NULL ? 0 : cgroups->limits;
+    }
+    cgroups->has_found = true;
+    cgroups->limits = find_delegated(cgroups);
+    for (size_t i = 0; i < ARCP__CGROUP_LIMITS; i++) {
+        if ((cgroups->limits & 1U << i) == 0 && find_version_1(cgroups, i)) {
+            cgroups->limits |= 1U << i;
+        }
+    }
+    return cgroups->limits;
+}
+
+/* The cgroup of a limit, which is new if it is one of version 1; -1 sets errno. */
+static int open_limited(const arcp__cgroups *cgroups, size_t limit, const char *name)
+{
+    const int parent = cgroups->limit_fds[limit];
+    if (parent >= 0) {
+        (void)unlinkat(parent, name, AT_REMOVEDIR); /* of an earlier process: its counts */
+        if (mkdirat(parent, name, OWN_MODE) != 0 && errno != EEXIST) {
+            return -1;
+        }
+    }
+    return openat(parent >= 0 ? parent : cgroups->fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* False sets errno. */
+static bool set_limit(const arcp__cgroups *cgroups, size_t limit, unsigned number, uint64_t value,
+                      int *joined)
+{
+    char name[32];
+    const bool can_be_had = number != 0 && (cgroups->limits & 1U << limit) != 0;
+    const bool is_version_1 = can_be_had && cgroups->limit_fds[limit] >= 0;
+    if (!can_be_had || (is_version_1 && value == 0)) {
+        errno = EOPNOTSUPP;
+        return value == 0;
+    }
+    (void)snprintf(name, sizeof name, "%u", number);
+    const int fd = open_limited(cgroups, limit, name);
+    const bool is_set = fd >= 0 && arcp__cgroup_set(fd, limit, is_version_1, value);
+    if (is_set && is_version_1) {
+        *joined = fd;
+        return true;
+    }
+    const int reason = errno;
+    arcp__close(fd);
+    errno = reason;
+    return is_set;
+}
+
+arcp_status arcp__cgroups_limit(arcp__cgroups *cgroups, unsigned number,
+                                const arcp__cgroup_limits *limits, int fds[ARCP__CGROUP_LIMITS],
+                                arcp_error *err)
+{
+    const uint64_t values[ARCP__CGROUP_LIMITS] = {limits->memory_bytes, limits->cpu_percent,
+                                                  limits->pids};
+    for (size_t i = 0; i < ARCP__CGROUP_LIMITS; i++) {
+        fds[i] = -1;
+    }
+    for (size_t i = 0; i < ARCP__CGROUP_LIMITS; i++) {
+        if (!set_limit(cgroups, i, number, values[i], &fds[i])) {
+            const int reason = errno;
+            arcp__cgroup_close(fds);
+            return arcp_error_set(err, ARCP_E_IO, "the limit of %s cannot be set: %s",
+                                  arcp__cgroup_controller(i), strerror(reason));
+        }
+    }
+    return ARCP_OK;
+}
+
+void arcp__cgroup_close(int fds[ARCP__CGROUP_LIMITS])
+{
+    for (size_t i = 0; i < ARCP__CGROUP_LIMITS; i++) {
+        arcp__close(fds[i]);
+        fds[i] = -1;
+    }
+}
+
+bool arcp__cgroups_has_run_out(const arcp__cgroups *cgroups, unsigned number)
+{
+    char name[32];
+    if (number == 0 || (cgroups->limits & ARCP__CGROUP_MEMORY) == 0) {
+        return false;
+    }
+    (void)snprintf(name, sizeof name, "%u", number);
+    const bool is_version_1 = cgroups->limit_fds[0] >= 0;
+    const int fd = openat(is_version_1 ? cgroups->limit_fds[0] : cgroups->fd, name,
+                          O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool has_run_out = fd >= 0 && arcp__cgroup_kills(fd, is_version_1) != 0;
+    arcp__close(fd);
+    return has_run_out;
 }

@@ -78,6 +78,11 @@ void arcp__launch_child_isolate(arcp__launch_child *child, const arcp__launch_fi
     if (files->cgroup >= 0 && !join_cgroup(files->cgroup)) {
         arcp__launch_child_fail(child, ARCP__LAUNCH_CGROUP);
     }
+    for (size_t i = 0; i < files->cgroup_count; i++) {
+        if (!join_cgroup(files->cgroups[i])) {
+            arcp__launch_child_fail(child, ARCP__LAUNCH_CGROUP);
+        }
+    }
     if (!place_files(child, files)) {
         arcp__launch_child_fail(child, ARCP__LAUNCH_FILES);
     }

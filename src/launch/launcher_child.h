@@ -81,7 +81,9 @@ typedef struct arcp__launch_orders {
 typedef struct arcp__launch_files {
     int from[ARCP__LAUNCH_FD_COUNT];
     int count;
-    int cgroup;          /* directory of a cgroup to join first; -1: none */
+    int cgroup;         /* directory of a cgroup to join first; -1: none */
+    const int *cgroups; /* and of further ones */
+    size_t cgroup_count;
     bool keeps_errors;   /* the error pipe stays open across exec, of arcp-agent-exec */
     bool begins_session; /* without a controlling terminal; else a process group only */
 } arcp__launch_files;

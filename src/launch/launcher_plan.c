@@ -168,6 +168,8 @@ arcp_status arcp__launch_plan_init(arcp__launch_plan *plan, const arcp_launch_sp
         .from = {spec->stdin_fd, spec->stdout_fd, spec->stderr_fd, -1, -1, -1, -1},
         .count = ARCP__LAUNCH_ERRORS_FD + 1,
         .cgroup = spec->cgroup_fd,
+        .cgroups = spec->cgroup_fds,
+        .cgroup_count = spec->cgroup_fd_count,
     };
     plan->child = (arcp__launch_child){
         .program = plan->program,

@@ -74,10 +74,25 @@ typedef enum arcp__sandbox_protect {
     ARCP__SANDBOX_PROTECT_COUNT
 } arcp__sandbox_protect;
 
+/* Limits that a cgroup of the process can have. */
+enum {
+    ARCP__SANDBOX_LIMIT_MEMORY = 1,
+    ARCP__SANDBOX_LIMIT_CPU = 2,
+    ARCP__SANDBOX_LIMIT_PIDS = 4,
+    ARCP__SANDBOX_LIMITS_ALL = 7
+};
+
+/* 0: not limited. */
 typedef struct arcp__sandbox_limits {
     uint64_t scratch_bytes; /* /tmp, HOME and /dev/shm together */
+    uint64_t memory_bytes;  /* without a cgroup: the data of each process (RLIMIT_DATA) */
+    uint32_t cpu_percent;   /* of one processor; only a cgroup limits it */
     uint32_t pids;
+    uint32_t by_cgroup; /* ARCP__SANDBOX_LIMIT_...: set by the starter, in a cgroup */
 } arcp__sandbox_limits;
+
+/* Processes and threads of arcp-sandbox itself, which a cgroup counts, too. */
+#define ARCP__SANDBOX_OWN_PIDS 6
 
 #define ARCP__SANDBOX_EXEMPT_MAX 32
 

@@ -101,6 +101,33 @@ static void add_limit(arcp__sandbox_compile *compile, const char *name, uint64_t
                              .note = note});
 }
 
+static void add_limits_of_cgroups(arcp__sandbox_compile *compile)
+{
+    const arcp__sandbox_request *request = compile->request;
+    const arcp__sandbox_limits *limits = &request->limits;
+    const bool is_full = compile->draft.level == ARCP__SANDBOX_LEVEL_FULL;
+    if (limits->memory_bytes != 0) {
+        add_limit(compile, "memory_bytes", limits->memory_bytes,
+                  (limits->by_cgroup & ARCP__SANDBOX_LIMIT_MEMORY) != 0
+                      ? ARCP__SANDBOX_NOTE_NONE
+                      : ARCP__SANDBOX_NOTE_MEMORY_EACH);
+    }
+    if (limits->cpu_percent != 0) {
+        add_limit(compile, "cpu_percent", limits->cpu_percent,
+                  (limits->by_cgroup & ARCP__SANDBOX_LIMIT_CPU) != 0 ? ARCP__SANDBOX_NOTE_NONE
+                                                                     : ARCP__SANDBOX_NOTE_CPU_OPEN);
+    }
+    if (limits->pids != 0) {
+        const bool is_sure =
+            (is_full && request->abilities.values[ARCP__SANDBOX_ABILITY_PID_MAX] != 0) ||
+            (limits->by_cgroup & ARCP__SANDBOX_LIMIT_PIDS) != 0;
+        add_limit(compile, "pids", limits->pids,
+                  is_sure   ? ARCP__SANDBOX_NOTE_NONE
+                  : is_full ? ARCP__SANDBOX_NOTE_PIDS
+                            : ARCP__SANDBOX_NOTE_PIDS_OPEN);
+    }
+}
+
 static void add_given(arcp__sandbox_compile *compile)
 {
     const arcp__sandbox_request *request = compile->request;
@@ -118,11 +145,7 @@ static void add_given(arcp__sandbox_compile *compile)
         add_limit(compile, "scratch_bytes", request->limits.scratch_bytes,
                   is_full ? ARCP__SANDBOX_NOTE_NONE : ARCP__SANDBOX_NOTE_SCRATCH);
     }
-    if (request->limits.pids != 0) {
-        const bool is_sure = is_full && request->abilities.values[ARCP__SANDBOX_ABILITY_PID_MAX];
-        add_limit(compile, "pids", request->limits.pids,
-                  is_sure ? ARCP__SANDBOX_NOTE_NONE : ARCP__SANDBOX_NOTE_PIDS);
-    }
+    add_limits_of_cgroups(compile);
 }
 
 void arcp__sandbox_judge_lines(arcp__sandbox_compile *compile)

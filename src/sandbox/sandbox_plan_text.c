@@ -123,7 +123,10 @@ void arcp__sandbox_plan_encode(const arcp__sandbox_plan *plan, arcp_buf *out)
     arcp__put_bool(&writer, "broker", plan->has_broker);
     arcp__put_bool(&writer, "terminal", plan->has_terminal);
     arcp__put_u64(&writer, "scratch_bytes", plan->limits.scratch_bytes);
+    arcp__put_u64(&writer, "memory_bytes", plan->limits.memory_bytes);
+    arcp__put_u64(&writer, "cpu_percent", plan->limits.cpu_percent);
     arcp__put_u64(&writer, "pids", plan->limits.pids);
+    arcp__put_u64(&writer, "by_cgroup", plan->limits.by_cgroup);
     put_lines(&writer, plan);
     put_mounts(&writer, plan);
     put_rules(&writer, plan);
@@ -380,7 +383,10 @@ static void read_plan(reader *r, arcp__sandbox_plan *plan)
     plan->has_broker = read_bool(r, root, "broker");
     plan->has_terminal = read_bool(r, root, "terminal");
     plan->limits.scratch_bytes = read_number(r, root, "scratch_bytes", UINT64_MAX);
+    plan->limits.memory_bytes = read_number(r, root, "memory_bytes", UINT64_MAX);
+    plan->limits.cpu_percent = (uint32_t)read_number(r, root, "cpu_percent", UINT32_MAX);
     plan->limits.pids = (uint32_t)read_number(r, root, "pids", UINT32_MAX);
+    plan->limits.by_cgroup = (uint32_t)read_number(r, root, "by_cgroup", ARCP__SANDBOX_LIMITS_ALL);
     read_lines(r, plan);
     if (plan->refusal == ARCP__SANDBOX_REFUSAL_LINE && plan->lease_line_count == 0) {
         fail(r, "refusal", "of a line that is there");

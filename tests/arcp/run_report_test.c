@@ -76,6 +76,12 @@ static void check_suggestions(const fixture *f, const char *want)
     arcp_buf_fini(&text);
 }
 
+static void end_with(fixture *f, arcp__run_end end, int code)
+{
+    const arcp__run_result result = {.end = end, .code = code, .runtime_ms = 5};
+    arcp__run_report_end(&f->report, &result);
+}
+
 static void a_denial_is_a_line_once(void **state)
 {
     fixture *f = *state;
@@ -90,7 +96,7 @@ static void the_summary_counts_names_and_the_file_attempts(void **state)
     deny(f, "fs.read", "/d/a");
     record(f, "{\"denied\":{\"capability\":\"fs.read\",\"target\":\"/d/a\",\"count\":41}}");
     record(f, "{\"denied\":{\"capability\":\"\",\"target\":\"\",\"count\":9}}");
-    arcp__run_report_end(&f->report, ARCP__RUN_EXITED, 0, 5);
+    end_with(f, ARCP__RUN_EXITED, 0);
     assert_string_equal(text_of(f->screen), "denied    fs.read /d/a (cat)\n"
                                             "arcp run: 10 denied. To allow: --read /d/a\n");
     assert_non_null(strstr(text_of(f->file), "\"denied\":50,"));
@@ -100,7 +106,7 @@ static void nothing_is_reported_when_nothing_was_denied(void **state)
 {
     fixture *f = *state;
     record(f, "{\"running\":true}");
-    arcp__run_report_end(&f->report, ARCP__RUN_EXITED, 0, 5);
+    end_with(f, ARCP__RUN_EXITED, 0);
     assert_string_equal(text_of(f->screen), "");
 }
 
@@ -109,7 +115,7 @@ static void quiet_says_nothing_of_denials_but_the_file_has_them(void **state)
     fixture *f = *state;
     f->program.is_quiet = true;
     deny(f, "fs.read", "/a");
-    arcp__run_report_end(&f->report, ARCP__RUN_EXITED, 1, 5);
+    end_with(f, ARCP__RUN_EXITED, 1);
     assert_string_equal(text_of(f->screen), "");
     assert_string_equal(text_of(f->file),
                         "{\"type\":\"denied\",\"record\":{\"denied\":{\"capability\":\"fs.read\","
@@ -122,7 +128,7 @@ static void the_end_of_a_failed_command_mentions_its_environment(void **state)
 {
     fixture *f = *state;
     f->run.kept_back = 12;
-    arcp__run_report_end(&f->report, ARCP__RUN_EXITED, 1, 5);
+    end_with(f, ARCP__RUN_EXITED, 1);
     assert_string_equal(text_of(f->screen),
                         "arcp run: 12 variables of the environment were not passed to the command; "
                         "--env NAME passes one\n");
@@ -132,7 +138,7 @@ static void a_single_variable_is_one(void **state)
 {
     fixture *f = *state;
     f->run.kept_back = 1;
-    arcp__run_report_end(&f->report, ARCP__RUN_EXITED, 1, 5);
+    end_with(f, ARCP__RUN_EXITED, 1);
     assert_string_equal(text_of(f->screen),
                         "arcp run: 1 variable of the environment was not passed to the command; "
                         "--env NAME passes one\n");
@@ -142,7 +148,7 @@ static void that_of_one_that_succeeded_does_not(void **state)
 {
     fixture *f = *state;
     f->run.kept_back = 12;
-    arcp__run_report_end(&f->report, ARCP__RUN_EXITED, 0, 5);
+    end_with(f, ARCP__RUN_EXITED, 0);
     assert_string_equal(text_of(f->screen), "");
 }
 
@@ -248,7 +254,7 @@ static void a_denial_of_the_network_is_a_line_once(void **state)
     deny_network(f, "example.com", lacking());
     deny_network(f, "example.com", lacking());
     deny_network(f, "https://intranet/", "the address is not public");
-    arcp__run_report_end(&f->report, ARCP__RUN_EXITED, 0, 5);
+    end_with(f, ARCP__RUN_EXITED, 0);
     assert_string_equal(text_of(f->screen),
                         "denied    net.fetch example.com\n"
                         "denied    net.fetch https://intranet/ (the address is not public)\n"
@@ -261,7 +267,7 @@ static void the_file_has_the_layer_and_at_the_end_the_count(void **state)
     deny_network(f, "a", lacking());
     deny_network(f, "b", lacking());
     deny_network(f, "a", lacking());
-    arcp__run_report_end(&f->report, ARCP__RUN_EXITED, 0, 5);
+    end_with(f, ARCP__RUN_EXITED, 0);
 #define ROW(name, count)                                                                           \
     "{\"type\":\"denied\",\"record\":{\"denied\":{\"capability\":\"net.fetch\",\"target\":\"" name \
     "\",\"reason\":\"no pattern of the lease matches\",\"layer\":\"egress\",\"count\":" count      \
@@ -385,7 +391,7 @@ static void a_step_that_failed_is_named(void **state)
 {
     fixture *f = *state;
     record(f, "{\"failed\":\"mount\",\"path\":\"/srv/x\",\"errno\":\"EPERM\"}");
-    arcp__run_report_end(&f->report, ARCP__RUN_NOT_STARTED, 125, 5);
+    end_with(f, ARCP__RUN_NOT_STARTED, 125);
     assert_string_equal(text_of(f->screen), "arcp run: mount /srv/x: Operation not permitted\n");
 }
 

@@ -4,8 +4,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "support/check.h"
@@ -180,6 +183,186 @@ static void several_runtimes_may_clean_up_the_same_cgroup(void **state)
     }
 }
 
+/* ---- limits ---- */
+
+static unsigned need_limits(unsigned wanted)
+{
+    need_cgroups();
+    const unsigned found = arcp__cgroups_find_limits(cgroups);
+    assert_int_equal(arcp__cgroups_find_limits(cgroups), found);
+    if ((found & wanted) != wanted) {
+        print_message("SKIPPED: no cgroup here can have these limits (found %u, wanted %u)\n",
+                      found, wanted);
+        skip();
+    }
+    return found;
+}
+
+/* Runs `act` in a child that has joined the cgroups; returns its status, as waitpid has it. */
+static int run_limited(unsigned number, int directory_fd, const int fds[ARCP__CGROUP_LIMITS],
+                       int (*act)(void))
+{
+    int status = -1;
+    (void)number;
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        for (int i = -1; i < ARCP__CGROUP_LIMITS; i++) {
+            const int place = i < 0 ? directory_fd : fds[i];
+            const int procs = place < 0 ? -1 : openat(place, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+            if (place >= 0 && write(procs, "0", 1) != 1) {
+                _exit(99);
+            }
+        }
+        _exit(act());
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+/* Takes a cgroup with limits, runs `act` in it, and ends it. */
+static int run_with(const arcp__cgroup_limits *limits, int (*act)(void), bool *has_run_out)
+{
+    arcp_error err = {0};
+    int directory_fd = -1;
+    int fds[ARCP__CGROUP_LIMITS];
+    const unsigned number = arcp__cgroups_take(cgroups, &directory_fd);
+    assert_int_not_equal(number, 0);
+    check_ok(arcp__cgroups_limit(cgroups, number, limits, fds, &err), &err);
+    assert_false(arcp__cgroups_has_run_out(cgroups, number));
+    const int status = run_limited(number, directory_fd, fds, act);
+    *has_run_out = arcp__cgroups_has_run_out(cgroups, number);
+    (void)close(directory_fd);
+    arcp__cgroup_close(fds);
+    arcp__cgroups_end(cgroups, number);
+    return status;
+}
+
+static int use_64_mib(void)
+{
+    const size_t size = 64u << 20;
+    char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        return 1;
+    }
+    for (size_t i = 0; i < size; i += 4096) {
+        ((volatile char *)memory)[i] = 1;
+    }
+    return 0;
+}
+
+static void memory_beyond_the_limit_ends_the_process_and_is_counted(void **state)
+{
+    (void)state;
+    bool has_run_out = false;
+    (void)need_limits(ARCP__CGROUP_MEMORY);
+    const arcp__cgroup_limits enough = {.memory_bytes = 128u << 20};
+    const arcp__cgroup_limits less = {.memory_bytes = 32u << 20};
+    const arcp__cgroup_limits none = {0};
+    assert_int_equal(run_with(&enough, use_64_mib, &has_run_out), 0);
+    assert_false(has_run_out);
+    const int status = run_with(&less, use_64_mib, &has_run_out);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    assert_true(has_run_out);
+    /* The next process of the cgroup has neither the limit nor the count. */
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(run_with(&none, use_64_mib, &has_run_out), 0);
+        assert_false(has_run_out);
+    }
+}
+
+/* How many children there can be at once, up to 40. */
+static int fork_40(void)
+{
+    int count = 0;
+    while (count < 40) {
+        const pid_t child = fork();
+        if (child == 0) {
+            (void)pause();
+        }
+        if (child < 0) {
+            break;
+        }
+        count++;
+    }
+    return count;
+}
+
+static void processes_beyond_the_limit_are_not_created(void **state)
+{
+    (void)state;
+    bool has_run_out = false;
+    (void)need_limits(ARCP__CGROUP_PIDS);
+    const arcp__cgroup_limits limits = {.pids = 10};
+    assert_int_equal(WEXITSTATUS(run_with(&limits, fork_40, &has_run_out)), 9);
+    assert_int_equal(WEXITSTATUS(run_with(&(arcp__cgroup_limits){0}, fork_40, &has_run_out)), 40);
+}
+
+/* The processor time of a process that is busy for 0.5 s of real time, in milliseconds. */
+static int be_busy(void)
+{
+    struct timespec begin;
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &begin);
+    do {
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < 500);
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (int)(now.tv_nsec / 2000000); /* of 2 ms: at most 250 */
+}
+
+static void a_tenth_of_a_processor_is_not_more(void **state)
+{
+    (void)state;
+    bool has_run_out = false;
+    (void)need_limits(ARCP__CGROUP_CPU);
+    const arcp__cgroup_limits limits = {.cpu_percent = 10};
+    /* 50 ms, and the rest of the last period. */
+    assert_in_range(WEXITSTATUS(run_with(&limits, be_busy, &has_run_out)) * 2, 0, 90);
+}
+
+static void a_limit_that_cannot_be_had_is_refused(void **state)
+{
+    (void)state;
+    int fds[ARCP__CGROUP_LIMITS];
+    arcp_error err = {0};
+    need_cgroups();
+    (void)arcp__cgroups_find_limits(cgroups);
+    const arcp__cgroup_limits limits = {.memory_bytes = 1u << 30};
+    assert_int_equal(arcp__cgroups_limit(cgroups, 0, &limits, fds, &err), ARCP_E_IO);
+    check_ok(arcp__cgroups_limit(cgroups, 0, &(arcp__cgroup_limits){0}, fds, &err), &err);
+    assert_int_equal(arcp__cgroups_find_limits(NULL), 0);
+}
+
+/* Those of a runtime that was killed are removed by the next one. */
+static void nothing_of_the_limits_is_left(void **state)
+{
+    (void)state;
+    bool has_run_out = false;
+    (void)need_limits(ARCP__CGROUP_MEMORY | ARCP__CGROUP_PIDS);
+    int status = -1;
+    const arcp__cgroup_limits limits = {.memory_bytes = 64u << 20, .pids = 100};
+    const pid_t other = fork();
+    if (other == 0) {
+        cgroups = arcp__cgroups_open();
+        (void)arcp__cgroups_find_limits(cgroups);
+        (void)run_with(&limits, fork_40, &has_run_out);
+        _exit(0); /* without arcp__cgroups_close */
+    }
+    assert_int_equal(waitpid(other, &status, 0), other);
+    arcp__cgroups_close(cgroups);
+    cgroups = arcp__cgroups_open();
+    (void)arcp__cgroups_find_limits(cgroups);
+    arcp__cgroups_close(cgroups);
+    cgroups = NULL;
+    char command[256];
+    (void)snprintf(command, sizeof command,
+                   "! find /sys/fs/cgroup -maxdepth 4 -name 'arcpd.%d.*' | grep -q . && ! find "
+                   "/sys/fs/cgroup -maxdepth 4 -name 'arcpd.%d.*' | grep -q .",
+                   (int)other, (int)getpid());
+    assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c): a fixed text */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +375,13 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(several_runtimes_may_clean_up_the_same_cgroup, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(memory_beyond_the_limit_ends_the_process_and_is_counted,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(processes_beyond_the_limit_are_not_created, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_tenth_of_a_processor_is_not_more, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_limit_that_cannot_be_had_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nothing_of_the_limits_is_left, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,6 +117,23 @@ static void read_abilities(golden *g, arcp_json_ref object)
     rig_without(&g->request, names);
 }
 
+static void read_limits(golden *g, arcp_json_ref object)
+{
+    static const char *const names[] = {"memory", "cpu", "pids"};
+    arcp__sandbox_limits *limits = &g->request.limits;
+    const arcp_span by_cgroup = text_of(g, member(g, object, "by_cgroup"));
+    uint64_t cpu = 0;
+    (void)arcp_json_u64(g->json, member(g, object, "memory_bytes"), &limits->memory_bytes);
+    (void)arcp_json_u64(g->json, member(g, object, "cpu_percent"), &cpu);
+    limits->cpu_percent = (uint32_t)cpu;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (by_cgroup.size != 0 &&
+            memmem(by_cgroup.data, by_cgroup.size, names[i], strlen(names[i])) != NULL) {
+            limits->by_cgroup |= 1U << i;
+        }
+    }
+}
+
 static void read_request(golden *g)
 {
     static const char *const protections[] = {"none", "commits", "strict", NULL};
@@ -141,6 +158,7 @@ static void read_request(golden *g)
     request->origin = (arcp__sandbox_origin)read_name(g, object, "origin", origins, 0);
     request->min = (arcp__sandbox_verdict)read_name(g, object, "min", verdicts,
                                                     ARCP__SANDBOX_VERDICT_ADVISORY);
+    read_limits(g, object);
     read_abilities(g, object);
 }
 

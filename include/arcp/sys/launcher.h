@@ -95,6 +95,10 @@ typedef struct arcp_launch_spec {
      * null device or connected local sockets. A launcher that cannot confine refuses with
      * ARCP_E_USAGE. */
     const arcp_confinement *confinement;
+    /* Directories of further cgroups (version 1, of limits) that the process joins before exec, by
+     * writing "0" to their cgroup.procs. */
+    const int *cgroup_fds;
+    size_t cgroup_fd_count;
 } arcp_launch_spec;
 
 static inline arcp_launch_spec arcp_launch_spec_init(void)

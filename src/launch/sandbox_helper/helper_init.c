@@ -76,6 +76,21 @@ static void limit(int resource, uint64_t soft, uint64_t hard)
     }
 }
 
+/* Without a cgroup: of each process. A lower limit that the operator gave stays. */
+static void limit_data(const arcp__sandbox_limits *limits)
+{
+    struct rlimit now;
+    if (limits->memory_bytes == 0 || (limits->by_cgroup & ARCP__SANDBOX_LIMIT_MEMORY) != 0) {
+        return;
+    }
+    if (getrlimit(RLIMIT_DATA, &now) != 0) {
+        arcp__helper_fail(NULL);
+    }
+    const uint64_t hard =
+        (uint64_t)now.rlim_max < limits->memory_bytes ? now.rlim_max : limits->memory_bytes;
+    limit(RLIMIT_DATA, (uint64_t)now.rlim_cur < hard ? now.rlim_cur : hard, hard);
+}
+
 static void set_limits(const arcp__helper *helper)
 {
     arcp__helper_begin(ARCP__HELPER_LIMITS);
@@ -91,6 +106,7 @@ static void set_limits(const arcp__helper *helper)
             limit(given->resource, given->soft, given->hard);
         }
     }
+    limit_data(&helper->plan->limits);
     /* No file is written. With 0 the kernel would still start a program of the host that its
      * core_pattern names, as root. */
     limit(RLIMIT_CORE, 1, 1);
