@@ -20,6 +20,13 @@ typedef enum arcp_enforce_min {
     ARCP_ENFORCE_MIN_ADVISORY = 3
 } arcp_enforce_min;
 
+/* What becomes of TLS to a host of which a lease grants some URLs only. */
+typedef enum arcp_enforce_tls {
+    ARCP_ENFORCE_TLS_DEFAULT = 0, /* the setting enforce.tls */
+    ARCP_ENFORCE_TLS_TUNNEL = 1,
+    ARCP_ENFORCE_TLS_TERMINATE = 2
+} arcp_enforce_tls;
+
 /* The protection of a `.git` at the root of a directory that a lease allows to write. */
 typedef enum arcp_protect {
     ARCP_PROTECT_COMMITS = 0, /* hooks and configuration are read-only; commits work */

@@ -149,6 +149,7 @@ typedef struct arcp_process_agent {
     arcp_protect protect;
     arcp_enforce_min min;
     uint32_t pids; /* processes and threads of a job; 0: the setting enforce.pids */
+    arcp_enforce_tls tls;
 } arcp_process_agent;
 
 static inline arcp_process_agent arcp_process_agent_init(void)

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <arcp/enforce.h>
+
 #include "arcp/run.h"
 #include "base/alloc.h"
 #include "config/config.h"
@@ -20,6 +22,7 @@ typedef struct agent {
     arcp__text_list base;
     int protect; /* arcp_protect */
     int min;     /* arcp_enforce_min */
+    int tls;     /* arcp_enforce_tls */
     uint64_t pids;
 } agent;
 
@@ -33,6 +36,7 @@ typedef struct enforcement {
     bool is_off;
     arcp__text_list base, may_be_advisory;
     int min; /* arcp_enforce_min */
+    int tls; /* arcp_enforce_tls */
     uint64_t scratch_bytes, pids;
 } enforcement;
 
@@ -54,8 +58,9 @@ static const arcp__config_others others = {.read = skip};
 static const char *const modes[] = {"on", "off", NULL};
 static const char *const confines[] = {"true", "false", NULL};
 static const char *const protects[] = {"true", "strict", "false", NULL};
-/* In the order of arcp_enforce_min. */
+/* In the order of arcp_enforce_min, and of arcp_enforce_tls. */
 static const char *const minimums[] = {"null", "exact", "under", "advisory", NULL};
+static const char *const tls_kinds[] = {"null", "tunnel", "terminate", NULL};
 
 static const arcp__config_row agent_rows[] = {
     {ARCP__CONFIG_ROW("name", text, agent, name)},
@@ -66,6 +71,7 @@ static const arcp__config_row agent_rows[] = {
     {ARCP__CONFIG_LIST("base", list, agent, base.items, base.count, &arcp__config_text_item)},
     {ARCP__CONFIG_ROW("protect", word, agent, protect), .words = protects},
     {ARCP__CONFIG_ROW("min", word, agent, min), .words = minimums},
+    {ARCP__CONFIG_ROW("tls", word, agent, tls), .words = tls_kinds},
     {ARCP__CONFIG_ROW("pids", number, agent, pids)},
 };
 static const arcp__config_row enforce_rows[] = {
@@ -75,6 +81,7 @@ static const arcp__config_row enforce_rows[] = {
                        may_be_advisory.count, &arcp__config_text_item),
      .maximum = ARCP__SANDBOX_EXEMPT_MAX, .item_name = "capabilities"},
     {ARCP__CONFIG_ROW("min", word, enforcement, min), .words = minimums},
+    {ARCP__CONFIG_ROW("tls", word, enforcement, tls), .words = tls_kinds},
     {ARCP__CONFIG_ROW("scratch_bytes", number, enforcement, scratch_bytes)},
     {ARCP__CONFIG_ROW("pids", number, enforcement, pids), .maximum = UINT32_MAX},
 };
@@ -260,6 +267,7 @@ static arcp__sandbox_request request_of(const listing *list, const agent *a,
                                      .protect = protections[a->protect]};
     arcp__sandbox_request_defaults(&request);
     request.min = verdicts[a->min != 0 ? a->min : enforce->min];
+    request.tls_terminate = (a->tls != 0 ? a->tls : enforce->tls) == ARCP_ENFORCE_TLS_TERMINATE;
     if (enforce->scratch_bytes != 0) {
         request.limits.scratch_bytes = enforce->scratch_bytes;
     }

@@ -23,8 +23,8 @@ typedef struct arcp__config_agent {
     arcp__text_list env;     /* NAME=VALUE, or NAME for arcpd's own variable */
     arcp__text_list rlimits; /* NAME=VALUE, accepted by arcp__launch_limit_parse */
     bool is_unconfined;
-    arcp__text_list base; /* absolute paths */
-    int protect, min;     /* arcp_protect, arcp_enforce_min */
+    arcp__text_list base;  /* absolute paths */
+    int protect, min, tls; /* arcp_protect, arcp_enforce_min, arcp_enforce_tls */
     uint64_t pids;
 } arcp__config_agent;
 

@@ -156,9 +156,10 @@ static arcp_status accept_limit(arcp__yaml_reader *r, const char *name, const ch
 }
 
 static const char *const confines[] = {"true", "false", NULL};
-/* In the order of arcp_protect and arcp_enforce_min. */
+/* In the order of arcp_protect, arcp_enforce_min and arcp_enforce_tls. */
 static const char *const protects[] = {"true", "strict", "false", NULL};
 static const char *const minimums[] = {"null", "exact", "under", "advisory", NULL};
+static const char *const tls_kinds[] = {"null", "tunnel", "terminate", NULL};
 
 /* A list of absolute paths. */
 static arcp_status accept_paths(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
@@ -191,6 +192,7 @@ static const arcp__config_row agent_rows[] = {
     {TEXTS("base", arcp__config_agent, base.items, base.count), .accept = accept_paths},
     {ROW("protect", word, arcp__config_agent, protect), .words = protects},
     {ROW("min", word, arcp__config_agent, min), .words = minimums},
+    {ROW("tls", word, arcp__config_agent, tls), .words = tls_kinds},
     {ROW("pids", number, arcp__config_agent, pids), .maximum = 4194304},
 };
 

@@ -56,6 +56,7 @@ arcp_status arcp__service_offer(arcp_runtime *runtime, const arcp__config *confi
         agent.base = (const char *const *)from->base.items;
         agent.protect = (arcp_protect)from->protect;
         agent.min = (arcp_enforce_min)from->min;
+        agent.tls = (arcp_enforce_tls)from->tls;
         agent.pids = (uint32_t)from->pids;
         status = limits_of(from, files, limits, &agent.limit_count, err);
         if (status == ARCP_OK) {

@@ -436,6 +436,7 @@ static arcp_status launch(arcp__agent_process *process, const arcp__process_spec
     if (spec->confinement != NULL && process->sandbox != NULL) {
         confinement.plan = spec->confinement->plan;
         confinement.etc = spec->confinement->etc;
+        confinement.ca_certificate = spec->confinement->ca_certificate;
         confinement.control_fd = process->sandbox->theirs;
         launch.confinement = &confinement;
     }

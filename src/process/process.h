@@ -91,10 +91,11 @@ typedef struct arcp__agent_process_callbacks {
 
 /* The sandbox of a process. Borrowed during the call. */
 typedef struct arcp__process_confinement {
-    arcp_span plan;     /* the text of its plan */
-    const char *etc;    /* seen as /etc; NULL: the plan needs none */
-    bool has_processes; /* the sandbox has a process table of its own (level full) */
-    bool has_network;   /* the plan has ports: the start fails if their sockets do not arrive */
+    arcp_span plan;             /* the text of its plan */
+    const char *etc;            /* seen as /etc; NULL: the plan needs none */
+    const char *ca_certificate; /* that the program trusts, as PEM text; NULL: none */
+    bool has_processes;         /* the sandbox has a process table of its own (level full) */
+    bool has_network; /* the plan has ports: the start fails if their sockets do not arrive */
     /* A directory to be created, with the directories `home` and `tmp` in it, and removed after the
      * end; NULL: none. */
     const char *scratch;

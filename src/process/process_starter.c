@@ -149,6 +149,9 @@ static void copy_confinement(arcp__start *start, const arcp_confinement *confine
     if (confinement->etc != NULL) {
         start->confinement.etc = copy_text(start, confinement->etc);
     }
+    if (confinement->ca_certificate != NULL) {
+        start->confinement.ca_certificate = copy_text(start, confinement->ca_certificate);
+    }
     start->spec.confinement = &start->confinement;
 }
 

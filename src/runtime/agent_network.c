@@ -61,6 +61,7 @@ struct arcp__agent_network_job {
     arcp_authority *authority; /* a reference */
     int *sockets;              /* owned, until they are served */
     size_t socket_count;
+    arcp__tls_ca *ca;                  /* the same; NULL: TLS stays closed */
     arcp__agent_network_events events; /* of the runtime's thread */
     arcp__egress_job *egress;          /* of the egress thread */
     bool was_opened;                   /* of the egress thread */
@@ -234,7 +235,8 @@ static void serve(arcp__agent_network_job *job)
                                               .sockets = job->sockets,
                                               .socket_count = job->socket_count,
                                               .denied = on_denied,
-                                              .user = job};
+                                              .user = job,
+                                              .ca = job->ca};
     arcp_status status = ARCP_OK;
     if (by->egress == NULL) {
         status = arcp__egress_new(&job->network->loop, &by->options, &by->egress, &err);
@@ -244,6 +246,7 @@ static void serve(arcp__agent_network_job *job)
     }
     job->was_opened = true;
     if (status == ARCP_OK) {
+        job->ca = NULL;
         status = arcp__egress_open(by->egress, &options, &job->egress, &err);
     } else {
         close_sockets(job->sockets, job->socket_count);
@@ -267,6 +270,7 @@ static void job_free(arcp__agent_network_job *job)
         terms_free(network, job->terms);
     }
     arcp_authority_unref(job->authority);
+    arcp__tls_ca_free(job->ca);
     news_fini(&job->news);
     arcp__free(job->sockets);
     arcp__free(job);
@@ -478,6 +482,7 @@ arcp_status arcp__agent_network_open(arcp__agent_network *network,
         }
         arcp__free(sockets);
         arcp__free(job);
+        arcp__tls_ca_free(options->ca);
         close_sockets(options->sockets, options->socket_count);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
@@ -490,6 +495,7 @@ arcp_status arcp__agent_network_open(arcp__agent_network *network,
     job->authority = arcp_authority_ref(options->authority);
     job->sockets = sockets;
     job->socket_count = options->socket_count;
+    job->ca = options->ca;
     job->events = options->events;
     (void)pthread_mutex_lock(&network->lock);
     by->references++;

@@ -40,6 +40,7 @@ typedef struct arcp__agent_network_options {
     size_t socket_count;
     arcp__egress_options egress; /* copied: a later change is for sandboxes that are opened later */
     arcp__agent_network_events events;
+    arcp__tls_ca *ca; /* as arcp__egress_job_options.ca; owned from now on, also on failure */
 } arcp__agent_network_options;
 
 /* Starts the thread. It sends `wake` when there is something to take. ARCP_E_NO_MEMORY, ARCP_E_IO.

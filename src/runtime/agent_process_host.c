@@ -22,6 +22,7 @@ typedef struct arcp__process_job {
     arcp__job *job;
     arcp__agent_process *process;     /* NULL while it is queued, or if it could not be started */
     arcp__agent_network_job *network; /* of its sandbox; NULL: none, not yet, or it is closed */
+    arcp__tls_ca *ca;                 /* for its network, until that is served; or NULL */
     bool is_cut_off;                  /* it gets no network any more */
     bool is_waiting;                  /* in the queue */
     bool is_starting;                 /* requested from the thread */
@@ -50,15 +51,20 @@ static void on_listeners(void *user, const int *sockets, size_t count)
 {
     process_job *pj = user;
     arcp_runtime *runtime = pj->runtime;
-    const arcp__agent_network_events events = {
-        .denied = on_denied, .failed = on_network_failed, .user = pj};
+    arcp__agent_network_options options = {
+        .sockets = sockets,
+        .socket_count = count,
+        .events = {.denied = on_denied, .failed = on_network_failed, .user = pj},
+        .ca = pj->ca};
     arcp_error err = {0};
     if (pj->is_cut_off || arcp__job_has_ended(pj->job)) {
         for (size_t i = 0; i < count; i++) {
             arcp__close(sockets[i]);
         }
-    } else if (arcp__confinement_open_network(runtime, pj->job, sockets, count, &events,
-                                              &pj->network, &err) != ARCP_OK) {
+        return;
+    }
+    pj->ca = NULL;
+    if (arcp__confinement_open_network(runtime, pj->job, &options, &pj->network, &err) != ARCP_OK) {
         arcp__agent_process_fail_network(pj->process, err.message);
     }
 }
@@ -217,7 +223,8 @@ static arcp_status start_program(process_job *pj, const char *cwd, const arcp__j
     spec.makes_cwd = pj->job->live->owns_cwd;
     spec.line_bytes_max = pj->runtime->settings_agent_line_bytes;
     if (plan != NULL) {
-        status = arcp__confined_start_init(&confined, pj->runtime, agent->spec.user, plan, err);
+        status = arcp__confined_start_init(&confined, pj->runtime, agent->spec.user, plan,
+                                           arcp_authority_lease(pj->job->live->authority), err);
         spec.confinement = &confined.confinement;
         pj->level = plan->plan->level;
         pj->requested_mono_ns = arcp__clock_ns(CLOCK_MONOTONIC);
@@ -228,6 +235,10 @@ static arcp_status start_program(process_job *pj, const char *cwd, const arcp__j
     if (status == ARCP_OK) {
         status =
             arcp__agent_process_start(pj->runtime->processes, &spec, callbacks, &pj->process, err);
+    }
+    if (status == ARCP_OK) {
+        pj->ca = confined.ca;
+        confined.ca = NULL;
     }
     arcp__confined_start_fini(&confined);
     arcp__environment_fini(&environment);
@@ -517,6 +528,7 @@ static void forget(void *agent)
     arcp__agent_process_free(pj->process);
     stop_counting(pj);
     arcp_runtime *runtime = pj->runtime;
+    arcp__tls_ca_free(pj->ca);
     arcp__free(pj);
     launch_next(runtime);
 }

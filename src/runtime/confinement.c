@@ -220,6 +220,10 @@ static void complete(const arcp_runtime *runtime, const arcp__process_agent *age
     request->abilities = confinement->abilities;
     request->protect = agent->confinement.protect;
     request->min = verdict_of(agent->confinement.min, runtime->enforce.min);
+    /* The words of the setting enforce.tls are in the order of arcp_enforce_tls, from 0. */
+    request->tls_terminate = agent->confinement.tls == ARCP_ENFORCE_TLS_DEFAULT
+                                 ? runtime->enforce.tls + 1 == ARCP_ENFORCE_TLS_TERMINATE
+                                 : agent->confinement.tls == ARCP_ENFORCE_TLS_TERMINATE;
     request->limits.scratch_bytes = runtime->enforce.scratch_bytes;
     request->limits.pids =
         agent->confinement.pids != 0 ? agent->confinement.pids : (uint32_t)runtime->enforce.pids;

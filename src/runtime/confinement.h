@@ -38,7 +38,8 @@ typedef struct arcp__job_plan {
 /* A directory that is seen as /etc by agents of one user. */
 typedef struct arcp__prepared_etc {
     struct arcp__prepared_etc *next;
-    char *user; /* owned; NULL: ours */
+    char *user;  /* owned; NULL: ours */
+    bool has_ca; /* for sandboxes that trust an authority of their own */
     arcp_buf path;
     int64_t looked_mono_ns; /* when the host's files were last compared with it */
 } arcp__prepared_etc;
@@ -78,19 +79,25 @@ void arcp__confinement_warm_etc(arcp_runtime *runtime, const char *user);
 typedef struct arcp__confined_start {
     arcp__process_confinement confinement;
     arcp_buf etc;
+    arcp__tls_ca *ca; /* NULL: TLS stays closed, or the caller has taken it */
 } arcp__confined_start;
 
-/* Prepares the host for the plan. The result borrows from the plan; call fini in any case. */
+/* Prepares the host for the plan of a job with this lease. The result borrows from the plan; call
+ * fini in any case. */
 ARCP_MUST_CHECK arcp_status arcp__confined_start_init(arcp__confined_start *start,
                                                       arcp_runtime *runtime, const char *user,
-                                                      const arcp__job_plan *plan, arcp_error *err);
+                                                      const arcp__job_plan *plan,
+                                                      const arcp_lease *lease, arcp_error *err);
 void arcp__confined_start_fini(arcp__confined_start *start);
 
-/* Serves the network of the sandbox of a job; the sockets are owned from now on. The first one
- * starts the runtime's egress thread. ARCP_E_NO_MEMORY, ARCP_E_IO. */
-ARCP_MUST_CHECK arcp_status arcp__confinement_open_network(
-    arcp_runtime *runtime, const arcp__job *job, const int *sockets, size_t count,
-    const arcp__agent_network_events *events, arcp__agent_network_job **out, arcp_error *err);
+/* Serves the network of the sandbox of a job; sockets and `ca` (may be NULL) of `options` are owned
+ * from now on, and the rest of them is completed. The first one starts the runtime's egress thread.
+ * ARCP_E_NO_MEMORY, ARCP_E_IO. */
+ARCP_MUST_CHECK arcp_status arcp__confinement_open_network(arcp_runtime *runtime,
+                                                           const arcp__job *job,
+                                                           arcp__agent_network_options *options,
+                                                           arcp__agent_network_job **out,
+                                                           arcp_error *err);
 
 /* HOME, TMPDIR, the proxy of the network, and a mark by which a program knows that it is confined.
  */

@@ -59,10 +59,12 @@ arcp_status arcp__confinement_register(arcp__process_agent *agent, const arcp_pr
     arcp_error why = {0};
     confinement->is_on = from->confine;
     confinement->min = from->min;
+    confinement->tls = from->tls;
     confinement->pids = from->pids;
     if (!read_protect(from->protect, &confinement->protect) ||
-        (unsigned)from->min > ARCP_ENFORCE_MIN_ADVISORY) {
-        return arcp_error_set(err, ARCP_E_USAGE, "agent \"%s\": protect or min is unknown",
+        (unsigned)from->min > ARCP_ENFORCE_MIN_ADVISORY ||
+        (unsigned)from->tls > ARCP_ENFORCE_TLS_TERMINATE) {
+        return arcp_error_set(err, ARCP_E_USAGE, "agent \"%s\": protect, min or tls is unknown",
                               from->name);
     }
     if (!from->confine) {

@@ -11,6 +11,7 @@
 #include "base/directory.h"
 #include "base/hash.h"
 #include "launch/sandbox_record.h"
+#include "stream/tls_ca.h"
 #include "json/json.h"
 
 /* How long the prepared /etc is used without looking at the host's files again. */
@@ -21,10 +22,11 @@
 
 /* ---- /etc ---- */
 
-static arcp__prepared_etc *find_etc(arcp_runtime *runtime, const char *user)
+static arcp__prepared_etc *find_etc(arcp_runtime *runtime, const char *user, bool has_ca)
 {
     for (arcp__prepared_etc *etc = runtime->prepared_etcs; etc != NULL; etc = etc->next) {
-        if (arcp_span_equal(arcp_span_cstr(etc->user), arcp_span_cstr(user))) {
+        if (etc->has_ca == has_ca &&
+            arcp_span_equal(arcp_span_cstr(etc->user), arcp_span_cstr(user))) {
             return etc;
         }
     }
@@ -35,6 +37,7 @@ static arcp__prepared_etc *find_etc(arcp_runtime *runtime, const char *user)
         return NULL;
     }
     etc->user = copy;
+    etc->has_ca = has_ca;
     etc->path = arcp_buf_init();
     LL_PREPEND(runtime->prepared_etcs, etc);
     return etc;
@@ -70,13 +73,14 @@ static arcp_status find_user(const char *user, arcp__sandbox_etc *request, arcp_
 }
 
 /* Appends the path. The directory is in that of this run, which no program may write. */
-static arcp_status prepare_etc(arcp_runtime *runtime, const char *user, arcp_buf *out,
+static arcp_status prepare_etc(arcp_runtime *runtime, const char *user, bool has_ca, arcp_buf *out,
                                arcp_error *err)
 {
     const int64_t now_ns = arcp__clock_ns(CLOCK_MONOTONIC);
-    arcp__prepared_etc *etc = find_etc(runtime, user);
+    arcp__prepared_etc *etc = find_etc(runtime, user, has_ca);
     arcp_buf directory = arcp_buf_init();
-    arcp__sandbox_etc request = {.home = ARCP__AGENT_HOME};
+    arcp__sandbox_etc request = {.home = ARCP__AGENT_HOME,
+                                 .ca_link = has_ca ? ARCP__TLS_CA_LINK : NULL};
     if (etc == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
@@ -111,16 +115,29 @@ static arcp_status prepare_etc(arcp_runtime *runtime, const char *user, arcp_buf
 void arcp__confinement_warm_etc(arcp_runtime *runtime, const char *user)
 {
     arcp_buf path = arcp_buf_init();
-    const arcp_status ignored = prepare_etc(runtime, user, &path, NULL);
+    const arcp_status ignored = prepare_etc(runtime, user, false, &path, NULL);
     (void)ignored; /* a start tries again, and reports it */
     arcp_buf_fini(&path);
 }
 
 /* ---- the start ---- */
 
-arcp_status arcp__confined_start_init(arcp__confined_start *start, arcp_runtime *runtime,
-                                      const char *user, const arcp__job_plan *plan, arcp_error *err)
+/* The authority that ends TLS for one start, valid as long as the lease. */
+static arcp_status make_ca(arcp__confined_start *start, const arcp_lease *lease, arcp_error *err)
 {
+    const arcp_status status =
+        arcp__tls_ca_new(arcp__clock_ns(CLOCK_REALTIME) / ARCP_NS_PER_SEC,
+                         arcp_lease_expires_wall_ns(lease) / ARCP_NS_PER_SEC, &start->ca, err);
+    start->confinement.ca_certificate =
+        start->ca == NULL ? NULL : arcp__tls_ca_certificate(start->ca);
+    return status;
+}
+
+arcp_status arcp__confined_start_init(arcp__confined_start *start, arcp_runtime *runtime,
+                                      const char *user, const arcp__job_plan *plan,
+                                      const arcp_lease *lease, arcp_error *err)
+{
+    const bool has_ca = arcp__sandbox_terminates(plan->plan);
     *start = (arcp__confined_start){
         .confinement = {.plan = arcp_buf_span(&plan->text),
                         .has_processes = plan->plan->level == ARCP__SANDBOX_LEVEL_FULL,
@@ -129,15 +146,16 @@ arcp_status arcp__confined_start_init(arcp__confined_start *start, arcp_runtime 
         .etc = arcp_buf_init()};
     arcp_status status = arcp__sandbox_make_own(plan->plan, err);
     if (status == ARCP_OK && arcp__sandbox_needs_etc(plan->plan)) {
-        status = prepare_etc(runtime, user, &start->etc, err);
+        status = prepare_etc(runtime, user, has_ca, &start->etc, err);
         start->confinement.etc = start->etc.data;
     }
-    return status;
+    return status == ARCP_OK && has_ca ? make_ca(start, lease, err) : status;
 }
 
 void arcp__confined_start_fini(arcp__confined_start *start)
 {
     arcp_buf_fini(&start->etc);
+    arcp__tls_ca_free(start->ca);
 }
 
 void arcp__confined_environment(const arcp__job_plan *plan, arcp__environment *environment)
@@ -157,31 +175,28 @@ void arcp__confined_environment(const arcp__job_plan *plan, arcp__environment *e
 /* ---- its network ---- */
 
 arcp_status arcp__confinement_open_network(arcp_runtime *runtime, const arcp__job *job,
-                                           const int *sockets, size_t count,
-                                           const arcp__agent_network_events *events,
+                                           arcp__agent_network_options *options,
                                            arcp__agent_network_job **out, arcp_error *err)
 {
     /* Without a confinement the options were reloaded after the job had begun. */
     const arcp__confinement *confinement = runtime->confinement;
-    const arcp__agent_network_options options = {
-        .authority = job->live->authority,
-        .sockets = sockets,
-        .socket_count = count,
-        .egress = {.private_hosts = confinement == NULL ? NULL : confinement->private_hosts,
-                   .private_host_count = confinement == NULL ? 0 : confinement->private_host_count,
-                   .idle_ms = (uint32_t)(runtime->enforce.egress_idle_sec * 1000)},
-        .events = *events};
+    options->authority = job->live->authority;
+    options->egress = (arcp__egress_options){
+        .private_hosts = confinement == NULL ? NULL : confinement->private_hosts,
+        .private_host_count = confinement == NULL ? 0 : confinement->private_host_count,
+        .idle_ms = (uint32_t)(runtime->enforce.egress_idle_sec * 1000)};
     arcp_status status = ARCP_OK;
     if (runtime->network == NULL) {
         status = arcp__agent_network_new(&runtime->wake, &runtime->network, err);
     }
     if (status != ARCP_OK) {
-        for (size_t i = 0; i < count; i++) {
-            arcp__close(sockets[i]);
+        for (size_t i = 0; i < options->socket_count; i++) {
+            arcp__close(options->sockets[i]);
         }
+        arcp__tls_ca_free(options->ca);
         return status;
     }
-    return arcp__agent_network_open(runtime->network, &options, out, err);
+    return arcp__agent_network_open(runtime->network, options, out, err);
 }
 
 /* ---- records ---- */

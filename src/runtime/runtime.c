@@ -217,6 +217,7 @@ static void take_settings(arcp_runtime *runtime, const arcp_settings *settings)
     runtime->enforce.min = settings->enforce_min;
     runtime->enforce.scratch_bytes = settings->enforce_scratch_bytes;
     runtime->enforce.pids = settings->enforce_pids;
+    runtime->enforce.tls = settings->enforce_tls;
     runtime->enforce.egress_idle_sec = settings->enforce_egress_idle_sec;
 }
 

@@ -87,6 +87,7 @@ typedef struct arcp__agent_confinement {
     bool is_on;
     bool is_found; /* what its command needs */
     arcp_enforce_min min;
+    arcp_enforce_tls tls;
     arcp__sandbox_protect protect;
     uint32_t pids;               /* 0: the setting */
     arcp__agent_sandbox sandbox; /* its bases, its directory, and what its command needs */
@@ -161,7 +162,7 @@ struct arcp_runtime {
     arcp__prepared_etc *prepared_etcs;   /* owned; one for each user of agents */
     struct arcp__agent_network *network; /* owned; NULL: no confined agent has had one */
     struct {
-        uint32_t min;
+        uint32_t min, tls;
         uint64_t scratch_bytes, pids, egress_idle_sec;
     } enforce; /* the settings of these names */
     struct {

@@ -426,6 +426,12 @@ static const run_row other_rows[] = {
             "that the lease names can be reached\n"
             "  advisory tool.call *: no gateway is configured\n",
      ""},
+    {"doctor reads what becomes of TLS",
+     "printf 'enforce: {tls: terminate}\nagents:\n- {name: a, command: [cat]}\n"
+     "- {name: b, command: [cat], tls: tunnel}\n"
+     "policy:\n- {max_lease: {net.fetch: [\"https://h/v1/*\"]}}\n' >tls.yaml; "
+     "$ARCP doctor --config tls.yaml | grep ^agent",
+     0, .out = "agent a, policy[0]: runs: 1 exact\nagent b, policy[0]: runs: 1 refused\n", ""},
     {"doctor reads the group enforce",
      "printf 'enforce: {min: exact, may_be_advisory: [x-vendor.]}\nagents:\n"
      "- {name: a, command: [cat]}\n- {name: b, command: [cat], min: advisory}\n"

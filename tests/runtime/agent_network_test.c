@@ -241,6 +241,61 @@ static void a_request_that_is_not_granted_is_denied_and_reported(void **state)
     assert_non_null(strstr(arcp_buf_cstr(&audit), "/secret\""));
 }
 
+/* A program that speaks TLS, and what it trusts. */
+#define BY_TLS                                                                                     \
+    "cat \"$SSL_CERT_FILE\" >trusted; "                                                            \
+    "printf \"GET /secret HTTP/1.1\\r\\nHost: 127.0.0.1:$PORT\\r\\nConnection: "                   \
+    "close\\r\\n\\r\\n\" | "                                                                       \
+    "openssl s_client -connect 127.0.0.1:$PORT -CAfile trusted -verify_return_error "              \
+    "-verify_ip 127.0.0.1 -quiet -ign_eof 2>/dev/null | grep -o \"HTTP.*\"; echo end"
+
+static void submit_tls(const arcp_process_agent *more)
+{
+    char script[600];
+    char request[200];
+    (void)snprintf(script, sizeof script, "PORT=%u; " BY_TLS, server.port);
+    register_script("fetcher", script, more);
+    (void)snprintf(request, sizeof request,
+                   ",\"lease_request\":{\"net.fetch\":[\"https://127.0.0.1:%u/data\"]}",
+                   server.port);
+    runtime_rig_submit(&rig, "fetcher", request);
+}
+
+static void where_tls_is_terminated_a_path_inside_is_denied_and_reported(void **state)
+{
+    char target[64];
+    arcp_process_agent more = arcp_process_agent_init();
+    (void)state;
+    needs_a_network();
+    if (access("/usr/bin/openssl", X_OK) != 0) {
+        print_message("there is no openssl\n");
+        skip();
+    }
+    more.tls = ARCP_ENFORCE_TLS_TERMINATE;
+    submit_tls(&more);
+    const char *frame = runtime_rig_wait(&rig, "\"phase\":\"enforcement\"");
+    assert_non_null(strstr(frame, "\"verdict\":\"exact\""));
+    frame = runtime_rig_wait(&rig, "\"phase\":\"denied\"");
+    (void)snprintf(target, sizeof target, "\"target\":\"https://127.0.0.1:%u/secret\"",
+                   server.port);
+    assert_non_null(strstr(frame, target));
+    (void)runtime_rig_wait(&rig, "HTTP/1.1 403 Forbidden");
+    (void)runtime_rig_wait(&rig, "\"job.result\"");
+    assert_int_equal(server.requests, 0);
+}
+
+static void tls_stays_closed_unless_the_operator_says_otherwise(void **state)
+{
+    (void)state;
+    needs_a_network();
+    submit_tls(NULL);
+    const char *frame = runtime_rig_wait(&rig, "\"phase\":\"enforcement\"");
+    assert_non_null(strstr(frame, "\"verdict\":\"refused\""));
+    (void)runtime_rig_wait(&rig, "\"message\":\"end\"");
+    (void)runtime_rig_wait(&rig, "\"job.result\"");
+    assert_int_equal(server.requests, 0);
+}
+
 static void each_operation_has_one_event_and_repetitions_are_counted(void **state)
 {
     (void)state;
@@ -523,6 +578,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(an_agent_fetches_what_its_lease_grants),
         ROW(a_request_that_is_not_granted_is_denied_and_reported),
+        ROW(where_tls_is_terminated_a_path_inside_is_denied_and_reported),
+        ROW(tls_stays_closed_unless_the_operator_says_otherwise),
         ROW(each_operation_has_one_event_and_repetitions_are_counted),
         ROW(requests_bytes_and_connections_are_counted),
         ROW(many_denials_are_all_counted),
