@@ -31,6 +31,8 @@ int arcp__command_debug(arcp__program *program);
 
 /* The status of the command that was run, or 125 to 127 when it was not. */
 int arcp__command_run(arcp__program *program);
+/* The status of the server, or 2, 4, 126 or 127 when it was not started. */
+int arcp__command_mcp(arcp__program *program);
 /* 0: this host has level full; 1: landlock; 4: none. */
 int arcp__command_doctor(arcp__program *program);
 
@@ -46,7 +48,7 @@ bool arcp__completion_script(const char *shell, arcp_buf *out);
 
 /* ---- lease_request.c ---- */
 
-/* The lease of `arcp submit` and `arcp run`: --lease, --grant, --budget, --expires-in,
+/* The lease of `arcp submit`, `arcp run` and `arcp mcp`: --lease, --grant, --budget, --expires-in,
  * --expires-at. */
 
 typedef struct arcp__lease_grant {
@@ -54,7 +56,8 @@ typedef struct arcp__lease_grant {
     const char *pattern;
 } arcp__lease_grant;
 
-/* The options of the command that have these names, and what its other options grant. */
+/* The options of the command that have these names (`grant` and `budget`: ARCP__OPTION_COUNT if it
+ * has none), and what its other options grant. */
 typedef struct arcp__lease_source {
     arcp__option lease, grant, budget, expires_in, expires_at;
     const arcp__lease_grant *grants;

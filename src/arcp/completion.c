@@ -73,7 +73,7 @@ static void bash_options(arcp_buf *out)
         append_words(out, subcommands == NULL ? "" : subcommands);
         append_option_names(out, command, subcommands == NULL);
         arcp_buf_append_cstr(out, takes_files(command) ? "\"; files=\"yes"
-                                  : command == ARCP__COMMAND_RUN
+                                  : arcp__command_starts_program((arcp__command)command)
                                       ? "\"; files=\"yes\"; programs=\"yes"
                                       : "");
         arcp_buf_append_cstr(out, "\" ;;\n");
@@ -198,7 +198,7 @@ static void append_zsh(arcp_buf *out)
         arcp_buf_append_cstr(out, command == ARCP__COMMAND_LEASE   ? " '*:lease:_files'"
                                   : command == ARCP__COMMAND_AUDIT ? " '*:log:_files'"
                                   : command == ARCP__COMMAND_STORE ? " '2:file:_files'"
-                                  : command == ARCP__COMMAND_RUN
+                                  : arcp__command_starts_program((arcp__command)command)
                                       ? " '(-)1:command:_command_names -e' '*::arguments: _normal'"
                                       : "");
         arcp_buf_append_cstr(out, " ;;\n");

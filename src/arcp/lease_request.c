@@ -17,10 +17,15 @@ typedef struct additions {
     const arcp__lease_source *source;
 } additions;
 
+/* How often an option was given that not every command has. */
+static size_t count_of(const additions *a, arcp__option option)
+{
+    return option == ARCP__OPTION_COUNT ? 0 : a->arguments->counts[option];
+}
+
 static size_t grant_count(const additions *a)
 {
-    return a->source->grant_count + a->arguments->counts[a->source->grant] +
-           a->arguments->counts[a->source->budget];
+    return a->source->grant_count + count_of(a, a->source->grant) + count_of(a, a->source->budget);
 }
 
 /* Returns the pattern of grant `index` and sets its capability: first the grants that other options
@@ -28,7 +33,7 @@ static size_t grant_count(const additions *a)
  * without "=". */
 static const char *grant_of(const additions *a, size_t index, arcp_span *capability)
 {
-    const size_t grants = a->arguments->counts[a->source->grant];
+    const size_t grants = count_of(a, a->source->grant);
     if (index < a->source->grant_count) {
         *capability = a->source->grants[index].capability;
         return a->source->grants[index].pattern;
@@ -116,14 +121,14 @@ static arcp_status check_grants(const additions *a, arcp_error *err)
 {
     const arcp__option grant = a->source->grant;
     const arcp__option budget = a->source->budget;
-    for (size_t i = 0; i < a->arguments->counts[grant]; i++) {
+    for (size_t i = 0; i < count_of(a, grant); i++) {
         arcp_span capability;
         if (grant_of(a, a->source->grant_count + i, &capability) == NULL || capability.size == 0) {
             return arcp_error_set(err, ARCP_E_USAGE, "--grant %s must be CAP=PATTERN",
                                   a->arguments->values[grant][i]);
         }
     }
-    for (size_t i = 0; i < a->arguments->counts[budget]; i++) {
+    for (size_t i = 0; i < count_of(a, budget); i++) {
         const char *text = a->arguments->values[budget][i];
         arcp__lease_amount amount;
         arcp_error why = {0};

@@ -249,8 +249,8 @@ arcp_status arcp__arguments_parse(arcp__arguments *out, arcp__command command, i
             status = parse_command(out, word, err);
         } else {
             status = push(&out->words, &out->word_count, word, err);
-            options_end = options_end ||
-                          out->command == ARCP__COMMAND_RUN; /* the rest is the command's own */
+            options_end = options_end || arcp__command_starts_program(
+                                             out->command); /* the rest is the program's own */
         }
         i += used;
     }

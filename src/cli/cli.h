@@ -54,6 +54,13 @@ typedef struct arcp__option_row {
 extern const arcp__command_row arcp__commands[ARCP__COMMAND_COUNT];
 extern const arcp__option_row arcp__options[ARCP__OPTION_COUNT];
 
+/* Whether the arguments of the command are a program and its own arguments, so that options come
+ * before them. */
+static inline bool arcp__command_starts_program(arcp__command command)
+{
+    return command == ARCP__COMMAND_RUN || command == ARCP__COMMAND_MCP;
+}
+
 /* ARCP__COMMAND_ANY when no command has this name. */
 arcp__command arcp__command_of(const char *name);
 

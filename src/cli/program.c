@@ -318,8 +318,9 @@ static int begin(arcp__program *program, int (*run)(arcp__program *program))
     arcp__screen_fini(&program->screen);
     arcp__screen_init(&program->screen, STDERR_FILENO, (arcp__when)when);
     program->is_json = arcp__has(arguments, ARCP__OPTION_JSON);
-    program->is_quiet =
-        arcp__has(arguments, ARCP__OPTION_QUIET) || arcp__has(arguments, ARCP__OPTION_RUN_QUIET);
+    program->is_quiet = arcp__has(arguments, ARCP__OPTION_QUIET) ||
+                        arcp__has(arguments, ARCP__OPTION_RUN_QUIET) ||
+                        arcp__has(arguments, ARCP__OPTION_MCP_QUIET);
     if (arcp__has(arguments, ARCP__OPTION_HELP)) {
         arcp__usage_help(arguments->command, &text);
     } else if (arcp__has(arguments, ARCP__OPTION_VERSION)) {

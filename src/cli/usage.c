@@ -28,8 +28,8 @@ void arcp__usage_synopsis(arcp__command command, arcp_buf *out)
     arcp_buf_append_format(out, "arcp %s", row->name);
     size_t column = out->size - start;
     const size_t indent = column + 1;
-    /* What follows the command of `run` is the command's own. */
-    const bool are_last = command == ARCP__COMMAND_RUN;
+    /* What follows the program of `run` and `mcp` is the program's own. */
+    const bool are_last = arcp__command_starts_program(command);
     if (row->arguments[0] != '\0' && !are_last) {
         append_piece(out, &column, indent, row->arguments);
     }
@@ -123,6 +123,22 @@ static const char run_text[] =
     "\n"
     "docs/sandbox.md says what holds, and what does not.\n";
 
+static const char mcp_text[] =
+    "\n"
+    "CMD is any MCP server that uses standard input and output. In the configuration of a client,\n"
+    "put `arcp mcp ... --` before the server's command. The client sees and calls only the tools\n"
+    "that the lease grants; each call is decided when it is made, and a denied one never reaches "
+    "the\n"
+    "server. Resources, prompts, and requests of the server to the client are not passed on.\n"
+    "\n"
+    "  arcp mcp --tool 'read_*' --tool list_directory -- npx -y SERVER DIRECTORY\n"
+    "  arcp mcp --name files --lease @lease.json --log mcp.jsonl -- npx -y SERVER DIRECTORY\n"
+    "  arcp mcp --tool 'read_*' -- arcp run --read . -- node SERVER.js .\n"
+    "\n"
+    "The lease is about calls: what the server itself does is confined by `arcp run`, as in the "
+    "last\n"
+    "line. docs/gateways.md says what holds, and what does not.\n";
+
 void arcp__usage_help(arcp__command command, arcp_buf *out)
 {
     if (command == ARCP__COMMAND_ANY) {
@@ -135,6 +151,7 @@ void arcp__usage_help(arcp__command command, arcp_buf *out)
     arcp_buf_append_format(out, "\n%s\n%s\noptions:\n", row->text,
                            command == ARCP__COMMAND_LEASE ? lease_subcommands
                            : command == ARCP__COMMAND_RUN ? run_text
+                           : command == ARCP__COMMAND_MCP ? mcp_text
                                                           : "");
     append_option_texts(out, command, row->connects);
     append_option_texts(out, ARCP__COMMAND_ANY, row->connects);

@@ -50,12 +50,11 @@ static int input_file(const char *text)
     return fd;
 }
 
-void process_start(process *p, const char *const *words, const char *const *environment,
-                   const char *input)
+/* `in` is its standard input, which is closed here. */
+static void start_with(process *p, const char *const *words, const char *const *environment, int in)
 {
     int out[2];
     int err[2];
-    const int in = input_file(input == NULL ? "" : input);
     assert_int_equal(pipe2(out, O_CLOEXEC), 0);
     assert_int_equal(pipe2(err, O_CLOEXEC), 0);
     /* A daemon drops log lines that are not read for long. */
@@ -73,6 +72,20 @@ void process_start(process *p, const char *const *words, const char *const *envi
     close(in);
     close(out[1]);
     close(err[1]);
+}
+
+void process_start(process *p, const char *const *words, const char *const *environment,
+                   const char *input)
+{
+    start_with(p, words, environment, input_file(input == NULL ? "" : input));
+}
+
+int process_start_dialogue(process *p, const char *const *words, const char *const *environment)
+{
+    int in[2];
+    assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+    start_with(p, words, environment, in[0]);
+    return in[1];
 }
 
 void process_start_on_terminal(process *p, const char *const *words, const char *const *environment,

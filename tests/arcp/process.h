@@ -25,6 +25,8 @@ typedef struct process {
  * its standard input. Fails the test if the program cannot be started. */
 void process_start(process *p, const char *const *words, const char *const *environment,
                    const char *input);
+/* The same with a pipe as standard input, whose other end is returned; the caller closes it. */
+int process_start_dialogue(process *p, const char *const *words, const char *const *environment);
 /* The same on a pseudo-terminal of the given width; output and errors come together. */
 void process_start_on_terminal(process *p, const char *const *words, const char *const *environment,
                                unsigned columns);

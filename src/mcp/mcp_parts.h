@@ -1,0 +1,163 @@
+/* The parts of src/mcp. */
+#ifndef ARCP_MCP_MCP_PARTS_H
+#define ARCP_MCP_MCP_PARTS_H
+
+#include "base/hash.h"
+#include "mcp/mcp.h"
+#include "json/json.h"
+#include "json/json_put.h"
+
+/* ---- mcp_message.c: JSON-RPC 2.0, as MCP uses it ---- */
+
+/* Codes of errors: JSON-RPC's, and one of MCP's SDKs. */
+enum {
+    ARCP__MCP_PARSE_ERROR = -32700,
+    ARCP__MCP_INVALID_REQUEST = -32600,
+    ARCP__MCP_METHOD_NOT_FOUND = -32601,
+    ARCP__MCP_INVALID_PARAMS = -32602,
+    ARCP__MCP_INTERNAL_ERROR = -32603,
+    ARCP__MCP_CONNECTION_CLOSED = -32000
+};
+
+typedef enum arcp__mcp_kind {
+    ARCP__MCP_REQUEST,
+    ARCP__MCP_NOTIFICATION,
+    ARCP__MCP_RESULT,
+    ARCP__MCP_ERROR
+} arcp__mcp_kind;
+
+/* The methods that pass (mcp_method.def). */
+typedef enum arcp__mcp_method {
+#define ARCP__MCP_METHOD(id, name, sender, kind) ARCP__MCP_METHOD_##id,
+#include "mcp/mcp_method.def"
+#undef ARCP__MCP_METHOD
+    ARCP__MCP_METHOD_COUNT
+} arcp__mcp_method;
+
+const char *arcp__mcp_method_name(arcp__mcp_method method);
+
+/* References into the index that the message was read into. */
+typedef struct arcp__mcp_message {
+    arcp__mcp_kind kind;
+    arcp_json_ref id;     /* a string or an integer; ARCP_JSON_ABSENT: a notification */
+    arcp_json_ref method; /* of requests and notifications */
+    /* The one that passes, from this sender and of this kind, or ARCP__MCP_METHOD_COUNT. */
+    arcp__mcp_method known;
+    arcp_json_ref params;  /* an object, or ARCP_JSON_ABSENT */
+    arcp_json_ref outcome; /* the value of `result` or `error` */
+} arcp__mcp_message;
+
+/* Why a line is no message: the code of the error, and a text. */
+typedef struct arcp__mcp_fault {
+    int code;
+    char text[ARCP_ERROR_MESSAGE_MAX];
+} arcp__mcp_fault;
+
+/* Reads one message; `json` borrows from `line`. ARCP_E_INVALID_REQUEST: *fault says why;
+ * ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__mcp_message_read(arcp_json *json, arcp__mcp_side from,
+                                                   arcp_span line, arcp__mcp_message *out,
+                                                   arcp__mcp_fault *fault);
+
+/* Begins {"jsonrpc":"2.0", with the id if there is one. */
+arcp_json_writer arcp__mcp_begin(arcp_buf *out, arcp_span id);
+
+/* Ends the message and its line. */
+void arcp__mcp_finish(arcp_json_writer *writer);
+
+/* A member with a value that was read, without white space. Absent values are left out. */
+void arcp__mcp_put(arcp_json_writer *writer, const char *name, const arcp_json *json,
+                   arcp_json_ref value);
+
+/* Writes a value that was read, without white space, in place of one. */
+void arcp__mcp_write(arcp_json_writer *writer, const arcp_json *json, arcp_json_ref value);
+
+/* A member's name as it was read, before its value. */
+void arcp__mcp_copy_name(arcp_json_writer *writer, const arcp_json *json, arcp_json_ref name);
+
+/* The member `params` as it was read, or its _meta alone, but for the client's capabilities in
+ * _meta, which are emptied: none is declared to the server. Absent ones are left out. */
+void arcp__mcp_put_params(arcp_json_writer *writer, const arcp_json *json, arcp_json_ref params);
+void arcp__mcp_put_meta(arcp_json_writer *writer, const arcp_json *json, arcp_json_ref params);
+
+/* Writes a response that is an error. An empty id: null. */
+void arcp__mcp_put_error(arcp_buf *out, arcp_span id, int code, const char *text);
+
+/* ---- mcp_gate.c ---- */
+
+/* Decides a call of a tool: `target` is its name with that of the server before it. */
+ARCP_MUST_CHECK bool arcp__mcp_decide(const arcp_authority *authority, arcp_time now,
+                                      arcp_span target, arcp_target_scratch *scratch,
+                                      arcp_decision *decision);
+
+/* Appends the response for a call that was denied: a result with isError, whose text is JSON with
+ * code, message, capability, target, granted and reason. `is_modern`: results have a resultType. */
+void arcp__mcp_put_denial(arcp_buf *out, arcp_span id, bool is_modern,
+                          const arcp_authority *authority, const arcp_decision *decision);
+
+/* ---- mcp_tools.c: what is listed ---- */
+
+typedef struct arcp__mcp_listing {
+    const arcp_json *json;
+    arcp_json_ref result;
+    bool (*may_call)(void *user, arcp_span tool); /* by its own name */
+    void *user;
+    arcp_buf *scratch;    /* for names */
+    size_t shown, hidden; /* set */
+} arcp__mcp_listing;
+
+/* The member `result` of a response to tools/list, with the tools that may be called, without
+ * x-mcp-header in their schemas. False, and nothing is written: the result is not one of
+ * tools/list. */
+ARCP_MUST_CHECK bool arcp__mcp_put_listing(arcp_json_writer *writer, arcp__mcp_listing *listing);
+
+/* The member `result` of a response to initialize or server/discover: of the capabilities, only
+ * those of tools and of the log. False, and nothing is written: it is no object. */
+ARCP_MUST_CHECK bool arcp__mcp_put_welcome(arcp_json_writer *writer, const arcp_json *json,
+                                           arcp_json_ref result, bool is_discovery);
+
+/* ---- mcp_filter.c ---- */
+
+/* A request of the client that the server has not answered. */
+typedef struct arcp__mcp_pending {
+    UT_hash_handle hh;
+    arcp__mcp_method method;
+    bool is_modern;  /* protocol 2026-07-28: its _meta names the version */
+    size_t key_size; /* of the id as it is compared: a letter, then the text */
+    arcp_span id;    /* as the client wrote it; behind the key */
+    arcp_span target;
+    char key[]; /* followed by id and target */
+} arcp__mcp_pending;
+
+struct arcp__mcp_filter {
+    const arcp_authority *authority; /* a reference is held */
+    arcp_buf prefix;                 /* `NAME.`, or empty */
+    arcp__mcp_output *output;
+    arcp__mcp_events events;
+    arcp_json json; /* of the line that is being taken */
+    arcp__mcp_pending *pending;
+    arcp_buf scratch;                   /* texts of that line */
+    arcp_buf target;                    /* of the tool that is being asked for */
+    arcp_target_scratch canonical;      /* for the gate */
+    bool failed;                        /* something that is not in the output ran out of memory */
+    char ended[ARCP_ERROR_MESSAGE_MAX]; /* why the server has ended; empty: it has not */
+};
+
+/* By the id of the message that was read. NULL: none. */
+arcp__mcp_pending *arcp__mcp_pending_find(arcp__mcp_filter *filter, arcp_json_ref id);
+/* The same for an id as JSON, in place of the line that was read; may be empty. */
+arcp__mcp_pending *arcp__mcp_pending_find_text(arcp__mcp_filter *filter, arcp_span id);
+/* Adds a request whose id is not pending. `target` is that of a call. ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__mcp_pending_add(arcp__mcp_filter *filter, arcp_json_ref id,
+                                                  arcp__mcp_method method, bool is_modern,
+                                                  arcp_span target);
+void arcp__mcp_pending_remove(arcp__mcp_filter *filter, arcp__mcp_pending *pending);
+
+/* The target of a tool: its name, with that of the server before it. Valid until the next call. */
+arcp_span arcp__mcp_target(arcp__mcp_filter *filter, arcp_span tool);
+
+/* ARCP_E_NO_MEMORY if anything that was written has failed. */
+ARCP_MUST_CHECK arcp_status arcp__mcp_filter_status(const arcp__mcp_filter *filter,
+                                                    arcp_error *err);
+
+#endif
