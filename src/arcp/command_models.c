@@ -280,6 +280,12 @@ static arcp_status read_count(const arcp__arguments *arguments, arcp__option opt
     return ARCP_OK;
 }
 
+static bool is_stdin(const arcp__arguments *arguments, arcp__option option)
+{
+    const char *file = arcp__value(arguments, option);
+    return file != NULL && strcmp(file, "-") == 0;
+}
+
 /* Which options can be given together. */
 static arcp_status check_options(const arcp__models *models, bool has_max, arcp_error *err)
 {
@@ -289,10 +295,16 @@ static arcp_status check_options(const arcp__models *models, bool has_max, arcp_
     if (has_request && (models->has_size || arguments->word_count != 0)) {
         return arcp_error_set(err, ARCP_E_USAGE, "--request takes neither NAME nor --bytes");
     }
-    if (has_request && strcmp(arcp__value(arguments, ARCP__OPTION_MODELS_REQUEST), "-") == 0 &&
-        strcmp(arcp__value(arguments, ARCP__OPTION_MODELS_PRICES), "-") == 0) {
+    if (is_stdin(arguments, ARCP__OPTION_MODELS_PRICES) +
+            is_stdin(arguments, ARCP__OPTION_MODELS_REQUEST) +
+            is_stdin(arguments, ARCP__OPTION_MODELS_ANSWER) >
+        1) {
         return arcp_error_set(err, ARCP_E_USAGE,
-                              "only one of --prices and --request can be standard input");
+                              "only one of --prices, --request and --answer can be standard input");
+    }
+    if (arcp__has(arguments, ARCP__OPTION_MODELS_BODY) &&
+        arcp__has(arguments, ARCP__OPTION_MODELS_ANSWER)) {
+        return arcp_error_set(err, ARCP_E_USAGE, "--body and --answer cannot both be given");
     }
     if (has_request != (route != NULL)) {
         return arcp_error_set(err, ARCP_E_USAGE, "--request and --route are given together");
@@ -304,9 +316,10 @@ static arcp_status check_options(const arcp__models *models, bool has_max, arcp_
     }
     if (!has_request && (arcp__has(arguments, ARCP__OPTION_MODELS_ALLOW) ||
                          arcp__has(arguments, ARCP__OPTION_MODELS_BODY) ||
+                         arcp__has(arguments, ARCP__OPTION_MODELS_ANSWER) ||
                          arcp__has(arguments, ARCP__OPTION_MODELS_REMOVE_TOOLS))) {
         return arcp_error_set(err, ARCP_E_USAGE,
-                              "--allow, --remove-tools and --body are for --request");
+                              "--allow, --remove-tools, --body and --answer are for --request");
     }
     if (has_max && !models->has_size && !has_request) {
         return arcp_error_set(err, ARCP_E_USAGE, "--max-output is for --bytes and --request");

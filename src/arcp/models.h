@@ -5,6 +5,7 @@
 #include <arcp/gate.h>
 
 #include "cli/cli.h"
+#include "llm/llm_answer.h"
 #include "llm/llm_call.h"
 
 typedef struct arcp__models {
@@ -32,5 +33,22 @@ void arcp__models_put_amount(arcp_json_writer *writer, const char *name, arcp_de
 /* models_request.c: --request FILE --route ROUTE. Prints what the call asks for and what it can
  * cost at most; returns the exit status. */
 int arcp__models_request(arcp__models *models);
+
+/* models_answer.c: --answer FILE. What the answer to a call cost, of which `held` was held. */
+typedef struct arcp__models_answer {
+    arcp__llm_cost cost;
+    bool is_stream;
+    bool has_unread;
+} arcp__models_answer;
+
+/* Reads the answer: one JSON object, or a stream of events. ARCP_E_USAGE when the file cannot be
+ * read. */
+ARCP_MUST_CHECK arcp_status arcp__models_answer_read(const arcp__models *models,
+                                                     const arcp__llm_call *call,
+                                                     const arcp__llm_row *row,
+                                                     const arcp__llm_bound *held,
+                                                     arcp__models_answer *out, arcp_error *err);
+void arcp__models_answer_put(const arcp__models_answer *answer, arcp_json_writer *writer);
+void arcp__models_answer_append(const arcp__models_answer *answer, arcp_buf *out);
 
 #endif

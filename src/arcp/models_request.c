@@ -15,6 +15,8 @@ typedef struct request {
     bool is_bounded;
     arcp_error why;  /* why it is not */
     bool is_allowed; /* everything that was asked of the lease */
+    bool has_answer;
+    arcp__models_answer answer;
 } request;
 
 /* True without a lease. */
@@ -86,6 +88,9 @@ static void append_json(const request *r, arcp_buf *out)
         arcp__models_put_amount(&writer, "input", r->bound.input);
         arcp__models_put_amount(&writer, "output", r->bound.output);
         arcp__models_put_amount(&writer, "total", r->bound.total);
+        if (r->has_answer) {
+            arcp__models_answer_put(&r->answer, &writer);
+        }
     } else {
         arcp__put_cstr(&writer, "refused", "no_price");
         arcp__put_cstr(&writer, "reason", r->why.message);
@@ -138,6 +143,9 @@ static void append_text(const request *r, arcp_buf *out)
     arcp_buf_append_format(out, "output   %" PRIu64 " tokens at most\n", r->bound.output_tokens);
     (void)arcp_decimal_format(r->bound.total, total);
     arcp_buf_append_format(out, "cost     %s at most\n", total);
+    if (r->has_answer) {
+        arcp__models_answer_append(&r->answer, out);
+    }
 }
 
 /* ---- the body ---- */
@@ -180,28 +188,42 @@ static void append_refusal(const arcp__models *models, const arcp_error *err, ar
     arcp_buf_append_byte(out, '\n');
 }
 
+/* Reads the body, asks the lease, bounds the call, and reads the answer if there is one. */
+static arcp_status examine(request *r, arcp_buf *body, arcp_error *err)
+{
+    const arcp__models *models = r->models;
+    const arcp__arguments *arguments = &models->program->arguments;
+    arcp_status status =
+        arcp__models_file(arcp__value(arguments, ARCP__OPTION_MODELS_REQUEST), body, err);
+    if (status == ARCP_OK) {
+        status = read_call(r, arcp_buf_span(body), err);
+    }
+    if (status == ARCP_OK) {
+        ask_all(r);
+        find_bound(r);
+    }
+    if (status == ARCP_OK && r->is_bounded && arcp__has(arguments, ARCP__OPTION_MODELS_ANSWER)) {
+        r->has_answer = true;
+        status = arcp__models_answer_read(models, &r->call, r->row, &r->bound, &r->answer, err);
+    }
+    return status;
+}
+
 int arcp__models_request(arcp__models *models)
 {
     request r = {.models = models};
-    const char *file = arcp__value(&models->program->arguments, ARCP__OPTION_MODELS_REQUEST);
     arcp_buf body = arcp_buf_init();
     arcp_buf out = arcp_buf_init();
     arcp_error err = {0};
     int exit_status = ARCP__EXIT_ERROR;
-    arcp_status status = arcp__models_file(file, &body, &err);
-    if (status == ARCP_OK) {
-        status = read_call(&r, arcp_buf_span(&body), &err);
-    }
+    const arcp_status status = examine(&r, &body, &err);
     if (status == ARCP_E_INVALID_REQUEST) {
         append_refusal(models, &err, &out);
+    } else if (status == ARCP_OK && r.is_bounded &&
+               arcp__has(&models->program->arguments, ARCP__OPTION_MODELS_BODY)) {
+        append_body(&r, &out);
     } else if (status == ARCP_OK) {
-        find_bound(&r);
-        ask_all(&r);
-        if (r.is_bounded && arcp__has(&models->program->arguments, ARCP__OPTION_MODELS_BODY)) {
-            append_body(&r, &out);
-        } else {
-            (models->program->is_json ? append_json : append_text)(&r, &out);
-        }
+        (models->program->is_json ? append_json : append_text)(&r, &out);
     }
     if (status != ARCP_OK && status != ARCP_E_INVALID_REQUEST) {
         exit_status = arcp__program_fail_file(models->program, &err);

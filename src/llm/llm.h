@@ -100,6 +100,12 @@ const char *arcp__llm_tier_name(arcp__llm_tier tier);          /* static */
 ARCP_MUST_CHECK bool arcp__llm_rate_most(const arcp__llm_row *row, arcp__llm_use use,
                                          unsigned tiers, uint64_t tokens, arcp_decimal *out);
 
+/* The price of this use for a call with exactly `tokens` of input: that of the largest threshold
+ * that it reaches; of several tiers the dearest. At a threshold itself the dearer of both prices
+ * counts, because providers differ. False when the row has no such price. */
+ARCP_MUST_CHECK bool arcp__llm_rate_exact(const arcp__llm_row *row, arcp__llm_use use,
+                                          unsigned tiers, uint64_t tokens, arcp_decimal *out);
+
 /* ---- llm_money.c: exact products; false when the result is out of range ---- */
 
 ARCP_MUST_CHECK bool arcp__llm_times(arcp_decimal price, uint64_t count, arcp_decimal *out);

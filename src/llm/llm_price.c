@@ -34,7 +34,7 @@ static const struct other_key {
 
 static const char *const mode_names[] = {
     [ARCP__LLM_MODE_OTHER] = "",
-#define ARCP_LLM_MODE(id, name, has_output) [ARCP__LLM_MODE_##id] = name,
+#define ARCP_LLM_MODE(id, name, has_output) [ARCP__LLM_MODE_##id] = (name),
 #include "llm/llm_mode.def"
 #undef ARCP_LLM_MODE
 };
@@ -45,12 +45,12 @@ static const bool mode_has_output[] = {
 #undef ARCP_LLM_MODE
 };
 static const char *const tier_names[] = {
-#define ARCP_LLM_TIER(id, name) [ARCP__LLM_TIER_##id] = name,
+#define ARCP_LLM_TIER(id, name) [ARCP__LLM_TIER_##id] = (name),
 #include "llm/llm_tier.def"
 #undef ARCP_LLM_TIER
 };
 static const char *const use_names[] = {
-#define ARCP_LLM_USE(id, name) [ARCP__LLM_USE_##id] = name,
+#define ARCP_LLM_USE(id, name) [ARCP__LLM_USE_##id] = (name),
 #include "llm/llm_use.def"
 #undef ARCP_LLM_USE
 };

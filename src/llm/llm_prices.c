@@ -59,8 +59,10 @@ arcp_status arcp__llm_prices_read(arcp_span text, arcp__llm_prices **out, arcp_e
     const arcp_json_limits limits = {64, 200000, ARCP__LLM_PRICES_BYTES_MAX};
     arcp_json json = ARCP__JSON_INIT;
     arcp__llm_prices *prices = arcp__alloc(sizeof *prices);
-    arcp_status status = prices == NULL ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                                        : arcp_json_scan(&json, text, &limits, err);
+    if (prices == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    arcp_status status = arcp_json_scan(&json, text, &limits, err);
     if (status == ARCP_OK) {
         status = read_rows(&json, prices, err);
     }
@@ -136,6 +138,62 @@ bool arcp__llm_rate_most(const arcp__llm_row *row, arcp__llm_use use, unsigned t
                 (!has_own || own < usual)) {
                 raise(&rate->price, &found, out);
             }
+        }
+    }
+    return found;
+}
+
+/* The largest threshold of a tier's prices that is below `tokens`, or at it; false when the tier
+ * has none. */
+static bool find_level(const arcp__llm_row *row, arcp__llm_use use, unsigned tier, uint64_t tokens,
+                       uint64_t *level)
+{
+    bool found = false;
+    for (size_t i = 0; i < row->rate_count; i++) {
+        const arcp__llm_rate *rate = &row->rates[i];
+        if (rate->use == use && rate->tier == (arcp__llm_tier)tier && rate->above <= tokens &&
+            (!found || rate->above > *level)) {
+            *level = rate->above;
+            found = true;
+        }
+    }
+    return found;
+}
+
+/* Raises *out to the prices of a tier at a threshold. */
+static void raise_at(const arcp__llm_row *row, arcp__llm_use use, unsigned tier, uint64_t level,
+                     bool *found, arcp_decimal *out)
+{
+    for (size_t i = 0; i < row->rate_count; i++) {
+        const arcp__llm_rate *rate = &row->rates[i];
+        if (rate->use == use && rate->tier == (arcp__llm_tier)tier && rate->above == level) {
+            raise(&rate->price, found, out);
+        }
+    }
+}
+
+bool arcp__llm_rate_exact(const arcp__llm_row *row, arcp__llm_use use, unsigned tiers,
+                          uint64_t tokens, arcp_decimal *out)
+{
+    bool found = false;
+    for (unsigned tier = 0; tier < ARCP__LLM_TIERS; tier++) {
+        uint64_t own = 0;
+        uint64_t usual = 0;
+        uint64_t below = 0;
+        if ((tiers >> tier & 1) == 0) {
+            continue;
+        }
+        const bool has_own = find_level(row, use, tier, tokens, &own);
+        const bool has_usual = find_level(row, use, ARCP__LLM_TIER_DEFAULT, tokens, &usual);
+        if (has_own) {
+            raise_at(row, use, tier, own, &found, out);
+        }
+        if (has_own && own == tokens && own != 0 &&
+            find_level(row, use, tier, tokens - 1, &below)) {
+            raise_at(row, use, tier, below, &found, out);
+        }
+        if (has_usual && (!has_own || own < usual)) {
+            raise_at(row, use, ARCP__LLM_TIER_DEFAULT, usual, &found, out);
         }
     }
     return found;

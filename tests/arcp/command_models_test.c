@@ -8,6 +8,8 @@
 static char prices[] = "/tmp/arcp-prices-XXXXXX";
 static char broken[] = "/tmp/arcp-prices-XXXXXX";
 static char request[] = "/tmp/arcp-request-XXXXXX";
+static char answer[] = "/tmp/arcp-answer-XXXXXX";
+static char broken_off[] = "/tmp/arcp-answer-XXXXXX";
 static char search[] = "/tmp/arcp-request-XXXXXX";
 
 static const char prices_text[] =
@@ -26,6 +28,12 @@ static const char request_text[] =
 static const char search_text[] =
     "{\"model\":\"gpt\",\"input\":\"x\",\"tools\":[{\"type\":\"web_search\"}]}";
 
+static const char answer_text[] =
+    "{\"id\":\"c\",\"usage\":{\"prompt_tokens\":1000,\"completion_tokens\":100,"
+    "\"prompt_tokens_details\":{\"cached_tokens\":200}},\"service_tier\":\"default\"}";
+static const char broken_off_text[] =
+    "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"A cat\"}}]}\n\n";
+
 static void write_file(char *path, const char *text)
 {
     const int file = mkstemp(path);
@@ -41,13 +49,16 @@ static int write_files(void **state)
     write_file(broken, "{\"small\":");
     write_file(request, request_text);
     write_file(search, search_text);
+    write_file(answer, answer_text);
+    write_file(broken_off, broken_off_text);
     return 0;
 }
 
 static int remove_files(void **state)
 {
     (void)state;
-    return unlink(prices) + unlink(broken) + unlink(request) + unlink(search);
+    return unlink(prices) + unlink(broken) + unlink(request) + unlink(search) + unlink(answer) +
+           unlink(broken_off);
 }
 
 typedef struct command_row {
@@ -167,6 +178,37 @@ static const request_row requests[] = {
      "{\"max_completion_tokens\":16384,\"model\":\"small\",\"messages\":[{\"role\":\"user\","
      "\"content\":[{\"type\":\"text\",\"text\":\"what is this?\"},{\"type\":\"image_url\","
      "\"image_url\":{\"url\":\"https://h/a.png\"}}]}]}"},
+    {"a call with its answer",
+     {"--prices", prices, "--request", request, "--route", "chat", "--answer", answer},
+     0,
+     "model    small\n"
+     "fetches  https://h/a.png\n"
+     "input    128000 tokens at most: the context, because a part is not in the call\n"
+     "output   16384 tokens at most\n"
+     "cost     0.0418304 at most\n"
+     "answer   1000 tokens of input (200 from a cache), 100 of output\n"
+     "charge   0.00021\n"},
+    {"an answer as JSON",
+     {"--prices", prices, "--request", request, "--route", "chat", "--answer", answer, "--json"},
+     0,
+     "{\"model\":\"small\",\"route\":\"chat\",\"text_tokens\":156,"
+     "\"extra_tokens\":512,\"images\":1,\"open\":true,\"answers\":1,\"stream\":false,"
+     "\"tools_removed\":0,\"fetches\":[{\"url\":\"https://h/a.png\"}],"
+     "\"bounded\":true,\"priced_as\":\"small\",\"input_tokens\":128000,\"limit\":16384,"
+     "\"output_tokens\":16384,\"input\":\"0.032\",\"output\":\"0.0098304\","
+     "\"total\":\"0.0418304\",\"answer\":{\"stream\":false,\"reported\":true,\"unread\":false,"
+     "\"input_tokens\":1000,\"cached_tokens\":200,\"output_tokens\":100,"
+     "\"total\":\"0.00021\"}}\n"},
+    {"a call with an answer that broke off",
+     {"--prices", prices, "--request", request, "--route", "chat", "--answer", broken_off},
+     0,
+     "model    small\n"
+     "fetches  https://h/a.png\n"
+     "input    128000 tokens at most: the context, because a part is not in the call\n"
+     "output   16384 tokens at most\n"
+     "cost     0.0418304 at most\n"
+     "answer   128000 tokens of input (0 from a cache), 7 of output\n"
+     "charge   0.0320042, because the answer does not report all of its usage\n"},
     {"a body of another route",
      {"--prices", prices, "--request", request, "--route", "messages"},
      4,
@@ -254,11 +296,19 @@ static const failure_row failures[] = {
     {"two files on standard input",
      {"--prices", "-", "--request", "-", "--route", "chat"},
      2,
-     "only one of --prices and --request can be standard input"},
+     "only one of --prices, --request and --answer can be standard input"},
     {"a member without a body",
      {"--prices", prices, "--allow", "x"},
      2,
-     "--allow, --remove-tools and --body are for --request"},
+     "--allow, --remove-tools, --body and --answer are for --request"},
+    {"an answer that is not there",
+     {"--prices", prices, "--request", request, "--route", "chat", "--answer", "/nonexistent/a"},
+     1,
+     "/nonexistent/a cannot be read"},
+    {"a body and an answer",
+     {"--prices", prices, "--request", request, "--route", "chat", "--answer", answer, "--body"},
+     2,
+     "--body and --answer cannot both be given"},
     {"a body that is not there",
      {"--prices", prices, "--request", "/nonexistent/b.json", "--route", "chat"},
      1,
