@@ -138,7 +138,7 @@ static arcp_status make_runtime(arcpd *state, arcp__verifiers *verifiers, arcp_e
     arcp__enforcement_options enforcement;
     status = arcp__enforcement_options_init(&enforcement, &state->config, &state->directories, err);
     if (status == ARCP_OK) {
-        options.enforce = state->config.enforce.is_on ? &enforcement.options : NULL;
+        options.enforce = state->config.enforce.is_off ? NULL : &enforcement.options;
         status = arcp_runtime_new(&state->loop, &options, &state->runtime, err);
     }
     arcp__enforcement_options_fini(&enforcement);

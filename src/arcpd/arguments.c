@@ -28,8 +28,7 @@ const char arcp__arcpd_help[] =
     "  --no-auth                     disable authentication (loopback listeners only)\n"
     "  --agent NAME[@VERSION]=COMMAND  run COMMAND for jobs submitted to NAME (repeatable)\n"
     "  --stdio                       serve one session over standard input and output\n"
-    "  --enforce on|off              run agents in sandboxes made from their leases (default: "
-    "off)\n"
+    "  --enforce on|off              run agents in sandboxes made from their leases (default: on)\n"
     "  --enforce-min exact|under|advisory\n"
     "                                how exactly each line of a lease must be enforced for a job\n"
     "                                to be accepted (default: under)\n"
@@ -271,8 +270,8 @@ static arcp_status set_log_level(arcp__config *config, const char *text, arcp_er
 
 static arcp_status set_enforce(arcp__config *config, const char *text, arcp_error *err)
 {
-    config->enforce.is_on = strcmp(text, "on") == 0;
-    return config->enforce.is_on || strcmp(text, "off") == 0
+    config->enforce.is_off = strcmp(text, "off") == 0;
+    return config->enforce.is_off || strcmp(text, "on") == 0
                ? ARCP_OK
                : arcp_error_set(err, ARCP_E_USAGE, "--enforce %.200s: must be on or off", text);
 }

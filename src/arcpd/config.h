@@ -56,7 +56,7 @@ typedef struct arcp__config_credentials {
 
 /* Beside the settings enforce.*. */
 typedef struct arcp__config_enforce {
-    bool is_on;
+    bool is_off;
     arcp__text_list base;            /* absolute paths */
     arcp__text_list may_be_advisory; /* empty: the default */
     arcp__text_list private_hosts;

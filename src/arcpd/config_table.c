@@ -446,7 +446,7 @@ static arcp_status check_credentials(arcp__yaml_reader *r, void *owner)
 
 /* ---- enforcement ---- */
 
-static const char *const enforce_modes[] = {"off", "on", NULL};
+static const char *const enforce_modes[] = {"on", "off", NULL};
 
 /* An empty list would mean the default. */
 static arcp_status accept_advisory(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
@@ -469,7 +469,7 @@ static arcp_status accept_hosts(arcp__yaml_reader *r, const arcp__config_row *ro
 }
 
 static const arcp__config_row enforce_rows[] = {
-    {ROW("mode", word, arcp__config, enforce.is_on), .words = enforce_modes},
+    {ROW("mode", word, arcp__config, enforce.is_off), .words = enforce_modes},
     {TEXTS("may_be_advisory", arcp__config, enforce.may_be_advisory.items,
            enforce.may_be_advisory.count),
      .maximum = 32, .item_name = "capabilities", .accept = accept_advisory,

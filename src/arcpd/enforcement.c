@@ -85,8 +85,8 @@ arcp_status arcp__enforcement_apply(arcp_runtime *runtime, const arcp__config *c
     arcp__enforcement_options options;
     arcp_status status = arcp__enforcement_options_init(&options, config, directories, err);
     if (status == ARCP_OK) {
-        status = arcp_runtime_set_enforcement(runtime,
-                                              config->enforce.is_on ? &options.options : NULL, err);
+        status = arcp_runtime_set_enforcement(
+            runtime, config->enforce.is_off ? NULL : &options.options, err);
     }
     arcp__enforcement_options_fini(&options);
     return status;

@@ -152,6 +152,23 @@ static arcp_status fill(arcp__confinement *confinement, const arcp_runtime *runt
                              : status;
 }
 
+/* The jobs of agents will be refused, and why. */
+static void warn_of_host(arcp_runtime *runtime, const arcp__confinement *confinement)
+{
+    arcp_buf missing = arcp_buf_init();
+    for (unsigned i = 0; i < ARCP__SANDBOX_ABILITY_COUNT; i++) {
+        if (confinement->abilities.values[i] == 0) {
+            arcp_buf_append_format(&missing, "%s%s", missing.size == 0 ? "" : ", ",
+                                   arcp__sandbox_ability_name((arcp__sandbox_ability)i));
+        }
+    }
+    arcp__runtime_log(runtime, NULL, ARCP_LOG_WARN,
+                      "this host cannot confine agents, and jobs for them are refused; it lacks %s "
+                      "(arcp doctor). With enforce.mode: off agents run without a sandbox",
+                      arcp_buf_cstr(&missing) == NULL ? "much" : missing.data);
+    arcp_buf_fini(&missing);
+}
+
 arcp_status arcp__confinement_set(arcp_runtime *runtime, const arcp_enforce_options *options,
                                   arcp_error *err)
 {
@@ -168,6 +185,9 @@ arcp_status arcp__confinement_set(arcp_runtime *runtime, const arcp_enforce_opti
             return arcp_error_copy(err, &why);
         }
         confinement->level = arcp__sandbox_level_of(&confinement->abilities);
+        if (confinement->level == ARCP__SANDBOX_LEVEL_NONE) {
+            warn_of_host(runtime, confinement);
+        }
     }
     arcp__confinement_free(runtime->confinement);
     runtime->confinement = confinement;
@@ -295,7 +315,8 @@ static void refuse_host(const arcp_runtime *runtime, arcp__admit_answer *answer)
     arcp_json_writer writer = arcp__put_begin(&answer->texts[ARCP__ADMIT_DETAILS]);
     answer->status = ARCP_E_AGENT_NOT_AVAILABLE;
     arcp_buf_append_cstr(&answer->texts[ARCP__ADMIT_MESSAGE],
-                         "this host cannot confine agents (arcp doctor)");
+                         "this host cannot confine agents: arcp doctor names what is missing; with "
+                         "enforce.mode: off they run without a sandbox");
     arcp__put_cstr(&writer, "level", arcp__sandbox_level_name(runtime->confinement->level));
     arcp__put_array(&writer, "missing");
     for (unsigned i = 0; i < ARCP__SANDBOX_ABILITY_COUNT; i++) {

@@ -40,6 +40,10 @@ void arcpd_run_start(arcpd_run *run, unsigned port, const char *const *words)
     char listen[64];
     const char *all[64] = {program, "--config", config, "--listen", listen};
     size_t count = 5;
+    if (run->is_bare) {
+        all[count++] = "--enforce";
+        all[count++] = "off";
+    }
     (void)snprintf(config, sizeof config, "%s/arcpd.yaml", run->directory);
     (void)snprintf(listen, sizeof listen, "ws://127.0.0.1:%u/arcp", port);
     for (; *words != NULL; words++) {

@@ -9,6 +9,7 @@ typedef struct arcpd_run {
     process daemon;
     char url[128]; /* the first URL that it printed */
     unsigned short port;
+    bool is_bare; /* set before the start: agents are not confined */
 } arcpd_run;
 
 /* Creates the folder, and sets an environment for this process and its children without settings of

@@ -68,12 +68,15 @@ static void a_case_that_cannot_run_is_skipped_with_the_reason(void **state)
     process_fini(&p);
 }
 
+/* Each case starts an arcpd, which prepares its sandboxes at the start. */
+#define BARE "--enforce off "
+
 static void a_stdio_command_gets_the_cases_that_need_one_connection(void **state)
 {
     process p;
     fixture_run(NULL, &p, 0,
                 WORDS("conformance",
-                      "stdio:" ARCP_BINARY_DIR "/bin/arcpd --stdio --store memory: --agent "
+                      "stdio:" ARCP_BINARY_DIR "/bin/arcpd " BARE "--stdio --store memory: --agent "
                       "'hello@1.0.0=sh " ARCP_SOURCE_DIR "/tests/arcp/agents/hello.sh'"));
     check_has(&p, "stdio", "(each connection to a stdio: URL starts a runtime of its own)");
     check_has(&p, "stdio", "pass  7.2 ");
@@ -87,7 +90,7 @@ static void jobs_without_an_input_get_an_empty_object(void **state)
     process p;
     fixture_run(NULL, &p, 0,
                 WORDS("conformance", "--long-agent", "wait",
-                      "stdio:" ARCP_BINARY_DIR "/bin/arcpd --stdio --store memory: --agent "
+                      "stdio:" ARCP_BINARY_DIR "/bin/arcpd " BARE "--stdio --store memory: --agent "
                       "'hello@1.0.0=sh " ARCP_SOURCE_DIR "/tests/arcp/agents/empty_input.sh hello' "
                       "--agent 'wait=sh " ARCP_SOURCE_DIR
                       "/tests/arcp/agents/empty_input.sh wait'"));

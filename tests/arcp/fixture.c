@@ -31,11 +31,12 @@ void fixture_start_daemon(fixture *f, const char *store, unsigned port)
     assert_int_equal(setenv("ARCP_URL", f->url, 1), 0);
 }
 
-static void begin(void **state, bool is_durable)
+static void begin(void **state, bool is_durable, bool is_confined)
 {
     static fixture f;
     char store[96];
     arcpd_run_begin(&f);
+    f.is_bare = !is_confined;
     snprintf(store, sizeof store, "sqlite:%s/arcp.db", f.directory);
     fixture_start_daemon(&f, is_durable ? store : "memory:", 0);
     *state = &f;
@@ -43,13 +44,19 @@ static void begin(void **state, bool is_durable)
 
 int fixture_begin(void **state)
 {
-    begin(state, false);
+    begin(state, false, true);
+    return 0;
+}
+
+int fixture_begin_bare(void **state)
+{
+    begin(state, false, false);
     return 0;
 }
 
 int fixture_begin_durable(void **state)
 {
-    begin(state, true);
+    begin(state, true, true);
     return 0;
 }
 

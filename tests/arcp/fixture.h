@@ -15,6 +15,9 @@ void fixture_start_daemon(fixture *f, const char *store, unsigned port);
 /* Group setups for cmocka: *state is the fixture. The store is in memory, or in a file. */
 int fixture_begin(void **state);
 int fixture_begin_durable(void **state);
+/* Agents are not confined: for tests that compare all events of a job. What its first event says of
+ * a sandbox depends on this machine; rendering_test has its lines. */
+int fixture_begin_bare(void **state);
 int fixture_end(void **state);
 
 /* Starts `arcp` with up to 15 arguments. */

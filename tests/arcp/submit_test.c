@@ -232,5 +232,5 @@ int main(void)
         cmocka_unit_test(delegated_jobs_are_shown_below_their_parent),
         cmocka_unit_test(delegated_jobs_are_no_part_of_the_json),
     };
-    return cmocka_run_group_tests(tests, fixture_begin, fixture_end);
+    return cmocka_run_group_tests(tests, fixture_begin_bare, fixture_end);
 }

@@ -322,5 +322,5 @@ int main(void)
         cmocka_unit_test(a_cancel_in_another_process_is_seen_by_the_submit),
         cmocka_unit_test(usage_errors_have_two_lines),
     };
-    return cmocka_run_group_tests(tests, fixture_begin, fixture_end);
+    return cmocka_run_group_tests(tests, fixture_begin_bare, fixture_end);
 }

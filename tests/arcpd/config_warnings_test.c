@@ -114,7 +114,10 @@ static void tokens_of_a_file_count_too(void **state)
 #define TWO_PRINCIPALS "tokens: [{token: x, principal: a}, {token: y, principal: b}]\n"
 #define AGENT          "agents: [{name: a, command: [sh]}]\n"
 #define OWN_USER       "agents: [{name: a, command: [sh], user: nobody}]\n"
-#define ON             "enforce: {mode: on}\n"
+#define OFF            "enforce: {mode: off}\n"
+#define NOT_CONFINED                                                                               \
+    "enforce.mode: agents are not confined: a lease decides only the operations that they ask "    \
+    "about\n"
 #define SHARED                                                                                     \
     " run as arcpd's user, not confined, and can read the tokens, files and results of all "       \
     "principals; give "                                                                            \
@@ -126,14 +129,16 @@ static void check_shared(void)
         const char *text, *want;
     } rows[] = {
         {AGENT, ""},
-        {TWO_PRINCIPALS, ""},
-        {TWO_PRINCIPALS AGENT ON, ""},
-        {TWO_PRINCIPALS OWN_USER, ""},
-        {"tokens: [{token: x, principal: a}, {token: y, principal: a}]\n" AGENT, ""},
-        {TWO_PRINCIPALS AGENT, "agents: entries without user: (\"a\")" SHARED},
-        {TWO_PRINCIPALS "agents: [{name: a, command: [sh], user: nobody}, {name: b, command: [sh]},"
-                        " {name: c, command: [sh]}]\n",
-         "agents: entries without user: (\"b\" and 1 more)" SHARED},
+        {AGENT OFF, NOT_CONFINED},
+        {TWO_PRINCIPALS OFF, ""},
+        {TWO_PRINCIPALS AGENT, ""},
+        {TWO_PRINCIPALS OWN_USER OFF, NOT_CONFINED},
+        {"tokens: [{token: x, principal: a}, {token: y, principal: a}]\n" AGENT OFF, NOT_CONFINED},
+        {TWO_PRINCIPALS AGENT OFF, NOT_CONFINED "agents: entries without user: (\"a\")" SHARED},
+        {TWO_PRINCIPALS OFF
+         "agents: [{name: a, command: [sh], user: nobody}, {name: b, command: [sh]},"
+         " {name: c, command: [sh]}]\n",
+         NOT_CONFINED "agents: entries without user: (\"b\" and 1 more)" SHARED},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         check_warnings(rows[i].text, ARCP__CONFIG_START, rows[i].want);
@@ -160,9 +165,10 @@ static void agents_that_are_root_are_named(void **state)
         skip();
     }
     check_warnings(OWN_USER, ARCP__CONFIG_START, "");
-    check_warnings(AGENT ON, ARCP__CONFIG_START, "");
+    check_warnings(AGENT, ARCP__CONFIG_START, "");
     check_warnings(
-        AGENT, ARCP__CONFIG_START,
+        AGENT OFF, ARCP__CONFIG_START,
+        NOT_CONFINED
         "agents: entries without user: (\"a\") run as root, not confined, and can do anything, "
         "whatever their lease allows; give each a user of its own (user:), or run arcpd "
         "as another user\n");
@@ -175,14 +181,12 @@ static void an_agent_that_is_not_confined_is_named(void **state)
 {
     (void)state;
     check_warnings(
-        ON "agents: [{name: a, command: [sh], user: nobody, confine: false}]\n", ARCP__CONFIG_START,
-        "t.yaml:2: agents[0]: agent \"a\": it is not confined (confine: false), and can do "
+        "agents: [{name: a, command: [sh], user: nobody, confine: false}]\n", ARCP__CONFIG_START,
+        "t.yaml:1: agents[0]: agent \"a\": it is not confined (confine: false), and can do "
         "anything that its user can, whatever its lease allows\n");
-    check_warnings("agents: [{name: a, command: [sh], user: nobody, confine: false}]\n",
-                   ARCP__CONFIG_START, "");
-    check_warnings(ON "agents: [{name: a, command: [sh], user: nobody, warm: 2}]\n",
+    check_warnings("agents: [{name: a, command: [sh], user: nobody, warm: 2}]\n",
                    ARCP__CONFIG_CHECK,
-                   "t.yaml:2: agents[0]: agent \"a\": warm has no effect on a confined agent; each "
+                   "t.yaml:1: agents[0]: agent \"a\": warm has no effect on a confined agent; each "
                    "process is started for its job\n");
 }
 

@@ -87,7 +87,7 @@ static void run(const daemon_state *d, int out)
     char errors[96];
     const char *const *agents = d->options.agents;
     static const char *const load[] = {"load=" ARCP_BINARY_DIR "/tests/arcp-load-agent", NULL};
-    const char *words[24] = {d->options.program != NULL ? d->options.program
+    const char *words[28] = {d->options.program != NULL ? d->options.program
                                                         : ARCP_BINARY_DIR "/bin/arcpd",
                              "--listen",
                              "ws://127.0.0.1:0/arcp",
@@ -96,8 +96,10 @@ static void run(const daemon_state *d, int out)
                              "--token",
                              "t-bob=bob",
                              "--token",
-                             "t-carol=carol"};
-    size_t count = 9;
+                             "t-carol=carol",
+                             "--enforce",
+                             "off"};
+    size_t count = 11;
     (void)snprintf(config, sizeof config, "%s/arcpd.yaml", d->directory);
     (void)snprintf(errors, sizeof errors, "%s/errors", d->directory);
     agents = agents[0] != NULL ? agents : load;

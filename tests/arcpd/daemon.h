@@ -10,6 +10,8 @@
 
 #include <arcp/error.h>
 
+/* Its agents are not confined: crashes, loads and measurements are of arcpd, and have directories
+ * that a sandbox would keep from them. */
 typedef struct daemon_options {
     const char *program;     /* NULL: arcpd of this build */
     const char *config;      /* YAML; NULL: the defaults */

@@ -8,12 +8,14 @@
 #define HELLO             FRAME("h", "session.hello", "{\"auth\":{\"scheme\":\"bearer\",\"token\":\"any\"}}")
 #define SUBMIT(id, agent) FRAME(id, "job.submit", "{\"agent\":\"" agent "\"}")
 
-/* `slow` ends when the file is there; `caller` has a child whose answer is its own. */
+/* `slow` ends when the file of the test is there, which no sandbox shows it; `caller` has a child
+ * whose answer is its own. */
 #define AGENTS                                                                                     \
     "agents:\n"                                                                                    \
     "  - {name: hello, command: [echo, hi], mode: plain}\n"                                        \
     "  - {name: wait, command: [sh, -c, 'echo begun; exec sleep 1000']}\n"                         \
     "  - name: slow\n"                                                                             \
+    "    confine: false\n"                                                                         \
     "    env: {GO: \"%s/go\"}\n"                                                                   \
     "    command: [sh, -c, 'echo begun; until test -e \"$GO\"; do sleep 0.01; done; echo done']\n" \
     "  - {name: caller, command: [sh, '@agents/caller.sh']}\n"

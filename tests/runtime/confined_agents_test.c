@@ -255,13 +255,33 @@ static void a_step_that_fails_ends_the_job_and_is_named(void **state)
     assert_false(runtime_rig_has(&rig, "escaped"));
 }
 
+static arcp_buf warnings;
+
+static void keep_warnings(void *user, arcp_log_level at, const char *text, const char *fields)
+{
+    (void)user;
+    (void)fields;
+    if (at == ARCP_LOG_WARN) {
+        arcp_buf_append_format(&warnings, "%s\n", text);
+    }
+}
+
 static void a_host_that_cannot_confine_starts_nothing(void **state)
 {
     const arcp_enforce_options enforce = options();
+    arcp_runtime_options runtime = arcp_runtime_options_init();
     (void)state;
     runtime_rig_stop(&rig);
     assert_int_equal(setenv("ARCP_SANDBOX_WITHOUT", "landlock", 1), 0);
-    start_with(NULL, &enforce);
+    warnings = arcp_buf_init();
+    runtime_rig_begin(&rig);
+    runtime.enforce = &enforce;
+    runtime.log = keep_warnings;
+    runtime_rig_open(&rig, &runtime);
+    assert_non_null(strstr(arcp_buf_cstr(&warnings), "this host cannot confine agents"));
+    assert_non_null(strstr(warnings.data, "it lacks landlock"));
+    assert_non_null(strstr(warnings.data, "enforce.mode: off"));
+    arcp_buf_fini(&warnings);
     assert_int_equal(unsetenv("ARCP_SANDBOX_WITHOUT"), 0);
     arcp_process_agent more = arcp_process_agent_init();
     more.confine = false;
@@ -269,6 +289,7 @@ static void a_host_that_cannot_confine_starts_nothing(void **state)
     runtime_rig_register_sh(&rig, "bare", "echo bare", &more);
     submit("agent", "");
     const char *frame = runtime_rig_wait(&rig, "\"AGENT_NOT_AVAILABLE\"");
+    assert_non_null(strstr(frame, "arcp doctor"));
     assert_non_null(strstr(frame, "\"level\":\"none\""));
     assert_non_null(strstr(frame, "\"missing\":[\"landlock\""));
     submit("bare", "");

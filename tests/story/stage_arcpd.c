@@ -236,6 +236,7 @@ void story_stage_arcpd_begin(story_stage *out, const char *arcpd, const char *ag
         (void)snprintf(s.agents[i], sizeof s.agents[i], "%s=%s %s", names[i], agent, socket_path);
         s.daemon.options.agents[i] = s.agents[i];
     }
+    set(&s, "enforce", "mode", "off");     /* agents connect to a socket of the test */
     set(&s, "shutdown", "grace_sec", "0"); /* stories may leave jobs running */
     *out = (story_stage){
         .story = {.user = &s,

@@ -37,7 +37,7 @@ def ours(build):
     def daemon(store):
         return (f"{build}/bin/arcpd", "--listen", "ws://127.0.0.1:0/arcp", "--store", store,
                 "--token", "bench=bench", "--agent", f"bench={agent}", "--agent", f"quick={agent}",
-                "--log-level", "error")
+                "--enforce", "off", "--log-level", "error")  # the peers confine nothing
 
     return [
         Runtime("host-memory", "ours, callbacks, `memory:`", (host, "memory:"), True),
