@@ -80,9 +80,9 @@ typedef struct arcp__agent_process_callbacks {
      * (launch/sandbox_record.h). The program can have forged it if it has broken the sandbox. */
     void (*record)(void *user, arcp_span record);
     /* Of a process with a network, once, before it runs: the listeners and the UDP socket of its
-     * network (launch/launcher_control.h). The callee owns the descriptors. NULL: they are closed.
-     */
-    void (*listeners)(void *user, const int *sockets, size_t count);
+     * network (launch/launcher_control.h), and the secret of a proxy, valid during the call, or
+     * NULL. The callee owns the descriptors. NULL: they are closed. */
+    void (*listeners)(void *user, const int *sockets, size_t count, const char *proxy_secret);
     /* The last callback: the process has ended and all its output was delivered. `stderr_tail` is
      * at most the last 2 KiB of standard error, beginning at a character. */
     void (*exited)(void *user, const arcp_process_exit *end, arcp_span stderr_tail);

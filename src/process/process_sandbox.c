@@ -74,7 +74,9 @@ static void on_listeners(void *user, const int *sockets, size_t count)
 {
     const arcp__agent_process *process = user;
     if (!process->is_reported && process->callbacks.listeners != NULL) {
-        process->callbacks.listeners(process->callbacks.user, sockets, count);
+        const char *secret = process->sandbox->control.secret;
+        process->callbacks.listeners(process->callbacks.user, sockets, count,
+                                     secret[0] == '\0' ? NULL : secret);
         return;
     }
     for (size_t i = 0; i < count; i++) {

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include <arcp/secret.h>
+
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -62,6 +64,7 @@ struct arcp__agent_network_job {
     int *sockets;              /* owned, until they are served */
     size_t socket_count;
     arcp__tls_ca *ca;                  /* the same; NULL: TLS stays closed */
+    arcp_secret *proxy_secret;         /* owned, or NULL */
     arcp__agent_network_events events; /* of the runtime's thread */
     arcp__egress_job *egress;          /* of the egress thread */
     bool was_opened;                   /* of the egress thread */
@@ -231,12 +234,15 @@ static void serve(arcp__agent_network_job *job)
 {
     arcp_error err = {0};
     terms *by = job->terms;
-    const arcp__egress_job_options options = {.authority = job->authority,
-                                              .sockets = job->sockets,
-                                              .socket_count = job->socket_count,
-                                              .denied = on_denied,
-                                              .user = job,
-                                              .ca = job->ca};
+    const arcp__egress_job_options options = {
+        .authority = job->authority,
+        .sockets = job->sockets,
+        .socket_count = job->socket_count,
+        .proxy_secret =
+            job->proxy_secret == NULL ? NULL : arcp_secret_reveal(job->proxy_secret).data,
+        .denied = on_denied,
+        .user = job,
+        .ca = job->ca};
     arcp_status status = ARCP_OK;
     if (by->egress == NULL) {
         status = arcp__egress_new(&job->network->loop, &by->options, &by->egress, &err);
@@ -272,6 +278,7 @@ static void job_free(arcp__agent_network_job *job)
     arcp_authority_unref(job->authority);
     arcp__tls_ca_free(job->ca);
     news_fini(&job->news);
+    arcp_secret_free(job->proxy_secret);
     arcp__free(job->sockets);
     arcp__free(job);
 }
@@ -476,10 +483,15 @@ arcp_status arcp__agent_network_open(arcp__agent_network *network,
     if (!are_terms(by, &options->egress)) {
         by = terms_new(&options->egress);
     }
-    if (job == NULL || sockets == NULL || by == NULL) {
+    arcp_secret *secret = options->proxy_secret == NULL
+                              ? NULL
+                              : arcp_secret_new(arcp_span_cstr(options->proxy_secret));
+    if (job == NULL || sockets == NULL || by == NULL ||
+        (options->proxy_secret != NULL && secret == NULL)) {
         if (by != NULL && by != network->current) {
             terms_free(network, by); /* it has no egress */
         }
+        arcp_secret_free(secret);
         arcp__free(sockets);
         arcp__free(job);
         arcp__tls_ca_free(options->ca);
@@ -496,6 +508,7 @@ arcp_status arcp__agent_network_open(arcp__agent_network *network,
     job->sockets = sockets;
     job->socket_count = options->socket_count;
     job->ca = options->ca;
+    job->proxy_secret = secret;
     job->events = options->events;
     (void)pthread_mutex_lock(&network->lock);
     by->references++;

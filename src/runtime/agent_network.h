@@ -38,6 +38,7 @@ typedef struct arcp__agent_network_options {
     const arcp_authority *authority; /* a reference is taken */
     const int *sockets;              /* owned from now on, also on failure */
     size_t socket_count;
+    const char *proxy_secret;    /* as in arcp__egress_job_options; copied */
     arcp__egress_options egress; /* copied: a later change is for sandboxes that are opened later */
     arcp__agent_network_events events;
     arcp__tls_ca *ca; /* as arcp__egress_job_options.ca; owned from now on, also on failure */

@@ -47,13 +47,14 @@ static void on_network_failed(void *user, const char *why)
     arcp__agent_process_fail_network(pj->process, why);
 }
 
-static void on_listeners(void *user, const int *sockets, size_t count)
+static void on_listeners(void *user, const int *sockets, size_t count, const char *proxy_secret)
 {
     process_job *pj = user;
     arcp_runtime *runtime = pj->runtime;
     arcp__agent_network_options options = {
         .sockets = sockets,
         .socket_count = count,
+        .proxy_secret = proxy_secret,
         .events = {.denied = on_denied, .failed = on_network_failed, .user = pj},
         .ca = pj->ca};
     arcp_error err = {0};

@@ -117,7 +117,6 @@ static arcp_status find_abilities(const char *sandbox, arcp__sandbox_abilities *
     if (status == ARCP_OK) {
         status = arcp__sandbox_abilities_decode(arcp_buf_span(&text), out, err);
     }
-    out->values[ARCP__SANDBOX_ABILITY_PROXY] = 0; /* agents have no proxy */
     arcp_buf_fini(&text);
     return status;
 }

@@ -141,7 +141,7 @@ arcp_status arcp__confined_start_init(arcp__confined_start *start, arcp_runtime 
     *start = (arcp__confined_start){
         .confinement = {.plan = arcp_buf_span(&plan->text),
                         .has_processes = plan->plan->level == ARCP__SANDBOX_LEVEL_FULL,
-                        .has_network = plan->plan->port_count != 0,
+                        .has_network = plan->plan->port_count != 0 || plan->plan->has_proxy,
                         .scratch = plan->scratch},
         .etc = arcp_buf_init()};
     arcp_status status = arcp__sandbox_make_own(plan->plan, err);

@@ -315,6 +315,61 @@ static void each_operation_has_one_event_and_repetitions_are_counted(void **stat
     (void)runtime_rig_wait(&rig, "\"job.result\"");
 }
 
+/* Level landlock. */
+static int set_up_without_namespaces(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("ARCP_SANDBOX_WITHOUT", "userns", 1), 0);
+    start(NULL);
+    return 0;
+}
+
+static int tear_down_without_namespaces(void **state)
+{
+    (void)state;
+    stop();
+    return unsetenv("ARCP_SANDBOX_WITHOUT");
+}
+
+static void without_namespaces_an_agent_has_a_proxy(void **state)
+{
+    char text[2048];
+    arcp_buf abilities_text = arcp_buf_init();
+    arcp__sandbox_abilities abilities;
+    arcp_error error = {0};
+    (void)state;
+    check_ok(arcp__launch_probe(SANDBOX, &abilities_text, &error), &error);
+    check_ok(arcp__sandbox_abilities_decode(arcp_buf_span(&abilities_text), &abilities, &error),
+             &error);
+    arcp_buf_fini(&abilities_text);
+    if (!arcp__sandbox_has_proxy(&abilities)) {
+        print_message("this host cannot limit programs to a proxy\n");
+        skip();
+    }
+    (void)snprintf(text, sizeof text,
+                   "exec /bin/bash -c 'place=${HTTP_PROXY##*@} secret=${HTTP_PROXY#http://}; "
+                   "get() { exec 3<>/dev/tcp/${place%%:*}/${place#*:} || return 9; "
+                   "printf \"GET http://127.0.0.1:%u$1 HTTP/1.1\\r\\nHost: 127.0.0.1:%u\\r\\n"
+                   "Proxy-Authorization: Basic $2\\r\\nConnection: close\\r\\n\\r\\n\" >&3; "
+                   "cat <&3 | sed -u \"s/\\r//\"; }; "
+                   "right=$(printf %%s ${secret%%@*} | base64 -w0); "
+                   "get /data $right; get /secret $right; get /data wrong; "
+                   "exec 4<>/dev/tcp/127.0.0.1/%u || echo direct $?'",
+                   server.port, server.port, server.port);
+    runtime_rig_register_sh(&rig, "fetcher", text, NULL);
+    submit("fetcher", "/data", "");
+    const char *frame = runtime_rig_wait(&rig, "\"phase\":\"enforcement\"");
+    assert_non_null(strstr(frame, "\"verdict\":\"under\""));
+    (void)runtime_rig_wait(&rig, "\"message\":\"hello\"");
+    (void)runtime_rig_wait(&rig, "HTTP/1.1 403 Forbidden");
+    (void)runtime_rig_wait(&rig, "HTTP/1.1 407 Proxy Authentication Required");
+    (void)runtime_rig_wait(&rig, "\"message\":\"direct 1\"");
+    (void)runtime_rig_wait(&rig, "\"job.result\"");
+    assert_non_null(strstr(arcp_buf_cstr(&audit), "\"layer\":\"egress\""));
+    assert_non_null(strstr(arcp_buf_cstr(&audit), "/secret\""));
+    assert_int_equal(server.requests, 1);
+}
+
 /* The value of the sample that begins like this; 0: there is none. */
 static unsigned long sample(const char *name)
 {
@@ -591,6 +646,8 @@ int main(void)
         ROW(a_connection_is_closed_when_the_agent_has_sent_its_result),
         ROW(a_runtime_that_is_freed_closes_connections),
         ROW(many_jobs_at_once_have_each_their_own_network),
+        cmocka_unit_test_setup_teardown(without_namespaces_an_agent_has_a_proxy,
+                                        set_up_without_namespaces, tear_down_without_namespaces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
