@@ -36,6 +36,11 @@ size_t arcp__broker_beginnings(const arcp__sandbox_plan *plan, arcp_span *out);
  * its like, too (traps_names). */
 ARCP_MUST_CHECK bool arcp__broker_traps_names(const arcp__sandbox_plan *plan);
 
+/* Whether the filter passes on calls that open or change names (traps_files): the plan reports what
+ * is denied, or it has files or patterns that only the broker can grant, or what is hidden could be
+ * seen without it. */
+ARCP_MUST_CHECK bool arcp__broker_traps_files(const arcp__sandbox_plan *plan);
+
 /* A read-only clone of the directory `path`, which has no symbolic link in it. */
 typedef struct arcp__broker_clone {
     arcp_span path; /* absolute, canonical; borrowed until arcp__broker_finish */

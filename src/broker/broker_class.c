@@ -45,6 +45,24 @@ bool arcp__broker_traps_names(const arcp__sandbox_plan *plan)
                                 has_pattern(plan->writes, plan->write_count));
 }
 
+static bool has_other_than_trees(const arcp_span *patterns, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!arcp__broker_is_tree(patterns[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool arcp__broker_traps_files(const arcp__sandbox_plan *plan)
+{
+    return plan->has_broker &&
+           (!plan->is_silent || (plan->hides && plan->level != ARCP__SANDBOX_LEVEL_FULL) ||
+            has_other_than_trees(plan->reads, plan->read_count) ||
+            has_other_than_trees(plan->writes, plan->write_count));
+}
+
 static void add_patterns(arcp__broker_classes *classes, const arcp_span *patterns, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -15,7 +15,7 @@ typedef struct question {
     const arcp__broker_facts *facts;
     arcp__broker_class class; /* of call->path */
     uint32_t need;            /* ARCP__SANDBOX_READ and WRITE */
-    bool is_full;
+    bool is_full, hides;
 } question;
 
 static arcp__broker_answer go_on(void)
@@ -72,7 +72,7 @@ static int hidden_error(const question *q)
 {
     const bool is_absent = q->class.place == ARCP__BROKER_PLACE_PRIVATE ||
                            arcp__broker_is_within(q->call->path, ARCP_SPAN_LITERAL("/etc"));
-    return is_absent && !q->class.is_secret ? ENOENT : EACCES;
+    return is_absent && (q->hides || !q->class.is_secret) ? ENOENT : EACCES;
 }
 
 /* ---- open, truncate: what the broker opens ---- */
@@ -488,6 +488,52 @@ static arcp__broker_answer decide_name(const question *q)
     return host->error != 0 ? fail_as_looked(host) : deny(EACCES, false, q->call->path);
 }
 
+/* Replaces an error that says that something is there, about a name that is neither granted nor on
+ * the way to one that is. A name that is too long is so for every program. */
+static arcp__broker_answer hide(const question *q, arcp__broker_answer answer)
+{
+    if (!q->hides || answer.kind != ARCP__BROKER_FAIL || answer.error == ENAMETOOLONG) {
+        return answer;
+    }
+    const arcp_span name = answer.is_denial ? answer.target : q->call->path;
+    const arcp__broker_class class = arcp__broker_classify(q->classes, name);
+    if ((class.kernel | class.lease) == 0 && !arcp__broker_leads_to_pattern(q->classes, name) &&
+        !arcp__broker_leads_to_mount(q->classes, name)) {
+        answer.error = ENOENT;
+    }
+    return answer;
+}
+
+static arcp__broker_answer decide(const question *q)
+{
+    switch (q->call->operation) {
+    case ARCP__BROKER_OPEN:
+    case ARCP__BROKER_TRUNCATE:
+        return decide_open(q);
+    case ARCP__BROKER_UNLINK:
+    case ARCP__BROKER_RMDIR:
+    case ARCP__BROKER_MKDIR:
+    case ARCP__BROKER_SYMLINK:
+    case ARCP__BROKER_MKNOD:
+        return decide_change(q);
+    case ARCP__BROKER_RENAME:
+        return decide_rename(q);
+    case ARCP__BROKER_LINK:
+        return decide_link(q);
+    case ARCP__BROKER_STAT:
+    case ARCP__BROKER_ACCESS:
+    case ARCP__BROKER_READLINK:
+    case ARCP__BROKER_CHDIR:
+    case ARCP__BROKER_XATTR:
+        return decide_name(q);
+    case ARCP__BROKER_OWNER:
+    case ARCP__BROKER_CONNECT:
+    case ARCP__BROKER_OPERATION_COUNT:
+        break;
+    }
+    return fail(EPERM);
+}
+
 arcp__broker_answer arcp__broker_decide(const arcp__broker_classes *classes,
                                         const arcp__broker_call *call,
                                         const arcp__broker_facts *facts)
@@ -497,7 +543,8 @@ arcp__broker_answer arcp__broker_decide(const arcp__broker_classes *classes,
                   .call = call,
                   .facts = facts,
                   .class = arcp__broker_classify(classes, call->path),
-                  .is_full = plan->level == ARCP__SANDBOX_LEVEL_FULL};
+                  .is_full = plan->level == ARCP__SANDBOX_LEVEL_FULL,
+                  .hides = plan->hides};
     q.need |= (call->flags & ARCP__BROKER_TO_READ) != 0 ? ARCP__SANDBOX_READ : 0U;
     q.need |= (call->flags & ARCP__BROKER_TO_WRITE) != 0 ? ARCP__SANDBOX_WRITE : 0U;
     if (call->operation == ARCP__BROKER_TRUNCATE) {
@@ -505,30 +552,5 @@ arcp__broker_answer arcp__broker_decide(const arcp__broker_classes *classes,
     } else if (q.need == 0) {
         q.need = ARCP__SANDBOX_READ; /* an open that needs nothing would be granted by any line */
     }
-    switch (call->operation) {
-    case ARCP__BROKER_OPEN:
-    case ARCP__BROKER_TRUNCATE:
-        return decide_open(&q);
-    case ARCP__BROKER_UNLINK:
-    case ARCP__BROKER_RMDIR:
-    case ARCP__BROKER_MKDIR:
-    case ARCP__BROKER_SYMLINK:
-    case ARCP__BROKER_MKNOD:
-        return decide_change(&q);
-    case ARCP__BROKER_RENAME:
-        return decide_rename(&q);
-    case ARCP__BROKER_LINK:
-        return decide_link(&q);
-    case ARCP__BROKER_STAT:
-    case ARCP__BROKER_ACCESS:
-    case ARCP__BROKER_READLINK:
-    case ARCP__BROKER_CHDIR:
-    case ARCP__BROKER_XATTR:
-        return decide_name(&q);
-    case ARCP__BROKER_OWNER:
-    case ARCP__BROKER_CONNECT:
-    case ARCP__BROKER_OPERATION_COUNT:
-        break;
-    }
-    return fail(EPERM);
+    return hide(&q, decide(&q));
 }

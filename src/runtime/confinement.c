@@ -243,6 +243,8 @@ static void complete(const arcp_runtime *runtime, const arcp__process_agent *age
     request->tls_terminate = agent->confinement.tls == ARCP_ENFORCE_TLS_DEFAULT
                                  ? runtime->enforce.tls + 1 == ARCP_ENFORCE_TLS_TERMINATE
                                  : agent->confinement.tls == ARCP_ENFORCE_TLS_TERMINATE;
+    request->hides = runtime->enforce.hides;
+    request->is_silent = runtime->enforce.is_silent;
     request->limits.scratch_bytes = runtime->enforce.scratch_bytes;
     request->limits.pids =
         agent->confinement.pids != 0 ? agent->confinement.pids : (uint32_t)runtime->enforce.pids;

@@ -215,6 +215,8 @@ static void take_settings(arcp_runtime *runtime, const arcp_settings *settings)
 {
     runtime->settings_agent_line_bytes = (size_t)settings->limits_agent_line_bytes;
     runtime->enforce.min = settings->enforce_min;
+    runtime->enforce.hides = settings->enforce_hide == ARCP__CHOICE_TRUE;
+    runtime->enforce.is_silent = settings->enforce_report != ARCP__CHOICE_TRUE;
     runtime->enforce.scratch_bytes = settings->enforce_scratch_bytes;
     runtime->enforce.pids = settings->enforce_pids;
     runtime->enforce.tls = settings->enforce_tls;

@@ -163,8 +163,9 @@ struct arcp_runtime {
     struct arcp__agent_network *network; /* owned; NULL: no confined agent has had one */
     struct {
         uint32_t min, tls;
+        bool hides, is_silent;
         uint64_t scratch_bytes, pids, egress_idle_sec;
-    } enforce; /* the settings of these names */
+    } enforce; /* the settings of the group enforce; is_silent is not enforce.report */
     struct {
         uint64_t starts[ARCP__SANDBOX_LEVEL_COUNT];
         uint64_t failures[ARCP__SANDBOX_STEP_COUNT];

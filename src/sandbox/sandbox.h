@@ -140,6 +140,8 @@ typedef struct arcp__sandbox_request {
      * certificates. */
     bool tls_terminate;
     bool has_terminal; /* stdin is one: /dev/tty is there */
+    bool hides;        /* what is not granted does not exist, also where it could be denied */
+    bool is_silent;    /* what the kernel denies by itself is not reported */
 } arcp__sandbox_request;
 
 /* Sets min, the exempt capabilities (a static list) and the limits to what they are unless an
@@ -244,6 +246,8 @@ typedef struct arcp__sandbox_plan {
      * all that the program can connect to. Then there are no ports. */
     bool has_proxy;
     bool has_broker; /* the broker decides by reads and writes what the kernel does not grant */
+    bool hides;      /* of the request, as is_silent */
+    bool is_silent;
     arcp_span cwd;   /* inside; an empty read-only directory when no mount brings it */
     arcp_span home;  /* HOME inside */
     arcp_span tmp;   /* TMPDIR inside */

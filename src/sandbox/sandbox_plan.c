@@ -346,6 +346,8 @@ arcp_status arcp__sandbox_plan_new(const arcp__sandbox_request *request, arcp__s
                   .own = request->own,
                   .own_count = request->own_count,
                   .has_broker = arcp__sandbox_has_broker(&request->abilities),
+                  .hides = request->hides,
+                  .is_silent = request->is_silent,
                   .protect = request->protect,
                   .limits = request->limits,
                   .has_terminal = request->has_terminal}};

@@ -121,6 +121,12 @@ void arcp__sandbox_plan_encode(const arcp__sandbox_plan *plan, arcp_buf *out)
     arcp__put_string(&writer, "fresh", plan->fresh);
     arcp__put_cstr(&writer, "protect", protections[plan->protect]);
     arcp__put_bool(&writer, "broker", plan->has_broker);
+    if (plan->hides) {
+        arcp__put_bool(&writer, "hide", true);
+    }
+    if (plan->is_silent) {
+        arcp__put_bool(&writer, "report", false);
+    }
     arcp__put_bool(&writer, "terminal", plan->has_terminal);
     arcp__put_u64(&writer, "scratch_bytes", plan->limits.scratch_bytes);
     arcp__put_u64(&writer, "memory_bytes", plan->limits.memory_bytes);
@@ -381,6 +387,10 @@ static void read_plan(reader *r, arcp__sandbox_plan *plan)
     plan->fresh = read_path(r, root, "fresh", true);
     plan->protect = READ_CHOICE(r, root, "protect", protections);
     plan->has_broker = read_bool(r, root, "broker");
+    /* These two are written only when they are not as usual. */
+    plan->hides = member_of(r, root, "hide") != ARCP_JSON_ABSENT && read_bool(r, root, "hide");
+    plan->is_silent =
+        member_of(r, root, "report") != ARCP_JSON_ABSENT && !read_bool(r, root, "report");
     plan->has_terminal = read_bool(r, root, "terminal");
     plan->limits.scratch_bytes = read_number(r, root, "scratch_bytes", UINT64_MAX);
     plan->limits.memory_bytes = read_number(r, root, "memory_bytes", UINT64_MAX);

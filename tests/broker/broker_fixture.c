@@ -252,6 +252,7 @@ static void run_child(fixture *f, int channel, void (*body)(fixture *f, void *us
 {
     const arcp__helper_filter filter = {.level = f->plan.level,
                                         .has_broker = true,
+                                        .traps_files = true,
                                         .traps_names = true,
                                         .traps_connect = true,
                                         .has_proxy = f->proxy_port != 0};

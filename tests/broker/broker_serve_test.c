@@ -395,6 +395,24 @@ static const row rows[] = {
     {"the way to a deep name", do_stat, "deep/a/b", NULL, 0, NULL},
 };
 
+/* With a plan that hides. */
+static const row hidden[] = {
+    {"a name beside", do_read, "data/secret.txt", NULL, ENOENT, "fs.read data/secret.txt"},
+    {"a file outside", do_read, "outside/key", NULL, ENOENT, "fs.read outside/key"},
+    {"a file outside is no directory", do_read, "outside/key/x", NULL, ENOENT, NULL},
+    {"a link that leads out", do_read, "data/link_out.csv", NULL, ENOENT, "fs.read outside/key"},
+    {"stat through a link that leads out", do_stat, "data/link_out.csv", NULL, ENOENT,
+     "fs.read outside/key"},
+    {"a new name outside", do_create, "outside/new", NULL, ENOENT, "fs.write outside/new"},
+    {"a directory that is there", do_mkdir, "outside", NULL, ENOENT, NULL},
+    {"a rename out", do_rename, "out/old.log", "outside/new", ENOENT, "fs.write outside/new"},
+    {"a granted file is not written", do_write, "data/a.csv", NULL, EACCES, "fs.write data/a.csv"},
+    {"a tree is not written", do_write, "tree/file.txt", NULL, EACCES, "fs.write tree/file.txt"},
+    {"write without read does not read", do_read, "wo/old.txt", NULL, EACCES, "fs.read wo/old.txt"},
+    {"the way to granted names", do_temporary, "data", NULL, EACCES, "fs.write data"},
+    {"a granted file is read", do_read, "data/a.csv", NULL, 0, NULL},
+};
+
 static const char *full_name(const fixture *f, const char *name)
 {
     return name == NULL || *name == '/' || *name == '.' ? name : fixture_path(f, name);
@@ -408,11 +426,11 @@ static void act(fixture *f, void *user)
         one->act(full_name(f, one->path), has_two ? full_name(f, one->other) : one->other);
 }
 
-static void check_row(void **state)
+static void check(row *one, bool hides)
 {
-    row *one = *state;
     fixture f;
     fixture_init(&f);
+    f.plan.hides = hides;
     f.results->values[0] = -1;
     fixture_run(&f, act, one);
     if (f.results->values[0] != one->want) {
@@ -432,11 +450,22 @@ static void check_row(void **state)
     fixture_fini(&f);
 }
 
+static void check_row(void **state)
+{
+    check(*state, false);
+}
+
+static void check_hidden(void **state)
+{
+    check(*state, true);
+}
+
 int main(void)
 {
     if (!fixture_is_possible()) {
         (void)puts("skipped: no user namespace, notifications or Landlock here");
         return 77;
     }
-    return run_rows(rows, sizeof rows / sizeof *rows, sizeof *rows, check_row);
+    const int failed = run_rows(rows, sizeof rows / sizeof *rows, sizeof *rows, check_row);
+    return run_rows(hidden, sizeof hidden / sizeof *hidden, sizeof *hidden, check_hidden) + failed;
 }

@@ -415,7 +415,8 @@ static int listen_and_answer(void *user)
 static void a_broker_is_asked_and_its_answer_is_the_calls(void **state)
 {
     (void)state;
-    arcp__helper_filter what = {.level = ARCP__SANDBOX_LEVEL_FULL, .has_broker = true};
+    arcp__helper_filter what = {
+        .level = ARCP__SANDBOX_LEVEL_FULL, .has_broker = true, .traps_files = true};
     assert_int_equal(child_result(listen_and_answer, &what, false), EXDEV);
     assert_int_equal(child_result(listen_and_answer, &what, geteuid() == 0), EXDEV);
     what.level = ARCP__SANDBOX_LEVEL_LANDLOCK;

@@ -235,7 +235,7 @@ static int wanted(const arcp__helper_filter *what, const row *call, const uint32
     case ARCP__SANDBOX_TRAP_NONE:
         break;
     case ARCP__SANDBOX_TRAP_FILES:
-        return what->has_broker ? BROKER : YES;
+        return what->has_broker && what->traps_files ? BROKER : YES;
     case ARCP__SANDBOX_TRAP_NAMES:
         return what->has_broker && what->traps_names ? BROKER : YES;
     case ARCP__SANDBOX_TRAP_OWNER:
@@ -267,25 +267,27 @@ static uint32_t value_of(int wanted)
 
 /* ---- every filter that there is ---- */
 
-#define FILTERS 66
+#define FILTERS 130
 
 static arcp__helper_filter filter_of(size_t i)
 {
-    return i >= 64 ? (arcp__helper_filter){.is_monitor = true,
-                                           .level = ARCP__SANDBOX_LEVEL_LANDLOCK,
-                                           .has_broker = i == 65,
-                                           .traps_names = true,
-                                           .traps_connect = true,
-                                           .has_proxy = true}
-                   : (arcp__helper_filter){
-                         .level =
-                             (i & 1) != 0 ? ARCP__SANDBOX_LEVEL_FULL : ARCP__SANDBOX_LEVEL_LANDLOCK,
-                         .landlock = (i & 2) != 0 ? 6 : 5,
-                         .has_broker = (i & 4) != 0,
-                         .traps_names = (i & 8) != 0,
-                         .traps_connect = (i & 16) != 0,
-                         .has_proxy = (i & 32) != 0,
-                     };
+    return i >= 128 ? (arcp__helper_filter){.is_monitor = true,
+                                            .level = ARCP__SANDBOX_LEVEL_LANDLOCK,
+                                            .has_broker = i == 129,
+                                            .traps_files = true,
+                                            .traps_names = true,
+                                            .traps_connect = true,
+                                            .has_proxy = true}
+                    : (arcp__helper_filter){
+                          .level = (i & 1) != 0 ? ARCP__SANDBOX_LEVEL_FULL
+                                                : ARCP__SANDBOX_LEVEL_LANDLOCK,
+                          .landlock = (i & 2) != 0 ? 6 : 5,
+                          .has_broker = (i & 4) != 0,
+                          .traps_names = (i & 8) != 0,
+                          .traps_connect = (i & 16) != 0,
+                          .has_proxy = (i & 32) != 0,
+                          .traps_files = (i & 64) != 0,
+                      };
 }
 
 static const uint32_t architectures[] = {AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64};

@@ -193,6 +193,53 @@ static void a_plan_of_trees_reports_denials_too(void **state)
     assert_non_null(strstr(f->output.data, "home"));
 }
 
+/* The kernel decides the same, and its answers are not reported. */
+static void a_silent_plan_of_trees_reports_nothing(void **state)
+{
+    sandbox_fixture *f = *state;
+    use_broker(f);
+    f->plan.is_silent = true;
+    f->plan.reads = reads + 2;
+    f->plan.read_count = 1;
+    f->plan.writes = writes + 1;
+    f->plan.write_count = 1;
+    sandbox_expect(f,
+                   "cat file && echo new >new && cat ../outside/key /etc/shadow out; "
+                   "echo x >/usr/new; echo x >../outside/new; exit 5",
+                   5);
+    assert_null(strstr(f->output.data, "secret"));
+    assert_null(strstr(f->records.data, "denied"));
+    sandbox_outside("grep -q new %s/tree/new && test ! -e %s/outside/new", f->directory,
+                    f->directory);
+}
+
+static void a_silent_plan_with_a_pattern_has_its_broker(void **state)
+{
+    sandbox_fixture *f = *state;
+    use_broker(f);
+    f->plan.is_silent = true;
+    sandbox_expect(f, "cat ../data/a.csv && cat ../outside/key 2>/dev/null; exit 5", 5);
+    sandbox_check_output(f, "a\n");
+    check_denied(f, "fs.read", sandbox_path(f, "outside/key"));
+}
+
+static void what_is_hidden_does_not_exist(void **state)
+{
+    sandbox_fixture *f = *state;
+    use_broker(f);
+    f->plan.hides = true;
+    sandbox_expect(
+        f,
+        "cat ../outside/key 2>&1 | grep -q 'No such file' || exit 1; "
+        "cat ../data/secret.txt 2>&1 | grep -q 'No such file' || exit 2; "
+        "(echo x >../outside/new) 2>&1 | grep -qi 'no such file\\|nonexistent' || exit 3; "
+        "cat ../data/a.csv file",
+        0);
+    sandbox_check_output(f, "a\ntree\n");
+    check_denied(f, "fs.read", sandbox_path(f, "outside/key"));
+    check_denied(f, "fs.read", sandbox_path(f, "data/secret.txt"));
+}
+
 static void descriptors_that_are_given_do_not_change_the_file(void **state)
 {
     sandbox_fixture *f = *state;
@@ -294,6 +341,9 @@ int main(int argc, char **argv)
         SANDBOX_TEST(a_wide_pattern_leaves_private_directories_alone),
         SANDBOX_TEST(names_below_a_listing_are_those_of_the_directory),
         SANDBOX_TEST(a_plan_of_trees_reports_denials_too),
+        SANDBOX_TEST(a_silent_plan_of_trees_reports_nothing),
+        SANDBOX_TEST(a_silent_plan_with_a_pattern_has_its_broker),
+        SANDBOX_TEST(what_is_hidden_does_not_exist),
         SANDBOX_TEST(descriptors_that_are_given_do_not_change_the_file),
         SANDBOX_TEST(the_directory_of_a_view_leads_nowhere),
         SANDBOX_TEST(own_sockets_are_connected_and_the_hosts_are_not),

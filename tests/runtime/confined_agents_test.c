@@ -170,6 +170,53 @@ static void what_is_denied_becomes_an_event(void **state)
 }
 
 /* Files of the runtime itself: below its work directory, whatever the lease says. */
+static void start_hidden_or_silent(bool hides)
+{
+    arcp_settings settings;
+    const arcp_enforce_options enforce = options();
+    arcp__settings_default(&settings);
+    if (hides) {
+        settings.enforce_hide = ARCP__CHOICE_TRUE;
+    } else {
+        settings.enforce_report = ARCP__CHOICE_FALSE;
+    }
+    runtime_rig_stop(&rig);
+    start_with(&settings, &enforce);
+}
+
+static void read_other(void)
+{
+    char script[1024];
+    (void)snprintf(script, sizeof script, "cat %s/other 2>&1; ls %s/tree; echo end", data, data);
+    runtime_rig_register_sh(&rig, "reader", script, NULL);
+    submit("reader", "\"fs.read\":[\"%s/tree/**\"]");
+    runtime_rig_until(&rig, has_result, &rig);
+    assert_false(runtime_rig_has(&rig, "a secret"));
+}
+
+static void what_is_hidden_does_not_exist_and_is_reported(void **state)
+{
+    (void)state;
+    needs_a_level();
+    if (!has_broker) {
+        return;
+    }
+    start_hidden_or_silent(true);
+    read_other();
+    assert_true(runtime_rig_has(&rig, "No such file or directory"));
+    assert_true(runtime_rig_has(&rig, "\"phase\":\"denied\""));
+}
+
+static void without_reports_the_kernel_denies_and_no_event_says_so(void **state)
+{
+    (void)state;
+    needs_a_level();
+    start_hidden_or_silent(false);
+    read_other();
+    assert_true(runtime_rig_has(&rig, "/other: "));
+    assert_false(runtime_rig_has(&rig, "\"phase\":\"denied\""));
+}
+
 static void no_lease_grants_the_directory_of_another_job(void **state)
 {
     char script[1024];
@@ -374,6 +421,8 @@ int main(void)
         ROW(an_agent_reads_what_its_lease_grants_and_nothing_else),
         ROW(a_directory_that_is_absent_grants_nothing_and_the_log_names_it),
         ROW(what_is_denied_becomes_an_event),
+        ROW(what_is_hidden_does_not_exist_and_is_reported),
+        ROW(without_reports_the_kernel_denies_and_no_event_says_so),
         ROW(no_lease_grants_the_directory_of_another_job),
         ROW(an_agent_has_a_directory_home_and_tmp_of_its_own),
         ROW(a_line_below_the_minimum_refuses_the_submit),

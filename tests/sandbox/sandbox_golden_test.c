@@ -154,6 +154,8 @@ static void read_request(golden *g)
     request->cwd_is_fresh = is_true(g, object, "fresh");
     request->has_terminal = is_true(g, object, "terminal");
     request->tls_terminate = is_true(g, object, "terminate");
+    request->hides = is_true(g, object, "hide");
+    request->is_silent = is_true(g, object, "silent");
     request->protect = (arcp__sandbox_protect)read_name(g, object, "protect", protections, 0);
     request->origin = (arcp__sandbox_origin)read_name(g, object, "origin", origins, 0);
     request->min = (arcp__sandbox_verdict)read_name(g, object, "min", verdicts,

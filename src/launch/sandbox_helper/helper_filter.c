@@ -141,7 +141,7 @@ typedef struct builder {
     bool is_landlock;        /* level landlock */
     bool may_signal_outside; /* ... and Landlock does not keep signals in */
     bool has_proxy;          /* level landlock: TCP sockets, for connections to the proxy */
-    bool has_broker, traps_names, traps_connect, is_monitor;
+    bool has_broker, traps_files, traps_names, traps_connect, is_monitor;
     place allow, broker, no_permission, no_access, no_call, no_family, no_protocol;
 } builder;
 
@@ -175,7 +175,7 @@ static place after_rule(const builder *b, arcp__sandbox_trap trap)
     case ARCP__SANDBOX_TRAP_NONE:
         return b->allow;
     case ARCP__SANDBOX_TRAP_FILES:
-        return b->has_broker ? b->broker : b->allow;
+        return b->traps_files ? b->broker : b->allow;
     case ARCP__SANDBOX_TRAP_NAMES:
         return b->traps_names ? b->broker : b->allow;
     case ARCP__SANDBOX_TRAP_OWNER:
@@ -393,6 +393,7 @@ size_t arcp__helper_filter_make(const arcp__helper_filter *what, arcp__sandbox_m
         .is_landlock = is_landlock,
         .may_signal_outside = is_landlock && what->landlock < LANDLOCK_WITH_SCOPES,
         .has_broker = has_broker,
+        .traps_files = has_broker && what->traps_files,
         .traps_names = has_broker && what->traps_names,
         .traps_connect = has_broker && what->traps_connect,
         .has_proxy = is_landlock && has_broker && what->traps_connect && what->has_proxy,

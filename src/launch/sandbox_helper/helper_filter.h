@@ -16,8 +16,10 @@ typedef struct arcp__helper_filter {
     arcp__sandbox_level level;
     /* The version of Landlock. At level landlock the filter denies what an old one cannot. */
     uint32_t landlock;
-    /* A broker answers the calls of ARCP__SANDBOX_TRAP_FILES (and OWNER at level landlock). */
+    /* A broker answers the calls of ARCP__SANDBOX_TRAP_OWNER at level landlock. */
     bool has_broker;
+    /* ... and of TRAP_FILES; without, the kernel alone decides them. */
+    bool traps_files;
     /* ... and of TRAP_NAMES: the plan has patterns that only the broker can grant. */
     bool traps_names;
     /* ... and of TRAP_CONNECT; without, there are no local sockets but socketpair. */

@@ -150,7 +150,8 @@ static int confine(const arcp__helper *helper)
         .level = plan->level,
         .landlock = abilities[ARCP__SANDBOX_ABILITY_LANDLOCK],
         .has_broker = plan->has_broker,
-        .traps_names = plan->has_broker && arcp__broker_traps_names(plan),
+        .traps_files = arcp__broker_traps_files(plan),
+        .traps_names = arcp__broker_traps_names(plan),
         .traps_connect = plan->has_broker && abilities[ARCP__SANDBOX_ABILITY_PIDFD_GETFD] != 0,
         .has_proxy = plan->has_proxy,
     };

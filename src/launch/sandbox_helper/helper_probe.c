@@ -236,7 +236,8 @@ static bool answer_one(int listener, int fd)
 
 static bool has_notifications(void)
 {
-    const arcp__helper_filter what = {.level = ARCP__SANDBOX_LEVEL_FULL, .has_broker = true};
+    const arcp__helper_filter what = {
+        .level = ARCP__SANDBOX_LEVEL_FULL, .has_broker = true, .traps_files = true};
     int ends[2];
     int listener = -1;
     if (pipe2(ends, O_CLOEXEC) != 0 || arcp__helper_capabilities_drop() != 0 ||
