@@ -10,7 +10,7 @@ DIR ?= .
 PEERS ?=
 # How many compilers run at once, and tests: these wait more than they compute.
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
-TEST_JOBS ?= $(shell echo $$(($(JOBS) * 2)))
+TEST_JOBS ?= $(shell echo $$(($(JOBS) * 3)))
 
 CMAKE_QUIET = --log-level=WARNING
 build = cmake --preset $(1) $(CMAKE_QUIET) $(2) >/dev/null && cmake --build --preset $(1) --parallel $(JOBS)
