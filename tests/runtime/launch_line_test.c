@@ -63,8 +63,9 @@ static size_t started(void)
 static size_t count_frames(const char *word)
 {
     size_t count = 0;
-    const char *rest = rig.frames.data;
-    const char *end = rest + rig.frames.size;
+    const arcp_span frames = runtime_rig_frames(&rig);
+    const char *rest = frames.data;
+    const char *end = rest + frames.size;
     while (rest < end && (rest = memmem(rest, (size_t)(end - rest), word, strlen(word))) != NULL) {
         count++;
         rest += strlen(word);

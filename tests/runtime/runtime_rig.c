@@ -174,29 +174,44 @@ void runtime_rig_until(runtime_rig *rig, bool (*done)(void *user), void *user)
     }
 }
 
+arcp_span runtime_rig_frames(const runtime_rig *rig)
+{
+    return arcp_span_from(arcp_buf_span(&rig->frames), rig->taken);
+}
+
+/* The first line that contains the word; empty: none. A search in all lines at once would be slow:
+ * under ThreadSanitizer memmem looks at each byte that it was given. */
+static arcp_span line_with(arcp_span lines, const char *word)
+{
+    while (lines.size != 0) {
+        const char *end = memchr(lines.data, '\n', lines.size);
+        const arcp_span line = arcp_span_first(lines, (size_t)(end - lines.data));
+        if (memmem(line.data, line.size, word, strlen(word)) != NULL) {
+            return line;
+        }
+        lines = arcp_span_from(lines, line.size + 1);
+    }
+    return arcp_span_make(NULL, 0);
+}
+
 bool runtime_rig_has(const runtime_rig *rig, const char *word)
 {
-    return rig->frames.size != 0 &&
-           memmem(rig->frames.data, rig->frames.size, word, strlen(word)) != NULL;
+    return line_with(runtime_rig_frames(rig), word).size != 0;
 }
 
 typedef struct word_wait {
     const runtime_rig *rig;
     const char *word;
-    size_t searched; /* bytes that were searched already; frames may have many megabytes */
+    size_t searched; /* bytes without the word; frames may have many megabytes */
 } word_wait;
 
 static bool has_word(void *user)
 {
     word_wait *wait = user;
-    const arcp_buf *frames = &wait->rig->frames;
-    const size_t left = frames->size - wait->searched;
-    if (left != 0 &&
-        memmem(frames->data + wait->searched, left, wait->word, strlen(wait->word)) != NULL) {
-        return true;
-    }
-    wait->searched = frames->size;
-    return false;
+    const arcp_span frames = runtime_rig_frames(wait->rig);
+    const arcp_span line = line_with(arcp_span_from(frames, wait->searched), wait->word);
+    wait->searched = line.size == 0 ? frames.size : (size_t)(line.data - frames.data);
+    return line.size != 0;
 }
 
 const char *runtime_rig_wait(runtime_rig *rig, const char *word)
@@ -204,14 +219,14 @@ const char *runtime_rig_wait(runtime_rig *rig, const char *word)
     static char found[65536];
     word_wait wait = {rig, word, 0};
     runtime_rig_until(rig, has_word, &wait);
-    const char *match = memmem(rig->frames.data, rig->frames.size, word, strlen(word));
-    const char *start = match;
-    while (start > rig->frames.data && start[-1] != '\n') {
-        start--;
+    const arcp_span frames = arcp_span_from(runtime_rig_frames(rig), wait.searched);
+    const arcp_span line = line_with(frames, word);
+    (void)snprintf(found, sizeof found, "%.*s", (int)line.size, line.data);
+    rig->taken += wait.searched + line.size + 1;
+    if (rig->taken >= rig->frames.size / 2) { /* rarely, because it moves the rest */
+        arcp_buf_consume(&rig->frames, rig->taken);
+        rig->taken = 0;
     }
-    const char *end = memchr(match, '\n', rig->frames.size - (size_t)(match - rig->frames.data));
-    (void)snprintf(found, sizeof found, "%.*s", (int)(end - start), start);
-    arcp_buf_consume(&rig->frames, (size_t)(end + 1 - rig->frames.data));
     return found;
 }
 

@@ -12,7 +12,8 @@ typedef struct runtime_rig {
     uv_loop_t loop;
     arcp_runtime *runtime;
     arcp_connection *client;
-    arcp_buf frames; /* all received frames, one per line */
+    arcp_buf frames; /* received frames, one per line */
+    size_t taken;    /* bytes of `frames` that runtime_rig_wait has taken */
     bool closed;
     bool stopped;
     bool timed_out;
@@ -36,7 +37,9 @@ void runtime_rig_send(runtime_rig *rig, const char *type, const char *payload);
 /* Runs the loop until a frame that contains `word` has come since the last wait; fails
  * after 20 s. The frame is returned (valid until the next call). */
 const char *runtime_rig_wait(runtime_rig *rig, const char *word);
-/* Whether a frame received so far contains the word. */
+/* The frames that no wait has taken, one per line; valid until the loop runs. */
+arcp_span runtime_rig_frames(const runtime_rig *rig);
+/* Whether one of them contains the word. */
 bool runtime_rig_has(const runtime_rig *rig, const char *word);
 /* Runs the loop until `done` returns true; fails after 20 s. */
 void runtime_rig_until(runtime_rig *rig, bool (*done)(void *user), void *user);
