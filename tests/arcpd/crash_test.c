@@ -17,7 +17,7 @@
 #include "arcpd/crash_fixture.h"
 #include "audit/audit_check.h"
 
-#define LIVES_DEFAULT 220
+#define LIVES_DEFAULT 120
 #define SETTLE_EVERY  20u
 #define LIFE_MS_MAX   450u
 #define ACT_MS        4
