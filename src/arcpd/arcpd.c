@@ -533,6 +533,8 @@ int main(int argc, char **argv)
         }
         return EXIT_STOPPED;
     }
+    /* Half of libuv's threads look up names for the networks of jobs, two of each job at a time. */
+    (void)setenv("UV_THREADPOOL_SIZE", "16", 0);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGUSR1, SIG_IGN); /* until there is a state to write */
     (void)signal(SIGXFSZ, SIG_IGN); /* a write beyond RLIMIT_FSIZE fails with EFBIG instead */

@@ -25,7 +25,9 @@
 #define ARCP__EGRESS_PROXY_PORT      3128 /* inside: CONNECT, and requests in absolute form */
 #define ARCP__EGRESS_CONNECTIONS_MAX 256  /* of a job */
 #define ARCP__EGRESS_NAMES_MAX       4096 /* of a job, that get an address */
-#define ARCP__EGRESS_LOOKUPS_MAX     32   /* of a job, at the same time */
+/* Lookups of a job at the same time. They are made by libuv's threads, which the process shares,
+ * and a resolver that does not answer holds each for long. */
+#define ARCP__EGRESS_LOOKUPS_MAX 2
 
 typedef struct arcp__egress arcp__egress;
 typedef struct arcp__egress_job arcp__egress_job;

@@ -117,12 +117,10 @@ static void on_dialled(void *user, arcp__egress_upstream_end end, arcp__stream *
     if (c->after_dial == ARCP__EGRESS_IN_EXCHANGE) {
         arcp__egress_exchange_undialled(c, end, why);
         run(c);
-    } else if (end == ARCP__EGRESS_NOT_PUBLIC) {
-        arcp__egress_first_end(c);
-        run(c);
     } else {
-        c->job->egress->counts.failed++;
-        arcp__egress_connection_close(c);
+        c->job->egress->counts.failed += end == ARCP__EGRESS_NOT_PUBLIC ? 0 : 1;
+        arcp__egress_first_end(c, end == ARCP__EGRESS_NOT_PUBLIC);
+        run(c);
     }
 }
 

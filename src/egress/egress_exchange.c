@@ -38,6 +38,21 @@ static void refuse(arcp__egress_connection *c, int status, const char *why)
     respond(c, status, &error, arcp_span_make(NULL, 0));
 }
 
+/* A request for another host than the one that the connection is for. */
+static void misdirect(arcp__egress_connection *c, const arcp__egress_request_head *asked,
+                      const char *why)
+{
+    char url[ARCP__EGRESS_HOST_MAX + sizeof "https://:65535/"];
+    arcp_error error = {0};
+    (void)snprintf(url, sizeof url, "%s://%s:%u/", c->is_tls ? "https" : "http", asked->host.text,
+                   (unsigned)asked->port);
+    (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST, "%s", why);
+    arcp__egress_job_report(c->job, arcp_span_cstr(url), why);
+    if (c->stage != ARCP__EGRESS_IS_CLOSED) {
+        respond(c, 421, &error, arcp_span_make(NULL, 0));
+    }
+}
+
 static void deny(arcp__egress_connection *c, const arcp__egress_decision *decision)
 {
     arcp_error error = {0};
@@ -182,6 +197,8 @@ static void take_request(arcp__egress_connection *c)
         arcp__egress_request_read(&c->request, c->is_proxy ? NULL : &to, &asked, &why);
     if (!is_authorized(c)) {
         refuse(c, 407, "the proxy of a sandbox needs the credential of its environment");
+    } else if (status == 421) {
+        misdirect(c, &asked, why);
     } else if (status != 0) {
         refuse(c, status, why);
     } else if (asked.is_connect) {
@@ -212,13 +229,20 @@ bool arcp__egress_head_step(arcp__egress_connection *c)
     case ARCP__WEB_MORE:
         break;
     case ARCP__WEB_COMPLETE:
+        c->is_http = true;
         take_request(c);
         break;
     case ARCP__WEB_TOO_BIG:
         refuse(c, 431, "the head of the request is too large");
         break;
     case ARCP__WEB_INVALID:
-        refuse(c, 400, "the request is not valid HTTP/1.1");
+        /* Without a header it was probably meant to be something else than HTTP. */
+        if (!c->is_http && c->request.header_count == 0) {
+            arcp__egress_first_report(c);
+        }
+        if (c->stage != ARCP__EGRESS_IS_CLOSED) {
+            refuse(c, 400, "the request is not valid HTTP/1.1");
+        }
         break;
     case ARCP__WEB_NO_MEMORY:
         arcp__egress_connection_close(c);

@@ -4,9 +4,10 @@
 #include "egress/egress_hello.h"
 #include "egress/egress_parts.h"
 
-/* A fatal alert of TLS (RFC 8446 section 6): access_denied. Programs report it, instead of a
- * connection that was closed for no reason. */
-#define ACCESS_DENIED "\x15\x03\x03\x00\x02\x02\x31"
+/* Fatal alerts of TLS (RFC 8446 section 6). Programs report them, instead of a connection that was
+ * closed for no reason. */
+#define ACCESS_DENIED  "\x15\x03\x03\x00\x02\x02\x31"
+#define INTERNAL_ERROR "\x15\x03\x03\x00\x02\x02\x50"
 
 typedef bool (*decide_fn)(arcp__egress_policy *policy, arcp_time now, const arcp__egress_target *at,
                           arcp__egress_decision *out);
@@ -35,12 +36,13 @@ static bool decide(const arcp__egress_connection *c, decide_fn ask, arcp__egress
     return is_allowed;
 }
 
-void arcp__egress_first_end(arcp__egress_connection *c)
+void arcp__egress_first_end(arcp__egress_connection *c, bool is_denied)
 {
     const arcp_span bytes = arcp_buf_span(&c->client.in);
     if (bytes.size > 0 &&
         arcp__egress_hello_read(bytes, &(arcp__egress_hello){0}) != ARCP__EGRESS_HELLO_NOT_TLS) {
-        arcp_buf_append(&c->client.out, ARCP_SPAN_LITERAL(ACCESS_DENIED));
+        arcp_buf_append(&c->client.out, is_denied ? ARCP_SPAN_LITERAL(ACCESS_DENIED)
+                                                  : ARCP_SPAN_LITERAL(INTERNAL_ERROR));
     }
     arcp__egress_connection_enter(c, ARCP__EGRESS_IN_LINGER);
 }
@@ -50,7 +52,7 @@ static void deny_tls(arcp__egress_connection *c, arcp_span target, const char *r
 {
     arcp__egress_job_report(c->job, target, reason);
     if (c->stage != ARCP__EGRESS_IS_CLOSED) {
-        arcp__egress_first_end(c);
+        arcp__egress_first_end(c, true);
     }
 }
 
@@ -103,6 +105,19 @@ static bool take_opaque(arcp__egress_connection *c)
     return true;
 }
 
+void arcp__egress_first_report(const arcp__egress_connection *c)
+{
+    char target[ARCP__EGRESS_HOST_MAX + sizeof "https://:65535/"];
+    if (c->is_proxy) {
+        return; /* it was not said yet where it goes */
+    }
+    (void)snprintf(target, sizeof target, "%s%s:%u%s", c->is_tls ? "https://" : "tcp://",
+                   c->at_host.text, (unsigned)c->at_port, c->is_tls ? "/" : "");
+    arcp__egress_job_report(c->job, arcp_span_cstr(target),
+                            c->is_tls ? "what was sent inside TLS is not HTTP/1.1"
+                                      : "what was sent is neither TLS nor HTTP/1.1");
+}
+
 /* On the ports of the web the client always sends first, so its bytes are looked at even if another
  * protocol is granted there. Elsewhere the server may be the first to send. */
 static bool is_web_port(uint16_t port)
@@ -146,10 +161,8 @@ bool arcp__egress_first_step(arcp__egress_connection *c)
         break;
     }
     case ARCP__EGRESS_HELLO_NOT_TLS:
-        if (bytes.data[0] >= 'A' && bytes.data[0] <= 'Z') {
-            arcp__egress_connection_enter(c, ARCP__EGRESS_AT_HEAD);
-        } else if (!take_opaque(c)) {
-            arcp__egress_connection_enter(c, ARCP__EGRESS_AT_HEAD); /* which refuses it with 400 */
+        if ((bytes.data[0] >= 'A' && bytes.data[0] <= 'Z') || !take_opaque(c)) {
+            arcp__egress_connection_enter(c, ARCP__EGRESS_AT_HEAD); /* may refuse it with 400 */
         }
         break;
     }

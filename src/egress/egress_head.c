@@ -160,14 +160,28 @@ static int read_connect(const arcp__web_head *head, const arcp__egress_target *a
     return 0;
 }
 
+/* Takes the place that Host names, of the loopback's spellings too. Whether it is the one that the
+ * request was for so far. */
+static bool takes_host(arcp_span host, bool is_tls, arcp__egress_request_head *out)
+{
+    arcp__egress_host named;
+    uint16_t port = default_port(is_tls);
+    if (!arcp__egress_host_parse(host, &named, &port)) {
+        return false;
+    }
+    const bool is_same = port == out->port && is_same_host(arcp_span_cstr(named.text),
+                                                           arcp_span_cstr(out->host.text), is_tls);
+    out->host = named;
+    out->port = port;
+    return is_same;
+}
+
 int arcp__egress_request_read(const arcp__web_head *head, const arcp__egress_target *at,
                               arcp__egress_request_head *out, const char **why)
 {
     arcp_span host = {NULL, 0};
     arcp_span authority = {NULL, 0};
-    arcp__egress_host named;
     const bool is_tls = at != NULL && at->is_tls;
-    uint16_t named_port = default_port(is_tls);
     *out = (arcp__egress_request_head){0};
     if (head->major != 1) {
         return refuse(400, "only HTTP/1.1 is forwarded", why);
@@ -202,17 +216,12 @@ int arcp__egress_request_read(const arcp__web_head *head, const arcp__egress_tar
                        at->host.data);
         out->port = at->port;
     }
-    if (hosts == 1 &&
-        (!arcp__egress_host_parse(host, &named, &named_port) || named_port != out->port ||
-         !is_same_host(arcp_span_cstr(named.text), arcp_span_cstr(out->host.text), is_tls))) {
+    if (hosts == 1 && !takes_host(host, is_tls, out)) {
         return refuse(421, "Host is not the name that was connected to", why);
     }
     if (at != NULL && (out->port != at->port ||
                        !is_same_host(arcp_span_cstr(out->host.text), at->host, is_tls))) {
         return refuse(421, "the request is for another host than the one connected to", why);
-    }
-    if (hosts == 1) {
-        out->host = named; /* of the loopback's spellings the one that the program used */
     }
     return 0;
 }

@@ -42,7 +42,8 @@ typedef struct arcp__egress_request_head {
 
 /* Reads a complete head. `at` is where the connection goes; NULL: to the explicit proxy, so that
  * the request names it. In TLS it must name exactly that host. Returns 0, or the HTTP status to
- * refuse it with and why (static). */
+ * refuse it with and why (static). With 421 host
+ * and port are those that it names, as far as they can be read. */
 ARCP_MUST_CHECK int arcp__egress_request_read(const arcp__web_head *head,
                                               const arcp__egress_target *at,
                                               arcp__egress_request_head *out, const char **why);

@@ -101,6 +101,7 @@ struct arcp__egress_connection {
     bool is_proxy;      /* to the explicit proxy, before CONNECT */
     bool is_tls;        /* TLS is terminated here: the client side is what was inside it */
     bool is_opened;     /* something has arrived inside it */
+    bool is_http;       /* the head of a request was complete */
     bool is_asked;      /* the lease does not grant another protocol at the place as a whole */
     bool is_lingering;  /* everything was written; waits for the client's end */
     bool is_between;    /* a request was served, and the next one has not begun */
@@ -159,8 +160,12 @@ bool arcp__egress_tunnel_step(arcp__egress_connection *connection);
 bool arcp__egress_handshake_step(arcp__egress_connection *connection);
 bool arcp__egress_names_step(arcp__egress_connection *connection);
 
-/* Ends a connection that is denied before anything was answered; TLS gets an alert. */
-void arcp__egress_first_end(arcp__egress_connection *connection);
+/* Ends a connection before anything was answered; TLS gets an alert: that it is denied, or that it
+ * cannot be served. */
+void arcp__egress_first_end(arcp__egress_connection *connection, bool is_denied);
+/* Reports what was sent first, which is neither TLS nor HTTP/1.1 and which no line of the lease
+ * grants as a whole. The report may close the job. */
+void arcp__egress_first_report(const arcp__egress_connection *connection);
 /* Serves TLS to the client in place of the host, whose complete hello waits on the client side;
  * `name` is the one in it, or NULL. Its requests are decided one by one. */
 void arcp__egress_terminate(arcp__egress_connection *connection, const char *name);

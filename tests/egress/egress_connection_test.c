@@ -293,7 +293,7 @@ static void a_job_has_256_connections(void **state)
     egress_fixture_close(&f);
 }
 
-static void a_job_has_32_lookups_and_later_ones_wait(void **state)
+static void a_job_has_two_lookups_and_later_ones_wait(void **state)
 {
     static raw_peer peers[ARCP__EGRESS_LOOKUPS_MAX];
     egress_fixture f;
@@ -379,7 +379,7 @@ static void a_job_can_be_closed_in_every_state_of_a_connection(void **state)
         f.job = NULL;
         assert_int_equal(arcp__egress_count(f.egress).connections, 0);
         raw_peer_expect_end(&f.client);
-        assert_int_equal(f.denied, 0);
+        assert_int_equal(f.denied, n == 9); /* what is not HTTP is reported */
         egress_fixture_close(&f);
     }
 }
@@ -432,7 +432,7 @@ int main(void)
         cmocka_unit_test(an_idle_connection_is_closed_and_one_that_is_used_is_not),
         cmocka_unit_test(a_client_may_read_its_last_response_slowly),
         cmocka_unit_test(a_job_has_256_connections),
-        cmocka_unit_test(a_job_has_32_lookups_and_later_ones_wait),
+        cmocka_unit_test(a_job_has_two_lookups_and_later_ones_wait),
         cmocka_unit_test(a_job_can_be_closed_in_every_state_of_a_connection),
         cmocka_unit_test(a_client_may_vanish_in_every_state_of_its_connection),
         cmocka_unit_test(a_report_may_close_the_job),

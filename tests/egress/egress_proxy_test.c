@@ -66,7 +66,7 @@ static void requests_after_connect_are_decided(void **state)
     raw_peer_expect(&f.client, "HTTP/1.1 421 ");
     egress_fixture_send(&f, &f.client, CONNECT("other.test:PORT"));
     raw_peer_expect(&f.client, "HTTP/1.1 400 ");
-    assert_int_equal(f.denied, 1);
+    assert_int_equal(f.denied, 2);
     egress_fixture_close(&f);
 }
 

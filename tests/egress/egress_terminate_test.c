@@ -251,29 +251,33 @@ static void two_requests_use_one_connection_to_the_host(void **state)
 
 typedef struct refused {
     const char *name, *sent, *answer;
+    bool is_denial;
 } refused;
 
 static const refused refused_rows[] = {
-    {"a path that is not granted", "GET /v2 HTTP/1.1\r\n" HOST "\r\n", "403 Forbidden"},
-    {"encoded dots", "GET /v1/%2e%2e/v2 HTTP/1.1\r\n" HOST "\r\n", "403 "},
+    {"a path that is not granted", "GET /v2 HTTP/1.1\r\n" HOST "\r\n", "403 Forbidden", true},
+    {"encoded dots", "GET /v1/%2e%2e/v2 HTTP/1.1\r\n" HOST "\r\n", "403 ", true},
     {"a plain request for what is granted to WebSocket", "GET /chat HTTP/1.1\r\n" HOST "\r\n",
-     "403 "},
+     "403 ", true},
     {"a host that is not the server name", "GET /v1/a HTTP/1.1\r\nHost: api.test:PORT\r\n\r\n",
-     "421 "},
+     "421 ", true},
     {"another spelling of the server name", "GET /v1/a HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\n\r\n",
-     "421 "},
+     "421 ", true},
     {"no port where it is not that of https", "GET /v1/a HTTP/1.1\r\nHost: localhost\r\n\r\n",
-     "421 "},
-    {"no host", "GET /v1/a HTTP/1.1\r\n\r\n", "400 "},
-    {"a URL of http", "GET http://localhost:PORT/v1/a HTTP/1.1\r\n" HOST "\r\n", "400 "},
-    {"a URL of another host", "GET https://api.test:PORT/v1/a HTTP/1.1\r\n" HOST "\r\n", "421 "},
-    {"CONNECT", "CONNECT localhost:PORT HTTP/1.1\r\n" HOST "\r\n", "400 "},
-    {"HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "400 "},
-    {"an upgrade to another protocol", GET "Connection: Upgrade\r\nUpgrade: x\r\n\r\n", "400 "},
+     "421 ", true},
+    {"no host", "GET /v1/a HTTP/1.1\r\n\r\n", "400 ", false},
+    {"a URL of http", "GET http://localhost:PORT/v1/a HTTP/1.1\r\n" HOST "\r\n", "400 ", false},
+    {"a URL of another host", "GET https://api.test:PORT/v1/a HTTP/1.1\r\n" HOST "\r\n", "421 ",
+     true},
+    {"CONNECT", "CONNECT localhost:PORT HTTP/1.1\r\n" HOST "\r\n", "400 ", false},
+    {"HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "400 ", true},
+    {"another protocol", "SSH-2.0-x\r\n", "400 ", true},
+    {"an upgrade to another protocol", GET "Connection: Upgrade\r\nUpgrade: x\r\n\r\n", "400 ",
+     false},
     {"a length and chunks",
      "POST /v1/a HTTP/1.1\r\n" HOST
      "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-     "400 "},
+     "400 ", false},
 };
 
 static void is_refused(void **state)
@@ -285,7 +289,7 @@ static void is_refused(void **state)
     tls_send(&f, &client, row->sent);
     tls_expect(&f, &client, NULL, &client, row->answer);
     assert_int_equal(arcp__egress_count(f.egress).allowed, 0);
-    assert_int_equal(f.denied, strncmp(row->answer, "403", 3) == 0 ? 1 : 0);
+    assert_int_equal(f.denied, row->is_denial);
     close_both(&f, &client, NULL);
 }
 

@@ -130,9 +130,44 @@ static void a_hello_that_is_too_long_is_denied(void **state)
     egress_fixture_close(&f);
 }
 
+static void a_tunnel_without_a_server_ends_with_an_alert(void **state)
+{
+    egress_fixture f;
+    egress_fixture_open(&f, LEASE);
+    answers.error = UV_EAI_NONAME;
+    egress_fixture_connect_name(&f, "api.test");
+    egress_send_hello(&f.client, "api.test");
+    raw_peer_expect_end(&f.client);
+    assert_int_equal(f.client.received.size, 7);
+    assert_memory_equal(f.client.received.data, "\x15\x03\x03\x00\x02\x02\x50", 7);
+    assert_int_equal(f.denied, 0);
+    assert_int_equal(arcp__egress_count(f.egress).failed, 1);
+    egress_fixture_close(&f);
+}
+
+static void another_protocol_that_is_not_granted_is_reported(void **state)
+{
+    static const char *const sent[] = {"SSH-2.0-x\r\n", "\x01\x02\x03", "EHLO h\r\n"};
+    for (size_t i = 0; i < sizeof sent / sizeof sent[0]; i++) {
+        egress_fixture f;
+        egress_fixture_open(&f, LEASE);
+        egress_fixture_connect_name(&f, "api.test");
+        raw_peer_send_text(&f.client, sent[i]);
+        raw_peer_expect(&f.client, "HTTP/1.1 400 ");
+        assert_int_equal(f.denied, 1);
+        arcp_buf target = egress_fixture_text(&f, "tcp://api.test:PORT");
+        assert_string_equal(f.target, arcp_buf_cstr(&target));
+        assert_string_equal(f.reason, "what was sent is neither TLS nor HTTP/1.1");
+        arcp_buf_fini(&target);
+        egress_fixture_close(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_tunnel_without_a_server_ends_with_an_alert),
+        cmocka_unit_test(another_protocol_that_is_not_granted_is_reported),
         cmocka_unit_test(a_tls_connection_to_a_host_that_is_wholly_granted_is_a_tunnel),
         cmocka_unit_test(a_hello_may_arrive_in_pieces),
         cmocka_unit_test(a_tunnel_can_be_closed_one_way_first),
