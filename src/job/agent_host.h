@@ -68,7 +68,8 @@ typedef struct arcp__admit_answer {
 } arcp__admit_answer;
 
 /* What the engine's owner provides for all hosts. Both functions are called from within the
- * engine's inputs: they do no I/O, do not block, and do not call the engine. */
+ * engine's inputs: they do not block, and do not call the engine. `admit` looks at no file but, at
+ * most once a second for each agent, for a program that was not there before. */
 typedef struct arcp__agent_hosts {
     /* Fills in the answer; one that is left as it is admits without confinement. NULL: all jobs
      * are. Asked for each order that becomes a job, just before that, and once more for an order

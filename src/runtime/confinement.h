@@ -66,8 +66,9 @@ arcp__agent_hosts arcp__confinement_hosts(arcp_runtime *runtime);
 ARCP_MUST_CHECK arcp_status arcp__confinement_register(arcp__process_agent *agent,
                                                        const arcp_process_agent *from,
                                                        arcp_error *err);
-/* Looks for what the agent's command needs, unless that was found before. A failure is not an error
- * here: the program may be installed later, and without it a start fails. */
+/* Looks for what the agent's command needs, unless that was found before, or looked for in the last
+ * second. A failure is not an error here: the program may be installed later, and without it a
+ * start fails. */
 void arcp__confinement_find_command(arcp__process_agent *agent);
 
 /* ---- confinement_start.c ---- */

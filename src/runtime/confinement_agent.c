@@ -3,6 +3,13 @@
 
 #include <string.h>
 
+#include "base/clock.h"
+
+/* A program that was not found is looked for again when a job is admitted, which must not wait for
+ * files: at most once in this time, however many jobs are submitted. A look is some dozens of calls
+ * of stat and open. */
+#define LOOK_AGAIN_NS ARCP_NS_PER_SEC
+
 static const char *value_of(const arcp__environment *environment, const char *name)
 {
     const size_t size = strlen(name);
@@ -18,9 +25,12 @@ void arcp__confinement_find_command(arcp__process_agent *agent)
 {
     arcp__agent_confinement *confinement = &agent->confinement;
     arcp__environment environment = {0};
-    if (confinement->is_found) {
+    const int64_t now_ns = arcp__clock_ns(CLOCK_MONOTONIC);
+    if (confinement->is_found || (confinement->looked_mono_ns != 0 &&
+                                  now_ns - confinement->looked_mono_ns < LOOK_AGAIN_NS)) {
         return;
     }
+    confinement->looked_mono_ns = now_ns;
     arcp__environment_base(&environment, agent->spec.user);
     arcp__environment_pass(&environment, agent->env);
     const char *home = value_of(&environment, "HOME");

@@ -85,7 +85,8 @@ typedef struct arcp__prepared_etc arcp__prepared_etc;
 /* What the registration of an agent says about its sandboxes. */
 typedef struct arcp__agent_confinement {
     bool is_on;
-    bool is_found; /* what its command needs */
+    bool is_found;          /* what its command needs */
+    int64_t looked_mono_ns; /* for that, the last time; 0: not yet */
     arcp_enforce_min min;
     arcp_enforce_tls tls;
     arcp__sandbox_protect protect;

@@ -129,6 +129,36 @@ static void an_agent_reads_what_its_lease_grants_and_nothing_else(void **state)
     assert_int_not_equal(access(script, F_OK), 0);
 }
 
+static bool has_end(void *user)
+{
+    return runtime_rig_has(user, "\"job.result\"") || runtime_rig_has(user, "\"job.error\"");
+}
+
+/* Its directory is found when a job is submitted, but not for each. */
+static void a_program_that_is_installed_later_is_found(void **state)
+{
+    char program[300];
+    const char *const command[] = {program, NULL};
+    arcp_process_agent agent = arcp_process_agent_init();
+    arcp_error error = {0};
+    (void)state;
+    needs_a_level();
+    (void)snprintf(program, sizeof program, "%s/late.sh", data);
+    agent.name = "late";
+    agent.command = command;
+    agent.is_plain = true;
+    check_ok(arcp_runtime_register_process(rig.runtime, &agent, &error), &error);
+    runtime_rig_submit(&rig, "late", "");
+    (void)runtime_rig_wait(&rig, "\"job.error\"");
+    write_file("late.sh", "#!/bin/sh\necho late\n");
+    assert_int_equal(chmod(program, 0755), 0);
+    while (!runtime_rig_has(&rig, "\"job.result\"")) {
+        arcp_buf_clear(&rig.frames);
+        runtime_rig_submit(&rig, "late", "");
+        runtime_rig_until(&rig, has_end, &rig);
+    }
+}
+
 static bool has_result(void *user)
 {
     return runtime_rig_has(user, "\"job.result\"");
@@ -420,6 +450,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(an_agent_reads_what_its_lease_grants_and_nothing_else),
         ROW(a_directory_that_is_absent_grants_nothing_and_the_log_names_it),
+        ROW(a_program_that_is_installed_later_is_found),
         ROW(what_is_denied_becomes_an_event),
         ROW(what_is_hidden_does_not_exist_and_is_reported),
         ROW(without_reports_the_kernel_denies_and_no_event_says_so),
