@@ -111,7 +111,7 @@ static void take_connect(arcp__egress_connection *c, const arcp__egress_request_
     }
     c->at_host = asked->host;
     c->at_port = asked->port;
-    c->is_proxy = c->is_asked = false;
+    c->is_proxy = c->is_asked = c->is_http = false;
     arcp__egress_side_close(&c->server);
     arcp__web_head_reset(&c->request);
     arcp_buf_append_cstr(&c->client.out, "HTTP/1.1 200 Connection established\r\n\r\n");

@@ -70,6 +70,16 @@ static void requests_after_connect_are_decided(void **state)
     egress_fixture_close(&f);
 }
 
+static void another_protocol_after_connect_is_reported(void **state)
+{
+    egress_fixture f;
+    open_and_send(&f, CONNECT("api.test:PORT") "SSH-2.0-x\r\n");
+    raw_peer_expect(&f.client, "HTTP/1.1 400 ");
+    assert_int_equal(f.denied, 1);
+    assert_non_null(strstr(f.target, "tcp://api.test:"));
+    egress_fixture_close(&f);
+}
+
 static void a_protocol_that_is_granted_as_a_whole_needs_no_first_byte(void **state)
 {
     egress_fixture f;
@@ -270,6 +280,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tls_connection_after_connect_is_a_tunnel),
         cmocka_unit_test(tls_after_connect_must_be_for_the_same_name),
+        cmocka_unit_test(another_protocol_after_connect_is_reported),
         cmocka_unit_test(requests_after_connect_are_decided),
         cmocka_unit_test(a_protocol_that_is_granted_as_a_whole_needs_no_first_byte),
         cmocka_unit_test(each_url_is_decided_and_may_be_of_another_host),

@@ -8,7 +8,8 @@
 # machine. Each command runs bare, where it must work; confined with a lease of the host, where it must
 # work; and confined with a lease of another host, where it must fail, and no connection may arrive at
 # a server. The same without namespaces, where programs have a proxy in their environment, for those that
-# use one. A command whose program is not installed, or that fails bare, is counted as not run. Exit
+# use one; and where TLS is terminated, with a lease of a path, and of another path of the same host. A
+# command whose program is not installed, or that fails bare, is counted as not run. Exit
 # status 77: nothing can be run here.
 set -u
 bin=$(cd "$1" && pwd) || exit 1
@@ -172,8 +173,9 @@ attempt() {
 # At level landlock, if $without is userns: there files that exist and are not granted are denied, not
 # absent, and so are a python3 and pip3 below a home directory.
 confined() {
-    attempt ${without:+ARCP_SANDBOX_WITHOUT=$without PATH=/usr/bin:/bin} "$bin/arcp" run --no-protect \
-        ${without:+--read /etc/gitconfig --read /etc/apt/apt.conf.d} --read "$work/programs" --read "$keys/ca.pem" --write "$work/place" \
+    # shellcheck disable=SC2086 # words
+    attempt ${without:+ARCP_SANDBOX_WITHOUT=$without PATH=/usr/bin:/bin} ${inside:+"SSL_CERT_FILE=$keys/ca.pem"} \
+        "$bin/arcp" run --no-protect $inside ${without:+--read /etc/gitconfig --read /etc/apt/apt.conf.d} --read "$work/programs" --read "$keys/ca.pem" --write "$work/place" \
         --grant "net.fetch=$1" --
 }
 
@@ -188,15 +190,18 @@ has_worked() {
         return 1
     fi
     before=$(lines)
-    if confined 'http://elsewhere.example/**'; then
-        echo "FAILED   $1: it works with a lease of another host"
+    if confined "$elsewhere"; then
+        echo "FAILED   $1: it works with a lease of $elsewhere"
         return 1
     fi
     if [ "$before" -ne "$(lines)" ]; then
-        echo "FAILED   $1: with a lease of another host a server was reached"
+        echo "FAILED   $1: with a lease of $elsewhere a server was reached"
         return 1
     fi
 }
+
+inside=
+elsewhere='http://elsewhere.example/**'
 
 # try NAME PROGRAM PATTERN COMMAND; with proxy=no at level full only, because the program uses no proxy
 try() {
@@ -287,6 +292,41 @@ proxy=no try "openssl s_client" openssl "$https" 'echo | openssl s_client -conne
 proxy=no try "a protocol whose server speaks first" bash 'ssh://open.example:22/**' '
 exec 3<>/dev/tcp/open.example/22 && read -r line <&3 && [ "${line%?}" = SSH-2.0-world ] && echo hello >&3 && read -r line <&3 && [ "$line" = "heard hello" ]'
 proxy=no try "ssh-keyscan" ssh-keyscan 'ssh://open.example:22/**' 'ssh-keyscan -T 5 open.example 2>&1 | grep -q SSH-2.0-world'
+
+# Where TLS is terminated. Programs trust the world's authority outside, and that of their sandbox inside, without any
+# setting of their own there.
+inside='--tls terminate'
+elsewhere='https://open.example/elsewhere/**'
+outside='[ -n "${ARCP_SANDBOX-}" ] || export SSL_CERT_FILE=$CA NODE_EXTRA_CA_CERTS=$CA GIT_SSL_CAINFO=$CA REQUESTS_CA_BUNDLE=$CA; '
+page='https://open.example/page'
+try "curl inside TLS" curl "$page" "$outside"'test "$(curl -sf https://open.example/page)" = page'
+try "curl inside TLS, a big page" curl 'https://open.example/b*' "$outside"'test "$(curl -sf https://open.example/big | wc -c)" = 3000000'
+try "curl inside TLS, a stream" curl 'https://open.example/stream' "$outside"'test "$(curl -sfN https://open.example/stream | grep -c data)" = 10'
+try "curl inside TLS, a body" curl 'https://open.example/in' "$outside"'head -c 2000000 /dev/zero >f; test "$(curl -sf --data-binary @f https://open.example/in)" = 2000000'
+try "curl inside TLS, a body in chunks" curl 'https://open.example/in' "$outside"'head -c 200000 /dev/zero >f; test "$(curl -sf -T - https://open.example/in <f)" = 200000'
+try "curl inside TLS by the proxy" curl "$page" "$outside"'p=${ARCP_PROXY-}; test "$(curl -sf ${p:+--proxy $p} https://open.example/page)" = page'
+try "curl inside TLS 1.2" curl "$page" "$outside"'test "$(curl -sf --tls-max 1.2 https://open.example/page)" = page'
+proxy=no try "wget inside TLS" wget "$page" 'wget -q --tries=1 $([ -n "${ARCP_SANDBOX-}" ] || echo --ca-certificate=$CA) https://open.example/page && grep -q page page'
+try "python3 urllib inside TLS" python3 "$page" "$outside"'python3 -c "
+import urllib.request as u
+assert u.urlopen(\"https://open.example/page\").read() == b\"page\n\""'
+proxy=$node_proxy try "node fetch inside TLS" node "$page" "$outside"'node -e "fetch(\"https://open.example/page\").then(a => a.text()).then(t => process.exit(t === \"page\n\" ? 0 : 1), () => process.exit(1))"'
+try "git inside TLS" git 'https://open.example/git/**' "$outside"'git clone -q https://open.example/git/project.git p && git -C p fetch -q'
+try "go inside TLS" "$work/programs/fetch" "$page" "$outside"'test "$($PROGRAMS/fetch https://open.example/page)" = page'
+try "pip inside TLS" pip3 'https://open.example/simple/**' 'pip3 $([ -n "${ARCP_SANDBOX-}" ] || echo --cert $CA) --disable-pip-version-check --no-cache-dir --retries 0 install -q --no-deps --target t -i https://open.example/simple arcpdemo && test -e t/arcpdemo.py'
+inside='--tls terminate --grant net.fetch=http://open.example/npm/*.tgz'
+try "npm inside TLS" npm 'https://open.example/npm/*' "$outside"'npm_config_cache=$PWD/c npm install --fetch-retries 0 --no-audit --no-fund --no-update-notifier --registry https://open.example/npm/ arcp-demo && test -e node_modules/arcp-demo/package.json'
+inside='--tls terminate'
+
+# A program that trusts only what it brings fails, and the reason is reported.
+command="export CA='$keys/ca.pem' PROGRAMS='$work/programs'; "'java -Djavax.net.ssl.trustStore=$PROGRAMS/trust -Djavax.net.ssl.trustStorePassword=password -cp $PROGRAMS Fetch https://open.example/page'
+if ! command -v java >/dev/null || ! attempt; then
+    absent=$((absent + 1))
+    echo "not run  java inside TLS"
+elif confined "$page" || ! grep -q "did not accept the sandbox's certificate" "$work/out"; then
+    failed=$((failed + 1))
+    echo "FAILED   java inside TLS: $(tail -n 3 "$work/out" | tr '\n' ' ')"
+fi
 
 echo "userland: $works commands ($proxied of them also by the proxy of level landlock) reach what their lease names and nothing else, $failed do not, $absent not run (not installed, or they fail here)"
 [ "$failed" -eq 0 ] && [ "$works" -gt 0 ]
