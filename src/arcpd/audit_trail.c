@@ -120,18 +120,29 @@ static void log_slow(arcp__audit_trail *trail)
     }
 }
 
+/* Whether the records are not in the file yet although it can be written. */
+static bool is_late(arcp__audit_log *log)
+{
+    arcp__audit_stats stats;
+    if (arcp__audit_log_await(log, BARRIER_MS_MAX)) {
+        return false;
+    }
+    arcp__audit_log_get_stats(log, &stats);
+    return !stats.is_failing;
+}
+
 void arcp__audit_trail_barrier(void *user, bool must_wait)
 {
     arcp__audit_trail *trail = user;
     if (trail->log != NULL && must_wait) {
         /* The records were queued before the commit to the store, which usually takes longer than
          * a write to a file, so there is little left to wait for. */
-        bool is_late = !arcp__audit_log_await(trail->log, BARRIER_MS_MAX);
-        if (is_late) {
+        bool waits = is_late(trail->log);
+        if (waits) {
             log_slow(trail);
         }
-        while (is_late && trail->must_record) {
-            is_late = !arcp__audit_log_await(trail->log, BARRIER_MS_MAX);
+        while (waits && trail->must_record) {
+            waits = is_late(trail->log);
         }
     } else if (trail->log != NULL) {
         arcp__audit_log_hurry(trail->log);

@@ -316,9 +316,9 @@ bool arcp__audit_log_await(arcp__audit_log *log, uint64_t wait_ms_max)
             (void)pthread_cond_timedwait(&log->done, &log->lock, &deadline);
         }
     }
-    const bool is_late = log->written_upto < upto && !log->is_failing;
+    const bool written = log->written_upto >= upto;
     (void)pthread_mutex_unlock(&log->lock);
-    return !is_late;
+    return written;
 }
 
 bool arcp__audit_log_flush(arcp__audit_log *log)

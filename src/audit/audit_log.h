@@ -43,7 +43,7 @@ void arcp__audit_log_reopen(arcp__audit_log *log);
 void arcp__audit_log_hurry(arcp__audit_log *log);
 
 /* Waits until the records queued before the last hurry are written (not synced), which they usually
- * are, or until the log fails, which `changed` reports. False after `wait_ms_max`. */
+ * are. False if they cannot be written (is_failing), or after `wait_ms_max`. */
 bool arcp__audit_log_await(arcp__audit_log *log, uint64_t wait_ms_max);
 
 /* Waits until all queued records are synced; false if they cannot be written. */
