@@ -9,6 +9,7 @@
 
 #include "arcp/command.h"
 #include "arcp/run.h"
+#include "arcp/run_learn.h"
 #include "launch/sandbox_etc.h"
 #include "process/process.h"
 #include "stream/tls_ca.h"
@@ -159,7 +160,8 @@ static arcp_status prepare_etc(arcp__run *run, arcp_error *err)
 static int read_command_line(arcp__run *run, arcp_error *err)
 {
     const int64_t now_wall_ns = arcp__now_wall_ns();
-    arcp_status status = arcp__run_lease(run, now_wall_ns, err);
+    arcp_status status =
+        run->is_learning ? arcp__run_learn_lease(run, err) : arcp__run_lease(run, now_wall_ns, err);
     if (status != ARCP_OK) {
         return exit_of_refusal(status);
     }
@@ -218,7 +220,7 @@ static int check_plan(const arcp__sandbox_plan *plan, arcp_error *err)
 static int make_plan(arcp__run *run, arcp_error *err)
 {
     if (arcp__abilities_find(&run->request.abilities, err) != ARCP_OK ||
-        make_scratch(run, err) != ARCP_OK) {
+        (!run->is_learning && make_scratch(run, err) != ARCP_OK)) {
         return ARCP__EXIT_NOT_CONFINED;
     }
     arcp__run_find_cgroups(run);
@@ -226,7 +228,8 @@ static int make_plan(arcp__run *run, arcp_error *err)
     if (status != ARCP_OK) {
         return exit_of_refusal(status);
     }
-    status = arcp__sandbox_plan_new(&run->request, &run->plan, err);
+    status = run->is_learning ? arcp__run_learn_new(run, err)
+                              : arcp__sandbox_plan_new(&run->request, &run->plan, err);
     if (status != ARCP_OK) {
         return exit_of_refusal(status);
     }
@@ -258,15 +261,15 @@ static int exit_of(const arcp__run_result *result)
     return ARCP__EXIT_TIMED_OUT;
 }
 
-/* Says what the reader may not expect, then runs the command. */
-static int execute(arcp__run *run, bool *is_busy)
+/* Says what the reader may not expect. */
+static void say_first(arcp__run *run, arcp__run_report *report)
 {
     arcp__program *program = run->program;
-    arcp__run_report report;
-    arcp__run_result result = {0};
-    arcp_error err = {0};
-    if (arcp__run_report_open(&report, run, &err) != ARCP_OK) {
-        return refuse(program, &err, ARCP__EXIT_USAGE);
+    if (run->is_learning) {
+        /* Also with --quiet: the command must not be taken for a confined one. */
+        arcp__screen_format(&program->screen, "arcp run: learning: nothing is confined; what the "
+                                              "command does is allowed, and written down");
+        return;
     }
     if (run->cwd_kept != NULL && !program->is_quiet) {
         arcp__screen_format(&program->screen,
@@ -279,11 +282,27 @@ static int execute(arcp__run *run, bool *is_busy)
                             "arcp run: level landlock: names and sizes of all files can be seen "
                             "(see `arcp doctor`)");
     }
-    arcp__run_report_plan(&report);
+    arcp__run_report_plan(report);
+}
+
+static int execute(arcp__run *run, bool *is_busy)
+{
+    arcp__program *program = run->program;
+    arcp__run_report report;
+    arcp__run_result result = {0};
+    arcp_error err = {0};
+    if (arcp__run_report_open(&report, run, &err) != ARCP_OK) {
+        return refuse(program, &err, ARCP__EXIT_USAGE);
+    }
+    say_first(run, &report);
     int exit_status = ARCP__EXIT_NOT_CONFINED;
     if (arcp__run_process(run, &report, &result, &err) == ARCP_OK) {
         arcp__run_report_end(&report, &result);
         exit_status = exit_of(&result);
+        if (run->is_learning && result.end != ARCP__RUN_NOT_STARTED &&
+            !arcp__run_learn_end(run, exit_status != 0)) {
+            exit_status = ARCP__EXIT_ERROR;
+        }
         *is_busy = result.is_busy;
     } else {
         exit_status = refuse(program, &err, ARCP__EXIT_NOT_CONFINED);
@@ -313,6 +332,12 @@ int arcp__command_run(arcp__program *program)
                              "this is a sandbox already, and a sandbox cannot make another");
         return refuse(program, &err, ARCP__EXIT_NOT_CONFINED);
     }
+    run.is_learning =
+        program->arguments.is_lease_learn || arcp__has(&program->arguments, ARCP__OPTION_RUN_LEARN);
+    if (arcp__has(&program->arguments, ARCP__OPTION_RUN_EXACT) && !run.is_learning) {
+        (void)arcp_error_set(&err, ARCP_E_USAGE, "--exact is for --learn");
+        return refuse(program, &err, ARCP__EXIT_USAGE);
+    }
     if (!open_missing_descriptors()) {
         return ARCP__EXIT_NOT_CONFINED;
     }
@@ -326,6 +351,7 @@ int arcp__command_run(arcp__program *program)
     }
     arcp__cgroups_close(run.cgroups);
     arcp_buf_fini(&run.etc);
+    arcp__run_learn_free(run.learn);
     arcp__sandbox_plan_free(run.plan);
     arcp__command_base_fini(&run.base);
     arcp_lease_unref(run.lease);

@@ -18,6 +18,8 @@
 #define ARCP__RUN_MARK     "ARCP_SANDBOX"
 #define ARCP__RUN_PIDS_MAX 4194304 /* the kernel's */
 
+struct arcp__run_learn;
+
 typedef struct arcp__run {
     arcp__program *program;
     arcp__arena arena;        /* of the texts below */
@@ -38,7 +40,9 @@ typedef struct arcp__run {
     uint64_t max_runtime_sec; /* 0: none */
     const arcp_span *private_hosts; /* names that may lead to private addresses; in the arena */
     size_t private_host_count;
-    arcp__cgroups *cgroups; /* for limits; NULL: none are set in a cgroup */
+    arcp__cgroups *cgroups;        /* for limits; NULL: none are set in a cgroup */
+    bool is_learning;              /* the command is watched, not confined (run_learn.h) */
+    struct arcp__run_learn *learn; /* what was seen of it; NULL: it is confined */
 } arcp__run;
 
 /* ---- abilities.c: what a host can do for sandboxes ---- */

@@ -1,4 +1,5 @@
 /* The loop of `arcp run`. */
+#include "arcp/run_learn.h"
 #include "arcp/run_process.h"
 
 /* After the end: enough for all denials that arcp-sandbox reports, each with a last count. */
@@ -44,6 +45,9 @@ static bool lacks_listeners(const arcp__running *running)
 static void on_record(void *user, arcp_span record)
 {
     arcp__running *running = user;
+    if (running->run->learn != NULL && arcp__run_learn_record(running->run->learn, record)) {
+        return;
+    }
     arcp__run_report_record(running->report, record);
     if (running->report->is_running && lacks_listeners(running)) {
         arcp__run_network_fail(running, "its sockets did not arrive");

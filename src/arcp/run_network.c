@@ -2,6 +2,7 @@
  * loop. What the lease does not grant is refused and reported. */
 #include <string.h>
 
+#include "arcp/run_learn.h"
 #include "arcp/run_process.h"
 #include "base/directory.h"
 
@@ -14,6 +15,12 @@ static void on_denied(void *user, const arcp__egress_denial *denial)
     const bool is_lacking = strncmp(denial->reason, lacking, sizeof lacking - 1) == 0;
     arcp__run_report_network(running->report, denial->capability, denial->target, denial->reason,
                              is_lacking);
+}
+
+static void on_allowed(void *user, arcp_span url, bool is_host)
+{
+    const arcp__running *running = user;
+    arcp__run_learn_url(running->run->learn, url, is_host);
 }
 
 static arcp_status serve(arcp__running *running, const int *sockets, size_t count, arcp_error *err)
@@ -35,6 +42,7 @@ static arcp_status serve(arcp__running *running, const int *sockets, size_t coun
                                           .proxy_secret =
                                               run->plan->has_proxy ? running->control.secret : NULL,
                                           .denied = on_denied,
+                                          .allowed = run->learn == NULL ? NULL : on_allowed,
                                           .user = running,
                                           .ca = running->ca};
     if (status == ARCP_OK) {

@@ -33,7 +33,10 @@ static void descriptors_fini(descriptors *d)
 /* Ours, but without a terminal when --no-tty says so. */
 static arcp_status descriptors_init(descriptors *d, arcp__running *running, arcp_error *err)
 {
-    *d = (descriptors){.fds = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}};
+    /* The lease that is learnt goes to standard output, alone. */
+    const int output =
+        running->run->program->arguments.is_lease_learn ? STDERR_FILENO : STDOUT_FILENO;
+    *d = (descriptors){.fds = {STDIN_FILENO, output, STDERR_FILENO}};
     if (!arcp__has(&running->run->program->arguments, ARCP__OPTION_RUN_NO_TTY)) {
         return ARCP_OK;
     }
@@ -42,10 +45,10 @@ static arcp_status descriptors_init(descriptors *d, arcp__running *running, arcp
         d->is_ours[0] = true;
     }
     for (size_t i = 0; i < ARCP__RUN_RELAYS; i++) {
-        if (!isatty((int)i + 1)) {
+        if (!isatty(d->fds[i + 1])) {
             continue;
         }
-        d->fds[i + 1] = arcp__run_relay_open(&running->relays[i], (int)i + 1);
+        d->fds[i + 1] = arcp__run_relay_open(&running->relays[i], d->fds[i + 1]);
         if (d->fds[i + 1] < 0) {
             return arcp_error_set(err, ARCP_E_IO, "cannot create a pipe: %s", strerror(errno));
         }

@@ -26,6 +26,9 @@ typedef struct arcp__broker arcp__broker;
 
 #define ARCP__BROKER_CLONES_MAX 64
 
+/* The directory that holds all that an absolute pattern can match: a part of it. */
+arcp_span arcp__broker_beginning(arcp_span pattern);
+
 /* The directories, absolute and canonical, whose read-only clones the broker needs: the literal
  * beginnings of the plan's patterns, without those below another. Writes at most
  * ARCP__BROKER_CLONES_MAX spans, which point into the plan, and returns their number; `/` alone

@@ -2,8 +2,7 @@
 #include "broker/broker_parts.h"
 #include "core/glob_pattern.h"
 
-/* The directory that holds all that a pattern can match. */
-static arcp_span beginning_of(arcp_span pattern)
+arcp_span arcp__broker_beginning(arcp_span pattern)
 {
     arcp_span prefix = arcp__glob_literal_prefix(pattern);
     while (prefix.size > 1 && prefix.data[prefix.size - 1] != '/') {
@@ -20,7 +19,7 @@ size_t arcp__broker_beginnings(const arcp__sandbox_plan *plan, arcp_span *out)
             arcp__broker_is_tree(plan->reads[i])) {
             continue;
         }
-        const arcp_span directory = beginning_of(plan->reads[i]);
+        const arcp_span directory = arcp__broker_beginning(plan->reads[i]);
         bool is_covered = false;
         for (size_t k = 0; k < count; k++) {
             is_covered = is_covered || arcp__broker_is_within(directory, out[k]);

@@ -63,6 +63,26 @@ static const shape shapes[] = {
     ROW(LISTXATTR, XATTR, HERE, 0, NONE, NONE, NONE, NONE),
     ROW(LLISTXATTR, XATTR, HERE, 0, NONE, NONE, NONE, NONE),
     ROW(LISTXATTRAT, XATTR, 0, 1, 2, NONE, NONE, NONE),
+    /* Read here only when a command is watched: the others are broker_owner's. */
+    ROW(EXECVE, EXECUTE, HERE, 0, NONE, NONE, NONE, NONE),
+    ROW(EXECVEAT, EXECUTE, 0, 1, 4, NONE, NONE, NONE),
+    ROW(CHMOD, OWNER, HERE, 0, NONE, NONE, NONE, NONE),
+    ROW(FCHMODAT, OWNER, 0, 1, NONE, NONE, NONE, NONE),
+    ROW(FCHMODAT2, OWNER, 0, 1, 3, NONE, NONE, NONE),
+    ROW(CHOWN, OWNER, HERE, 0, NONE, NONE, NONE, NONE),
+    ROW(LCHOWN, OWNER, HERE, 0, NONE, NONE, NONE, NONE),
+    ROW(FCHOWNAT, OWNER, 0, 1, 4, NONE, NONE, NONE),
+    ROW(UTIME, OWNER, HERE, 0, NONE, NONE, NONE, NONE),
+    ROW(UTIMES, OWNER, HERE, 0, NONE, NONE, NONE, NONE),
+    ROW(FUTIMESAT, OWNER, 0, 1, NONE, NONE, NONE, NONE),
+    ROW(UTIMENSAT, OWNER, 0, 1, 3, NONE, NONE, NONE),
+    ROW(SETXATTR, OWNER, HERE, 0, NONE, NONE, NONE, NONE),
+    ROW(LSETXATTR, OWNER, HERE, 0, NONE, NONE, NONE, NONE),
+    ROW(SETXATTRAT, OWNER, 0, 1, 2, NONE, NONE, NONE),
+    ROW(REMOVEXATTR, OWNER, HERE, 0, NONE, NONE, NONE, NONE),
+    ROW(LREMOVEXATTR, OWNER, HERE, 0, NONE, NONE, NONE, NONE),
+    ROW(REMOVEXATTRAT, OWNER, 0, 1, 2, NONE, NONE, NONE),
+    ROW(FILE_SETATTR, OWNER, 0, 1, 4, NONE, NONE, NONE),
 };
 
 static const shape *shape_of(arcp__sandbox_syscall syscall)
@@ -77,7 +97,9 @@ static const shape *shape_of(arcp__sandbox_syscall syscall)
 
 bool arcp__broker_knows(arcp__sandbox_syscall syscall)
 {
-    return shape_of(syscall) != NULL;
+    const shape *row = shape_of(syscall);
+    return row != NULL && row->operation != ARCP__BROKER_EXECUTE &&
+           row->operation != ARCP__BROKER_OWNER;
 }
 
 /* Arguments of type int: the kernel takes the low half of the register. */
@@ -172,6 +194,13 @@ static void read_flags(arcp__broker_task *task, const shape *row)
         call->flags = ARCP__BROKER_DIRECTORY;
         break;
     case ARCP__BROKER_OWNER:
+        call->flags = no_follow(stays || task->syscall == ARCP__SANDBOX_SYSCALL_LCHOWN ||
+                                task->syscall == ARCP__SANDBOX_SYSCALL_LSETXATTR ||
+                                task->syscall == ARCP__SANDBOX_SYSCALL_LREMOVEXATTR);
+        break;
+    case ARCP__BROKER_EXECUTE:
+        call->flags = no_follow(stays);
+        break;
     case ARCP__BROKER_CONNECT:
     case ARCP__BROKER_OPERATION_COUNT:
         break;
@@ -208,6 +237,17 @@ static bool ends_as_directory(arcp_span name)
     const arcp_span last =
         slash == NULL ? name : arcp_span_from(name, (size_t)(slash - name.data) + 1);
     return last.size == 0 || arcp_span_equal_cstr(last, ".") || arcp_span_equal_cstr(last, "..");
+}
+
+bool arcp__broker_task_descriptor(arcp__broker_task *task, int directory)
+{
+    size_t size = 0;
+    if (!read_directory(task, directory, task->joined[0].bytes, &size)) {
+        return false;
+    }
+    return arcp__target_canonicalise(ARCP__CAPABILITY_FS_READ, arcp_span_make(NULL, 0),
+                                     arcp_span_make(task->joined[0].bytes, size),
+                                     &task->canonical[0], &task->call.path) == ARCP_DENY_NONE;
 }
 
 bool arcp__broker_task_name(arcp__broker_task *task, int directory, arcp_span given, int which)

@@ -214,6 +214,7 @@ arcp__broker_class arcp__broker_classify(const arcp__broker_classes *classes, ar
     const arcp__sandbox_place found =
         arcp__sandbox_paths_find(classes->paths, is_file ? parent_of(path) : path);
     arcp__broker_class class = {.place = place_of(plan, path, &found),
+                                .is_file = is_file,
                                 .is_secret = is_secret(plan, path)};
     if (class.place == ARCP__BROKER_PLACE_OWN) {
         return class;

@@ -27,6 +27,7 @@ typedef struct arcp__broker_class {
      * there at the start. */
     uint32_t kernel;
     uint32_t lease; /* READ and WRITE: what the lease's patterns grant for exactly this path */
+    bool is_file;   /* a rule is of the file that was there at the start: it can be executed */
     bool is_secret; /* below HOME, and a row of sandbox_secret.def */
 } arcp__broker_class;
 

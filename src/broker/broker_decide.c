@@ -451,6 +451,9 @@ static arcp__broker_answer decide_known_name(const question *q, bool leads)
     if (q->call->operation == ARCP__BROKER_ACCESS) {
         const bool may_read = (lease & ARCP__SANDBOX_READ) != 0 || is_way;
         const bool may_write = (lease & ARCP__SANDBOX_WRITE) != 0;
+        if (has_flag(q, ARCP__BROKER_TO_EXECUTE) && may_read && q->class.is_file) {
+            return go_on(); /* to the file that is mounted there, which is what would be executed */
+        }
         if ((has_flag(q, ARCP__BROKER_TO_READ) && !may_read) ||
             (has_flag(q, ARCP__BROKER_TO_WRITE) && !may_write) ||
             (has_flag(q, ARCP__BROKER_TO_EXECUTE) && !is_way)) {
@@ -528,6 +531,7 @@ static arcp__broker_answer decide(const question *q)
         return decide_name(q);
     case ARCP__BROKER_OWNER:
     case ARCP__BROKER_CONNECT:
+    case ARCP__BROKER_EXECUTE:
     case ARCP__BROKER_OPERATION_COUNT:
         break;
     }

@@ -101,6 +101,7 @@ static void carry_out(arcp__broker_task *task, const arcp__broker_answer *decisi
     case ARCP__BROKER_XATTR:
     case ARCP__BROKER_OWNER:
     case ARCP__BROKER_CONNECT:
+    case ARCP__BROKER_EXECUTE:
     case ARCP__BROKER_OPERATION_COUNT:
         break;
     }
@@ -110,6 +111,10 @@ static void carry_out(arcp__broker_task *task, const arcp__broker_answer *decisi
 static void handle(arcp__broker_task *task)
 {
     task->syscall = arcp__sandbox_syscall_find(ARCP__SANDBOX_MACHINE_HERE, task->request->data.nr);
+    if (task->broker->plan->origin == ARCP__SANDBOX_ORIGIN_LEARN) {
+        arcp__broker_observe(task);
+        return;
+    }
     if (task->syscall == ARCP__SANDBOX_SYSCALL_CONNECT) {
         arcp__broker_serve_connect(task);
         return;
@@ -303,6 +308,7 @@ int arcp__broker_start(const arcp__sandbox_plan *plan, const arcp__broker_descri
                              .root = descriptors->root,
                              .sockets = descriptors->sockets,
                              .proxy_port = descriptors->proxy_port,
+                             .control = control,
                              .host = -1,
                              .clones = clones,
                              .clone_count = descriptors->clone_count};

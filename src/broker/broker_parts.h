@@ -26,6 +26,7 @@ typedef enum arcp__broker_operation {
     ARCP__BROKER_XATTR, /* reads attributes */
     ARCP__BROKER_OWNER, /* changes mode, owner, times or attributes (level landlock) */
     ARCP__BROKER_CONNECT,
+    ARCP__BROKER_EXECUTE, /* a command that is only watched */
     ARCP__BROKER_OPERATION_COUNT
 } arcp__broker_operation;
 

@@ -3,6 +3,7 @@
 #define ARCP_BROKER_BROKER_TASK_H
 
 #include <linux/seccomp.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 
 #include <arcp/gate.h>
@@ -14,6 +15,7 @@
 enum {
     ARCP__BROKER_PATH_MAX = 4096,
     ARCP__BROKER_THREADS = 4,
+    ARCP__BROKER_RECENT = 4096,
 };
 
 typedef struct arcp__broker_views arcp__broker_views;
@@ -28,8 +30,10 @@ struct arcp__broker {
     arcp__broker_connects *connects;
     int listener, root, sockets;
     uint16_t proxy_port;
-    int host;                   /* O_PATH: the `/` of this process */
-    arcp__broker_clone *clones; /* owned, with their descriptors */
+    int control;                                  /* borrowed; -1: none */
+    _Atomic uint64_t recent[ARCP__BROKER_RECENT]; /* of records of a command that is watched */
+    int host;                                     /* O_PATH: the `/` of this process */
+    arcp__broker_clone *clones;                   /* owned, with their descriptors */
     size_t clone_count;
     size_t request_bytes, response_bytes; /* of the kernel's structures */
     pthread_t threads[ARCP__BROKER_THREADS];
@@ -88,7 +92,11 @@ bool arcp__broker_task_read(arcp__broker_task *task);
  * what a relative one begins at; AT_FDCWD is the current directory. False: the kernel decides. */
 bool arcp__broker_task_name(arcp__broker_task *task, int directory, arcp_span given, int which);
 
-/* Whether the call is one that arcp__broker_task_read can read. */
+/* Sets call.path to the file of a descriptor of the program. False: it has no canonical name. */
+bool arcp__broker_task_descriptor(arcp__broker_task *task, int descriptor);
+
+/* Whether the call is one that arcp__broker_task_read can read, and that is decided by its names.
+ */
 bool arcp__broker_knows(arcp__sandbox_syscall syscall);
 
 /* ---- the program's memory (broker_memory.c) ---- */
@@ -151,6 +159,15 @@ void arcp__broker_serve_connect(arcp__broker_task *task);
 void arcp__broker_serve_listen(arcp__broker_task *task);
 /* A duplicate of a descriptor of the program that waits; a negative errno. */
 int arcp__broker_take_descriptor(const arcp__broker_task *task, int number);
+
+/* ---- a command that is only watched (broker_observe.c) ---- */
+
+/* Writes down what the call does, and lets the kernel carry it out. */
+void arcp__broker_observe(arcp__broker_task *task);
+
+/* The interpreter of a program, of its first line or of its ELF header: absolute, with a NUL.
+ * False: it has none (broker_program.c). */
+bool arcp__broker_interpreter(int program, char *out, size_t room);
 
 /* ---- mode, owner, times, attributes (broker_owner.c) ---- */
 

@@ -247,6 +247,10 @@ arcp_status arcp__arguments_parse(arcp__arguments *out, arcp__command command, i
             status = arcp_error_set(err, ARCP_E_USAGE, "unknown option %s", word);
         } else if (out->command == ARCP__COMMAND_ANY) {
             status = parse_command(out, word, err);
+        } else if (out->command == ARCP__COMMAND_LEASE && out->word_count == 0 && !options_end &&
+                   strcmp(word, "learn") == 0) {
+            out->command = ARCP__COMMAND_RUN; /* with its options */
+            out->is_lease_learn = true;
         } else {
             status = push(&out->words, &out->word_count, word, err);
             options_end = options_end || arcp__command_starts_program(

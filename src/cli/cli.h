@@ -178,7 +178,8 @@ typedef struct arcp__arguments {
      * empty (NULL). */
     const char **words;
     size_t word_count;
-    char *token; /* owned; NULL when --token was not given */
+    char *token;         /* owned; NULL when --token was not given */
+    bool is_lease_learn; /* RUN: it was given as `lease learn` */
 } arcp__arguments;
 
 /* Parses argv[1] and on as the arguments of `command`; with ARCP__COMMAND_ANY the first positional

@@ -66,6 +66,10 @@ typedef struct arcp__egress_job_options {
     /* May be called from inside any event of the loop, and may close the job. NULL: denials are
      * only counted. Each denial is reported, also one that was reported before. */
     void (*denied)(void *user, const arcp__egress_denial *denial);
+    /* What was allowed, each time: the URL of a request, or (`is_host`) one of a host whose
+     * requests are not seen. Valid during the call, which may not close the job. NULL: allowed
+     * connections are only counted. */
+    void (*allowed)(void *user, arcp_span url, bool is_host);
     void *user;
     /* TLS to hosts that the lease grants in part is terminated with certificates of this authority,
      * which the sandbox trusts, so that each request is decided. Owned from now on, also on

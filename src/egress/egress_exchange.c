@@ -152,7 +152,7 @@ static bool can_reuse(const arcp__egress_connection *c, const arcp__egress_targe
 static void send_request(arcp__egress_connection *c, const arcp__egress_target *at,
                          const arcp__egress_decision *decision)
 {
-    c->job->egress->counts.allowed++;
+    arcp__egress_job_allow(c->job, decision->url, false);
     c->is_reused = can_reuse(c, at, decision->names_host);
     if (!c->is_reused) {
         arcp__egress_side_close(&c->server);

@@ -59,7 +59,7 @@ static void deny_tls(arcp__egress_connection *c, arcp_span target, const char *r
 static void tunnel(arcp__egress_connection *c, const arcp__egress_target *at,
                    const arcp__egress_decision *decision)
 {
-    c->job->egress->counts.allowed++;
+    arcp__egress_job_allow(c->job, decision->url, true);
     arcp_buf_clear(&c->url);
     arcp_buf_append(&c->url, decision->url);
     arcp__egress_connection_dial(c, at->host, at->port, decision->names_host,

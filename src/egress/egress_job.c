@@ -178,6 +178,7 @@ static arcp_status job_new(arcp__egress *egress, const arcp__egress_job_options 
     job->references = 1;
     job->authority = arcp_authority_ref(options->authority);
     job->denied = options->denied;
+    job->allowed = options->allowed;
     job->user = options->user;
     egress->references++;
     DL_APPEND(egress->jobs, job);

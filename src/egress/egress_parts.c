@@ -1,4 +1,4 @@
-/* References to egress and to its jobs, and the reports of denials. */
+/* References to egress and to its jobs, and the reports about them. */
 #include "egress/egress_parts.h"
 
 #include "base/alloc.h"
@@ -35,5 +35,13 @@ void arcp__egress_job_report(arcp__egress_job *job, arcp_span target, const char
     job->egress->counts.denied++;
     if (job->denied != NULL && !job->is_closed) {
         job->denied(job->user, &denial);
+    }
+}
+
+void arcp__egress_job_allow(arcp__egress_job *job, arcp_span url, bool is_host)
+{
+    job->egress->counts.allowed++;
+    if (job->allowed != NULL && !job->is_closed) {
+        job->allowed(job->user, url, is_host);
     }
 }

@@ -53,6 +53,7 @@ struct arcp__egress_job {
     arcp_secret *credential; /* that a request to the explicit proxy must carry; NULL: none */
     arcp__tls_ca *ca;        /* NULL: TLS stays closed */
     void (*denied)(void *user, const arcp__egress_denial *denial);
+    void (*allowed)(void *user, arcp_span url, bool is_host);
     void *user;
     arcp__egress_listener *listeners; /* a list; each is freed by its handle */
     arcp__egress_name_server *name_servers;
@@ -66,6 +67,9 @@ void arcp__egress_job_unref(arcp__egress_job *job);
 
 /* Counts a denial and calls the job's callback, which may close the job. */
 void arcp__egress_job_report(arcp__egress_job *job, arcp_span target, const char *reason);
+
+/* Counts what is allowed, and calls the job's callback. */
+void arcp__egress_job_allow(arcp__egress_job *job, arcp_span url, bool is_host);
 
 /* Serves DNS at a UDP socket, which it owns from now on, also on failure. */
 ARCP_MUST_CHECK arcp_status arcp__egress_name_server_open(arcp__egress_job *job, int fd,

@@ -147,6 +147,11 @@ static arcp_status copy_file(preparation *making, const char *path, int to, cons
         (about.st_mode & S_IROTH) != 0 && about.st_size <= FILE_BYTES_MAX &&
         read_file(fd, (arcp_span){NULL, 0}, &text) && !has_password(arcp_buf_span(&text))) {
         status = write_file(making, to, name, arcp_buf_span(&text));
+        /* Programs compare it with the time of what they made of the file: Python its cache. */
+        const struct timespec times[] = {about.st_atim, about.st_mtim};
+        if (status == ARCP_OK && utimensat(to, name, times, AT_SYMLINK_NOFOLLOW) != 0) {
+            status = failed(making, name);
+        }
     }
     arcp__close(fd);
     arcp_buf_fini(&text);

@@ -63,6 +63,9 @@ typedef enum arcp__sandbox_note {
 typedef enum arcp__sandbox_origin {
     ARCP__SANDBOX_ORIGIN_JOB, /* an agent's process, for one job */
     ARCP__SANDBOX_ORIGIN_RUN, /* the command of `arcp run` */
+    /* A command that is not confined: what it does is written down, to make a lease for it. The
+     * plan must not be used for anything else. */
+    ARCP__SANDBOX_ORIGIN_LEARN,
     ARCP__SANDBOX_ORIGIN_COUNT
 } arcp__sandbox_origin;
 

@@ -176,6 +176,7 @@ static bool has_network(const arcp__sandbox_compile *compile)
     return compile->draft.level == ARCP__SANDBOX_LEVEL_FULL
                ? abilities->values[ARCP__SANDBOX_ABILITY_EGRESS] != 0
                : compile->draft.level == ARCP__SANDBOX_LEVEL_LANDLOCK &&
+                     compile->request->origin != ARCP__SANDBOX_ORIGIN_LEARN &&
                      arcp__sandbox_has_proxy(abilities);
 }
 
@@ -200,13 +201,13 @@ static arcp__sandbox_line judge(arcp__sandbox_compile *compile, arcp_span patter
 
 void arcp__sandbox_add_network(arcp__sandbox_compile *compile)
 {
-    if (compile->request->origin != ARCP__SANDBOX_ORIGIN_RUN || !has_network(compile)) {
+    if (compile->request->origin == ARCP__SANDBOX_ORIGIN_JOB || !has_network(compile)) {
         return;
     }
     if (compile->draft.level == ARCP__SANDBOX_LEVEL_FULL) {
         (void)arcp__sandbox_add_port(compile, ARCP__URL_PORT_HTTP);
         (void)arcp__sandbox_add_port(compile, ARCP__URL_PORT_HTTPS);
-    } else {
+    } else if (compile->request->origin == ARCP__SANDBOX_ORIGIN_RUN) {
         compile->draft.has_proxy = true;
     }
 }

@@ -329,6 +329,16 @@ static void compile_plan(arcp__sandbox_compile *compile)
     decide(compile);
 }
 
+/* A command that is only watched needs nothing of the host but the broker. */
+static arcp__sandbox_level level_of(const arcp__sandbox_request *request)
+{
+    const arcp__sandbox_level level = arcp__sandbox_level_of(&request->abilities);
+    return request->origin == ARCP__SANDBOX_ORIGIN_LEARN && level == ARCP__SANDBOX_LEVEL_NONE &&
+                   arcp__sandbox_has_broker(&request->abilities)
+               ? ARCP__SANDBOX_LEVEL_LANDLOCK
+               : level;
+}
+
 arcp_status arcp__sandbox_plan_new(const arcp__sandbox_request *request, arcp__sandbox_plan **out,
                                    arcp_error *err)
 {
@@ -340,7 +350,7 @@ arcp_status arcp__sandbox_plan_new(const arcp__sandbox_request *request, arcp__s
         .request = request,
         .work = {WORK_STEPS_MAX},
         .draft = {.origin = request->origin,
-                  .level = arcp__sandbox_level_of(&request->abilities),
+                  .level = level_of(request),
                   .abilities = request->abilities,
                   .min = request->min,
                   .own = request->own,

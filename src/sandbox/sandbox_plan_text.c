@@ -7,7 +7,7 @@
 /* Many times what the limits of leases allow. */
 #define TEXT_BYTES_MAX (16 << 20)
 
-static const char *const origins[ARCP__SANDBOX_ORIGIN_COUNT] = {"job", "run"};
+static const char *const origins[ARCP__SANDBOX_ORIGIN_COUNT] = {"job", "run", "learn"};
 static const char *const levels[ARCP__SANDBOX_LEVEL_COUNT] = {"none", "landlock", "full"};
 static const char *const refusals[ARCP__SANDBOX_REFUSAL_COUNT] = {"none", "level", "line"};
 static const char *const protections[ARCP__SANDBOX_PROTECT_COUNT] = {"none", "commits", "strict"};

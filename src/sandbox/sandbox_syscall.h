@@ -22,6 +22,8 @@ typedef enum arcp__sandbox_trap {
     ARCP__SANDBOX_TRAP_OWNER,   /* at level landlock, which cannot deny them by path */
     ARCP__SANDBOX_TRAP_CONNECT, /* when the broker connects for the program */
     ARCP__SANDBOX_TRAP_LISTEN,  /* when there are TCP sockets in the network of the host */
+    ARCP__SANDBOX_TRAP_LEARN,   /* only, as all others, when it is written down what a command does
+                                 */
 } arcp__sandbox_trap;
 
 typedef enum arcp__sandbox_machine {

@@ -79,6 +79,10 @@ static void is_passed(void **state)
     check_received(&f, row->received);
     assert_int_equal(f.denied, 0);
     assert_int_equal(arcp__egress_count(f.egress).allowed, 1);
+    assert_int_equal(f.allowed, 1);
+    assert_int_equal(strncmp(f.allowed_url, "http://api.test:", 16) == 0 ||
+                         strncmp(f.allowed_url, "ws://api.test:", 14) == 0,
+                     1);
     egress_fixture_close(&f);
 }
 

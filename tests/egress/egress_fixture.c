@@ -148,6 +148,14 @@ void egress_fixture_connect_name(egress_fixture *f, const char *name)
 
 /* ---- the fixture ---- */
 
+static void on_allowed(void *user, arcp_span url, bool is_host)
+{
+    egress_fixture *f = user;
+    f->allowed++;
+    (void)snprintf(f->allowed_url, sizeof f->allowed_url, "%.*s%s", (int)url.size, url.data,
+                   is_host ? " host" : "");
+}
+
 static void on_denied(void *user, const arcp__egress_denial *denial)
 {
     egress_fixture *f = user;
@@ -265,6 +273,7 @@ static void open_job(egress_fixture *f, const char *lease, arcp__egress_options 
                                           .socket_count = 2,
                                           .proxy_secret = secret,
                                           .denied = on_denied,
+                                          .allowed = on_allowed,
                                           .user = f,
                                           .ca = ca};
     check_ok(arcp__egress_open(f->egress, &job, &f->job, &err), &err);

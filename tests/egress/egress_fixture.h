@@ -24,6 +24,8 @@ typedef struct egress_fixture {
     unsigned names_port; /* of the job's UDP socket */
     raw_peer client;     /* inside */
     raw_peer server;     /* a connection that the listener accepted */
+    size_t allowed;
+    char allowed_url[512]; /* the last one; that of a whole host ends with " host" */
     size_t denied;
     char target[512]; /* of the last denial */
     char reason[128];

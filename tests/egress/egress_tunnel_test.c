@@ -24,6 +24,13 @@ static void check_tunnel(egress_fixture *f, const char *name)
     arcp_buf_fini(&hello);
 }
 
+static void check_allowed(const egress_fixture *f, const char *url)
+{
+    arcp_buf wanted = egress_fixture_text(f, url);
+    assert_string_equal(f->allowed_url, arcp_buf_cstr(&wanted));
+    arcp_buf_fini(&wanted);
+}
+
 static void a_tls_connection_to_a_host_that_is_wholly_granted_is_a_tunnel(void **state)
 {
     static const char *const names[] = {"api.test", NULL};
@@ -34,6 +41,8 @@ static void a_tls_connection_to_a_host_that_is_wholly_granted_is_a_tunnel(void *
         egress_send_hello(&f.client, names[i]);
         check_tunnel(&f, names[i]);
         assert_int_equal(f.denied, 0);
+        assert_int_equal(f.allowed, 1);
+        check_allowed(&f, "https://api.test:PORT/ host");
         assert_int_equal(arcp__egress_count(f.egress).allowed, 1);
         assert_true(arcp__egress_count(f.egress).bytes_out > 100);
         assert_int_equal(arcp__egress_count(f.egress).bytes_in, 15);

@@ -225,6 +225,11 @@ static int wanted(const arcp__helper_filter *what, const row *call, const uint32
     if (call == NULL) {
         return YES;
     }
+    if (what->is_learning) {
+        return call->program == RULE_ENOSYS            ? ENOSYS
+               : call->trap == ARCP__SANDBOX_TRAP_NONE ? YES
+                                                       : BROKER;
+    }
     const int refused = rule_wanted(
         what, what->is_monitor && call->monitor != RULE_SAME ? call->monitor : call->program,
         arguments);
@@ -233,6 +238,7 @@ static int wanted(const arcp__helper_filter *what, const row *call, const uint32
     }
     switch (call->trap) {
     case ARCP__SANDBOX_TRAP_NONE:
+    case ARCP__SANDBOX_TRAP_LEARN:
         break;
     case ARCP__SANDBOX_TRAP_FILES:
         return what->has_broker && what->traps_files ? BROKER : YES;
@@ -267,10 +273,16 @@ static uint32_t value_of(int wanted)
 
 /* ---- every filter that there is ---- */
 
-#define FILTERS 130
+#define FILTERS 132
 
 static arcp__helper_filter filter_of(size_t i)
 {
+    if (i >= 130) {
+        return (arcp__helper_filter){.is_learning = true,
+                                     .has_broker = true,
+                                     .level = i == 130 ? ARCP__SANDBOX_LEVEL_FULL
+                                                       : ARCP__SANDBOX_LEVEL_LANDLOCK};
+    }
     return i >= 128 ? (arcp__helper_filter){.is_monitor = true,
                                             .level = ARCP__SANDBOX_LEVEL_LANDLOCK,
                                             .has_broker = i == 129,

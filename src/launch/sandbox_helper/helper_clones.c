@@ -45,10 +45,13 @@ void arcp__helper_give_clones(const arcp__helper *helper, int host)
 
 void arcp__helper_make_beginnings(const arcp__helper_view *view, const arcp__sandbox_plan *plan)
 {
-    arcp_span beginnings[ARCP__BROKER_CLONES_MAX] = {{NULL, 0}};
-    const size_t count = arcp__broker_beginnings(plan, beginnings);
-    for (size_t i = 0; i < count; i++) {
-        const int fd = arcp__helper_target(view, beginnings[i], ARCP__HELPER_IS_DIRECTORY);
+    for (size_t i = 0; i < plan->read_count; i++) {
+        const arcp_span pattern = plan->reads[i];
+        if (pattern.size == 0 || pattern.data[0] != '/') {
+            continue;
+        }
+        const int fd =
+            arcp__helper_target(view, arcp__broker_beginning(pattern), ARCP__HELPER_IS_DIRECTORY);
         if (fd >= 0) {
             (void)close(fd);
         }

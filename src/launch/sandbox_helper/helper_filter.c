@@ -141,7 +141,7 @@ typedef struct builder {
     bool is_landlock;        /* level landlock */
     bool may_signal_outside; /* ... and Landlock does not keep signals in */
     bool has_proxy;          /* level landlock: TCP sockets, for connections to the proxy */
-    bool has_broker, traps_files, traps_names, traps_connect, is_monitor;
+    bool has_broker, traps_files, traps_names, traps_connect, is_learning, is_monitor;
     place allow, broker, no_permission, no_access, no_call, no_family, no_protocol;
 } builder;
 
@@ -171,8 +171,12 @@ static place when_set(builder *b, uint32_t bits, place yes, place no)
 /* Where a call goes that its rule does not refuse. */
 static place after_rule(const builder *b, arcp__sandbox_trap trap)
 {
+    if (b->is_learning) {
+        return trap == ARCP__SANDBOX_TRAP_NONE ? b->allow : b->broker;
+    }
     switch (trap) {
     case ARCP__SANDBOX_TRAP_NONE:
+    case ARCP__SANDBOX_TRAP_LEARN:
         return b->allow;
     case ARCP__SANDBOX_TRAP_FILES:
         return b->traps_files ? b->broker : b->allow;
@@ -384,6 +388,15 @@ static place write_rule(builder *b, rule kind, place next)
     return b->no_permission;
 }
 
+/* The rule of a call in this filter. */
+static rule rule_of(const builder *b, const row *call)
+{
+    if (b->is_monitor && call->monitor != RULE_SAME) {
+        return call->monitor;
+    }
+    return b->is_learning && call->rule != RULE_ENOSYS ? RULE_ALLOW : call->rule;
+}
+
 size_t arcp__helper_filter_make(const arcp__helper_filter *what, arcp__sandbox_machine machine,
                                 struct sock_filter *out)
 {
@@ -397,6 +410,7 @@ size_t arcp__helper_filter_make(const arcp__helper_filter *what, arcp__sandbox_m
         .traps_names = has_broker && what->traps_names,
         .traps_connect = has_broker && what->traps_connect,
         .has_proxy = is_landlock && has_broker && what->traps_connect && what->has_proxy,
+        .is_learning = has_broker && what->is_learning,
         .is_monitor = what->is_monitor,
     };
     b.no_protocol = answer(&b, EPROTONOSUPPORT);
@@ -414,7 +428,7 @@ size_t arcp__helper_filter_make(const arcp__helper_filter *what, arcp__sandbox_m
     }
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const row *call = &rows[i];
-        const rule kind = b.is_monitor && call->monitor != RULE_SAME ? call->monitor : call->rule;
+        const rule kind = rule_of(&b, call);
         const place next = b.is_monitor ? b.allow : after_rule(&b, call->trap);
         if (call->numbers[machine] >= 0) {
             places[call->numbers[machine]] = write_rule(&b, kind, next);

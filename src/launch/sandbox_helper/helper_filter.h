@@ -27,6 +27,10 @@ typedef struct arcp__helper_filter {
     /* ... and at level landlock programs have TCP sockets, which connect to a proxy: the broker
      * answers TRAP_LISTEN, too. */
     bool has_proxy;
+    /* Nothing is refused but what would hide calls from the broker (ENOSYS, as always), and all
+     * calls that have a trap are passed on: the command is watched, not confined. Needs has_broker.
+     */
+    bool is_learning;
     /* The filter of the monitor: no new program, process or socket. Excludes all others. */
     bool is_monitor;
 } arcp__helper_filter;

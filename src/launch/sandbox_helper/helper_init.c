@@ -146,6 +146,7 @@ static int confine(const arcp__helper *helper)
     int listener = -1;
     const arcp__sandbox_plan *plan = helper->plan;
     const uint32_t *abilities = plan->abilities.values;
+    const bool is_learning = plan->origin == ARCP__SANDBOX_ORIGIN_LEARN;
     const arcp__helper_filter filter = {
         .level = plan->level,
         .landlock = abilities[ARCP__SANDBOX_ABILITY_LANDLOCK],
@@ -154,6 +155,7 @@ static int confine(const arcp__helper *helper)
         .traps_names = arcp__broker_traps_names(plan),
         .traps_connect = plan->has_broker && abilities[ARCP__SANDBOX_ABILITY_PIDFD_GETFD] != 0,
         .has_proxy = plan->has_proxy,
+        .is_learning = is_learning,
     };
     arcp__helper_begin(ARCP__HELPER_CAPABILITIES);
     errno = arcp__helper_capabilities_drop();
@@ -169,12 +171,14 @@ static int confine(const arcp__helper *helper)
         arcp__helper_fail_at(plan->cwd);
     }
     arcp__helper_begin(ARCP__HELPER_LANDLOCK);
-    if (plan->level == ARCP__SANDBOX_LEVEL_LANDLOCK) {
-        refuse_kernel_files(plan);
-    }
-    errno = arcp__helper_landlock(plan, &plan->abilities, helper->proxy.port, &path);
-    if (errno != 0) {
-        arcp__helper_fail(path);
+    if (!is_learning) { /* a command that is only watched may use all files */
+        if (plan->level == ARCP__SANDBOX_LEVEL_LANDLOCK) {
+            refuse_kernel_files(plan);
+        }
+        errno = arcp__helper_landlock(plan, &plan->abilities, helper->proxy.port, &path);
+        if (errno != 0) {
+            arcp__helper_fail(path);
+        }
     }
     arcp__helper_begin(ARCP__HELPER_FILTER);
     errno = arcp__helper_filter_install(&filter, &listener);

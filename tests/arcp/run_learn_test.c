@@ -1,0 +1,214 @@
+/* `arcp lease learn` and `arcp run --learn`: what is printed, what is written down, and that the
+ * lease is enough. */
+#include "arcp/run_fixture.h"
+
+typedef struct learn_row {
+    const char *name;
+    const char *script; /* $ARCP is the program, $ROOT/project the directory, $ROOT/home is HOME */
+    int status;
+    const char *out; /* NULL: not compared; the root is $ROOT */
+    const char *err; /* the same; "~TEXT": contains it */
+} learn_row;
+
+#define FIRST                                                                                      \
+    "arcp run: learning: nothing is confined; what the command does is allowed, and written "      \
+    "down\n"
+
+static const learn_row rows[] = {
+    {"the lease is printed, and what was used", "$ARCP lease learn -- cat here", 0,
+     "{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n",
+     FIRST "here\nread      $ROOT/project/here\n"
+           "arcp run: the lease has 1 pattern; read it before you use it\n"},
+    {"a command that uses nothing", "$ARCP lease learn --quiet -- true", 0, "{}\n", FIRST},
+    {"--learn writes a file, and leaves the output alone",
+     "$ARCP run --quiet --learn lease.json -- cat here && cat lease.json", 0,
+     "here\n{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n", FIRST},
+    {"a shorter lease replaces a longer one",
+     "echo 'a text that is longer than the lease' >lease.json; "
+     "$ARCP run --quiet --learn lease.json -- true && cat lease.json",
+     0, "{}\n", FIRST},
+    {"options of the command are its own", "$ARCP lease learn --quiet echo --json -x", 0, "{}\n",
+     FIRST "--json -x\n"},
+    {"the status is that of the command", "$ARCP lease learn --quiet -- sh -c 'cat here; exit 7'",
+     7, "{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n",
+     FIRST "here\narcp run: the command failed: the lease has what it used until then\n"},
+    {"a command that a signal ends", "$ARCP lease learn --quiet -- sh -c 'cat here; kill -9 $$'",
+     137, "{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n",
+     "~the command failed: the lease has what it used until then"},
+    {"a command that is not there", "$ARCP lease learn -- no-such-command", 127, "",
+     "arcp run: the program no-such-command is not in PATH\n"},
+    {"files outside are used, and written down",
+     "$ARCP lease learn --quiet -- sh -c 'cat ../home/secret; echo x >../data/new'", 0,
+     "{\n  \"fs.read\": [\n    \"$ROOT/home/secret\"\n  ],\n  \"fs.write\": [\n    "
+     "\"$ROOT/data/new*\"\n  ]\n}\n",
+     FIRST "secret\n"},
+    {"five files of one suffix",
+     "touch 1.c 2.c 3.c 4.c 5.c; $ARCP lease learn --quiet -- cat 1.c 2.c 3.c 4.c 5.c here", 0,
+     "{\n  \"fs.read\": [\n    \"$ROOT/project/*.c\",\n    \"$ROOT/project/here\"\n  ]\n}\n", NULL},
+    {"--exact",
+     "touch 1.c 2.c 3.c 4.c 5.c; $ARCP lease learn --exact --quiet -- cat [12345].c | wc -l", 0,
+     "9\n", NULL},
+    {"temporary files are no part of it",
+     "$ARCP lease learn --quiet -- sh -c 'f=$(mktemp) && echo x >$f && cat $f && rm $f'", 0, "{}\n",
+     NULL},
+
+    /* names */
+    {"a name with a star is left out, and said", "touch 'a*b'; $ARCP lease learn -- cat 'a*b' here",
+     0, "{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n",
+     "~left out  $ROOT/project/a*b: no pattern is this name alone\n"},
+    {"a name with control bytes", "touch $'a\\x1bb\\nc'; $ARCP lease learn -- cat $'a\\x1bb\\nc'",
+     0, "{\n  \"fs.read\": [\n    \"$ROOT/project/a\\u001bb\\nc\"\n  ]\n}\n",
+     "~read      $ROOT/project/a\\x1bb\\nc\n"},
+    {"a name that is not UTF-8", "touch $'a\\xff'; $ARCP lease learn -- cat $'a\\xff' here", 0,
+     "{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n",
+     "~left out  $ROOT/project/a\\xff: no pattern is this name alone\n"},
+    {"a long path",
+     "d=$(printf 'x%.0s' $(seq 200)); mkdir -p $d/$d/$d/$d/$d; echo y >$d/$d/$d/$d/$d/f; "
+     "$ARCP run --learn lease.json -- cat $d/$d/$d/$d/$d/f && "
+     "$ARCP run --lease @lease.json -- cat $d/$d/$d/$d/$d/f",
+     0, "y\ny\n", NULL},
+
+    /* much */
+    {"10 000 files",
+     "mkdir many; (cd many; seq 10000 | xargs touch); "
+     "$ARCP lease learn --quiet -- sh -c 'cat many/*'",
+     0, "{\n  \"fs.read\": [\n    \"$ROOT/project/many/*\"\n  ]\n}\n", FIRST},
+    {"many processes at once",
+     "for i in $(seq 100); do echo $i >p$i; done; $ARCP lease learn --quiet -- bash -c "
+     "'for i in $(seq 100); do cat p$i & done; wait' 2>/dev/null | grep -c project",
+     0, "1\n", NULL},
+    {"only some names are printed",
+     "mkdir names; (cd names; seq 150 | xargs touch); $ARCP lease learn -- sh -c 'cat names/*'", 0,
+     "{\n  \"fs.read\": [\n    \"$ROOT/project/names/*\"\n  ]\n}\n",
+     "~arcp run: 51 more names were used\n"},
+
+    /* usage */
+    {"no command", "$ARCP lease learn", 2, "", "~CMD [ARG]... is missing"},
+    {"options that make a lease", "$ARCP lease learn --read . -- true", 2, "",
+     "~--read cannot be given when a lease is learnt"},
+    {"those of limits", "$ARCP run --learn x --pids 9 -- true", 2, "",
+     "~--pids cannot be given when a lease is learnt"},
+    {"--exact alone", "$ARCP run --exact -- true", 2, "", "~--exact is for --learn"},
+    {"a file that cannot be written", "$ARCP run --learn /proc/none -- touch ran; ls ran", 2, NULL,
+     "~--learn /proc/none"},
+    {"inside a sandbox", "$ARCP run --base $ARCP -- $ARCP lease learn -- true", 125, "",
+     "~this is a sandbox already"},
+    {"without user notification nothing is learnt",
+     "ARCP_SANDBOX_WITHOUT=notify $ARCP lease learn -- touch ran; s=$?; test ! -e ran && exit $s",
+     125, "",
+     "arcp run: this host cannot show what a command does: that needs seccomp user notification "
+     "(Linux 5.19) and process_vm_readv (see `arcp doctor`)\n"},
+    {"without process_vm_readv neither", "ARCP_SANDBOX_WITHOUT=vm_read $ARCP lease learn -- true",
+     125, "", "~cannot show what a command does"},
+};
+
+/* On hosts without namespaces files are seen all the same. */
+static const learn_row landlock_rows[] = {
+    {"files are seen, the network is not", "$ARCP lease learn -- cat here", 0,
+     "{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n",
+     FIRST
+     "here\nread      $ROOT/project/here\n"
+     "arcp run: this host has no network namespaces, so the lease has no net.fetch (see `arcp "
+     "doctor`)\n"
+     "arcp run: the lease has 1 pattern; read it before you use it\n"},
+    {"the lease is enough",
+     "$ARCP run --quiet --learn lease.json -- sh -c 'cat here; echo x >new' && rm new && "
+     "$ARCP run --quiet --lease @lease.json -- sh -c 'cat here; echo x >new' && cat new",
+     0, "here\nhere\nx\n", NULL},
+};
+
+static const learn_row none_rows[] = {
+    {"a host that confines nothing can learn", "$ARCP lease learn --quiet -- cat here", 0,
+     "{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n", NULL},
+};
+
+static bool is_text(const run_fixture *f, const learn_row *row, const char *what,
+                    const arcp_buf *text, const char *want)
+{
+    arcp_buf masked = arcp_buf_init();
+    run_fixture_mask(f, text, &masked);
+    /* A sentence about variables that the environment of the test has. */
+    arcp_buf_append_byte(&masked, '\0');
+    char *sentence = strstr(masked.data, "arcp run: ");
+    while (sentence != NULL) {
+        char *end = strchr(sentence, '\n');
+        if (end != NULL && memmem(sentence, (size_t)(end - sentence), " of the environment", 19)) {
+            memmove(sentence, end + 1, strlen(end + 1) + 1);
+            sentence = strstr(sentence, "arcp run: ");
+        } else {
+            sentence = end == NULL ? NULL : strstr(end, "arcp run: ");
+        }
+    }
+    const bool is_right =
+        want[0] == '~' ? strstr(masked.data, want + 1) != NULL : strcmp(masked.data, want) == 0;
+    if (!is_right) {
+        print_error("%s: %s is\n%s\nnot\n%s\n", row->name, what, masked.data, want);
+    }
+    arcp_buf_fini(&masked);
+    return is_right;
+}
+
+static size_t check_rows(const run_fixture *f, const learn_row *table, size_t count,
+                         const char *const *environment)
+{
+    size_t wrong = 0;
+    for (size_t i = 0; i < count; i++) {
+        process p;
+        print_message("  %s\n", table[i].name);
+        const int status = run_fixture_shell(f, &p, table[i].script, environment);
+        bool is_right = status == table[i].status;
+        if (!is_right) {
+            print_error("%s: status %d, not %d: %s\n", table[i].name, status, table[i].status,
+                        p.err.size == 0 ? "" : arcp_buf_cstr(&p.err));
+        }
+        if (is_right && table[i].out != NULL) {
+            is_right = is_text(f, &table[i], "the output", &p.out, table[i].out);
+        }
+        if (is_right && table[i].err != NULL) {
+            is_right = is_text(f, &table[i], "standard error", &p.err, table[i].err);
+        }
+        wrong += !is_right;
+        process_fini(&p);
+    }
+    return wrong;
+}
+
+static void what_is_learnt_is_as_written(void **state)
+{
+    const run_fixture *f = *state;
+    if (strcmp(f->level, "full") != 0) {
+        skip();
+    }
+    assert_int_equal(check_rows(f, rows, sizeof rows / sizeof rows[0], NULL), 0);
+}
+
+static void without_namespaces_it_is_as_written(void **state)
+{
+    const run_fixture *f = *state;
+    static const char *const without[] = {"ARCP_SANDBOX_WITHOUT=userns", NULL};
+    if (strcmp(f->level, "none") == 0) {
+        skip();
+    }
+    assert_int_equal(
+        check_rows(f, landlock_rows, sizeof landlock_rows / sizeof landlock_rows[0], without), 0);
+}
+
+static void without_landlock_it_is_as_written(void **state)
+{
+    const run_fixture *f = *state;
+    static const char *const without[] = {"ARCP_SANDBOX_WITHOUT=landlock", NULL};
+    if (strcmp(f->level, "none") == 0) {
+        skip();
+    }
+    assert_int_equal(check_rows(f, none_rows, sizeof none_rows / sizeof none_rows[0], without), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_learnt_is_as_written),
+        cmocka_unit_test(without_namespaces_it_is_as_written),
+        cmocka_unit_test(without_landlock_it_is_as_written),
+    };
+    return cmocka_run_group_tests(tests, run_fixture_begin, run_fixture_end);
+}
