@@ -247,6 +247,42 @@ static void without_reports_the_kernel_denies_and_no_event_says_so(void **state)
     assert_false(runtime_rig_has(&rig, "\"phase\":\"denied\""));
 }
 
+/* Enough for the shell and what it starts; as root, a kernel allows 300 more. */
+static void processes_and_private_files_are_limited_by_the_settings(void **state)
+{
+    arcp_settings settings;
+    const arcp_enforce_options enforce = options();
+    (void)state;
+    needs_a_level();
+    if (level != ARCP__SANDBOX_LEVEL_FULL) {
+        return;
+    }
+    arcp__settings_default(&settings);
+    settings.enforce_scratch_bytes = 1u << 20;
+    settings.enforce_pids = 64;
+    settings.jobs_cancel_grace_ms = 50;
+    runtime_rig_stop(&rig);
+    start_with(&settings, &enforce);
+    runtime_rig_register_sh(&rig, "writer",
+                            "head -c 900000 /dev/zero >/tmp/a && echo fits; rm /tmp/a; "
+                            "head -c 1200000 /dev/zero >/tmp/a || echo full",
+                            NULL);
+    runtime_rig_submit(&rig, "writer", "");
+    (void)runtime_rig_wait(&rig, "\"message\":\"fits\"");
+    (void)runtime_rig_wait(&rig, "\"message\":\"full\"");
+    (void)runtime_rig_wait(&rig, "\"job.result\"");
+    runtime_rig_register_sh(
+        &rig, "starter",
+        "start() { i=0; while [ $i -lt $1 ]; do sleep 100 & i=$((i+1)); done; }; "
+        "(start 20 && echo few); (start 500 2>/dev/null && echo many) || "
+        "echo limited",
+        NULL);
+    runtime_rig_submit(&rig, "starter", "");
+    (void)runtime_rig_wait(&rig, "\"message\":\"few\"");
+    (void)runtime_rig_wait(&rig, "\"message\":\"limited\"");
+    assert_false(runtime_rig_has(&rig, "\"message\":\"many\""));
+}
+
 static void no_lease_grants_the_directory_of_another_job(void **state)
 {
     char script[1024];
@@ -454,6 +490,7 @@ int main(void)
         ROW(what_is_denied_becomes_an_event),
         ROW(what_is_hidden_does_not_exist_and_is_reported),
         ROW(without_reports_the_kernel_denies_and_no_event_says_so),
+        ROW(processes_and_private_files_are_limited_by_the_settings),
         ROW(no_lease_grants_the_directory_of_another_job),
         ROW(an_agent_has_a_directory_home_and_tmp_of_its_own),
         ROW(a_line_below_the_minimum_refuses_the_submit),
