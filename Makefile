@@ -72,9 +72,9 @@ bench-peers: deps ## beside the runtimes of other SDKs: docs/performance.md (PEE
 
 # --check writes nothing, --accept what is expected from now on.
 INTEROP ?=
-interop: deps ## the published SDKs with arcpd and the client, both ways: docs/interop.md
+interop: deps ## the published SDKs with arcpd and the client, both ways: docs/interop.md; arcp mcp between real clients and servers
 	@python3 -c 'import ensurepip, venv' 2>/dev/null || tools/install-deps.sh --interop || true
-	@$(call build,test) && tests/interop/run $(INTEROP) build-test
+	@$(call build,test) && tests/interop/run $(INTEROP) build-test && tests/interop/mcp/run build-test
 
 coding-agents: deps ## Claude Code and Codex, from the npm registry, under arcp run
 	@$(call build,test) && tests/coding_agents/run build-test

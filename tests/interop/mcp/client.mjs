@@ -1,0 +1,26 @@
+// The Node SDK's client: lists the tools of a server, calls some, and prints what comes as JSON.
+//
+//   client.mjs PACKAGES CALLS COMMAND...
+//
+// PACKAGES is the directory of the SDK; CALLS is JSON: [[name, arguments], ...].
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+
+const [packages, calls, command, ...args] = process.argv.slice(2);
+const load = (name) =>
+  import(pathToFileURL(path.join(packages, "@modelcontextprotocol/sdk/dist/esm/client", name)).href);
+const { Client } = await load("index.js");
+const { StdioClientTransport } = await load("stdio.js");
+
+const client = new Client({ name: "interop", version: "1" }, { capabilities: { sampling: {}, roots: {} } });
+const progress = [];
+const onprogress = (report) => progress.push([report.progress, report.total]);
+await client.connect(new StdioClientTransport({ command, args }));
+const tools = (await client.listTools()).tools.map((tool) => tool.name);
+const answers = [];
+for (const [name, parameters] of JSON.parse(calls)) {
+  const result = await client.callTool({ name, arguments: parameters }, undefined, { onprogress });
+  answers.push([result.isError === true, result.content[0].text]);
+}
+await client.close();
+console.log(JSON.stringify({ tools, answers, progress }));
