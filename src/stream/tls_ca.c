@@ -159,10 +159,14 @@ arcp_status arcp__tls_ca_new(int64_t now_sec, int64_t end_sec, arcp__tls_ca **ou
     ca->begin_sec = now_sec - DAY_SEC;
     ca->end_sec = end_sec < latest_sec ? end_sec : latest_sec;
     ERR_clear_error();
-    if (!make_own(ca) || !make_text(ca)) {
+    if (!make_own(ca)) {
         arcp__tls_ca_free(ca);
         return arcp_error_set(err, ARCP_E_IO, "OpenSSL cannot make a certificate authority: %s",
                               arcp__tls_error_text("out of memory"));
+    }
+    if (!make_text(ca)) {
+        arcp__tls_ca_free(ca);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for TLS");
     }
     *out = ca;
     return ARCP_OK;

@@ -2,13 +2,15 @@
  * is leaked, and the job goes on. */
 #include "egress/egress_fixture.h"
 #include "support/failing_alloc.h"
+#include "transport/tls_files.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define LEASE "[\"http://api.test:PORT/**\", \"https://api.test:PORT/**\"]"
-#define HOST  "Host: api.test:PORT\r\n"
+#define LEASE                                                                                      \
+    "[\"http://api.test:PORT/**\", \"https://api.test:PORT/**\", \"https://other.test:PORT/a\"]"
+#define HOST "Host: api.test:PORT\r\n"
 #define CHUNKED                                                                                    \
     "POST /a HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
 
@@ -59,29 +61,31 @@ typedef struct scenario {
     const char *end;      /* of what the server receives */
     const char *response; /* of the server */
     const char *received; /* by the client */
+    const char *host;
 } scenario;
 
 static const scenario scenarios[] = {
     {"a request", "GET /a HTTP/1.1\r\n" HOST "\r\n", "\r\n\r\n",
-     "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", "\r\n\r\nok"},
+     "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", "\r\n\r\nok", "api.test"},
     {"a body in chunks", CHUNKED, "\r\n0\r\n\r\n",
-     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", "\r\n0\r\n\r\n"},
-    {"a denial", "GET /a/%2e%2e HTTP/1.1\r\n" HOST "\r\n", "-", "-", "HTTP/1.1 403 "},
-    {"a refusal", "GET /a HTTP/1.1\r\n\r\n", "-", "-", "HTTP/1.1 400 "},
-    {"a tunnel", NULL, "\x16\x03", "back", "back"},
+     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", "\r\n0\r\n\r\n",
+     "api.test"},
+    {"a denial", "GET /a/%2e%2e HTTP/1.1\r\n" HOST "\r\n", "-", "-", "HTTP/1.1 403 ", "api.test"},
+    {"a refusal", "GET /a HTTP/1.1\r\n\r\n", "-", "-", "HTTP/1.1 400 ", "api.test"},
+    {"a tunnel", NULL, "\x16\x03", "back", "back", "api.test"},
+    {"TLS that is terminated", NULL, "-", "-", "\x16\x03\x03", "other.test"},
 };
 
 /* One run with the n-th allocation failing (0: none); whether the client got what it should. */
 static bool run_scenario(egress_fixture *f, const scenario *one, size_t n, failing_alloc_mode mode)
 {
     peers p = {.server = -1};
-    arcp_buf sent =
-        one->sent == NULL ? egress_hello("api.test") : egress_fixture_text(f, one->sent);
+    arcp_buf sent = one->sent == NULL ? egress_hello(one->host) : egress_fixture_text(f, one->sent);
     assert_int_equal(fcntl(f->listener, F_SETFL, O_NONBLOCK), 0);
     if (n > 0) {
         failing_alloc_arm(n, mode);
     }
-    egress_fixture_connect_name(f, "api.test");
+    egress_fixture_connect_name(f, one->host);
     p.client = f->client.fd;
     (void)send(p.client, sent.data, sent.size, MSG_NOSIGNAL);
     while (!p.has_ended && strstr(p.response, one->received) == NULL &&
@@ -114,7 +118,7 @@ static void each_allocation_may_fail(void **state)
         egress_fixture f;
         bool has_failed = true;
         size_t n = 0;
-        egress_fixture_open(&f, LEASE);
+        egress_fixture_open_tls(&f, LEASE, 0);
         assert_true(run_scenario(&f, one, 0, modes[i])); /* names have their addresses now */
         while (has_failed) {
             assert_true(++n < 200);
@@ -138,12 +142,17 @@ static arcp_status open_and_close(void *user, arcp_error *err)
                            socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
     arcp__egress *egress = NULL;
     arcp__egress_job *job = NULL;
-    arcp_status status = arcp__egress_new(&f->test.loop, &options, &egress, err);
+    arcp__tls_ca *ca = NULL;
+    arcp_status status = arcp__tls_ca_new(0, INT64_MAX, &ca, err);
+    if (status == ARCP_OK) {
+        status = arcp__egress_new(&f->test.loop, &options, &egress, err);
+    }
     if (status == ARCP_OK) {
         const arcp__egress_job_options job_options = {
-            .authority = f->authority, .sockets = sockets, .socket_count = 3};
+            .authority = f->authority, .sockets = sockets, .socket_count = 3, .ca = ca};
         status = arcp__egress_open(egress, &job_options, &job, err);
     } else {
+        arcp__tls_ca_free(ca);
         for (size_t i = 0; i < 3; i++) {
             close(sockets[i]);
         }
@@ -221,7 +230,10 @@ int main(void)
         cmocka_unit_test(sockets_of_other_kinds_are_refused_and_closed),
         cmocka_unit_test(a_job_has_512_sockets),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL) +
-           run_rows(scenarios, sizeof scenarios / sizeof scenarios[0], sizeof scenarios[0],
-                    each_allocation_may_fail);
+    tls_files_make(&test_tls_files);
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL) +
+                       run_rows(scenarios, sizeof scenarios / sizeof scenarios[0],
+                                sizeof scenarios[0], each_allocation_may_fail);
+    tls_files_remove(&test_tls_files);
+    return failed;
 }

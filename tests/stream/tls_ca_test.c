@@ -8,7 +8,7 @@
 #include "stream/tls_parts.h"
 #include "support/check.h"
 
-#define DAY 86400
+#define DAY INT64_C(86400)
 
 static arcp__tls_ca *make(int64_t end_sec)
 {
