@@ -33,58 +33,6 @@ static int exit_of_refusal(arcp_status status)
 
 /* ---- directories of ours on the host ---- */
 
-/* Makes a directory and its parents, mode 0700, as far as this user can. False sets errno. */
-static bool make_directories(const char *path)
-{
-    char part[PATH_MAX];
-    if (strlen(path) >= sizeof part) {
-        errno = ENAMETOOLONG;
-        return false;
-    }
-    for (size_t i = 1;; i++) {
-        if (path[i] == '/' || path[i] == '\0') {
-            memcpy(part, path, i);
-            part[i] = '\0';
-            if (mkdir(part, 0700) != 0 && errno != EEXIST) {
-                return false;
-            }
-        }
-        if (path[i] == '\0') {
-            return true;
-        }
-    }
-}
-
-/* Whether the command may write to the host's directory that this path is in. */
-static bool is_written(const arcp__sandbox_plan *plan, const char *path)
-{
-    for (size_t i = 0; i < plan->mount_count; i++) {
-        const arcp__sandbox_mount *mount = &plan->mounts[i];
-        const bool is_lease =
-            mount->kind == ARCP__SANDBOX_MOUNT_TREE || mount->kind == ARCP__SANDBOX_MOUNT_ROOT;
-        if (is_lease && mount->is_writable && arcp__run_is_within(path, mount->target.data)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Makes the directories of ARCP itself that the plan covers and that are absent: what is not there
- * cannot be covered, and the command could make it. One that we may not make, it may not either. */
-static arcp_status make_covered(const arcp__run *run, arcp_error *err)
-{
-    for (size_t i = 0; i < run->request.own_count; i++) {
-        const char *path = run->request.own[i].data;
-        if (access(path, F_OK) != 0 && is_written(run->plan, path) && !make_directories(path) &&
-            errno != EACCES && errno != EPERM && errno != EROFS) {
-            return arcp_error_set(err, ARCP_E_IO,
-                                  "%.200s must be protected, and cannot be made: %s", path,
-                                  strerror(errno));
-        }
-    }
-    return ARCP_OK;
-}
-
 /* Makes a directory for this run, and remembers to remove it. NULL: the error says why. */
 static const char *make_temporary(arcp__run *run, arcp_error *err)
 {
@@ -106,7 +54,7 @@ static const char *make_temporary(arcp__run *run, arcp_error *err)
 static arcp_status find_cache(arcp__run *run, arcp_error *err)
 {
     run->cache = arcp__run_cache(&run->arena, run->home);
-    if (run->cache != NULL && !make_directories(run->cache)) {
+    if (run->cache != NULL && !arcp__make_directories(run->cache)) {
         run->cache = make_temporary(run, err);
         return run->cache == NULL ? err->status : ARCP_OK;
     }
@@ -143,15 +91,13 @@ static arcp_status prepare_etc(arcp__run *run, arcp_error *err)
                                    .home = plan->home.data,
                                    .ca_link =
                                        arcp__sandbox_terminates(plan) ? ARCP__TLS_CA_LINK : NULL};
-    for (size_t i = 0; i < plan->mount_count; i++) {
-        if (plan->mounts[i].kind == ARCP__SANDBOX_MOUNT_ETC) {
-            const arcp_status status = arcp__sandbox_etc_prepare(&etc, &run->etc, err);
-            return status != ARCP_OK || arcp_buf_cstr(&run->etc) != NULL
-                       ? status
-                       : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-        }
+    if (!arcp__sandbox_needs_etc(plan)) {
+        return ARCP_OK;
     }
-    return ARCP_OK;
+    const arcp_status status = arcp__sandbox_etc_prepare(&etc, &run->etc, err);
+    return status != ARCP_OK || arcp_buf_cstr(&run->etc) != NULL
+               ? status
+               : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
 }
 
 /* ---- preparing ---- */
@@ -237,7 +183,7 @@ static int make_plan(arcp__run *run, arcp_error *err)
     if (refused != 0) {
         return refused;
     }
-    if (make_covered(run, err) != ARCP_OK || prepare_etc(run, err) != ARCP_OK) {
+    if (arcp__sandbox_make_own(run->plan, err) != ARCP_OK || prepare_etc(run, err) != ARCP_OK) {
         return ARCP__EXIT_NOT_CONFINED;
     }
     return arcp__run_environment(run, err) == ARCP_OK ? 0 : exit_of_refusal(err->status);
@@ -327,7 +273,7 @@ int arcp__command_run(arcp__program *program)
     arcp__run run = {.program = program};
     arcp_error err = {0};
     bool is_busy = false;
-    if (getenv(ARCP__RUN_MARK) != NULL) {
+    if (getenv(ARCP__SANDBOX_MARK) != NULL) {
         (void)arcp_error_set(&err, ARCP_E_IO,
                              "this is a sandbox already, and a sandbox cannot make another");
         return refuse(program, &err, ARCP__EXIT_NOT_CONFINED);
@@ -353,6 +299,7 @@ int arcp__command_run(arcp__program *program)
     arcp_buf_fini(&run.etc);
     arcp__run_learn_free(run.learn);
     arcp__sandbox_plan_free(run.plan);
+    arcp__own_paths_fini(&run.own);
     arcp__command_base_fini(&run.base);
     arcp_lease_unref(run.lease);
     arcp__arena_fini(&run.arena);

@@ -12,10 +12,9 @@
 #include "cli/cli.h"
 #include "launch/cgroups.h"
 #include "launch/command_base.h"
+#include "launch/sandbox_host.h"
 #include "sandbox/sandbox.h"
 
-/* Set in the environment of the command. */
-#define ARCP__RUN_MARK     "ARCP_SANDBOX"
 #define ARCP__RUN_PIDS_MAX 4194304 /* the kernel's */
 
 struct arcp__run_learn;
@@ -30,6 +29,7 @@ typedef struct arcp__run {
         *cwd_kept; /* why the current directory is not read; NULL: it is, or not by default */
     arcp_lease *lease;
     arcp__command_base base; /* of the command */
+    arcp__own_paths own;     /* with `cache` */
     arcp__sandbox_request request;
     arcp__sandbox_plan *plan;
     const char *cache;        /* directory of prepared files: ~/.cache/arcp, or one for this run */
@@ -97,9 +97,6 @@ const char *arcp__run_account_home(arcp__arena *arena);
 ARCP_MUST_CHECK const char *arcp__run_path(arcp__arena *arena, const char *cwd, const char *option,
                                            const char *path, arcp_error *err);
 
-/* Whether a canonical path is the directory or below it. */
-bool arcp__run_is_within(const char *path, const char *directory);
-
 /* ---- run_fetch.c ---- */
 
 /* The pattern of net.fetch for a value of --fetch: without a scheme it is https, and without a path
@@ -120,10 +117,6 @@ ARCP_MUST_CHECK arcp_status arcp__run_environment(arcp__run *run, arcp_error *er
 
 /* The user's cache directory for ARCP. NULL when out of memory. */
 const char *arcp__run_cache(arcp__arena *arena, const char *home);
-
-/* The files of ARCP itself, which no lease grants; `cache` is one of them. NULL when out of memory.
- */
-const arcp_span *arcp__run_own(arcp__run *run, size_t *count);
 
 /* Sets tls_terminate from a value of --tls (NULL: not given). ARCP_E_USAGE. */
 ARCP_MUST_CHECK arcp_status arcp__run_tls(arcp__sandbox_request *request, const char *given,

@@ -117,7 +117,7 @@ arcp_status arcp__run_environment(arcp__run *run, arcp_error *err)
         set(run->env, &count, "ARCP_PROXY=http://127.0.0.1:" PROXY_PORT);
     }
     /* By this a command knows that it is confined, and `arcp run` that it is inside another. */
-    set(run->env, &count, ARCP__RUN_MARK "=1");
+    set(run->env, &count, ARCP__SANDBOX_MARK "=1");
     run->env[count] = NULL;
     for (size_t i = 0; i < ours && status == ARCP_OK; i++) {
         size_t j = 0;

@@ -18,12 +18,6 @@
 
 /* ---- paths ---- */
 
-bool arcp__run_is_within(const char *path, const char *directory)
-{
-    const size_t size = strcmp(directory, "/") == 0 ? 0 : strlen(directory);
-    return strncmp(path, directory, size) == 0 && (path[size] == '/' || path[size] == '\0');
-}
-
 /* The canonical form of an absolute path; NULL: it has none, or memory ran out. */
 static const char *canonical_of(arcp__arena *arena, const char *path, arcp_deny_reason *reason)
 {
@@ -118,7 +112,7 @@ static const char *pattern_of(grants *g, const char *option, const char *given, 
     if (path == NULL) {
         return NULL;
     }
-    g->has_cwd = g->has_cwd || arcp__run_is_within(g->run->cwd, path);
+    g->has_cwd = g->has_cwd || arcp__path_is_within(g->run->cwd, path);
     const bool is_there = stat(path, &about) == 0;
     if (!arcp__utf8_is_valid(arcp_span_cstr(path))) {
         (void)arcp_error_set(err, ARCP_E_USAGE,
@@ -190,7 +184,7 @@ static const char *reason_to_keep(const arcp__run *run)
         if (strcmp(run->cwd, homes[i]) == 0 || strcmp(run->cwd, resolved) == 0) {
             return "it is your home directory";
         }
-        if (arcp__run_is_within(homes[i], run->cwd) || arcp__run_is_within(resolved, run->cwd)) {
+        if (arcp__path_is_within(homes[i], run->cwd) || arcp__path_is_within(resolved, run->cwd)) {
             return "it holds your home directory";
         }
     }

@@ -24,31 +24,6 @@ void arcp__run_defaults(arcp__sandbox_request *request)
 
 /* ---- files of ARCP itself ---- */
 
-typedef struct path_list {
-    arcp__arena *arena;
-    arcp_span *paths;
-    size_t count;
-    bool failed;
-} path_list;
-
-/* Adds a path and, when links lead to it, its other name. */
-static void add_path(path_list *list, const char *path)
-{
-    char resolved[PATH_MAX];
-    const char *const names[] = {path, realpath(path, resolved)};
-    for (size_t i = 0; i < 2 && names[i] != NULL; i++) {
-        size_t j = 0;
-        while (j < list->count && !arcp_span_equal_cstr(list->paths[j], names[i])) {
-            j++;
-        }
-        if (j == list->count) {
-            list->paths[list->count] = arcp__arena_copy(list->arena, arcp_span_cstr(names[i]));
-            list->failed = list->failed || list->paths[list->count].data == NULL;
-            list->count++;
-        }
-    }
-}
-
 static const struct {
     const char *variable; /* names a directory */
     const char *below_home;
@@ -77,65 +52,30 @@ const char *arcp__run_cache(arcp__arena *arena, const char *home)
     return path != NULL ? path : place_of(arena, 0, home, false);
 }
 
-const arcp_span *arcp__run_own(arcp__run *run, size_t *count)
+/* The files of ARCP itself, which no lease grants. */
+static bool find_own(arcp__run *run)
 {
     static const char *const system[] = {"/etc/arcp", "/var/lib/arcp"};
-    path_list list = {.arena = &run->arena};
-    /* The cache, three for each place, two of the system; each has at most two names. */
-    list.paths = arcp__arena_take(list.arena, 2 * (1 + 3 * PLACES + 2) * sizeof *list.paths);
-    if (list.paths == NULL) {
-        return NULL;
-    }
-    add_path(&list, run->cache);
+    arcp__own_paths_add(&run->own, run->cache);
     for (size_t i = 0; i < PLACES; i++) {
-        const char *const paths[] = {place_of(list.arena, i, run->home, false),
-                                     place_of(list.arena, i, run->account_home, false),
-                                     place_of(list.arena, i, run->home, true)};
+        const char *const paths[] = {place_of(&run->arena, i, run->home, false),
+                                     place_of(&run->arena, i, run->account_home, false),
+                                     place_of(&run->arena, i, run->home, true)};
         for (size_t j = 0; j < sizeof paths / sizeof paths[0]; j++) {
             if (paths[j] != NULL) {
-                add_path(&list, paths[j]);
+                arcp__own_paths_add(&run->own, paths[j]);
             }
         }
     }
     for (size_t i = 0; i < sizeof system / sizeof system[0]; i++) {
-        add_path(&list, system[i]);
+        arcp__own_paths_add(&run->own, system[i]);
     }
-    *count = list.count;
-    return list.failed ? NULL : list.paths;
+    run->request.own = run->own.paths;
+    run->request.own_count = run->own.count;
+    return !run->own.failed;
 }
 
 /* ---- the base ---- */
-
-/* Whether a tree of the lease's fs.read has the path already: then it can be executed there, and as
- * a base it would be read-only in a tree that may be written. Without namespaces a base takes
- * nothing from a tree, and the tree may be refused. */
-static bool is_read(const arcp__run *run, const char *path)
-{
-    if (arcp__sandbox_level_of(&run->request.abilities) != ARCP__SANDBOX_LEVEL_FULL) {
-        return false;
-    }
-    for (size_t i = 0; i < arcp_lease_capability_count(run->lease); i++) {
-        if (!arcp_span_equal_cstr(arcp_lease_capability_name(run->lease, i), "fs.read")) {
-            continue;
-        }
-        for (size_t j = 0; j < arcp_lease_pattern_count(run->lease, i); j++) {
-            const arcp_span pattern = arcp_lease_pattern(run->lease, i, j);
-            char tree[PATH_MAX];
-            if (pattern.size < 3 || pattern.size >= sizeof tree ||
-                memchr(pattern.data, '*', pattern.size) != pattern.data + pattern.size - 2 ||
-                memcmp(pattern.data + pattern.size - 3, "/**", 3) != 0) {
-                continue;
-            }
-            const size_t size = pattern.size == 3 ? 1 : pattern.size - 3;
-            memcpy(tree, pattern.data, size);
-            tree[size] = '\0';
-            if (arcp__run_is_within(path, tree)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
 
 arcp_status arcp__run_bases(arcp__run *run, arcp_error *err)
 {
@@ -147,7 +87,7 @@ arcp_status arcp__run_bases(arcp__run *run, arcp_error *err)
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     for (size_t i = 0; i < run->base.count; i++) {
-        if (!is_read(run, run->base.paths[i])) {
+        if (!arcp__sandbox_reads_base(&run->request, run->base.paths[i])) {
             bases[count++] = arcp_span_cstr(run->base.paths[i]);
         }
     }
@@ -227,10 +167,9 @@ arcp_status arcp__run_request(arcp__run *run, arcp_error *err)
     request->origin = ARCP__SANDBOX_ORIGIN_RUN;
     request->cwd = arcp_span_cstr(run->cwd);
     request->home = arcp_span_cstr(run->home);
-    request->own = arcp__run_own(run, &request->own_count);
     request->has_terminal =
         !arcp__has(arguments, ARCP__OPTION_RUN_NO_TTY) && isatty(STDIN_FILENO) != 0;
-    if (request->own == NULL) {
+    if (!find_own(run)) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     if (arcp__run_tls(request, arcp__value(arguments, ARCP__OPTION_RUN_TLS), err) != ARCP_OK ||

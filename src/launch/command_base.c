@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/directory.h"
+#include "launch/sandbox_host.h"
 
 #define LINKS_MAX        16
 #define INTERPRETERS_MAX 4 /* the kernel follows no more */
@@ -25,15 +26,6 @@ typedef struct finder {
 } finder;
 
 /* ---- paths, by their text ---- */
-
-/* Whether it is the directory or below it. */
-static bool is_within(const char *path, const char *directory)
-{
-    const size_t size = strcmp(directory, "/") == 0 ? 0 : strlen(directory);
-    const size_t path_size = strlen(path);
-    return path_size >= size && memcmp(path, directory, size) == 0 &&
-           (path_size == size || path[size] == '/');
-}
 
 /* Drops empty segments and `.`; false for a path with `..`, whose meaning depends on links, and for
  * one that is not absolute or too long. */
@@ -80,8 +72,8 @@ static bool is_system(const char *path)
     static const char *const directories[] = {"/usr",   "/bin",   "/sbin",  "/lib",
                                               "/lib32", "/lib64", "/libx32"};
     for (size_t i = 0; i < sizeof directories / sizeof directories[0]; i++) {
-        if (is_within(path, directories[i])) {
-            return !is_within(path, "/usr/local/etc");
+        if (arcp__path_is_within(path, directories[i])) {
+            return !arcp__path_is_within(path, "/usr/local/etc");
         }
     }
     return false;
@@ -100,7 +92,7 @@ static bool may_be_granted(const finder *f, const char *directory)
         if (size == 0) {
             continue;
         }
-        if (is_within(home, directory)) {
+        if (arcp__path_is_within(home, directory)) {
             return false;
         }
         for (size_t j = 0; j < sizeof below_home / sizeof below_home[0]; j++) {
@@ -123,10 +115,10 @@ static void add(finder *f, const char *path)
     }
     size_t kept = 0;
     for (size_t i = 0; i < out->count; i++) {
-        if (is_within(path, out->paths[i])) {
+        if (arcp__path_is_within(path, out->paths[i])) {
             return; /* then none was removed before: no path of the list is inside another */
         }
-        if (is_within(out->paths[i], path)) {
+        if (arcp__path_is_within(out->paths[i], path)) {
             arcp__free(out->paths[i]);
         } else {
             out->paths[kept++] = out->paths[i];
@@ -291,13 +283,15 @@ static void add_words(finder *f)
         char path[PATH_MAX] = "";
         char directory[PATH_MAX];
         struct stat about;
-        if (!clean(*word, path) || is_within(path, "/proc") || is_within(path, "/sys") ||
-            is_within(path, "/dev") || stat(path, &about) != 0) {
+        if (!clean(*word, path) || arcp__path_is_within(path, "/proc") ||
+            arcp__path_is_within(path, "/sys") || arcp__path_is_within(path, "/dev") ||
+            stat(path, &about) != 0) {
             continue;
         }
         if (S_ISDIR(about.st_mode)) {
-            const bool holds_home = (f->homes[0][0] != '\0' && is_within(f->homes[0], path)) ||
-                                    (f->homes[1][0] != '\0' && is_within(f->homes[1], path));
+            const bool holds_home =
+                (f->homes[0][0] != '\0' && arcp__path_is_within(f->homes[0], path)) ||
+                (f->homes[1][0] != '\0' && arcp__path_is_within(f->homes[1], path));
             if (strcmp(path, "/") != 0 && !holds_home) {
                 add(f, path);
             }
