@@ -150,6 +150,8 @@ typedef struct arcp_process_agent {
     arcp_enforce_min min;
     uint32_t pids; /* processes and threads of a job; 0: the setting enforce.pids */
     arcp_enforce_tls tls;
+    uint64_t memory_bytes; /* of all processes of a job together; 0: no limit */
+    uint32_t cpu_percent;  /* likewise, of one processor */
 } arcp_process_agent;
 
 static inline arcp_process_agent arcp_process_agent_init(void)

@@ -48,20 +48,13 @@ arcp_status arcp__run_read_limits(arcp__run *run, arcp_error *err)
     return ARCP_OK;
 }
 
-/* Namespaces limit the number of processes without a cgroup, but not as root everywhere. */
-static unsigned wanted(const arcp__run *run)
-{
-    const arcp__sandbox_abilities *abilities = &run->request.abilities;
-    const bool is_sure = arcp__sandbox_level_of(abilities) == ARCP__SANDBOX_LEVEL_FULL &&
-                         abilities->values[ARCP__SANDBOX_ABILITY_PID_MAX] != 0;
-    const bool has_pids = arcp__value(&run->program->arguments, ARCP__OPTION_RUN_PIDS) != NULL;
-    return (run->request.limits.memory_bytes != 0 ? ARCP__CGROUP_MEMORY : 0U) |
-           (has_pids && !is_sure ? ARCP__CGROUP_PIDS : 0U);
-}
-
 void arcp__run_find_cgroups(arcp__run *run)
 {
-    const unsigned limits = wanted(run);
+    const arcp__sandbox_request *request = &run->request;
+    unsigned limits = arcp__sandbox_cgroup_limits(&request->limits, &request->abilities);
+    if (arcp__value(&run->program->arguments, ARCP__OPTION_RUN_PIDS) == NULL) {
+        limits &= ~(unsigned)ARCP__SANDBOX_LIMIT_PIDS; /* the default is worth no cgroup */
+    }
     if (limits == 0) {
         return;
     }
@@ -71,13 +64,9 @@ void arcp__run_find_cgroups(arcp__run *run)
 
 arcp_status arcp__run_cgroup_take(const arcp__run *run, arcp__run_cgroup *out, arcp_error *err)
 {
-    const arcp__sandbox_limits *limits = &run->plan->limits;
-    const uint32_t by_cgroup = limits->by_cgroup;
-    const arcp__cgroup_limits set = {
-        .memory_bytes = (by_cgroup & ARCP__CGROUP_MEMORY) != 0 ? limits->memory_bytes : 0,
-        .pids = (by_cgroup & ARCP__CGROUP_PIDS) != 0 ? limits->pids + ARCP__SANDBOX_OWN_PIDS : 0};
+    const arcp__cgroup_limits set = arcp__cgroup_limits_of(&run->plan->limits);
     *out = (arcp__run_cgroup){.directory_fd = -1, .fds = {-1, -1, -1}};
-    if (by_cgroup == 0) {
+    if (run->plan->limits.by_cgroup == 0) {
         return ARCP_OK;
     }
     out->number = arcp__cgroups_take(run->cgroups, &out->directory_fd);

@@ -194,6 +194,8 @@ static const arcp__config_row agent_rows[] = {
     {ROW("min", word, arcp__config_agent, min), .words = minimums},
     {ROW("tls", word, arcp__config_agent, tls), .words = tls_kinds},
     {ROW("pids", number, arcp__config_agent, pids), .maximum = 4194304},
+    {ROW("memory_bytes", number, arcp__config_agent, memory_bytes)},
+    {ROW("cpu_percent", number, arcp__config_agent, cpu_percent), .maximum = 1000000},
 };
 
 /* Two entries for the same agent are refused, because one of them would have no effect. */

@@ -58,6 +58,8 @@ arcp_status arcp__service_offer(arcp_runtime *runtime, const arcp__config *confi
         agent.min = (arcp_enforce_min)from->min;
         agent.tls = (arcp_enforce_tls)from->tls;
         agent.pids = (uint32_t)from->pids;
+        agent.memory_bytes = from->memory_bytes;
+        agent.cpu_percent = (uint32_t)from->cpu_percent;
         status = limits_of(from, files, limits, &agent.limit_count, err);
         if (status == ARCP_OK) {
             status = arcp_runtime_register_process(runtime, &agent, err);

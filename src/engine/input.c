@@ -219,7 +219,7 @@ void arcp__engine_agent_exited(arcp__engine *engine, arcp_time now, arcp__job *j
                                const arcp__agent_exit *exit)
 {
     ARCP__RECORD(engine, .kind = ARCP__CALL_AGENT_EXITED, .now = now, .job = job,
-                 .numbers = {exit->by_signal, (uint64_t)exit->code},
+                 .numbers = {exit->by_signal, (uint64_t)exit->code, exit->has_run_out},
                  .texts = {exit->stderr_tail, exit->failed_step, exit->failure});
     /* A program whose sandbox could not be made never ran. */
     if (exit->failed_step.size != 0 ? arcp__engine_begin(engine, now)

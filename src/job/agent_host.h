@@ -90,6 +90,7 @@ typedef struct arcp__agent_exit {
      * ("mount"), and a text for people ("mount /srv/x: Operation not permitted"). Empty: it was
      * made, or there is none. */
     arcp_span failed_step, failure;
+    bool has_run_out; /* the kernel has killed a process of it at the limit of its memory */
 } arcp__agent_exit;
 
 /* ---- what a sandbox denied ---- */

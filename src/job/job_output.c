@@ -197,19 +197,23 @@ static void end_plain(arcp__jobs *jobs, arcp__job *job)
 static void fail_exit(arcp__jobs *jobs, arcp__job *job, const arcp__agent_exit *exit)
 {
     arcp_buf details = arcp_buf_init();
-    char message[96];
+    char message[128];
     arcp_json_writer writer = arcp__put_begin(&details);
     arcp__put_i64(&writer, exit->by_signal ? "signal" : "exit_status", exit->code);
     if (exit->stderr_tail.size != 0) {
         arcp__put_string(&writer, "stderr", exit->stderr_tail);
+    }
+    if (exit->has_run_out) {
+        arcp__put_cstr(&writer, "limit", "memory");
     }
     arcp_json_end_object(&writer);
     if (!exit->by_signal && exit->code == 0) {
         (void)snprintf(message, sizeof message,
                        "the agent ended without a result after a line that is not valid JSON");
     } else {
-        (void)snprintf(message, sizeof message, "the agent ended with %s %d",
-                       exit->by_signal ? "signal" : "exit status", exit->code);
+        (void)snprintf(message, sizeof message, "the agent ended with %s %d%s",
+                       exit->by_signal ? "signal" : "exit status", exit->code,
+                       exit->has_run_out ? ", after it had reached its limit of memory" : "");
     }
     if (!job->cancelling) { /* a cancelled agent may exit with any status */
         arcp__job_log(jobs, ARCP__LOG_WARN, job, message);

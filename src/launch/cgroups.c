@@ -16,7 +16,6 @@
 #include "base/hash.h"
 #include "launch/cgroup_files.h"
 #include "launch/proc_stat.h"
-#include "sandbox/sandbox.h"
 
 #define NAME_START   "arcpd."
 #define NAME_FORMAT  NAME_START "%d.%llu"
@@ -332,6 +331,15 @@ unsigned arcp__cgroups_find_limits(arcp__cgroups *cgroups)
         }
     }
     return cgroups->limits;
+}
+
+arcp__cgroup_limits arcp__cgroup_limits_of(const arcp__sandbox_limits *limits)
+{
+    const uint32_t set = limits->by_cgroup;
+    return (arcp__cgroup_limits){
+        .memory_bytes = (set & ARCP__SANDBOX_LIMIT_MEMORY) != 0 ? limits->memory_bytes : 0,
+        .cpu_percent = (set & ARCP__SANDBOX_LIMIT_CPU) != 0 ? limits->cpu_percent : 0,
+        .pids = (set & ARCP__SANDBOX_LIMIT_PIDS) != 0 ? limits->pids + ARCP__SANDBOX_OWN_PIDS : 0};
 }
 
 /* The cgroup of a limit, which is new if it is one of version 1; -1 sets errno. */

@@ -20,6 +20,8 @@
 
 #include <arcp/error.h>
 
+#include "sandbox/sandbox.h"
+
 typedef struct arcp__cgroups arcp__cgroups;
 
 /* NULL: cgroups cannot be created (no cgroup2 file system, no permission, a kernel before 5.14). */
@@ -46,6 +48,9 @@ typedef struct arcp__cgroup_limits {
     uint32_t cpu_percent;  /* of one processor */
     uint32_t pids;         /* processes and threads */
 } arcp__cgroup_limits;
+
+/* The limits that a plan leaves to the cgroup of its process. */
+arcp__cgroup_limits arcp__cgroup_limits_of(const arcp__sandbox_limits *limits);
 
 /* Returns the limits that cgroups can have here, as bits; the first call finds out. `cgroups` may
  * be NULL: none. */

@@ -164,6 +164,7 @@ bool arcp__agent_process_check(arcp__agent_process *process)
     if (table->directory != NULL && process->process->pid > 0) {
         arcp__work_directory_forget(table->directory, process->process->pid);
     }
+    process->has_run_out = arcp__cgroups_has_run_out(table->cgroups, process->cgroup);
     arcp__cgroups_end(table->cgroups, process->cgroup);
     arcp__process_table_expect_orphans(table, process->job);
     if (process->is_freed) {
@@ -404,6 +405,7 @@ static void close_theirs(arcp__agent_process *process)
 {
     close_ends(process->theirs);
     arcp__close(process->cgroup_fd);
+    arcp__cgroup_close(process->limit_fds);
     if (process->sandbox != NULL) {
         arcp__process_sandbox_close_theirs(process->sandbox);
     }
@@ -422,7 +424,7 @@ static arcp_status launch(arcp__agent_process *process, const arcp__process_spec
     }
     arcp_launch_spec launch = arcp_launch_spec_init();
     arcp_confinement confinement = arcp_confinement_init();
-    process->cgroup = arcp__cgroups_take(table->cgroups, &process->cgroup_fd);
+    status = arcp__agent_process_take_cgroup(process, spec, &launch, err);
     launch.argv = spec->argv;
     launch.env = spec->env;
     launch.cwd = spec->cwd;
@@ -432,7 +434,6 @@ static arcp_status launch(arcp__agent_process *process, const arcp__process_spec
     launch.stderr_fd = process->theirs[2];
     launch.limits = spec->limits;
     launch.limit_count = spec->limit_count;
-    launch.cgroup_fd = process->cgroup_fd;
     if (spec->confinement != NULL && process->sandbox != NULL) {
         confinement.plan = spec->confinement->plan;
         confinement.etc = spec->confinement->etc;
@@ -440,7 +441,9 @@ static arcp_status launch(arcp__agent_process *process, const arcp__process_spec
         confinement.control_fd = process->sandbox->theirs;
         launch.confinement = &confinement;
     }
-    status = arcp__starter_request(table->starter, &launch, process, err);
+    if (status == ARCP_OK) {
+        status = arcp__starter_request(table->starter, &launch, process, err);
+    }
     if (status != ARCP_OK) {
         close_ends(ours);
         close_theirs(process);

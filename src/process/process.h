@@ -12,6 +12,7 @@
 #include <arcp/sys/launcher.h>
 
 #include "base/arena.h"
+#include "launch/cgroups.h"
 
 /* ---- the table ----
  *
@@ -48,6 +49,10 @@ const char *arcp__process_table_directory(const arcp__process_table *table);
 
 /* The number of processes or groups of earlier runs that were killed when the table was created. */
 size_t arcp__process_table_swept(const arcp__process_table *table);
+
+/* The limits that a process can have by a cgroup, as bits of arcp__cgroup_limit. The first call
+ * finds out, for which this program may have to move to another cgroup. */
+unsigned arcp__process_table_find_limits(const arcp__process_table *table);
 
 /* Called on SIGCHLD by a program that adopts orphans (a child subreaper, or pid 1 of a container):
  * waits for every child that has ended. The end of the table's own processes is reported as usual.
@@ -99,6 +104,7 @@ typedef struct arcp__process_confinement {
     /* A directory to be created, with the directories `home` and `tmp` in it, and removed after the
      * end; NULL: none. */
     const char *scratch;
+    arcp__cgroup_limits limits; /* of all its processes, in a cgroup */
 } arcp__process_confinement;
 
 /* What to run. Borrowed during the call. */
@@ -169,6 +175,9 @@ arcp_span arcp__agent_process_failure(const arcp__agent_process *process, const 
 /* Kills a confined process, because its network cannot be served; that is its failure, unless it
  * has one. */
 void arcp__agent_process_fail_network(arcp__agent_process *process, const char *why);
+
+/* Whether the kernel has killed a process of it at the limit of memory; after its end. */
+bool arcp__agent_process_has_run_out(const arcp__agent_process *process);
 
 /* 0 before it is started. */
 pid_t arcp__agent_process_pid(const arcp__agent_process *process);

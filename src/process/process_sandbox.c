@@ -36,6 +36,11 @@ static arcp_status make_scratch(const char *path, const char *user, arcp_error *
 
 /* ---- records ---- */
 
+bool arcp__agent_process_has_run_out(const arcp__agent_process *process)
+{
+    return process->has_run_out;
+}
+
 void arcp__agent_process_fail_network(arcp__agent_process *process, const char *why)
 {
     arcp__process_sandbox *sandbox = process->sandbox;

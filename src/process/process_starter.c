@@ -176,6 +176,7 @@ static arcp__start *start_new(const arcp_launch_spec *spec, void *owner)
         }
         start->spec.limits = limits;
     }
+    /* Descriptors of cgroups are borrowed from the process, which outlives the start. */
     if (spec->confinement != NULL) {
         copy_confinement(start, spec->confinement);
     }

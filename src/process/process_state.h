@@ -66,9 +66,10 @@ struct arcp__agent_process {
     arcp__agent_process *previous_resting, *next_resting;
     arcp__process_pool *pool; /* valid only while it waits in the pool */
     arcp__agent_process *next_waiting;
-    arcp__process_table *table;       /* a reference */
-    arcp_process *process;            /* owned; NULL: it is being started, or could not be */
-    int theirs[3], cgroup_fd;         /* the program's descriptors, while it is being started */
+    arcp__process_table *table; /* a reference */
+    arcp_process *process;      /* owned; NULL: it is being started, or could not be */
+    int theirs[3], cgroup_fd;   /* the program's descriptors, while it is being started */
+    int limit_fds[ARCP__CGROUP_LIMITS];
     char *directory;                  /* owned; removed at the end; NULL: none was created */
     unsigned cgroup;                  /* its number; 0: none of its own */
     char job[ARCP__PROCESS_JOB_SIZE]; /* "" before it has one */
@@ -89,6 +90,7 @@ struct arcp__agent_process {
     bool is_reaped;  /* it was reaped: `end` is known; or it could not be started */
     bool is_terminating;
     bool is_killed;
+    bool has_run_out; /* the kernel has killed a process of it at the limit of memory */
     bool is_reported; /* `exited` was called, or the owner has freed it, or it could not start */
     bool is_freed;    /* by its owner */
     bool input_closed;
@@ -139,5 +141,12 @@ void arcp__agent_process_read(arcp__agent_process *process);
 void arcp__agent_process_continue(arcp__agent_process *process);
 /* Calls `exited` once the process was reaped and all output was delivered. */
 void arcp__agent_process_finish(arcp__agent_process *process);
+
+/* Takes a cgroup with the limits of the process, if it has any, and passes it to the launcher; the
+ * descriptors are closed when the process has been started. ARCP_E_IO. */
+ARCP_MUST_CHECK arcp_status arcp__agent_process_take_cgroup(arcp__agent_process *process,
+                                                            const arcp__process_spec *spec,
+                                                            arcp_launch_spec *launch,
+                                                            arcp_error *err);
 
 #endif

@@ -246,6 +246,11 @@ const char *arcp__process_table_directory(const arcp__process_table *table)
     return table->directory == NULL ? NULL : arcp__work_directory_path(table->directory);
 }
 
+unsigned arcp__process_table_find_limits(const arcp__process_table *table)
+{
+    return arcp__cgroups_find_limits(table->cgroups);
+}
+
 size_t arcp__process_table_swept(const arcp__process_table *table)
 {
     return table->swept;

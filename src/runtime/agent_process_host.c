@@ -162,6 +162,7 @@ static void on_exited(void *user, const arcp_process_exit *end, arcp_span stderr
         .stderr_tail = pj->agent->stderr_in_errors ? stderr_tail : arcp_span_make(NULL, 0),
         .failed_step = arcp_span_cstr(step),
         .failure = failure,
+        .has_run_out = arcp__agent_process_has_run_out(pj->process),
     };
     arcp__engine_agent_exited(pj->runtime->engine, arcp__input_now(pj->runtime), pj->job, &exit);
 }

@@ -245,9 +245,14 @@ static void complete(const arcp_runtime *runtime, const arcp__process_agent *age
                                  : agent->confinement.tls == ARCP_ENFORCE_TLS_TERMINATE;
     request->hides = runtime->enforce.hides;
     request->is_silent = runtime->enforce.is_silent;
-    request->limits.scratch_bytes = runtime->enforce.scratch_bytes;
-    request->limits.pids =
-        agent->confinement.pids != 0 ? agent->confinement.pids : (uint32_t)runtime->enforce.pids;
+    request->limits = (arcp__sandbox_limits){.scratch_bytes = runtime->enforce.scratch_bytes,
+                                             .memory_bytes = agent->confinement.memory_bytes,
+                                             .cpu_percent = agent->confinement.cpu_percent,
+                                             .pids = agent->confinement.pids != 0
+                                                         ? agent->confinement.pids
+                                                         : (uint32_t)runtime->enforce.pids};
+    request->limits.by_cgroup = arcp__confinement_find_limits(
+        runtime, arcp__sandbox_cgroup_limits(&request->limits, &request->abilities));
 }
 
 /* The bases of every agent, and those of this one. NULL when out of memory. */

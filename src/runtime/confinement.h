@@ -104,6 +104,9 @@ ARCP_MUST_CHECK arcp_status arcp__confinement_open_network(arcp_runtime *runtime
  */
 void arcp__confined_environment(const arcp__job_plan *plan, arcp__environment *environment);
 
+/* Those of the limits (bits) that a cgroup can hold here, if the settings allow one. */
+unsigned arcp__confinement_find_limits(const arcp_runtime *runtime, unsigned wanted);
+
 /* A record of the sandbox of a job. */
 void arcp__confinement_record(arcp_runtime *runtime, arcp__job *job, arcp_span record);
 

@@ -62,6 +62,35 @@ static bool read_protect(arcp_protect protect, arcp__sandbox_protect *out)
     return false;
 }
 
+unsigned arcp__confinement_find_limits(const arcp_runtime *runtime, unsigned wanted)
+{
+    /* The words of the setting enforce.cgroup: auto, off. */
+    return runtime->enforce.cgroup != 0 || wanted == 0
+               ? 0
+               : wanted & arcp__process_table_find_limits(runtime->processes);
+}
+
+/* Says so when limits of the agent hold less than they say. */
+static void warn_of_limits(const arcp__process_agent *agent, const char *name)
+{
+    static const struct {
+        unsigned limit;
+        const char *name;
+        arcp__sandbox_note note;
+    } rows[] = {{ARCP__SANDBOX_LIMIT_MEMORY, "memory_bytes", ARCP__SANDBOX_NOTE_MEMORY_EACH},
+                {ARCP__SANDBOX_LIMIT_CPU, "cpu_percent", ARCP__SANDBOX_NOTE_CPU_OPEN}};
+    const arcp__agent_confinement *confinement = &agent->confinement;
+    const unsigned wanted = (confinement->memory_bytes != 0 ? ARCP__SANDBOX_LIMIT_MEMORY : 0U) |
+                            (confinement->cpu_percent != 0 ? ARCP__SANDBOX_LIMIT_CPU : 0U);
+    const unsigned found = arcp__confinement_find_limits(agent->runtime, wanted);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if ((wanted & ~found & rows[i].limit) != 0) {
+            arcp__runtime_log(agent->runtime, NULL, ARCP_LOG_WARN, "agent \"%s\": %s: %s", name,
+                              rows[i].name, arcp__sandbox_note_text(rows[i].note));
+        }
+    }
+}
+
 arcp_status arcp__confinement_register(arcp__process_agent *agent, const arcp_process_agent *from,
                                        arcp_error *err)
 {
@@ -71,6 +100,8 @@ arcp_status arcp__confinement_register(arcp__process_agent *agent, const arcp_pr
     confinement->min = from->min;
     confinement->tls = from->tls;
     confinement->pids = from->pids;
+    confinement->memory_bytes = from->memory_bytes;
+    confinement->cpu_percent = from->cpu_percent;
     if (!read_protect(from->protect, &confinement->protect) ||
         (unsigned)from->min > ARCP_ENFORCE_MIN_ADVISORY ||
         (unsigned)from->tls > ARCP_ENFORCE_TLS_TERMINATE) {
@@ -93,5 +124,8 @@ arcp_status arcp__confinement_register(arcp__process_agent *agent, const arcp_pr
         return arcp_error_set(err, status, "agent \"%s\": %s", from->name, why.message);
     }
     arcp__confinement_find_command(agent);
+    if (agent->runtime->confinement != NULL) {
+        warn_of_limits(agent, from->name);
+    }
     return ARCP_OK;
 }

@@ -142,7 +142,8 @@ arcp_status arcp__confined_start_init(arcp__confined_start *start, arcp_runtime 
         .confinement = {.plan = arcp_buf_span(&plan->text),
                         .has_processes = plan->plan->level == ARCP__SANDBOX_LEVEL_FULL,
                         .has_network = plan->plan->port_count != 0 || plan->plan->has_proxy,
-                        .scratch = plan->scratch},
+                        .scratch = plan->scratch,
+                        .limits = arcp__cgroup_limits_of(&plan->plan->limits)},
         .etc = arcp_buf_init()};
     arcp_status status = arcp__sandbox_make_own(plan->plan, err);
     if (status == ARCP_OK && arcp__sandbox_needs_etc(plan->plan)) {

@@ -219,6 +219,7 @@ static void take_settings(arcp_runtime *runtime, const arcp_settings *settings)
     runtime->enforce.is_silent = settings->enforce_report != ARCP__CHOICE_TRUE;
     runtime->enforce.scratch_bytes = settings->enforce_scratch_bytes;
     runtime->enforce.pids = settings->enforce_pids;
+    runtime->enforce.cgroup = settings->enforce_cgroup;
     runtime->enforce.tls = settings->enforce_tls;
     runtime->enforce.egress_idle_sec = settings->enforce_egress_idle_sec;
 }

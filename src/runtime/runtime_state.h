@@ -91,6 +91,8 @@ typedef struct arcp__agent_confinement {
     arcp_enforce_tls tls;
     arcp__sandbox_protect protect;
     uint32_t pids;               /* 0: the setting */
+    uint64_t memory_bytes;       /* 0: no limit */
+    uint32_t cpu_percent;        /* 0: no limit */
     arcp__agent_sandbox sandbox; /* its bases, its directory, and what its command needs */
 } arcp__agent_confinement;
 
@@ -163,7 +165,7 @@ struct arcp_runtime {
     arcp__prepared_etc *prepared_etcs;   /* owned; one for each user of agents */
     struct arcp__agent_network *network; /* owned; NULL: no confined agent has had one */
     struct {
-        uint32_t min, tls;
+        uint32_t min, tls, cgroup;
         bool hides, is_silent;
         uint64_t scratch_bytes, pids, egress_idle_sec;
     } enforce; /* the settings of the group enforce; is_silent is not enforce.report */

@@ -97,6 +97,11 @@ typedef struct arcp__sandbox_limits {
 /* Processes and threads of arcp-sandbox itself, which a cgroup counts, too. */
 #define ARCP__SANDBOX_OWN_PIDS 6
 
+/* Those of the limits that nothing but a cgroup can hold on a host with these abilities, as bits:
+ * namespaces limit the number of processes, but not everywhere. */
+unsigned arcp__sandbox_cgroup_limits(const arcp__sandbox_limits *limits,
+                                     const arcp__sandbox_abilities *abilities);
+
 #define ARCP__SANDBOX_EXEMPT_MAX 32
 
 /* Inside, at level full, where TLS is terminated: a directory with the certificate of the job's

@@ -150,6 +150,16 @@ bool arcp__sandbox_has_proxy(const arcp__sandbox_abilities *abilities)
            has[ARCP__SANDBOX_ABILITY_PIDFD_GETFD] != 0 && arcp__sandbox_has_broker(abilities);
 }
 
+unsigned arcp__sandbox_cgroup_limits(const arcp__sandbox_limits *limits,
+                                     const arcp__sandbox_abilities *abilities)
+{
+    const bool has_pids = arcp__sandbox_level_of(abilities) == ARCP__SANDBOX_LEVEL_FULL &&
+                          abilities->values[ARCP__SANDBOX_ABILITY_PID_MAX] != 0;
+    return (limits->memory_bytes != 0 ? ARCP__SANDBOX_LIMIT_MEMORY : 0U) |
+           (limits->cpu_percent != 0 ? ARCP__SANDBOX_LIMIT_CPU : 0U) |
+           (limits->pids != 0 && !has_pids ? ARCP__SANDBOX_LIMIT_PIDS : 0U);
+}
+
 const char *arcp__sandbox_level_name(arcp__sandbox_level level)
 {
     static const char *const names[ARCP__SANDBOX_LEVEL_COUNT] = {"none", "landlock", "full"};

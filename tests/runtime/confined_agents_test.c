@@ -8,6 +8,7 @@
 
 #include "support/check.h"
 
+#include "launch/cgroups.h"
 #include "launch/launch.h"
 #include "sandbox/sandbox.h"
 
@@ -15,7 +16,8 @@
 
 static runtime_rig rig;
 static arcp__sandbox_level level;
-static bool has_broker;
+static bool has_broker, makes_cgroups;
+static unsigned cgroup_limits; /* of cgroups here, as bits */
 /* Of the host: DATA/granted and DATA/other exist. Not below /tmp, which is private in a view. */
 static char data[256];
 
@@ -62,6 +64,7 @@ static void start_with(const arcp_settings *settings, const arcp_enforce_options
     runtime_rig_begin(&rig);
     runtime.settings = settings;
     runtime.enforce = enforce;
+    runtime.makes_cgroups = makes_cgroups;
     runtime_rig_open(&rig, &runtime);
 }
 
@@ -81,10 +84,21 @@ static int set_up(void **state)
     return 0;
 }
 
+static int set_up_with_cgroups(void **state)
+{
+    /* Before the runtime has cgroups: their name is that of the process. */
+    arcp__cgroups *cgroups = arcp__cgroups_open();
+    cgroup_limits = arcp__cgroups_find_limits(cgroups);
+    arcp__cgroups_close(cgroups);
+    makes_cgroups = true;
+    return set_up(state);
+}
+
 static int tear_down(void **state)
 {
     (void)state;
     runtime_rig_stop(&rig);
+    makes_cgroups = false;
     remove_temporary(data);
     assert_false(has_children());
     return 0;
@@ -353,6 +367,96 @@ static void an_agent_may_ask_for_another_minimum(void **state)
     (void)runtime_rig_wait(&rig, "\"PERMISSION_DENIED\"");
 }
 
+/* ---- limits ---- */
+
+#define MUCH "head -c 300000000 /dev/zero | tail >/dev/null || exit 9; echo all"
+
+static bool can_limit(unsigned wanted)
+{
+    if ((cgroup_limits & wanted) != wanted) {
+        print_message("SKIPPED: no cgroup here can have these limits (found %u, wanted %u)\n",
+                      cgroup_limits, wanted);
+    }
+    return (cgroup_limits & wanted) == wanted;
+}
+
+static void an_agent_that_needs_more_memory_fails(void **state)
+{
+    arcp_process_agent limited = arcp_process_agent_init();
+    (void)state;
+    needs_a_level();
+    limited.memory_bytes = 64u << 20;
+    runtime_rig_register_sh(&rig, "limited", MUCH, &limited);
+    submit("limited", "");
+    const char *frame = runtime_rig_wait(&rig, "\"job.error\"");
+    assert_non_null(strstr(frame, "\"exit_status\":9"));
+    assert_false(runtime_rig_has(&rig, "\"message\":\"all\""));
+}
+
+static void the_error_names_the_limit_of_memory(void **state)
+{
+    arcp_process_agent limited = arcp_process_agent_init();
+    (void)state;
+    needs_a_level();
+    if (!can_limit(ARCP__CGROUP_MEMORY)) {
+        skip();
+    }
+    limited.memory_bytes = 64u << 20;
+    runtime_rig_register_sh(&rig, "limited", MUCH, &limited);
+    submit("limited", "");
+    const char *frame = runtime_rig_wait(&rig, "\"job.error\"");
+    assert_non_null(strstr(frame, "\"limit\":\"memory\""));
+    assert_non_null(strstr(frame, "after it had reached its limit of memory"));
+    /* The next job has a cgroup without the count, and an agent without a limit none at all. */
+    runtime_rig_register_sh(&rig, "small", "echo small", &limited);
+    runtime_rig_register_sh(&rig, "free", MUCH, NULL);
+    submit("small", "");
+    (void)runtime_rig_wait(&rig, "\"job.result\"");
+    submit("free", "");
+    (void)runtime_rig_wait(&rig, "\"message\":\"all\"");
+    (void)runtime_rig_wait(&rig, "\"job.result\"");
+}
+
+static void processes_of_an_agent_share_its_part_of_the_processor(void **state)
+{
+    arcp_process_agent limited = arcp_process_agent_init();
+    (void)state;
+    needs_a_level();
+    if (!can_limit(ARCP__CGROUP_CPU)) {
+        skip();
+    }
+    limited.cpu_percent = 20;
+    /* Two that are busy for a second of real time: at most 0.2 s and the rest of a period. */
+    runtime_rig_register_sh(
+        &rig, "busy",
+        "exec bash -c 'TIMEFORMAT=%U; busy() { timeout 1 sh -c \"while :; do :; done\"; }; time { "
+        "busy & busy; wait; }' 2>&1 | sed 's/^0[.]\\([0-3]\\).*/little/'",
+        &limited);
+    submit("busy", "");
+    (void)runtime_rig_wait(&rig, "\"message\":\"little\"");
+    (void)runtime_rig_wait(&rig, "\"job.result\"");
+}
+
+static void without_a_cgroup_each_process_has_the_limit_for_itself(void **state)
+{
+    arcp_settings settings;
+    arcp_process_agent limited = arcp_process_agent_init();
+    const arcp_enforce_options enforce = options();
+    (void)state;
+    needs_a_level();
+    runtime_rig_stop(&rig);
+    arcp__settings_default(&settings);
+    settings.enforce_cgroup = 1; /* off */
+    start_with(&settings, &enforce);
+    limited.memory_bytes = 64u << 20;
+    limited.cpu_percent = 50;
+    runtime_rig_register_sh(&rig, "limited", MUCH, &limited);
+    submit("limited", "");
+    const char *frame = runtime_rig_wait(&rig, "\"job.error\"");
+    assert_non_null(strstr(frame, "\"exit_status\":9"));
+    assert_null(strstr(frame, "\"limit\""));
+}
+
 static void a_step_that_fails_ends_the_job_and_is_named(void **state)
 {
     (void)state;
@@ -482,7 +586,8 @@ static void many_jobs_at_once_leave_nothing(void **state)
 
 int main(void)
 {
-#define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define ROW(name)     cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define LIMITED(name) cmocka_unit_test_setup_teardown(name, set_up_with_cgroups, tear_down)
     const struct CMUnitTest tests[] = {
         ROW(an_agent_reads_what_its_lease_grants_and_nothing_else),
         ROW(a_directory_that_is_absent_grants_nothing_and_the_log_names_it),
@@ -501,6 +606,10 @@ int main(void)
         ROW(what_a_killed_agent_has_started_is_gone),
         ROW(a_lease_that_expires_ends_the_agent),
         ROW(many_jobs_at_once_leave_nothing),
+        LIMITED(an_agent_that_needs_more_memory_fails),
+        LIMITED(the_error_names_the_limit_of_memory),
+        LIMITED(processes_of_an_agent_share_its_part_of_the_processor),
+        LIMITED(without_a_cgroup_each_process_has_the_limit_for_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
