@@ -42,11 +42,13 @@ static void emit(arcp__jobs *jobs, arcp__job *job, const arcp__enforcement *enfo
 
 static void note(arcp__jobs *jobs, const arcp__job *job, const arcp__enforcement *enforcement)
 {
+    static const char no_lines[] = "the lease has no lines";
     char line[128];
     const arcp_span level = arcp_buf_span(&enforcement->texts[ARCP__ADMIT_LEVEL]);
     const arcp_span summary = arcp_buf_span(&enforcement->texts[ARCP__ADMIT_SUMMARY]);
     (void)snprintf(line, sizeof line, "job confined at level %.*s: %.*s", (int)level.size,
-                   level.data, (int)summary.size, summary.size == 0 ? "" : summary.data);
+                   level.data, summary.size == 0 ? (int)sizeof no_lines - 1 : (int)summary.size,
+                   summary.size == 0 ? no_lines : summary.data);
     arcp__job_log(jobs, ARCP__LOG_INFO, job, line);
     arcp__audit(jobs->log, &(arcp__audit_line){
                                .event = ARCP__AUDIT_ENFORCEMENT,
