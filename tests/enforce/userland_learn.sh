@@ -54,7 +54,7 @@ prepare() {
 # The names and contents of all that is there; those of git have times in them.
 state() {
     find "$work/job" -path '*/.git/*' -prune -o -path '*__pycache__*' -prune -o -print | sort
-    find "$work/job" -path '*/.git/*' -prune -o -name '*.[chy]*' -type f -exec cksum {} + | sort
+    find "$work/job" -path '*/.git/*' -prune -o -path '*__pycache__*' -prune -o -name '*.[chy]*' -type f -exec cksum {} + | sort
 }
 
 say_failed() {

@@ -217,6 +217,8 @@ elsewhere='http://elsewhere.example/**'
 # try NAME PROGRAM PATTERN COMMAND; with proxy=no at level full only, because the program uses no proxy
 try() {
     name=$1
+    # TLS stays closed while a lease is learnt.
+    [ -z "$mode" ] || [ -z "$inside" ] || return
     # A Java program looks for files of others in /tmp, which a sandbox does not have.
     command="export JAVA_TOOL_OPTIONS=-XX:-UsePerfData CA='$keys/ca.pem' PROGRAMS='$work/programs'; $4"
     if ! command -v "$2" >/dev/null 2>&1 || ! attempt; then

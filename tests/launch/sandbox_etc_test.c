@@ -70,6 +70,13 @@ static void it_has_what_programs_need_and_no_other_file_of_the_host(void **state
     check_command(path, "cd ..; test -z \"$(find . ! -perm -o+r ! -type l)\"");
 }
 
+static void copies_have_the_times_of_the_files(void **state)
+{
+    check_command(prepare(*state), "for f in debian_version ld.so.conf ld.so.cache; do "
+                                   "test ! -f /etc/$f -o \"$(stat -c %Y $f)\" = "
+                                   "\"$(stat -c %Y /etc/$f)\"; done");
+}
+
 static void it_is_made_once_for_a_user_and_a_home(void **state)
 {
     fixture *f = *state;
@@ -213,6 +220,7 @@ int main(void)
         ETC_TEST(it_has_what_programs_need_and_no_other_file_of_the_host),
         ETC_TEST(the_authority_of_a_sandbox_is_trusted_by_links),
         ETC_TEST(a_host_without_certificates_has_the_links),
+        ETC_TEST(copies_have_the_times_of_the_files),
         ETC_TEST(it_is_made_once_for_a_user_and_a_home),
         ETC_TEST(it_is_made_anew_when_a_file_of_the_host_has_changed),
         ETC_TEST(it_is_made_anew_by_another_release),
