@@ -104,6 +104,7 @@ static void every_decision_has_its_line(void **state)
     grep(w, "\"decision\":\"cancelled\"", WORDS("--event", "end", "--job", sleeper));
     grep(w, "\"duration_ms\":\"", WORDS("--event", "end", "--code", "LEASE_EXPIRED"));
     grep(w, "\"rule\":\"SIGHUP\",\"config_sha256\":\"", WORDS("--event", "policy"));
+    grep(w, "\"unconfined\":0", WORDS("--event", "policy"));
     grep(w, "\"decision\":\"closed\"", WORDS("--event", "log", "--since", "1h"));
     verify(w, 0);
 }
@@ -243,6 +244,7 @@ static void with_continue_a_full_disk_stops_no_request(void **state)
     host_stop(w);
     verify(w, 0);
     grep(w, id, WORDS("--event", "submit"));
+    grep(w, "\"unconfined\":4", WORDS("--event", "policy"));
 }
 
 int main(void)
