@@ -16,6 +16,7 @@
  * end.
  */
 static atomic_bool syncs_wait;
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): not the C library's name */
 int fdatasync(int fd)
 {
     while (atomic_load(&syncs_wait)) {
