@@ -17,7 +17,7 @@
 #define ARCP   ARCP_BINARY_DIR "/bin/arcp"
 #define WORKER ARCP_BINARY_DIR "/bench/arcp-bench-calls"
 
-/* A program that makes calls when it is told to. */
+/* A program that makes calls on request. */
 typedef struct caller {
     pid_t pid;
     FILE *orders, *answers;

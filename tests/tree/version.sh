@@ -1,6 +1,6 @@
 #!/bin/sh
-# Fails when the version, which CMakeLists.txt has, is written in a source too, or when the Python package, whose
-# archives need a copy, has another one.
+# Fails when the version, which CMakeLists.txt has, is written in a source too, or when the Python package or a
+# helper for agents, whose archives need a copy, has another one.
 #
 #   tests/tree/version.sh ROOT
 set -eu
@@ -12,8 +12,8 @@ version=$(sed -n 's/^project(arcp VERSION \([0-9.]*\) .*/\1/p' CMakeLists.txt)
     exit 1
 }
 bad=0
-for copy in $(find bindings -name pyproject.toml -o -name __init__.py 2>/dev/null | sort); do
-    written=$(sed -n 's/^\(__version__\|version\) = "\(.*\)"/\2/p' "$copy")
+for copy in $(find bindings helpers -name pyproject.toml -o -name __init__.py -o -name package.json 2>/dev/null | sort); do
+    written=$(sed -nE 's/^ *"?(__version__|version)"?( =|:) "(.*)",?$/\3/p' "$copy")
     if [ -n "$written" ] && [ "$written" != "$version" ]; then
         echo "$copy: version $written, CMakeLists.txt has $version"
         bad=1
