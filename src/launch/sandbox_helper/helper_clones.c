@@ -47,11 +47,13 @@ void arcp__helper_make_beginnings(const arcp__helper_view *view, const arcp__san
 {
     for (size_t i = 0; i < plan->read_count; i++) {
         const arcp_span pattern = plan->reads[i];
-        if (pattern.size == 0 || pattern.data[0] != '/') {
+        const arcp_span beginning = pattern.size == 0 ? pattern : arcp__broker_beginning(pattern);
+        /* A whole directory is mounted; one that is absent must not seem to be there. */
+        const bool is_tree = arcp_span_equal_cstr(arcp_span_from(pattern, beginning.size), "/**");
+        if (pattern.size == 0 || pattern.data[0] != '/' || is_tree) {
             continue;
         }
-        const int fd =
-            arcp__helper_target(view, arcp__broker_beginning(pattern), ARCP__HELPER_IS_DIRECTORY);
+        const int fd = arcp__helper_target(view, beginning, ARCP__HELPER_IS_DIRECTORY);
         if (fd >= 0) {
             (void)close(fd);
         }
