@@ -105,6 +105,8 @@ static const char lease_subcommands[] =
     "  subset CHILD PARENT              check whether CHILD allows nothing that PARENT does not\n"
     "  diff A B                         show what each lease allows that the other does not\n"
     "  lint LEASE                       report probable mistakes\n"
+    "  learn [--exact] -- CMD [ARG]...  run CMD without a sandbox, and print the lease that it "
+    "needs\n"
     "\n"
     "A LEASE is JSON, @FILE or - for standard input: a map of capabilities, or an object with the\n"
     "members lease and lease_constraints.\n";
