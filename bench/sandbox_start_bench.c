@@ -127,6 +127,47 @@ static arcp_buf make_plan(arcp__sandbox_abilities abilities, arcp__sandbox_level
     return out;
 }
 
+/* What makes a like sandbox; static. */
+static const char *const *bwrap_argv(void)
+{
+    static const char *copy[40];
+    const char *const argv[] = {BWRAP,
+                                "--unshare-all",
+                                "--die-with-parent",
+                                "--new-session",
+                                "--ro-bind",
+                                "/usr",
+                                "/usr",
+                                "--symlink",
+                                "usr/bin",
+                                "/bin",
+                                "--symlink",
+                                "usr/lib",
+                                "/lib",
+                                "--symlink",
+                                "usr/lib64",
+                                "/lib64",
+                                "--proc",
+                                "/proc",
+                                "--dev",
+                                "/dev",
+                                "--tmpfs",
+                                "/tmp",
+                                "--tmpfs",
+                                "/home/agent",
+                                "--ro-bind",
+                                arcp_buf_cstr(&etc),
+                                "/etc",
+                                "--bind",
+                                directory,
+                                directory,
+                                "/bin/true",
+                                NULL};
+    _Static_assert(sizeof argv <= sizeof copy, "the words of bwrap");
+    memcpy(copy, argv, sizeof argv);
+    return copy;
+}
+
 int main(int argc, char **argv)
 {
     arcp_error error = {0};
@@ -143,39 +184,7 @@ int main(int argc, char **argv)
     start_case net = {
         .plan = make_plan(abilities, ARCP__SANDBOX_LEVEL_FULL, "\"https://api.example.com/**\"")};
     start_case landlock = {.plan = make_plan(abilities, ARCP__SANDBOX_LEVEL_LANDLOCK, "")};
-    const char *const bwrap[] = {BWRAP,
-                                 "--unshare-all",
-                                 "--die-with-parent",
-                                 "--new-session",
-                                 "--ro-bind",
-                                 "/usr",
-                                 "/usr",
-                                 "--symlink",
-                                 "usr/bin",
-                                 "/bin",
-                                 "--symlink",
-                                 "usr/lib",
-                                 "/lib",
-                                 "--symlink",
-                                 "usr/lib64",
-                                 "/lib64",
-                                 "--proc",
-                                 "/proc",
-                                 "--dev",
-                                 "/dev",
-                                 "--tmpfs",
-                                 "/tmp",
-                                 "--tmpfs",
-                                 "/home/agent",
-                                 "--ro-bind",
-                                 arcp_buf_cstr(&etc),
-                                 "/etc",
-                                 "--bind",
-                                 directory,
-                                 directory,
-                                 "/bin/true",
-                                 NULL};
-    start_case by_bwrap = {.plan = arcp_buf_init(), .argv = bwrap};
+    start_case by_bwrap = {.plan = arcp_buf_init(), .argv = bwrap_argv()};
     bench_case cases[5] = {{.name = "sandbox/start/bare", .run = start, .state = &bare}};
     size_t count = 1;
     if (full.plan.size != 0) {
