@@ -42,7 +42,6 @@ static void must(bool holds, const char *what)
 /* `pattern`: what the caller may read below the directory; NULL: it runs bare. */
 static caller start(const char *pattern)
 {
-    extern char **environ;
     char lease[PATH_MAX + 32];
     const char *const bare[] = {WORKER, NULL};
     const char *const confined[] = {ARCP, "run", "--quiet", "--lease", lease, "--", WORKER, NULL};

@@ -2,6 +2,7 @@
  * N calls, and then writes a line. A call that fails counts like one that does not. */
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,9 +10,10 @@
 int main(void)
 {
     char call[8];
+    char number[24];
     char path[4096];
-    unsigned long long count = 0;
-    while (scanf("%7s %llu %4095s", call, &count, path) == 3) {
+    while (scanf("%7s %23s %4095s", call, number, path) == 3) {
+        const unsigned long long count = strtoull(number, NULL, 10);
         const int opens = strcmp(call, "open") == 0;
         for (unsigned long long i = 0; i < count; i++) {
             struct stat found;
