@@ -81,6 +81,10 @@ function withExactNumbers(line) {
     (token) => (token[0] === '"' ? token : `"${token}"`)));
 }
 
+function isObject(value) {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}
+
 // ---- lines ----
 
 class Runtime {
@@ -116,7 +120,7 @@ class Runtime {
     const waiting = this.#waiting.get(String(id));
     this.#waiting.delete(String(id));
     if (payload.error !== undefined && payload.job_id === undefined) {
-      const { code = 'INTERNAL_ERROR', message = '', retryable, details } = payload.error;
+      const { code = 'INTERNAL_ERROR', message = '', retryable, details } = payload.error ?? {};
       const Kind = OF_AUTHORITY.includes(code) ? Denied : Refused;
       waiting?.reject(new Kind(code, message, { retryable, details }));
     } else {
@@ -362,7 +366,10 @@ export function serve(handler) {
   let rest = '';
 
   function take(line) {
-    const { type, re, payload = {} } = JSON.parse(line);
+    const message = JSON.parse(line);
+    const payload = message.payload ?? {};
+    if (!isObject(message) || !isObject(payload)) throw new TypeError('no object');
+    const { type, re } = message;
     if (type === 'job.start' && job === null) {
       job = new Job(runtime, line);
       run(runtime, job, handler).finally(() => process.exit(0));
@@ -377,7 +384,13 @@ export function serve(handler) {
   process.stdin.on('data', (data) => {
     const lines = (rest + decoder.write(data)).split('\n');
     rest = lines.pop();
-    for (const line of lines) take(line);
+    for (const line of lines) {
+      try {
+        take(line);
+      } catch {
+        stderr.write(`arcp-agent: arcpd sent a line that is not an object: ${JSON.stringify(line.slice(0, 200))}\n`);
+      }
+    }
   });
   process.stdin.on('end', () => {
     runtime.end();

@@ -25,15 +25,19 @@ DENIED = {"code": "PERMISSION_DENIED", "message": "no", "retryable": False, "det
 class Agent:
     """A started agent; `lines` are those that it wrote."""
 
-    def __init__(self, command, environment, do):
+    def __init__(self, command, environment, do, before=b""):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, env={**os.environ, **environment})
         self.lines = []
+        self.write(before)
         self.send("job.start", {**START, "input": {"do": do}})
 
     def send(self, kind, payload, re=None):
         line = {"type": kind, "payload": payload} if re is None else {"type": kind, "re": re, "payload": payload}
-        self.process.stdin.write(json.dumps(line).encode() + b"\n")
+        self.write(json.dumps(line).encode() + b"\n")
+
+    def write(self, data):
+        self.process.stdin.write(data)
         self.process.stdin.flush()
 
     def read(self):
@@ -61,8 +65,8 @@ class Helpers:
     command = []
     environment = {}
 
-    def start(self, do):
-        agent = Agent(self.command, self.environment, do)
+    def start(self, do, before=b""):
+        agent = Agent(self.command, self.environment, do, before)
         self.addCleanup(agent.process.wait)
         for pipe in (agent.process.stdout, agent.process.stderr, agent.process.stdin):
             self.addCleanup(pipe.close)
@@ -177,6 +181,20 @@ class Helpers:
         agent.send("job.credentials", {"credentials": [{"id": "c", "value": "new"}]})
         agent.reply(line, {"allow": True})
         self.assertEqual(agent.finish()[0]["payload"], {"result": ["new"]})
+
+    def test_lines_that_are_no_objects_are_reported_and_skipped(self):
+        bad = [b"garbage", b"null", b"[]", b'{"type":"job.cancel","payload":3}']
+        agent = self.start("rotate", before=b"".join(line + b"\n" for line in bad))
+        line = agent.read()
+        agent.write(b"".join(one + b"\n" for one in bad))
+        agent.send("job.credentials", None)  # of no credentials
+        agent.reply(line, {"allow": True})
+        end, errors = agent.finish()
+        self.assertEqual((end["type"], end["payload"]), ("job.result", {"result": []}))
+        said = [one for one in errors.splitlines()
+                if one.startswith("arcp-agent: arcpd sent a line that is not an object: ")]
+        self.assertEqual(len(said), 2 * len(bad), errors)
+        self.assertIn("garbage", said[0])
 
     def test_an_exception_is_an_internal_error_and_its_traceback_is_on_standard_error(self):
         end, errors = self.start("crash").finish()

@@ -178,16 +178,13 @@ class _Runtime:
     def follow(self, lines: Iterator[bytes], take: Callable[[str, Dict[str, Any]], None]) -> None:
         """Takes every line until arcpd goes; `take` gets those that are no replies."""
         for line in lines:
-            try:
-                message = json.loads(line)
-                payload = message.get("payload") or {}
-                if message.get("type") == "reply":
-                    self._take_reply(message.get("re"), line, payload)
-                else:
-                    take(message.get("type"), payload)
-            except (ValueError, AttributeError):
-                print(f"arcp_agent: arcpd sent a line that is not an object: {line[:200]!r}",
-                      file=sys.stderr)
+            message = _message(line)
+            if message is None:
+                continue
+            if message.get("type") == "reply":
+                self._take_reply(message.get("re"), line, message["payload"])
+            else:
+                take(str(message.get("type")), message["payload"])
         with self._lock:
             waiting, self._waiting = self._waiting or {}, None
         for future in waiting.values():
@@ -201,11 +198,27 @@ class _Runtime:
         if future is None:
             return
         if "error" in payload and "job_id" not in payload:
-            future.set_exception(_error_of(payload["error"]))
+            error = payload["error"]
+            future.set_exception(_error_of(error if isinstance(error, dict) else {}))
             return
         if "budget" in payload:
             payload["budget"] = _exact(line)["budget"]
         future.set_result(payload)
+
+
+def _message(line: bytes) -> Optional[Dict[str, Any]]:
+    """The line, with a payload that is an object; None, and a message, when it is none."""
+    try:
+        message = json.loads(line)
+        if isinstance(message, dict):
+            payload = message.get("payload")
+            message["payload"] = {} if payload is None else payload
+            if isinstance(message["payload"], dict):
+                return message
+    except (ValueError, RecursionError):
+        pass
+    print(f"arcp-agent: arcpd sent a line that is not an object: {line[:200]!r}", file=sys.stderr)
+    return None
 
 
 def _exact(line: bytes) -> Dict[str, Any]:
@@ -673,7 +686,8 @@ def serve(handler: Union[Callable[[Job], Any], Callable[[AsyncJob], Awaitable[An
     runtime = _open_runtime()
     lines = runtime.lines()
     for line in lines:
-        if json.loads(line).get("type") == "job.start":
+        message = _message(line)
+        if message is not None and message.get("type") == "job.start":
             if inspect.iscoroutinefunction(handler):
                 _run_loop(runtime, lines, line, handler)
             else:
