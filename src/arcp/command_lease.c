@@ -278,8 +278,8 @@ int arcp__command_lease(arcp__program *program)
     }
     if (row == SUBCOMMAND_COUNT) {
         (void)arcp_error_set(&err, ARCP_E_USAGE,
-                             "unknown lease command '%s' (expected check, explain, subset, diff or "
-                             "lint)",
+                             "unknown lease command '%s' (expected check, explain, subset, diff, "
+                             "lint or learn)",
                              words[0]);
     } else if (subcommands[row].run != enforce &&
                (enforces || arcp__has(arguments, ARCP__OPTION_LEASE_LEVEL) ||

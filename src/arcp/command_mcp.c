@@ -74,7 +74,7 @@ static arcp_status prepare(arcp__mcp *mcp, arcp_error *err)
     options.now = arcp__clock_now();
     mcp->name = arcp__value(arguments, ARCP__OPTION_MCP_NAME);
     if (mcp->name != NULL && !arcp__mcp_name_is_valid(arcp_span_cstr(mcp->name))) {
-        return arcp_error_set(err, ARCP_E_USAGE, "--name %.80s must be 1 to 32 of a-z, 0-9 and -",
+        return arcp_error_set(err, ARCP_E_USAGE, "--name: '%.80s' is not 1 to 32 of a-z, 0-9 and -",
                               mcp->name);
     }
     arcp_status status = read_lease(mcp, options.now.wall_ns, err);

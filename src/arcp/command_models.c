@@ -240,7 +240,14 @@ static int print_rows(arcp__models *models)
     }
     if (l.printed == 0) {
         arcp_error err = {0};
-        (void)arcp_error_set(&err, ARCP_E_USAGE, "no row of the price file has such a name");
+        const arcp__arguments *arguments = &program->arguments;
+        if (arguments->word_count == 0) {
+            (void)arcp_error_set(&err, ARCP_E_NOT_FOUND, "the price file has no rows");
+        } else {
+            (void)arcp_error_set(
+                &err, ARCP_E_NOT_FOUND, "no row of the price file has the name '%.80s'%s",
+                arguments->words[0], arguments->word_count == 1 ? "" : ", nor one of the others");
+        }
         arcp_buf_fini(&out);
         return arcp__program_fail_file(program, &err);
     }
@@ -306,8 +313,12 @@ static arcp_status check_options(const arcp__models *models, bool has_max, arcp_
         arcp__has(arguments, ARCP__OPTION_MODELS_ANSWER)) {
         return arcp_error_set(err, ARCP_E_USAGE, "--body and --answer cannot both be given");
     }
-    if (has_request != (route != NULL)) {
-        return arcp_error_set(err, ARCP_E_USAGE, "--request and --route are given together");
+    if (has_request && route == NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "--request needs --route (chat, responses, embeddings or messages)");
+    }
+    if (!has_request && route != NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE, "--route needs --request");
     }
     if (route != NULL && arcp__llm_route_of(arcp_span_cstr(route)) == ARCP__LLM_ROUTES) {
         return arcp_error_set(err, ARCP_E_USAGE,
@@ -387,7 +398,7 @@ static arcp_status read_prices(arcp__models *models, arcp_error *err)
         status = arcp__llm_prices_read(arcp_buf_span(&text), &models->prices, err);
         if (status != ARCP_OK) {
             const arcp_error why = *err;
-            (void)arcp_error_set(err, status, "--prices: %s", why.message);
+            (void)arcp_error_set(err, status, "--prices %.200s: %s", name, why.message);
         }
     }
     arcp_buf_fini(&text);

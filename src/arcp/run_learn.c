@@ -41,6 +41,11 @@ arcp_status arcp__run_learn_lease(arcp__run *run, arcp_error *err)
 {
     const arcp__arguments *arguments = &run->program->arguments;
     char here[PATH_MAX];
+    if (arguments->is_lease_learn && arcp__has(arguments, ARCP__OPTION_RUN_LEARN)) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "--learn is an option of arcp run; arcp lease learn prints the "
+                              "lease");
+    }
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (arcp__has(arguments, others[i])) {
             return arcp_error_set(err, ARCP_E_USAGE,

@@ -141,6 +141,24 @@ static const char mcp_text[] =
     "last\n"
     "line. docs/gateways.md says what holds, and what does not.\n";
 
+static const char models_text[] =
+    "\n"
+    "The price file is LiteLLM's model_prices_and_context_window.json; it is not part of arcp.\n"
+    "\n"
+    "  arcp models --prices prices.json\n"
+    "  arcp models --prices prices.json --request call.json --route chat\n"
+    "\n"
+    "docs/models.md says what the columns mean, and how the cost of a call is bounded.\n";
+
+static const char *text_of(arcp__command command)
+{
+    return command == ARCP__COMMAND_LEASE    ? lease_subcommands
+           : command == ARCP__COMMAND_RUN    ? run_text
+           : command == ARCP__COMMAND_MCP    ? mcp_text
+           : command == ARCP__COMMAND_MODELS ? models_text
+                                             : "";
+}
+
 void arcp__usage_help(arcp__command command, arcp_buf *out)
 {
     if (command == ARCP__COMMAND_ANY) {
@@ -150,11 +168,7 @@ void arcp__usage_help(arcp__command command, arcp_buf *out)
     const arcp__command_row *row = &arcp__commands[command];
     arcp_buf_append_cstr(out, "usage: ");
     arcp__usage_synopsis(command, out);
-    arcp_buf_append_format(out, "\n%s\n%s\noptions:\n", row->text,
-                           command == ARCP__COMMAND_LEASE ? lease_subcommands
-                           : command == ARCP__COMMAND_RUN ? run_text
-                           : command == ARCP__COMMAND_MCP ? mcp_text
-                                                          : "");
+    arcp_buf_append_format(out, "\n%s\n%s\noptions:\n", row->text, text_of(command));
     append_option_texts(out, command, row->connects);
     append_option_texts(out, ARCP__COMMAND_ANY, row->connects);
 }

@@ -149,15 +149,15 @@ static void each_subcommand_has_its_output_and_exit_status(void **state)
 }
 
 static const command_row failures[] = {
-    {"no subcommand", {NULL}, 2, "check|explain|subset|diff|lint LEASE... is missing\n"},
+    {"no subcommand", {NULL}, 2, "check|explain|subset|diff|lint|learn LEASE... is missing\n"},
     {"a subcommand without a lease",
      {"lint"},
      2,
-     "check|explain|subset|diff|lint LEASE... is missing\n"},
+     "check|explain|subset|diff|lint|learn LEASE... is missing\n"},
     {"an unknown subcommand",
      {"frobnicate", "{}"},
      2,
-     "unknown lease command 'frobnicate' (expected check, explain, subset, diff or lint)\n"},
+     "unknown lease command 'frobnicate' (expected check, explain, subset, diff, lint or learn)\n"},
     {"too few words", {"check", "{}", "fs.read"}, 2, "check takes LEASE CAPABILITY TARGET\n"},
     {"too many words", {"lint", "{}", "{}"}, 2, "lint takes LEASE\n"},
     {"far too many words", {"check", "{}", "fs.read", "/a", "/b"}, 2, "unexpected argument '/b'\n"},
@@ -315,7 +315,7 @@ static void help_has_the_usage(void **state)
     }
     arcp_buf_fini(&text);
     static const char *const says[] = {
-        "usage: arcp lease check|explain|subset|diff|lint LEASE... [--cwd DIR] [--at TIME]",
+        "usage: arcp lease check|explain|subset|diff|lint|learn LEASE... [--cwd DIR] [--at TIME]",
         "[--enforce]\n",
         "\n  subset CHILD PARENT  ",
         "\n  --cwd DIR  ",
