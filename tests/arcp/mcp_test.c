@@ -229,6 +229,45 @@ static void without_its_log_nothing_is_started(void **state)
     end(&d);
 }
 
+/* How often a text is in another. */
+static size_t count_of(const char *text, const char *part)
+{
+    size_t count = 0;
+    for (const char *at = strstr(text, part); at != NULL; at = strstr(at + 1, part)) {
+        count++;
+    }
+    return count;
+}
+
+/* The file may have 1 KiB, as on a disk that is full. */
+static void a_call_that_cannot_be_recorded_is_refused(void **state)
+{
+    const run_fixture *f = *state;
+    char path[256];
+    dialogue d;
+    process look;
+    path_in(f, "full.jsonl", path);
+    const char *const words[] = {"/bin/sh", "-c",     "trap '' XFSZ; ulimit -f 2; exec \"$@\"",
+                                 "sh",      f->arcp,  "mcp",
+                                 "--tool",  "read_*", "--log",
+                                 path,      "--",     MCP_STAND_IN,
+                                 "serve",   NULL};
+    d.to = process_start_dialogue(&d.p, words, NULL);
+    say(&d, CALL("1", "read_file") CALL("2", "read_file") CALL("3", "read_file"));
+    say(&d, CALL("4", "read_file") PING("5"));
+    expect(&d, PONG("5"));
+    expect(&d, "the call cannot be recorded in the log, and is refused");
+    (void)leave(&d);
+    const char *const grep[] = {f->arcp, "audit", "grep", "--event", "gate", "--json", path, NULL};
+    process_start(&look, grep, NULL, NULL);
+    (void)process_finish(&look);
+    const size_t served = count_of(d.p.out.data, "\\\"name\\\":\\\"read_file\\\"");
+    assert_in_range(served, 0, 3);
+    assert_int_equal(count_of(look.out.data, "\"decision\":\"allowed\""), served);
+    process_fini(&look);
+    end(&d);
+}
+
 /* ---- servers that end, or do not ---- */
 
 static void a_server_that_exits_is_an_error_for_its_calls(void **state)
@@ -445,6 +484,7 @@ int main(void)
         cmocka_unit_test(a_call_under_way_ends_with_the_lease),
         cmocka_unit_test(calls_are_in_an_audit_log),
         cmocka_unit_test(without_its_log_nothing_is_started),
+        cmocka_unit_test(a_call_that_cannot_be_recorded_is_refused),
         cmocka_unit_test(a_server_that_exits_is_an_error_for_its_calls),
         cmocka_unit_test(a_server_that_closes_its_output_is_ended),
         cmocka_unit_test(a_server_that_stays_is_killed),
