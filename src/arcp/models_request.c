@@ -173,7 +173,7 @@ static arcp_status read_call(request *r, arcp_span body, arcp_error *err)
     return arcp__llm_call_read(body, &policy, &r->call, err);
 }
 
-/* A body that the gateway does not send on. */
+/* A call that is refused. */
 static void append_refusal(const arcp__models *models, const arcp_error *err, arcp_buf *out)
 {
     if (models->program->is_json) {

@@ -136,7 +136,9 @@ static arcp_status make_runtime(arcpd *state, arcp__verifiers *verifiers, arcp_e
     options.failed = on_failed;
     options.failed_user = state;
     arcp__enforcement_options enforcement;
-    status = arcp__enforcement_options_init(&enforcement, &state->config, &state->directories, err);
+    const arcp__files_in_use in_use = {.directories = &state->directories,
+                                       .record_path = state->record.path};
+    status = arcp__enforcement_options_init(&enforcement, &state->config, &in_use, err);
     if (status == ARCP_OK) {
         options.enforce = state->config.enforce.is_off ? NULL : &enforcement.options;
         status = arcp_runtime_new(&state->loop, &options, &state->runtime, err);
@@ -169,7 +171,10 @@ static arcp_status apply(arcpd *state, const arcp__config *fresh, arcp__token_fa
         return status;
     }
     *tokens = arcp__verifiers_facts(&verifiers);
-    status = arcp__enforcement_apply(state->runtime, fresh, &state->directories, err);
+    const arcp__files_in_use in_use = {.directories = &state->directories,
+                                       .config = &state->config,
+                                       .record_path = state->record.path};
+    status = arcp__enforcement_apply(state->runtime, fresh, &in_use, err);
     if (status == ARCP_OK) {
         status = arcp__service_offer(state->runtime, fresh, &state->files, err);
     }
@@ -183,7 +188,7 @@ static arcp_status apply(arcpd *state, const arcp__config *fresh, arcp__token_fa
     if (status != ARCP_OK) {
         /* Back to the previous configuration, which was accepted before. */
         const arcp_status ignored[] = {
-            arcp__enforcement_apply(state->runtime, &state->config, &state->directories, NULL),
+            arcp__enforcement_apply(state->runtime, &state->config, &in_use, NULL),
             arcp__service_offer(state->runtime, &state->config, &state->files, NULL)};
         (void)ignored;
     }

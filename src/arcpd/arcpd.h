@@ -316,18 +316,25 @@ typedef struct arcp__enforcement_options {
     arcp__text_list own;
 } arcp__enforcement_options;
 
-/* What the configuration says for the runtime: the result borrows from it. `config_path` may be
- * NULL. Call fini in any case. ARCP_E_NO_MEMORY. */
+/* Files of arcpd that a configuration which is being read does not name. */
+typedef struct arcp__files_in_use {
+    const arcp__directories *directories;
+    const arcp__config *config; /* whose store and audit log are open; NULL: the new one's */
+    const char *record_path;    /* of --record; NULL: nothing is recorded */
+} arcp__files_in_use;
+
+/* What the configuration says for the runtime: the result borrows from it. Call fini in any case.
+ * ARCP_E_NO_MEMORY. */
 ARCP_MUST_CHECK arcp_status arcp__enforcement_options_init(arcp__enforcement_options *out,
                                                            const arcp__config *config,
-                                                           const arcp__directories *directories,
+                                                           const arcp__files_in_use *in_use,
                                                            arcp_error *err);
 void arcp__enforcement_options_fini(arcp__enforcement_options *options);
 
 /* Applies it (reload): for jobs that begin afterwards. */
 ARCP_MUST_CHECK arcp_status arcp__enforcement_apply(arcp_runtime *runtime,
                                                     const arcp__config *config,
-                                                    const arcp__directories *directories,
+                                                    const arcp__files_in_use *in_use,
                                                     arcp_error *err);
 
 /* ---- trace_export.c ---- */

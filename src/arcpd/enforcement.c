@@ -37,16 +37,34 @@ static arcp_status add_store(arcp__enforcement_options *options, const char *sto
     return status;
 }
 
-static arcp_status add_own(arcp__enforcement_options *options, const arcp__config *config,
-                           const arcp__directories *directories, arcp_error *err)
+/* The files that are opened at the start: a reload may name others, which take effect later. */
+static arcp_status add_started(arcp__enforcement_options *options, const arcp__config *config,
+                               const char *state, arcp_error *err)
 {
     char audit[4096];
-    const char *const files[] = {
-        config->places.file, directories->work,
-        config->audit_path != NULL && config->audit_path[0] != '\0' &&
-                arcp__path_in(directories->state, config->audit_path, audit, sizeof audit)
-            ? audit
-            : NULL};
+    const bool has_audit = config->audit_path != NULL && config->audit_path[0] != '\0' &&
+                           arcp__path_in(state, config->audit_path, audit, sizeof audit);
+    const arcp_status status =
+        has_audit ? add_file(options, "", audit, ARCP__TRUSTED_FILE, err) : ARCP_OK;
+    return status == ARCP_OK ? add_store(options, config->store, err) : status;
+}
+
+static arcp_status add_record(arcp__enforcement_options *options, const char *path, arcp_error *err)
+{
+    char old[PATH_MAX];
+    if (path == NULL) {
+        return ARCP_OK;
+    }
+    (void)snprintf(old, sizeof old, "%s.old", path);
+    const arcp_status status = add_file(options, "", path, ARCP__TRUSTED_SECRET, err);
+    return status == ARCP_OK ? add_file(options, "", old, ARCP__TRUSTED_SECRET, err) : status;
+}
+
+static arcp_status add_own(arcp__enforcement_options *options, const arcp__config *config,
+                           const arcp__files_in_use *in_use, arcp_error *err)
+{
+    const arcp__directories *directories = in_use->directories;
+    const char *const files[] = {config->places.file, directories->work};
     arcp_status status = arcp__text_list_add(&options->own, directories->state, err);
     if (status == ARCP_OK) {
         status = arcp__text_list_add(&options->own, "/etc/arcp", err);
@@ -55,18 +73,24 @@ static arcp_status add_own(arcp__enforcement_options *options, const arcp__confi
         status = add_file(options, "", files[i], ARCP__TRUSTED_FILE, err);
     }
     if (status == ARCP_OK) {
-        status = add_store(options, config->store, err);
+        status = add_started(options, config, directories->state, err);
+    }
+    if (status == ARCP_OK && in_use->config != NULL) {
+        status = add_started(options, in_use->config, directories->state, err);
+    }
+    if (status == ARCP_OK) {
+        status = add_record(options, in_use->record_path, err);
     }
     return status == ARCP_OK ? arcp__config_each_file(config, add_file, options, err) : status;
 }
 
 arcp_status arcp__enforcement_options_init(arcp__enforcement_options *out,
                                            const arcp__config *config,
-                                           const arcp__directories *directories, arcp_error *err)
+                                           const arcp__files_in_use *in_use, arcp_error *err)
 {
     const arcp__config_enforce *enforce = &config->enforce;
     *out = (arcp__enforcement_options){.options = arcp_enforce_options_init()};
-    const arcp_status status = add_own(out, config, directories, err);
+    const arcp_status status = add_own(out, config, in_use, err);
     out->options.base = (const char *const *)enforce->base.items;
     out->options.own = (const char *const *)out->own.items;
     out->options.may_be_advisory = (const char *const *)enforce->may_be_advisory.items;
@@ -80,10 +104,10 @@ void arcp__enforcement_options_fini(arcp__enforcement_options *options)
 }
 
 arcp_status arcp__enforcement_apply(arcp_runtime *runtime, const arcp__config *config,
-                                    const arcp__directories *directories, arcp_error *err)
+                                    const arcp__files_in_use *in_use, arcp_error *err)
 {
     arcp__enforcement_options options;
-    arcp_status status = arcp__enforcement_options_init(&options, config, directories, err);
+    arcp_status status = arcp__enforcement_options_init(&options, config, in_use, err);
     if (status == ARCP_OK) {
         status = arcp_runtime_set_enforcement(
             runtime, config->enforce.is_off ? NULL : &options.options, err);

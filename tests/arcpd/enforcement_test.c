@@ -1,0 +1,80 @@
+/* Which files no agent gets, whatever its lease says. */
+#include "arcpd/arcpd.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/remove_tree.h"
+
+static char directory[] = "/tmp/arcpd-own-XXXXXX";
+
+static void make_file(const char *name)
+{
+    char path[96];
+    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
+    const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(close(fd), 0);
+}
+
+static bool has(const arcp__enforcement_options *options, const char *name)
+{
+    char path[96];
+    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
+    for (size_t i = 0; i < options->own.count; i++) {
+        if (strcmp(options->own.items[i], path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void read_config(arcp__config *config, const char *name)
+{
+    char text[256];
+    arcp_error error = {0};
+    (void)snprintf(text, sizeof text, "store: 'sqlite:%s/%s.db'\naudit: {path: '%s/%s.jsonl'}\n",
+                   directory, name, directory, name);
+    arcp__config_init(config);
+    check_ok(arcp__config_read_text(config, "test.yaml", arcp_span_cstr(text), &error), &error);
+}
+
+static void files_in_use_stay_those_of_arcpd_when_a_reload_names_others(void **state)
+{
+    static const char *const names[] = {"old.db",    "old.db-wal", "old.jsonl", "new.db",
+                                        "new.jsonl", "trace",      "trace.old", "other"};
+    char record[96];
+    arcp__config running;
+    arcp__config fresh;
+    arcp__enforcement_options options;
+    arcp_error error = {0};
+    (void)state;
+    assert_non_null(mkdtemp(directory));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        make_file(names[i]);
+    }
+    read_config(&running, "old");
+    read_config(&fresh, "new");
+    (void)snprintf(record, sizeof record, "%s/trace", directory);
+    const arcp__directories directories = {.state = "/var/lib/arcpd-of-a-test",
+                                           .work = "/var/lib/arcpd-of-a-test/jobs"};
+    const arcp__files_in_use in_use = {
+        .directories = &directories, .config = &running, .record_path = record};
+    check_ok(arcp__enforcement_options_init(&options, &fresh, &in_use, &error), &error);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_int_equal(has(&options, names[i]), strcmp(names[i], "other") != 0);
+    }
+    arcp__enforcement_options_fini(&options);
+    arcp__config_fini(&running);
+    arcp__config_fini(&fresh);
+    assert_int_equal(remove_tree(directory), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_in_use_stay_those_of_arcpd_when_a_reload_names_others),
+    };
+    return cmocka_run_group_tests_name("arcpd_enforcement", tests, NULL, NULL);
+}
