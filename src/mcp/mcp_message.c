@@ -1,4 +1,7 @@
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "mcp/mcp_parts.h"
 
@@ -25,6 +28,8 @@ const char *arcp__mcp_method_name(arcp__mcp_method method)
 
 /* ---- reading ---- */
 
+#define INTEGER_MAX INT64_C(9007199254740991) /* 2^53 - 1 */
+
 static arcp_status refuse(arcp__mcp_fault *fault, int code, const char *text)
 {
     fault->code = code;
@@ -32,16 +37,30 @@ static arcp_status refuse(arcp__mcp_fault *fault, int code, const char *text)
     return ARCP_E_INVALID_REQUEST;
 }
 
+/* Whether there is no other spelling of it that a reader takes for the same integer: ids are
+ * compared as text here, and as numbers by servers, of which some have doubles. */
+static bool is_plain_integer(arcp_span raw)
+{
+    char text[24];
+    char again[24];
+    if (raw.size >= sizeof text) {
+        return false;
+    }
+    memcpy(text, raw.data, raw.size);
+    text[raw.size] = '\0';
+    const long long value = strtoll(text, NULL, 10);
+    (void)snprintf(again, sizeof again, "%lld", value);
+    return strcmp(text, again) == 0 && value >= -INTEGER_MAX && value <= INTEGER_MAX;
+}
+
 /* MCP has strings and integers. */
 static bool is_id(const arcp_json *json, arcp_json_ref id)
 {
     const arcp_span raw = arcp_json_raw(json, id);
-    if (raw.size > ARCP__MCP_ID_BYTES_MAX) {
-        return false;
+    if (arcp_json_is(json, id, ARCP_JSON_NUMBER)) {
+        return is_plain_integer(raw);
     }
-    return arcp_json_is(json, id, ARCP_JSON_STRING) ||
-           (arcp_json_is(json, id, ARCP_JSON_NUMBER) && memchr(raw.data, '.', raw.size) == NULL &&
-            memchr(raw.data, 'e', raw.size) == NULL && memchr(raw.data, 'E', raw.size) == NULL);
+    return arcp_json_is(json, id, ARCP_JSON_STRING) && raw.size <= ARCP__MCP_ID_BYTES_MAX;
 }
 
 static arcp__mcp_method method_of(const arcp_json *json, arcp_json_ref name, arcp__mcp_side from,
@@ -102,7 +121,7 @@ arcp_status arcp__mcp_message_read(arcp_json *json, arcp__mcp_side from, arcp_sp
     }
     if (out->id != ARCP_JSON_ABSENT && !is_id(json, out->id)) {
         return refuse(fault, ARCP__MCP_INVALID_REQUEST,
-                      "id must be a string or an integer, of at most 256 bytes");
+                      "id must be a string of at most 256 bytes, or an integer within 2^53");
     }
     const unsigned parts = (out->method != ARCP_JSON_ABSENT) + (result != ARCP_JSON_ABSENT) +
                            (error != ARCP_JSON_ABSENT);

@@ -110,6 +110,7 @@ static void check_sent(fixture *f, const char *to_server, const char *to_client)
 
 #define MESSAGE(rest)    "{\"jsonrpc\":\"2.0\"," rest "}"
 #define CALL(id, params) MESSAGE("\"id\":" id ",\"method\":\"tools/call\",\"params\":{" params "}")
+#define WRONG_ID         "id must be a string of at most 256 bytes, or an integer within 2^53"
 #define ECHO(id)         CALL(id, "\"name\":\"echo\"")
 #define ERROR(id, code, text)                                                                      \
     MESSAGE("\"id\":" id ",\"error\":{\"code\":" code ",\"message\":\"" text "\"}") "\n"
@@ -254,9 +255,18 @@ static const line_row rows[] = {
     {"another version of JSON-RPC", NULL, 'c', "{\"jsonrpc\":\"1.0\",\"id\":4,\"method\":\"ping\"}",
      "", ERROR("4", "-32600", "jsonrpc must be \\\"2.0\\\""), ""},
     {"a fraction as id", NULL, 'c', MESSAGE("\"id\":1.5,\"method\":\"ping\""), "",
-     ERROR("null", "-32600", "id must be a string or an integer, of at most 256 bytes"), ""},
+     ERROR("null", "-32600", WRONG_ID), ""},
+    {"minus zero as id, which servers take for 0", NULL, 'c',
+     MESSAGE("\"id\":-0,\"method\":\"ping\""), "", ERROR("-0", "-32600", WRONG_ID), ""},
+    {"the largest integer that a double has for itself", NULL, 'c', ECHO("9007199254740991"),
+     ECHO("9007199254740991") "\n", "", ""},
+    {"one more", NULL, 'c', ECHO("9007199254740992"), "",
+     ERROR("9007199254740992", "-32600", WRONG_ID), ""},
+    {"the smallest", NULL, 'c', ECHO("-9007199254740991"), ECHO("-9007199254740991") "\n", "", ""},
+    {"one less", NULL, 'c', ECHO("-9007199254740992"), "",
+     ERROR("-9007199254740992", "-32600", WRONG_ID), ""},
     {"null as id", NULL, 'c', MESSAGE("\"id\":null,\"method\":\"ping\""), "",
-     ERROR("null", "-32600", "id must be a string or an integer, of at most 256 bytes"), ""},
+     ERROR("null", "-32600", WRONG_ID), ""},
     {"a request that is a response, too", NULL, 'c',
      MESSAGE("\"id\":1,\"method\":\"ping\",\"result\":{}"), "",
      ERROR("1", "-32600", "a message is a request, a notification or a response"), ""},
