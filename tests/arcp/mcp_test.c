@@ -442,7 +442,9 @@ static void wrong_usage_starts_nothing(void **state)
         const char *text;
     } rows[] = {
         {{"--", "serve"}, 2, "no tool is granted"},
-        {{"--tool", "a", "--name", "A", "--", "serve"}, 2, "--name A must be"},
+        {{"--tool", "a", "--name", "A", "--", "serve"},
+         2,
+         "--name: 'A' is not 1 to 32 of a-z, 0-9 and -"},
         {{"--lease", "{\"tool.call\":\"a\"}", "--", "serve"}, 2, "tool.call"},
         {{"--lease", "[]", "--", "serve"}, 2, "--lease must be a JSON object"},
         {{"--tool", "a", "--expires-at", "2020-01-01T00:00:00Z", "--", "serve"}, 4, "expired"},
