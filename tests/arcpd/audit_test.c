@@ -192,13 +192,16 @@ static void daemon_finds_out(const host *w)
     process_fini(&p);
 }
 
+/* The limit that stands for a full disk holds for the memory file with a sandbox's plan, too. */
+#define BARE "enforce: {mode: off}\n"
+
 static void with_deny_a_full_disk_stops_every_grant(void **state)
 {
     host *w = *state;
     process p;
     process asking;
     char id[40];
-    host_start(w, COMMON "audit: {on_failure: deny}\n");
+    host_start(w, COMMON "audit: {on_failure: deny}\n" BARE);
     host_begin_run(w, "ta", &asking, WORDS("submit", "ask", "--grant", "fs.read=/srv/**"));
     process_await(&asking, true, "running");
     submit(w, 0, id, WORDS("submit", "sleep", "--detach"));
@@ -232,9 +235,7 @@ static void with_continue_a_full_disk_stops_no_request(void **state)
 {
     host *w = *state;
     char id[40];
-    /* The limit that stands for a full disk holds for the memory file with a sandbox's plan, too.
-     */
-    host_start(w, COMMON "audit: {on_failure: continue}\nenforce: {mode: off}\n");
+    host_start(w, COMMON "audit: {on_failure: continue}\n" BARE);
     fill_disk(w, true);
     daemon_finds_out(w);
     process_await(&w->daemon, true, "cannot be written");
