@@ -9,10 +9,10 @@ set -eu
 profile=$1
 parser=${APPARMOR_PARSER:-$(PATH=$PATH:/sbin:/usr/sbin command -v apparmor_parser || :)}
 folder=${APPARMOR_DIR:-/etc/apparmor.d}
-[ -n "$parser" ] && [ -d "$folder/abi" ] || {
+if [ -z "$parser" ] || [ ! -d "$folder/abi" ]; then
     echo "no apparmor_parser: the profile was not parsed"
     exit 77
-}
+fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp "$profile" "$work/profile"
