@@ -179,8 +179,8 @@ static void notice(arcp__agent_network_job *job)
     DL_APPEND2(network->noticed, job, previous_noticed, next_noticed);
 }
 
-static waiting_denial *denial_new(const arcp__agent_network_job *job,
-                                  const arcp__egress_denial *denial, arcp_span target)
+static waiting_denial *denial_new(const arcp__egress_denial *denial, arcp_span target,
+                                  bool is_expired)
 {
     arcp_span reason = arcp_span_first(arcp_span_cstr(denial->reason), REASON_BYTES_MAX);
     if (arcp_span_starts_with(reason, ARCP_SPAN_LITERAL(NO_PATTERN))) {
@@ -191,9 +191,7 @@ static waiting_denial *denial_new(const arcp__agent_network_job *job,
         return NULL;
     }
     /* As the gate: an expiry comes before everything else. */
-    made->code = arcp_authority_is_expired(job->authority, arcp__clock_now())
-                     ? ARCP_E_LEASE_EXPIRED
-                     : ARCP_E_PERMISSION_DENIED;
+    made->code = is_expired ? ARCP_E_LEASE_EXPIRED : ARCP_E_PERMISSION_DENIED;
     made->target = arcp_span_make(made->bytes, target.size);
     made->reason = arcp_span_make(made->bytes + target.size, reason.size);
     memcpy(made->bytes, target.data, target.size);
@@ -206,6 +204,7 @@ static void on_denied(void *user, const arcp__egress_denial *denial)
     arcp__agent_network_job *job = user;
     news *waiting = &job->news;
     const arcp_span target = arcp_span_first(denial->target, TARGET_BYTES_MAX);
+    const bool is_expired = arcp_authority_is_expired(job->authority, arcp__clock_now());
     waiting_denial *known = NULL;
     (void)pthread_mutex_lock(&job->network->lock);
     LL_FOREACH (waiting->denials, known) {
@@ -214,7 +213,7 @@ static void on_denied(void *user, const arcp__egress_denial *denial)
         }
     }
     if (known == NULL && target.size != 0 && waiting->count < ARCP__AGENT_NETWORK_DENIALS_MAX) {
-        known = denial_new(job, denial, target);
+        known = denial_new(denial, target, is_expired);
         if (known != NULL) {
             LL_APPEND(waiting->denials, known);
             waiting->count++;

@@ -122,7 +122,8 @@ void arcp__confinement_warm_etc(arcp_runtime *runtime, const char *user)
 
 /* ---- the start ---- */
 
-/* The authority that ends TLS for one start, valid as long as the lease. */
+/* The authority that ends TLS for one start, valid as long as the lease, at most
+ * ARCP__TLS_CA_DAYS_MAX days. */
 static arcp_status make_ca(arcp__confined_start *start, const arcp_lease *lease, arcp_error *err)
 {
     const arcp_status status =

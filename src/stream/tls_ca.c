@@ -210,26 +210,40 @@ static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *o
     return SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-static arcp__tls_context *context_new(const arcp__tls_ca *ca, const char *host, arcp_error *err)
+/* Makes the certificate of a host, and lets the context use it. ARCP_E_IO. */
+static arcp_status use_leaf(const arcp__tls_ca *ca, const char *host, SSL_CTX *ssl, arcp_error *err)
 {
     ERR_clear_error();
     X509 *certificate = leaf_certificate(ca, host);
+    const bool is_used = certificate != NULL && SSL_CTX_use_certificate(ssl, certificate) == 1 &&
+                         SSL_CTX_use_PrivateKey(ssl, ca->leaf_key) == 1;
+    X509_free(certificate);
+    return is_used ? ARCP_OK
+                   : arcp_error_set(err, ARCP_E_IO, "OpenSSL cannot make a certificate: %s",
+                                    arcp__tls_error_text("out of memory"));
+}
+
+static arcp__tls_context *context_new(const arcp__tls_ca *ca, const char *host, arcp_error *err)
+{
     arcp__tls_context *context = arcp__alloc(sizeof *context);
     SSL_CTX *ssl = context == NULL ? NULL : arcp__tls_context_base(TLS_server_method());
-    if (certificate == NULL || ssl == NULL || arcp__tls_context_serve(ssl, err) != ARCP_OK ||
-        SSL_CTX_use_certificate(ssl, certificate) != 1 ||
-        SSL_CTX_use_PrivateKey(ssl, ca->leaf_key) != 1) {
-        (void)arcp_error_set(err, ARCP_E_IO, "OpenSSL cannot make a certificate: %s",
-                             arcp__tls_error_text("out of memory"));
+    if (ssl == NULL) {
+        arcp__free(context);
+        (void)arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for TLS");
+        return NULL;
+    }
+    arcp_status status = arcp__tls_context_serve(ssl, err);
+    if (status == ARCP_OK) {
+        status = use_leaf(ca, host, ssl, err);
+    }
+    if (status != ARCP_OK) {
         SSL_CTX_free(ssl);
         arcp__free(context);
-        context = NULL;
-    } else {
-        SSL_CTX_set_alpn_select_cb(ssl, choose_protocol, NULL);
-        context->is_server = true;
-        context->ssl = ssl;
+        return NULL;
     }
-    X509_free(certificate);
+    SSL_CTX_set_alpn_select_cb(ssl, choose_protocol, NULL);
+    context->is_server = true;
+    context->ssl = ssl;
     return context;
 }
 

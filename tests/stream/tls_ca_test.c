@@ -7,6 +7,7 @@
 #include "stream/tls_ca.h"
 #include "stream/tls_parts.h"
 #include "support/check.h"
+#include "support/failing_alloc.h"
 
 #define DAY INT64_C(86400)
 
@@ -208,6 +209,18 @@ static void a_name_that_is_too_long_is_refused(void **state)
     arcp__tls_ca_free(NULL);
 }
 
+static void without_memory_a_host_gets_no_context_and_the_error_says_so(void **state)
+{
+    arcp__tls_ca *ca = make(INT64_MAX);
+    arcp_error err = {0};
+    failing_alloc_arm(1, FAILING_ALLOC_ONE);
+    assert_null(arcp__tls_ca_serve(ca, "a.example", &err));
+    assert_true(failing_alloc_disarm());
+    assert_int_equal(err.status, ARCP_E_NO_MEMORY);
+    assert_non_null(arcp__tls_ca_serve(ca, "a.example", &err));
+    arcp__tls_ca_free(ca);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +232,7 @@ int main(void)
         cmocka_unit_test(openssl_finds_it_in_a_directory_by_the_name_of_the_link),
         cmocka_unit_test(the_certificates_of_the_last_hosts_are_kept),
         cmocka_unit_test(a_name_that_is_too_long_is_refused),
+        cmocka_unit_test(without_memory_a_host_gets_no_context_and_the_error_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
