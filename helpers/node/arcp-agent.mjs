@@ -85,6 +85,11 @@ function isObject(value) {
   return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
+// A member that is null is the same as one that is absent.
+function withoutNulls(object) {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null));
+}
+
 // ---- lines ----
 
 class Runtime {
@@ -119,12 +124,12 @@ class Runtime {
   takeReply(id, payload, line) {
     const waiting = this.#waiting.get(String(id));
     this.#waiting.delete(String(id));
-    if (payload.error !== undefined && payload.job_id === undefined) {
+    if (payload.error !== undefined && payload.error !== null && payload.job_id === undefined) {
       const { code = 'INTERNAL_ERROR', message = '', retryable, details } = payload.error ?? {};
       const Kind = OF_AUTHORITY.includes(code) ? Denied : Refused;
       waiting?.reject(new Kind(code, message, { retryable, details }));
     } else {
-      if (payload.budget !== undefined) payload.budget = withExactNumbers(line).payload.budget;
+      if (isObject(payload.budget)) payload.budget = withExactNumbers(line).payload.budget;
       waiting?.resolve(payload);
     }
   }
@@ -186,15 +191,15 @@ class Job {
   #calls = 0;
 
   constructor(runtime, line) {
-    const start = JSON.parse(line).payload;
+    const start = withoutNulls(JSON.parse(line).payload ?? {});
     this.#runtime = runtime;
     this.isStreamed = false;
     this.id = start.job_id;
     this.agent = start.agent;
-    this.input = start.input;
+    this.input = start.input ?? null;
     this.lease = start.lease ?? {};
-    this.expiresAt = start.lease_constraints?.expires_at;
-    this.budget = withExactNumbers(line).payload.budget ?? {};
+    this.expiresAt = start.lease_constraints?.expires_at ?? undefined;
+    this.budget = withExactNumbers(line).payload?.budget ?? {};
     this.credentials = start.credentials ?? [];
     this.endpoints = start.endpoints ?? {};
     this.cwd = start.cwd ?? null;

@@ -2,17 +2,14 @@
 #include <inttypes.h>
 
 #include "arcp/models.h"
+#include "base/blank.h"
 #include "json/json_put.h"
 
 /* Whether a body is a stream of events: anything but one JSON object. */
 static bool is_stream(arcp_span body)
 {
-    size_t i = 0;
-    while (i < body.size && (body.data[i] == ' ' || body.data[i] == '\n' || body.data[i] == '\r' ||
-                             body.data[i] == '\t')) {
-        i++;
-    }
-    return i == body.size || body.data[i] != '{';
+    const arcp_span begin = arcp__skip_blanks(body);
+    return begin.size == 0 || begin.data[0] != '{';
 }
 
 arcp_status arcp__models_answer_read(const arcp__models *models, const arcp__llm_call *call,

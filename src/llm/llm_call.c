@@ -90,6 +90,24 @@ arcp_span arcp__llm_string(arcp__llm_reader *reader, arcp_json_ref object, const
                             &reader->parts->scratch);
 }
 
+static bool fits(const char *pattern, arcp_span type)
+{
+    const size_t size = strlen(pattern);
+    return pattern[size - 1] == '*' ? arcp_span_starts_with(type, arcp_span_make(pattern, size - 1))
+                                    : arcp_span_equal_cstr(type, pattern);
+}
+
+int arcp__llm_kind_of(const arcp__llm_type *rows, size_t count, int scope, arcp_span type,
+                      int otherwise)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].scope == scope && fits(rows[i].type, type)) {
+            return rows[i].kind;
+        }
+    }
+    return otherwise;
+}
+
 /* ---- members: `name` is the node of the name, its value follows ---- */
 
 static bool read_pass(arcp__llm_reader *reader, arcp_json_ref name)
@@ -175,6 +193,9 @@ static bool read_schema(arcp__llm_reader *reader, arcp_json_ref name)
 
 static bool read_functions(arcp__llm_reader *reader, arcp_json_ref name)
 {
+    if (arcp_json_count(reader->json, name + 1) == 0) {
+        return true;
+    }
     reader->call->has_tools = true;
     return read_schema(reader, name);
 }

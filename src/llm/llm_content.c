@@ -19,11 +19,7 @@ typedef enum part_kind {
     UNKNOWN
 } part_kind;
 
-static const struct content_row {
-    arcp__llm_route route;
-    const char *type;
-    part_kind kind;
-} rows[] = {
+static const arcp__llm_type parts_of_routes[] = {
 #define ARCP_LLM_CONTENT(route, type, kind) {ARCP__LLM_ROUTE_##route, type, kind},
 #include "llm/llm_content.def"
 #undef ARCP_LLM_CONTENT
@@ -31,12 +27,9 @@ static const struct content_row {
 
 static part_kind kind_of(const arcp__llm_reader *reader, arcp_span type)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (rows[i].route == reader->policy->route && arcp_span_equal_cstr(type, rows[i].type)) {
-            return rows[i].kind;
-        }
-    }
-    return UNKNOWN;
+    return (part_kind)arcp__llm_kind_of(parts_of_routes,
+                                        sizeof parts_of_routes / sizeof parts_of_routes[0],
+                                        (int)reader->policy->route, type, UNKNOWN);
 }
 
 static bool refuse_content(arcp__llm_reader *reader, const char *what)

@@ -34,6 +34,17 @@ arcp_span arcp__llm_string(arcp__llm_reader *reader, arcp_json_ref object, const
 arcp_json_ref arcp__llm_member(const arcp__llm_reader *reader, arcp_json_ref object,
                                const char *name);
 
+/* A row of a table of types: what an object of this type is. */
+typedef struct arcp__llm_type {
+    int scope;        /* a route, or a dialect */
+    const char *type; /* a name; with `*` at its end all names with this beginning */
+    int kind;
+} arcp__llm_type;
+
+/* The kind of a type; `otherwise` for a type without a row. */
+int arcp__llm_kind_of(const arcp__llm_type *rows, size_t count, int scope, arcp_span type,
+                      int otherwise);
+
 /* Text for a message: at most 60 bytes of a string. */
 #define ARCP__LLM_SHOWN(span) (int)((span).size < 60 ? (span).size : 60), (span).data
 

@@ -1,5 +1,5 @@
 /* What an answer cost, by what it reports. */
-#include "llm/llm_answer.h"
+#include "llm/llm_usage.h"
 
 /* The tiers by which an answer is charged. One that is not known may be the dearest. */
 static unsigned tiers_of(const arcp__llm_usage *usage, const arcp__llm_size *size)
@@ -120,17 +120,12 @@ static void apply_factors(charge *c, const arcp__llm_usage *usage, const arcp__l
     c->is_in_range = c->is_in_range && arcp__llm_scale(c->total, terms->multiplier, &c->total);
 }
 
-static uint64_t sum(uint64_t a, uint64_t b)
-{
-    uint64_t out = 0;
-    return __builtin_add_overflow(a, b, &out) ? UINT64_MAX : out;
-}
-
 static uint64_t all_input(const arcp__llm_usage *usage)
 {
     const uint64_t cached =
-        sum(usage->cache_read.tokens, sum(usage->cache_write.tokens, usage->cache_write_1h.tokens));
-    return sum(usage->input.tokens, cached);
+        arcp__llm_sum(usage->cache_read.tokens,
+                      arcp__llm_sum(usage->cache_write.tokens, usage->cache_write_1h.tokens));
+    return arcp__llm_sum(usage->input.tokens, cached);
 }
 
 /* The output that an answer without its final usage had, as far as can be known. */
@@ -156,10 +151,11 @@ void arcp__llm_settle(const arcp__llm_row *row, const arcp__llm_size *size,
                 .level = has_input ? all_input(usage) : held->input_tokens,
                 .is_in_range = true};
     const uint64_t output = tap->is_complete ? usage->output.tokens : shown_output(row, held, tap);
-    *out = (arcp__llm_cost){.input_tokens = sum(c.level, has_input ? usage->more_input : 0),
-                            .cached_tokens = usage->cache_read.tokens,
-                            .output_tokens = sum(output, usage->more_output),
-                            .is_reported = tap->is_complete};
+    *out =
+        (arcp__llm_cost){.input_tokens = arcp__llm_sum(c.level, has_input ? usage->more_input : 0),
+                         .cached_tokens = usage->cache_read.tokens,
+                         .output_tokens = arcp__llm_sum(output, usage->more_output),
+                         .is_reported = tap->is_complete};
     if (has_input) {
         add_input(&c, usage, size->images);
         add_fixed(&c, size->images);

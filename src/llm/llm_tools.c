@@ -5,11 +5,7 @@
 
 typedef enum tool_kind { PLAIN, TYPED, NAMESPACE, SERVER } tool_kind;
 
-static const struct tool_row {
-    arcp__llm_dialect dialect;
-    const char *type;
-    tool_kind kind;
-} rows[] = {
+static const arcp__llm_type tools_of_dialects[] = {
 #define ARCP_LLM_TOOL(dialect, type, kind) {ARCP__LLM_DIALECT_##dialect, type, kind},
 #include "llm/llm_tool.def"
 #undef ARCP_LLM_TOOL
@@ -18,25 +14,15 @@ static const struct tool_row {
 #define TOOLS_TOKENS 4096 /* what a provider adds to a call with tools */
 #define TYPED_TOKENS 2048 /* and for each tool that it knows */
 
-static bool fits(const char *pattern, arcp_span type)
-{
-    const size_t size = strlen(pattern);
-    return pattern[size - 1] == '*' ? arcp_span_starts_with(type, arcp_span_make(pattern, size - 1))
-                                    : arcp_span_equal_cstr(type, pattern);
-}
-
 static tool_kind kind_of(const arcp__llm_reader *reader, arcp_json_ref type_ref, arcp_span type)
 {
     const arcp__llm_dialect dialect = arcp__llm_route_dialect(reader->policy->route);
     if (arcp_json_is_missing(reader->json, type_ref) && dialect == ARCP__LLM_DIALECT_ANTHROPIC) {
         return PLAIN;
     }
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (rows[i].dialect == dialect && fits(rows[i].type, type)) {
-            return rows[i].kind;
-        }
-    }
-    return SERVER;
+    return (tool_kind)arcp__llm_kind_of(tools_of_dialects,
+                                        sizeof tools_of_dialects / sizeof tools_of_dialects[0],
+                                        (int)dialect, type, SERVER);
 }
 
 static bool remove_tool(arcp__llm_reader *reader, size_t from, size_t to)
@@ -99,10 +85,6 @@ bool arcp__llm_read_tools(arcp__llm_reader *reader, arcp_json_ref tools)
     if (!arcp_json_is(json, tools, ARCP_JSON_ARRAY)) {
         return arcp__llm_refuse(reader, "invalid_request", "tools is not a list");
     }
-    if (!reader->call->has_tools && arcp_json_count(json, tools) != 0) {
-        reader->call->has_tools = true;
-        reader->call->size.extra += TOOLS_TOKENS;
-    }
     arcp_json_ref previous = ARCP_JSON_ABSENT; /* the tool before this one */
     bool keeps_one = false;
     for (arcp_json_ref tool = arcp_json_first(json, tools); tool != ARCP_JSON_ABSENT;) {
@@ -117,6 +99,10 @@ bool arcp__llm_read_tools(arcp__llm_reader *reader, arcp_json_ref tools)
                          keeps_one || next == ARCP_JSON_ABSENT ? end_of(reader, tool)
                                                                : start_of(reader, next))) {
             return false;
+        }
+        if (!is_server && !reader->call->has_tools) {
+            reader->call->has_tools = true;
+            reader->call->size.extra += TOOLS_TOKENS;
         }
         keeps_one = keeps_one || !is_server;
         previous = tool;

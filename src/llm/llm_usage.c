@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "base/blank.h"
+
 static arcp_json_ref member(const arcp__llm_tap *tap, arcp_json_ref object, const char *name)
 {
     return arcp_json_member(&tap->json, object, arcp_span_cstr(name));
@@ -35,12 +37,6 @@ static void read_word(arcp__llm_tap *tap, arcp_json_ref object, const char *name
 static uint64_t less(uint64_t all, uint64_t part)
 {
     return all > part ? all - part : 0;
-}
-
-static uint64_t sum(uint64_t a, uint64_t b)
-{
-    uint64_t out = 0;
-    return __builtin_add_overflow(a, b, &out) ? UINT64_MAX : out;
 }
 
 /* ---- OpenAI: cached tokens are parts of the input ---- */
@@ -80,17 +76,13 @@ static void add_shown(arcp__llm_tap *tap, arcp_json_ref delta)
     for (arcp_json_ref at = delta; at < json->nodes[delta].next; at++) {
         const bool is_string = arcp_json_is(json, at, ARCP_JSON_STRING);
         /* A name is followed by a colon. */
-        const size_t end = json->nodes[at].start + json->nodes[at].size;
-        size_t next = end;
-        while (next < json->text.size &&
-               (json->text.data[next] == ' ' || json->text.data[next] == '\n' ||
-                json->text.data[next] == '\t' || json->text.data[next] == '\r')) {
-            next++;
-        }
-        is_name = is_string && next < json->text.size && json->text.data[next] == ':';
+        const arcp_span next = arcp__skip_blanks(
+            arcp_span_from(json->text, (size_t)json->nodes[at].start + json->nodes[at].size));
+        is_name = is_string && next.size != 0 && next.data[0] == ':';
         if (is_string && !is_name && !skips) {
-            tap->shown = sum(tap->shown, arcp__llm_text_tokens(arcp_json_raw(json, at),
-                                                               tap->other_tokens_per_byte));
+            tap->shown =
+                arcp__llm_sum(tap->shown, arcp__llm_text_tokens(arcp_json_raw(json, at),
+                                                                tap->other_tokens_per_byte));
         }
         skips = is_name && (arcp_json_string_equals(json, at, ARCP_SPAN_LITERAL("type")) ||
                             arcp_json_string_equals(json, at, ARCP_SPAN_LITERAL("role")));
@@ -154,11 +146,11 @@ static void read_iterations(arcp__llm_tap *tap, arcp_json_ref list)
         }
         for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
             if (read_count(tap, at, inputs[i], &count)) {
-                out->more_input = sum(out->more_input, count.tokens);
+                out->more_input = arcp__llm_sum(out->more_input, count.tokens);
             }
         }
         if (read_count(tap, at, "output_tokens", &count)) {
-            out->more_output = sum(out->more_output, count.tokens);
+            out->more_output = arcp__llm_sum(out->more_output, count.tokens);
         }
     }
 }

@@ -1,17 +1,9 @@
 #include "mcp/mcp.h"
 
+#include "base/blank.h"
+
 /* A larger buffer is not kept for the next line. */
 #define KEPT_BYTES_MAX 65536
-
-static bool is_blank(arcp_span line)
-{
-    for (size_t i = 0; i < line.size; i++) {
-        if (line.data[i] != ' ' && line.data[i] != '\t' && line.data[i] != '\r') {
-            return false;
-        }
-    }
-    return true;
-}
 
 static void forget_given(arcp__mcp_lines *lines)
 {
@@ -47,7 +39,7 @@ static arcp__mcp_line_event finish(arcp__mcp_lines *lines, arcp_span piece, arcp
         lines->is_given = true;
         *line = arcp_buf_span(&lines->partial);
     }
-    return is_blank(*line) ? ARCP__MCP_LINE_NONE : ARCP__MCP_LINE;
+    return arcp__skip_blanks(*line).size == 0 ? ARCP__MCP_LINE_NONE : ARCP__MCP_LINE;
 }
 
 arcp__mcp_line_event arcp__mcp_lines_next(arcp__mcp_lines *lines, arcp_span *input, arcp_span *line)

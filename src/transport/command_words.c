@@ -1,11 +1,7 @@
 #include "transport/command_words.h"
 
 #include "base/alloc.h"
-
-static bool is_blank(char byte)
-{
-    return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
-}
+#include "base/blank.h"
 
 /* Takes a quoted part from *text, which begins after the opening quote. False when the closing
  * quote is missing. */
@@ -32,7 +28,7 @@ static const char *split(arcp_span text, char **words, char *out)
     while (text.size > 0) {
         const char byte = text.data[0];
         text = arcp_span_from(text, 1);
-        if (is_blank(byte)) {
+        if (arcp__is_blank(byte)) {
             if (in_word) {
                 *out++ = '\0';
             }

@@ -1,14 +1,6 @@
 #include "transport/line_reader.h"
 
-static bool is_blank(arcp_span line)
-{
-    for (size_t i = 0; i < line.size; i++) {
-        if (line.data[i] != ' ' && line.data[i] != '\t' && line.data[i] != '\r') {
-            return false;
-        }
-    }
-    return true;
-}
+#include "base/blank.h"
 
 static arcp__line_event fail(arcp__line_reader *reader, arcp__line_event event)
 {
@@ -27,7 +19,7 @@ static arcp__line_event finish(arcp__line_reader *reader, arcp_span text, arcp_s
         return fail(reader, ARCP__LINE_TOO_LONG);
     }
     *line = text;
-    return is_blank(text) ? ARCP__LINE_NONE : ARCP__LINE;
+    return arcp__skip_blanks(text).size == 0 ? ARCP__LINE_NONE : ARCP__LINE;
 }
 
 static void forget_given(arcp__line_reader *reader)

@@ -25,12 +25,12 @@ DENIED = {"code": "PERMISSION_DENIED", "message": "no", "retryable": False, "det
 class Agent:
     """A started agent; `lines` are those that it wrote."""
 
-    def __init__(self, command, environment, do, before=b""):
+    def __init__(self, command, environment, do, before=b"", start=START):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, env={**os.environ, **environment})
         self.lines = []
         self.write(before)
-        self.send("job.start", {**START, "input": {"do": do}})
+        self.send("job.start", {**start, "input": {"do": do}})
 
     def send(self, kind, payload, re=None):
         line = {"type": kind, "payload": payload} if re is None else {"type": kind, "re": re, "payload": payload}
@@ -65,8 +65,8 @@ class Helpers:
     command = []
     environment = {}
 
-    def start(self, do, before=b""):
-        agent = Agent(self.command, self.environment, do, before)
+    def start(self, do, before=b"", start=START):
+        agent = Agent(self.command, self.environment, do, before, start)
         self.addCleanup(agent.process.wait)
         for pipe in (agent.process.stdout, agent.process.stderr, agent.process.stdin):
             self.addCleanup(pipe.close)
@@ -86,6 +86,14 @@ class Helpers:
         self.assertEqual(end["payload"], {"result": {"input": {"do": "echo"}, "cwd": "/job", "id": "job_1",
                                                      "lease": {"fs.read": ["/srv/**"]}}})
         self.assertEqual(errors, "a print\n")
+
+    def test_members_that_are_null_are_absent(self):
+        nulls = {name: None for name in (*START, "lease_constraints", "endpoints", "parent_job_id")}
+        agent = self.start("spend", start={**nulls, "job_id": "job_2", "budget": {"USD": 4.5}})
+        agent.reply(agent.read(), {"error": None, "budget": None, "job_id": None})
+        self.assertEqual(agent.finish()[0]["payload"], {"result": ["4.5", "4.5", "4.5"]})
+        end = self.start("echo", start=nulls).finish()[0]["payload"]["result"]
+        self.assertEqual((end["lease"], end["cwd"]), ({}, None))
 
     def test_a_question_is_answered_with_what_the_runtime_says(self):
         agent = self.start("ask")

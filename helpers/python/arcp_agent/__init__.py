@@ -197,11 +197,11 @@ class _Runtime:
             future = (self._waiting or {}).pop(str(line_id), None)
         if future is None:
             return
-        if "error" in payload and "job_id" not in payload:
-            error = payload["error"]
+        error = payload.get("error")
+        if error is not None and "job_id" not in payload:
             future.set_exception(_error_of(error if isinstance(error, dict) else {}))
             return
-        if "budget" in payload:
+        if payload.get("budget") is not None:
             payload["budget"] = _exact(line)["budget"]
         future.set_result(payload)
 
@@ -223,9 +223,8 @@ def _message(line: bytes) -> Optional[Dict[str, Any]]:
 
 def _exact(line: bytes) -> Dict[str, Any]:
     """The payload of a line, with numbers as Decimals."""
-    payload = json.loads(line, parse_float=Decimal, parse_int=Decimal)["payload"]
-    assert isinstance(payload, dict)
-    return payload
+    payload = json.loads(line, parse_float=Decimal, parse_int=Decimal).get("payload")
+    return payload if isinstance(payload, dict) else {}
 
 
 # ---- what a handler may say: the lines of arcp-agent(7) ----
@@ -332,13 +331,14 @@ class AsyncCancelFlag(_Cancellation):
 
 class _JobBase:
     def __init__(self, runtime: _Runtime, line: bytes) -> None:
-        start = json.loads(line)["payload"]
+        start = json.loads(line).get("payload") or {}
         self._runtime = runtime
         self._calls = 0
         self._lock = threading.Lock()
         self._is_streamed = False
-        self.id: str = start.get("job_id", "")
-        self.agent: str = start.get("agent", "")  # name@version
+        # A member that is null is the same as one that is absent.
+        self.id: str = start.get("job_id") or ""
+        self.agent: str = start.get("agent") or ""  # name@version
         self.input: Any = start.get("input")
         self.lease: Dict[str, List[str]] = start.get("lease") or {}
         self.expires_at: Optional[str] = (start.get("lease_constraints") or {}).get("expires_at")
@@ -358,7 +358,7 @@ class _JobBase:
             return f"call-{self._calls}"
 
     def _take_budget(self, reply: Dict[str, Any]) -> Dict[str, Decimal]:
-        self.budget = reply.get("budget", self.budget)
+        self.budget = reply.get("budget") or self.budget
         return self.budget
 
     def fail(self, code: str, message: str, retryable: Optional[bool] = None,
