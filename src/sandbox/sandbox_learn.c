@@ -1,5 +1,6 @@
 #include "sandbox/sandbox_learn.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -87,6 +88,7 @@ static target_list *list_of(arcp__sandbox_learn *learn, arcp__capability capabil
     while (i + 1 < LISTS && learn->lists[i].capability != capability) {
         i++;
     }
+    assert(learn->lists[i].capability == capability);
     return &learn->lists[i];
 }
 
@@ -165,10 +167,14 @@ static void emit(arcp__sandbox_learn *learn, arcp_span text, const char *wildcar
     learn->patterns[learn->pattern_count++] = copy;
 }
 
+/* In a directory whose names may not be folded a wildcard behind a name would grant other files,
+ * too: `id*` in ~/.ssh is every key that begins with `id`. */
 static void emit_whole(arcp__sandbox_learn *learn, const seen_target *target)
 {
-    const bool is_loose = (target->needs & ARCP__SANDBOX_LEARN_LOOSE) != 0 &&
-                          (target->needs & ARCP__SANDBOX_LEARN_KEEP) == 0 && !learn->is_exact;
+    const bool is_loose =
+        (target->needs & ARCP__SANDBOX_LEARN_LOOSE) != 0 &&
+        (target->needs & ARCP__SANDBOX_LEARN_KEEP) == 0 &&
+        arcp__sandbox_learn_can_fold(learn, arcp__sandbox_parent_of(target->text));
     emit(learn, target->text, is_loose ? "*" : "", (arcp_span){"", 0});
 }
 

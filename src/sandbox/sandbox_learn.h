@@ -35,12 +35,12 @@ enum {
     ARCP__SANDBOX_LEARN_ONE = 1,  /* this file or URL */
     ARCP__SANDBOX_LEARN_KEEP = 2, /* the same, by its name: a program that a wildcard grants cannot
                                      be executed */
-    /* The same, and names that begin with it, unless a KEEP is of it: a file that is made or
-     * replaced is seen inside only by a pattern with a wildcard. */
-    ARCP__SANDBOX_LEARN_LOOSE = 32,
-    ARCP__SANDBOX_LEARN_NAMES = 4, /* all names in this directory */
-    ARCP__SANDBOX_LEARN_TREE = 8,  /* this directory, and everything below it */
-    ARCP__SANDBOX_LEARN_HOST = 16, /* everything on the host of this URL */
+    /* The same, and names that begin with it, unless a KEEP is of it or its directory may not be
+     * folded: a file that is made or replaced is seen inside only by a pattern with a wildcard. */
+    ARCP__SANDBOX_LEARN_LOOSE = 4,
+    ARCP__SANDBOX_LEARN_NAMES = 8, /* all names in this directory */
+    ARCP__SANDBOX_LEARN_TREE = 16, /* this directory, and everything below it */
+    ARCP__SANDBOX_LEARN_HOST = 32, /* everything on the host of this URL */
 };
 
 /* ARCP_E_NO_MEMORY. The caller frees *out. */

@@ -116,6 +116,8 @@ typedef struct arcp__sandbox_compile {
 
 /* Whether the path is the directory or below it. */
 bool arcp__sandbox_is_within(arcp_span path, arcp_span directory);
+/* The directory above; "/" is above itself. */
+arcp_span arcp__sandbox_parent_of(arcp_span path);
 /* Directories before what they hold, and all that a directory holds together. */
 int arcp__sandbox_compare_paths(arcp_span a, arcp_span b);
 /* Whether the path is at or below /proc, /sys or /dev. */

@@ -154,8 +154,7 @@ static size_t lower_rule(const arcp__sandbox_plan *plan, arcp_span path)
     return low;
 }
 
-/* The directory above; "/" is above itself. */
-static arcp_span parent_of(arcp_span path)
+arcp_span arcp__sandbox_parent_of(arcp_span path)
 {
     while (path.size > 1 && path.data[path.size - 1] != '/') {
         path.size--;
@@ -221,7 +220,7 @@ typedef struct footing {
 static footing find_footing(const arcp__sandbox_plan *plan, arcp_span path)
 {
     footing found = {NULL, false};
-    for (arcp_span at = path;; at = parent_of(at)) {
+    for (arcp_span at = path;; at = arcp__sandbox_parent_of(at)) {
         for (size_t i = lower_mount(plan, at);
              i < plan->mount_count && arcp_span_equal(plan->mounts[i].target, at); i++) {
             const arcp__sandbox_mount *mount = &plan->mounts[i];
@@ -271,7 +270,7 @@ arcp__sandbox_place arcp__sandbox_paths_find(const arcp__sandbox_paths *paths, a
         place.class = ARCP__SANDBOX_CLASS_OWN;
         return place;
     }
-    for (arcp_span at = path;; at = parent_of(at)) {
+    for (arcp_span at = path;; at = arcp__sandbox_parent_of(at)) {
         for (size_t i = lower_rule(plan, at);
              i < plan->rule_count && arcp_span_equal(plan->rules[i].path, at); i++) {
             const arcp__sandbox_rule *rule = &plan->rules[i];

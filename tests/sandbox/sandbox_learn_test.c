@@ -10,7 +10,8 @@
 #define SPAN(text) ARCP_SPAN_LITERAL(text)
 
 /* Words: r, w or f for the capability, l for all names of a directory, t for all below it, k for a
- * program, h for a whole host; then the target. The program was started in /place. */
+ * program, m for a file that was made or replaced, h for a whole host; then the target. The program
+ * was started in /place. */
 typedef struct learn_row {
     const char *name;
     const char *seen;
@@ -86,6 +87,17 @@ static const learn_row rows[] = {
     {"HOME that was only listed", "rl /home/u", "{}", false},
     {"a directory that was made, and a file in it", "w /srv/a/d w /srv/a/d/x",
      "{'fs.write':['/srv/a/d','/srv/a/d/x']}", false},
+    {"a file that was replaced, or made", "wm /srv/a/x", "{'fs.write':['/srv/a/x*']}", false},
+    {"the same, exactly", "wm /srv/a/x", "{'fs.write':['/srv/a/x']}", true},
+    {"a program that was replaced", "wm /srv/a/x rk /srv/a/x wk /srv/a/x",
+     "{'fs.read':['/srv/a/x'],'fs.write':['/srv/a/x']}", false},
+    {"a file with secrets that was replaced", "wm /home/u/.ssh/id rm /home/u/.ssh/id",
+     "{'fs.read':['/home/u/.ssh/id'],'fs.write':['/home/u/.ssh/id']}", false},
+    {"a file in HOME that was replaced", "wm /home/u/.profile", "{'fs.write':['/home/u/.profile']}",
+     false},
+    {"files in shared directories that were replaced",
+     "wm /home/u/.config/a wm /home/u/.config/a/b wm /var/lib/c wm /srv/d",
+     "{'fs.write':['/home/u/.config/a','/home/u/.config/a/b*','/srv/d','/var/lib/c']}", false},
     {"a whole host", "fh https://h.example/ f https://h.example/a fh https://i.example:444/",
      "{'net.fetch':['https://h.example/**','https://i.example:444/**']}", false},
     {"requests", "f http://h.example/a/1 f http://h.example/a/2?q=1/2 f http://h.example/",
@@ -118,6 +130,7 @@ static void add_words(arcp__sandbox_learn *learn, const char *seen)
         const uint32_t as = word[1] == 'l'   ? ARCP__SANDBOX_LEARN_NAMES
                             : word[1] == 't' ? ARCP__SANDBOX_LEARN_TREE
                             : word[1] == 'k' ? ARCP__SANDBOX_LEARN_KEEP
+                            : word[1] == 'm' ? ARCP__SANDBOX_LEARN_LOOSE
                             : word[1] == 'h' ? ARCP__SANDBOX_LEARN_HOST
                                              : ARCP__SANDBOX_LEARN_ONE;
         check_ok(arcp__sandbox_learn_add(learn, capability, arcp_span_cstr(target), as, &err),
