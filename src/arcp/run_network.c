@@ -1,20 +1,14 @@
 /* The network of the sandbox: the sockets that arcp-sandbox made inside are served here, on the
  * loop. What the lease does not grant is refused and reported. */
-#include <string.h>
-
 #include "arcp/run_learn.h"
 #include "arcp/run_process.h"
 #include "base/directory.h"
 
-/* The beginning of reasons that say no more than that the lease does not grant it. */
-static const char lacking[] = "no pattern of the lease";
-
 static void on_denied(void *user, const arcp__egress_denial *denial)
 {
     arcp__running *running = user;
-    const bool is_lacking = strncmp(denial->reason, lacking, sizeof lacking - 1) == 0;
     arcp__run_report_network(running->report, denial->capability, denial->target, denial->reason,
-                             is_lacking);
+                             denial->code == ARCP__EGRESS_NO_PATTERN);
 }
 
 static void on_allowed(void *user, arcp_span url, bool is_host)

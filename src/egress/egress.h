@@ -40,11 +40,17 @@ typedef struct arcp__egress_options {
     uint32_t head_ms; /* for a hello or a request head; 0: 10 s */
 } arcp__egress_options;
 
+typedef enum arcp__egress_denial_code {
+    ARCP__EGRESS_NO_PATTERN, /* no pattern of the lease grants it: the reason says no more */
+    ARCP__EGRESS_REFUSED     /* for another reason, whatever the lease grants */
+} arcp__egress_denial_code;
+
 /* What was refused. Valid during the call. The bytes of the target are the program's. */
 typedef struct arcp__egress_denial {
     arcp_span capability; /* "net.fetch" */
     arcp_span target;     /* a URL; a name that was asked for by DNS; or ADDRESS:PORT */
-    const char *reason;   /* one line, static or valid during the call */
+    arcp__egress_denial_code code;
+    const char *reason; /* one line, static or valid during the call */
 } arcp__egress_denial;
 
 typedef struct arcp__egress_job_options {

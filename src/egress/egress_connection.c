@@ -109,7 +109,7 @@ static void on_dialled(void *user, arcp__egress_upstream_end end, arcp__stream *
         return;
     }
     if (end == ARCP__EGRESS_NOT_PUBLIC) {
-        arcp__egress_job_report(c->job, arcp_buf_span(&c->url), why);
+        arcp__egress_job_report(c->job, arcp_buf_span(&c->url), ARCP__EGRESS_REFUSED, why);
     }
     if (c->stage == ARCP__EGRESS_IS_CLOSED) {
         return; /* by the report */
@@ -218,7 +218,7 @@ void arcp__egress_connection_open(arcp__egress_job *job, arcp__stream *stream)
         char target[ARCP__EGRESS_HOST_MAX + sizeof ":65535"];
         (void)snprintf(target, sizeof target, "%s:%u", c->at_host.text, (unsigned)c->at_port);
         arcp__egress_connection_close(c);
-        arcp__egress_job_report(job, arcp_span_cstr(target),
+        arcp__egress_job_report(job, arcp_span_cstr(target), ARCP__EGRESS_REFUSED,
                                 "no name was given this address inside");
     }
 }

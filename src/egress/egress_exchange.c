@@ -47,7 +47,7 @@ static void misdirect(arcp__egress_connection *c, const arcp__egress_request_hea
     (void)snprintf(url, sizeof url, "%s://%s:%u/", c->is_tls ? "https" : "http", asked->host.text,
                    (unsigned)asked->port);
     (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST, "%s", why);
-    arcp__egress_job_report(c->job, arcp_span_cstr(url), why);
+    arcp__egress_job_report(c->job, arcp_span_cstr(url), ARCP__EGRESS_REFUSED, why);
     if (c->stage != ARCP__EGRESS_IS_CLOSED) {
         respond(c, 421, &error, arcp_span_make(NULL, 0));
     }
@@ -62,7 +62,7 @@ static void deny(arcp__egress_connection *c, const arcp__egress_decision *decisi
     arcp_decision_format_details(c->job->authority, &decision->gate, &details);
     (void)arcp_error_set(&error, decision->gate.code, "%.*s", (int)text.size,
                          text.failed ? "" : text.data);
-    arcp__egress_job_report(c->job, decision->url, decision->reason);
+    arcp__egress_job_report(c->job, decision->url, decision->code, decision->reason);
     if (c->stage != ARCP__EGRESS_IS_CLOSED) {
         respond(c, 403, &error, details.failed ? arcp_span_make(NULL, 0) : arcp_buf_span(&details));
     }

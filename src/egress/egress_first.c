@@ -48,9 +48,10 @@ void arcp__egress_first_end(arcp__egress_connection *c, bool is_denied)
 }
 
 /* Ends a TLS connection without having looked inside. The report may close the job. */
-static void deny_tls(arcp__egress_connection *c, arcp_span target, const char *reason)
+static void deny_tls(arcp__egress_connection *c, arcp_span target, arcp__egress_denial_code code,
+                     const char *reason)
 {
-    arcp__egress_job_report(c->job, target, reason);
+    arcp__egress_job_report(c->job, target, code, reason);
     if (c->stage != ARCP__EGRESS_IS_CLOSED) {
         arcp__egress_first_end(c, true);
     }
@@ -80,7 +81,8 @@ static void take_hello(arcp__egress_connection *c, const char *name)
         !(strcmp(name, "localhost") == 0 && arcp__egress_host_is_loopback(to.host))) {
         char url[ARCP__EGRESS_HOST_MAX + sizeof "https://:65535/"];
         (void)snprintf(url, sizeof url, "https://%s:%u/", name, (unsigned)to.port);
-        deny_tls(c, arcp_span_cstr(url), "the server name of TLS is not the host connected to");
+        deny_tls(c, arcp_span_cstr(url), ARCP__EGRESS_REFUSED,
+                 "the server name of TLS is not the host connected to");
         return;
     }
     if (decide(c, arcp__egress_decide_tunnel, &at, &decision)) {
@@ -88,7 +90,7 @@ static void take_hello(arcp__egress_connection *c, const char *name)
     } else if (decision.is_part && c->job->ca != NULL) {
         arcp__egress_terminate(c, name);
     } else {
-        deny_tls(c, decision.url, decision.reason);
+        deny_tls(c, decision.url, decision.code, decision.reason);
     }
 }
 
@@ -113,7 +115,7 @@ void arcp__egress_first_report(const arcp__egress_connection *c)
     }
     (void)snprintf(target, sizeof target, "%s%s:%u%s", c->is_tls ? "https://" : "tcp://",
                    c->at_host.text, (unsigned)c->at_port, c->is_tls ? "/" : "");
-    arcp__egress_job_report(c->job, arcp_span_cstr(target),
+    arcp__egress_job_report(c->job, arcp_span_cstr(target), ARCP__EGRESS_REFUSED,
                             c->is_tls ? "what was sent inside TLS is not HTTP/1.1"
                                       : "what was sent is neither TLS nor HTTP/1.1");
 }
@@ -157,7 +159,8 @@ bool arcp__egress_first_step(arcp__egress_connection *c)
         char target[ARCP__EGRESS_HOST_MAX + sizeof "https://:65535/"];
         (void)snprintf(target, sizeof target, "https://%s:%u/", c->at_host.text,
                        (unsigned)c->at_port);
-        deny_tls(c, arcp_span_cstr(target), "the TLS hello is malformed, too long or ambiguous");
+        deny_tls(c, arcp_span_cstr(target), ARCP__EGRESS_REFUSED,
+                 "the TLS hello is malformed, too long or ambiguous");
         break;
     }
     case ARCP__EGRESS_HELLO_NOT_TLS:

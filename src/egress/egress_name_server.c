@@ -26,7 +26,7 @@ const arcp__egress_dns_answer *arcp__egress_name_server_answer(arcp__egress_job 
 {
     arcp__egress_dns_respond(job->names, query, out);
     if (out->is_denied) {
-        arcp__egress_job_report(job, arcp_span_cstr(out->name),
+        arcp__egress_job_report(job, arcp_span_cstr(out->name), ARCP__EGRESS_NO_PATTERN,
                                 "no pattern of the lease can match this name");
     }
     return job->is_closed || out->size == 0 ? NULL : out;

@@ -29,9 +29,10 @@ void arcp__egress_job_unref(arcp__egress_job *job)
     arcp__egress_unref(egress);
 }
 
-void arcp__egress_job_report(arcp__egress_job *job, arcp_span target, const char *reason)
+void arcp__egress_job_report(arcp__egress_job *job, arcp_span target, arcp__egress_denial_code code,
+                             const char *reason)
 {
-    const arcp__egress_denial denial = {ARCP_SPAN_LITERAL("net.fetch"), target, reason};
+    const arcp__egress_denial denial = {ARCP_SPAN_LITERAL("net.fetch"), target, code, reason};
     job->egress->counts.denied++;
     if (job->denied != NULL && !job->is_closed) {
         job->denied(job->user, &denial);

@@ -66,7 +66,8 @@ struct arcp__egress_job {
 void arcp__egress_job_unref(arcp__egress_job *job);
 
 /* Counts a denial and calls the job's callback, which may close the job. */
-void arcp__egress_job_report(arcp__egress_job *job, arcp_span target, const char *reason);
+void arcp__egress_job_report(arcp__egress_job *job, arcp_span target, arcp__egress_denial_code code,
+                             const char *reason);
 
 /* Counts what is allowed, and calls the job's callback. */
 void arcp__egress_job_allow(arcp__egress_job *job, arcp_span url, bool is_host);

@@ -130,12 +130,14 @@ static bool ask(arcp__egress_policy *policy, arcp_time now, arcp__egress_decisio
     const bool is_allowed = arcp_authorize(policy->authority, now, ARCP_SPAN_LITERAL("net.fetch"),
                                            url_of(policy), &policy->scratch, &out->gate);
     out->url = out->gate.canonical.size > 0 ? out->gate.canonical : url_of(policy);
+    out->code =
+        out->gate.reason == ARCP_DENY_NO_MATCH ? ARCP__EGRESS_NO_PATTERN : ARCP__EGRESS_REFUSED;
     out->reason = arcp_deny_reason_text(out->gate.reason);
     return is_allowed;
 }
 
 /* Denies what the gate may have allowed. */
-static bool refuse(arcp__egress_decision *out, const char *reason)
+static bool refuse(arcp__egress_decision *out, arcp__egress_denial_code code, const char *reason)
 {
     out->is_allowed = false;
     out->names_host = false;
@@ -145,6 +147,7 @@ static bool refuse(arcp__egress_decision *out, const char *reason)
         out->gate.code = ARCP_E_PERMISSION_DENIED;
         out->gate.reason = ARCP_DENY_NO_MATCH;
         out->gate.pattern = arcp_span_make(NULL, 0);
+        out->code = code;
         out->reason = reason;
     }
     return false;
@@ -176,7 +179,7 @@ static bool ask_request(arcp__egress_policy *policy, arcp_time now, const url_or
     const arcp_span kept = arcp_span_from(canonical, size);
     if (!arcp_span_starts_with(canonical, arcp_span_first(url_of(policy), size)) ||
         !arcp_span_starts_with(kept, ARCP_SPAN_LITERAL("/"))) {
-        return refuse(out, reason_not_a_path);
+        return refuse(out, ARCP__EGRESS_REFUSED, reason_not_a_path);
     }
     out->is_allowed = true;
     out->path = kept;
@@ -197,8 +200,9 @@ bool arcp__egress_decide_request(arcp__egress_policy *policy, arcp_time now,
         !arcp_span_starts_with(request->path, ARCP_SPAN_LITERAL("/"))) {
         (void)make_url(policy, &from, ARCP_SPAN_LITERAL("/"));
         (void)ask(policy, now, out);
-        return refuse(out, arcp__egress_name_is_reserved(at->host) ? reason_reserved
-                                                                   : reason_not_a_path);
+        return refuse(out, ARCP__EGRESS_REFUSED,
+                      arcp__egress_name_is_reserved(at->host) ? reason_reserved
+                                                              : reason_not_a_path);
     }
     for (size_t scheme = 0; scheme <= (request->is_upgrade ? 1 : 0); scheme++) {
         for (size_t port = is_default ? 0 : 1; port <= 1; port++) {
@@ -281,9 +285,9 @@ bool arcp__egress_decide_tunnel(arcp__egress_policy *policy, arcp_time now,
     (void)make_url(policy, &from, ARCP_SPAN_LITERAL("/"));
     (void)ask(policy, now, out);
     out->is_part = !is_reserved && grants_a_part(policy, at->host);
-    return refuse(out, is_reserved    ? reason_reserved
-                       : out->is_part ? reason_part
-                                      : arcp_deny_reason_text(ARCP_DENY_NO_MATCH));
+    return is_reserved || out->is_part
+               ? refuse(out, ARCP__EGRESS_REFUSED, is_reserved ? reason_reserved : reason_part)
+               : refuse(out, ARCP__EGRESS_NO_PATTERN, arcp_deny_reason_text(ARCP_DENY_NO_MATCH));
 }
 
 /* ---- other protocols ---- */
@@ -339,5 +343,6 @@ bool arcp__egress_decide_opaque(arcp__egress_policy *policy, arcp_time now,
     (void)ask(policy, now, out);
     const size_t begin = sizeof "tcp://" - 1;
     out->url = arcp_span_make(policy->url + begin, size - begin);
-    return refuse(out, is_reserved ? reason_reserved : reason_opaque);
+    return is_reserved ? refuse(out, ARCP__EGRESS_REFUSED, reason_reserved)
+                       : refuse(out, ARCP__EGRESS_NO_PATTERN, reason_opaque);
 }

@@ -6,6 +6,8 @@
 
 #include <arcp/gate.h>
 
+#include "egress/egress.h"
+
 typedef struct arcp__egress_policy arcp__egress_policy;
 
 /* Takes a reference to the authority. ARCP_E_NO_MEMORY. */
@@ -36,7 +38,8 @@ typedef struct arcp__egress_decision {
     arcp_decision gate; /* about `url`: code and reason of a denial */
     arcp_span url;      /* to be reported; the canonical one if there is one */
     arcp_span path;     /* of an allowed request: path and query, exactly what must be sent */
-    const char *reason; /* why it is denied, one line; static */
+    arcp__egress_denial_code code; /* of a denial */
+    const char *reason;            /* why it is denied, one line; static */
 } arcp__egress_decision;
 
 /* Decides an HTTP request. The URL is asked for without its port when that is the scheme's default,

@@ -79,5 +79,5 @@ void arcp__egress_terminate_broken(arcp__egress_connection *c)
     (void)snprintf(reason, sizeof reason,
                    "the program did not accept the sandbox's certificate (%s)", c->client.why);
     c->is_opened = true; /* reported */
-    arcp__egress_job_report(c->job, arcp_span_cstr(url), reason);
+    arcp__egress_job_report(c->job, arcp_span_cstr(url), ARCP__EGRESS_REFUSED, reason);
 }

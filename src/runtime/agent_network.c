@@ -27,9 +27,6 @@
 #define TARGET_BYTES_MAX 4096u /* of a denial; an event has no more, either */
 #define REASON_BYTES_MAX 128u
 
-/* The beginning of reasons that say no more than that the lease does not grant it. */
-#define NO_PATTERN "no pattern of the lease"
-
 typedef struct terms {
     struct terms *next;
     struct terms *previous_served, *next_served; /* with an egress; of the egress thread */
@@ -183,7 +180,7 @@ static waiting_denial *denial_new(const arcp__egress_denial *denial, arcp_span t
                                   bool is_expired)
 {
     arcp_span reason = arcp_span_first(arcp_span_cstr(denial->reason), REASON_BYTES_MAX);
-    if (arcp_span_starts_with(reason, ARCP_SPAN_LITERAL(NO_PATTERN))) {
+    if (denial->code == ARCP__EGRESS_NO_PATTERN) {
         reason = arcp_span_cstr(arcp_deny_reason_name(ARCP_DENY_NO_MATCH));
     }
     waiting_denial *made = arcp__alloc(sizeof *made + target.size + reason.size);

@@ -163,6 +163,9 @@ static void on_denied(void *user, const arcp__egress_denial *denial)
     check_span(denial->capability, "net.fetch");
     snprintf(f->target, sizeof f->target, "%.*s", (int)denial->target.size, denial->target.data);
     snprintf(f->reason, sizeof f->reason, "%s", denial->reason);
+    assert_int_equal(denial->code, strncmp(denial->reason, "no pattern of the lease", 23) == 0
+                                       ? ARCP__EGRESS_NO_PATTERN
+                                       : ARCP__EGRESS_REFUSED);
     if (f->closes_on_denial) {
         arcp__egress_close(f->job);
         f->job = NULL;
