@@ -11,11 +11,18 @@
     "{\"final_status\":\"cancelled\",\"code\":\"CANCELLED\",\"message\":\"the job was cancelled\"" \
     ",\"retryable\":false,\"completed_at\":\"TIME\",\"job_id\":\"job_...\"}\n"
 
+#define UNTIL_ERR (-1)
+/* A job that is cancelled before its agent runs has other events. */
+#define AWAIT_THE_AGENT                                                                            \
+    {                                                                                              \
+        "the agent waits", {"watch", "JOB", "--from-start"}, UNTIL_ERR, "", "waiting"              \
+    }
+
 /* The rows run in order with one runtime; JOB stands for the last printed job id. */
 static const struct golden {
     const char *name;
     const char *words[8];
-    int exit_status;
+    int exit_status; /* UNTIL_ERR: the command is ended when it has printed `err` */
     const char *out, *err;
 } goldens[] = {
     {"submit",
@@ -59,6 +66,7 @@ static const struct golden {
      "{\"request_id\":\"msg_...\",\"reply_to\":\"msg_...\",\"job_id\":\"job_...\","
      "\"agent\":\"wait\",\"lease\":{},\"accepted_at\":\"TIME\",\"trace_id\":\"TRACE\"}\n",
      ""},
+    AWAIT_THE_AGENT,
     {"cancel as JSON",
      {"cancel", "JOB", "--json"},
      0,
@@ -85,6 +93,7 @@ static const struct golden {
      ""},
     {"no jobs", {"jobs", "--agent", "count"}, 0, "", ""},
     {"submit and detach again", {"submit", "wait", "--detach", "--quiet"}, 0, "job_...\n", ""},
+    AWAIT_THE_AGENT,
     {"cancel", {"cancel", "JOB", "--reason", "enough"}, 0, "", "cancelling job_...\n"},
     {"cancel nobody's",
      {"cancel", "job_x"},
@@ -129,6 +138,12 @@ static void the_pipe_and_json_output_is_unchanged(void **state)
         for (size_t i = 0; i < 8 && goldens[row].words[i] != NULL; i++) {
             const bool is_job = strcmp(goldens[row].words[i], "JOB") == 0;
             words[i] = is_job ? job : goldens[row].words[i];
+        }
+        if (goldens[row].exit_status == UNTIL_ERR) {
+            fixture_start(*state, &p, words);
+            process_await(&p, true, goldens[row].err);
+            process_fini(&p);
+            continue;
         }
         fixture_run(*state, &p, goldens[row].exit_status, words);
         check_output(&p, goldens[row].out);
