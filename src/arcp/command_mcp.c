@@ -1,8 +1,5 @@
 /* `arcp mcp`: starts an MCP server that uses standard input and output, and passes on what a lease
  * allows. */
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "arcp/command.h"
 #include "arcp/mcp.h"
 #include "base/alloc.h"
@@ -13,7 +10,7 @@ static int refuse(arcp__program *program, const arcp_error *err, int exit_status
     if (exit_status == ARCP__EXIT_USAGE) {
         return arcp__program_usage(program, err);
     }
-    arcp__screen_format(&program->screen, "arcp mcp: %s", err->message);
+    arcp__program_say(program, "%s", err->message);
     return exit_status;
 }
 
@@ -74,7 +71,7 @@ static arcp_status prepare(arcp__mcp *mcp, arcp_error *err)
     options.now = arcp__clock_now();
     mcp->name = arcp__value(arguments, ARCP__OPTION_MCP_NAME);
     if (mcp->name != NULL && !arcp__mcp_name_is_valid(arcp_span_cstr(mcp->name))) {
-        return arcp_error_set(err, ARCP_E_USAGE, "--name: '%.80s' is not 1 to 32 of a-z, 0-9 and -",
+        return arcp_error_set(err, ARCP_E_USAGE, "--name: '%.80s' is not " ARCP__MCP_NAME_RULE,
                               mcp->name);
     }
     arcp_status status = read_lease(mcp, options.now.wall_ns, err);
@@ -87,23 +84,12 @@ static arcp_status prepare(arcp__mcp *mcp, arcp_error *err)
     return status == ARCP_OK ? arcp__mcp_log_open(mcp, err) : status;
 }
 
-/* So that no file of ours gets the number of a standard descriptor. */
-static bool open_missing_descriptors(void)
-{
-    for (int fd = 0; fd <= 2; fd++) {
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd) {
-            return false;
-        }
-    }
-    return true;
-}
-
 int arcp__command_mcp(arcp__program *program)
 {
     arcp__mcp mcp = {.program = program};
     arcp_error err = {0};
     int exit_status = ARCP__EXIT_ERROR;
-    if (!open_missing_descriptors()) {
+    if (!arcp__program_open_descriptors()) {
         return ARCP__EXIT_ERROR;
     }
     arcp_status status = prepare(&mcp, &err);

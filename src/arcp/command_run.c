@@ -1,7 +1,6 @@
 /* `arcp run`: starts a command in a sandbox made from a lease, without a runtime. Whatever cannot
  * be set up ends with 125; the command never runs unconfined. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,7 +20,7 @@ static int refuse(arcp__program *program, const arcp_error *err, int exit_status
         return arcp__program_usage(program, err);
     }
     arcp__program_print_error(program, err);
-    arcp__screen_format(&program->screen, "arcp run: %s", err->message);
+    arcp__program_say(program, "%s", err->message);
     return exit_status;
 }
 
@@ -213,20 +212,19 @@ static void say_first(arcp__run *run, arcp__run_report *report)
     arcp__program *program = run->program;
     if (run->is_learning) {
         /* Also with --quiet: the command must not be taken for a confined one. */
-        arcp__screen_format(&program->screen, "arcp run: learning: nothing is confined; what the "
-                                              "command does is allowed, and written down");
+        arcp__program_say(program, "learning: nothing is confined; what the "
+                                   "command does is allowed, and written down");
         return;
     }
     if (run->cwd_kept != NULL && !program->is_quiet) {
-        arcp__screen_format(&program->screen,
-                            "arcp run: the current directory is not read, because %s; --read . "
-                            "grants it",
-                            run->cwd_kept);
+        arcp__program_say(program,
+                          "the current directory is not read, because %s; --read . "
+                          "grants it",
+                          run->cwd_kept);
     }
     if (run->plan->level == ARCP__SANDBOX_LEVEL_LANDLOCK && !program->is_quiet) {
-        arcp__screen_format(&program->screen,
-                            "arcp run: level landlock: names and sizes of all files can be seen "
-                            "(see `arcp doctor`)");
+        arcp__program_say(program, "level landlock: names and sizes of all files can be seen "
+                                   "(see `arcp doctor`)");
     }
     arcp__run_report_plan(report);
 }
@@ -257,17 +255,6 @@ static int execute(arcp__run *run, bool *is_busy)
     return exit_status;
 }
 
-/* So that no file of ours gets the number of a standard descriptor. */
-static bool open_missing_descriptors(void)
-{
-    for (int fd = 0; fd <= 2; fd++) {
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd) {
-            return false;
-        }
-    }
-    return true;
-}
-
 int arcp__command_run(arcp__program *program)
 {
     arcp__run run = {.program = program};
@@ -284,7 +271,7 @@ int arcp__command_run(arcp__program *program)
         (void)arcp_error_set(&err, ARCP_E_USAGE, "--exact is for --learn");
         return refuse(program, &err, ARCP__EXIT_USAGE);
     }
-    if (!open_missing_descriptors()) {
+    if (!arcp__program_open_descriptors()) {
         return ARCP__EXIT_NOT_CONFINED;
     }
     int exit_status = read_command_line(&run, &err);

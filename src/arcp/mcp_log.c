@@ -123,9 +123,8 @@ void arcp__mcp_log_close(arcp__mcp *mcp)
 void arcp__mcp_log_expiry(arcp__mcp *mcp, arcp_time now, size_t cancelled)
 {
     if (!mcp->program->is_quiet) {
-        arcp__screen_format(&mcp->program->screen,
-                            "arcp mcp: the lease has expired; calls that were cancelled: %zu",
-                            cancelled);
+        arcp__program_say(mcp->program, "the lease has expired; calls that were cancelled: %zu",
+                          cancelled);
     }
     if (mcp->log != NULL) {
         arcp_buf record = arcp_buf_init();
@@ -191,10 +190,10 @@ void arcp__mcp_on_listed(void *user, size_t shown, size_t hidden)
         return;
     }
     mcp->has_shown_none = true;
-    arcp__screen_format(&mcp->program->screen,
-                        "arcp mcp: the lease allows none of the %zu tools that the server lists; "
-                        "they are asked as %s%sTOOL",
-                        hidden, mcp->name == NULL ? "" : mcp->name, mcp->name == NULL ? "" : ".");
+    arcp__program_say(mcp->program,
+                      "the lease allows none of the %zu tools that the server lists; "
+                      "they are asked as %s%sTOOL",
+                      hidden, mcp->name == NULL ? "" : mcp->name, mcp->name == NULL ? "" : ".");
 }
 
 void arcp__mcp_on_dropped(void *user, arcp__mcp_side from, const char *why, arcp_span line)
@@ -229,10 +228,10 @@ void arcp__mcp_report_lease(const arcp__mcp *mcp)
         }
     }
     if (others.size != 0 && !mcp->program->is_quiet) {
-        arcp__screen_format(&mcp->program->screen,
-                            "arcp mcp: of the lease only tool.call and its end are applied, and "
-                            "not %s (`arcp run` confines a server)",
-                            arcp_buf_cstr(&others));
+        arcp__program_say(mcp->program,
+                          "of the lease only tool.call and its end are applied, and "
+                          "not %s (`arcp run` confines a server)",
+                          arcp_buf_cstr(&others));
     }
     arcp_buf_fini(&others);
 }

@@ -83,7 +83,10 @@ ARCP_MUST_CHECK arcp_status arcp__doctor_agents(const arcp__agents_query *query,
 
 /* ---- run_lease.c: the lease, from --read, --write, --fetch, --lease, --grant, ... ---- */
 
-/* Sets cwd, home and lease. ARCP_E_USAGE. */
+/* Sets cwd, home and account_home. ARCP_E_IO, ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__run_place(arcp__run *run, arcp_error *err);
+
+/* The same, and the lease. ARCP_E_USAGE. */
 ARCP_MUST_CHECK arcp_status arcp__run_lease(arcp__run *run, int64_t now_wall_ns, arcp_error *err);
 
 /* The user's home directory in canonical form: HOME, else that of the account. NULL when out of

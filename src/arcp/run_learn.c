@@ -28,43 +28,27 @@ struct arcp__run_learn {
 
 /* ---- before the command ---- */
 
-/* What would make a lease, or says how it is enforced. */
-static const arcp__option others[] = {
-    ARCP__OPTION_RUN_READ,       ARCP__OPTION_RUN_WRITE,      ARCP__OPTION_RUN_LEASE,
-    ARCP__OPTION_RUN_GRANT,      ARCP__OPTION_RUN_BUDGET,     ARCP__OPTION_RUN_EXPIRES_IN,
-    ARCP__OPTION_RUN_EXPIRES_AT, ARCP__OPTION_RUN_MIN,        ARCP__OPTION_RUN_PIDS,
-    ARCP__OPTION_RUN_PROTECT,    ARCP__OPTION_RUN_NO_PROTECT, ARCP__OPTION_RUN_REPORT,
-    ARCP__OPTION_RUN_MEMORY,     ARCP__OPTION_RUN_TLS,
-};
-
 arcp_status arcp__run_learn_lease(arcp__run *run, arcp_error *err)
 {
     const arcp__arguments *arguments = &run->program->arguments;
-    char here[PATH_MAX];
     if (arguments->is_lease_learn && arcp__has(arguments, ARCP__OPTION_RUN_LEARN)) {
         return arcp_error_set(err, ARCP_E_USAGE,
                               "--learn is an option of arcp run; arcp lease learn prints the "
                               "lease");
     }
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        if (arcp__has(arguments, others[i])) {
+    for (arcp__option i = 0; i < ARCP__OPTION_COUNT; i++) {
+        if (arcp__options[i].command == ARCP__COMMAND_RUN && arcp__has(arguments, i) &&
+            !arcp__option_is_for_learning(i)) {
             return arcp_error_set(err, ARCP_E_USAGE,
                                   "--%s cannot be given when a lease is learnt: the command is not "
                                   "confined",
-                                  arcp__options[others[i]].name);
+                                  arcp__options[i].name);
         }
     }
-    if (getcwd(here, sizeof here) == NULL || here[0] != '/') {
-        return arcp_error_set(err, ARCP_E_IO, "the current directory cannot be found: %s",
-                              strerror(errno));
+    arcp_status status = arcp__run_place(run, err);
+    if (status == ARCP_OK) {
+        status = arcp__run_private_hosts(run, err);
     }
-    run->cwd = arcp__arena_copy(&run->arena, arcp_span_cstr(here)).data;
-    run->home = arcp__run_home(&run->arena);
-    run->account_home = arcp__run_account_home(&run->arena);
-    if (run->cwd == NULL || run->home == NULL || run->account_home == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    const arcp_status status = arcp__run_private_hosts(run, err);
     return status == ARCP_OK ? arcp_lease_parse(ARCP_SPAN_LITERAL("{}"), (arcp_span){NULL, 0}, NULL,
                                                 &run->lease, err)
                              : status;
@@ -288,28 +272,28 @@ static void say_used(void *user, arcp_span name, arcp__sandbox_outcome outcome)
 static void say_all(arcp__run *run)
 {
     const arcp__run_learn *learn = run->learn;
-    arcp__screen *screen = &run->program->screen;
     const uint64_t lost = arcp__sandbox_uses_lost(learn->uses);
     arcp__sandbox_uses_each(learn->uses, say_missing, run);
     arcp__sandbox_uses_each(learn->uses, say_used, run);
     if (learn->lines > LINES_MAX && !run->program->is_quiet) {
-        arcp__screen_format(screen, "arcp run: %zu more names were used", learn->lines - LINES_MAX);
+        arcp__program_say(run->program, "%zu more names were used", learn->lines - LINES_MAX);
     }
     if (lost != 0) {
-        arcp__screen_format(screen,
-                            "arcp run: the command used too many names; %llu uses were not written "
-                            "down, and the lease lacks them",
-                            (unsigned long long)lost);
+        arcp__program_say(run->program,
+                          "the command used too many names; %llu uses were not written "
+                          "down, and the lease lacks them",
+                          (unsigned long long)lost);
     }
     if (run->plan->port_count == 0) {
-        arcp__screen_format(screen, "arcp run: this host has no network namespaces, so the lease "
-                                    "has no net.fetch (see `arcp doctor`)");
+        arcp__program_say(run->program, "this host has no network namespaces, so the lease "
+                                        "has no net.fetch (see `arcp doctor`)");
     }
 }
 
 /* ---- after its end: the lease ---- */
 
-static void write_lease(const arcp_lease *lease, arcp_buf *out)
+/* A pattern a line, for people. */
+static void write_lines(const arcp_lease *lease, arcp_buf *out)
 {
     arcp_buf_append_cstr(out, "{");
     for (size_t i = 0; i < arcp_lease_capability_count(lease); i++) {
@@ -345,7 +329,8 @@ static arcp_status check_lint(const arcp_lease *lease, arcp_error *err)
                    : ARCP_OK;
 }
 
-static arcp_status make_lease(arcp__run_learn *learn, arcp_buf *out, size_t *patterns,
+/* `is_json`: the lease is on one line. */
+static arcp_status make_lease(arcp__run_learn *learn, bool is_json, arcp_buf *out, size_t *patterns,
                               arcp_error *err)
 {
     arcp_lease *lease = NULL;
@@ -360,7 +345,12 @@ static arcp_status make_lease(arcp__run_learn *learn, arcp_buf *out, size_t *pat
         for (size_t i = 0; i < arcp_lease_capability_count(lease); i++) {
             *patterns += arcp_lease_pattern_count(lease, i);
         }
-        write_lease(lease, out);
+        if (is_json) {
+            arcp_lease_format(lease, out);
+            arcp_buf_append_byte(out, '\n');
+        } else {
+            write_lines(lease, out);
+        }
         status = arcp_buf_status(out);
     }
     arcp_lease_unref(lease);
@@ -373,7 +363,7 @@ static bool write_file(const arcp__run *run, arcp_span text)
     if (ftruncate(run->learn->file, 0) == 0 && arcp__write_all(run->learn->file, text)) {
         return true;
     }
-    arcp__screen_format(&run->program->screen, "arcp run: --learn: %s", strerror(errno));
+    arcp__program_say(run->program, "--learn: %s", strerror(errno));
     return false;
 }
 
@@ -384,21 +374,20 @@ bool arcp__run_learn_end(arcp__run *run, bool has_failed)
     arcp_error err = {0};
     size_t patterns = 0;
     bool is_written = false;
-    if (make_lease(run->learn, &text, &patterns, &err) != ARCP_OK) {
-        arcp__screen_format(&program->screen, "arcp run: no lease was learnt: %s",
-                            err.message[0] == '\0' ? arcp_status_text(err.status) : err.message);
+    const bool is_json = program->is_json && run->learn->file < 0;
+    if (make_lease(run->learn, is_json, &text, &patterns, &err) != ARCP_OK) {
+        arcp__program_say(program, "no lease was learnt: %s",
+                          err.message[0] == '\0' ? arcp_status_text(err.status) : err.message);
         arcp_buf_fini(&text);
         return false;
     }
     say_all(run);
     if (has_failed) {
-        arcp__screen_format(&program->screen,
-                            "arcp run: the command failed: the lease has what it used until then");
+        arcp__program_say(program, "the command failed: the lease has what it used until then");
     }
     if (!program->is_quiet) {
-        arcp__screen_format(&program->screen,
-                            "arcp run: the lease has %zu pattern%s; read it before you use it",
-                            patterns, patterns == 1 ? "" : "s");
+        arcp__program_say(program, "the lease has %zu pattern%s; read it before you use it",
+                          patterns, patterns == 1 ? "" : "s");
     }
     if (run->learn->file >= 0) {
         is_written = write_file(run, arcp_buf_span(&text));

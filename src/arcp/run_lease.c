@@ -240,11 +240,9 @@ static arcp_status parse(arcp__run *run, const grants *g, int64_t now_wall_ns, a
     return status;
 }
 
-arcp_status arcp__run_lease(arcp__run *run, int64_t now_wall_ns, arcp_error *err)
+arcp_status arcp__run_place(arcp__run *run, arcp_error *err)
 {
-    const arcp__arguments *arguments = &run->program->arguments;
     char here[PATH_MAX];
-    grants g = {.run = run};
     if (getcwd(here, sizeof here) == NULL || here[0] != '/') {
         return arcp_error_set(err, ARCP_E_IO, "the current directory cannot be found: %s",
                               strerror(errno));
@@ -252,13 +250,25 @@ arcp_status arcp__run_lease(arcp__run *run, int64_t now_wall_ns, arcp_error *err
     run->cwd = arcp__arena_copy(&run->arena, arcp_span_cstr(here)).data;
     run->home = arcp__run_home(&run->arena);
     run->account_home = arcp__run_account_home(&run->arena);
+    return run->cwd != NULL && run->home != NULL && run->account_home != NULL
+               ? ARCP_OK
+               : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+}
+
+arcp_status arcp__run_lease(arcp__run *run, int64_t now_wall_ns, arcp_error *err)
+{
+    const arcp__arguments *arguments = &run->program->arguments;
+    grants g = {.run = run};
+    arcp_status status = arcp__run_place(run, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
     /* --read, --write (two each), --fetch, and the current directory. */
     g.rows = arcp__alloc_array(arguments->counts[ARCP__OPTION_RUN_READ] +
                                    2 * arguments->counts[ARCP__OPTION_RUN_WRITE] +
                                    arguments->counts[ARCP__OPTION_RUN_FETCH] + 1,
                                sizeof *g.rows);
-    arcp_status status = ARCP_OK;
-    if (run->cwd == NULL || run->home == NULL || run->account_home == NULL || g.rows == NULL) {
+    if (g.rows == NULL) {
         status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     if (status == ARCP_OK) {

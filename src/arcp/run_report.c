@@ -51,8 +51,8 @@ static void write_line(arcp__run_report *report, arcp_buf *line)
     if (report->file >= 0 && !report->is_incomplete &&
         (line->failed || !arcp__write_all(report->file, arcp_buf_span(line)))) {
         report->is_incomplete = true;
-        arcp__screen_format(&report->run->program->screen, "arcp run: --report: %s",
-                            line->failed ? "out of memory" : strerror(errno));
+        arcp__program_say(report->run->program, "--report: %s",
+                          line->failed ? "out of memory" : strerror(errno));
     }
     arcp_buf_fini(line);
 }
@@ -153,9 +153,8 @@ static void say_denial(const arcp__run_report *report, const arcp__run_denial *d
 {
     if (report->denial_count > LINES_MAX) {
         if (report->denial_count == LINES_MAX + 1 && !report->run->program->is_quiet) {
-            arcp__screen_format(&report->run->program->screen,
-                                "arcp run: more than %d names were denied; the others are counted",
-                                LINES_MAX);
+            arcp__program_say(report->run->program,
+                              "more than %d names were denied; the others are counted", LINES_MAX);
         }
         return;
     }
@@ -382,19 +381,19 @@ void arcp__run_report_end(arcp__run_report *report, const arcp__run_result *resu
         write_end(report, result, denials);
     }
     if (end == ARCP__RUN_NOT_STARTED) {
-        arcp__screen_format(screen, "arcp run: %.*s", (int)report->failure.size,
-                            report->failure.size == 0 ? "" : report->failure.data);
+        arcp__program_say(run->program, "%.*s", (int)report->failure.size,
+                          report->failure.size == 0 ? "" : report->failure.data);
     } else if (end == ARCP__RUN_EXPIRED) {
-        arcp__screen_format(screen, "arcp run: the lease expired; the command was killed");
+        arcp__program_say(run->program, "the lease expired; the command was killed");
     } else if (end == ARCP__RUN_TIMED_OUT) {
-        arcp__screen_format(screen, "arcp run: the command was ended after %llu s (--max-runtime)",
-                            (unsigned long long)run->max_runtime_sec);
+        arcp__program_say(run->program, "the command was ended after %llu s (--max-runtime)",
+                          (unsigned long long)run->max_runtime_sec);
     }
     if (result->has_run_out) {
-        arcp__screen_format(screen,
-                            "arcp run: the command needed more than %llu bytes of memory "
-                            "(--memory); the kernel killed a process of it",
-                            (unsigned long long)run->plan->limits.memory_bytes);
+        arcp__program_say(run->program,
+                          "the command needed more than %llu bytes of memory "
+                          "(--memory); the kernel killed a process of it",
+                          (unsigned long long)run->plan->limits.memory_bytes);
     }
     if (run->program->is_quiet) {
         return;
@@ -414,10 +413,10 @@ void arcp__run_report_end(arcp__run_report *report, const arcp__run_result *resu
         arcp_buf_fini(&text);
     }
     if (run->kept_back != 0 && end == ARCP__RUN_EXITED && result->code != 0) {
-        arcp__screen_format(screen,
-                            "arcp run: %zu variable%s of the environment %s not passed to the "
-                            "command; --env NAME passes one",
-                            run->kept_back, run->kept_back == 1 ? "" : "s",
-                            run->kept_back == 1 ? "was" : "were");
+        arcp__program_say(run->program,
+                          "%zu variable%s of the environment %s not passed to the "
+                          "command; --env NAME passes one",
+                          run->kept_back, run->kept_back == 1 ? "" : "s",
+                          run->kept_back == 1 ? "was" : "were");
     }
 }

@@ -32,6 +32,24 @@ arcp__command arcp__command_of(const char *name)
     return (arcp__command)command;
 }
 
+const char arcp__learn_name[] = "lease learn";
+
+bool arcp__option_is_for_learning(arcp__option option)
+{
+    static const arcp__option refused_options[] = {
+        ARCP__OPTION_RUN_READ,       ARCP__OPTION_RUN_WRITE,      ARCP__OPTION_RUN_LEASE,
+        ARCP__OPTION_RUN_GRANT,      ARCP__OPTION_RUN_BUDGET,     ARCP__OPTION_RUN_EXPIRES_IN,
+        ARCP__OPTION_RUN_EXPIRES_AT, ARCP__OPTION_RUN_MIN,        ARCP__OPTION_RUN_PIDS,
+        ARCP__OPTION_RUN_PROTECT,    ARCP__OPTION_RUN_NO_PROTECT, ARCP__OPTION_RUN_REPORT,
+        ARCP__OPTION_RUN_MEMORY,     ARCP__OPTION_RUN_TLS,
+    };
+    bool is_refused = arcp__options[option].command != ARCP__COMMAND_RUN;
+    for (size_t i = 0; i < sizeof refused_options / sizeof *refused_options; i++) {
+        is_refused = is_refused || refused_options[i] == option;
+    }
+    return !is_refused;
+}
+
 /* ---- the command line ---- */
 
 static bool belongs_to(arcp__option option, arcp__command command)

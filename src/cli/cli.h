@@ -61,6 +61,13 @@ static inline bool arcp__command_starts_program(arcp__command command)
     return command == ARCP__COMMAND_RUN || command == ARCP__COMMAND_MCP;
 }
 
+/* `arcp lease learn` is ARCP__COMMAND_RUN without a sandbox (is_lease_learn). */
+extern const char arcp__learn_name[];
+
+/* Whether an option of `run` may be given when a lease is learnt, by `arcp lease learn` or --learn:
+ * not one that makes a lease, or says how it is enforced. */
+bool arcp__option_is_for_learning(arcp__option option);
+
 /* ARCP__COMMAND_ANY when no command has this name. */
 arcp__command arcp__command_of(const char *name);
 
@@ -111,6 +118,9 @@ ARCP_MUST_CHECK arcp_status arcp__json_text(const char *option, const char *argu
 
 /* The help of one command, or the overview (ARCP__COMMAND_ANY). */
 void arcp__usage_help(arcp__command command, arcp_buf *out);
+
+/* The help of `arcp lease learn`. */
+void arcp__usage_learn(arcp_buf *out);
 
 /* The command with its arguments and options. */
 void arcp__usage_synopsis(arcp__command command, arcp_buf *out);
@@ -303,8 +313,15 @@ int arcp__program_fail_file(arcp__program *program, const arcp_error *err);
  * message. */
 void arcp__program_print_error(arcp__program *program, const arcp_error *err);
 
+/* Prints a line to standard error that begins with the command: "arcp run: TEXT". At most 1 KiB. */
+void arcp__program_say(arcp__program *program, const char *format, ...) ARCP_PRINTF(2, 3);
+
 /* Prints an error in how the program was called. Returns the exit status. */
 int arcp__program_usage(arcp__program *program, const arcp_error *err);
+
+/* Opens /dev/null for each standard descriptor that is closed, so that no file that is opened later
+ * gets its number. False when that fails. */
+bool arcp__program_open_descriptors(void);
 
 /* These write to standard output. On failure they print an error and return false. */
 bool arcp__program_print(arcp__program *program, arcp_span text);

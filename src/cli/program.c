@@ -1,8 +1,11 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -82,16 +85,31 @@ int arcp__program_fail_file(arcp__program *program, const arcp_error *err)
     return ARCP__EXIT_ERROR;
 }
 
+/* "lease learn" for ARCP__COMMAND_RUN that was given so. */
+static const char *name_of(const arcp__arguments *arguments)
+{
+    return arguments->is_lease_learn ? arcp__learn_name : arcp__commands[arguments->command].name;
+}
+
+void arcp__program_say(arcp__program *program, const char *format, ...)
+{
+    const char *name = name_of(&program->arguments);
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    arcp__screen_format(&program->screen, "arcp%s%s: %s", name[0] == '\0' ? "" : " ", name, text);
+}
+
 int arcp__program_usage(arcp__program *program, const arcp_error *err)
 {
-    const arcp__command_row *row = &arcp__commands[program->arguments.command];
-    arcp__screen_format(&program->screen, "arcp%s%s: %s", row->name[0] == '\0' ? "" : " ",
-                        row->name, err->message);
+    const char *name = name_of(&program->arguments);
+    arcp__program_say(program, "%s", err->message);
     if (err->status != ARCP_E_USAGE) {
         return ARCP__EXIT_ERROR;
     }
-    arcp__screen_format(&program->screen, "try: arcp %s%s--help", row->name,
-                        row->name[0] == '\0' ? "" : " ");
+    arcp__screen_format(&program->screen, "try: arcp %s%s--help", name, name[0] == '\0' ? "" : " ");
     return ARCP__EXIT_USAGE;
 }
 
@@ -145,6 +163,16 @@ bool arcp__program_print_line(arcp__program *program, arcp_span text)
         arcp_buf_append(&line, text);
     }
     return arcp__program_print_buf_line(program, &line);
+}
+
+bool arcp__program_open_descriptors(void)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* ---- connecting ---- */
@@ -322,7 +350,11 @@ static int begin(arcp__program *program, int (*run)(arcp__program *program))
                         arcp__has(arguments, ARCP__OPTION_RUN_QUIET) ||
                         arcp__has(arguments, ARCP__OPTION_MCP_QUIET);
     if (arcp__has(arguments, ARCP__OPTION_HELP)) {
-        arcp__usage_help(arguments->command, &text);
+        if (arguments->is_lease_learn) {
+            arcp__usage_learn(&text);
+        } else {
+            arcp__usage_help(arguments->command, &text);
+        }
     } else if (arcp__has(arguments, ARCP__OPTION_VERSION)) {
         arcp_buf_append_cstr(&text, "arcp " ARCP_VERSION_STRING " (ARCP 1.1)\n");
     }

@@ -21,11 +21,34 @@ static void append_piece(arcp_buf *out, size_t *column, size_t indent, const cha
     *column += size;
 }
 
-void arcp__usage_synopsis(arcp__command command, arcp_buf *out)
+/* The options that a help shows: of a command, or of `arcp lease learn`. */
+typedef struct shown {
+    const char *name;
+    arcp__command command;
+    bool is_learn;
+} shown;
+
+static const shown learn = {arcp__learn_name, ARCP__COMMAND_RUN, true};
+
+static shown shown_of(arcp__command command)
 {
+    return (shown){arcp__commands[command].name, command, false};
+}
+
+/* Whether the option is one of the command's own. */
+static bool is_own(const shown *which, arcp__option option)
+{
+    return arcp__options[option].command == which->command &&
+           (!which->is_learn ||
+            (arcp__option_is_for_learning(option) && option != ARCP__OPTION_RUN_LEARN));
+}
+
+static void append_synopsis(arcp_buf *out, const shown *which)
+{
+    const arcp__command command = which->command;
     const arcp__command_row *row = &arcp__commands[command];
     const size_t start = out->size;
-    arcp_buf_append_format(out, "arcp %s", row->name);
+    arcp_buf_append_format(out, "arcp %s", which->name);
     size_t column = out->size - start;
     const size_t indent = column + 1;
     /* What follows the program of `run` and `mcp` is the program's own. */
@@ -33,10 +56,10 @@ void arcp__usage_synopsis(arcp__command command, arcp_buf *out)
     if (row->arguments[0] != '\0' && !are_last) {
         append_piece(out, &column, indent, row->arguments);
     }
-    for (int i = 0; i < ARCP__OPTION_COUNT; i++) {
+    for (arcp__option i = 0; i < ARCP__OPTION_COUNT; i++) {
         const arcp__option_row *option = &arcp__options[i];
         char piece[160];
-        if (option->command == command) {
+        if (is_own(which, i)) {
             (void)snprintf(piece, sizeof piece, "[--%s%s%s]%s", option->name,
                            option->argument[0] == '\0' ? "" : " ", option->argument,
                            option->repeats ? "..." : "");
@@ -50,6 +73,12 @@ void arcp__usage_synopsis(arcp__command command, arcp_buf *out)
     arcp_buf_append_byte(out, '\n');
 }
 
+void arcp__usage_synopsis(arcp__command command, arcp_buf *out)
+{
+    const shown which = shown_of(command);
+    append_synopsis(out, &which);
+}
+
 /* Options that select the runtime or the output of events: accepted by every command, but without
  * effect, and not shown in the help, for a command that uses no runtime. */
 static bool is_about_runtime(arcp__option option)
@@ -59,18 +88,36 @@ static bool is_about_runtime(arcp__option option)
            option == ARCP__OPTION_TIMESTAMPS || option == ARCP__OPTION_QUIET;
 }
 
-/* The options of `command`; ARCP__COMMAND_ANY: the options of every command. */
-static void append_option_texts(arcp_buf *out, arcp__command command, bool connects)
+/* The text of an option; where its values are words, these follow: "; WHEN is a, b or c". */
+static void append_text_of(arcp_buf *out, const arcp__option_row *row)
 {
-    for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
+    arcp_buf_append_cstr(out, row->text);
+    if (row->completes[0] != '\0' && strcmp(row->completes, "file") != 0) {
+        arcp_buf_append_format(out, "; %s is ", row->argument);
+        for (const char *at = row->completes; *at != '\0';) {
+            const size_t size = strcspn(at, "|");
+            const char *next = at + size + (at[size] == '|' ? 1 : 0);
+            const char *after = *next == '\0' ? "" : strchr(next, '|') != NULL ? ", " : " or ";
+            arcp_buf_append_format(out, "%.*s%s", (int)size, at, after);
+            at = next;
+        }
+    }
+    arcp_buf_append_cstr(out, row->repeats ? " (may be repeated)" : "");
+}
+
+/* The options of a command; ARCP__COMMAND_ANY: those of every command. */
+static void append_option_texts(arcp_buf *out, const shown *which, bool connects)
+{
+    for (arcp__option option = 0; option < ARCP__OPTION_COUNT; option++) {
         const arcp__option_row *row = &arcp__options[option];
-        if (row->command == command && (connects || !is_about_runtime((arcp__option)option))) {
+        if (is_own(which, option) && (connects || !is_about_runtime(option))) {
             const size_t start = out->size;
             arcp_buf_append_format(out, "  --%s%s%s", row->name,
                                    row->argument[0] == '\0' ? "" : " ", row->argument);
             const size_t columns = out->size - start;
-            arcp_buf_append_format(out, "%*s  %s%s\n", columns < 26 ? (int)(26 - columns) : 0, "",
-                                   row->text, row->repeats ? " (may be repeated)" : "");
+            arcp_buf_append_format(out, "%*s  ", columns < 26 ? (int)(26 - columns) : 0, "");
+            append_text_of(out, row);
+            arcp_buf_append_byte(out, '\n');
         }
     }
 }
@@ -84,7 +131,8 @@ static void append_overview(arcp_buf *out)
         arcp_buf_append_format(out, "  %-11s  %s\n", row->name, row->text);
     }
     arcp_buf_append_cstr(out, "\noptions of every command:\n");
-    append_option_texts(out, ARCP__COMMAND_ANY, true);
+    const shown every = shown_of(ARCP__COMMAND_ANY);
+    append_option_texts(out, &every, true);
     arcp_buf_append_cstr(
         out,
         "\nURL and token are taken from the options, else from ARCP_URL and ARCP_TOKEN, else "
@@ -124,6 +172,21 @@ static const char run_text[] =
     "  arcp run --fetch http://localhost:8080 -- curl http://localhost:8080/health\n"
     "\n"
     "docs/sandbox.md says what holds, and what does not.\n";
+
+static const char learn_text[] =
+    "\n"
+    "run CMD without a sandbox, and print the lease that it needs\n"
+    "\n"
+    "Nothing is confined: CMD does what it does, and what it reads, writes and fetches is written\n"
+    "down. At its end the lease with which `arcp run` would let it do the same is printed on\n"
+    "standard output; what CMD prints there goes to standard error. Read the lease before you use\n"
+    "it:\n"
+    "\n"
+    "  arcp lease learn -- make >lease.json\n"
+    "  arcp run --lease @lease.json -- make\n"
+    "\n"
+    "A connection is seen at ports 80, 443, 22 and 9418, and at those that --fetch names. With\n"
+    "--json the lease is on one line. docs/sandbox.md says what is learnt, and what is not.\n";
 
 static const char mcp_text[] =
     "\n"
@@ -166,11 +229,23 @@ void arcp__usage_help(arcp__command command, arcp_buf *out)
         return;
     }
     const arcp__command_row *row = &arcp__commands[command];
+    const shown which = shown_of(command);
+    const shown every = shown_of(ARCP__COMMAND_ANY);
     arcp_buf_append_cstr(out, "usage: ");
-    arcp__usage_synopsis(command, out);
+    append_synopsis(out, &which);
     arcp_buf_append_format(out, "\n%s\n%s\noptions:\n", row->text, text_of(command));
-    append_option_texts(out, command, row->connects);
-    append_option_texts(out, ARCP__COMMAND_ANY, row->connects);
+    append_option_texts(out, &which, row->connects);
+    append_option_texts(out, &every, row->connects);
+}
+
+void arcp__usage_learn(arcp_buf *out)
+{
+    const shown every = shown_of(ARCP__COMMAND_ANY);
+    arcp_buf_append_cstr(out, "usage: ");
+    append_synopsis(out, &learn);
+    arcp_buf_append_format(out, "%s\noptions:\n", learn_text);
+    append_option_texts(out, &learn, false);
+    append_option_texts(out, &every, false);
 }
 
 /* ---- the manual ---- */
@@ -199,9 +274,12 @@ static void append_manual_options(arcp_buf *out, arcp__command command)
             append_escaped(out, row->argument);
             arcp_buf_append_byte(out, '_');
         }
+        arcp_buf text = arcp_buf_init();
+        append_text_of(&text, row);
         arcp_buf_append_cstr(out, "\n\t");
-        append_escaped(out, row->text);
-        arcp_buf_append_cstr(out, row->repeats ? " (may be repeated).\n\n" : ".\n\n");
+        append_escaped(out, text.failed ? row->text : arcp_buf_cstr(&text));
+        arcp_buf_append_cstr(out, ".\n\n");
+        arcp_buf_fini(&text);
     }
 }
 

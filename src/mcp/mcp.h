@@ -16,7 +16,10 @@
 /* Requests of a client that have no response yet. */
 #define ARCP__MCP_PENDING_MAX 1024
 /* Of the name of a server in front of the names of its tools. */
-#define ARCP__MCP_NAME_BYTES_MAX 32
+#define ARCP__MCP_NAME_BYTES_MAX          32
+#define ARCP__MCP_NAME_RULE               ARCP__MCP_NAME_RULE_OF(ARCP__MCP_NAME_BYTES_MAX) /* for people */
+#define ARCP__MCP_NAME_RULE_OF(bytes_max) "1 to " ARCP__MCP_DIGITS(bytes_max) " of a-z, 0-9 and -"
+#define ARCP__MCP_DIGITS(number)          #number
 
 /* ---- mcp_skim.c: the id of a message that cannot be read as a whole ---- */
 

@@ -21,8 +21,7 @@ arcp_status arcp__mcp_filter_new(const arcp__mcp_filter_options *options, arcp__
                                  arcp_error *err)
 {
     if (options->name.size != 0 && !arcp__mcp_name_is_valid(options->name)) {
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "the name of a server has 1 to 32 of a-z, 0-9 and -");
+        return arcp_error_set(err, ARCP_E_USAGE, "the name of a server has " ARCP__MCP_NAME_RULE);
     }
     arcp__mcp_filter *filter = arcp__alloc(sizeof *filter);
     if (filter == NULL) {

@@ -10,33 +10,33 @@ typedef struct learn_row {
     const char *err; /* the same; "~TEXT": contains it */
 } learn_row;
 
-#define FIRST                                                                                      \
-    "arcp run: learning: nothing is confined; what the command does is allowed, and written "      \
-    "down\n"
+#define WARNING                                                                                    \
+    "learning: nothing is confined; what the command does is allowed, and written down\n"
+#define FIRST "arcp lease learn: " WARNING
 
 static const learn_row rows[] = {
     {"the lease is printed, and what was used", "$ARCP lease learn -- cat here", 0,
      "{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n",
      FIRST "here\nread      $ROOT/project/here\n"
-           "arcp run: the lease has 1 pattern; read it before you use it\n"},
+           "arcp lease learn: the lease has 1 pattern; read it before you use it\n"},
     {"a command that uses nothing", "$ARCP lease learn --quiet -- true", 0, "{}\n", FIRST},
     {"--learn writes a file, and leaves the output alone",
      "$ARCP run --quiet --learn lease.json -- cat here && cat lease.json", 0,
-     "here\n{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n", FIRST},
+     "here\n{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n", "arcp run: " WARNING},
     {"a shorter lease replaces a longer one",
      "echo 'a text that is longer than the lease' >lease.json; "
      "$ARCP run --quiet --learn lease.json -- true && cat lease.json",
-     0, "{}\n", FIRST},
+     0, "{}\n", "arcp run: " WARNING},
     {"options of the command are its own", "$ARCP lease learn --quiet echo --json -x", 0, "{}\n",
      FIRST "--json -x\n"},
     {"the status is that of the command", "$ARCP lease learn --quiet -- sh -c 'cat here; exit 7'",
      7, "{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n",
-     FIRST "here\narcp run: the command failed: the lease has what it used until then\n"},
+     FIRST "here\narcp lease learn: the command failed: the lease has what it used until then\n"},
     {"a command that a signal ends", "$ARCP lease learn --quiet -- sh -c 'cat here; kill -9 $$'",
      137, "{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n",
      "~the command failed: the lease has what it used until then"},
     {"a command that is not there", "$ARCP lease learn -- no-such-command", 127, "",
-     "arcp run: the program no-such-command is not in PATH\n"},
+     "arcp lease learn: the program no-such-command is not in PATH\n"},
     {"files outside are used, and written down",
      "$ARCP lease learn --quiet -- sh -c 'cat ../home/secret; echo x >../data/new'", 0,
      "{\n  \"fs.read\": [\n    \"$ROOT/home/secret\"\n  ],\n  \"fs.write\": [\n    "
@@ -80,10 +80,30 @@ static const learn_row rows[] = {
     {"only some names are printed",
      "mkdir names; (cd names; seq 150 | xargs touch); $ARCP lease learn -- sh -c 'cat names/*'", 0,
      "{\n  \"fs.read\": [\n    \"$ROOT/project/names/*\"\n  ]\n}\n",
-     "~arcp run: 51 more names were used\n"},
+     "~arcp lease learn: 51 more names were used\n"},
+
+    /* JSON */
+    {"--json prints the lease on one line",
+     "$ARCP lease learn --json --quiet -- sh -c 'cat here >../data/json'", 0,
+     "{\"fs.read\":[\"$ROOT/project/here\"],\"fs.write\":[\"$ROOT/data/json*\"]}\n", FIRST},
+    {"--json leaves the file of --learn as people read it",
+     "$ARCP run --quiet --json --learn lease.json -- cat here && cat lease.json", 0,
+     "here\n{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n", NULL},
+    {"a replaced file in HOME is granted alone",
+     "$ARCP lease learn --json --quiet -- sh -c 'echo x >../home/new; mv ../home/new "
+     "../home/secret'",
+     0, "{\"fs.write\":[\"$ROOT/home/secret\"]}\n", FIRST},
 
     /* usage */
-    {"no command", "$ARCP lease learn", 2, "", "~CMD [ARG]... is missing"},
+    {"its own help", "$ARCP lease learn --help | sed -n '1p;$p'", 0,
+     "usage: arcp lease learn [--fetch URL|HOST]... [--private-host HOST]... [--max-runtime SEC]\n"
+     "  --help                    print this help and exit\n",
+     ""},
+    {"its help has no option that makes a lease",
+     "$ARCP lease learn --help | grep -cE -- '^  --(read|write|lease|grant|min|learn|pids) '", 1,
+     "0\n", ""},
+    {"no command", "$ARCP lease learn", 2, "",
+     "arcp lease learn: CMD [ARG]... is missing\ntry: arcp lease learn --help\n"},
     {"options that make a lease", "$ARCP lease learn --read . -- true", 2, "",
      "~--read cannot be given when a lease is learnt"},
     {"a file for the lease that is printed",
@@ -100,7 +120,8 @@ static const learn_row rows[] = {
     {"without user notification nothing is learnt",
      "ARCP_SANDBOX_WITHOUT=notify $ARCP lease learn -- touch ran; s=$?; test ! -e ran && exit $s",
      125, "",
-     "arcp run: this host cannot show what a command does: that needs seccomp user notification "
+     "arcp lease learn: this host cannot show what a command does: that needs seccomp user "
+     "notification "
      "(Linux 5.19) and process_vm_readv (see `arcp doctor`)\n"},
     {"without process_vm_readv neither", "ARCP_SANDBOX_WITHOUT=vm_read $ARCP lease learn -- true",
      125, "", "~cannot show what a command does"},
@@ -110,11 +131,11 @@ static const learn_row rows[] = {
 static const learn_row landlock_rows[] = {
     {"files are seen, the network is not", "$ARCP lease learn -- cat here", 0,
      "{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n",
-     FIRST
-     "here\nread      $ROOT/project/here\n"
-     "arcp run: this host has no network namespaces, so the lease has no net.fetch (see `arcp "
-     "doctor`)\n"
-     "arcp run: the lease has 1 pattern; read it before you use it\n"},
+     FIRST "here\nread      $ROOT/project/here\n"
+           "arcp lease learn: this host has no network namespaces, so the lease has no net.fetch "
+           "(see `arcp "
+           "doctor`)\n"
+           "arcp lease learn: the lease has 1 pattern; read it before you use it\n"},
     {"the lease is enough",
      "$ARCP run --quiet --learn lease.json -- sh -c 'cat here; echo x >new' && rm new && "
      "$ARCP run --quiet --lease @lease.json -- sh -c 'cat here; echo x >new' && cat new",

@@ -29,6 +29,7 @@ static int set_up(void **state)
     f = (fixture){.screen = unnamed_file(), .file = unnamed_file()};
     arcp__screen_init(&f.program.screen, f.screen, ARCP__WHEN_NEVER);
     f.run.program = &f.program;
+    f.program.arguments.command = ARCP__COMMAND_RUN;
     f.run.request.own = own;
     f.run.request.own_count = 1;
     f.report = (arcp__run_report){.run = &f.run, .file = f.file};

@@ -6,6 +6,7 @@
 
 #include "arcp/command.h"
 #include "cli/cli.h"
+#include "mcp/mcp.h"
 
 static void check_contains(const arcp_buf *text, const char *part)
 {
@@ -56,6 +57,23 @@ static void a_command_without_a_runtime_has_no_connection_options(void **state)
         arcp_buf_fini(&remote);
         arcp_buf_fini(&local);
     }
+}
+
+static void words_that_an_option_accepts_are_in_its_help(void **state)
+{
+    arcp_buf text = arcp_buf_init();
+    arcp__usage_help(ARCP__COMMAND_RUN, &text);
+    check_contains(&text, "(default: under); VERDICT is exact, under or advisory\n");
+    check_contains(&text, "WHEN is auto, always or never\n");
+    arcp_buf_fini(&text);
+}
+
+static void the_help_of_mcp_has_the_rule_for_names(void **state)
+{
+    arcp_buf text = arcp_buf_init();
+    arcp__usage_help(ARCP__COMMAND_MCP, &text);
+    check_contains(&text, ARCP__MCP_NAME_RULE);
+    arcp_buf_fini(&text);
 }
 
 static void the_overview_names_every_command(void **state)
@@ -241,6 +259,8 @@ int main(void)
         cmocka_unit_test(the_synopsis_of_submit_is_as_documented),
         cmocka_unit_test(every_option_is_in_the_help_of_its_command),
         cmocka_unit_test(a_command_without_a_runtime_has_no_connection_options),
+        cmocka_unit_test(words_that_an_option_accepts_are_in_its_help),
+        cmocka_unit_test(the_help_of_mcp_has_the_rule_for_names),
         cmocka_unit_test(the_overview_names_every_command),
         cmocka_unit_test(every_completion_offers_every_option_and_command),
         cmocka_unit_test(audit_grep_offers_every_event),
