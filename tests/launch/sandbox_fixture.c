@@ -22,17 +22,10 @@ const arcp__sandbox_abilities *sandbox_abilities(void)
 {
     static arcp__sandbox_abilities abilities;
     static bool is_probed;
-    char text[4096];
-    arcp_error error = {0};
     if (is_probed) {
         return &abilities;
     }
-    FILE *probe = popen(SANDBOX " --probe", "re"); /* NOLINT(cert-env33-c): a path of the build */
-    assert_non_null(probe);
-    const size_t size = fread(text, 1, sizeof text, probe);
-    assert_int_equal(pclose(probe), 0);
-    check_ok(arcp__sandbox_abilities_decode(arcp_span_make(text, size), &abilities, &error),
-             &error);
+    sandbox_probe(&abilities);
     is_probed = true;
     return &abilities;
 }

@@ -5,10 +5,8 @@
 
 #include "support/check.h"
 
-#include "sandbox/sandbox.h"
 #include "support/process_support.h"
-
-#define SANDBOX ARCP_BINARY_DIR "/bin/arcp-sandbox"
+#include "support/sandbox_host.h"
 
 typedef struct sandbox_fixture {
     arcp_launcher *launcher;

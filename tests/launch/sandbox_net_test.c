@@ -1,76 +1,13 @@
-/* The network of a sandbox: every address leads to listeners that the process which started it
- * gets, and nothing else leads anywhere. The programs are scripts of Python; what they reach is
- * this test. */
+/* The network of a sandbox: every address leads to its listeners, and nothing else leads anywhere.
+ * The programs are scripts of Python; what they reach is this test. */
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "launch/launcher_control.h"
-#include "launch/sandbox_fixture.h"
-
-enum { MAX = ARCP__LAUNCH_LISTENERS_MAX };
+#include "launch/sandbox_net_fixture.h"
 
 #define UDP_PORT ARCP__SANDBOX_PORT_DNS
-
-typedef struct world {
-    sandbox_fixture *f;
-    arcp__launch_control control;
-    struct pollfd listeners[MAX];
-    size_t count;
-} world;
-
-/* ---- outside ---- */
-
-static void on_record(void *user, arcp_span record)
-{
-    world *w = user;
-    arcp_buf_append(&w->f->records, record);
-    arcp_buf_append_byte(&w->f->records, '\n');
-}
-
-static void on_listeners(void *user, const int *sockets, size_t count)
-{
-    world *w = user;
-    assert_int_equal(w->count, 0);
-    w->count = count;
-    for (size_t i = 0; i < count; i++) {
-        w->listeners[i] = (struct pollfd){.fd = sockets[i], .events = POLLIN};
-    }
-}
-
-static void on_refused(void *user, const char *reason)
-{
-    (void)user;
-    fail_msg("refused: %s", reason);
-}
-
-static struct sockaddr_in6 local_of(int fd)
-{
-    struct sockaddr_in6 local;
-    socklen_t size = sizeof local;
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&local, &size), 0);
-    assert_int_equal(local.sin6_family, AF_INET6);
-    return local;
-}
-
-static unsigned port_of(int fd)
-{
-    return ntohs(local_of(fd).sin6_port);
-}
-
-static int type_of(int fd)
-{
-    int type = 0;
-    socklen_t size = sizeof type;
-    assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size), 0);
-    return type;
-}
 
 /* Sends the address and the port that were asked for. */
 static void serve_stream(int listener)
@@ -79,9 +16,9 @@ static void serve_stream(int listener)
     char address[INET6_ADDRSTRLEN];
     const int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     assert_true(fd >= 0);
-    const struct sockaddr_in6 local = local_of(fd);
+    const struct sockaddr_in6 local = net_local_of(fd);
     (void)inet_ntop(AF_INET6, &local.sin6_addr, address, sizeof address);
-    const int size = snprintf(text, sizeof text, "%s %u", address, (unsigned)port_of(fd));
+    const int size = snprintf(text, sizeof text, "%s %u", address, (unsigned)net_port_of(fd));
     assert_int_equal(send(fd, text, (size_t)size, MSG_NOSIGNAL), size);
     (void)close(fd);
 }
@@ -115,16 +52,16 @@ static void serve_datagram(int fd)
     assert_int_equal(sendmsg(fd, &message, 0), (ssize_t)part.iov_len);
 }
 
-static void serve(world *w, int out, int timeout_ms)
+static void serve(net_world *w, int out, int timeout_ms)
 {
-    struct pollfd waited[MAX + 2];
+    struct pollfd waited[NET_LISTENERS_MAX + 2];
     memcpy(waited, w->listeners, w->count * sizeof *waited);
     waited[w->count] = (struct pollfd){.fd = w->control.fd, .events = POLLIN};
     waited[w->count + 1] = (struct pollfd){.fd = out, .events = POLLIN};
     const size_t count = w->count;
     assert_true(poll(waited, count + 2, timeout_ms) > 0);
     for (size_t i = 0; i < count; i++) {
-        if (waited[i].revents != 0 && type_of(waited[i].fd) == SOCK_STREAM) {
+        if (waited[i].revents != 0 && net_type_of(waited[i].fd) == SOCK_STREAM) {
             serve_stream(waited[i].fd);
         } else if (waited[i].revents != 0) {
             serve_datagram(waited[i].fd);
@@ -135,51 +72,17 @@ static void serve(world *w, int out, int timeout_ms)
     }
 }
 
-static arcp_process *start(world *w, const char *const *argv, int out)
-{
-    static const arcp__launch_control_events template = {on_record, on_listeners, on_refused, NULL};
-    arcp__launch_control_events events = template;
-    sandbox_fixture *f = w->f;
-    int control = -1;
-    events.user = w;
-    arcp_buf_clear(&f->records);
-    arcp_buf_clear(&f->output);
-    f->spec.stdin_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    f->spec.stdout_fd = f->spec.stderr_fd = out;
-    arcp_process *process = sandbox_start(f, argv, &control);
-    (void)close(f->spec.stdin_fd);
-    f->spec.stdin_fd = -1;
-    arcp__launch_control_init(&w->control, control, &events);
-    return process;
-}
-
-static void finish(world *w, arcp_process *process)
-{
-    sandbox_fixture *f = w->f;
-    wait_for_exit(process);
-    f->end = arcp_process_exit_init();
-    assert_true(process->ops->take_exit(process, &f->end));
-    process->ops->free(process);
-    while (arcp__launch_control_take(&w->control)) {
-    }
-    arcp_buf_append_byte(&f->records, '\0');
-    for (size_t i = 0; i < w->count; i++) {
-        (void)close(w->listeners[i].fd);
-    }
-    w->count = 0;
-}
-
 /* Runs a script of Python to its end, and serves its network. */
 static void run(sandbox_fixture *f, const char *script, const char *want)
 {
-    static world w;
+    static net_world w;
     const char *const argv[] = {"/usr/bin/python3", "-c", script, NULL};
     int out[2];
     char bytes[4096];
     ssize_t size = 1;
-    w = (world){.f = f};
+    w = (net_world){.f = f};
     assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-    arcp_process *process = start(&w, argv, out[1]);
+    arcp_process *process = net_start(&w, argv, out[1]);
     (void)close(out[1]);
     while (size > 0) {
         struct pollfd output = {.fd = out[0], .events = POLLIN};
@@ -191,26 +94,13 @@ static void run(sandbox_fixture *f, const char *script, const char *want)
     }
     (void)close(out[0]);
     arcp_buf_append_byte(&f->output, '\0');
-    finish(&w, process);
+    net_finish(&w, process);
     if (!f->end.is_known || f->end.by_signal || f->end.code != 0 ||
         strcmp(f->output.data, want) != 0) {
         fail_msg("%s %d: got \"%s\", want \"%s\"\n%s", f->end.by_signal ? "signal" : "status",
                  f->end.code, f->output.data, want, f->records.data);
     }
 }
-
-static void use_ports(sandbox_fixture *f, const uint16_t *ports, size_t count)
-{
-    sandbox_needs(ARCP__SANDBOX_LEVEL_FULL);
-    if (sandbox_abilities()->values[ARCP__SANDBOX_ABILITY_EGRESS] == 0) {
-        (void)fprintf(stderr, "NOT RUN: this host has no network for sandboxes\n");
-        skip();
-    }
-    f->plan.ports = ports;
-    f->plan.port_count = count;
-}
-
-static const uint16_t web[] = {80, 443, 8080};
 
 #define PYTHON                                                                                     \
     "import socket, errno, struct, os\n"                                                           \
@@ -230,7 +120,7 @@ static const uint16_t web[] = {80, 443, 8080};
 static void every_address_leads_to_the_listeners(void **state)
 {
     sandbox_fixture *f = *state;
-    use_ports(f, web, 3);
+    net_use_ports(f, net_web, 3);
     run(f,
         PYTHON "for a in ['93.184.216.34', '198.18.0.7', '169.254.169.254', '10.0.0.1', "
                "'240.0.0.1', '127.0.0.1', '2001:db8::1', '::1', '64:ff9b::1', '::ffff:1.2.3.4']: "
@@ -257,7 +147,7 @@ static void every_address_leads_to_the_listeners(void **state)
 static void datagrams_to_port_53_are_answered_from_the_address_that_was_asked(void **state)
 {
     sandbox_fixture *f = *state;
-    use_ports(f, web, 3);
+    net_use_ports(f, net_web, 3);
     run(f,
         PYTHON "for a in ['127.0.0.1', '127.0.0.53', '8.8.8.8', '::1', '2001:4860:4860::8888']: "
                "ask(a, 53, socket.SOCK_DGRAM)\n",
@@ -272,7 +162,7 @@ static void datagrams_to_port_53_are_answered_from_the_address_that_was_asked(vo
 static void a_program_without_a_broker_reaches_them_too(void **state)
 {
     sandbox_fixture *f = *state;
-    use_ports(f, web, 3);
+    net_use_ports(f, net_web, 3);
     f->plan.has_broker = sandbox_abilities()->values[ARCP__SANDBOX_ABILITY_NOTIFY] != 0;
     run(f, PYTHON "ask('1.1.1.1'); ask('2001:db8::1', 443)\n",
         "1.1.1.1 -> ::ffff:1.1.1.1 80\n2001:db8::1 -> 2001:db8::1 443\n");
@@ -285,7 +175,7 @@ static void a_program_without_a_broker_reaches_them_too(void **state)
 static void resolvers_see_an_address_of_ipv4(void **state)
 {
     sandbox_fixture *f = *state;
-    use_ports(f, web, 3);
+    net_use_ports(f, net_web, 3);
     run(f,
         PYTHON "print(socket.getaddrinfo('1.2.3.4', 80, socket.AF_INET, socket.SOCK_STREAM, 0, "
                "socket.AI_ADDRCONFIG)[0][4])\n",
@@ -308,7 +198,7 @@ static void without_ports_the_network_is_empty(void **state)
 static void other_ports_lead_nowhere(void **state)
 {
     sandbox_fixture *f = *state;
-    use_ports(f, web, 3);
+    net_use_ports(f, net_web, 3);
     run(f,
         PYTHON "for p in [22, 25, 79, 81, 444, 3127, 65535]: no(ask, '1.1.1.1', p)\n"
                "for p in [52, 54, 80, 443]: no(ask, '1.1.1.1', p, socket.SOCK_DGRAM)\n",
@@ -319,7 +209,7 @@ static void other_ports_lead_nowhere(void **state)
 static void servers_of_the_program_work(void **state)
 {
     sandbox_fixture *f = *state;
-    use_ports(f, web, 3);
+    net_use_ports(f, net_web, 3);
     run(f,
         PYTHON "def own(a, p):\n"
                "    s = socket.create_server((a, p), family=socket.AF_INET6 if ':' in a else "
@@ -336,7 +226,7 @@ static void servers_of_the_program_work(void **state)
 static void a_program_cannot_take_a_listeners_port(void **state)
 {
     sandbox_fixture *f = *state;
-    use_ports(f, web, 3);
+    net_use_ports(f, net_web, 3);
     run(f,
         PYTHON "def take(a, p, k=socket.SOCK_STREAM):\n"
                "    s = socket.socket(socket.AF_INET6 if ':' in a else socket.AF_INET, k)\n"
@@ -356,7 +246,7 @@ static void a_program_cannot_take_a_listeners_port(void **state)
 static void a_program_cannot_change_its_network(void **state)
 {
     sandbox_fixture *f = *state;
-    use_ports(f, web, 3);
+    net_use_ports(f, net_web, 3);
     run(f,
         PYTHON "def ask_kernel(kind, body):\n"
                "    s = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)\n"
@@ -378,236 +268,6 @@ static void a_program_cannot_change_its_network(void **state)
         "EPERM\nEPERM\nEPERM\nEAFNOSUPPORT\nEPERM\nEPROTONOSUPPORT\nEPERM\nEROFS\nEROFS\n");
 }
 
-/* ---- handing over ---- */
-
-static bool has_socket(const world *w, int type, unsigned port)
-{
-    for (size_t i = 0; i < w->count; i++) {
-        if (type_of(w->listeners[i].fd) == type && port_of(w->listeners[i].fd) == port) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void await_listeners(world *w)
-{
-    while (w->count == 0 && w->control.fd >= 0) {
-        struct pollfd waited = {.fd = w->control.fd, .events = POLLIN};
-        assert_int_equal(poll(&waited, 1, 60000), 1);
-        (void)arcp__launch_control_take(&w->control);
-    }
-}
-
-static void all_listeners_are_handed_over_in_as_many_datagrams_as_it_takes(void **state)
-{
-    static uint16_t ports[ARCP__SANDBOX_PORTS_MAX];
-    static world w;
-    static const char *const argv[] = {"/bin/true", NULL};
-    sandbox_fixture *f = *state;
-    for (size_t i = 0; i < ARCP__SANDBOX_PORTS_MAX; i++) {
-        ports[i] = (uint16_t)(10000 + i);
-    }
-    use_ports(f, ports, ARCP__SANDBOX_PORTS_MAX);
-    w = (world){.f = f};
-    const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    arcp_process *process = start(&w, argv, null);
-    (void)close(null);
-    await_listeners(&w);
-    assert_int_equal(w.count, ARCP__SANDBOX_PORTS_MAX + 3);
-    assert_true(has_socket(&w, SOCK_DGRAM, 53) && has_socket(&w, SOCK_STREAM, 53) &&
-                has_socket(&w, SOCK_STREAM, 3128));
-    for (size_t i = 0; i < ARCP__SANDBOX_PORTS_MAX; i++) {
-        assert_true(has_socket(&w, SOCK_STREAM, ports[i]));
-    }
-    finish(&w, process);
-    assert_int_equal(f->end.code, 0);
-}
-
-/* The sockets of a process that are one of the listeners. */
-static size_t listeners_of(const world *w, pid_t pid)
-{
-    char path[64];
-    size_t found = 0;
-    (void)snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
-    DIR *entries = opendir(path);
-    assert_non_null(entries);
-    for (const struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
-        struct stat one;
-        struct stat other;
-        for (size_t i = 0; i < w->count; i++) {
-            found += fstatat(dirfd(entries), entry->d_name, &one, 0) == 0 &&
-                     fstat(w->listeners[i].fd, &other) == 0 && one.st_ino == other.st_ino &&
-                     one.st_dev == other.st_dev;
-        }
-    }
-    (void)closedir(entries);
-    return found;
-}
-
-static void no_process_of_the_sandbox_keeps_a_listener(void **state)
-{
-    static world w;
-    static const char *const argv[] = {"/bin/cat", NULL};
-    sandbox_fixture *f = *state;
-    int out[2];
-    int in[2];
-    if (geteuid() != 0) {
-        (void)fprintf(stderr, "NOT RUN: only root sees the descriptors of arcp-sandbox\n");
-        skip();
-    }
-    use_ports(f, web, 3);
-    w = (world){.f = f};
-    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-    assert_int_equal(pipe2(in, O_CLOEXEC), 0);
-    arcp__launch_control_events events = {on_record, on_listeners, on_refused, &w};
-    int control = -1;
-    f->spec.stdin_fd = in[0];
-    f->spec.stdout_fd = f->spec.stderr_fd = out[1];
-    arcp_buf_clear(&f->records);
-    arcp_process *process = sandbox_start(f, argv, &control);
-    arcp__launch_control_init(&w.control, control, &events);
-    f->spec.stdin_fd = -1;
-    (void)close(in[0]);
-    (void)close(out[1]);
-    await_listeners(&w);
-    char byte;
-    assert_int_equal(write(in[1], "x", 1), 1);
-    assert_int_equal(read(out[0], &byte, 1), 1); /* now the program runs */
-    assert_int_equal(listeners_of(&w, getpid()), w.count);
-    assert_int_equal(listeners_of(&w, process->pid), 0);
-    char command[128];
-    char list[64] = "";
-    (void)snprintf(command, sizeof command, "pgrep -P %d", (int)process->pid);
-    FILE *children = popen(command, "re"); /* NOLINT(cert-env33-c): of the system */
-    assert_non_null(fgets(list, sizeof list, children));
-    (void)pclose(children);
-    assert_int_equal(listeners_of(&w, number_in(list)), 0);
-    (void)close(in[1]);
-    (void)close(out[0]);
-    finish(&w, process);
-}
-
-/* ---- a reader that does not take them ---- */
-
-/* Starts a program that leaves a mark, with the end of a control socket; closes that. */
-static arcp_process *start_marking(sandbox_fixture *f, int control)
-{
-    static const char *const argv[] = {"/bin/sh", "-c", ": > ran", NULL};
-    f->spec.stdin_fd = f->spec.stdout_fd = f->spec.stderr_fd =
-        open("/dev/null", O_RDWR | O_CLOEXEC);
-    arcp_process *process = sandbox_start_on(f, argv, control);
-    (void)close(f->spec.stdin_fd);
-    (void)close(control);
-    return process;
-}
-
-static void expect_end(sandbox_fixture *f, arcp_process *process, int code)
-{
-    wait_for_exit(process);
-    f->end = arcp_process_exit_init();
-    assert_true(process->ops->take_exit(process, &f->end));
-    process->ops->free(process);
-    assert_true(f->end.is_known && !f->end.by_signal);
-    assert_int_equal(f->end.code, code);
-    sandbox_outside("%s test -e %s/ran", code == 0 ? "" : "!", f->tree);
-}
-
-static void a_reader_that_has_closed_its_end_ends_the_start(void **state)
-{
-    sandbox_fixture *f = *state;
-    int pair[2];
-    use_ports(f, web, 3);
-    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-    (void)close(pair[0]);
-    expect_end(f, start_marking(f, pair[1]), 125);
-}
-
-static bool send_descriptor(int to, int fd)
-{
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof fd)];
-    } control = {.header = {.cmsg_level = SOL_SOCKET,
-                            .cmsg_type = SCM_RIGHTS,
-                            .cmsg_len = CMSG_LEN(sizeof fd)}};
-    char byte = 0;
-    struct iovec part = {.iov_base = &byte, .iov_len = 1};
-    const struct msghdr message = {.msg_iov = &part,
-                                   .msg_iovlen = 1,
-                                   .msg_control = &control,
-                                   .msg_controllen = sizeof control};
-    memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
-    return sendmsg(to, &message, 0) == 1;
-}
-
-static size_t fill(int control)
-{
-    size_t count = 0;
-    while (send(control, "{}", 2, MSG_DONTWAIT) == 2) {
-        count++;
-    }
-    return count;
-}
-
-static void a_reader_that_is_late_is_waited_for(void **state)
-{
-    sandbox_fixture *f = *state;
-    char bytes[64];
-    int pair[2];
-    use_ports(f, web, 3);
-    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-    size_t count = fill(pair[1]);
-    arcp_process *process = start_marking(f, pair[1]);
-    while (count-- > 0) {
-        assert_int_equal(recv(pair[0], bytes, sizeof bytes, 0), 2);
-    }
-    expect_end(f, process, 0);
-    (void)close(pair[0]);
-}
-
-/* What other sandboxes of the user have sent counts, too, until it is read. */
-static void descriptors_on_their_way_to_others_are_waited_for(void **state)
-{
-    sandbox_fixture *f = *state;
-    struct rlimit before;
-    int pair[2];
-    int others[2];
-    char byte;
-    use_ports(f, web, 3);
-    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, others), 0);
-    for (size_t i = 0; i < 40; i++) {
-        assert_true(send_descriptor(others[1], STDERR_FILENO));
-    }
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    const struct rlimit low = {.rlim_cur = 32, .rlim_max = before.rlim_max};
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
-    arcp_process *process = start_marking(f, pair[1]);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-    for (size_t i = 0; i < 40; i++) {
-        assert_int_equal(recv(others[0], &byte, 1, 0), 1);
-    }
-    expect_end(f, process, 0);
-    (void)close(pair[0]);
-    (void)close(others[0]);
-    (void)close(others[1]);
-}
-
-static void a_reader_that_never_reads_ends_the_start(void **state)
-{
-    sandbox_fixture *f = *state;
-    int pair[2];
-    use_ports(f, web, 3);
-    if (geteuid() != 0) {
-        skip(); /* it takes seconds, and is the same for every user */
-    }
-    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-    (void)fill(pair[1]);
-    expect_end(f, start_marking(f, pair[1]), 125);
-    (void)close(pair[0]);
-}
-
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
@@ -620,12 +280,6 @@ int main(int argc, char **argv)
         SANDBOX_TEST(servers_of_the_program_work),
         SANDBOX_TEST(a_program_cannot_take_a_listeners_port),
         SANDBOX_TEST(a_program_cannot_change_its_network),
-        SANDBOX_TEST(all_listeners_are_handed_over_in_as_many_datagrams_as_it_takes),
-        SANDBOX_TEST(no_process_of_the_sandbox_keeps_a_listener),
-        SANDBOX_TEST(a_reader_that_has_closed_its_end_ends_the_start),
-        SANDBOX_TEST(a_reader_that_is_late_is_waited_for),
-        SANDBOX_TEST(descriptors_on_their_way_to_others_are_waited_for),
-        SANDBOX_TEST(a_reader_that_never_reads_ends_the_start),
     };
     if (argc != 2 || !sandbox_use_user(argv[1])) {
         (void)fprintf(stderr, "NOT RUN: the tests are not run by root\n");

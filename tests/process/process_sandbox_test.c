@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "process/one_process.h"
+#include "support/sandbox_host.h"
 
 #include "launch/agent_sandbox.h"
 #include "launch/launch.h"
@@ -17,11 +18,7 @@ static char scratch[160];
 
 static void find_abilities(void)
 {
-    arcp_buf text = arcp_buf_init();
-    arcp_error error = {0};
-    check_ok(arcp__launch_probe(ARCP_BINARY_DIR "/bin/arcp-sandbox", &text, &error), &error);
-    check_ok(arcp__sandbox_abilities_decode(arcp_buf_span(&text), &abilities, &error), &error);
-    arcp_buf_fini(&text);
+    sandbox_probe(&abilities);
     if (arcp__sandbox_level_of(&abilities) == ARCP__SANDBOX_LEVEL_NONE) {
         print_message("this host cannot confine programs\n");
         skip();
