@@ -1,5 +1,6 @@
 #include "runtime/runtime_rig.h"
 
+#include <time.h>
 #include <unistd.h>
 
 #include "support/check.h"
@@ -132,6 +133,20 @@ void runtime_rig_submit(runtime_rig *rig, const char *agent, const char *more)
     char payload[1024];
     (void)snprintf(payload, sizeof payload, "{\"agent\":\"%s\"%s}", agent, more);
     runtime_rig_send(rig, "job.submit", payload);
+}
+
+const char *runtime_rig_expires_in(unsigned seconds)
+{
+    static char members[128];
+    char text[40];
+    struct timespec now;
+    struct tm at;
+    assert_int_equal(clock_gettime(CLOCK_REALTIME, &now), 0);
+    now.tv_sec += seconds;
+    assert_non_null(gmtime_r(&now.tv_sec, &at));
+    assert_true(strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &at) > 0);
+    (void)snprintf(members, sizeof members, ",\"lease_constraints\":{\"expires_at\":\"%s\"}", text);
+    return members;
 }
 
 void runtime_rig_cancel(runtime_rig *rig)

@@ -30,6 +30,8 @@ void runtime_rig_stop(runtime_rig *rig);
 
 /* Submits `agent` with `more` members (",\"input\":1" or "") in the payload. */
 void runtime_rig_submit(runtime_rig *rig, const char *agent, const char *more);
+/* Members of a submit: its lease expires in so many seconds. Valid until the next call. */
+const char *runtime_rig_expires_in(unsigned seconds);
 /* Cancels the job that was submitted last. */
 void runtime_rig_cancel(runtime_rig *rig);
 void runtime_rig_send(runtime_rig *rig, const char *type, const char *payload);
