@@ -15,8 +15,7 @@ static bool is_modern(const arcp__mcp_filter *filter, const arcp__mcp_message *m
 {
     const arcp_json *json = &filter->json;
     const arcp_json_ref meta = arcp_json_member(json, message->params, ARCP_SPAN_LITERAL("_meta"));
-    return arcp_json_member(json, meta,
-                            ARCP_SPAN_LITERAL("io.modelcontextprotocol/protocolVersion")) !=
+    return arcp_json_member(json, meta, ARCP_SPAN_LITERAL(ARCP__MCP_META_VERSION)) !=
            ARCP_JSON_ABSENT;
 }
 
@@ -68,24 +67,6 @@ static void send_as_is(arcp__mcp_filter *filter, const arcp__mcp_message *messag
     arcp__mcp_finish(&writer);
 }
 
-/* Whether `params` has only members that are passed on. A task, or the answer to a question of the
- * server, is not. */
-static bool is_plain_call(const arcp_json *json, arcp_json_ref params)
-{
-    static const char *const known[] = {"name", "arguments", "_meta"};
-    for (arcp_json_ref at = arcp_json_first(json, params); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, params, at)) {
-        bool is_known = false;
-        for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-            is_known = is_known || arcp_json_string_equals(json, at, arcp_span_cstr(known[i]));
-        }
-        if (!is_known) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Asks the gate for each call, whatever was listed before. */
 static arcp_status take_call(arcp__mcp_filter *filter, arcp_time now,
                              const arcp__mcp_message *message)
@@ -94,17 +75,11 @@ static arcp_status take_call(arcp__mcp_filter *filter, arcp_time now,
     const arcp_json_ref name = arcp_json_member(json, message->params, ARCP_SPAN_LITERAL("name"));
     arcp_decision decision;
     arcp_buf room = arcp_buf_init();
-    if (!arcp_json_is(json, name, ARCP_JSON_STRING)) {
-        return refuse(filter, message, ARCP__MCP_INVALID_PARAMS, "name must be a string");
-    }
-    if (!is_plain_call(json, message->params)) {
-        return refuse(filter, message, ARCP__MCP_INVALID_PARAMS,
-                      "of a call only name, arguments and _meta are passed on");
+    const char *fault = arcp__mcp_call_fault(json, message->params);
+    if (fault != NULL) {
+        return refuse(filter, message, ARCP__MCP_INVALID_PARAMS, fault);
     }
     const arcp_span tool = arcp_json_string(json, name, &room);
-    if (tool.size == 0 && !room.failed) {
-        return refuse(filter, message, ARCP__MCP_INVALID_PARAMS, "name is empty");
-    }
     const arcp_span target = arcp__mcp_target(filter, tool);
     const bool is_allowed =
         arcp__mcp_decide(filter->authority, now, target, &filter->canonical, &decision);

@@ -54,7 +54,7 @@ static bool is_plain_integer(arcp_span raw)
 }
 
 /* MCP has strings and integers. */
-static bool is_id(const arcp_json *json, arcp_json_ref id)
+bool arcp__mcp_is_id(const arcp_json *json, arcp_json_ref id)
 {
     const arcp_span raw = arcp_json_raw(json, id);
     if (arcp_json_is(json, id, ARCP_JSON_NUMBER)) {
@@ -119,7 +119,7 @@ arcp_status arcp__mcp_message_read(arcp_json *json, arcp__mcp_side from, arcp_sp
         !arcp_json_string_equals(json, version, ARCP_SPAN_LITERAL("2.0"))) {
         return refuse(fault, ARCP__MCP_INVALID_REQUEST, "jsonrpc must be \"2.0\"");
     }
-    if (out->id != ARCP_JSON_ABSENT && !is_id(json, out->id)) {
+    if (out->id != ARCP_JSON_ABSENT && !arcp__mcp_is_id(json, out->id)) {
         return refuse(fault, ARCP__MCP_INVALID_REQUEST,
                       "id must be a string of at most 256 bytes, or an integer within 2^53");
     }
@@ -135,6 +135,35 @@ arcp_status arcp__mcp_message_read(arcp_json *json, arcp__mcp_side from, arcp_sp
     out->kind = result != ARCP_JSON_ABSENT ? ARCP__MCP_RESULT : ARCP__MCP_ERROR;
     out->outcome = result != ARCP_JSON_ABSENT ? result : error;
     return ARCP_OK;
+}
+
+/* A task, or the answer to a question of the server, is not passed on. */
+static bool is_plain_call(const arcp_json *json, arcp_json_ref params)
+{
+    static const char *const known[] = {"name", "arguments", "_meta"};
+    for (arcp_json_ref at = arcp_json_first(json, params); at != ARCP_JSON_ABSENT;
+         at = arcp_json_next(json, params, at)) {
+        bool is_known = false;
+        for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+            is_known = is_known || arcp_json_string_equals(json, at, arcp_span_cstr(known[i]));
+        }
+        if (!is_known) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const char *arcp__mcp_call_fault(const arcp_json *json, arcp_json_ref params)
+{
+    const arcp_json_ref name = arcp_json_member(json, params, ARCP_SPAN_LITERAL("name"));
+    if (!arcp_json_is(json, name, ARCP_JSON_STRING)) {
+        return "name must be a string";
+    }
+    if (!is_plain_call(json, params)) {
+        return "of a call only name, arguments and _meta are passed on";
+    }
+    return arcp_json_string_equals(json, name, ARCP_SPAN_LITERAL("")) ? "name is empty" : NULL;
 }
 
 /* ---- writing ---- */
@@ -186,8 +215,7 @@ static void write_meta(arcp_json_writer *writer, const arcp_json *json, arcp_jso
     for (arcp_json_ref name = arcp_json_first(json, meta); name != ARCP_JSON_ABSENT;
          name = arcp_json_next(json, meta, name)) {
         arcp__mcp_copy_name(writer, json, name);
-        if (arcp_json_string_equals(
-                json, name, ARCP_SPAN_LITERAL("io.modelcontextprotocol/clientCapabilities"))) {
+        if (arcp_json_string_equals(json, name, ARCP_SPAN_LITERAL(ARCP__MCP_META_CAPABILITIES))) {
             arcp_json_write_raw(writer, ARCP_SPAN_LITERAL("{}"));
         } else {
             arcp__mcp_write(writer, json, name + 1);
@@ -222,6 +250,14 @@ void arcp__mcp_put_params(arcp_json_writer *writer, const arcp_json *json, arcp_
     arcp_json_end_object(writer);
 }
 
+void arcp__mcp_write_identity(arcp_json_writer *writer)
+{
+    arcp_json_begin_object(writer);
+    arcp__put_cstr(writer, "name", "arcp");
+    arcp__put_cstr(writer, "version", ARCP_VERSION_STRING);
+    arcp_json_end_object(writer);
+}
+
 void arcp__mcp_put_error(arcp_buf *out, arcp_span id, int code, const char *text)
 {
     arcp_json_writer writer = arcp__mcp_begin(out, id.size != 0 ? id : ARCP_SPAN_LITERAL("null"));
@@ -229,5 +265,23 @@ void arcp__mcp_put_error(arcp_buf *out, arcp_span id, int code, const char *text
     arcp__put_i64(&writer, "code", code);
     arcp__put_cstr(&writer, "message", text);
     arcp_json_end_object(&writer);
+    arcp__mcp_finish(&writer);
+}
+
+void arcp__mcp_put_reply(arcp_buf *out, const arcp_json *json, const arcp__mcp_message *message)
+{
+    const arcp_span id = arcp_json_raw(json, message->id);
+    if (!arcp_json_string_equals(json, message->method, ARCP_SPAN_LITERAL("ping"))) {
+        arcp__mcp_put_error(out, id, ARCP__MCP_METHOD_NOT_FOUND,
+                            "requests are not passed to the client");
+        return;
+    }
+    arcp__mcp_put_pong(out, id);
+}
+
+void arcp__mcp_put_pong(arcp_buf *out, arcp_span id)
+{
+    arcp_json_writer writer = arcp__mcp_begin(out, id);
+    arcp__put_raw(&writer, "result", ARCP_SPAN_LITERAL("{}"));
     arcp__mcp_finish(&writer);
 }

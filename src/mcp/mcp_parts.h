@@ -4,20 +4,11 @@
 
 #include "base/hash.h"
 #include "mcp/mcp.h"
+#include "mcp/mcp_answer.h"
 #include "json/json.h"
 #include "json/json_put.h"
 
 /* ---- mcp_message.c: JSON-RPC 2.0, as MCP uses it ---- */
-
-/* Codes of errors: JSON-RPC's, and one of MCP's SDKs. */
-enum {
-    ARCP__MCP_PARSE_ERROR = -32700,
-    ARCP__MCP_INVALID_REQUEST = -32600,
-    ARCP__MCP_METHOD_NOT_FOUND = -32601,
-    ARCP__MCP_INVALID_PARAMS = -32602,
-    ARCP__MCP_INTERNAL_ERROR = -32603,
-    ARCP__MCP_CONNECTION_CLOSED = -32000
-};
 
 typedef enum arcp__mcp_kind {
     ARCP__MCP_REQUEST,
@@ -80,8 +71,36 @@ void arcp__mcp_copy_name(arcp_json_writer *writer, const arcp_json *json, arcp_j
 void arcp__mcp_put_params(arcp_json_writer *writer, const arcp_json *json, arcp_json_ref params);
 void arcp__mcp_put_meta(arcp_json_writer *writer, const arcp_json *json, arcp_json_ref params);
 
-/* Writes a response that is an error. An empty id: null. */
-void arcp__mcp_put_error(arcp_buf *out, arcp_span id, int code, const char *text);
+/* Whether a value can be an id: a string or an integer with one spelling. */
+bool arcp__mcp_is_id(const arcp_json *json, arcp_json_ref id);
+
+/* The response to a ping. */
+void arcp__mcp_put_pong(arcp_buf *out, arcp_span id);
+
+/* The response to a request of a server. Nothing is asked of the client: not a model, not its user,
+ * not its directories. */
+void arcp__mcp_put_reply(arcp_buf *out, const arcp_json *json, const arcp__mcp_message *message);
+
+/* Why the `params` of a tools/call are not those of a call that is passed on; NULL: they are. */
+const char *arcp__mcp_call_fault(const arcp_json *json, arcp_json_ref params);
+
+/* In _meta of requests of protocol 2026-07-28. */
+#define ARCP__MCP_META_VERSION      "io.modelcontextprotocol/protocolVersion"
+#define ARCP__MCP_META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
+#define ARCP__MCP_META_CLIENT       "io.modelcontextprotocol/clientInfo"
+
+/* The members resultType, ttlMs and cacheScope of a list in protocol 2026-07-28. */
+void arcp__mcp_put_freshness(arcp_json_writer *writer, bool is_modern);
+
+/* The gateway as a client or server: {"name": "arcp", "version": ...}. */
+void arcp__mcp_write_identity(arcp_json_writer *writer);
+
+/* Why a result is not passed on. */
+#define ARCP__MCP_ASKS_FOR_INPUT "the server asks for input, which is not passed on"
+#define ARCP__MCP_NOT_AN_OBJECT  "the response of the server is not an object"
+
+/* Whether a result is not a question of the server. */
+bool arcp__mcp_is_complete(const arcp_json *json, arcp_json_ref result);
 
 /* ---- mcp_gate.c ---- */
 
@@ -89,11 +108,6 @@ void arcp__mcp_put_error(arcp_buf *out, arcp_span id, int code, const char *text
 ARCP_MUST_CHECK bool arcp__mcp_decide(const arcp_authority *authority, arcp_time now,
                                       arcp_span target, arcp_target_scratch *scratch,
                                       arcp_decision *decision);
-
-/* Appends the response for a call that was denied: a result with isError, whose text is JSON with
- * code, message, capability, target, granted and reason. `is_modern`: results have a resultType. */
-void arcp__mcp_put_denial(arcp_buf *out, arcp_span id, bool is_modern,
-                          const arcp_authority *authority, const arcp_decision *decision);
 
 /* ---- mcp_tools.c: what is listed ---- */
 
@@ -105,6 +119,11 @@ typedef struct arcp__mcp_listing {
     arcp_buf *scratch;    /* for names */
     size_t shown, hidden; /* set */
 } arcp__mcp_listing;
+
+/* A tool as it was listed, without x-mcp-header in its schema, and without its name if !has_name.
+ */
+void arcp__mcp_write_tool(arcp_json_writer *writer, const arcp_json *json, arcp_json_ref tool,
+                          bool has_name);
 
 /* The member `result` of a response to tools/list, with the tools that may be called, without
  * x-mcp-header in their schemas. False, and nothing is written: the result is not one of

@@ -28,18 +28,14 @@ static const char *put_result(arcp__mcp_filter *filter, arcp_time now,
                               arcp_json_writer *writer)
 {
     const arcp_json *json = &filter->json;
-    const arcp_json_ref type = arcp_json_member(json, result, ARCP_SPAN_LITERAL("resultType"));
-    if (type != ARCP_JSON_ABSENT &&
-        !(arcp_json_is(json, type, ARCP_JSON_STRING) &&
-          arcp_json_string_equals(json, type, ARCP_SPAN_LITERAL("complete")))) {
-        return "the server asks for input, which is not passed on";
+    if (!arcp__mcp_is_complete(json, result)) {
+        return ARCP__MCP_ASKS_FOR_INPUT;
     }
     if (pending->method == ARCP__MCP_METHOD_INITIALIZE ||
         pending->method == ARCP__MCP_METHOD_DISCOVER) {
         const bool is_discovery = pending->method == ARCP__MCP_METHOD_DISCOVER;
-        return arcp__mcp_put_welcome(writer, json, result, is_discovery)
-                   ? NULL
-                   : "the response of the server is not an object";
+        return arcp__mcp_put_welcome(writer, json, result, is_discovery) ? NULL
+                                                                         : ARCP__MCP_NOT_AN_OBJECT;
     }
     if (pending->method == ARCP__MCP_METHOD_TOOLS_LIST) {
         asker a = {filter, now};
@@ -106,21 +102,12 @@ static void take_faulty(arcp__mcp_filter *filter, arcp_span line, const arcp__mc
 
 /* ---- requests ---- */
 
-/* Nothing is asked of the client: not a model, not its user, not its directories. */
 static void take_request(arcp__mcp_filter *filter, const arcp__mcp_message *message, arcp_span line)
 {
-    const arcp_json *json = &filter->json;
-    const arcp_span id = arcp_json_raw(json, message->id);
-    arcp_buf *out = &filter->output->to_server;
     if (filter->output->is_server_behind) {
         drop(filter, "it is a request, and the server does not read responses", line);
-    } else if (arcp_json_string_equals(json, message->method, ARCP_SPAN_LITERAL("ping"))) {
-        arcp_json_writer writer = arcp__mcp_begin(out, id);
-        arcp__put_raw(&writer, "result", ARCP_SPAN_LITERAL("{}"));
-        arcp__mcp_finish(&writer);
     } else {
-        arcp__mcp_put_error(out, id, ARCP__MCP_METHOD_NOT_FOUND,
-                            "requests are not passed to the client");
+        arcp__mcp_put_reply(&filter->output->to_server, &filter->json, message);
     }
 }
 

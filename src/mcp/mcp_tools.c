@@ -33,11 +33,15 @@ static void append_schema(const arcp_json *json, arcp_json_ref value, arcp_buf *
     arcp_buf_append_byte(out, is_object ? '}' : ']');
 }
 
-static void write_tool(arcp_json_writer *writer, const arcp_json *json, arcp_json_ref tool)
+void arcp__mcp_write_tool(arcp_json_writer *writer, const arcp_json *json, arcp_json_ref tool,
+                          bool has_name)
 {
     arcp_json_begin_object(writer);
     for (arcp_json_ref name = arcp_json_first(json, tool); name != ARCP_JSON_ABSENT;
          name = arcp_json_next(json, tool, name)) {
+        if (!has_name && arcp_json_string_equals(json, name, ARCP_SPAN_LITERAL("name"))) {
+            continue;
+        }
         arcp__mcp_copy_name(writer, json, name);
         if (arcp_json_string_equals(json, name, ARCP_SPAN_LITERAL("inputSchema"))) {
             arcp_json_write_raw(writer, arcp_span_make(NULL, 0));
@@ -60,7 +64,7 @@ static void write_tools(arcp_json_writer *writer, arcp__mcp_listing *listing, ar
         const arcp_span text = arcp_json_string(json, name, listing->scratch);
         writer->out->failed = writer->out->failed || listing->scratch->failed;
         if (text.size != 0 && listing->may_call(listing->user, text)) {
-            write_tool(writer, json, tool);
+            arcp__mcp_write_tool(writer, json, tool, true);
             listing->shown++;
         } else {
             listing->hidden++;

@@ -23,7 +23,14 @@ static void on_dropped(void *user, arcp__mcp_side from, const char *why, arcp_sp
                            why);
 }
 
-static const arcp_time begun = {INT64_C(1790000000000000000), 1};
+const arcp_time mcp_begun = {INT64_C(1790000000000000000), 1};
+
+void mcp_scan(arcp_json *json, const char *text)
+{
+    static const arcp_json_limits limits = {128, 100000, SIZE_MAX};
+    arcp_error err = {0};
+    check_ok(arcp_json_scan(json, arcp_span_cstr(text), &limits, &err), &err);
+}
 
 arcp_authority *mcp_authority(const char *lease, const char *constraints)
 {
@@ -31,7 +38,7 @@ arcp_authority *mcp_authority(const char *lease, const char *constraints)
     arcp_lease *parsed = NULL;
     arcp_authority *authority = NULL;
     arcp_error err = {0};
-    options.now = begun;
+    options.now = mcp_begun;
     check_ok(
         arcp_lease_parse(arcp_span_cstr(lease), arcp_span_cstr(constraints), NULL, &parsed, &err),
         &err);
@@ -43,7 +50,7 @@ arcp_authority *mcp_authority(const char *lease, const char *constraints)
 arcp_status mcp_begin(mcp_fixture *f, const arcp_authority *authority, const char *name,
                       arcp_error *err)
 {
-    *f = (mcp_fixture){.now = begun};
+    *f = (mcp_fixture){.now = mcp_begun};
     const arcp__mcp_filter_options filter = {
         .authority = authority,
         .name = arcp_span_cstr(name),

@@ -5,6 +5,7 @@
 #include "support/check.h"
 
 #include "mcp/mcp.h"
+#include "json/json.h"
 
 typedef struct mcp_fixture {
     arcp__mcp_output output;
@@ -13,8 +14,14 @@ typedef struct mcp_fixture {
     arcp_buf dropped; /* why, "; " */
     size_t shown, hidden;
     bool cannot_record;
-    arcp_time now; /* 2026-09-21T14:13:20Z at first */
+    arcp_time now; /* mcp_begun at first */
 } mcp_fixture;
+
+/* When authorities are made: 2026-09-21T14:13:20Z. */
+extern const arcp_time mcp_begun;
+
+/* Reads a text, which must be valid and stays borrowed. */
+void mcp_scan(arcp_json *json, const char *text);
 
 /* The caller unrefs it. */
 arcp_authority *mcp_authority(const char *lease, const char *constraints);

@@ -20,7 +20,7 @@ tests=$(find tests fuzz bench -name '*.[ch]' 2>/dev/null | sort)
 awk '
 BEGIN {
     # libarcp and the engine: no I/O, no threads; libarcp nothing but libc; of the engine only its
-    # context hashes.
+    # context hashes; mcp hashes, too.
     # (base has "once", for its one process-wide key, and thread.h, which is inline.)
     threads = "^(uv|pthread|threads|sqlite3|yaml|http_parser|netdb|poll|spawn)\\.h$" \
               "|^(wslay|curl|arpa|netinet)/|^sys/(socket|epoll|poll|select|un|wait)\\.h$"
@@ -146,7 +146,7 @@ FNR == 1 {
             next
         if (layer != "web" && name ~ parser)
             refuse(layer " does without <" name ">: HTTP is read and written in src/web")
-        if (index(quiet, " " layer " ") && (name ~ threads || (name ~ others && layer != "context")))
+        if (index(quiet, " " layer " ") && (name ~ threads || (name ~ others && layer !~ /^(context|mcp)$/)))
             refuse(layer " does without <" name ">")
         next
     }
