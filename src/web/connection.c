@@ -27,6 +27,7 @@ struct arcp__web_exchange {
     arcp__web_head head;
     arcp__web_body body;
     const arcp__web_route *route; /* from its `begin` until the response is complete */
+    void *state;                  /* the route's own */
     arcp_span *input;             /* during a call: the input not parsed yet */
     arcp_buf leftover;            /* received while reading was stopped */
     arcp_buf out;                 /* not passed to the stream yet */
@@ -303,6 +304,7 @@ static void take_request(arcp__web_exchange *exchange)
     } else {
         uv_timer_stop(&exchange->timer);
     }
+    exchange->state = NULL;
     route->begin(server->options.user, exchange);
     if (exchange->stream != NULL && !exchange->is_complete) {
         arcp__admission_admit(&exchange->counted); /* it waits for the route, not for its peer */
@@ -337,6 +339,13 @@ static void take_head(arcp__web_exchange *exchange, arcp_span *input)
 static bool is_reading(const arcp__web_exchange *exchange)
 {
     return exchange->stream != NULL && exchange->stage != IN_ANSWER;
+}
+
+/* Whether the end of the connection is looked for while the route responds. */
+static bool is_watching(const arcp__web_exchange *exchange)
+{
+    return exchange->stream != NULL && exchange->stage == IN_ANSWER && exchange->route != NULL &&
+           exchange->route->watches_peer && exchange->leftover.size == 0;
 }
 
 static void read_input(arcp__web_exchange *exchange, arcp_span *input)
@@ -378,7 +387,7 @@ static void on_bytes(void *user, arcp_span bytes)
     arcp_buf_append(&exchange->leftover, bytes);
     if (exchange->leftover.failed) {
         arcp__web_exchange_fail(exchange, "out of memory");
-    } else if (!is_reading(exchange)) {
+    } else if (!is_reading(exchange) && !is_watching(exchange)) {
         exchange->stream->ops->stop(exchange->stream);
     }
 }
@@ -388,7 +397,7 @@ static void continue_input(arcp__web_exchange *exchange)
     arcp_span rest = arcp_buf_span(&exchange->leftover);
     read_input(exchange, &rest);
     arcp_buf_consume(&exchange->leftover, exchange->leftover.size - rest.size);
-    if (is_reading(exchange)) {
+    if (is_reading(exchange) || is_watching(exchange)) {
         arcp_buf_fini(&exchange->leftover);
         exchange->stream->ops->start(exchange->stream);
     }
@@ -453,6 +462,11 @@ static void run_task(arcp__task *task)
 const arcp__web_head *arcp__web_exchange_head(const arcp__web_exchange *exchange)
 {
     return &exchange->head;
+}
+
+void **arcp__web_exchange_state(arcp__web_exchange *exchange)
+{
+    return &exchange->state;
 }
 
 arcp__web_upgrade arcp__web_exchange_upgrade(arcp__web_exchange *exchange)

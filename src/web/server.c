@@ -1,5 +1,6 @@
 #include <assert.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "web/parts.h"
@@ -132,6 +133,22 @@ static void on_connection(uv_stream_t *handle, int result)
     }
 }
 
+arcp_status arcp__web_server_adopt(arcp__web_server *server, int fd, arcp_error *err)
+{
+    struct sockaddr_storage peer = {0};
+    struct sockaddr_in *address = (struct sockaddr_in *)&peer;
+    arcp__stream *stream = NULL;
+    const arcp_status status = arcp__fd_stream_new(server->share, fd, &stream, err);
+    if (status != ARCP_OK) {
+        close(fd);
+        return status;
+    }
+    address->sin_family = AF_INET;
+    address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    arcp__web_exchange_open(server, stream, &peer);
+    return ARCP_OK;
+}
+
 /* ---- the server ---- */
 
 const arcp__authority *arcp__web_server_authority(const arcp__web_server *server)
@@ -250,7 +267,7 @@ arcp_status arcp__web_server_open(uv_loop_t *loop, const arcp__web_server_option
     assert(result == 0); /* cannot fail: it creates no socket yet */
     (void)result;
     server->handle.data = server;
-    status = bind_and_listen(server, err);
+    status = options->listen == NULL ? ARCP_OK : bind_and_listen(server, err);
     if (status != ARCP_OK) {
         arcp__web_server_close(server);
         return status;

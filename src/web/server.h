@@ -9,7 +9,7 @@
  *           called.
  *   BODY    passes the body to the route in pieces, up to the route's limit. Skipped if there is
  *           none.
- *   ANSWER  reads nothing until the response has been sent; pipelined requests wait.
+ *   ANSWER  parses nothing until the response has been sent; pipelined requests wait.
  *   LINGER  our half is closed, and input is discarded until the peer closes: closing a socket
  *           with unread input would reset it, and the response could be lost.
  *
@@ -49,6 +49,10 @@ typedef struct arcp__web_route {
     /* The connection ended before the response was complete, or the body could not be read: the
      * exchange must not be used any more. NULL if `begin` always responds. */
     void (*dropped)(void *user, arcp__web_exchange *exchange);
+    /* A client that closes its connection, or its half of it, before the response is complete has
+     * gone away: `dropped` is called at once. False: that is found when the response is written,
+     * and clients may close their half. */
+    bool watches_peer;
 } arcp__web_route;
 
 /* The route for a complete request head, or NULL; then *refusal is the response. Host and Origin
@@ -59,8 +63,10 @@ const arcp__web_route *arcp__web_route_of(const arcp__web_route *routes, size_t 
                                           arcp__web_response *refusal);
 
 typedef struct arcp__web_server_options {
-    const arcp__authority *listen; /* port 0 picks one; a name is resolved, blocking, once */
-    const char *certificate_file;  /* PEM files; NULL: without TLS */
+    /* Port 0 picks one; a name is resolved, blocking, once. NULL: it has only the connections that
+     * arcp__web_server_adopt passes to it. */
+    const arcp__authority *listen;
+    const char *certificate_file; /* PEM files; NULL: without TLS */
     const char *key_file;
     const char *const *hosts; /* these three as in arcp_listen_options */
     size_t host_count;
@@ -84,6 +90,11 @@ ARCP_MUST_CHECK arcp_status arcp__web_server_open(uv_loop_t *loop,
                                                   const arcp__web_server_options *options,
                                                   arcp__web_server **out, arcp_error *err);
 
+/* Serves a connection that was accepted elsewhere: the socket `fd`, which is owned from now on,
+ * also on failure. Its peer counts as 127.0.0.1. ARCP_E_IO, ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__web_server_adopt(arcp__web_server *server, int fd,
+                                                   arcp_error *err);
+
 /* The address on which it listens, with the actual port. */
 const arcp__authority *arcp__web_server_authority(const arcp__web_server *server);
 
@@ -96,6 +107,9 @@ void arcp__web_server_close(arcp__web_server *server);
 /* ---- for routes ----------------------------------------------------------------------- */
 
 const arcp__web_head *arcp__web_exchange_head(const arcp__web_exchange *exchange);
+
+/* A pointer that the route may set; NULL when `begin` is called. */
+void **arcp__web_exchange_state(arcp__web_exchange *exchange);
 
 /* Responds, once. If the request's body is not complete, it is not read further, and the connection
  * ends. */

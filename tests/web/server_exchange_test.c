@@ -3,6 +3,8 @@
  * in admission_test and status_test.) */
 #include "web/server_fixture.h"
 
+#include <sys/socket.h>
+
 /* ---- bodies of requests ---- */
 
 static void a_body_may_arrive_in_pieces_and_the_connection_is_kept(void **state)
@@ -120,6 +122,70 @@ static void a_route_may_respond_later(void **state)
     web_fixture_close(&f);
 }
 
+static void a_route_may_notice_at_once_that_its_client_has_gone_away(void **state)
+{
+    static const char *const requests[] = {
+        "GET /watched HTTP/1.1\r\n" HOST "\r\n",
+        "POST /watched HTTP/1.1\r\n" HOST "Content-Length: 1\r\n\r\nx",
+        /* The second request comes from what was received while the first was served. */
+        "GET /echo HTTP/1.1\r\n" HOST "\r\nGET /watched HTTP/1.1\r\n" HOST "\r\n",
+    };
+    for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+        web_fixture f;
+        web_fixture_open(&f, 2 * TEST_PATIENCE_MS, NULL);
+        web_fixture_send(&f, requests[i]);
+        run_until(&f.test, f.pending != NULL);
+        raw_peer_half_close(&f.peer);
+        run_until(&f.test, f.aborted == 1);
+        web_fixture_close(&f);
+    }
+}
+
+static void a_watched_connection_is_kept_and_may_be_pipelined(void **state)
+{
+    web_fixture f;
+    web_fixture_open(&f, 2 * TEST_PATIENCE_MS, NULL);
+    web_fixture_send(&f, "GET /watched HTTP/1.1\r\n" HOST "\r\n");
+    run_until(&f.test, f.pending != NULL);
+    raw_peer_send_text(&f.peer, "GET /echo HTTP/1.1\r\n" HOST "\r\n");
+    test_loop_settle(&f.test);
+    web_fixture_respond(f.pending, ARCP_SPAN_LITERAL("late"));
+    raw_peer_expect(&f.peer, "\r\n\r\nlateHTTP/1.1 200 OK\r\n");
+    raw_peer_expect(&f.peer, "\r\n\r\nnone");
+    web_fixture_close(&f);
+}
+
+static void a_client_of_another_route_may_close_its_half(void **state)
+{
+    web_fixture f;
+    web_fixture_open(&f, 2 * TEST_PATIENCE_MS, NULL);
+    web_fixture_send(&f, "GET /later HTTP/1.1\r\n" HOST "\r\n");
+    run_until(&f.test, f.pending != NULL);
+    raw_peer_half_close(&f.peer);
+    test_loop_settle(&f.test);
+    assert_int_equal(f.aborted, 0);
+    web_fixture_respond(f.pending, ARCP_SPAN_LITERAL("late"));
+    raw_peer_expect(&f.peer, "\r\n\r\nlate");
+    web_fixture_close(&f);
+}
+
+static void a_server_serves_connections_that_were_accepted_elsewhere(void **state)
+{
+    web_fixture f;
+    int ends[2];
+    arcp_error err = {0};
+    web_fixture_open(&f, 2 * TEST_PATIENCE_MS, NULL);
+    raw_peer_fini(&f.peer);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+    f.peer = (raw_peer){.test = &f.test, .fd = ends[0]};
+    check_ok(arcp__web_server_adopt(f.server, ends[1], &err), &err);
+    web_fixture_send(&f, echo_requests[0]);
+    raw_peer_expect(&f.peer, "\r\n\r\nhello");
+    assert_int_equal(arcp__web_server_adopt(f.server, socket(AF_INET, SOCK_DGRAM, 0), &err),
+                     ARCP_E_IO); /* and closed: test_loop_fini counts descriptors */
+    web_fixture_close(&f);
+}
+
 /* Counts the chunks of a complete body, and adds up their sizes. The chunks must be well formed. */
 static size_t count_chunks(arcp_span text, size_t *bytes)
 {
@@ -209,6 +275,10 @@ int main(void)
         cmocka_unit_test(a_body_of_the_maximum_size_is_accepted),
         cmocka_unit_test(a_client_that_waits_for_100_continue_gets_it),
         cmocka_unit_test(a_route_may_respond_later),
+        cmocka_unit_test(a_route_may_notice_at_once_that_its_client_has_gone_away),
+        cmocka_unit_test(a_watched_connection_is_kept_and_may_be_pipelined),
+        cmocka_unit_test(a_client_of_another_route_may_close_its_half),
+        cmocka_unit_test(a_server_serves_connections_that_were_accepted_elsewhere),
         cmocka_unit_test(a_streamed_response_is_chunked_and_written_no_faster_than_it_is_read),
         cmocka_unit_test(for_http_1_0_a_streamed_response_ends_with_the_connection),
         cmocka_unit_test(a_streamed_response_to_head_has_no_body),

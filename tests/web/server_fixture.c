@@ -29,6 +29,14 @@ static void on_later(void *user, arcp__web_exchange *exchange)
     ((web_fixture *)user)->pending = exchange;
 }
 
+static void on_watched(void *user, arcp__web_exchange *exchange, arcp_span piece, bool is_last)
+{
+    (void)user;
+    (void)exchange;
+    (void)piece;
+    (void)is_last;
+}
+
 static void write_more(void *user, arcp__web_exchange *exchange)
 {
     static char piece[PIECE_SIZE];
@@ -101,11 +109,12 @@ static void on_refused(void *user, const char *peer, int status, const char *why
 }
 
 static const arcp__web_route routes[] = {
-    {"/echo", "GET, POST", BODY_MAX, on_begin, on_echo, NULL, on_aborted},
-    {"/later", "GET", 0, on_later, NULL, NULL, on_aborted},
-    {"/stream", "GET, HEAD", 0, on_stream, NULL, write_more, on_aborted},
-    {"/one_by_one", "GET, HEAD", 0, on_one_by_one, NULL, write_one, on_aborted},
-    {"/large", "GET", 0, on_large, NULL, NULL, on_aborted},
+    {"/echo", "GET, POST", BODY_MAX, on_begin, on_echo, NULL, on_aborted, false},
+    {"/later", "GET", 0, on_later, NULL, NULL, on_aborted, false},
+    {"/watched", "GET, POST", BODY_MAX, on_later, on_watched, NULL, on_aborted, true},
+    {"/stream", "GET, HEAD", 0, on_stream, NULL, write_more, on_aborted, false},
+    {"/one_by_one", "GET, HEAD", 0, on_one_by_one, NULL, write_one, on_aborted, false},
+    {"/large", "GET", 0, on_large, NULL, NULL, on_aborted, false},
 };
 
 static void open_fixture(web_fixture *f, arcp_admission_limits limits, const tls_files *files)

@@ -3,6 +3,7 @@
  *
  *   /echo         responds with the body of a POST, or with "none"
  *   /later        does not respond: the test does (f->pending)
+ *   /watched      the same, and notices a client that goes away; a POST's body is ignored
  *   /stream       responds with PIECES pieces of PIECE_SIZE, without letting more than a few wait
  *   /one_by_one   responds with three pieces, each written when the previous one was sent
  *   /large        responds with 32 MiB written at once, and no end */
@@ -25,7 +26,7 @@ typedef struct web_fixture {
     char url[80];
     raw_peer peer;
     arcp_buf body;               /* of the latest request */
-    arcp__web_exchange *pending; /* a request of /later without a response so far */
+    arcp__web_exchange *pending; /* a request of /later or /watched without a response so far */
     arcp__web_exchange *stream;  /* a request of /stream whose response is not complete */
     size_t pieces;               /* written, of that response */
     size_t unsent_max;           /* the most bytes of it that waited to be sent */
