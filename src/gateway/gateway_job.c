@@ -1,0 +1,542 @@
+/* Jobs of the gateway: their keys, what the runtime requests of them, and what is queued for the
+ * runtime.
+ *
+ * A job belongs to both threads. The runtime queues it for the gateway's thread, which does what is
+ * due (`handle`); that thread queues notes and puts the job into `noticed` for the runtime. The
+ * gateway's thread frees it, once it is idle and released. */
+#include "gateway/gateway_parts.h"
+
+#include <assert.h>
+#include <unistd.h>
+
+#include <openssl/evp.h>
+
+#include <arcp/secret.h>
+
+#include "base/base64.h"
+#include "base/clock.h"
+#include "base/random.h"
+
+#define KEY_BYTES        32u
+#define TAKEN_MAX        64u   /* jobs at a time, so that the runtime's loop is not held */
+#define CALLS_HARD_MAX   16u   /* times calls_per_job: more are refused, and do not wait in line */
+#define TEXT_BYTES_MAX   1024u /* of a decision's texts, as of other agents' */
+#define TARGET_BYTES_MAX 4096u
+
+/* ---- keys ---- */
+
+bool arcp__gateway_digest(arcp_span key, unsigned char out[ARCP__GATEWAY_DIGEST_SIZE])
+{
+    unsigned int size = 0;
+    return EVP_Digest(key.data, key.size, out, &size, EVP_sha256(), NULL) == 1 &&
+           size == ARCP__GATEWAY_DIGEST_SIZE;
+}
+
+arcp__gateway_job *arcp__gateway_find(arcp__gateway *gateway, arcp_span key)
+{
+    unsigned char digest[ARCP__GATEWAY_DIGEST_SIZE];
+    arcp__gateway_job_parts *found = NULL;
+    if (!arcp__gateway_digest(key, digest)) {
+        return NULL;
+    }
+    (void)pthread_mutex_lock(&gateway->lock);
+    HASH_FIND(hh, gateway->keys, digest, sizeof digest, found);
+    (void)pthread_mutex_unlock(&gateway->lock);
+    arcp_wipe(digest, sizeof digest);
+    return found == NULL ? NULL : &found->job;
+}
+
+/* Writes a new key and its digest. */
+static bool make_key(char out[ARCP__GATEWAY_KEY_MAX],
+                     unsigned char digest[ARCP__GATEWAY_DIGEST_SIZE])
+{
+    unsigned char bytes[KEY_BYTES];
+    arcp_buf text = arcp_buf_secret_init();
+    arcp__random(bytes, sizeof bytes);
+    arcp_buf_append_cstr(&text, ARCP__GATEWAY_KEY_PREFIX);
+    arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof bytes), ARCP__BASE64_URL, &text);
+    arcp_wipe(bytes, sizeof bytes);
+    const bool is_made = !text.failed && text.size < ARCP__GATEWAY_KEY_MAX &&
+                         arcp__gateway_digest(arcp_buf_span(&text), digest);
+    if (is_made) {
+        memcpy(out, text.data, text.size);
+        out[text.size] = '\0';
+    }
+    arcp_buf_fini(&text);
+    return is_made;
+}
+
+/* Called with the lock held. */
+static void remove_key(arcp__gateway_job_parts *parts)
+{
+    if (parts->has_key) {
+        parts->has_key = false;
+        HASH_DELETE(hh, parts->job.gateway->keys, parts);
+        arcp_wipe(parts->digest, sizeof parts->digest);
+    }
+}
+
+/* ---- the runtime's thread: opening ---- */
+
+/* Called with the lock held. */
+static void queue(arcp__gateway_job_parts *parts)
+{
+    arcp__gateway *gateway = parts->job.gateway;
+    if (!parts->is_queued) {
+        parts->is_queued = true;
+        LL_APPEND2(gateway->queued, parts, next_queued);
+        (void)uv_async_send(&gateway->async);
+    }
+}
+
+static void job_free(arcp__gateway_job_parts *parts)
+{
+    arcp__gateway_job *job = &parts->job;
+    (void)pthread_mutex_lock(&job->gateway->lock);
+    job->gateway->job_count--;
+    (void)pthread_mutex_unlock(&job->gateway->lock);
+    while (parts->notes != NULL) {
+        arcp__gateway_note *note = parts->notes;
+        DL_DELETE(parts->notes, note);
+        arcp__free(note);
+    }
+    while (parts->arrivals != NULL) {
+        arcp__gateway_arrival *arrival = parts->arrivals;
+        LL_DELETE(parts->arrivals, arrival);
+        (void)close(arrival->fd);
+        arcp__free(arrival);
+    }
+    arcp__job_port_fini(&job->port);
+    arcp_authority_unref(job->authority);
+    arcp__free(job->id);
+    arcp__free(job->principal);
+    arcp__free(job->agent);
+    arcp__free(job->traceparent);
+    arcp__free(parts);
+}
+
+static arcp__gateway_job_parts *job_new(arcp__gateway *gateway,
+                                        const arcp__gateway_job_options *options)
+{
+    arcp__gateway_job_parts *parts = arcp__alloc(sizeof *parts);
+    if (parts == NULL) {
+        return NULL;
+    }
+    arcp__gateway_job *job = &parts->job;
+    (void)pthread_mutex_lock(&gateway->lock);
+    gateway->job_count++;
+    (void)pthread_mutex_unlock(&gateway->lock);
+    job->gateway = gateway;
+    job->parts = parts;
+    job->authority = arcp_authority_ref(options->authority);
+    job->port.authority = job->authority;
+    job->port.gates = gateway->gates;
+    job->id = arcp__copy_cstr(options->job_id.data, options->job_id.size);
+    job->principal = arcp__copy_cstr(options->principal.data, options->principal.size);
+    job->agent = arcp__copy_cstr(options->agent.data, options->agent.size);
+    job->traceparent = arcp__copy_cstr(options->traceparent.data, options->traceparent.size);
+    job->is_confined = options->is_confined;
+    parts->events = options->events;
+    if (job->id == NULL || job->principal == NULL || job->agent == NULL ||
+        job->traceparent == NULL) {
+        job_free(parts);
+        return NULL;
+    }
+    return parts;
+}
+
+static const char *const sandbox_urls[ARCP__GATEWAY_KINDS] = {"http://llm.arcp", "http://mcp.arcp"};
+
+arcp_status arcp__gateway_open(arcp__gateway *gateway, const arcp__gateway_job_options *options,
+                               arcp__gateway_endpoint endpoints[ARCP__GATEWAY_KINDS],
+                               arcp__gateway_job **out, arcp_error *err)
+{
+    char key[ARCP__GATEWAY_KEY_MAX] = ARCP__GATEWAY_SANDBOX_KEY;
+    arcp__gateway_job_parts *parts = job_new(gateway, options);
+    bool is_made = parts != NULL && (options->is_confined || make_key(key, parts->digest));
+    if (is_made && !options->is_confined) {
+        (void)pthread_mutex_lock(&gateway->lock);
+        HASH_ADD(hh, gateway->keys, digest, ARCP__GATEWAY_DIGEST_SIZE, parts);
+        parts->has_key = is_made = ARCP__HASH_ADDED(parts);
+        (void)pthread_mutex_unlock(&gateway->lock);
+    }
+    if (!is_made) {
+        if (parts != NULL) {
+            job_free(parts);
+        }
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a job's gateway");
+    }
+    for (size_t i = 0; i < ARCP__GATEWAY_KINDS; i++) {
+        endpoints[i] = (arcp__gateway_endpoint){.url = ""};
+        if (arcp__gateway_service_of(gateway, (arcp__gateway_kind)i) != NULL) {
+            const char *url = options->is_confined ? sandbox_urls[i] : gateway->url;
+            memcpy(endpoints[i].url, url, strlen(url) + 1);
+            memcpy(endpoints[i].key, key, sizeof key);
+        }
+    }
+    arcp_wipe(key, sizeof key);
+    *out = &parts->job;
+    return ARCP_OK;
+}
+
+void arcp__gateway_serve(arcp__gateway_job *job, arcp__gateway_kind kind, int fd)
+{
+    arcp__gateway_job_parts *parts = arcp__gateway_parts(job);
+    arcp__gateway_arrival *arrival = arcp__alloc(sizeof *arrival);
+    if (arrival == NULL) {
+        (void)close(fd);
+        return;
+    }
+    *arrival = (arcp__gateway_arrival){.kind = kind, .fd = fd};
+    (void)pthread_mutex_lock(&job->gateway->lock);
+    LL_APPEND(parts->arrivals, arrival);
+    queue(parts);
+    (void)pthread_mutex_unlock(&job->gateway->lock);
+}
+
+/* ---- the runtime's thread: the end ---- */
+
+void arcp__gateway_end_calls(arcp__gateway_job *job)
+{
+    arcp__gateway_job_parts *parts = arcp__gateway_parts(job);
+    (void)pthread_mutex_lock(&job->gateway->lock);
+    parts->ends_calls = true;
+    queue(parts);
+    (void)pthread_mutex_unlock(&job->gateway->lock);
+}
+
+/* Called with the lock held. */
+static void close_job(arcp__gateway_job_parts *parts)
+{
+    if (!parts->is_closed) {
+        parts->is_closed = true;
+        arcp__job_port_end(&parts->job.port);
+        remove_key(parts);
+        queue(parts);
+    }
+}
+
+void arcp__gateway_close(arcp__gateway_job *job)
+{
+    (void)pthread_mutex_lock(&job->gateway->lock);
+    close_job(arcp__gateway_parts(job));
+    (void)pthread_mutex_unlock(&job->gateway->lock);
+}
+
+static void deliver(const arcp__gateway_events *events, arcp__gateway_note *notes)
+{
+    while (notes != NULL) {
+        arcp__gateway_note *note = notes;
+        DL_DELETE(notes, note);
+        if (note->is_denial) {
+            events->denied(events->user, &note->denial);
+        } else {
+            events->message(events->user, &note->message);
+        }
+        arcp__free(note);
+    }
+}
+
+/* Takes what is queued for the runtime. Called with the lock held. */
+static arcp__gateway_note *take_notes(arcp__gateway_job_parts *parts)
+{
+    arcp__gateway *gateway = parts->job.gateway;
+    arcp__gateway_note *notes = parts->notes;
+    parts->notes = NULL;
+    if (parts->is_noticed) {
+        parts->is_noticed = false;
+        DL_DELETE2(gateway->noticed, parts, previous_noticed, next_noticed);
+    }
+    return notes;
+}
+
+bool arcp__gateway_settle(arcp__gateway_job *job, uint32_t wait_ms,
+                          const arcp__gateway_events *events)
+{
+    arcp__gateway *gateway = job->gateway;
+    arcp__gateway_job_parts *parts = arcp__gateway_parts(job);
+    struct timespec until;
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += wait_ms / 1000;
+    until.tv_nsec += (long)(wait_ms % 1000) * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    (void)pthread_mutex_lock(&gateway->lock);
+    close_job(parts);
+    int result = 0;
+    /* A job without a call cannot get one any more, so nothing is left to wait for. */
+    while (parts->call_count != 0 && result == 0) {
+        result = pthread_cond_timedwait(&gateway->changed, &gateway->lock, &until);
+    }
+    const bool is_settled = parts->call_count == 0;
+    arcp__gateway_note *notes = take_notes(parts);
+    (void)pthread_mutex_unlock(&gateway->lock);
+    deliver(events, notes);
+    return is_settled;
+}
+
+void arcp__gateway_release(arcp__gateway_job *job)
+{
+    if (job == NULL) {
+        return;
+    }
+    arcp__gateway_job_parts *parts = arcp__gateway_parts(job);
+    (void)pthread_mutex_lock(&job->gateway->lock);
+    close_job(parts);
+    if (parts->is_noticed) {
+        parts->is_noticed = false;
+        DL_DELETE2(job->gateway->noticed, parts, previous_noticed, next_noticed);
+    }
+    parts->is_released = true;
+    queue(parts);
+    (void)pthread_mutex_unlock(&job->gateway->lock);
+}
+
+void arcp__gateway_take(arcp__gateway *gateway)
+{
+    if (gateway == NULL) {
+        return;
+    }
+    (void)pthread_mutex_lock(&gateway->lock);
+    for (size_t i = 0; i < TAKEN_MAX && gateway->noticed != NULL; i++) {
+        arcp__gateway_job_parts *parts = gateway->noticed;
+        const arcp__gateway_events events = parts->events;
+        arcp__gateway_note *notes = take_notes(parts);
+        (void)pthread_mutex_unlock(&gateway->lock);
+        deliver(&events, notes);
+        (void)pthread_mutex_lock(&gateway->lock);
+    }
+    if (gateway->noticed != NULL) {
+        (void)uv_async_send(gateway->wake);
+    }
+    (void)pthread_mutex_unlock(&gateway->lock);
+}
+
+/* ---- the gateway's thread: notes ---- */
+
+static void put(arcp__gateway_job *job, arcp__gateway_note *note)
+{
+    arcp__gateway *gateway = job->gateway;
+    arcp__gateway_job_parts *parts = arcp__gateway_parts(job);
+    (void)pthread_mutex_lock(&gateway->lock);
+    if (parts->is_released) {
+        (void)pthread_mutex_unlock(&gateway->lock);
+        arcp__free(note);
+        return;
+    }
+    DL_APPEND(parts->notes, note);
+    if (!parts->is_noticed) {
+        if (gateway->noticed == NULL) {
+            (void)uv_async_send(gateway->wake);
+        }
+        parts->is_noticed = true;
+        DL_APPEND2(gateway->noticed, parts, previous_noticed, next_noticed);
+    }
+    (void)pthread_mutex_unlock(&gateway->lock);
+}
+
+/* A note with copies of the texts. NULL when out of memory. */
+static arcp__gateway_note *note_new(size_t head_size, arcp_span *const *texts, size_t count,
+                                    void **head)
+{
+    size_t size = head_size;
+    for (size_t i = 0; i < count; i++) {
+        size += texts[i]->size;
+    }
+    arcp__gateway_note *note = arcp__alloc(sizeof *note + size);
+    if (note == NULL) {
+        return NULL;
+    }
+    *head = note + 1;
+    char *to = (char *)(note + 1) + head_size;
+    for (size_t i = 0; i < count; i++) {
+        if (texts[i]->size != 0) {
+            memcpy(to, texts[i]->data, texts[i]->size);
+            texts[i]->data = to;
+            to += texts[i]->size;
+        }
+    }
+    return note;
+}
+
+void arcp__gateway_job_message(arcp__gateway_job *job, const arcp__job_message *message)
+{
+    arcp__job_message copy = *message;
+    arcp_decision *decision = &copy.decision;
+    void *reports = NULL;
+    decision->canonical = decision->currency = arcp_span_make(NULL, 0);
+    decision->capability = arcp_span_first(decision->capability, TEXT_BYTES_MAX);
+    decision->target = arcp_span_first(decision->target, TEXT_BYTES_MAX);
+    arcp_span *const texts[] = {&copy.body,        &copy.kind_text,
+                                &copy.unit,        &decision->capability,
+                                &decision->target, &decision->pattern};
+    arcp__gateway_note *note = note_new(copy.report_count * sizeof *copy.reports, texts,
+                                        sizeof texts / sizeof texts[0], &reports);
+    if (note == NULL) {
+        return;
+    }
+    if (copy.report_count != 0) {
+        memcpy(reports, copy.reports, copy.report_count * sizeof *copy.reports);
+    }
+    copy.reports = reports;
+    note->message = copy;
+    put(job, note);
+}
+
+void arcp__gateway_job_emit(arcp__gateway_job *job, arcp_event_kind kind, arcp_span body)
+{
+    const arcp__job_message message = {
+        .kind = kind, .kind_text = arcp_span_cstr(arcp_event_kind_name(kind)), .body = body};
+    arcp__gateway_job_message(job, &message);
+}
+
+void arcp__gateway_job_deny(arcp__gateway_job *job, arcp_status code, arcp_span capability,
+                            arcp_span target, arcp_span reason)
+{
+    arcp__gateway_denial denial = {.code = code,
+                                   .capability = arcp_span_first(capability, TEXT_BYTES_MAX),
+                                   .target = arcp_span_first(target, TARGET_BYTES_MAX),
+                                   .reason = arcp_span_first(reason, TEXT_BYTES_MAX)};
+    arcp_span *const texts[] = {&denial.capability, &denial.target, &denial.reason};
+    void *head = NULL;
+    arcp__gateway_note *note = note_new(0, texts, sizeof texts / sizeof texts[0], &head);
+    if (note != NULL) {
+        note->is_denial = true;
+        note->denial = denial;
+        put(job, note);
+    }
+}
+
+bool arcp__gateway_job_authorize(arcp__gateway_job *job, arcp_span capability, arcp_span target,
+                                 arcp_buf *details, arcp_error *err)
+{
+    arcp_target_scratch scratch;
+    arcp__job_message message;
+    const bool is_allowed = arcp__job_port_authorize(&job->port, arcp__clock_now(), capability,
+                                                     target, &scratch, details, &message, err);
+    if (!is_allowed && message.is_decided) {
+        arcp__gateway_job_deny(job, message.decision.code, capability, target,
+                               arcp_span_cstr(arcp_deny_reason_name(message.decision.reason)));
+    } else if (message.is_decided) {
+        arcp__gateway_job_message(job, &message);
+    }
+    return is_allowed;
+}
+
+size_t arcp__gateway_job_calls(const arcp__gateway_job *job)
+{
+    size_t count = 0;
+    const arcp__gateway_call *call = NULL;
+    DL_FOREACH (arcp__gateway_parts(job)->calls, call) {
+        count++;
+    }
+    return count;
+}
+
+/* ---- the gateway's thread: calls and the end ---- */
+
+bool arcp__gateway_job_enter(arcp__gateway_job *job, bool *is_closed)
+{
+    arcp__gateway_job_parts *parts = arcp__gateway_parts(job);
+    const uint64_t most = (uint64_t)CALLS_HARD_MAX * job->gateway->limits.calls_per_job;
+    (void)pthread_mutex_lock(&job->gateway->lock);
+    *is_closed = parts->is_closed;
+    const bool enters = !parts->is_closed && parts->call_count < most;
+    parts->call_count += enters;
+    (void)pthread_mutex_unlock(&job->gateway->lock);
+    return enters;
+}
+
+void arcp__gateway_job_leave(arcp__gateway_job *job)
+{
+    arcp__gateway_job_parts *parts = arcp__gateway_parts(job);
+    (void)pthread_mutex_lock(&job->gateway->lock);
+    assert(parts->call_count != 0);
+    if (--parts->call_count == 0 && parts->is_closed) {
+        queue(parts);
+        (void)pthread_cond_broadcast(&job->gateway->changed);
+    }
+    (void)pthread_mutex_unlock(&job->gateway->lock);
+}
+
+static void take_arrivals(arcp__gateway_job_parts *parts, arcp__gateway_arrival *arrivals,
+                          bool is_closed)
+{
+    arcp__gateway *gateway = parts->job.gateway;
+    while (arrivals != NULL) {
+        arcp__gateway_arrival *arrival = arrivals;
+        arcp__gateway_site **site = &parts->sites[arrival->kind];
+        const arcp__gateway_site wanted = {
+            .gateway = gateway, .job = &parts->job, .kind = arrival->kind};
+        LL_DELETE(arrivals, arrival);
+        const bool is_served =
+            !is_closed && gateway->services[arrival->kind] != NULL &&
+            (*site != NULL ||
+             arcp__gateway_site_open(gateway, &wanted, NULL, NULL, site, NULL) == ARCP_OK);
+        arcp_error ignored = {0};
+        if (!is_served) {
+            (void)close(arrival->fd);
+        } else if (arcp__web_server_adopt((*site)->server, arrival->fd, &ignored) != ARCP_OK) {
+            /* It was closed, which its client sees. */
+        }
+        arcp__free(arrival);
+    }
+}
+
+/* Ends each call; a service may end others of them with it. */
+static void end_calls(arcp__gateway_job_parts *parts, arcp_status why)
+{
+    for (;;) {
+        arcp__gateway_call *call = parts->calls;
+        while (call != NULL && call->was_ended) {
+            call = call->next;
+        }
+        if (call == NULL) {
+            return;
+        }
+        arcp__gateway_call_stop(call, why);
+    }
+}
+
+static void become_idle(arcp__gateway_job_parts *parts)
+{
+    arcp__gateway *gateway = parts->job.gateway;
+    for (size_t i = 0; i < ARCP__GATEWAY_KINDS; i++) {
+        const arcp__gateway_service *service = arcp__gateway_service_of(gateway, i);
+        if (gateway->services[i] != NULL && service->job_over != NULL) {
+            service->job_over(gateway->services[i], &parts->job);
+        }
+    }
+    (void)pthread_mutex_lock(&gateway->lock);
+    parts->is_idle = true;
+    (void)pthread_mutex_unlock(&gateway->lock);
+}
+
+void arcp__gateway_job_handle(arcp__gateway_job_parts *parts)
+{
+    arcp__gateway *gateway = parts->job.gateway;
+    (void)pthread_mutex_lock(&gateway->lock);
+    const bool is_closed = parts->is_closed;
+    const bool ends_calls = parts->ends_calls || is_closed;
+    const bool is_released = parts->is_released;
+    arcp__gateway_arrival *arrivals = parts->arrivals;
+    parts->arrivals = NULL;
+    parts->ends_calls = false;
+    (void)pthread_mutex_unlock(&gateway->lock);
+    take_arrivals(parts, arrivals, is_closed);
+    if (ends_calls) {
+        end_calls(parts, is_closed ? ARCP_E_CLOSED : ARCP_E_LEASE_EXPIRED);
+    }
+    if (is_closed && parts->calls == NULL && !parts->is_idle) {
+        become_idle(parts);
+    }
+    (void)pthread_mutex_lock(&gateway->lock);
+    const bool is_last = is_released && parts->is_idle && !parts->is_queued;
+    (void)pthread_mutex_unlock(&gateway->lock);
+    if (is_last) {
+        for (size_t i = 0; i < ARCP__GATEWAY_KINDS; i++) {
+            arcp__gateway_site_close(&parts->sites[i]);
+        }
+        job_free(parts);
+    }
+}
