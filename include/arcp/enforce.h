@@ -41,8 +41,9 @@ typedef struct arcp_enforce_options {
     /* Absolute paths that every agent may read and execute, whatever its lease says. */
     const char *const *base;
     /* Absolute paths of the program's own files and directories, such as its configuration, tokens
-     * and store: no agent may read or write them, whatever its lease says. The runtime adds its
-     * work directory. */
+     * and store: no agent may read or write them, whatever its lease says. What is absent counts as
+     * a file, unless the path ends with '/'. Names that are made of a file's name and a suffix that
+     * begins with '.', '-' or '~' count as that file. The runtime adds its work directory. */
     const char *const *own;
     /* Capabilities that enforce.min does not apply to; one that ends with '.' is a prefix. At most
      * 32. NULL: tool.call, model.use, cost.budget and x-vendor. */

@@ -105,8 +105,8 @@ static arcp_status make_plan(arcp__run *run, arcp__run_learn *learn, arcp_error 
     request.lease = learn->all;
     request.origin = ARCP__SANDBOX_ORIGIN_LEARN;
     request.bases = NULL;
-    request.own = NULL;
-    request.base_count = request.own_count = 0;
+    request.own = request.own_files = NULL;
+    request.base_count = request.own_count = request.own_file_count = 0;
     request.protect = ARCP__SANDBOX_PROTECT_NONE;
     request.min = ARCP__SANDBOX_VERDICT_ADVISORY;
     request.limits.pids = 0;

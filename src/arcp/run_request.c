@@ -56,22 +56,21 @@ const char *arcp__run_cache(arcp__arena *arena, const char *home)
 static bool find_own(arcp__run *run)
 {
     static const char *const system[] = {"/etc/arcp", "/var/lib/arcp"};
-    arcp__own_paths_add(&run->own, run->cache);
+    arcp__own_paths_add(&run->own, run->cache, true);
     for (size_t i = 0; i < PLACES; i++) {
         const char *const paths[] = {place_of(&run->arena, i, run->home, false),
                                      place_of(&run->arena, i, run->account_home, false),
                                      place_of(&run->arena, i, run->home, true)};
         for (size_t j = 0; j < sizeof paths / sizeof paths[0]; j++) {
             if (paths[j] != NULL) {
-                arcp__own_paths_add(&run->own, paths[j]);
+                arcp__own_paths_add(&run->own, paths[j], true);
             }
         }
     }
     for (size_t i = 0; i < sizeof system / sizeof system[0]; i++) {
-        arcp__own_paths_add(&run->own, system[i]);
+        arcp__own_paths_add(&run->own, system[i], true);
     }
-    run->request.own = run->own.paths;
-    run->request.own_count = run->own.count;
+    arcp__own_paths_set(&run->own, &run->request);
     return !run->own.failed;
 }
 

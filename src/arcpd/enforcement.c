@@ -4,37 +4,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Adds a file that exists, by its absolute path. One that does not exist is left out: only
- * directories can be made in advance. */
+/* Adds a file by its absolute path, and as links lead to it. */
 static arcp_status add_file(void *user, const char *key, const char *path, arcp__trusted_kind kind,
                             arcp_error *err)
 {
     arcp__enforcement_options *options = user;
     char resolved[PATH_MAX];
     arcp_status status = ARCP_OK;
-    if (path == NULL || realpath(path, resolved) == NULL) {
-        return ARCP_OK;
-    }
-    if (path[0] == '/') {
+    if (path != NULL && path[0] == '/') {
         status = arcp__text_list_add(&options->own, path, err);
     }
-    return status == ARCP_OK ? arcp__text_list_add(&options->own, resolved, err) : status;
-}
-
-/* The database and the files that SQLite makes beside it. */
-static arcp_status add_store(arcp__enforcement_options *options, const char *store, arcp_error *err)
-{
-    static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
-    arcp_status status = ARCP_OK;
-    if (store == NULL || strncmp(store, "sqlite:", 7) != 0) {
-        return ARCP_OK; /* the default is in the state directory */
-    }
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes && status == ARCP_OK; i++) {
-        char path[PATH_MAX];
-        (void)snprintf(path, sizeof path, "%s%s", store + 7, suffixes[i]);
-        status = add_file(options, "store", path, ARCP__TRUSTED_SECRET, err);
+    if (status == ARCP_OK && path != NULL && realpath(path, resolved) != NULL) {
+        status = arcp__text_list_add(&options->own, resolved, err);
     }
     return status;
+}
+
+/* The database. The names of the files that SQLite makes beside it begin with its name and '-'. */
+static arcp_status add_store(arcp__enforcement_options *options, const char *store, arcp_error *err)
+{
+    return store == NULL || strncmp(store, "sqlite:", 7) != 0
+               ? ARCP_OK /* the default is in the state directory */
+               : add_file(options, "store", store + 7, ARCP__TRUSTED_SECRET, err);
 }
 
 /* The files that are opened at the start: a reload may name others, which take effect later. */
@@ -49,17 +40,6 @@ static arcp_status add_started(arcp__enforcement_options *options, const arcp__c
     return status == ARCP_OK ? add_store(options, config->store, err) : status;
 }
 
-static arcp_status add_record(arcp__enforcement_options *options, const char *path, arcp_error *err)
-{
-    char old[PATH_MAX];
-    if (path == NULL) {
-        return ARCP_OK;
-    }
-    (void)snprintf(old, sizeof old, "%s.old", path);
-    const arcp_status status = add_file(options, "", path, ARCP__TRUSTED_SECRET, err);
-    return status == ARCP_OK ? add_file(options, "", old, ARCP__TRUSTED_SECRET, err) : status;
-}
-
 static arcp_status add_own(arcp__enforcement_options *options, const arcp__config *config,
                            const arcp__files_in_use *in_use, arcp_error *err)
 {
@@ -67,7 +47,7 @@ static arcp_status add_own(arcp__enforcement_options *options, const arcp__confi
     const char *const files[] = {config->places.file, directories->work};
     arcp_status status = arcp__text_list_add(&options->own, directories->state, err);
     if (status == ARCP_OK) {
-        status = arcp__text_list_add(&options->own, "/etc/arcp", err);
+        status = arcp__text_list_add(&options->own, "/etc/arcp/", err);
     }
     for (size_t i = 0; i < sizeof files / sizeof *files && status == ARCP_OK; i++) {
         status = add_file(options, "", files[i], ARCP__TRUSTED_FILE, err);
@@ -79,7 +59,7 @@ static arcp_status add_own(arcp__enforcement_options *options, const arcp__confi
         status = add_started(options, in_use->config, directories->state, err);
     }
     if (status == ARCP_OK) {
-        status = add_record(options, in_use->record_path, err);
+        status = add_file(options, "", in_use->record_path, ARCP__TRUSTED_SECRET, err);
     }
     return status == ARCP_OK ? arcp__config_each_file(config, add_file, options, err) : status;
 }

@@ -16,7 +16,7 @@ size_t arcp__broker_beginnings(const arcp__sandbox_plan *plan, arcp_span *out)
     size_t count = 0;
     for (size_t i = 0; i < plan->read_count; i++) {
         if (plan->reads[i].size == 0 || plan->reads[i].data[0] != '/' ||
-            arcp__broker_is_tree(plan->reads[i])) {
+            arcp__sandbox_is_kernels(plan, ARCP__CAPABILITY_FS_READ, plan->reads[i])) {
             continue;
         }
         const arcp_span directory = arcp__broker_beginning(plan->reads[i]);

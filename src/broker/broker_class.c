@@ -9,7 +9,7 @@ enum { PREFIX_MAX = ARCP_TARGET_BYTES_MAX + 1 };
 struct arcp__broker_classes {
     const arcp__sandbox_plan *plan;
     arcp__sandbox_paths *paths; /* owned */
-    arcp_span *patterns;        /* owned array: of reads and writes, those that are no trees */
+    arcp_span *patterns;        /* owned array: of reads and writes, those that the broker serves */
     size_t pattern_count;
 };
 
@@ -22,51 +22,54 @@ bool arcp__broker_is_within(arcp_span path, arcp_span directory)
            (path.size == directory.size || path.data[directory.size] == '/');
 }
 
-bool arcp__broker_is_tree(arcp_span pattern)
-{
-    const arcp_span prefix = arcp__glob_literal_prefix(pattern);
-    return arcp_span_ends_with(prefix, ARCP_SPAN_LITERAL("/")) &&
-           arcp_span_equal_cstr(arcp_span_from(pattern, prefix.size), "**");
-}
+typedef bool is_asked(arcp_span pattern);
 
-static bool has_pattern(const arcp_span *patterns, size_t count)
+/* Whether a pattern that the broker serves is one that is asked about. */
+static bool serves(const arcp__sandbox_plan *plan, is_asked *is)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (!arcp__broker_is_tree(patterns[i]) && !arcp__glob_is_literal(patterns[i])) {
+    for (size_t i = 0; i < plan->read_count; i++) {
+        if (is(plan->reads[i]) &&
+            !arcp__sandbox_is_kernels(plan, ARCP__CAPABILITY_FS_READ, plan->reads[i])) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < plan->write_count; i++) {
+        if (is(plan->writes[i]) &&
+            !arcp__sandbox_is_kernels(plan, ARCP__CAPABILITY_FS_WRITE, plan->writes[i])) {
             return true;
         }
     }
     return false;
+}
+
+static bool is_any(arcp_span pattern)
+{
+    (void)pattern;
+    return true;
+}
+
+static bool has_wildcard(arcp_span pattern)
+{
+    return !arcp__glob_is_literal(pattern);
 }
 
 bool arcp__broker_traps_names(const arcp__sandbox_plan *plan)
 {
-    return plan->has_broker && (has_pattern(plan->reads, plan->read_count) ||
-                                has_pattern(plan->writes, plan->write_count));
-}
-
-static bool has_other_than_trees(const arcp_span *patterns, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (!arcp__broker_is_tree(patterns[i])) {
-            return true;
-        }
-    }
-    return false;
+    return plan->has_broker && serves(plan, has_wildcard);
 }
 
 bool arcp__broker_traps_files(const arcp__sandbox_plan *plan)
 {
     return plan->has_broker &&
            (!plan->is_silent || (plan->hides && plan->level != ARCP__SANDBOX_LEVEL_FULL) ||
-            has_other_than_trees(plan->reads, plan->read_count) ||
-            has_other_than_trees(plan->writes, plan->write_count));
+            serves(plan, is_any));
 }
 
-static void add_patterns(arcp__broker_classes *classes, const arcp_span *patterns, size_t count)
+static void add_patterns(arcp__broker_classes *classes, arcp__capability capability,
+                         const arcp_span *patterns, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (!arcp__broker_is_tree(patterns[i])) {
+        if (!arcp__sandbox_is_kernels(classes->plan, capability, patterns[i])) {
             classes->patterns[classes->pattern_count++] = patterns[i];
         }
     }
@@ -91,8 +94,8 @@ arcp_status arcp__broker_classes_new(const arcp__sandbox_plan *plan, arcp__broke
         arcp__broker_classes_free(classes);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for the classes of paths");
     }
-    add_patterns(classes, plan->reads, plan->read_count);
-    add_patterns(classes, plan->writes, plan->write_count);
+    add_patterns(classes, ARCP__CAPABILITY_FS_READ, plan->reads, plan->read_count);
+    add_patterns(classes, ARCP__CAPABILITY_FS_WRITE, plan->writes, plan->write_count);
     *out = classes;
     return ARCP_OK;
 }

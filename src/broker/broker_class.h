@@ -41,7 +41,7 @@ const arcp__sandbox_plan *arcp__broker_classes_plan(const arcp__broker_classes *
 
 arcp__broker_class arcp__broker_classify(const arcp__broker_classes *classes, arcp_span path);
 
-/* Whether a pattern that is no tree may grant a name below the directory. */
+/* Whether a pattern that the broker serves may grant a name below the directory. */
 ARCP_MUST_CHECK bool arcp__broker_leads_to_pattern(const arcp__broker_classes *classes,
                                                    arcp_span directory);
 
@@ -54,10 +54,6 @@ ARCP_MUST_CHECK bool arcp__broker_leads_in_private(const arcp__broker_classes *c
 /* Whether something that is mounted, or that a rule grants, lies below the directory. */
 ARCP_MUST_CHECK bool arcp__broker_leads_to_mount(const arcp__broker_classes *classes,
                                                  arcp_span directory);
-
-/* Whether the pattern is a directory with all that is below it ("/srv/app/" and two stars), which
- * the kernel grants by itself. */
-ARCP_MUST_CHECK bool arcp__broker_is_tree(arcp_span pattern);
 
 /* Whether `path` is `directory` or lies below it. */
 ARCP_MUST_CHECK bool arcp__broker_is_within(arcp_span path, arcp_span directory);

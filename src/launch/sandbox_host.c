@@ -17,35 +17,52 @@ bool arcp__path_is_within(const char *path, const char *directory)
 
 /* ---- own files ---- */
 
-void arcp__own_paths_add(arcp__own_paths *own, const char *path)
+static bool add_span(arcp__own_paths *own, arcp__own_list *list, const char *path)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (arcp_span_equal_cstr(list->paths[i], path)) {
+            return true;
+        }
+    }
+    arcp_span *grown =
+        arcp__make_room(list->paths, list->count, &list->capacity, sizeof *list->paths);
+    list->paths = grown == NULL ? list->paths : grown;
+    const arcp_span copy = arcp__arena_copy(&own->arena, arcp_span_cstr(path));
+    if (grown == NULL || copy.data == NULL) {
+        return false;
+    }
+    list->paths[list->count++] = copy;
+    return true;
+}
+
+void arcp__own_paths_add(arcp__own_paths *own, const char *path, bool is_directory)
 {
     char resolved[PATH_MAX];
+    struct stat about;
+    const bool is_file = stat(path, &about) == 0 ? !S_ISDIR(about.st_mode) : !is_directory;
     const char *const names[] = {path, realpath(path, resolved)};
     for (size_t i = 0; i < 2 && names[i] != NULL; i++) {
-        size_t j = 0;
-        while (j < own->count && !arcp_span_equal_cstr(own->paths[j], names[i])) {
-            j++;
-        }
-        if (j < own->count) {
-            continue;
-        }
-        arcp_span *grown =
-            arcp__make_room(own->paths, own->count, &own->capacity, sizeof *own->paths);
-        own->paths = grown == NULL ? own->paths : grown;
-        const arcp_span copy = arcp__arena_copy(&own->arena, arcp_span_cstr(names[i]));
-        if (grown == NULL || copy.data == NULL) {
+        if (!add_span(own, &own->all, names[i]) ||
+            (is_file && !add_span(own, &own->files, names[i]))) {
             own->failed = true;
-            return;
         }
-        own->paths[own->count++] = copy;
     }
+}
+
+void arcp__own_paths_set(const arcp__own_paths *own, arcp__sandbox_request *request)
+{
+    request->own = own->all.paths;
+    request->own_count = own->all.count;
+    request->own_files = own->files.paths;
+    request->own_file_count = own->files.count;
 }
 
 void arcp__own_paths_fini(arcp__own_paths *own)
 {
-    arcp__free(own->paths);
+    arcp__free(own->all.paths);
+    arcp__free(own->files.paths);
     arcp__arena_fini(&own->arena);
-    *own = (arcp__own_paths){.paths = NULL};
+    *own = (arcp__own_paths){.failed = false};
 }
 
 bool arcp__make_directories(const char *path)
@@ -83,12 +100,22 @@ static bool is_written(const arcp__sandbox_plan *plan, const char *path)
     return false;
 }
 
+static bool is_own_file(const arcp__sandbox_plan *plan, arcp_span path)
+{
+    for (size_t i = 0; i < plan->own_file_count; i++) {
+        if (arcp_span_equal(plan->own_files[i], path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 arcp_status arcp__sandbox_make_own(const arcp__sandbox_plan *plan, arcp_error *err)
 {
     for (size_t i = 0; i < plan->own_count; i++) {
         const char *path = plan->own[i].data;
-        if (is_written(plan, path) && access(path, F_OK) != 0 && !arcp__make_directories(path) &&
-            errno != EACCES && errno != EPERM && errno != EROFS) {
+        if (!is_own_file(plan, plan->own[i]) && is_written(plan, path) && access(path, F_OK) != 0 &&
+            !arcp__make_directories(path) && errno != EACCES && errno != EPERM && errno != EROFS) {
             return arcp_error_set(err, ARCP_E_IO,
                                   "%.200s must be protected, and cannot be made: %s", path,
                                   strerror(errno));
@@ -112,6 +139,10 @@ bool arcp__sandbox_needs_etc(const arcp__sandbox_plan *plan)
 bool arcp__sandbox_reads_base(const arcp__sandbox_request *request, const char *path)
 {
     const arcp_lease *lease = request->lease;
+    const arcp__sandbox_plan own = {.own = request->own,
+                                    .own_count = request->own_count,
+                                    .own_files = request->own_files,
+                                    .own_file_count = request->own_file_count};
     if (arcp__sandbox_level_of(&request->abilities) != ARCP__SANDBOX_LEVEL_FULL) {
         return false;
     }
@@ -130,7 +161,8 @@ bool arcp__sandbox_reads_base(const arcp__sandbox_request *request, const char *
             const size_t size = pattern.size == 3 ? 1 : pattern.size - 3;
             memcpy(tree, pattern.data, size);
             tree[size] = '\0';
-            if (arcp__path_is_within(path, tree)) {
+            if (arcp__path_is_within(path, tree) &&
+                !arcp__sandbox_holds_own_file(&own, arcp_span_cstr(tree))) {
                 return true;
             }
         }

@@ -9,17 +9,23 @@
 /* A variable of the environment by which a program knows that it is confined. */
 #define ARCP__SANDBOX_MARK "ARCP_SANDBOX"
 
+typedef struct arcp__own_list {
+    arcp_span *paths; /* owned */
+    size_t count, capacity;
+} arcp__own_list;
+
 /* The files and directories of ARCP itself, which no lease grants. Zero-initialised is empty. */
 typedef struct arcp__own_paths {
-    arcp__arena arena; /* of the texts; a NUL follows each */
-    arcp_span *paths;  /* owned */
-    size_t count, capacity;
-    bool failed; /* an addition ran out of memory */
+    arcp__arena arena;         /* of the texts; a NUL follows each */
+    arcp__own_list all, files; /* `files` are those of `all` that are no directories */
+    bool failed;               /* an addition ran out of memory */
 } arcp__own_paths;
 
 /* Adds a canonical absolute path and, when links lead to it, its other name. One that is in the
- * list is not added again. */
-void arcp__own_paths_add(arcp__own_paths *own, const char *path);
+ * list is not added again. `is_directory` says what is expected where nothing is there. */
+void arcp__own_paths_add(arcp__own_paths *own, const char *path, bool is_directory);
+/* Makes them those of the request, which borrows them. */
+void arcp__own_paths_set(const arcp__own_paths *own, arcp__sandbox_request *request);
 void arcp__own_paths_fini(arcp__own_paths *own);
 
 /* Makes the own directories of the plan that are absent and in a directory that the program may
@@ -33,9 +39,9 @@ bool arcp__make_directories(const char *path);
 /* Whether the plan needs a prepared /etc (launch/sandbox_etc.h). */
 bool arcp__sandbox_needs_etc(const arcp__sandbox_plan *plan);
 
-/* Whether a tree of the lease's fs.read has the path at this level: then it can be executed there,
- * and as a base it would be read-only in a tree that may be written. Without namespaces a base
- * takes nothing from a tree, and the tree may be refused. */
+/* Whether a tree of the lease's fs.read that is mounted has the path: then it can be executed
+ * there, and as a base it would be read-only in a tree that may be written. Without namespaces a
+ * base takes nothing from a tree, and the tree may be refused. */
 bool arcp__sandbox_reads_base(const arcp__sandbox_request *request, const char *path);
 
 /* Whether a canonical path is the directory or below it. */

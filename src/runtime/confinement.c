@@ -134,9 +134,10 @@ static arcp_status fill(arcp__confinement *confinement, const arcp_runtime *runt
     }
     const char **own = arcp__confinement_paths(&confinement->arena, options->own, err);
     for (size_t i = 0; own != NULL && own[i] != NULL; i++) {
-        arcp__own_paths_add(&confinement->own, own[i]);
+        const size_t size = strlen(options->own[i]);
+        arcp__own_paths_add(&confinement->own, own[i], options->own[i][size - 1] == '/');
     }
-    arcp__own_paths_add(&confinement->own, work);
+    arcp__own_paths_add(&confinement->own, work, true);
     if (own == NULL) {
         return err->status;
     }
@@ -234,8 +235,7 @@ static void complete(const arcp_runtime *runtime, const arcp__process_agent *age
         request->exempt = confinement->exempt;
         request->exempt_count = confinement->exempt_count;
     }
-    request->own = confinement->own.paths;
-    request->own_count = confinement->own.count;
+    arcp__own_paths_set(&confinement->own, request);
     request->abilities = confinement->abilities;
     request->protect = agent->confinement.protect;
     request->min = verdict_of(agent->confinement.min, runtime->enforce.min);

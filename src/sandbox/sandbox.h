@@ -134,9 +134,15 @@ typedef struct arcp__sandbox_request {
     const arcp_span *bases;
     size_t base_count;
     /* The runtime's own files and directories: never granted. Each as it is given and, where that
-     * differs, as it is resolved on the host; they exist. */
+     * differs, as it is resolved on the host. */
     const arcp_span *own;
     size_t own_count;
+    /* Those of `own` that are no directories. Another file can take the name of a file at any time,
+     * and what was mounted over the old one does not cover the new one. So no directory that holds
+     * one of them is mounted. Names that are made of such a file's name and a suffix that begins
+     * with '.', '-' or '~' are the runtime's own, too: rotated logs, journals, backups. */
+    const arcp_span *own_files;
+    size_t own_file_count;
     arcp__sandbox_protect protect;
     arcp__sandbox_limits limits;
     arcp__sandbox_abilities abilities;
@@ -244,8 +250,10 @@ typedef struct arcp__sandbox_plan {
     /* What the broker decides by: absolute patterns, those of trees and files included. */
     const arcp_span *reads, *writes;
     size_t read_count, write_count;
-    const arcp_span *own; /* of the request */
+    const arcp_span *own; /* of the request, as own_files */
     size_t own_count;
+    const arcp_span *own_files;
+    size_t own_file_count;
     /* TCP ports that egress listens on inside, without the two of every network; none: no network
      * at all. At most ARCP__SANDBOX_PORTS_MAX, ascending. */
     const uint16_t *ports;
@@ -286,6 +294,19 @@ ARCP_MUST_CHECK bool arcp__sandbox_terminates(const arcp__sandbox_plan *plan);
  * private directories do not count: the question is what the lease's lines admit. */
 ARCP_MUST_CHECK bool arcp__sandbox_admits(const arcp__sandbox_plan *plan,
                                           arcp__capability capability, arcp_span target);
+
+/* Whether the path is one of the runtime's own, or below one. */
+ARCP_MUST_CHECK bool arcp__sandbox_is_own(const arcp__sandbox_plan *plan, arcp_span path);
+
+/* Whether a file of the runtime's is below the directory, and in no directory that is the runtime's
+ * as a whole. */
+ARCP_MUST_CHECK bool arcp__sandbox_holds_own_file(const arcp__sandbox_plan *plan,
+                                                  arcp_span directory);
+
+/* Whether the kernel grants what the pattern of fs.read or fs.write matches: all below a directory
+ * that is mounted, or that a rule is of. The broker serves all other patterns. */
+ARCP_MUST_CHECK bool arcp__sandbox_is_kernels(const arcp__sandbox_plan *plan,
+                                              arcp__capability capability, arcp_span pattern);
 
 /* The paths of a plan, prepared for many questions. Borrows the plan. Any number of threads. */
 typedef struct arcp__sandbox_paths arcp__sandbox_paths;

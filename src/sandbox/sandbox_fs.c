@@ -178,7 +178,7 @@ static arcp__sandbox_line judge_pattern(const arcp__sandbox_compile *compile,
         arcp__sandbox_is_within(wish->path, compile->draft.fresh)) {
         return ARCP__SANDBOX_EXACT(DIRECTORY, NONE);
     }
-    if (is_within_any(wish->path, request->own, request->own_count)) {
+    if (arcp__sandbox_is_own(&compile->draft, wish->path)) {
         return ARCP__SANDBOX_REFUSED(OWN);
     }
     if (!compile->draft.has_broker) {
@@ -187,13 +187,28 @@ static arcp__sandbox_line judge_pattern(const arcp__sandbox_compile *compile,
     if (is_write && is_within_any(wish->path, request->bases, request->base_count)) {
         return ARCP__SANDBOX_REFUSED(BASE);
     }
-    if (meets_any(wish->pattern, request->own, request->own_count)) {
+    if (arcp__sandbox_pattern_meets_own(&compile->draft, wish->pattern)) {
         return ARCP__SANDBOX_UNDER(BROKER, OWN_INSIDE);
     }
     if (is_write && meets_any(wish->pattern, request->bases, request->base_count)) {
         return ARCP__SANDBOX_UNDER(BROKER, BASE_INSIDE);
     }
     return ARCP__SANDBOX_EXACT(BROKER, BROKER);
+}
+
+/* A directory that cannot be mounted, because a file in it must be left out. */
+static arcp__sandbox_line judge_around_own(const arcp__sandbox_compile *compile,
+                                           const arcp__sandbox_wish *wish)
+{
+    const arcp__sandbox_request *request = compile->request;
+    if (!compile->draft.has_broker) {
+        return ARCP__SANDBOX_REFUSED(OWN_FILE_WITHOUT_BROKER);
+    }
+    if (wish->capability == ARCP__CAPABILITY_FS_WRITE &&
+        is_within_any(wish->path, request->bases, request->base_count)) {
+        return ARCP__SANDBOX_REFUSED(BASE);
+    }
+    return ARCP__SANDBOX_UNDER(BROKER, OWN_FILE_INSIDE);
 }
 
 static arcp__sandbox_line judge_tree(const arcp__sandbox_compile *compile,
@@ -213,6 +228,9 @@ static arcp__sandbox_line judge_tree(const arcp__sandbox_compile *compile,
     if (spot->is_refused) {
         return wish->path.size == 1 ? ARCP__SANDBOX_REFUSED(ROOT_WITHOUT_VIEW)
                                     : ARCP__SANDBOX_REFUSED(OWN_WITHOUT_VIEW);
+    }
+    if (spot->holds_own_file && is_full) {
+        return judge_around_own(compile, wish);
     }
     if (spot->is_brokered) {
         return compile->draft.has_broker ? judge_pattern(compile, wish)

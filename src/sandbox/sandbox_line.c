@@ -74,6 +74,8 @@ static arcp__sandbox_line judge_base(const arcp__sandbox_compile *compile, arcp_
             line.mechanism = ARCP__SANDBOX_MECHANISM_NONE;
             line.note =
                 spot->now.is_own ? ARCP__SANDBOX_NOTE_OWN : ARCP__SANDBOX_NOTE_OWN_WITHOUT_VIEW;
+        } else if (arcp_span_equal(spot->path, base) && spot->holds_own_file) {
+            line.note = ARCP__SANDBOX_NOTE_OWN_FILE_IN_BASE;
         }
     }
     if (arcp__sandbox_is_system(base)) {

@@ -62,6 +62,11 @@ static void mark_holders(arcp__sandbox_compile *compile)
             compile->spots[at].holds_base = compile->spots[at].holds_base || is_base;
         }
     }
+    for (size_t i = 0; i < compile->spot_count; i++) {
+        arcp__sandbox_spot *spot = &compile->spots[i];
+        spot->holds_own_file =
+            spot->holds_own && arcp__sandbox_holds_own_file(&compile->draft, spot->path);
+    }
 }
 
 /* Binds each directory between the mount that the place is in and the place on itself: a directory
@@ -123,7 +128,8 @@ static void lay_base(arcp__sandbox_compile *compile, uint32_t at, arcp__sandbox_
 {
     const arcp__sandbox_spot *spot = &compile->spots[at];
     const bool is_given = (spot->flags & ARCP__PLACE_BASE) != 0;
-    const bool is_tree = (spot->flags & (ARCP__PLACE_READ_TREE | ARCP__PLACE_WRITE_TREE)) != 0;
+    const bool is_tree =
+        (spot->flags & (ARCP__PLACE_READ_TREE | ARCP__PLACE_WRITE_TREE)) != 0 && !spot->is_brokered;
     if (compile->draft.level == ARCP__SANDBOX_LEVEL_FULL && !is_tree) {
         if (now->ground != ARCP__GROUND_HOST) {
             bind_host(compile, ARCP__SANDBOX_MOUNT_BASE, at, false, now);
@@ -256,6 +262,10 @@ static void lay_spot(arcp__sandbox_compile *compile, uint32_t at)
     if (now->is_own || now->is_fresh) {
         return;
     }
+    if ((spot->flags & ARCP__PLACE_OWN) == 0 && arcp__sandbox_is_own(&compile->draft, spot->path)) {
+        now->is_own = true; /* by the name of a file beside it */
+        return;
+    }
     if ((spot->flags & ARCP__PLACE_OWN) != 0) {
         lay_own(compile, at, now);
         return;
@@ -266,8 +276,8 @@ static void lay_spot(arcp__sandbox_compile *compile, uint32_t at)
     if (spot->is_refused) {
         return;
     }
-    if (compile->draft.level == ARCP__SANDBOX_LEVEL_FULL && tree != 0 && base == 0 &&
-        shows_too_much(now, tree)) {
+    if (compile->draft.level == ARCP__SANDBOX_LEVEL_FULL && tree != 0 &&
+        (spot->holds_own_file || (base == 0 && shows_too_much(now, tree)))) {
         spot->is_brokered = true;
         tree = 0;
     }

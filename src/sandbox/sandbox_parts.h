@@ -72,13 +72,14 @@ typedef struct arcp__sandbox_context {
 typedef struct arcp__sandbox_spot {
     arcp_span path;
     uint32_t flags;
-    uint32_t wish;   /* before places are merged; ARCP__PLACE_NONE: none */
-    uint32_t parent; /* the nearest place above */
-    bool holds_own;  /* something of the runtime's is below */
-    bool holds_base; /* a base that stays read-only is below */
-    bool is_refused; /* the tree or base cannot be granted at this level */
-    /* The kernel cannot grant it without granting more: a tree or file that may be written and not
-     * read, in a private place. */
+    uint32_t wish;       /* before places are merged; ARCP__PLACE_NONE: none */
+    uint32_t parent;     /* the nearest place above */
+    bool holds_own;      /* something of the runtime's is below */
+    bool holds_own_file; /* a file of the runtime's is, which no mount covers for good */
+    bool holds_base;     /* a base that stays read-only is below */
+    bool is_refused;     /* the tree or base cannot be granted at this level */
+    /* The kernel cannot grant it without granting more: a tree that holds a file of the runtime's;
+     * a tree or file that may be written and not read, in a private place. */
     bool is_brokered;
     arcp__sandbox_context now;
 } arcp__sandbox_spot;
@@ -126,6 +127,8 @@ bool arcp__sandbox_is_system(arcp_span path);
 const char *arcp__sandbox_path_fault(arcp_span path);
 /* Whether a pattern of fs.read or fs.write can match the path, or something below it. */
 bool arcp__sandbox_pattern_meets(arcp_span pattern, arcp_span path);
+/* The same for what is the runtime's own. */
+bool arcp__sandbox_pattern_meets_own(const arcp__sandbox_plan *plan, arcp_span pattern);
 
 /* ---- the arrays of a compilation (sandbox_compile.c) ---- */
 

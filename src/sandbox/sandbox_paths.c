@@ -63,6 +63,53 @@ const char *arcp__sandbox_path_fault(arcp_span path)
     return is_canonical ? NULL : "is not canonical";
 }
 
+static bool is_within_any(arcp_span path, const arcp_span *directories, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (arcp__sandbox_is_within(path, directories[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- the runtime's own ---- */
+
+/* What a suffix of an own file's name begins with. */
+static const char suffixes[] = ".-~";
+
+bool arcp__sandbox_is_own(const arcp__sandbox_plan *plan, arcp_span path)
+{
+    if (is_within_any(path, plan->own, plan->own_count)) {
+        return true;
+    }
+    for (size_t i = 0; i < plan->own_file_count; i++) {
+        const arcp_span file = plan->own_files[i];
+        if (path.size > file.size && arcp_span_starts_with(path, file) &&
+            strchr(suffixes, path.data[file.size]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool arcp__sandbox_holds_own_file(const arcp__sandbox_plan *plan, arcp_span directory)
+{
+    for (size_t i = 0; i < plan->own_file_count; i++) {
+        const arcp_span file = plan->own_files[i];
+        bool is_alone = file.size > directory.size && arcp__sandbox_is_within(file, directory) &&
+                        !arcp__sandbox_is_system(file);
+        for (size_t j = 0; is_alone && j < plan->own_count; j++) {
+            is_alone =
+                arcp_span_equal(plan->own[j], file) || !arcp__sandbox_is_within(file, plan->own[j]);
+        }
+        if (is_alone) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whether the pattern matches something below the directory. */
 static bool reaches_below(arcp_span pattern, arcp_span directory)
 {
@@ -82,6 +129,28 @@ bool arcp__sandbox_pattern_meets(arcp_span pattern, arcp_span path)
 {
     return reaches_below(pattern, path) ||
            arcp__glob_matches_alone(ARCP__TARGET_PATH, pattern, path);
+}
+
+bool arcp__sandbox_pattern_meets_own(const arcp__sandbox_plan *plan, arcp_span pattern)
+{
+    char begun[ARCP_TARGET_BYTES_MAX + 1];
+    for (size_t i = 0; i < plan->own_count; i++) {
+        if (arcp__sandbox_pattern_meets(pattern, plan->own[i])) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < plan->own_file_count; i++) {
+        const arcp_span file = plan->own_files[i];
+        memcpy(begun, file.data, file.size); /* at most ARCP_TARGET_BYTES_MAX, as was checked */
+        for (const char *suffix = suffixes; *suffix != '\0'; suffix++) {
+            begun[file.size] = *suffix;
+            if (arcp__glob_reaches(ARCP__TARGET_PATH, pattern,
+                                   arcp_span_make(begun, file.size + 1))) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 /* ---- the paths of a plan ---- */
@@ -163,16 +232,6 @@ arcp_span arcp__sandbox_parent_of(arcp_span path)
     return path;
 }
 
-static bool is_within_any(arcp_span path, const arcp_span *directories, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (arcp__sandbox_is_within(path, directories[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool is_fresh_path(const arcp__sandbox_plan *plan, arcp_span path)
 {
     return plan->fresh.size != 0 && arcp__sandbox_is_within(path, plan->fresh);
@@ -242,6 +301,35 @@ static footing find_footing(const arcp__sandbox_plan *plan, arcp_span path)
     }
 }
 
+bool arcp__sandbox_is_kernels(const arcp__sandbox_plan *plan, arcp__capability capability,
+                              arcp_span pattern)
+{
+    const arcp_span prefix = arcp__glob_literal_prefix(pattern);
+    const uint32_t wanted =
+        capability == ARCP__CAPABILITY_FS_WRITE ? ARCP__SANDBOX_WRITE : ARCP__SANDBOX_READ;
+    if (!arcp_span_ends_with(prefix, ARCP_SPAN_LITERAL("/")) ||
+        !arcp_span_equal_cstr(arcp_span_from(pattern, prefix.size), "**")) {
+        return false;
+    }
+    const arcp_span directory = arcp_span_first(prefix, prefix.size == 1 ? 1 : prefix.size - 1);
+    if (is_fresh_path(plan, directory)) {
+        return true;
+    }
+    for (arcp_span at = directory;; at = arcp__sandbox_parent_of(at)) {
+        for (size_t i = lower_rule(plan, at);
+             i < plan->rule_count && arcp_span_equal(plan->rules[i].path, at); i++) {
+            const arcp__sandbox_rule *rule = &plan->rules[i];
+            if (rule->class == ARCP__SANDBOX_CLASS_LEASE && !rule->is_file &&
+                (rule->rights & wanted) != 0) {
+                return true;
+            }
+        }
+        if (at.size == 1) {
+            return false;
+        }
+    }
+}
+
 /* Whether the path is in a private directory, at level landlock. */
 static bool is_scratch_path(const arcp__sandbox_plan *plan, arcp_span path, arcp_span directory)
 {
@@ -266,7 +354,7 @@ arcp__sandbox_place arcp__sandbox_paths_find(const arcp__sandbox_paths *paths, a
     const arcp__sandbox_plan *plan = paths->plan;
     const bool is_fresh = is_fresh_path(paths->plan, path);
     arcp__sandbox_place place = {ARCP__SANDBOX_CLASS_OUTSIDE, 0, 0};
-    if (!is_made_path(plan, path) && is_within_any(path, plan->own, plan->own_count)) {
+    if (!is_made_path(plan, path) && arcp__sandbox_is_own(plan, path)) {
         place.class = ARCP__SANDBOX_CLASS_OWN;
         return place;
     }
@@ -309,13 +397,33 @@ arcp__sandbox_place arcp__sandbox_paths_find(const arcp__sandbox_paths *paths, a
     return place;
 }
 
+/* Whether the path is of a protected .git in a directory that the broker serves. */
+static bool is_served_git(const arcp__sandbox_plan *plan, arcp_span path)
+{
+    if (plan->protect == ARCP__SANDBOX_PROTECT_NONE) {
+        return false;
+    }
+    for (size_t i = 0; i < plan->write_count; i++) {
+        const arcp_span pattern = plan->writes[i];
+        const arcp_span prefix = arcp__glob_literal_prefix(pattern);
+        const arcp_span tree = arcp_span_first(prefix, prefix.size > 1 ? prefix.size - 1 : 0);
+        if (tree.size != 0 && arcp__sandbox_is_within(path, tree) &&
+            is_protected(plan, tree, path) &&
+            arcp_span_equal_cstr(arcp_span_from(pattern, tree.size), "/**") &&
+            !arcp__sandbox_is_kernels(plan, ARCP__CAPABILITY_FS_WRITE, pattern)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whether the path is read-only, although a pattern may grant writing it. */
 static bool is_kept(const arcp__sandbox_plan *plan, arcp_span path)
 {
     if (plan->level == ARCP__SANDBOX_LEVEL_FULL) {
         const footing on = find_footing(plan, path);
         if (on.is_protected || on.mount == NULL || on.mount->kind != ARCP__SANDBOX_MOUNT_BASE) {
-            return on.is_protected;
+            return on.is_protected || is_served_git(plan, path);
         }
     }
     for (size_t i = plan->lease_line_count; i < plan->line_count; i++) {
@@ -336,8 +444,7 @@ bool arcp__sandbox_paths_grant(const arcp__sandbox_paths *paths, arcp__capabilit
     const arcp__sandbox_plan *plan = paths->plan;
     const bool is_write = capability == ARCP__CAPABILITY_FS_WRITE;
     const bool is_fresh = is_fresh_path(paths->plan, path);
-    if (!is_fresh &&
-        (is_within_any(path, plan->own, plan->own_count) || arcp__sandbox_is_system(path))) {
+    if (!is_fresh && (arcp__sandbox_is_own(plan, path) || arcp__sandbox_is_system(path))) {
         return false;
     }
     return arcp__glob_set_match(is_write ? paths->writes : paths->reads, path, NULL) &&

@@ -47,6 +47,9 @@ static arcp_status check_request(const arcp__sandbox_request *request, arcp_erro
     if (status == ARCP_OK) {
         status = check_list("own path", request->own, request->own_count, err);
     }
+    if (status == ARCP_OK) {
+        status = check_list("own file", request->own_files, request->own_file_count, err);
+    }
     if (status != ARCP_OK) {
         return status;
     }
@@ -118,7 +121,9 @@ static void choose_places(arcp__sandbox_compile *compile)
     const arcp__sandbox_request *request = compile->request;
     arcp__sandbox_plan *draft = &compile->draft;
     const bool is_full = draft->level == ARCP__SANDBOX_LEVEL_FULL;
-    compile->has_root = is_full && has_root_line(request->lease);
+    /* A root in which a file must be left out is not the host's. */
+    compile->has_root = is_full && has_root_line(request->lease) &&
+                        !arcp__sandbox_holds_own_file(draft, ARCP_SPAN_LITERAL("/"));
     draft->cwd = request->cwd;
     if (request->cwd_is_fresh) {
         /* In the host's own root no directory can be made, but /dev is always the sandbox's. */
@@ -355,6 +360,8 @@ arcp_status arcp__sandbox_plan_new(const arcp__sandbox_request *request, arcp__s
                   .min = request->min,
                   .own = request->own,
                   .own_count = request->own_count,
+                  .own_files = request->own_files,
+                  .own_file_count = request->own_file_count,
                   .has_broker = arcp__sandbox_has_broker(&request->abilities),
                   .hides = request->hides,
                   .is_silent = request->is_silent,

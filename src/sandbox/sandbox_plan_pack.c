@@ -44,6 +44,7 @@ static void pack_arrays(packer *p, arcp__sandbox_plan *plan)
     plan->reads = pack_array(p, plan->reads, plan->read_count, sizeof *plan->reads);
     plan->writes = pack_array(p, plan->writes, plan->write_count, sizeof *plan->writes);
     plan->own = pack_array(p, plan->own, plan->own_count, sizeof *plan->own);
+    plan->own_files = pack_array(p, plan->own_files, plan->own_file_count, sizeof *plan->own_files);
     plan->ports = pack_array(p, plan->ports, plan->port_count, sizeof *plan->ports);
 }
 
@@ -87,6 +88,7 @@ static void pack_texts(packer *p, arcp__sandbox_plan *plan)
     pack_spans(p, plan->reads, plan->read_count);
     pack_spans(p, plan->writes, plan->write_count);
     pack_spans(p, plan->own, plan->own_count);
+    pack_spans(p, plan->own_files, plan->own_file_count);
     pack_text(p, &plan->cwd);
     pack_text(p, &plan->home);
     pack_text(p, &plan->tmp);

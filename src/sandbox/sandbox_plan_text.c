@@ -139,6 +139,9 @@ void arcp__sandbox_plan_encode(const arcp__sandbox_plan *plan, arcp_buf *out)
     put_spans(&writer, "reads", plan->reads, plan->read_count);
     put_spans(&writer, "writes", plan->writes, plan->write_count);
     put_spans(&writer, "own", plan->own, plan->own_count);
+    if (plan->own_file_count != 0) {
+        put_spans(&writer, "own_files", plan->own_files, plan->own_file_count);
+    }
     arcp__put_array(&writer, "ports");
     for (size_t i = 0; i < plan->port_count; i++) {
         arcp_json_write_u64(&writer, plan->ports[i]);
@@ -409,6 +412,9 @@ static void read_plan(reader *r, arcp__sandbox_plan *plan)
     plan->reads = read_paths(r, "reads", true, &plan->read_count);
     plan->writes = read_paths(r, "writes", true, &plan->write_count);
     plan->own = read_paths(r, "own", false, &plan->own_count);
+    if (member_of(r, root, "own_files") != ARCP_JSON_ABSENT) {
+        plan->own_files = read_paths(r, "own_files", false, &plan->own_file_count);
+    }
     read_ports(r, plan);
     plan->has_proxy = read_bool(r, root, "proxy");
     if (r->status == ARCP_OK) {

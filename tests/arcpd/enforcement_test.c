@@ -1,5 +1,6 @@
 /* Which files no agent gets, whatever its lease says. */
 #include "arcpd/arcpd.h"
+#include "sandbox/sandbox.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -18,16 +19,20 @@ static void make_file(const char *name)
     assert_int_equal(close(fd), 0);
 }
 
+/* Whether no agent may read the file, as a sandbox's plan decides it. */
 static bool has(const arcp__enforcement_options *options, const char *name)
 {
     char path[96];
-    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
+    arcp_span files[32];
+    assert_true(options->own.count <= sizeof files / sizeof *files);
     for (size_t i = 0; i < options->own.count; i++) {
-        if (strcmp(options->own.items[i], path) == 0) {
-            return true;
-        }
+        files[i] = arcp_span_cstr(options->own.items[i]);
     }
-    return false;
+    const arcp__sandbox_plan plan = {.own_files = files, .own_file_count = options->own.count};
+    const arcp__sandbox_plan whole = {.own = files, .own_count = options->own.count};
+    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
+    return arcp__sandbox_is_own(&plan, arcp_span_cstr(path)) ||
+           arcp__sandbox_is_own(&whole, arcp_span_cstr(path));
 }
 
 static void read_config(arcp__config *config, const char *name)

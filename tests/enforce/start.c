@@ -21,9 +21,10 @@
 #include "enforce/start_network.h"
 #include "launch/command_base.h"
 #include "launch/sandbox_etc.h"
+#include "launch/sandbox_host.h"
 #include "sandbox/sandbox.h"
 
-enum { NOT_STARTED = 125, OWN_MAX = 4 };
+enum { NOT_STARTED = 125 };
 
 #define SANDBOX ARCP_BINARY_DIR "/bin/arcp-sandbox"
 
@@ -46,17 +47,16 @@ static void find_abilities(arcp__sandbox_abilities *out)
     check(arcp__sandbox_abilities_decode(arcp_span_make(text, size), out, &error), &error);
 }
 
-/* What the runtime keeps for itself; `texts` holds the paths. */
-static size_t own_files(const char *home, arcp_span own[OWN_MAX], char texts[OWN_MAX][512])
+/* What the runtime keeps for itself. */
+static void add_own(const char *home, arcp__own_paths *own)
 {
     static const char *const names[] = {".config/arcp", ".local/state/arcp", ".cache/arcp"};
-    size_t count = 0;
-    for (; count < sizeof names / sizeof names[0]; count++) {
-        (void)snprintf(texts[count], sizeof texts[count], "%s/%s", home, names[count]);
-        own[count] = arcp_span_cstr(texts[count]);
+    char path[512];
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", home, names[i]);
+        arcp__own_paths_add(own, path, true);
     }
-    own[count++] = arcp_span_cstr(getenv("XDG_CACHE_HOME"));
-    return count;
+    arcp__own_paths_add(own, getenv("XDG_CACHE_HOME"), true);
 }
 
 /* The plan's text; `given` is a base beside that of the command, or NULL. */
@@ -65,8 +65,7 @@ static void compile(const arcp_lease *lease, const char *given, char **command, 
 {
     const arcp_span exempt[] = {ARCP_SPAN_LITERAL("x-vendor.")};
     static char cwd[4096];
-    static char texts[OWN_MAX][512];
-    arcp_span own[OWN_MAX];
+    arcp__own_paths own = {.failed = false};
     arcp_error error;
     arcp__sandbox_plan *plan = NULL;
     arcp__command_base base;
@@ -90,8 +89,6 @@ static void compile(const arcp_lease *lease, const char *given, char **command, 
         .home = arcp_span_cstr(home),
         .bases = bases,
         .base_count = count,
-        .own = own,
-        .own_count = own_files(home, own, texts),
         .protect = ARCP__SANDBOX_PROTECT_COMMITS,
         .limits = {.scratch_bytes = 16u << 20, .pids = 512},
         .min = ARCP__SANDBOX_VERDICT_UNDER,
@@ -99,6 +96,8 @@ static void compile(const arcp_lease *lease, const char *given, char **command, 
         .exempt_count = 1,
     };
     find_abilities(&request.abilities);
+    add_own(home, &own);
+    arcp__own_paths_set(&own, &request);
     check(arcp__sandbox_plan_new(&request, &plan, &error), &error);
     if (plan->refusal != ARCP__SANDBOX_REFUSAL_NONE) {
         errx(NOT_STARTED, "the plan is refused");
@@ -106,6 +105,7 @@ static void compile(const arcp_lease *lease, const char *given, char **command, 
     arcp__sandbox_plan_encode(plan, text);
     arcp__sandbox_plan_free(plan);
     arcp__command_base_fini(&base);
+    arcp__own_paths_fini(&own);
     free(bases);
 }
 

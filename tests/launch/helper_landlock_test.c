@@ -194,6 +194,21 @@ static void a_rule_of_a_file_is_of_no_directory_and_no_other_file(void **state)
     assert_int_equal(trial_try(&plan, read_file, "tree"), 0);
 }
 
+/* As the helper reports: a pattern of a directory and all below it grants no file of that name. */
+static void a_rule_of_a_directory_is_of_no_file(void **state)
+{
+    (void)state;
+    char path[PATH_MAX];
+    trial_make_tree(geteuid() == 0);
+    trial_path(path, "tree/file");
+    arcp__sandbox_rule rule = {.path = arcp_span_cstr(path), .rights = R | W | X, LEASE};
+    const arcp__sandbox_plan plan = trial_plan(&rule, 1);
+    assert_int_equal(trial_try(&plan, read_file, "tree"), EACCES);
+    assert_int_equal(trial_try(&plan, write_file, "tree"), EACCES);
+    rule.class = ARCP__SANDBOX_CLASS_BASE;
+    assert_int_equal(trial_try(&plan, read_file, "tree"), 0);
+}
+
 static void a_rule_of_what_is_absent_gives_nothing_later_either(void **state)
 {
     (void)state;
@@ -297,6 +312,7 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rule_of_a_file_is_of_no_directory_and_no_other_file),
+        cmocka_unit_test(a_rule_of_a_directory_is_of_no_file),
         cmocka_unit_test(a_rule_of_what_is_absent_gives_nothing_later_either),
         cmocka_unit_test(a_link_in_a_rule_gives_nothing_of_its_own),
         cmocka_unit_test(what_cannot_be_set_up_is_an_error_with_its_path),

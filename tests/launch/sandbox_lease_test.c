@@ -1,11 +1,17 @@
 /* Sandboxes of leases, from the text of the lease to what the program can do. */
+#include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <arcp/lease.h>
 
 #include "launch/sandbox_etc.h"
 #include "launch/sandbox_fixture.h"
+
+/* Of use_lease. */
+static const char *own_file; /* a file of the runtime's; NULL: none */
+static bool is_silent;
 
 /* A plan of a lease in which %s stands for the directory of the test. */
 static arcp__sandbox_plan *use_lease(sandbox_fixture *f, const char *pattern)
@@ -23,7 +29,8 @@ static arcp__sandbox_plan *use_lease(sandbox_fixture *f, const char *pattern)
              &f->error);
     (void)snprintf(own, sizeof own, "%s/own", f->directory);
     (void)mkdir(own, 0700);
-    const arcp_span owns[] = {arcp_span_cstr(own)};
+    const arcp_span owns[] = {arcp_span_cstr(own_file == NULL ? own : own_file),
+                              arcp_span_cstr(own)};
     const arcp__sandbox_request request = {
         .lease = lease,
         .origin = ARCP__SANDBOX_ORIGIN_JOB,
@@ -31,7 +38,10 @@ static arcp__sandbox_plan *use_lease(sandbox_fixture *f, const char *pattern)
         .cwd_is_fresh = f->is_fresh,
         .home = ARCP_SPAN_LITERAL("/home/agent"),
         .own = owns,
-        .own_count = 1,
+        .own_count = 2,
+        .own_files = owns,
+        .own_file_count = own_file == NULL ? 0 : 1,
+        .is_silent = is_silent,
         .protect = ARCP__SANDBOX_PROTECT_COMMITS,
         .limits = {.scratch_bytes = 1u << 20, .pids = 64},
         .abilities = f->plan.abilities,
@@ -217,6 +227,64 @@ static void a_broker_protects_a_git_only_where_there_is_one(void **state)
     arcp_buf_fini(&etc);
 }
 
+/* Replaces the file as another program of the host, once the sandbox's program has begun. */
+static pid_t replace_later(const sandbox_fixture *f)
+{
+    char path[512];
+    char command[1024];
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child != 0) {
+        return child;
+    }
+    (void)snprintf(path, sizeof path, "%s/ready", f->tree);
+    while (access(path, F_OK) != 0) {
+        (void)usleep(1000);
+    }
+    (void)snprintf(command, sizeof command,
+                   "cd %s && echo after >../new && mv -f ../new own.yaml && touch done", f->tree);
+    _exit(system(command) == 0 ? 0 : 1); /* NOLINT(cert-env33-c,concurrency-mt-unsafe) */
+}
+
+/* Without reports the broker sees no open of a directory that is mounted, so nothing has to be
+ * raced. */
+static void a_file_of_the_runtime_that_is_replaced_stays_hidden_without_reports(void **state)
+{
+    sandbox_fixture *f = *state;
+    char script[1024];
+    arcp_buf etc = arcp_buf_init();
+    int status = 0;
+    sandbox_needs(ARCP__SANDBOX_LEVEL_FULL);
+    use_etc(f, &etc);
+    own_file = sandbox_path(f, "tree/own.yaml");
+    sandbox_outside("echo before > %s; chmod 666 %s", own_file, own_file);
+    is_silent = true;
+    arcp__sandbox_plan *plan =
+        use_lease(f, "{\"fs.read\":[\"@/tree/**\"],\"fs.write\":[\"@/tree/**\"]}");
+    (void)snprintf(script, sizeof script,
+                   "cd %s; cat own.yaml; echo >ready; while ! [ -e done ]; do sleep 0.01; done; "
+                   "cat own.yaml; echo x >>own.yaml; echo x >own.yaml.1; mv ready own.yaml; "
+                   "rm own.yaml; ls",
+                   f->tree);
+    if (plan->has_broker) {
+        const pid_t child = replace_later(f);
+        sandbox_run(f, script);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+        assert_null(strstr(f->output.data, "before"));
+        assert_null(strstr(f->output.data, "after"));
+        assert_non_null(strstr(f->output.data, "done\nready\n"));
+        sandbox_outside("cd %s && test \"$(cat own.yaml)\" = after && ! test -e own.yaml.1",
+                        f->tree);
+    } else {
+        (void)fprintf(stderr, "NOT RUN: this host has no broker\n");
+    }
+    own_file = NULL;
+    is_silent = false;
+    arcp__sandbox_plan_free(plan);
+    arcp_buf_fini(&etc);
+}
+
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
@@ -226,6 +294,7 @@ int main(int argc, char **argv)
         SANDBOX_TEST(the_fresh_directory_of_a_job_is_seen_as_job),
         SANDBOX_TEST(what_a_pattern_grants_is_opened_by_the_broker),
         SANDBOX_TEST(a_broker_protects_a_git_only_where_there_is_one),
+        SANDBOX_TEST(a_file_of_the_runtime_that_is_replaced_stays_hidden_without_reports),
     };
     if (argc != 2 || !sandbox_use_user(argv[1])) {
         (void)fprintf(stderr, "NOT RUN: the tests are not run by root\n");

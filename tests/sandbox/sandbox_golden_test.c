@@ -31,6 +31,7 @@ typedef struct golden {
     arcp_json *json;
     arcp_span bases[LIST_MAX];
     arcp_span own[LIST_MAX];
+    arcp_span own_files[LIST_MAX];
     arcp_span exempt[LIST_MAX];
     arcp_lease *lease;
     arcp_lease *empty;
@@ -149,6 +150,8 @@ static void read_request(golden *g)
     request->base_count = read_list(g, member(g, object, "bases"), g->bases);
     request->own = g->own;
     request->own_count = read_list(g, member(g, object, "own"), g->own);
+    request->own_files = g->own_files;
+    request->own_file_count = read_list(g, member(g, object, "own_files"), g->own_files);
     request->exempt = g->exempt;
     request->exempt_count = read_list(g, member(g, object, "exempt"), g->exempt);
     request->cwd_is_fresh = is_true(g, object, "fresh");

@@ -125,6 +125,8 @@ static void make_request(sample *s)
     request->base_count = random_below(&s->random, 3);
     request->own = s->own_spans;
     request->own_count = random_below(&s->random, 3);
+    request->own_files = s->own_spans;
+    request->own_file_count = random_below(&s->random, request->own_count + 1);
     request->cwd_is_fresh = random_below(&s->random, 3) == 0;
     for (size_t i = 0; i < request->own_count; i++) {
         request->cwd_is_fresh =
@@ -299,6 +301,8 @@ static void check_mounts(const sample *s)
             assert_false(!arcp_span_equal(plan->mounts[j].target, mount->target) &&
                          arcp__sandbox_is_within(plan->mounts[j].target, mount->target));
         }
+        assert_true(mount->kind != ARCP__SANDBOX_MOUNT_TREE ||
+                    !arcp__sandbox_holds_own_file(plan, mount->target));
         for (size_t j = 0; j < plan->own_count; j++) {
             const bool is_ours = mount->kind == ARCP__SANDBOX_MOUNT_PRIVATE ||
                                  mount->kind == ARCP__SANDBOX_MOUNT_FRESH ||

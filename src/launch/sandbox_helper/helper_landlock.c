@@ -50,10 +50,21 @@ typedef struct ruleset {
 /* Of the rule that was added last. */
 static char rule_path[PATH_MAX];
 
-/* Adds a rule; an absent path gives nothing, and neither does a directory when only a file may be
- * there. 0 or an errno: ELOOP when there is a symbolic link anywhere in the path, because another
- * program may have chosen what it names. */
-static int add(const ruleset *set, arcp_span path, uint64_t rights, bool must_be_file)
+/* What must be at the path of a rule: anything else gives nothing, as find_absent reports. */
+typedef enum rule_kind { RULE_OF_ANY, RULE_OF_FILE, RULE_OF_DIRECTORY } rule_kind;
+
+static rule_kind kind_of(const arcp__sandbox_rule *rule)
+{
+    if (rule->is_file) {
+        return RULE_OF_FILE;
+    }
+    return rule->class == ARCP__SANDBOX_CLASS_LEASE ? RULE_OF_DIRECTORY : RULE_OF_ANY;
+}
+
+/* Adds a rule; an absent path gives nothing, and neither does one of another kind. 0 or an errno:
+ * ELOOP when there is a symbolic link anywhere in the path, because another program may have chosen
+ * what it names. */
+static int add(const ruleset *set, arcp_span path, uint64_t rights, rule_kind kind)
 {
     if (path.size >= sizeof rule_path) {
         return ENAMETOOLONG;
@@ -71,10 +82,11 @@ static int add(const ruleset *set, arcp_span path, uint64_t rights, bool must_be
     struct stat about;
     int number = fstat(fd, &about) == 0 ? 0 : errno;
     rights &= set->handled;
-    if (number == 0 && !S_ISDIR(about.st_mode)) {
-        rights &= OF_FILES;
-    } else if (must_be_file) {
+    const bool is_directory = number == 0 && S_ISDIR(about.st_mode);
+    if ((is_directory && kind == RULE_OF_FILE) || (!is_directory && kind == RULE_OF_DIRECTORY)) {
         rights = 0;
+    } else if (!is_directory) {
+        rights &= OF_FILES;
     }
     if (number == 0 && rights != 0) {
         const landlock_path_beneath rule = {.allowed_access = rights, .parent_fd = fd};
@@ -120,7 +132,7 @@ static int add_rules(const ruleset *set, const arcp__sandbox_plan *plan)
     int number = 0;
     for (size_t i = 0; number == 0 && i < plan->rule_count; i++) {
         const arcp__sandbox_rule *rule = &plan->rules[i];
-        number = add(set, rule->path, rights_of(rule), rule->is_file);
+        number = add(set, rule->path, rights_of(rule), kind_of(rule));
         if (number == ELOOP &&
             (rule->class == ARCP__SANDBOX_CLASS_BASE || is_granted_by_name(plan, rule->rights))) {
             number = 0;
@@ -220,7 +232,7 @@ int arcp__helper_landlock(const arcp__sandbox_plan *plan, const arcp__sandbox_ab
         number = add_standard(&set);
     }
     if (number == 0 && may_list_all(plan)) {
-        number = add(&set, ARCP_SPAN_LITERAL("/"), LANDLOCK_READ_DIR, false);
+        number = add(&set, ARCP_SPAN_LITERAL("/"), LANDLOCK_READ_DIR, RULE_OF_DIRECTORY);
     }
     if (number == 0 && proxy_port != 0) {
         rule_path[0] = '\0';

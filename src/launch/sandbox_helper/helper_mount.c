@@ -231,6 +231,25 @@ static void report_absent(const arcp__sandbox_mount *mount)
                        mount->kind == ARCP__SANDBOX_MOUNT_TREE ? "directory" : "file");
 }
 
+/* Mounts what `fd` is of. False sets errno. */
+static bool attach_source(const arcp__helper_view *view, const arcp__sandbox_plan *plan,
+                          const arcp__sandbox_mount *mount, int fd, bool is_directory)
+{
+    const bool is_hosts =
+        mount->kind == ARCP__SANDBOX_MOUNT_BASE || mount->kind == ARCP__SANDBOX_MOUNT_TREE;
+    if (is_directory && is_hosts && arcp__sandbox_holds_own_file(plan, mount->target)) {
+        errno = EINVAL; /* of a tree, which the broker serves: no plan has it */
+        return mount->kind == ARCP__SANDBOX_MOUNT_BASE &&
+               arcp__helper_mount_around(view, plan, fd, mount->target);
+    }
+    const int tree =
+        arcp__helper_copy(fd, "", ARCP__HELPER_TREE | (mount->is_writable ? 0 : MOUNT_ATTR_RDONLY));
+    return tree >= 0 &&
+           arcp__helper_attach(tree, arcp__helper_target(view, mount->target,
+                                                         is_directory ? ARCP__HELPER_IS_DIRECTORY
+                                                                      : ARCP__HELPER_IS_FILE));
+}
+
 /* A directory of the lease that turns out to be absent, or a file, loses its source. */
 static void mount_source(const arcp__helper_view *view, const arcp__helper *helper, size_t i)
 {
@@ -277,14 +296,7 @@ static void mount_source(const arcp__helper_view *view, const arcp__helper *help
         (void)close(fd);
         return;
     }
-    const int tree =
-        arcp__helper_copy(fd, "", ARCP__HELPER_TREE | (mount->is_writable ? 0 : MOUNT_ATTR_RDONLY));
-    const int place = tree < 0
-                          ? -1
-                          : arcp__helper_target(view, mount->target,
-                                                S_ISDIR(about.st_mode) ? ARCP__HELPER_IS_DIRECTORY
-                                                                       : ARCP__HELPER_IS_FILE);
-    if (!arcp__helper_attach(tree, place)) {
+    if (!attach_source(view, helper->plan, mount, fd, S_ISDIR(about.st_mode))) {
         arcp__helper_fail_at(mount->target);
     }
     (void)close(fd);

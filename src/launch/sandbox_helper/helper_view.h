@@ -35,6 +35,11 @@ bool arcp__helper_attach(int tree, int place);
  * are added to every mount. -1 sets errno. */
 int arcp__helper_copy(int at, const char *path, uint64_t attributes);
 
+/* Makes `target`, with everything that the directory `fd` of the host holds but the runtime's own
+ * files, read-only. False sets errno. */
+bool arcp__helper_mount_around(const arcp__helper_view *view, const arcp__sandbox_plan *plan,
+                               int fd, arcp_span target);
+
 /* The attributes of every copy of a tree of the host. */
 #define ARCP__HELPER_TREE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 

@@ -226,6 +226,31 @@ int escape_flip_read(char **argv)
     return read_while(&flip, flip_path, flip.path, escape_number(argv[2]));
 }
 
+/* The same for writing. Done when the file that was opened is not that of argv[0]. */
+int escape_flip_write(char **argv)
+{
+    static struct flip flip;
+    struct stat granted;
+    struct stat opened;
+    pthread_t thread;
+    const long begin = escape_now_ms();
+    bool found = false;
+    flip.names[0] = argv[0];
+    flip.names[1] = argv[1];
+    (void)memcpy(flip.path, argv[0], strlen(argv[0]) + 1);
+    if (stat(argv[0], &granted) != 0 || pthread_create(&thread, NULL, flip_path, &flip) != 0) {
+        return escape_unable("there is no file or thread to begin with");
+    }
+    do {
+        const int fd = open(flip.path, O_WRONLY | O_CLOEXEC);
+        found = fd >= 0 && fstat(fd, &opened) == 0 && opened.st_ino != granted.st_ino;
+        (void)(fd < 0 ? 0 : close(fd));
+    } while (!found && escape_now_ms() - begin < escape_number(argv[2]));
+    atomic_store(&flip.ends, true);
+    (void)pthread_join(thread, NULL);
+    return found ? 0 : EACCES;
+}
+
 static void *flip_link(void *argument)
 {
     struct flip *flip = argument;
