@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "arcp/command.h"
+#include "arcp/jobs.h"
 #include "cli/cli.h"
 
 #define LOCK_TRIES    200
@@ -104,9 +105,28 @@ static int cancel(arcp__program *program, arcp_client *client, arcp_span job)
     return exit_status;
 }
 
+/* The id that the word names, in `id`. A search has a session of its own: the one that may cancel
+ * is found by the id. */
+static bool find_job(arcp__program *program, const arcp_client_options *options, arcp_buf *id,
+                     int *exit_status)
+{
+    const char *word = program->arguments.words[0];
+    if (arcp__job_id_is_whole(arcp_span_cstr(word))) {
+        arcp_buf_append_cstr(id, word);
+        return true;
+    }
+    arcp_client *client = arcp__program_connect(program, options, exit_status);
+    if (client == NULL) {
+        return false;
+    }
+    const bool is_found = arcp__job_resolve(program, client, word, id, exit_status);
+    arcp_client_close(client);
+    arcp_client_free(client);
+    return is_found;
+}
+
 int arcp__command_cancel(arcp__program *program)
 {
-    const arcp_span job = arcp_span_cstr(program->arguments.words[0]);
     arcp_client_options options;
     arcp_error err = {0};
     if (arcp__program_options(program, &options, &err) != ARCP_OK) {
@@ -115,6 +135,12 @@ int arcp__command_cancel(arcp__program *program)
     options.manual_ack =
         true; /* events replayed to this command were not processed by the submit */
     int exit_status = ARCP__EXIT_ERROR;
+    arcp_buf id = arcp_buf_init();
+    if (!find_job(program, &options, &id, &exit_status)) {
+        arcp_buf_fini(&id);
+        return exit_status;
+    }
+    const arcp_span job = arcp_buf_span(&id);
     arcp__session_file *file = borrow_session(program, options.url, job);
     arcp_client *client = connect_to(program, &options, file, &exit_status);
     if (client != NULL) {
@@ -123,5 +149,6 @@ int arcp__command_cancel(arcp__program *program)
         arcp_client_free(client);
     }
     arcp__session_file_free(file);
+    arcp_buf_fini(&id);
     return exit_status;
 }

@@ -1,16 +1,17 @@
 
 #include "arcp/command.h"
+#include "arcp/jobs.h"
 #include "cli/cli.h"
 
 /* Attaches to the job; on failure prints the error, sets *exit_status and returns NULL.
  * [arcp:7.7-1] */
-static arcp_job *subscribe(arcp__program *program, arcp_client *client, bool history,
+static arcp_job *subscribe(arcp__program *program, arcp_client *client, arcp_span id, bool history,
                            arcp__result_writer *writer, int *exit_status)
 {
     arcp_subscribe_options options = arcp_subscribe_options_init();
     arcp_error err = {.details = &program->error_details};
     arcp_job *job = NULL;
-    options.job_id = arcp_span_cstr(program->arguments.words[0]);
+    options.job_id = id;
     options.history = history;
     options.result = arcp__result_writer_sink(writer);
     const arcp_status status =
@@ -22,11 +23,12 @@ static arcp_job *subscribe(arcp__program *program, arcp_client *client, bool his
     return job;
 }
 
-static int watch(arcp__program *program, arcp_client *client, arcp__result_writer *writer)
+static int watch(arcp__program *program, arcp_client *client, arcp_span id,
+                 arcp__result_writer *writer)
 {
     const bool from_start = arcp__has(&program->arguments, ARCP__OPTION_FROM_START);
     int exit_status = ARCP__EXIT_ERROR;
-    arcp_job *job = subscribe(program, client, from_start, writer, &exit_status);
+    arcp_job *job = subscribe(program, client, id, from_start, writer, &exit_status);
     const bool had_ended = job != NULL && arcp_job_status_is_terminal(arcp_job_current_status(job));
     if (had_ended && !from_start) {
         /* The end of such a job is not sent again, but it is in the history: subscribe with history
@@ -35,7 +37,7 @@ static int watch(arcp__program *program, arcp_client *client, arcp__result_write
         arcp_job *ended = job;
         job = NULL;
         if (arcp_client_unsubscribe(client, arcp_job_id(ended), &err) == ARCP_OK) {
-            job = subscribe(program, client, true, writer, &exit_status);
+            job = subscribe(program, client, id, true, writer, &exit_status);
         } else {
             exit_status = arcp__program_fail(program, &err);
         }
@@ -71,7 +73,11 @@ int arcp__command_watch(arcp__program *program)
     arcp_client *client = arcp__program_connect(program, &options, &exit_status);
     if (client != NULL) {
         arcp__interrupt_watch(client);
-        exit_status = watch(program, client, &writer);
+        arcp_buf id = arcp_buf_init();
+        if (arcp__job_resolve(program, client, program->arguments.words[0], &id, &exit_status)) {
+            exit_status = watch(program, client, arcp_buf_span(&id), &writer);
+        }
+        arcp_buf_fini(&id);
         arcp__interrupt_watch(NULL);
     }
     arcp_client_free(client);

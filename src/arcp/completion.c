@@ -19,6 +19,24 @@ static const char *subcommands_of(int command)
     return strchr(arguments, '|') != NULL || command == ARCP__COMMAND_DEBUG ? arguments : NULL;
 }
 
+/* A command that prints what the runtime has of a kind ("job", "agent"), a name a line; NULL:
+ * another kind. A runtime that cannot be reached has nothing to offer. */
+static const char *lister_of(const char *kind)
+{
+    return strcmp(kind, "job") == 0     ? "arcp jobs -o name --limit 50 --quiet 2>/dev/null"
+           : strcmp(kind, "agent") == 0 ? "arcp agents -o name --quiet 2>/dev/null"
+                                        : NULL;
+}
+
+/* The same for the arguments of a command. */
+static const char *lister_of_arguments(int command)
+{
+    const char *arguments = arcp__commands[command].arguments;
+    return strncmp(arguments, "JOB", 3) == 0 ? lister_of("job")
+           : strcmp(arguments, "AGENT") == 0 ? lister_of("agent")
+                                             : NULL;
+}
+
 /* Whether the command's arguments are plain file names, not @FILE. */
 static bool takes_files(int command)
 {
@@ -54,6 +72,9 @@ static void bash_values(arcp_buf *out)
         arcp_buf_append_format(out, "        --%s) ", row->name);
         if (strcmp(row->completes, "file") == 0) {
             arcp_buf_append_cstr(out, "COMPREPLY=($(compgen -f -- \"$current\"))");
+        } else if (lister_of(row->completes) != NULL) {
+            arcp_buf_append_format(out, "COMPREPLY=($(compgen -W \"$(%s)\" -- \"$current\"))",
+                                   lister_of(row->completes));
         } else if (row->completes[0] != '\0') {
             arcp_buf_append_cstr(out, "COMPREPLY=($(compgen -W \"");
             append_words(out, row->completes);
@@ -72,6 +93,11 @@ static void bash_options(arcp_buf *out)
         const char *subcommands = subcommands_of(command);
         append_words(out, subcommands == NULL ? "" : subcommands);
         append_option_names(out, command, subcommands == NULL);
+        if (lister_of_arguments(command) != NULL) {
+            /* Not while an option is being typed: a runtime is asked. */
+            arcp_buf_append_format(out, "\"; [[ $current == -* ]] || words+=\" $(%s)",
+                                   lister_of_arguments(command));
+        }
         arcp_buf_append_cstr(out, takes_files(command) ? "\"; files=\"yes"
                                   : arcp__command_starts_program((arcp__command)command)
                                       ? "\"; files=\"yes\"; programs=\"yes"
@@ -158,6 +184,8 @@ static void zsh_options(arcp_buf *out, arcp__command command, arcp__command show
             arcp_buf_append_byte(out, ':');
             if (strcmp(row->completes, "file") == 0) {
                 arcp_buf_append_cstr(out, "_files");
+            } else if (lister_of(row->completes) != NULL) {
+                arcp_buf_append_format(out, "($(%s))", lister_of(row->completes));
             } else if (row->completes[0] != '\0') {
                 arcp_buf_append_byte(out, '(');
                 append_words(out, row->completes);
@@ -194,6 +222,10 @@ static void append_zsh(arcp_buf *out)
                                    command == ARCP__COMMAND_COMPLETION ? "shell" : "subcommand");
             append_words(out, subcommands_of(command));
             arcp_buf_append_cstr(out, ")'");
+        }
+        if (lister_of_arguments(command) != NULL) {
+            arcp_buf_append_format(out, " '*:%s:($(%s))'", arcp__commands[command].arguments,
+                                   lister_of_arguments(command));
         }
         arcp_buf_append_cstr(out, command == ARCP__COMMAND_LEASE   ? " '*:lease:_files'"
                                   : command == ARCP__COMMAND_AUDIT ? " '*:log:_files'"
@@ -242,6 +274,8 @@ static void append_fish(arcp_buf *out)
         arcp_buf_append_format(out, " -l %s", row->name);
         if (strcmp(row->completes, "file") == 0) {
             arcp_buf_append_cstr(out, " -r -F");
+        } else if (lister_of(row->completes) != NULL) {
+            arcp_buf_append_format(out, " -x -a '(%s)'", lister_of(row->completes));
         } else if (row->completes[0] != '\0') {
             arcp_buf_append_cstr(out, " -x -a '");
             append_words(out, row->completes);
@@ -256,6 +290,11 @@ static void append_fish(arcp_buf *out)
     arcp_buf_append_cstr(out, "complete -c arcp -n '__fish_seen_subcommand_from run' -x -a "
                               "'(__fish_complete_subcommand --fcs-skip=2)'\n");
     for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
+        if (lister_of_arguments(command) != NULL) {
+            arcp_buf_append_format(
+                out, "complete -c arcp -n '__fish_seen_subcommand_from %s' -a '(%s)'\n",
+                arcp__commands[command].name, lister_of_arguments(command));
+        }
         if (subcommands_of(command) != NULL) {
             arcp_buf_append_format(out, "complete -c arcp -n '__fish_seen_subcommand_from %s' -a '",
                                    arcp__commands[command].name);

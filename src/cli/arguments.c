@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <arcp/secret.h>
@@ -30,6 +31,17 @@ arcp__command arcp__command_of(const char *name)
         command--;
     }
     return (arcp__command)command;
+}
+
+bool arcp__option_has_words(const arcp__option_row *row)
+{
+    static const char *const kinds[] = {"", "file", "job", "agent"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (strcmp(row->completes, kinds[i]) == 0) {
+            return false;
+        }
+    }
+    return true;
 }
 
 const char arcp__learn_name[] = "lease learn";
@@ -185,6 +197,21 @@ static arcp_status parse_option(arcp__arguments *out, char **words, int count, i
     return add_value(out, (arcp__option)option, words[1], err);
 }
 
+/* The long name of a short option that some commands have; NULL: there is none. */
+static const char *long_name_of(const char *word)
+{
+    return strcmp(word, "-o") == 0 ? "--output" : strcmp(word, "-f") == 0 ? "--follow" : NULL;
+}
+
+static arcp_status parse_short(arcp__arguments *out, char **words, int count, int *used,
+                               arcp_error *err)
+{
+    char name[16];
+    char *long_words[] = {name, count < 2 ? NULL : words[1]};
+    (void)snprintf(name, sizeof name, "%s", long_name_of(words[0]));
+    return parse_option(out, long_words, count < 2 ? 1 : 2, used, err);
+}
+
 /* The number of words of an option before the command; 0: it is not valid. */
 static int option_words(const char *word)
 {
@@ -261,6 +288,8 @@ arcp_status arcp__arguments_parse(arcp__arguments *out, arcp__command command, i
             status = add_switch(out, ARCP__OPTION_HELP, err);
         } else if (!options_end && strcmp(word, "-V") == 0 && !may_be_target) {
             status = add_switch(out, ARCP__OPTION_VERSION, err);
+        } else if (!options_end && !may_be_target && long_name_of(word) != NULL) {
+            status = parse_short(out, argv + i, argc - i, &used, err);
         } else if (!options_end && word[0] == '-' && word[1] != '\0' && !may_be_target) {
             status = arcp_error_set(err, ARCP_E_USAGE, "unknown option %s", word);
         } else if (out->command == ARCP__COMMAND_ANY) {

@@ -61,6 +61,9 @@ static inline bool arcp__command_starts_program(arcp__command command)
     return command == ARCP__COMMAND_RUN || command == ARCP__COMMAND_MCP;
 }
 
+/* Whether `completes` of an option is the words that it accepts, not what kind of thing. */
+bool arcp__option_has_words(const arcp__option_row *row);
+
 /* `arcp lease learn` is ARCP__COMMAND_RUN without a sandbox (is_lease_learn). */
 extern const char arcp__learn_name[];
 
@@ -175,6 +178,33 @@ void arcp__append_column(arcp_buf *out, arcp_span text, size_t columns);
  * kept, other control characters and invalid UTF-8 are escaped. If a character is cut at the end of
  * the piece, `held` keeps its beginning for the next call. */
 void arcp__append_shown(arcp_buf *out, arcp_span piece, arcp_buf *held, bool is_last);
+
+/* ---- record.c: how a list or an object is printed ---- */
+
+typedef enum arcp__format {
+    ARCP__FORMAT_TABLE, /* for people */
+    ARCP__FORMAT_JSON,  /* an object a line */
+    ARCP__FORMAT_YAML,
+    ARCP__FORMAT_NAME /* an id or a name a line */
+} arcp__format;
+
+struct arcp__program;
+
+/* Reads --output (or --json) of a command that lists; `option` is that command's --output. Sets
+ * program->is_json. ARCP_E_USAGE. */
+ARCP_MUST_CHECK arcp_status arcp__format_read(struct arcp__program *program,
+                                              enum arcp__option option, arcp__format *out,
+                                              arcp_error *err);
+
+/* The columns of the terminal that standard output is; 0: it is none. */
+size_t arcp__output_columns(void);
+
+/* Appends the object as YAML; `is_item`: as an item of a list. Scalars are written as in JSON. */
+void arcp__append_yaml(const arcp_json *json, bool is_item, arcp_buf *out);
+
+/* Appends untrusted text as the cell of a table: cut at `columns` characters (0: not cut, 1 KiB at
+ * most), and unless it is the last one of its line, with blanks up to that width and one more. */
+void arcp__append_cell(arcp_buf *out, arcp_span text, size_t columns, bool is_last);
 
 /* ---- arguments.c: parsing the command line ---- */
 

@@ -92,7 +92,7 @@ static bool is_about_runtime(arcp__option option)
 static void append_text_of(arcp_buf *out, const arcp__option_row *row)
 {
     arcp_buf_append_cstr(out, row->text);
-    if (row->completes[0] != '\0' && strcmp(row->completes, "file") != 0) {
+    if (arcp__option_has_words(row)) {
         arcp_buf_append_format(out, "; %s is ", row->argument);
         for (const char *at = row->completes; *at != '\0';) {
             const size_t size = strcspn(at, "|");

@@ -154,6 +154,14 @@ static const struct completion_row {
     {"arcp lease check @ /proc/self/mountin", "/proc/self/mountinfo"},
     {"arcp submit x --input @ /proc/self/mountin", "/proc/self/mountinfo"},
     {"arcp submit x /proc/self/mountin", ""},
+    /* What the runtime has; the script below stands for it. */
+    {"arcp submit he", "hello"},
+    {"arcp watch job_0", "job_01 job_02"},
+    {"arcp cancel job_01", "job_01"},
+    {"arcp jobs --agent he", "hello"},
+    {"arcp jobs --parent job_02", "job_02"},
+    {"arcp jobs --order n", "newest"},
+    {"arcp watch --from", "--from-start"},
 };
 
 static void bash_completes(void **state)
@@ -161,10 +169,11 @@ static void bash_completes(void **state)
     arcp_buf script = arcp_buf_init();
     assert_true(arcp__completion_script("bash", &script));
     for (size_t row = 0; row < sizeof completion_rows / sizeof completion_rows[0]; row++) {
-        char more[512];
+        char more[768];
         print_message("  %s\n", completion_rows[row].words);
         snprintf(
             more, sizeof more,
+            "arcp() { case $1 in jobs) echo job_01 job_02;; agents) echo hello;; esac; }\n"
             "COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _arcp\n"
             "[ \"${COMPREPLY[*]}\" = \"%s\" ] || { echo \"got: ${COMPREPLY[*]}\" >&2; exit 9; }\n",
             completion_rows[row].words, completion_rows[row].expected);

@@ -1,0 +1,108 @@
+#include "arcp/jobs.h"
+
+#include <arcp/time.h>
+
+#include "core/decimal.h"
+
+/* ---- cost ---- */
+
+/* A decimal that may be negative, as JSON's number or as "USD:5.00". */
+static bool read_amount(const arcp_json *json, arcp_json_ref ref, arcp_decimal *out)
+{
+    arcp_buf room = arcp_buf_init();
+    arcp_span text = arcp_json_is(json, ref, ARCP_JSON_STRING) ? arcp_json_string(json, ref, &room)
+                                                               : arcp_json_raw(json, ref);
+    const char *colon = text.size == 0 ? NULL : memchr(text.data, ':', text.size);
+    if (colon != NULL) {
+        text = arcp_span_from(text, (size_t)(colon - text.data) + 1);
+    }
+    const bool is_negative = arcp_span_starts_with(text, ARCP_SPAN_LITERAL("-"));
+    arcp_decimal value;
+    const bool is_read =
+        arcp_decimal_parse(arcp_span_from(text, is_negative ? 1 : 0), &value, NULL) == ARCP_OK;
+    if (is_read) {
+        const arcp__units units = arcp__decimal_units(value);
+        *out = arcp__decimal_of(is_negative ? -units : units);
+    }
+    arcp_buf_fini(&room);
+    return is_read;
+}
+
+/* What was spent: the amount in the lease without what remains. */
+static void append_spent(const arcp_json *json, arcp_json_ref initial, arcp_json_ref budget,
+                         arcp_buf *out)
+{
+    arcp_buf room = arcp_buf_init();
+    const arcp_span text = arcp_json_string(json, initial, &room);
+    const char *colon = text.size == 0 ? NULL : memchr(text.data, ':', text.size);
+    arcp_decimal first, remaining;
+    if (colon != NULL) {
+        const arcp_span currency = arcp_span_first(text, (size_t)(colon - text.data));
+        if (read_amount(json, initial, &first) &&
+            read_amount(json, arcp_json_member(json, budget, currency), &remaining)) {
+            char amount[ARCP_DECIMAL_TEXT_MAX];
+            (void)arcp_decimal_format(
+                arcp__decimal_of(arcp__decimal_units(first) - arcp__decimal_units(remaining)),
+                amount);
+            arcp_buf_append_cstr(out, out->size == 0 ? "" : ", ");
+            arcp_buf_append(out, currency);
+            arcp_buf_append_format(out, " %s", amount);
+        }
+    }
+    arcp_buf_fini(&room);
+}
+
+/* ---- a row ---- */
+
+static arcp_span text_of(const arcp_json *json, const char *name, arcp_buf *room)
+{
+    return arcp_json_string(json, arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(name)),
+                            room);
+}
+
+void arcp__job_facts_read(const arcp_json *json, arcp__job_facts *out)
+{
+    const arcp_json_ref lease = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("lease"));
+    const arcp_json_ref budget =
+        arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("budget"));
+    const arcp_json_ref amounts = arcp_json_member(json, lease, ARCP_SPAN_LITERAL("cost.budget"));
+    *out = (arcp__job_facts){.cost = arcp_buf_init(), .room = arcp_buf_init()};
+    out->job_id = text_of(json, "job_id", &out->room);
+    out->agent = text_of(json, "agent", &out->room);
+    out->status = text_of(json, "status", &out->room);
+    if (out->status.size == 0) { /* of a descriptor */
+        out->status = text_of(json, "current_status", &out->room);
+    }
+    out->created_at = text_of(json, "created_at", &out->room);
+    out->parent_job_id = text_of(json, "parent_job_id", &out->room);
+    out->trace_id = text_of(json, "trace_id", &out->room);
+    for (arcp_json_ref at = arcp_json_first(json, amounts); at != ARCP_JSON_ABSENT;
+         at = arcp_json_next(json, amounts, at)) {
+        append_spent(json, at, budget, &out->cost);
+    }
+}
+
+void arcp__job_facts_fini(arcp__job_facts *facts)
+{
+    arcp_buf_fini(&facts->cost);
+    arcp_buf_fini(&facts->room);
+}
+
+void arcp__append_age(arcp_span instant, int64_t now_wall_ns, arcp_buf *out)
+{
+    static const struct {
+        int64_t seconds;
+        char unit;
+    } units[] = {{86400, 'd'}, {3600, 'h'}, {60, 'm'}, {1, 's'}};
+    arcp__instant at;
+    if (arcp__timestamp_parse(instant, &at, NULL) != ARCP_OK) {
+        return;
+    }
+    const int64_t ns = now_wall_ns - at.wall_ns;
+    const int64_t seconds = ns < 0 ? 0 : ns / ARCP_NS_PER_SEC;
+    size_t i = 0;
+    while (i + 1 < sizeof units / sizeof *units && seconds < units[i].seconds) {
+        i++;
+    }
+    arcp_buf_append_format(out, "%lld%c", (long long)(seconds / units[i].seconds), units[i].unit);
+}
