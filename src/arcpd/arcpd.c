@@ -27,6 +27,7 @@ typedef struct arcpd {
     arcp__record record;
     uv_loop_t loop;
     uv_signal_t terminate, interrupt, hangup, child;
+    uv_timer_t reload;      /* due at once after SIGHUP */
     uv_timer_t stdio_grace; /* with --stdio: started at the end of standard input */
     arcp_runtime *runtime;
     arcp__directories directories;
@@ -197,9 +198,9 @@ static arcp_status apply(arcpd *state, const arcp__config *fresh, arcp__token_fa
 
 /* Reloads tokens, agents, policies, peer profiles, certificates, limits and the log's format. On an
  * error the old configuration stays in effect and the error is logged. */
-static void on_hangup(uv_signal_t *handle, int number)
+static void on_reload(uv_timer_t *timer)
 {
-    arcpd *state = handle->data;
+    arcpd *state = timer->data;
     arcp__config fresh;
     arcp_error error = {0};
     arcp_buf changes = arcp_buf_init();
@@ -253,6 +254,15 @@ static void on_hangup(uv_signal_t *handle, int number)
         logger, ARCP_LOG_INFO, "reloaded: the new configuration is in effect%s",
         changes.failed || changes.size != 0 ? ", except for the keys in the warning above" : "");
     arcp_buf_fini(&changes);
+}
+
+/* Signals that arrive during a reload have one reload together. With one for each, a stream of them
+ * would keep arcpd from everything else, and from stopping. */
+static void on_hangup(uv_signal_t *handle, int number)
+{
+    arcpd *state = handle->data;
+    (void)number;
+    (void)uv_timer_start(&state->reload, on_reload, 0, 0);
 }
 
 /* ---- start ---- */
@@ -327,6 +337,9 @@ static void watch_signals(arcpd *state)
                 {&state->interrupt, on_terminate, SIGINT},
                 {&state->hangup, on_hangup, SIGHUP},
                 {&state->child, on_child, SIGCHLD}};
+    (void)uv_timer_init(&state->loop, &state->reload);
+    state->reload.data = state;
+    uv_unref((uv_handle_t *)&state->reload);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         (void)uv_signal_init(&state->loop, rows[i].handle);
         rows[i].handle->data = state;
@@ -475,8 +488,9 @@ static void ignore_signals(arcpd *state)
 
 static void clean_up(arcpd *state)
 {
-    void *const handles[] = {&state->child, &state->stdio_grace};
+    void *const handles[] = {&state->child, &state->reload, &state->stdio_grace};
     ignore_signals(state);
+    (void)uv_timer_stop(&state->reload);
     arcp__state_dump_close(&state->state_dump);
     arcp__status_close(&state->status);
     arcp__audit_trail_attach(&state->audit, NULL);

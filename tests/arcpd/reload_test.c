@@ -4,8 +4,10 @@
 #include "support/check.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static arcpd_process d;
@@ -282,6 +284,61 @@ static void warnings_are_given_at_the_start_and_at_a_reload(void **state)
     assert_int_equal(arcpd_log_count(&d, "warm has no effect with mode: plain"), 2);
 }
 
+/* ---- signals during a reload ---- */
+
+/* Sends SIGHUP, and waits until it has been delivered: two that wait to be are one. */
+static void hang_up(void)
+{
+    char path[64];
+    char line[128];
+    unsigned long long pending = 1;
+    (void)snprintf(path, sizeof path, "/proc/%d/status", (int)d.pid);
+    assert_int_equal(kill(d.pid, SIGHUP), 0);
+    while (pending != 0) {
+        FILE *file = fopen(path, "re");
+        assert_non_null(file);
+        while (fgets(line, sizeof line, file) != NULL && strncmp(line, "ShdPnd:", 7) != 0) {
+        }
+        (void)fclose(file);
+        pending = strtoull(line + 7, NULL, 16) & (1ULL << (SIGHUP - 1));
+    }
+}
+
+/* With a reload for each, a stream of signals would keep arcpd from everything else, and from
+ * stopping. The first reload waits until the test reads the log. */
+static void signals_that_arrive_during_a_reload_have_one_reload_together(void **state)
+{
+    static char log[262144];
+    size_t size = 0;
+    ssize_t got;
+    int status = 0;
+    (void)state;
+    configure("old", "", "");
+    assert_int_equal(mkfifo(d.errors, 0600), 0);
+    const int reader = open(d.errors, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    const int filler = open(d.errors, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    arcpd_start(&d);
+    while (write(filler, "\n", 1) == 1) {
+    }
+    assert_int_equal(close(filler), 0);
+    for (int i = 0; i < 6; i++) {
+        hang_up();
+    }
+    assert_int_equal(kill(d.pid, SIGTERM), 0);
+    assert_int_equal(fcntl(reader, F_SETFL, 0), 0);
+    while ((got = read(reader, log + size, sizeof log - 1 - size)) > 0) {
+        size += (size_t)got;
+    }
+    assert_int_equal(close(reader), 0);
+    assert_int_equal(waitpid(d.pid, &status, 0), d.pid);
+    d.pid = 0;
+    assert_int_equal(status, 0);
+    const char *first = strstr(log, "reloaded: the new");
+    assert_non_null(first);
+    const char *second = strstr(first + 1, "reloaded: the new");
+    assert_true(second == NULL || strstr(second + 1, "reloaded: the new") == NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +359,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(an_invalid_configuration_changes_no_agents_and_policies,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            signals_that_arrive_during_a_reload_have_one_reload_together, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
