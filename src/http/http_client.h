@@ -1,5 +1,5 @@
-/* HTTP requests on a libuv loop, by libcurl. Only for modules, which are loaded if they are
- * configured: arcpd itself does not link libcurl. */
+/* HTTP requests whose whole response is wanted, with the client of web_client.h. Only for modules,
+ * which are loaded if they are configured: arcpd itself does not link libcurl. */
 #ifndef ARCP_HTTP_HTTP_CLIENT_H
 #define ARCP_HTTP_HTTP_CLIENT_H
 
@@ -51,9 +51,9 @@ typedef struct arcp__http_client_options {
     uint64_t timeout_ms;    /* for one request as a whole */
     uint64_t connections;   /* at the same time */
     const char *ca_file;    /* NULL: the system's */
-    /* Reuse connections. On a reused connection libcurl may send a request a second time, and extra
-     * bytes after one response could be taken for the response to the next request; where that is
-     * not acceptable, each request gets a new connection. */
+    /* Reuse connections. On a reused connection a GET may be sent a second time, and extra bytes
+     * after one response could be taken for the response to the next request; where that is not
+     * acceptable, each request gets a new connection. */
     bool keeps_connections;
     arcp__http_done_fn done;
     void *user;
@@ -64,7 +64,8 @@ ARCP_MUST_CHECK arcp_status arcp__http_client_new(const arcp__http_client_option
 /* Abandons requests in progress without calling `done`. Memory is released when the loop has run.
  */
 void arcp__http_client_free(arcp__http_client *client);
-/* Takes ownership of the message, even on failure (ARCP_E_NO_MEMORY: nothing was sent). */
+/* Takes ownership of the message, even on failure (ARCP_E_NO_MEMORY; ARCP_E_USAGE: a header
+ * contains a control character): nothing was sent. */
 ARCP_MUST_CHECK arcp_status arcp__http_client_send(arcp__http_client *client,
                                                    arcp__http_message *message, arcp_error *err);
 void arcp__http_message_fini(arcp__http_message *message);
