@@ -34,22 +34,29 @@ static void put_failure(arcp_buf *out, arcp_span id, bool is_modern, const arcp_
     out->failed = out->failed || text->failed;
 }
 
+void arcp__mcp_put_denied(arcp_buf *out, arcp_span id, bool is_modern, arcp_status code,
+                          arcp_span message, arcp_span details)
+{
+    arcp_buf text = arcp_buf_init();
+    arcp_json_writer inner = arcp__put_begin(&text);
+    arcp__put_cstr(&inner, "code", arcp_status_wire_code(code));
+    arcp__put_string(&inner, "message", message);
+    arcp_buf_append_byte(&text, ','); /* the members of the details follow, and their brace */
+    arcp_buf_append(&text, arcp_span_from(details, 1));
+    put_failure(out, id, is_modern, &text);
+    arcp_buf_fini(&text);
+}
+
 void arcp__mcp_put_denial(arcp_buf *out, arcp_span id, bool is_modern,
                           const arcp_authority *authority, const arcp_decision *decision)
 {
     arcp_buf message = arcp_buf_init();
     arcp_buf details = arcp_buf_init();
-    arcp_buf text = arcp_buf_init();
     arcp_decision_format_message(decision, &message);
     arcp_decision_format_details(authority, decision, &details);
-    arcp_json_writer inner = arcp__put_begin(&text);
-    arcp__put_cstr(&inner, "code", arcp_status_wire_code(decision->code));
-    arcp__put_string(&inner, "message", arcp_buf_span(&message));
-    arcp_buf_append_byte(&text, ','); /* the members of the details follow, and their brace */
-    arcp_buf_append(&text, arcp_span_from(arcp_buf_span(&details), 1));
-    put_failure(out, id, is_modern, &text);
+    arcp__mcp_put_denied(out, id, is_modern, decision->code, arcp_buf_span(&message),
+                         arcp_buf_span(&details));
     out->failed = out->failed || message.failed || details.failed;
-    arcp_buf_fini(&text);
     arcp_buf_fini(&details);
     arcp_buf_fini(&message);
 }

@@ -26,6 +26,10 @@ void arcp__mcp_put_error(arcp_buf *out, arcp_span id, int code, const char *text
 void arcp__mcp_put_denial(arcp_buf *out, arcp_span id, bool is_modern,
                           const arcp_authority *authority, const arcp_decision *decision);
 
+/* The same for a denial whose details (arcp_decision_format_details) were written before. */
+void arcp__mcp_put_denied(arcp_buf *out, arcp_span id, bool is_modern, arcp_status code,
+                          arcp_span message, arcp_span details);
+
 /* The same for a call that is not allowed for another reason than the lease: `code` is one of a
  * denial, `text` a line for people. */
 void arcp__mcp_put_refusal(arcp_buf *out, arcp_span id, bool is_modern, const char *code,

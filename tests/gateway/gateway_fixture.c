@@ -272,7 +272,7 @@ arcp__gateway_options gateway_fixture_options(gateway_fixture *f)
     };
 }
 
-void gateway_fixture_open(gateway_fixture *f, const arcp__gateway_limits *limits)
+void gateway_fixture_init(gateway_fixture *f, const char *granted)
 {
     arcp_error err = {0};
     arcp_lease *lease = NULL;
@@ -282,20 +282,31 @@ void gateway_fixture_open(gateway_fixture *f, const arcp__gateway_limits *limits
     assert_int_equal(uv_async_init(&f->test.loop, &f->wake, on_wake), 0);
     f->wake.data = f;
     f->events = (arcp__gateway_events){on_message, on_denied, f};
-    const arcp_span granted = ARCP_SPAN_LITERAL("{\"tool.call\":[\"web.*\"]}");
-    check_ok(arcp_lease_parse(granted, arcp_span_make(NULL, 0), NULL, &lease, &err), &err);
+    check_ok(arcp_lease_parse(arcp_span_cstr(granted), arcp_span_make(NULL, 0), NULL, &lease, &err),
+             &err);
     arcp_authority_options authority = arcp_authority_options_init();
     authority.now = arcp__clock_now();
     check_ok(arcp_authority_new(lease, &authority, &f->authority, &err), &err);
     arcp_lease_unref(lease);
+}
+
+void gateway_fixture_start(gateway_fixture *f, const arcp__gateway_options *options)
+{
+    arcp_error err = {0};
+    check_ok(arcp__gateway_new(options, &f->gateway, &err), &err);
+    f->job = gateway_fixture_open_job(f, false, f->endpoints);
+    snprintf(f->url, sizeof f->url, "http://%s", arcp__gateway_address(f->gateway));
+    raw_peer_connect(&f->peer, &f->test, f->url);
+}
+
+void gateway_fixture_open(gateway_fixture *f, const arcp__gateway_limits *limits)
+{
+    gateway_fixture_init(f, "{\"tool.call\":[\"web.*\"]}");
     arcp__gateway_options options = gateway_fixture_options(f);
     if (limits != NULL) {
         options.limits = *limits;
     }
-    check_ok(arcp__gateway_new(&options, &f->gateway, &err), &err);
-    f->job = gateway_fixture_open_job(f, false, f->endpoints);
-    snprintf(f->url, sizeof f->url, "http://%s", arcp__gateway_address(f->gateway));
-    raw_peer_connect(&f->peer, &f->test, f->url);
+    gateway_fixture_start(f, &options);
 }
 
 void gateway_fixture_close(gateway_fixture *f)
@@ -330,7 +341,7 @@ void gateway_fixture_send(gateway_fixture *f, const char *line, const char *head
     arcp_buf_append_format(
         &text,
         "%s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n%sContent-Length: %zu\r\n\r\n%s",
-        line, arcp__gateway_address(f->gateway), f->endpoints[ARCP__GATEWAY_LLM].key, headers,
+        line, arcp__gateway_address(f->gateway), f->endpoints[ARCP__GATEWAY_MCP].key, headers,
         strlen(body), body);
     arcp_buf_append_byte(&text, '\0');
     assert_false(text.failed);

@@ -39,7 +39,11 @@ typedef struct gateway_fixture {
 extern const arcp__gateway_service fixture_service;
 
 arcp__gateway_options gateway_fixture_options(gateway_fixture *f);
-/* Starts the gateway and opens the job. */
+/* Makes the authority of the job, with this lease. */
+void gateway_fixture_init(gateway_fixture *f, const char *granted);
+/* Starts the gateway, opens the job, and connects the peer. */
+void gateway_fixture_start(gateway_fixture *f, const arcp__gateway_options *options);
+/* Both, with the service of this file and a lease of web.*. */
 void gateway_fixture_open(gateway_fixture *f, const arcp__gateway_limits *limits);
 void gateway_fixture_close(gateway_fixture *f);
 arcp__gateway_job *gateway_fixture_open_job(gateway_fixture *f, bool is_confined,

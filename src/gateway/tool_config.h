@@ -1,0 +1,68 @@
+/* The configuration of the gateway for tools, as arcpd's `tools` sets it. Immutable once made, with
+ * a reference count; any thread. */
+#ifndef ARCP_GATEWAY_TOOL_CONFIG_H
+#define ARCP_GATEWAY_TOOL_CONFIG_H
+
+#include <stdatomic.h>
+
+#include "base/arena.h"
+#include "mcp/mcp_rule.h"
+#include "process/process.h"
+
+#define ARCP__TOOL_SERVERS_MAX 64
+
+/* What events have of a call, beside the tool: nothing, its arguments, or also its result. */
+typedef enum arcp__tool_log {
+    ARCP__TOOL_LOG_NONE,
+    ARCP__TOOL_LOG_ARGS,
+    ARCP__TOOL_LOG_FULL
+} arcp__tool_log;
+
+/* One of `tools.servers`: a program that speaks MCP over its standard input and output. */
+typedef struct arcp__tool_server_options {
+    const char *name;        /* [a-z0-9-]{1,32} */
+    const char *const *argv; /* NULL-terminated */
+    const char *const *env;  /* as arcp__environment_pass; NULL: none */
+    const char *cwd;         /* NULL: ours */
+    /* NULL: not confined. Copied, with its texts. */
+    const arcp__process_confinement *confinement;
+    bool is_shared;      /* one process for all jobs; otherwise one for each job */
+    uint32_t timeout_ms; /* without a response or progress */
+    uint32_t total_ms;   /* of a call */
+    uint32_t start_ms;   /* from the start of the process to its list of tools */
+    arcp__tool_log log;
+    const arcp__mcp_price *prices;
+    size_t price_count;
+    const arcp__mcp_target_rule *targets;
+    size_t target_count;
+} arcp__tool_server_options;
+
+typedef struct arcp__tool_options {
+    const arcp__tool_server_options *servers;
+    size_t server_count;
+    bool refuses_changes;       /* tools.on_change: refuse */
+    const char *work_directory; /* in which processes are recorded; NULL: they are not */
+    const char *sandbox;        /* the program arcp-sandbox; NULL: it is searched */
+} arcp__tool_options;
+
+typedef struct arcp__tool_config {
+    atomic_size_t references;
+    arcp__arena arena; /* of everything below */
+    arcp__tool_server_options *servers;
+    size_t server_count;
+    bool refuses_changes;
+    const char *work_directory, *sandbox;
+} arcp__tool_config;
+
+/* Copies the options. ARCP_E_USAGE: a name is not valid or occurs twice, a command is empty, a
+ * pointer is not valid, or there are too many servers. ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__tool_config_new(const arcp__tool_options *options,
+                                                  arcp__tool_config **out, arcp_error *err);
+arcp__tool_config *arcp__tool_config_ref(arcp__tool_config *config);
+void arcp__tool_config_unref(arcp__tool_config *config); /* NULL is accepted */
+
+/* NULL: there is none with this name. Valid as long as the configuration. */
+const arcp__tool_server_options *arcp__tool_config_find(const arcp__tool_config *config,
+                                                        arcp_span name);
+
+#endif

@@ -1,0 +1,140 @@
+/* What the files of the tool gateway share. Private to this folder's tool*.c; everything is of the
+ * gateway's thread. */
+#ifndef ARCP_GATEWAY_TOOL_PARTS_H
+#define ARCP_GATEWAY_TOOL_PARTS_H
+
+#include "base/hash.h"
+#include "gateway/gateway_job.h"
+#include "gateway/tool_config.h"
+#include "mcp/mcp_answer.h"
+#include "mcp/mcp_link.h"
+#include "mcp/mcp_post.h"
+
+typedef struct arcp__tool_service_state arcp__tool_service_state;
+typedef struct arcp__tool_call arcp__tool_call;
+
+/* A server of one job, or of all.
+ *
+ *   STOPPED ──> STARTING ── listed ──> READY
+ *      ^            └── failed, ended ──┴──> WAITING (back-off) ── time ──> STOPPED
+ *
+ * A server that is STOPPED is started when a request needs it. */
+typedef enum arcp__tool_server_state {
+    ARCP__TOOL_STOPPED,
+    ARCP__TOOL_STARTING,
+    ARCP__TOOL_READY,
+    ARCP__TOOL_WAITING
+} arcp__tool_server_state;
+
+typedef struct arcp__tool_server {
+    struct arcp__tool_server *prev, *next; /* of its owner */
+    struct arcp__tool_server **owner;      /* the list that it is in */
+    arcp__tool_service_state *service;
+    arcp__gateway_job *job;    /* NULL: it is shared */
+    arcp__tool_config *config; /* a reference */
+    const arcp__tool_server_options *options;
+    arcp__tool_server_state state;
+    arcp__agent_process *process;
+    arcp__mcp_link *link;
+    arcp_buf out;                     /* of the link: lines for the server */
+    arcp__mcp_toolset *tools;         /* NULL: not listed */
+    uv_timer_t timer;                 /* of the start, or of the back-off */
+    unsigned failures;                /* in a row */
+    bool is_leaving;                  /* it is freed when its process has ended */
+    char why[ARCP_ERROR_MESSAGE_MAX]; /* its last failure */
+} arcp__tool_server;
+
+/* A request of a client. */
+struct arcp__tool_call {
+    struct arcp__tool_call *prev, *next; /* of the service */
+    arcp__tool_service_state *service;
+    arcp__gateway_call *call;  /* NULL: done */
+    arcp__tool_config *config; /* a reference: that of the call's beginning */
+    arcp__mcp_post post;
+    arcp_span only;            /* the server of /s/NAME; empty: all */
+    arcp__tool_server *server; /* to which it was sent; NULL: none, it waits for servers */
+    uint64_t id;               /* at the link */
+    arcp_buf target;           /* SERVER.TOOL */
+    const arcp__mcp_price *price;
+    bool is_held, is_streaming, has_said_call;
+    uv_timer_t timer;
+    uint64_t begun_ms;
+};
+
+struct arcp__tool_service_state {
+    arcp__gateway *gateway;
+    arcp__tool_config *config; /* a reference */
+    arcp__process_table *processes;
+    arcp__tool_server *shared;
+    arcp__tool_server *leaving; /* their processes have not ended yet */
+    arcp__tool_call *calls;
+    uv_timer_t news;     /* runs once in the next turn when a server has become ready or failed */
+    size_t open_handles; /* of calls, servers, and `news` */
+    bool is_closing;
+};
+
+/* What the gateway keeps for a job. */
+typedef struct arcp__tool_job {
+    arcp__tool_server *servers;
+    arcp__mcp_seen seen;
+} arcp__tool_job;
+
+/* ---- tool.c ---- */
+
+/* NULL: out of memory. */
+arcp__tool_job *arcp__tool_job_of(arcp__gateway_job *job);
+/* A handle of a call or server was closed; the last one of a closed service frees it. */
+void arcp__tool_handle_closed(arcp__tool_service_state *service);
+/* A server has become ready, or has failed: requests that wait for it go on in the next turn. */
+void arcp__tool_news(arcp__tool_service_state *service);
+/* Ends shared servers of an earlier configuration that have no calls. */
+void arcp__tool_sweep(arcp__tool_service_state *service);
+
+/* ---- tool_server.c ---- */
+
+/* The server of a job by this configuration, made if there is none. NULL: out of memory. */
+arcp__tool_server *arcp__tool_server_of(arcp__tool_service_state *service, arcp__gateway_job *job,
+                                        arcp__tool_config *config,
+                                        const arcp__tool_server_options *options);
+
+/* Starts it, or reads its list again, if it needs that. */
+void arcp__tool_server_wake(arcp__tool_server *server);
+/* Whether it is not known yet what tools it has. */
+bool arcp__tool_server_is_pending(const arcp__tool_server *server);
+
+/* Sends a call. The error is for the client. */
+ARCP_MUST_CHECK arcp_status arcp__tool_server_send(arcp__tool_server *server,
+                                                   const arcp__mcp_link_call *call, uint64_t *id,
+                                                   arcp_error *err);
+void arcp__tool_server_cancel(arcp__tool_server *server, uint64_t id, const char *why);
+
+/* Ends its process, and frees it afterwards. It has no calls. No event follows. */
+void arcp__tool_server_leave(arcp__tool_server *server);
+/* The same at once: the process is killed. */
+void arcp__tool_server_kill(arcp__tool_server *server);
+
+/* ---- tool_call.c ---- */
+
+void arcp__tool_call_begin(arcp__tool_service_state *service, arcp__gateway_call *call);
+/* Answers the requests whose servers are all ready, or have failed. */
+void arcp__tool_calls_go_on(arcp__tool_service_state *service);
+/* The events of a server, for one call. */
+void arcp__tool_call_progress(arcp__tool_call *c, const arcp_json *json, arcp_json_ref params);
+void arcp__tool_call_answered(arcp__tool_call *c, const arcp_json *json, arcp_json_ref outcome,
+                              bool is_error);
+void arcp__tool_call_failed(arcp__tool_call *c, const char *why);
+/* The call ends without a response of the server: it is cancelled there, if it was sent. */
+void arcp__tool_call_stop(arcp__tool_call *c, arcp_status status, const char *why);
+
+/* ---- tool_event.c ---- */
+
+/* The events of a call, in the log of its job. */
+void arcp__tool_say_call(arcp__tool_call *c, arcp__tool_log log);
+/* `result`: JSON; empty: it failed, and `code` and `text` say why. */
+void arcp__tool_say_result(arcp__tool_call *c, arcp__tool_log log, arcp_span result,
+                           const char *code, const char *text);
+/* What a call has cost. */
+void arcp__tool_say_cost(arcp__tool_call *c, const arcp_budget_report *reports, size_t count);
+void arcp__tool_say_log(arcp__gateway_job *job, const char *level, const char *text);
+
+#endif
