@@ -28,6 +28,36 @@ ARCP_MUST_CHECK arcp_status arcp__job_find(arcp_client *client, const char *word
 ARCP_MUST_CHECK bool arcp__job_resolve(arcp__program *program, arcp_client *client,
                                        const char *word, arcp_buf *id, int *exit_status);
 
+/* ---- job_history.c ---- */
+
+/* Subscribes to a job, and discards its result. `from`: with history, after this number of the
+ * owning session (0: from the start); NULL: without. The caller unrefs *out. */
+ARCP_MUST_CHECK arcp_status arcp__job_attach(arcp_client *client, arcp_span id,
+                                             const uint64_t *from, arcp_job **out, arcp_error *err);
+/* Ends the subscription, and gives the handle back. */
+ARCP_MUST_CHECK arcp_status arcp__job_detach(arcp_client *client, arcp_job **job, arcp_error *err);
+
+/* The number of the newest event, in the owning session, when the job was attached to without
+ * history; false: this runtime does not tell. 0: there is none. */
+ARCP_MUST_CHECK bool arcp__job_newest_seq(const arcp_job *job, uint64_t *out);
+
+typedef struct arcp__history {
+    arcp_client *client;
+    arcp_span id;
+    bool follows; /* until the job has ended */
+    /* The callbacks return false to end the reading. `opened` and `caught_up` may be NULL. */
+    bool (*opened)(void *user,
+                   arcp_job *job); /* before the first event; valid during the reading */
+    bool (*event)(void *user, const arcp_client_event *event); /* JOB_EVENT or JOB_ENDED */
+    bool (*caught_up)(void *user); /* all events that were kept have been passed on */
+    void *user;
+} arcp__history;
+
+/* Reads the events of a job from the first one that is kept. Blocks. The errors of
+ * arcp_client_subscribe and arcp_job_next_event; ARCP_E_INVALID_REQUEST for a running job of a
+ * runtime that does not tell where its events end. */
+ARCP_MUST_CHECK arcp_status arcp__history_read(const arcp__history *history, arcp_error *err);
+
 /* ---- job_row.c: what a row of a listing says ---- */
 
 /* The members of a row, or of a descriptor, that a table shows. Spans borrow from the scanned JSON,

@@ -136,7 +136,7 @@ static const struct {
      "2h or 1d)"},
     {{"-o", "xml"}, "--output: 'xml' is not one of table, json, yaml, name"},
     {{"-o"}, "--output needs a value: FORMAT"},
-    {{"-f"}, "unknown option --follow"},
+    {{"-f"}, "--follow is an option of arcp logs"},
     {{"--json", "-o", "yaml"}, "--json and --output yaml cannot be given together"},
 };
 
