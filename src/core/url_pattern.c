@@ -54,6 +54,7 @@ static void read_authority(arcp_span authority, uint32_t fallback, arcp__url_par
     if (digits > literal && digits < authority.size && authority.data[digits - 1] == ':') {
         parts->host = arcp_span_first(authority, digits - 1);
         parts->port = 0;
+        parts->has_zero = authority.data[digits] == '0';
         for (size_t i = digits; i < authority.size && parts->port <= UINT16_MAX; i++) {
             parts->port = parts->port * 10 + (uint32_t)(authority.data[i] - '0');
         }

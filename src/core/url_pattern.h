@@ -28,6 +28,8 @@ typedef struct arcp__url_parts {
     arcp_span host;   /* with its brackets; of a pattern whose port is a wildcard, with that */
     uint32_t port;    /* 0: none is written, and the scheme has no default */
     bool is_any_port; /* a wildcard may stand for the port */
+    bool has_zero;    /* the port is written with a zero in front, which it keeps: it is another one
+                       * to the gate, and no connection has it */
     /* `**` begins in the authority, so that it may match slashes and a path, too. */
     bool is_spanning;
     bool is_whole; /* all of each host: `/` and two stars follow the authority */

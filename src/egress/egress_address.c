@@ -1,8 +1,11 @@
 #include "egress/egress_address.h"
 
 #include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include "base/alloc.h"
 
 /* A range: the first `bits` bits of an address. */
 typedef struct range_v4 {
@@ -80,6 +83,34 @@ bool arcp__egress_address_is_public(const arcp__egress_address *address,
     }
     return address->any.sa_family == AF_INET6 &&
            is_public_v6(address->v6.sin6_addr.s6_addr, own, own_count);
+}
+
+bool arcp__egress_own_addresses(arcp__egress_address **out, size_t *count)
+{
+    struct ifaddrs *found = NULL;
+    size_t room = 1; /* an empty list is no failure */
+    size_t size = 0;
+    if (getifaddrs(&found) != 0) {
+        return false;
+    }
+    for (const struct ifaddrs *at = found; at != NULL; at = at->ifa_next) {
+        room++;
+    }
+    arcp__egress_address *list = arcp__alloc_array(room, sizeof *list);
+    for (const struct ifaddrs *at = found; list != NULL && at != NULL; at = at->ifa_next) {
+        const int family = at->ifa_addr == NULL ? AF_UNSPEC : at->ifa_addr->sa_family;
+        if (family == AF_INET) {
+            memcpy(&list[size++].v4, at->ifa_addr, sizeof list->v4);
+        } else if (family == AF_INET6) {
+            memcpy(&list[size++].v6, at->ifa_addr, sizeof list->v6);
+        }
+    }
+    freeifaddrs(found);
+    if (list != NULL) {
+        *out = list;
+        *count = size;
+    }
+    return list != NULL;
 }
 
 bool arcp__egress_address_parse(arcp_span host, uint16_t port, arcp__egress_address *out)

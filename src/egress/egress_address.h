@@ -1,4 +1,4 @@
-/* Which addresses may be dialled. No I/O. Any thread. */
+/* Which addresses may be dialled. No I/O, but for the list of this host's own. Any thread. */
 #ifndef ARCP_EGRESS_EGRESS_ADDRESS_H
 #define ARCP_EGRESS_EGRESS_ADDRESS_H
 
@@ -26,6 +26,12 @@ typedef union arcp__egress_address {
 ARCP_MUST_CHECK bool arcp__egress_address_is_public(const arcp__egress_address *address,
                                                     const arcp__egress_address *own,
                                                     size_t own_count);
+
+/* All addresses of this host, also those of interfaces that are down or not running: the kernel
+ * answers at the address of one whose cable is not plugged in. The caller frees *out with
+ * arcp__free. False: out of memory, or the system refuses; then nothing is set. Asks the kernel,
+ * and does not wait. */
+ARCP_MUST_CHECK bool arcp__egress_own_addresses(arcp__egress_address **out, size_t *count);
 
 /* Reads the host of a URL as an address: "10.0.0.1", "[::1]". Forms that some resolvers read as
  * numbers, such as "127.1" and "0x7f.1", are neither addresses nor names here. False: it is none.

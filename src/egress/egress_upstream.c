@@ -79,29 +79,15 @@ static void run_task(arcp__task *task)
  * known: false. */
 static bool read_own(arcp__egress *egress)
 {
-    uv_interface_address_t *found = NULL;
-    int count = 0;
     const uint64_t now = uv_now(egress->loop);
     if (egress->own != NULL && now - egress->own_ms < OWN_ADDRESSES_MS) {
         return true;
     }
-    if (uv_interface_addresses(&found, &count) != 0) {
-        return false;
-    }
     arcp__free(egress->own);
+    egress->own = NULL;
     egress->own_count = 0;
-    egress->own = arcp__alloc_array((size_t)count + 1, sizeof *egress->own);
-    for (int i = 0; egress->own != NULL && i < count; i++) {
-        arcp__egress_address *own = &egress->own[egress->own_count++];
-        if (found[i].address.address4.sin_family == AF_INET) {
-            own->v4 = found[i].address.address4;
-        } else {
-            own->v6 = found[i].address.address6;
-        }
-    }
     egress->own_ms = now;
-    uv_free_interface_addresses(found, count);
-    return egress->own != NULL;
+    return arcp__egress_own_addresses(&egress->own, &egress->own_count);
 }
 
 /* Dials the addresses if each of them may be dialled. One that may not refuses them all: a name

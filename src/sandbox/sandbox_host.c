@@ -1,4 +1,4 @@
-/* Whether the host of a pattern can be one that a connection leads to. Inside, names are looked up
+/* Whether the host and port of a pattern can be those of a connection. Inside, names are looked up
  * in lower case and without a dot at the end, and addresses have one form; a pattern with another
  * one is never matched, although the gate allows it to who asks. */
 #include "sandbox/sandbox_parts.h"
@@ -161,6 +161,9 @@ arcp__sandbox_note arcp__sandbox_judge_host(const arcp__url_parts *parts)
 {
     const arcp_span host = without_port(parts->host);
     bool has_star = false;
+    if (parts->has_zero) {
+        return ARCP__SANDBOX_NOTE_PORT_NEVER;
+    }
     if (parts->is_spanning || host.size == 0) {
         return ARCP__SANDBOX_NOTE_NONE;
     }

@@ -23,7 +23,7 @@ static arcp__sandbox_line judge_kind(arcp__capability capability)
     case ARCP__CAPABILITY_TOOL_CALL:
     case ARCP__CAPABILITY_MODEL_USE:
     case ARCP__CAPABILITY_COST_BUDGET:
-        line.note = ARCP__SANDBOX_NOTE_NO_GATEWAY;
+        line.note = ARCP__SANDBOX_NOTE_ONLY_ASKED;
         break;
     case ARCP__CAPABILITY_VENDOR:
         line.note = ARCP__SANDBOX_NOTE_VENDOR;

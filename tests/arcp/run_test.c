@@ -353,7 +353,8 @@ static const run_row other_rows[] = {
             "that is no boundary, because other files in it may be run later\n"
             "net.fetch   https://x/**             exact     name and SNI; TLS stays closed, so "
             "what is requested inside is not seen\n"
-            "tool.call   web.*                    advisory  gate; no gateway is configured\n"
+            "tool.call   web.*                    advisory  gate; only calls that the program asks "
+            "about are decided\n"
             "level full: 4 exact, 1 advisory. enforce.min under: runs\n",
      ""},
     {"the same for level landlock",
@@ -420,11 +421,11 @@ static const run_row other_rows[] = {
      .out = "agent a, policy[0]: runs: 1 under, 1 advisory\n"
             "  under net.fetch https://**: without a proxy setting only ports 80, 443 and those "
             "that the lease names can be reached\n"
-            "  advisory tool.call *: no gateway is configured\n"
+            "  advisory tool.call *: only calls that the program asks about are decided\n"
             "agent b, policy[0]: does not run: a line is below the minimum (exact)\n"
             "  under net.fetch https://**: without a proxy setting only ports 80, 443 and those "
             "that the lease names can be reached\n"
-            "  advisory tool.call *: no gateway is configured\n",
+            "  advisory tool.call *: only calls that the program asks about are decided\n",
      ""},
     {"doctor reads what becomes of TLS",
      "printf 'enforce: {tls: terminate}\nagents:\n- {name: a, command: [cat]}\n"

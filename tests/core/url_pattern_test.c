@@ -60,6 +60,20 @@ static void a_pattern_has_a_scheme_a_host_and_a_port(void **state)
     check_span(parts.tail, row->tail);
 }
 
+static void a_port_with_a_zero_in_front_is_known(void **state)
+{
+    (void)state;
+    static const char *const with[] = {"https://h:00443/**", "ssh://h:022/**", "http://*:080/x"};
+    static const char *const without[] = {"https://h:443/**", "https://h/0", "ssh://h0/**",
+                                          "http://h0:80/x", "http://[::0]/x"};
+    for (size_t i = 0; i < sizeof with / sizeof *with; i++) {
+        assert_true(arcp__url_take_apart(arcp_span_cstr(with[i])).has_zero);
+    }
+    for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
+        assert_false(arcp__url_take_apart(arcp_span_cstr(without[i])).has_zero);
+    }
+}
+
 static void a_url_has_an_origin(void **state)
 {
     (void)state;
@@ -85,6 +99,7 @@ static void patterns_grant_all_of_an_origin_together(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_port_with_a_zero_in_front_is_known),
         cmocka_unit_test(a_url_has_an_origin),
         cmocka_unit_test(patterns_grant_all_of_an_origin_together),
     };

@@ -3,6 +3,14 @@
 
 #include "support/check.h"
 
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
 typedef struct address_case {
     const char *text;
     bool is_public;
@@ -208,10 +216,56 @@ static void an_address_has_one_text(void **state)
     }
 }
 
+/* The result of a child in a network of its own, whose only interface is down. */
+enum { CHILD_IS_RIGHT, CHILD_IS_WRONG, CHILD_HAS_NO_NETWORK };
+
+static int find_address_of_an_interface_that_is_down(void)
+{
+    struct ifreq request = {.ifr_name = "lo"};
+    const arcp__egress_address given = read_address("93.184.216.34");
+    memcpy(&request.ifr_addr, &given.v4, sizeof given.v4);
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {
+        return CHILD_HAS_NO_NETWORK;
+    }
+    const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || ioctl(fd, SIOCSIFADDR, &request) != 0 || ioctl(fd, SIOCGIFFLAGS, &request) != 0 ||
+        (request.ifr_flags & IFF_UP) != 0) {
+        return CHILD_IS_WRONG;
+    }
+    arcp__egress_address *own = NULL;
+    size_t count = 0;
+    const bool is_public_before = arcp__egress_address_is_public(&given, NULL, 0);
+    if (!arcp__egress_own_addresses(&own, &count)) {
+        return CHILD_IS_WRONG;
+    }
+    const bool is_public = arcp__egress_address_is_public(&given, own, count);
+    arcp__free(own);
+    return is_public_before && !is_public ? CHILD_IS_RIGHT : CHILD_IS_WRONG;
+}
+
+static void an_address_of_an_interface_that_is_down_is_this_hosts(void **state)
+{
+    (void)state;
+    const pid_t child = fork();
+    int status = 0;
+    assert_true(child >= 0);
+    if (child == 0) {
+        _exit(find_address_of_an_interface_that_is_down());
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == CHILD_HAS_NO_NETWORK) {
+        print_message("this host has no network namespaces for users\n");
+        skip();
+    }
+    assert_int_equal(WEXITSTATUS(status), CHILD_IS_RIGHT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_address_of_this_host_is_not_public_in_any_form),
+        cmocka_unit_test(an_address_of_an_interface_that_is_down_is_this_hosts),
         cmocka_unit_test(an_address_of_another_family_is_not_public),
         cmocka_unit_test(only_whole_addresses_are_read),
         cmocka_unit_test(an_address_has_one_text),

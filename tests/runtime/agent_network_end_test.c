@@ -36,6 +36,27 @@ static void an_expiry_that_only_denies_closes_connections_and_the_job_goes_on(vo
     assert_int_equal(network_server.slow, 1);
 }
 
+static void close_after_a_second(arcp_settings *settings)
+{
+    settings->enforce_egress_idle_sec = 1;
+}
+
+static void a_connection_without_a_byte_is_closed_after_the_setting_and_not_before(void **state)
+{
+    (void)state;
+    network_needs();
+    network_stop();
+    network_start(close_after_a_second);
+    network_register("slow", "get /slow; echo cut off; sleep 1000", NULL);
+    const uint64_t begin = uv_hrtime();
+    network_submit("slow", "/slow", "");
+    network_await(network_has_slow_ended, 1);
+    assert_true(uv_hrtime() - begin > UINT64_C(900000000));
+    (void)runtime_rig_wait(&rig, "\"message\":\"cut off\"");
+    runtime_rig_cancel(&rig);
+    (void)runtime_rig_wait(&rig, "\"CANCELLED\"");
+}
+
 static void a_connection_is_closed_when_the_job_is_cancelled(void **state)
 {
     (void)state;
@@ -112,6 +133,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         NETWORK_TEST(a_connection_is_closed_when_the_lease_expires),
         NETWORK_TEST(an_expiry_that_only_denies_closes_connections_and_the_job_goes_on),
+        NETWORK_TEST(a_connection_without_a_byte_is_closed_after_the_setting_and_not_before),
         NETWORK_TEST(a_connection_is_closed_when_the_job_is_cancelled),
         NETWORK_TEST(a_connection_is_closed_when_the_agent_has_sent_its_result),
         NETWORK_TEST(a_runtime_that_is_freed_closes_connections),
