@@ -148,7 +148,8 @@ static bool has_proc(void)
 
 static bool has_pid_max(void)
 {
-    return has_proc() && write_file("/proc/sys/kernel/pid_max", "400");
+    return has_proc() && write_file("/proc/sys/kernel/pid_max", "400") &&
+           write_file("/proc/sys/kernel/ns_last_pid", "300");
 }
 
 /* Before Linux 6.14 the file is that of the host, and root may write it: this is tried as a user

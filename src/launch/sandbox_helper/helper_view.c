@@ -198,18 +198,33 @@ void arcp__helper_dev(const arcp__helper_view *view, bool has_terminal)
 
 /* ---- /proc ---- */
 
+enum {
+    NUMBERS_ONCE = 300,   /* the kernel's RESERVED_PIDS */
+    NUMBERS_MAX = 4194304 /* the kernel's PID_MAX_LIMIT */
+};
+
+static bool write_setting(int tree, const char *name, const char *text)
+{
+    const int fd = openat(tree, name, O_WRONLY | O_CLOEXEC);
+    const size_t size = strlen(text);
+    const bool is_written = fd >= 0 && write(fd, text, size) == (ssize_t)size;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return is_written;
+}
+
 /* As the superuser, processes are not counted for RLIMIT_NPROC; the numbers of processes of this
- * namespace are. Numbers below 300 are used once only: the limit is beyond them. Where the kernel
- * has no limit for a namespace (before Linux 6.14) the file is not ours to write. */
+ * namespace are. The kernel hands the first 300 out only once, when a namespace begins: it begins
+ * behind them, so that `pids` numbers are left. */
 static void limit_pids(int tree, uint32_t pids)
 {
     char text[32];
-    const int fd = openat(tree, "sys/kernel/pid_max", O_WRONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        const int size = snprintf(text, sizeof text, "%u", 301 + pids);
-        const ssize_t written = write(fd, text, (size_t)size);
-        (void)written;
-        (void)close(fd);
+    const uint32_t most = pids > NUMBERS_MAX - NUMBERS_ONCE ? NUMBERS_MAX : NUMBERS_ONCE + pids;
+    (void)snprintf(text, sizeof text, "%u", most);
+    if (!write_setting(tree, "sys/kernel/pid_max", text) ||
+        !write_setting(tree, "sys/kernel/ns_last_pid", "300")) {
+        arcp__helper_fail("/proc/sys/kernel/pid_max");
     }
 }
 
