@@ -10,6 +10,7 @@
 #include "arcp/command.h"
 #include "base/alloc.h"
 #include "base/directory.h"
+#include "base/path.h"
 #include "sandbox/sandbox_uses.h"
 
 #include <arcp/lease_explain.h>
@@ -116,8 +117,8 @@ static arcp_status make_plan(arcp__run *run, arcp__run_learn *learn, arcp_error 
 /* Whether files below the current directory are the user's own as a whole. */
 static bool is_cwd_shared(const arcp__run *run)
 {
-    return arcp__path_is_within(run->home, run->cwd) ||
-           arcp__path_is_within(run->account_home, run->cwd);
+    return arcp__path_is_within_cstr(run->home, run->cwd) ||
+           arcp__path_is_within_cstr(run->account_home, run->cwd);
 }
 
 static arcp_status make_parts(const arcp__run *run, arcp__run_learn *learn, arcp_error *err)

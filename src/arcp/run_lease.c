@@ -11,6 +11,7 @@
 
 #include "arcp/command.h"
 #include "base/alloc.h"
+#include "base/path.h"
 #include "base/utf8.h"
 #include "core/target.h"
 
@@ -112,7 +113,7 @@ static const char *pattern_of(grants *g, const char *option, const char *given, 
     if (path == NULL) {
         return NULL;
     }
-    g->has_cwd = g->has_cwd || arcp__path_is_within(g->run->cwd, path);
+    g->has_cwd = g->has_cwd || arcp__path_is_within_cstr(g->run->cwd, path);
     const bool is_there = stat(path, &about) == 0;
     if (!arcp__utf8_is_valid(arcp_span_cstr(path))) {
         (void)arcp_error_set(err, ARCP_E_USAGE,
@@ -184,7 +185,8 @@ static const char *reason_to_keep(const arcp__run *run)
         if (strcmp(run->cwd, homes[i]) == 0 || strcmp(run->cwd, resolved) == 0) {
             return "it is your home directory";
         }
-        if (arcp__path_is_within(homes[i], run->cwd) || arcp__path_is_within(resolved, run->cwd)) {
+        if (arcp__path_is_within_cstr(homes[i], run->cwd) ||
+            arcp__path_is_within_cstr(resolved, run->cwd)) {
             return "it holds your home directory";
         }
     }

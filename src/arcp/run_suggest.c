@@ -9,6 +9,7 @@
 
 #include "arcp/command.h"
 #include "base/hex.h"
+#include "base/path.h"
 #include "base/utf8.h"
 #include "core/glob_subset.h"
 
@@ -86,7 +87,7 @@ static const char *protection_of(const arcp__sandbox_plan *plan, const char *pat
         const arcp__sandbox_mount *mount = &plan->mounts[i];
         char git[PATH_MAX];
         (void)snprintf(git, sizeof git, "%.*s/.git", (int)mount->target.size, mount->target.data);
-        if (mount->kind == ARCP__SANDBOX_MOUNT_GIT && arcp__path_is_within(path, git)) {
+        if (mount->kind == ARCP__SANDBOX_MOUNT_GIT && arcp__path_is_within_cstr(path, git)) {
             return plan->protect == ARCP__SANDBOX_PROTECT_STRICT ? "--protect commits"
                                                                  : "--no-protect";
         }
@@ -115,12 +116,12 @@ static bool is_too_wide(const arcp__run *run, const char *path)
         return false;
     }
     for (size_t i = 0; i < 2; i++) {
-        if (homes[i] != NULL && arcp__path_is_within(homes[i], path)) {
+        if (homes[i] != NULL && arcp__path_is_within_cstr(homes[i], path)) {
             return true;
         }
     }
     for (size_t i = 0; i < run->request.own_count; i++) {
-        if (arcp__path_is_within(path, run->request.own[i].data)) {
+        if (arcp__path_is_within_cstr(path, run->request.own[i].data)) {
             return true;
         }
     }
@@ -133,7 +134,7 @@ static bool includes(const suggestion *other, const suggestion *one)
     const bool is_path = one->name.size != 0 && strcmp(one->option, "--fetch") != 0;
     const bool has_right = strcmp(other->option, one->option) == 0 ||
                            (is_path && strcmp(other->option, "--write") == 0);
-    return has_right && (is_path ? arcp__path_is_within(one->name.data, other->name.data)
+    return has_right && (is_path ? arcp__path_is_within_cstr(one->name.data, other->name.data)
                                  : strcmp(one->name.data, other->name.data) == 0);
 }
 

@@ -1,14 +1,11 @@
 /* Which directories the read-only clones are of. */
+#include "base/path.h"
 #include "broker/broker_parts.h"
 #include "core/glob_pattern.h"
 
 arcp_span arcp__broker_beginning(arcp_span pattern)
 {
-    arcp_span prefix = arcp__glob_literal_prefix(pattern);
-    while (prefix.size > 1 && prefix.data[prefix.size - 1] != '/') {
-        prefix.size--;
-    }
-    return arcp_span_first(prefix, prefix.size > 1 ? prefix.size - 1 : prefix.size);
+    return arcp__glob_literal_directory(pattern);
 }
 
 size_t arcp__broker_beginnings(const arcp__sandbox_plan *plan, arcp_span *out)
@@ -22,14 +19,14 @@ size_t arcp__broker_beginnings(const arcp__sandbox_plan *plan, arcp_span *out)
         const arcp_span directory = arcp__broker_beginning(plan->reads[i]);
         bool is_covered = false;
         for (size_t k = 0; k < count; k++) {
-            is_covered = is_covered || arcp__broker_is_within(directory, out[k]);
+            is_covered = is_covered || arcp__path_is_within(directory, out[k]);
         }
         if (is_covered) {
             continue;
         }
         size_t kept = 0;
         for (size_t k = 0; k < count; k++) {
-            if (!arcp__broker_is_within(out[k], directory)) {
+            if (!arcp__path_is_within(out[k], directory)) {
                 out[kept++] = out[k];
             }
         }

@@ -1,6 +1,7 @@
 #include "broker/broker_class.h"
 
 #include "base/alloc.h"
+#include "base/path.h"
 #include "broker/broker.h"
 #include "core/glob_pattern.h"
 
@@ -12,15 +13,6 @@ struct arcp__broker_classes {
     arcp_span *patterns;        /* owned array: of reads and writes, those that the broker serves */
     size_t pattern_count;
 };
-
-bool arcp__broker_is_within(arcp_span path, arcp_span directory)
-{
-    if (directory.size == 1) {
-        return true; /* the root */
-    }
-    return arcp_span_starts_with(path, directory) &&
-           (path.size == directory.size || path.data[directory.size] == '/');
-}
 
 typedef bool is_asked(arcp_span pattern);
 
@@ -123,12 +115,12 @@ static bool is_secret(const arcp__sandbox_plan *plan, arcp_span path)
 #include "sandbox/sandbox_secret.def"
 #undef ARCP_SANDBOX_SECRET
     };
-    if (plan->home.size < 2 || !arcp__broker_is_within(path, plan->home)) {
+    if (plan->home.size < 2 || !arcp__path_is_within(path, plan->home)) {
         return false;
     }
     const arcp_span below = arcp_span_from(path, plan->home.size + 1);
     for (size_t i = 0; i < sizeof secrets / sizeof *secrets; i++) {
-        if (below.size != 0 && arcp__broker_is_within(below, arcp_span_cstr(secrets[i]))) {
+        if (below.size != 0 && arcp__path_is_within(below, arcp_span_cstr(secrets[i]))) {
             return true;
         }
     }
@@ -139,7 +131,7 @@ static arcp__broker_place place_of(const arcp__sandbox_plan *plan, arcp_span pat
                                    const arcp__sandbox_place *found)
 {
     const bool is_etc = plan->level == ARCP__SANDBOX_LEVEL_FULL &&
-                        arcp__broker_is_within(path, ARCP_SPAN_LITERAL("/etc"));
+                        arcp__path_is_within(path, ARCP_SPAN_LITERAL("/etc"));
     switch (found->class) {
     case ARCP__SANDBOX_CLASS_OWN:
         return ARCP__BROKER_PLACE_OWN;
@@ -172,27 +164,17 @@ static bool has_file_rule(const arcp__sandbox_plan *plan, arcp_span path)
     return false;
 }
 
-static arcp_span parent_of(arcp_span path)
-{
-    while (path.size > 1 && path.data[path.size - 1] != '/') {
-        path.size--;
-    }
-    path.size -= path.size > 1 ? 1 : 0;
-    return path;
-}
-
 /* Whether the pattern's literal beginning lies below a private directory that holds the path. */
 static bool is_of_private(const arcp__sandbox_plan *plan, arcp_span pattern, arcp_span path)
 {
     const arcp_span prefix = arcp__glob_literal_prefix(pattern);
-    if (plan->fresh.size != 0 && arcp__broker_is_within(path, plan->fresh)) {
+    if (plan->fresh.size != 0 && arcp__path_is_within(path, plan->fresh)) {
         return false; /* the job's own directory is not the host's of that name */
     }
     for (size_t i = 0; i < plan->rule_count; i++) {
         const arcp__sandbox_rule *rule = &plan->rules[i];
         if (rule->class == ARCP__SANDBOX_CLASS_PRIVATE && prefix.size > rule->path.size &&
-            arcp__broker_is_within(path, rule->path) &&
-            arcp__broker_is_within(prefix, rule->path)) {
+            arcp__path_is_within(path, rule->path) && arcp__path_is_within(prefix, rule->path)) {
             return true;
         }
     }
@@ -215,7 +197,7 @@ arcp__broker_class arcp__broker_classify(const arcp__broker_classes *classes, ar
     const arcp__sandbox_plan *plan = classes->plan;
     const bool is_file = has_file_rule(plan, path);
     const arcp__sandbox_place found =
-        arcp__sandbox_paths_find(classes->paths, is_file ? parent_of(path) : path);
+        arcp__sandbox_paths_find(classes->paths, is_file ? arcp__path_parent(path) : path);
     arcp__broker_class class = {.place = place_of(plan, path, &found),
                                 .is_file = is_file,
                                 .is_secret = is_secret(plan, path)};
@@ -249,13 +231,13 @@ bool arcp__broker_leads_to_mount(const arcp__broker_classes *classes, arcp_span 
     for (size_t i = 0; i < plan->mount_count; i++) {
         const arcp__sandbox_mount *mount = &plan->mounts[i];
         if (mount->kind != ARCP__SANDBOX_MOUNT_COVER && mount->target.size > directory.size &&
-            arcp__broker_is_within(mount->target, directory)) {
+            arcp__path_is_within(mount->target, directory)) {
             return true;
         }
     }
     for (size_t i = 0; i < plan->rule_count; i++) {
         if (plan->rules[i].path.size > directory.size &&
-            arcp__broker_is_within(plan->rules[i].path, directory)) {
+            arcp__path_is_within(plan->rules[i].path, directory)) {
             return true;
         }
     }

@@ -55,7 +55,4 @@ ARCP_MUST_CHECK bool arcp__broker_leads_in_private(const arcp__broker_classes *c
 ARCP_MUST_CHECK bool arcp__broker_leads_to_mount(const arcp__broker_classes *classes,
                                                  arcp_span directory);
 
-/* Whether `path` is `directory` or lies below it. */
-ARCP_MUST_CHECK bool arcp__broker_is_within(arcp_span path, arcp_span directory);
-
 #endif

@@ -7,6 +7,7 @@
  * allow one. */
 #include <errno.h>
 
+#include "base/path.h"
 #include "broker/broker_parts.h"
 
 typedef struct question {
@@ -71,7 +72,7 @@ static arcp__broker_answer fail_as_looked(const arcp__broker_fact *fact)
 static int hidden_error(const question *q)
 {
     const bool is_absent = q->class.place == ARCP__BROKER_PLACE_PRIVATE ||
-                           arcp__broker_is_within(q->call->path, ARCP_SPAN_LITERAL("/etc"));
+                           arcp__path_is_within(q->call->path, ARCP_SPAN_LITERAL("/etc"));
     return is_absent && (q->hides || !q->class.is_secret) ? ENOENT : EACCES;
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/path.h"
 #include "base/utf8.h"
 #include "broker/broker_task.h"
 #include "sandbox/sandbox_seen.h"
@@ -121,7 +122,7 @@ static bool is_system(arcp_span path)
 {
     static const char *const directories[] = {"/proc", "/sys", "/dev"};
     for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
-        if (arcp__broker_is_within(path, arcp_span_cstr(directories[i]))) {
+        if (arcp__path_is_within(path, arcp_span_cstr(directories[i]))) {
             return true;
         }
     }
@@ -329,7 +330,7 @@ static bool is_resolver(arcp_span path)
     static const char *const places[] = {"/run/systemd/resolve", "/run/nscd", "/var/run/nscd",
                                          "/var/run/systemd/resolve"};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        if (arcp__broker_is_within(path, arcp_span_cstr(places[i]))) {
+        if (arcp__path_is_within(path, arcp_span_cstr(places[i]))) {
             return true;
         }
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "broker/broker_task.h"
 
 /* Flags of open that the descriptor keeps. O_NONBLOCK is set while it is opened, in any case: what
@@ -19,7 +20,7 @@ static int read_directory(const arcp__broker *broker, arcp_span real, const char
     const arcp__broker_clone *best = NULL;
     for (size_t i = 0; i < broker->clone_count; i++) {
         const arcp__broker_clone *clone = &broker->clones[i];
-        if (clone->fd >= 0 && arcp__broker_is_within(real, clone->path) &&
+        if (clone->fd >= 0 && arcp__path_is_within(real, clone->path) &&
             (best == NULL || clone->path.size > best->path.size)) {
             best = clone;
         }

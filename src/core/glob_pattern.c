@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/path.h"
 #include "base/utf8.h"
 
 typedef struct parser {
@@ -130,6 +131,11 @@ arcp_span arcp__glob_literal_prefix(arcp_span pattern)
     }
     const char *star = memchr(pattern.data, '*', pattern.size);
     return star == NULL ? pattern : arcp_span_first(pattern, (size_t)(star - pattern.data));
+}
+
+arcp_span arcp__glob_literal_directory(arcp_span pattern)
+{
+    return arcp__path_parent(arcp__glob_literal_prefix(pattern));
 }
 
 bool arcp__glob_bases_meet(arcp_span a, arcp_span b)

@@ -30,6 +30,10 @@ size_t arcp__glob_wildcard_count(arcp_span pattern);
 /* The bytes before the first star; borrowed. */
 arcp_span arcp__glob_literal_prefix(arcp_span pattern);
 
+/* The directory in which the pattern's first wildcard is, or whose name the wildcard is part of; of
+ * a pattern without one, the directory of the name. A part of `pattern`. */
+arcp_span arcp__glob_literal_directory(arcp_span pattern);
+
 /* False only if two patterns with these literal prefixes have no target in common. */
 bool arcp__glob_bases_meet(arcp_span a, arcp_span b);
 

@@ -20,9 +20,10 @@ struct arcp__egress_name_server {
     int fd;
 };
 
-const arcp__egress_dns_answer *arcp__egress_name_server_answer(arcp__egress_job *job,
-                                                               arcp_span query,
-                                                               arcp__egress_dns_answer *out)
+/* The response to one query, and its report: NULL when there is none to send, also when the report
+ * has closed the job. `out` is the memory for it. */
+static const arcp__egress_dns_answer *answer_query(arcp__egress_job *job, arcp_span query,
+                                                   arcp__egress_dns_answer *out)
 {
     arcp__egress_dns_respond(job->names, query, out);
     if (out->is_denied) {
@@ -87,7 +88,7 @@ static bool serve_datagram(const arcp__egress_name_server *server)
         return false;
     }
     const arcp__egress_dns_answer *answer =
-        arcp__egress_name_server_answer(job, arcp_span_make(query, bytes.iov_len), &memory);
+        answer_query(job, arcp_span_make(query, bytes.iov_len), &memory);
     if (answer != NULL) {
         bytes = (struct iovec){memory.bytes, answer->size};
         answer_from_there(&message);
@@ -162,8 +163,8 @@ bool arcp__egress_names_step(arcp__egress_connection *c)
         }
         return false;
     }
-    const arcp__egress_dns_answer *answer = arcp__egress_name_server_answer(
-        c->job, arcp_span_make(c->client.in.data + LENGTH_BYTES, query), &memory);
+    const arcp__egress_dns_answer *answer =
+        answer_query(c->job, arcp_span_make(c->client.in.data + LENGTH_BYTES, query), &memory);
     if (c->stage == ARCP__EGRESS_IS_CLOSED) {
         return true;
     }

@@ -76,11 +76,6 @@ void arcp__egress_job_allow(arcp__egress_job *job, arcp_span url, bool is_host);
 ARCP_MUST_CHECK arcp_status arcp__egress_name_server_open(arcp__egress_job *job, int fd,
                                                           arcp_error *err);
 void arcp__egress_name_server_close(arcp__egress_name_server *server);
-/* The response to one query, and its report: NULL when there is none to send, also when the report
- * has closed the job. `out` is the memory for it. */
-const arcp__egress_dns_answer *arcp__egress_name_server_answer(arcp__egress_job *job,
-                                                               arcp_span query,
-                                                               arcp__egress_dns_answer *out);
 
 /* ---- connections ---- */
 

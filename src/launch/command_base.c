@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/directory.h"
+#include "base/path.h"
 #include "launch/sandbox_host.h"
 
 #define LINKS_MAX        16
@@ -72,8 +73,8 @@ static bool is_system(const char *path)
     static const char *const directories[] = {"/usr",   "/bin",   "/sbin",  "/lib",
                                               "/lib32", "/lib64", "/libx32"};
     for (size_t i = 0; i < sizeof directories / sizeof directories[0]; i++) {
-        if (arcp__path_is_within(path, directories[i])) {
-            return !arcp__path_is_within(path, "/usr/local/etc");
+        if (arcp__path_is_within_cstr(path, directories[i])) {
+            return !arcp__path_is_within_cstr(path, "/usr/local/etc");
         }
     }
     return false;
@@ -92,7 +93,7 @@ static bool may_be_granted(const finder *f, const char *directory)
         if (size == 0) {
             continue;
         }
-        if (arcp__path_is_within(home, directory)) {
+        if (arcp__path_is_within_cstr(home, directory)) {
             return false;
         }
         for (size_t j = 0; j < sizeof below_home / sizeof below_home[0]; j++) {
@@ -115,10 +116,10 @@ static void add(finder *f, const char *path)
     }
     size_t kept = 0;
     for (size_t i = 0; i < out->count; i++) {
-        if (arcp__path_is_within(path, out->paths[i])) {
+        if (arcp__path_is_within_cstr(path, out->paths[i])) {
             return; /* then none was removed before: no path of the list is inside another */
         }
-        if (arcp__path_is_within(out->paths[i], path)) {
+        if (arcp__path_is_within_cstr(out->paths[i], path)) {
             arcp__free(out->paths[i]);
         } else {
             out->paths[kept++] = out->paths[i];
@@ -283,15 +284,15 @@ static void add_words(finder *f)
         char path[PATH_MAX] = "";
         char directory[PATH_MAX];
         struct stat about;
-        if (!clean(*word, path) || arcp__path_is_within(path, "/proc") ||
-            arcp__path_is_within(path, "/sys") || arcp__path_is_within(path, "/dev") ||
+        if (!clean(*word, path) || arcp__path_is_within_cstr(path, "/proc") ||
+            arcp__path_is_within_cstr(path, "/sys") || arcp__path_is_within_cstr(path, "/dev") ||
             stat(path, &about) != 0) {
             continue;
         }
         if (S_ISDIR(about.st_mode)) {
             const bool holds_home =
-                (f->homes[0][0] != '\0' && arcp__path_is_within(f->homes[0], path)) ||
-                (f->homes[1][0] != '\0' && arcp__path_is_within(f->homes[1], path));
+                (f->homes[0][0] != '\0' && arcp__path_is_within_cstr(f->homes[0], path)) ||
+                (f->homes[1][0] != '\0' && arcp__path_is_within_cstr(f->homes[1], path));
             if (strcmp(path, "/") != 0 && !holds_home) {
                 add(f, path);
             }

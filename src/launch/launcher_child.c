@@ -48,7 +48,7 @@ static bool place_files(arcp__launch_child *child, const arcp__launch_files *fil
 
 /* From now on the kernel kills us when our parent exits. getppid detects a parent that had already
  * exited before. */
-void arcp__launch_child_die_with_parent(const arcp__launch_child *child)
+static void die_with_parent(const arcp__launch_child *child)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != child->parent) {
         arcp__launch_child_fail(child, ARCP__LAUNCH_PARENT);
@@ -86,7 +86,7 @@ void arcp__launch_child_isolate(arcp__launch_child *child, const arcp__launch_fi
     if (!place_files(child, files)) {
         arcp__launch_child_fail(child, ARCP__LAUNCH_FILES);
     }
-    arcp__launch_child_die_with_parent(child);
+    die_with_parent(child);
     /* The parent's handlers must not run here, and signals that it ignores must not be ignored by
      * the program. System calls, because libc refuses to reset the two signals that it reserves,
      * which a parent may ignore as well. The kernel's struct of zeros means the default action. */
@@ -134,7 +134,7 @@ void arcp__launch_child_run(const arcp__launch_child *child)
         arcp__launch_child_fail(child, ARCP__LAUNCH_CWD);
     }
     if (child->switch_user) {
-        arcp__launch_child_die_with_parent(child); /* the change of user has reset it */
+        die_with_parent(child); /* the change of user has reset it */
     }
     (void)execve(child->program, child->argv, child->env);
     arcp__launch_child_fail(child, ARCP__LAUNCH_EXEC);

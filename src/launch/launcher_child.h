@@ -97,9 +97,6 @@ void arcp__launch_child_fail(const arcp__launch_child *child, arcp__launch_stage
  * blocked. */
 void arcp__launch_child_isolate(arcp__launch_child *child, const arcp__launch_files *files);
 
-/* Has the kernel kill the caller when its parent exits. A change of user undoes it. */
-void arcp__launch_child_die_with_parent(const arcp__launch_child *child);
-
 /* Whether it became child->uid, for good. Sets errno. */
 bool arcp__launch_child_become_user(const arcp__launch_child *child);
 

@@ -8,12 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-
-bool arcp__path_is_within(const char *path, const char *directory)
-{
-    const size_t size = strcmp(directory, "/") == 0 ? 0 : strlen(directory);
-    return strncmp(path, directory, size) == 0 && (path[size] == '/' || path[size] == '\0');
-}
+#include "base/path.h"
 
 /* ---- own files ---- */
 
@@ -93,7 +88,7 @@ static bool is_written(const arcp__sandbox_plan *plan, const char *path)
         const arcp__sandbox_mount *mount = &plan->mounts[i];
         const bool is_lease =
             mount->kind == ARCP__SANDBOX_MOUNT_TREE || mount->kind == ARCP__SANDBOX_MOUNT_ROOT;
-        if (is_lease && mount->is_writable && arcp__path_is_within(path, mount->target.data)) {
+        if (is_lease && mount->is_writable && arcp__path_is_within_cstr(path, mount->target.data)) {
             return true;
         }
     }
@@ -161,7 +156,7 @@ bool arcp__sandbox_reads_base(const arcp__sandbox_request *request, const char *
             const size_t size = pattern.size == 3 ? 1 : pattern.size - 3;
             memcpy(tree, pattern.data, size);
             tree[size] = '\0';
-            if (arcp__path_is_within(path, tree) &&
+            if (arcp__path_is_within_cstr(path, tree) &&
                 !arcp__sandbox_holds_own_file(&own, arcp_span_cstr(tree))) {
                 return true;
             }

@@ -44,7 +44,4 @@ bool arcp__sandbox_needs_etc(const arcp__sandbox_plan *plan);
  * base takes nothing from a tree, and the tree may be refused. */
 bool arcp__sandbox_reads_base(const arcp__sandbox_request *request, const char *path);
 
-/* Whether a canonical path is the directory or below it. */
-bool arcp__path_is_within(const char *path, const char *directory);
-
 #endif

@@ -289,12 +289,6 @@ ARCP_MUST_CHECK arcp_status arcp__sandbox_plan_decode(arcp_span text, arcp__sand
 /* Whether a line of the plan needs TLS to be terminated: then the sandbox needs an authority. */
 ARCP_MUST_CHECK bool arcp__sandbox_terminates(const arcp__sandbox_plan *plan);
 
-/* Whether a program under the plan can perform this operation on a canonical absolute path or URL,
- * as far as plan and kernel decide, given that nothing on the host is a symbolic link. The base and
- * private directories do not count: the question is what the lease's lines admit. */
-ARCP_MUST_CHECK bool arcp__sandbox_admits(const arcp__sandbox_plan *plan,
-                                          arcp__capability capability, arcp_span target);
-
 /* Whether the path is one of the runtime's own, or below one. */
 ARCP_MUST_CHECK bool arcp__sandbox_is_own(const arcp__sandbox_plan *plan, arcp_span path);
 
@@ -329,11 +323,6 @@ arcp__sandbox_place arcp__sandbox_paths_find(const arcp__sandbox_paths *paths, a
  * path: what the broker may carry out when the kernel does not grant it. */
 ARCP_MUST_CHECK bool arcp__sandbox_paths_grant(const arcp__sandbox_paths *paths,
                                                arcp__capability capability, arcp_span path);
-
-/* Whether a pattern with wildcards, or of a single file, grants something below the directory: it
- * has a listing, of what is granted and of the directories that lead there. */
-ARCP_MUST_CHECK bool arcp__sandbox_paths_lead(const arcp__sandbox_paths *paths,
-                                              arcp_span directory);
 
 /* ---- what every program needs (sandbox_base.def) ---- */
 

@@ -96,17 +96,6 @@ static arcp_span make_absolute(arcp__sandbox_compile *compile, arcp_span pattern
     return arcp_span_make(bytes, cwd.size + slash + pattern.size);
 }
 
-/* The directory that a pattern's first wildcard is in, or whose name it is part of. */
-static arcp_span literal_directory(arcp_span pattern)
-{
-    arcp_span prefix = arcp__glob_literal_prefix(pattern);
-    while (prefix.size > 1 && prefix.data[prefix.size - 1] != '/') {
-        prefix.size--;
-    }
-    prefix.size -= prefix.size > 1 ? 1 : 0;
-    return prefix;
-}
-
 static void classify(const arcp__sandbox_compile *compile, arcp__sandbox_wish *wish)
 {
     const arcp_span directory = strip_tail(wish->pattern);
@@ -117,14 +106,14 @@ static void classify(const arcp__sandbox_compile *compile, arcp__sandbox_wish *w
     }
     if (wish->pattern.size == 1 || !arcp__glob_is_literal(directory)) {
         wish->kind = ARCP__SANDBOX_WISH_PATTERN;
-        wish->path = literal_directory(wish->pattern);
+        wish->path = arcp__glob_literal_directory(wish->pattern);
     } else {
         wish->kind =
             directory.size < wish->pattern.size ? ARCP__SANDBOX_WISH_TREE : ARCP__SANDBOX_WISH_FILE;
         wish->path = directory;
     }
     const bool is_fresh =
-        compile->draft.fresh.size != 0 && arcp__sandbox_is_within(wish->path, compile->draft.fresh);
+        compile->draft.fresh.size != 0 && arcp__path_is_within(wish->path, compile->draft.fresh);
     if (!is_fresh && arcp__sandbox_is_system(wish->path)) {
         wish->kind = ARCP__SANDBOX_WISH_SYSTEM;
     }
@@ -159,23 +148,12 @@ static bool meets_any(arcp_span pattern, const arcp_span *paths, size_t count)
     return false;
 }
 
-static bool is_within_any(arcp_span path, const arcp_span *directories, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (arcp__sandbox_is_within(path, directories[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static arcp__sandbox_line judge_pattern(const arcp__sandbox_compile *compile,
                                         const arcp__sandbox_wish *wish)
 {
     const arcp__sandbox_request *request = compile->request;
     const bool is_write = wish->capability == ARCP__CAPABILITY_FS_WRITE;
-    if (compile->draft.fresh.size != 0 &&
-        arcp__sandbox_is_within(wish->path, compile->draft.fresh)) {
+    if (compile->draft.fresh.size != 0 && arcp__path_is_within(wish->path, compile->draft.fresh)) {
         return ARCP__SANDBOX_EXACT(DIRECTORY, NONE);
     }
     if (arcp__sandbox_is_own(&compile->draft, wish->path)) {
@@ -184,7 +162,7 @@ static arcp__sandbox_line judge_pattern(const arcp__sandbox_compile *compile,
     if (!compile->draft.has_broker) {
         return ARCP__SANDBOX_REFUSED(NO_BROKER);
     }
-    if (is_write && is_within_any(wish->path, request->bases, request->base_count)) {
+    if (is_write && arcp__path_is_within_any(wish->path, request->bases, request->base_count)) {
         return ARCP__SANDBOX_REFUSED(BASE);
     }
     if (arcp__sandbox_pattern_meets_own(&compile->draft, wish->pattern)) {
@@ -205,7 +183,7 @@ static arcp__sandbox_line judge_around_own(const arcp__sandbox_compile *compile,
         return ARCP__SANDBOX_REFUSED(OWN_FILE_WITHOUT_BROKER);
     }
     if (wish->capability == ARCP__CAPABILITY_FS_WRITE &&
-        is_within_any(wish->path, request->bases, request->base_count)) {
+        arcp__path_is_within_any(wish->path, request->bases, request->base_count)) {
         return ARCP__SANDBOX_REFUSED(BASE);
     }
     return ARCP__SANDBOX_UNDER(BROKER, OWN_FILE_INSIDE);

@@ -171,10 +171,9 @@ static void emit(arcp__sandbox_learn *learn, arcp_span text, const char *wildcar
  * too: `id*` in ~/.ssh is every key that begins with `id`. */
 static void emit_whole(arcp__sandbox_learn *learn, const seen_target *target)
 {
-    const bool is_loose =
-        (target->needs & ARCP__SANDBOX_LEARN_LOOSE) != 0 &&
-        (target->needs & ARCP__SANDBOX_LEARN_KEEP) == 0 &&
-        arcp__sandbox_learn_can_fold(learn, arcp__sandbox_parent_of(target->text));
+    const bool is_loose = (target->needs & ARCP__SANDBOX_LEARN_LOOSE) != 0 &&
+                          (target->needs & ARCP__SANDBOX_LEARN_KEEP) == 0 &&
+                          arcp__sandbox_learn_can_fold(learn, arcp__path_parent(target->text));
     emit(learn, target->text, is_loose ? "*" : "", (arcp_span){"", 0});
 }
 
@@ -187,7 +186,7 @@ static bool meets(arcp_span home, arcp_span path, const char *name)
         return false;
     }
     const arcp_span place = arcp_span_make(text, (size_t)size);
-    return arcp__sandbox_is_within(path, place) || arcp__sandbox_is_within(place, path);
+    return arcp__path_is_within(path, place) || arcp__path_is_within(place, path);
 }
 
 static bool is_name_in(arcp_span path, arcp_span home, const char *const *names, size_t count)
@@ -238,7 +237,7 @@ bool arcp__sandbox_learn_can_fold(const arcp__sandbox_learn *learn, arcp_span di
     if (learn->is_exact || !is_path) {
         return !learn->is_exact;
     }
-    if (directory.size <= 1 || arcp__sandbox_is_within(learn->home, directory) ||
+    if (directory.size <= 1 || arcp__path_is_within(learn->home, directory) ||
         is_shared(learn->home, directory)) {
         return false;
     }
@@ -339,7 +338,7 @@ static size_t child_count(seen_target *const *targets, size_t count, size_t size
 {
     const arcp_span child = arcp_span_first(targets[0]->text, size);
     size_t end = 1;
-    while (end < count && arcp__sandbox_is_within(targets[end]->text, child)) {
+    while (end < count && arcp__path_is_within(targets[end]->text, child)) {
         end++;
     }
     return end;

@@ -35,7 +35,7 @@ static void merge_spots(arcp__sandbox_compile *compile)
         } else {
             uint32_t parent = count == 0 ? ARCP__PLACE_NONE : (uint32_t)count - 1;
             while (parent != ARCP__PLACE_NONE &&
-                   !arcp__sandbox_is_within(spot->path, compile->spots[parent].path)) {
+                   !arcp__path_is_within(spot->path, compile->spots[parent].path)) {
                 parent = compile->spots[parent].parent;
             }
             compile->spots[count] = *spot;
@@ -304,9 +304,9 @@ static bool is_row_clear(const arcp__sandbox_compile *compile, arcp_span path)
 {
     const arcp__sandbox_request *request = compile->request;
     for (size_t i = 0; i < request->own_count; i++) {
-        if (arcp__sandbox_is_within(path, request->own[i]) ||
+        if (arcp__path_is_within(path, request->own[i]) ||
             (compile->draft.level != ARCP__SANDBOX_LEVEL_FULL &&
-             arcp__sandbox_is_within(request->own[i], path))) {
+             arcp__path_is_within(request->own[i], path))) {
             return false;
         }
     }

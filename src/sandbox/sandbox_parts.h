@@ -3,6 +3,7 @@
 #define ARCP_SANDBOX_SANDBOX_PARTS_H
 
 #include "base/arena.h"
+#include "base/path.h"
 #include "core/lease_work.h"
 #include "core/url_pattern.h"
 #include "sandbox/sandbox.h"
@@ -115,10 +116,6 @@ typedef struct arcp__sandbox_compile {
 
 /* ---- paths (sandbox_paths.c) ---- */
 
-/* Whether the path is the directory or below it. */
-bool arcp__sandbox_is_within(arcp_span path, arcp_span directory);
-/* The directory above; "/" is above itself. */
-arcp_span arcp__sandbox_parent_of(arcp_span path);
 /* Directories before what they hold, and all that a directory holds together. */
 int arcp__sandbox_compare_paths(arcp_span a, arcp_span b);
 /* Whether the path is at or below /proc, /sys or /dev. */
@@ -174,12 +171,9 @@ void arcp__sandbox_add_network(arcp__sandbox_compile *compile);
 /* Notes whether the line grants all of a host, judges it, and adds its port. */
 void arcp__sandbox_read_url(arcp__sandbox_compile *compile, arcp_span pattern);
 void arcp__sandbox_judge_url(arcp__sandbox_compile *compile, uint32_t at);
-/* sandbox_host.c: HOST_CASE, HOST_NEVER, HOST_RESERVED: no connection leads to the pattern's host;
+/* sandbox_host.c: HOST_CASE, HOST_NEVER, HOST_RESERVED, PORT_NEVER: no connection leads there;
  * HOST_PROXY: only one that names it to the explicit proxy does; NONE: nothing is in the way. */
 arcp__sandbox_note arcp__sandbox_judge_host(const arcp__url_parts *parts);
-/* Whether a line of net.fetch that is granted admits the canonical URL. */
-ARCP_MUST_CHECK bool arcp__sandbox_admits_url(const arcp__sandbox_plan *plan, arcp_span url);
-
 /* sandbox_line.c: the lines of a report. */
 void arcp__sandbox_read_lines(arcp__sandbox_compile *compile);
 void arcp__sandbox_judge_lines(arcp__sandbox_compile *compile);

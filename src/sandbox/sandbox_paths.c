@@ -8,15 +8,6 @@
 #include "core/target.h"
 #include "sandbox/sandbox_parts.h"
 
-bool arcp__sandbox_is_within(arcp_span path, arcp_span directory)
-{
-    if (directory.size <= 1) {
-        return directory.size == 1 && path.size > 0;
-    }
-    return arcp_span_starts_with(path, directory) &&
-           (path.size == directory.size || path.data[directory.size] == '/');
-}
-
 int arcp__sandbox_compare_paths(arcp_span a, arcp_span b)
 {
     const size_t shared = a.size < b.size ? a.size : b.size;
@@ -36,7 +27,7 @@ bool arcp__sandbox_is_system(arcp_span path)
 {
     static const char *const directories[] = {"/proc", "/sys", "/dev"};
     for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
-        if (arcp__sandbox_is_within(path, arcp_span_cstr(directories[i]))) {
+        if (arcp__path_is_within(path, arcp_span_cstr(directories[i]))) {
             return true;
         }
     }
@@ -63,16 +54,6 @@ const char *arcp__sandbox_path_fault(arcp_span path)
     return is_canonical ? NULL : "is not canonical";
 }
 
-static bool is_within_any(arcp_span path, const arcp_span *directories, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (arcp__sandbox_is_within(path, directories[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* ---- the runtime's own ---- */
 
 /* What a suffix of an own file's name begins with. */
@@ -80,7 +61,7 @@ static const char suffixes[] = ".-~";
 
 bool arcp__sandbox_is_own(const arcp__sandbox_plan *plan, arcp_span path)
 {
-    if (is_within_any(path, plan->own, plan->own_count)) {
+    if (arcp__path_is_within_any(path, plan->own, plan->own_count)) {
         return true;
     }
     for (size_t i = 0; i < plan->own_file_count; i++) {
@@ -97,11 +78,11 @@ bool arcp__sandbox_holds_own_file(const arcp__sandbox_plan *plan, arcp_span dire
 {
     for (size_t i = 0; i < plan->own_file_count; i++) {
         const arcp_span file = plan->own_files[i];
-        bool is_alone = file.size > directory.size && arcp__sandbox_is_within(file, directory) &&
+        bool is_alone = file.size > directory.size && arcp__path_is_within(file, directory) &&
                         !arcp__sandbox_is_system(file);
         for (size_t j = 0; is_alone && j < plan->own_count; j++) {
             is_alone =
-                arcp_span_equal(plan->own[j], file) || !arcp__sandbox_is_within(file, plan->own[j]);
+                arcp_span_equal(plan->own[j], file) || !arcp__path_is_within(file, plan->own[j]);
         }
         if (is_alone) {
             return true;
@@ -223,18 +204,9 @@ static size_t lower_rule(const arcp__sandbox_plan *plan, arcp_span path)
     return low;
 }
 
-arcp_span arcp__sandbox_parent_of(arcp_span path)
-{
-    while (path.size > 1 && path.data[path.size - 1] != '/') {
-        path.size--;
-    }
-    path.size -= path.size > 1 ? 1 : 0;
-    return path;
-}
-
 static bool is_fresh_path(const arcp__sandbox_plan *plan, arcp_span path)
 {
-    return plan->fresh.size != 0 && arcp__sandbox_is_within(path, plan->fresh);
+    return plan->fresh.size != 0 && arcp__path_is_within(path, plan->fresh);
 }
 
 static arcp__sandbox_class class_of_mount(arcp__sandbox_mount_kind kind)
@@ -263,11 +235,11 @@ static bool is_protected(const arcp__sandbox_plan *plan, arcp_span tree, arcp_sp
 {
     const arcp_span rest = arcp_span_from(path, tree.size);
     if (plan->protect == ARCP__SANDBOX_PROTECT_STRICT) {
-        return arcp__sandbox_is_within(rest, ARCP_SPAN_LITERAL("/.git"));
+        return arcp__path_is_within(rest, ARCP_SPAN_LITERAL("/.git"));
     }
     return arcp_span_equal_cstr(rest, "/.git") ||
-           arcp__sandbox_is_within(rest, ARCP_SPAN_LITERAL("/.git/hooks")) ||
-           arcp__sandbox_is_within(rest, ARCP_SPAN_LITERAL("/.git/config"));
+           arcp__path_is_within(rest, ARCP_SPAN_LITERAL("/.git/hooks")) ||
+           arcp__path_is_within(rest, ARCP_SPAN_LITERAL("/.git/config"));
 }
 
 /* The deepest mount at or above a path, and whether its writes are kept off there. */
@@ -279,7 +251,7 @@ typedef struct footing {
 static footing find_footing(const arcp__sandbox_plan *plan, arcp_span path)
 {
     footing found = {NULL, false};
-    for (arcp_span at = path;; at = arcp__sandbox_parent_of(at)) {
+    for (arcp_span at = path;; at = arcp__path_parent(at)) {
         for (size_t i = lower_mount(plan, at);
              i < plan->mount_count && arcp_span_equal(plan->mounts[i].target, at); i++) {
             const arcp__sandbox_mount *mount = &plan->mounts[i];
@@ -315,7 +287,7 @@ bool arcp__sandbox_is_kernels(const arcp__sandbox_plan *plan, arcp__capability c
     if (is_fresh_path(plan, directory)) {
         return true;
     }
-    for (arcp_span at = directory;; at = arcp__sandbox_parent_of(at)) {
+    for (arcp_span at = directory;; at = arcp__path_parent(at)) {
         for (size_t i = lower_rule(plan, at);
              i < plan->rule_count && arcp_span_equal(plan->rules[i].path, at); i++) {
             const arcp__sandbox_rule *rule = &plan->rules[i];
@@ -333,7 +305,7 @@ bool arcp__sandbox_is_kernels(const arcp__sandbox_plan *plan, arcp__capability c
 /* Whether the path is in a private directory, at level landlock. */
 static bool is_scratch_path(const arcp__sandbox_plan *plan, arcp_span path, arcp_span directory)
 {
-    if (!arcp__sandbox_is_within(path, directory)) {
+    if (!arcp__path_is_within(path, directory)) {
         return false;
     }
     const size_t at = lower_rule(plan, directory);
@@ -358,7 +330,7 @@ arcp__sandbox_place arcp__sandbox_paths_find(const arcp__sandbox_paths *paths, a
         place.class = ARCP__SANDBOX_CLASS_OWN;
         return place;
     }
-    for (arcp_span at = path;; at = arcp__sandbox_parent_of(at)) {
+    for (arcp_span at = path;; at = arcp__path_parent(at)) {
         for (size_t i = lower_rule(plan, at);
              i < plan->rule_count && arcp_span_equal(plan->rules[i].path, at); i++) {
             const arcp__sandbox_rule *rule = &plan->rules[i];
@@ -407,8 +379,7 @@ static bool is_served_git(const arcp__sandbox_plan *plan, arcp_span path)
         const arcp_span pattern = plan->writes[i];
         const arcp_span prefix = arcp__glob_literal_prefix(pattern);
         const arcp_span tree = arcp_span_first(prefix, prefix.size > 1 ? prefix.size - 1 : 0);
-        if (tree.size != 0 && arcp__sandbox_is_within(path, tree) &&
-            is_protected(plan, tree, path) &&
+        if (tree.size != 0 && arcp__path_is_within(path, tree) && is_protected(plan, tree, path) &&
             arcp_span_equal_cstr(arcp_span_from(pattern, tree.size), "/**") &&
             !arcp__sandbox_is_kernels(plan, ARCP__CAPABILITY_FS_WRITE, pattern)) {
             return true;
@@ -431,7 +402,7 @@ static bool is_kept(const arcp__sandbox_plan *plan, arcp_span path)
         if (line->verdict == ARCP__SANDBOX_VERDICT_EXACT &&
             arcp_span_equal_cstr(line->capability, "base") &&
             !arcp_span_equal_cstr(line->pattern, "/usr") &&
-            arcp__sandbox_is_within(path, line->pattern)) {
+            arcp__path_is_within(path, line->pattern)) {
             return true;
         }
     }
@@ -449,51 +420,4 @@ bool arcp__sandbox_paths_grant(const arcp__sandbox_paths *paths, arcp__capabilit
     }
     return arcp__glob_set_match(is_write ? paths->writes : paths->reads, path, NULL) &&
            (!is_write || is_fresh || !is_kept(plan, path));
-}
-
-bool arcp__sandbox_paths_lead(const arcp__sandbox_paths *paths, arcp_span directory)
-{
-    const arcp__sandbox_plan *plan = paths->plan;
-    for (size_t i = 0; i < plan->read_count; i++) {
-        if (reaches_below(plan->reads[i], directory)) {
-            return true;
-        }
-    }
-    for (size_t i = 0; i < plan->write_count; i++) {
-        if (reaches_below(plan->writes[i], directory)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* ---- what a plan admits ---- */
-
-static bool admits_path(const arcp__sandbox_plan *plan, arcp__capability capability, arcp_span path)
-{
-    arcp__sandbox_paths *paths = NULL;
-    if (arcp__sandbox_paths_new(plan, &paths, NULL) != ARCP_OK || paths == NULL) {
-        return false;
-    }
-    const uint32_t wanted =
-        capability == ARCP__CAPABILITY_FS_WRITE ? ARCP__SANDBOX_WRITE : ARCP__SANDBOX_READ;
-    const arcp__sandbox_place place = arcp__sandbox_paths_find(paths, path);
-    const bool is_fresh = is_fresh_path(paths->plan, path);
-    const bool admits =
-        (place.lease_rights & wanted) != 0 ||
-        ((plan->has_broker || is_fresh) && arcp__sandbox_paths_grant(paths, capability, path));
-    arcp__sandbox_paths_free(paths);
-    return admits;
-}
-
-bool arcp__sandbox_admits(const arcp__sandbox_plan *plan, arcp__capability capability,
-                          arcp_span target)
-{
-    if (plan->refusal != ARCP__SANDBOX_REFUSAL_NONE) {
-        return false;
-    }
-    if (capability == ARCP__CAPABILITY_FS_READ || capability == ARCP__CAPABILITY_FS_WRITE) {
-        return admits_path(plan, capability, target);
-    }
-    return capability == ARCP__CAPABILITY_NET_FETCH && arcp__sandbox_admits_url(plan, target);
 }

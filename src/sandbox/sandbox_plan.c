@@ -57,7 +57,7 @@ static arcp_status check_request(const arcp__sandbox_request *request, arcp_erro
         return arcp_error_set(err, ARCP_E_USAGE, "cwd is / and fresh");
     }
     for (size_t i = 0; request->cwd_is_fresh && i < request->own_count; i++) {
-        if (arcp__sandbox_is_within(request->own[i], request->cwd)) {
+        if (arcp__path_is_within(request->own[i], request->cwd)) {
             return arcp_error_set(err, ARCP_E_USAGE, "an own path is in the fresh directory");
         }
     }
@@ -95,13 +95,12 @@ static bool may_be_home(arcp_span home)
     const arcp__sandbox_base_row *rows = arcp__sandbox_base_rows(&count);
     for (size_t i = 0; i < count; i++) {
         const arcp_span path = arcp_span_cstr(rows[i].path);
-        if (arcp__sandbox_is_within(path, home) ||
-            (rows[i].kind == ARCP__SANDBOX_BASE_MOUNT && arcp__sandbox_is_within(home, path))) {
+        if (arcp__path_is_within(path, home) ||
+            (rows[i].kind == ARCP__SANDBOX_BASE_MOUNT && arcp__path_is_within(home, path))) {
             return false;
         }
     }
-    return !arcp__sandbox_is_within(home, ARCP_SPAN_LITERAL("/etc")) &&
-           !arcp__sandbox_is_system(home);
+    return !arcp__path_is_within(home, ARCP_SPAN_LITERAL("/etc")) && !arcp__sandbox_is_system(home);
 }
 
 static arcp_span join(arcp__sandbox_compile *compile, arcp_span directory, const char *name)
@@ -198,8 +197,8 @@ static void add_places(arcp__sandbox_compile *compile)
 /* Notes what a place of the lease or the request makes of the system's directories. */
 static void note_system(arcp__sandbox_compile *compile, arcp_span path)
 {
-    compile->has_etc = compile->has_etc || arcp__sandbox_is_within(path, ARCP_SPAN_LITERAL("/etc"));
-    if (!arcp__sandbox_is_within(path, ARCP_SPAN_LITERAL("/usr"))) {
+    compile->has_etc = compile->has_etc || arcp__path_is_within(path, ARCP_SPAN_LITERAL("/etc"));
+    if (!arcp__path_is_within(path, ARCP_SPAN_LITERAL("/usr"))) {
         return;
     }
     size_t count = 0;
@@ -207,7 +206,7 @@ static void note_system(arcp__sandbox_compile *compile, arcp_span path)
     for (size_t i = 0; i < count; i++) {
         compile->has_hidden =
             compile->has_hidden || (rows[i].kind == ARCP__SANDBOX_BASE_HIDDEN &&
-                                    arcp__sandbox_is_within(path, arcp_span_cstr(rows[i].path)));
+                                    arcp__path_is_within(path, arcp_span_cstr(rows[i].path)));
     }
 }
 

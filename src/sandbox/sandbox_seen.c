@@ -13,11 +13,6 @@ static const char *const names[ARCP__SANDBOX_USE_COUNT] = {
     [ARCP__SANDBOX_USE_UNKNOWN] = "unknown",
 };
 
-const char *arcp__sandbox_use_name(arcp__sandbox_use use)
-{
-    return names[use];
-}
-
 void arcp__sandbox_seen_encode(const arcp__sandbox_seen *seen, arcp_buf *out)
 {
     arcp_json_writer writer = arcp__put_begin(out);

@@ -40,9 +40,6 @@ typedef struct arcp__sandbox_seen {
     bool is_new;       /* RENAME: `other` was absent */
 } arcp__sandbox_seen;
 
-/* The name of a use, as the record has it: "read". Static. */
-const char *arcp__sandbox_use_name(arcp__sandbox_use use);
-
 /* Appends the record. */
 void arcp__sandbox_seen_encode(const arcp__sandbox_seen *seen, arcp_buf *out);
 

@@ -47,8 +47,5 @@ typedef enum arcp__sandbox_machine {
 
 /* A call by its number; COUNT when it is not in the table. */
 arcp__sandbox_syscall arcp__sandbox_syscall_find(arcp__sandbox_machine machine, int number);
-/* Its number; -1 when the machine does not have it. */
-int arcp__sandbox_syscall_number(arcp__sandbox_machine machine, arcp__sandbox_syscall call);
-const char *arcp__sandbox_syscall_name(arcp__sandbox_syscall call); /* "openat"; static */
 
 #endif

@@ -116,9 +116,9 @@ static used_name *note(arcp__sandbox_uses *uses, arcp_span text, uint32_t bits)
 /* The deepest directory that holds both. */
 static arcp_span common_of(arcp_span a, arcp_span b)
 {
-    arcp_span directory = arcp__sandbox_parent_of(a);
-    while (!arcp__sandbox_is_within(b, directory)) {
-        directory = arcp__sandbox_parent_of(directory);
+    arcp_span directory = arcp__path_parent(a);
+    while (!arcp__path_is_within(b, directory)) {
+        directory = arcp__path_parent(directory);
     }
     return directory;
 }
@@ -130,7 +130,7 @@ static void note_creation(arcp__sandbox_uses *uses, arcp_span path, bool is_dire
                            (before->bits & (uint32_t)IS_MADE) == 0;
     const uint32_t made = (uint32_t)IS_MADE | (is_directory ? (uint32_t)IS_MADE_HERE : 0U);
     (void)note(uses, path, was_there ? BIT(WRITE) | (uint32_t)IS_REPLACED : made);
-    (void)note(uses, arcp__sandbox_parent_of(path), 0);
+    (void)note(uses, arcp__path_parent(path), 0);
 }
 
 static void note_rename(arcp__sandbox_uses *uses, const arcp__sandbox_seen *seen)
@@ -154,7 +154,7 @@ static void note_making(arcp__sandbox_uses *uses, const arcp__sandbox_seen *seen
     }
     note_creation(uses, seen->path, false);
     (void)note(uses,
-               seen->other.size == 0 ? arcp__sandbox_parent_of(seen->path)
+               seen->other.size == 0 ? arcp__path_parent(seen->path)
                                      : common_of(seen->path, seen->other),
                (uint32_t)NEEDS_TREE);
 }
@@ -171,10 +171,10 @@ static void note_use(arcp__sandbox_uses *uses, const arcp__sandbox_seen *seen, a
         (void)note(uses, path, BIT(LOOK) | (uint32_t)IS_DIRECTORY);
     } else if (seen->use == ARCP__SANDBOX_USE_REMOVE) {
         (void)note(uses, path, BIT(REMOVE) | (uint32_t)IS_REPLACED);
-        (void)note(uses, arcp__sandbox_parent_of(path), 0);
+        (void)note(uses, arcp__path_parent(path), 0);
     } else {
         (void)note(uses, path, 1U << seen->use);
-        (void)note(uses, arcp__sandbox_parent_of(path), 0);
+        (void)note(uses, arcp__path_parent(path), 0);
     }
 }
 
@@ -235,8 +235,7 @@ static void need(arcp__sandbox_uses *uses, arcp__capability capability, arcp_spa
         one->outcome = has_other ? ARCP__SANDBOX_OUTCOME_BOTH : now;
     }
     uint32_t bits = (uint32_t)HOLDS_USED | (uint32_t)LEADS;
-    for (arcp_span at = arcp__sandbox_parent_of(path); at.size > 1;
-         at = arcp__sandbox_parent_of(at)) {
+    for (arcp_span at = arcp__path_parent(path); at.size > 1; at = arcp__path_parent(at)) {
         used_name *above = find(uses, at);
         if (above != NULL) {
             above->bits |= bits;
@@ -260,7 +259,7 @@ static bool is_in_etc(arcp_span path)
     for (size_t i = 0; i < count; i++) {
         const bool is_row =
             rows[i].kind == ARCP__SANDBOX_BASE_ETC || rows[i].kind == ARCP__SANDBOX_BASE_MADE;
-        if (is_row && arcp__sandbox_is_within(path, arcp_span_cstr(rows[i].path))) {
+        if (is_row && arcp__path_is_within(path, arcp_span_cstr(rows[i].path))) {
             return true;
         }
     }
@@ -271,13 +270,13 @@ static bool is_in_etc(arcp_span path)
 static bool is_given(const arcp__sandbox_uses *uses, arcp_span path,
                      const arcp__sandbox_place *place)
 {
-    if (arcp__sandbox_is_within(path, ARCP_SPAN_LITERAL("/etc"))) {
+    if (arcp__path_is_within(path, ARCP_SPAN_LITERAL("/etc"))) {
         return is_in_etc(path);
     }
     if (place->class == ARCP__SANDBOX_CLASS_PRIVATE) {
         /* The private directory itself is there, with nothing of the host's in it. */
         const arcp__sandbox_place above =
-            arcp__sandbox_paths_find(uses->paths, arcp__sandbox_parent_of(path));
+            arcp__sandbox_paths_find(uses->paths, arcp__path_parent(path));
         return above.class != ARCP__SANDBOX_CLASS_PRIVATE;
     }
     return place->class == ARCP__SANDBOX_CLASS_SYSTEM ||
@@ -288,7 +287,7 @@ static bool is_given(const arcp__sandbox_uses *uses, arcp_span path,
 static arcp_span made_above(const arcp__sandbox_uses *uses, arcp_span path)
 {
     arcp_span top = {NULL, 0};
-    for (arcp_span at = path; at.size > 1; at = arcp__sandbox_parent_of(at)) {
+    for (arcp_span at = path; at.size > 1; at = arcp__path_parent(at)) {
         const used_name *one = find(uses, at);
         if (one != NULL && (one->bits & (uint32_t)IS_MADE_HERE) != 0) {
             top = at;
@@ -306,7 +305,7 @@ static bool is_there(const arcp__sandbox_uses *uses, arcp_span path)
 /* What a name needs that the command made, or that is in a directory that it made (`top`). */
 static void need_made(arcp__sandbox_uses *uses, const used_name *one, arcp_span top, bool is_left)
 {
-    const arcp_span directory = arcp__sandbox_parent_of(top.size != 0 ? top : one->text);
+    const arcp_span directory = arcp__path_parent(top.size != 0 ? top : one->text);
     const bool can_fold = arcp__sandbox_learn_can_fold(uses->learn, directory);
     const bool is_plain = (one->bits & (BIT(EXECUTE) | BIT(OWNER) | BIT(CONNECT))) == 0;
     const bool is_read = (one->bits & (BIT(READ) | BIT(EXECUTE) | BIT(LOOK) | BIT(CHECK))) != 0;
@@ -335,8 +334,7 @@ static void judge_made(arcp__sandbox_uses *uses, used_name *one, arcp_span top, 
     const bool is_left = is_there(uses, made);
     if (is_private && !is_left) {
         one->bits |= (uint32_t)IS_TEMPORARY;
-    } else if (is_private &&
-               !arcp__sandbox_learn_can_fold(uses->learn, arcp__sandbox_parent_of(made))) {
+    } else if (is_private && !arcp__sandbox_learn_can_fold(uses->learn, arcp__path_parent(made))) {
         one->outcome = ARCP__SANDBOX_OUTCOME_PRIVATE;
     } else {
         need_made(uses, one, top, is_left);
@@ -348,8 +346,7 @@ static void judge_made(arcp__sandbox_uses *uses, used_name *one, arcp_span top, 
 static void judge_temporary(arcp__sandbox_uses *uses, const used_name *one)
 {
     const arcp_span top = made_above(uses, one->text);
-    const used_name *directory =
-        find(uses, arcp__sandbox_parent_of(top.size != 0 ? top : one->text));
+    const used_name *directory = find(uses, arcp__path_parent(top.size != 0 ? top : one->text));
     if (directory != NULL && (directory->bits & (uint32_t)LEADS) != 0 &&
         arcp__sandbox_learn_can_fold(uses->learn, directory->text)) {
         need_made(uses, one, top, false);
@@ -362,8 +359,8 @@ static bool is_for_temporary(const arcp__sandbox_uses *uses, arcp_span path)
 {
     static const char *const places[] = {"/tmp", "/var/tmp", "/run", "/var/run"};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        if (arcp__sandbox_is_within(path, arcp_span_cstr(places[i]))) {
-            return !arcp__sandbox_is_within(path, uses->cwd);
+        if (arcp__path_is_within(path, arcp_span_cstr(places[i]))) {
+            return !arcp__path_is_within(path, uses->cwd);
         }
     }
     return false;
@@ -435,8 +432,8 @@ static void judge_question(arcp__sandbox_uses *uses, used_name *one)
         is_given(uses, one->text, &place) || (is_directory && (one->bits & (uint32_t)LEADS) != 0)) {
         return;
     }
-    const used_name *parent = find(uses, arcp__sandbox_parent_of(one->text));
-    const bool is_here = !uses->cwd_is_shared && arcp__sandbox_is_within(one->text, uses->cwd);
+    const used_name *parent = find(uses, arcp__path_parent(one->text));
+    const bool is_here = !uses->cwd_is_shared && arcp__path_is_within(one->text, uses->cwd);
     const bool is_entered =
         (one->bits & BIT(ENTER)) != 0 && arcp__sandbox_learn_can_fold(uses->learn, one->text);
     const bool is_beside = !is_directory && parent != NULL &&

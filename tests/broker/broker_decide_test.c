@@ -3,6 +3,7 @@
  * has no code of the library. */
 #include <errno.h>
 
+#include "base/path.h"
 #include "broker/broker_parts.h"
 #include "core/glob_model.h"
 #include "core/strings.h"
@@ -183,10 +184,10 @@ static node_type type_at(const world *w, bool is_inside, const char *path)
         if (mount->kind == ARCP__SANDBOX_MOUNT_PIN || mount->kind == ARCP__SANDBOX_MOUNT_GIT) {
             continue;
         }
-        if (arcp__broker_is_within(span, mount->target)) {
+        if (arcp__path_is_within(span, mount->target)) {
             on = mount;
         }
-        leads = leads || arcp__broker_is_within(mount->target, span);
+        leads = leads || arcp__path_is_within(mount->target, span);
     }
     if (on == NULL) {
         return leads ? NODE_DIRECTORY : NODE_ABSENT;

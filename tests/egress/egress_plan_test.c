@@ -5,7 +5,7 @@
 #include "core/glob_pattern.h"
 #include "core/strings.h"
 #include "core/url_pattern.h"
-#include "sandbox/sandbox_parts.h"
+#include "sandbox/plan_model.h"
 #include "sandbox/sandbox_rig.h"
 #include <time.h>
 
@@ -17,13 +17,14 @@ static const char *const schemes[] = {"http", "https", "https", "ws",  "wss", "s
                                       "ssh",  "redis", "*",     "h*s", "**"};
 static const char *const hosts[] = {"h",         "b.h",   "*.h", "*", "localhost",
                                     "127.0.0.1", "[::1]", "**",  "h*"};
-static const char *const ports[] = {"", "", "", ":80", ":443", ":22", ":8080", ":*", ":8*"};
+static const char *const ports[] = {"",      "",   "",    ":80",    ":443", ":22",
+                                    ":8080", ":*", ":8*", ":00443", ":0*"};
 static const char *const ways[] = {"/**",  "/**", "/**", "/", "/v1/*", "/v1/**",
                                    "/*?q", "**",  "/x",  "",  "/***"};
 static const char *const url_schemes[] = {"http", "https", "ws", "wss", "ssh", "redis"};
 static const char *const url_hosts[] = {"h",         "b.h",       "c.b.h", "x", "localhost",
                                         "127.0.0.1", "127.0.0.2", "[::1]", "hh"};
-static const char *const url_ports[] = {"", "", ":80", ":443", ":22", ":8080", ":9"};
+static const char *const url_ports[] = {"", "", ":80", ":443", ":22", ":8080", ":9", ":00443"};
 static const char *const paths[] = {"/", "/x", "/v1/x", "/v1/x/y", "/v1/x?q", "/a?q"};
 
 #define PICK(random, list) (list)[random_below((random), sizeof(list) / sizeof *(list))]
@@ -173,7 +174,7 @@ static void the_network_allows_what_the_plan_admits_and_the_gate_allows(void **s
                            PICK(&s.random, paths));
             arcp__egress_decision decision;
             const bool is_fetched = fetches(&s, arcp_span_cstr(url), &decision);
-            const bool is_admitted = arcp__sandbox_admits_url(s.plan, arcp_span_cstr(url));
+            const bool is_admitted = model_admits_url(s.plan, arcp_span_cstr(url));
             if (is_fetched) {
                 check_allowed(&s, url, &decision);
             } else if (is_admitted) {

@@ -486,17 +486,22 @@ static void a_call_without_a_rule_is_allowed_by_its_number_alone(void **state)
     assert_true(constant > 300);
 }
 
-static void a_call_is_found_by_its_number_and_back(void **state)
+static void a_call_is_found_by_its_number(void **state)
 {
     (void)state;
+    static const int numbers[ARCP__SANDBOX_SYSCALL_COUNT][ARCP__SANDBOX_MACHINE_COUNT] = {
+#define ARCP_SANDBOX_SYSCALL(id, name, x86_64, aarch64, rule, trap, monitor)                       \
+    [ARCP__SANDBOX_SYSCALL_##id] = {x86_64, aarch64},
+#include "sandbox/sandbox_syscall.def"
+#undef ARCP_SANDBOX_SYSCALL
+    };
     for (int machine = 0; machine < ARCP__SANDBOX_MACHINE_COUNT; machine++) {
         const arcp__sandbox_machine here = (arcp__sandbox_machine)machine;
         for (int i = 0; i < ARCP__SANDBOX_SYSCALL_COUNT; i++) {
-            const arcp__sandbox_syscall call = (arcp__sandbox_syscall)i;
-            const int number = arcp__sandbox_syscall_number(here, call);
+            const int number = numbers[i][machine];
             assert_in_range(number + 1, 0, ARCP__SANDBOX_SYSCALL_NEWEST + 1);
             if (number >= 0) {
-                assert_int_equal(arcp__sandbox_syscall_find(here, number), call);
+                assert_int_equal(arcp__sandbox_syscall_find(here, number), i);
             }
         }
         assert_int_equal(arcp__sandbox_syscall_find(here, -1), ARCP__SANDBOX_SYSCALL_COUNT);
@@ -505,7 +510,6 @@ static void a_call_is_found_by_its_number_and_back(void **state)
                      ARCP__SANDBOX_SYSCALL_COUNT); /* read */
     assert_int_equal(arcp__sandbox_syscall_find(ARCP__SANDBOX_MACHINE_AARCH64, 56),
                      ARCP__SANDBOX_SYSCALL_OPENAT);
-    assert_string_equal(arcp__sandbox_syscall_name(ARCP__SANDBOX_SYSCALL_OPENAT), "openat");
 }
 
 int main(void)
@@ -518,7 +522,7 @@ int main(void)
         cmocka_unit_test(another_architecture_is_killed_whatever_it_calls),
         cmocka_unit_test(no_call_runs_more_than_45_instructions_and_common_ones_20),
         cmocka_unit_test(a_call_without_a_rule_is_allowed_by_its_number_alone),
-        cmocka_unit_test(a_call_is_found_by_its_number_and_back),
+        cmocka_unit_test(a_call_is_found_by_its_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 
 #include "core/glob_pattern.h"
 #include "core/strings.h"
+#include "sandbox/plan_model.h"
 #include "sandbox/sandbox_parts.h"
 #include "sandbox/sandbox_rig.h"
 
@@ -130,7 +131,7 @@ static void make_request(sample *s)
     request->cwd_is_fresh = random_below(&s->random, 3) == 0;
     for (size_t i = 0; i < request->own_count; i++) {
         request->cwd_is_fresh =
-            request->cwd_is_fresh && !arcp__sandbox_is_within(request->own[i], request->cwd);
+            request->cwd_is_fresh && !arcp__path_is_within(request->own[i], request->cwd);
     }
     request->protect = (arcp__sandbox_protect)random_below(&s->random, 3);
     request->tls_terminate = random_below(&s->random, 2) == 0;
@@ -172,7 +173,7 @@ static void make_url(sample *s, char *text)
     static const char *const named[] = {"h",         "b.h",       "c.b.h",      "x",
                                         "localhost", "127.0.0.1", "127.0.0.2",  "[::1]",
                                         "hh",        "H",         "198.18.0.7", "h.arcp"};
-    static const char *const written[] = {"", "", ":80", ":443", ":8080", ":9", ":53"};
+    static const char *const written[] = {"", "", ":80", ":443", ":8080", ":9", ":53", ":00443"};
     static const char *const paths[] = {"/", "/x", "/v1/x", "/v1/x/y", "/v1/x?q", "/a?q"};
     const char *scheme = schemes[random_below(&s->random, WRITTEN_SCHEMES)];
     const char *host = PICK(&s->random, named);
@@ -234,7 +235,7 @@ static void check_kernel(const sample *s, const arcp__sandbox_paths *paths, cons
     const arcp_span path = arcp_span_cstr(target);
     const arcp__sandbox_place place = arcp__sandbox_paths_find(paths, path);
     const bool is_scratch = s->plan->level == ARCP__SANDBOX_LEVEL_LANDLOCK &&
-                            arcp__sandbox_is_within(path, s->request.scratch);
+                            arcp__path_is_within(path, s->request.scratch);
     if (place.class == ARCP__SANDBOX_CLASS_PRIVATE || place.class == ARCP__SANDBOX_CLASS_SYSTEM ||
         is_scratch) {
         return;
@@ -246,19 +247,19 @@ static void check_kernel(const sample *s, const arcp__sandbox_paths *paths, cons
     }
     bool is_base = false;
     for (size_t i = 0; i < s->request.base_count; i++) {
-        is_base = is_base || arcp__sandbox_is_within(path, s->request.bases[i]);
+        is_base = is_base || arcp__path_is_within(path, s->request.bases[i]);
     }
     size_t count = 0;
     const arcp__sandbox_base_row *rows = arcp__sandbox_base_rows(&count);
     for (size_t i = 0; i < count; i++) {
         is_base = is_base || (rows[i].kind != ARCP__SANDBOX_BASE_HIDDEN &&
-                              arcp__sandbox_is_within(path, arcp_span_cstr(rows[i].path)) &&
-                              !arcp__sandbox_is_within(path, ARCP_SPAN_LITERAL("/usr/local/etc")));
+                              arcp__path_is_within(path, arcp_span_cstr(rows[i].path)) &&
+                              !arcp__path_is_within(path, ARCP_SPAN_LITERAL("/usr/local/etc")));
     }
     /* The prepared /etc is the sandbox's own. */
     for (size_t i = 0; i < s->plan->mount_count; i++) {
         is_base = is_base || (s->plan->mounts[i].kind == ARCP__SANDBOX_MOUNT_ETC &&
-                              arcp__sandbox_is_within(path, ARCP_SPAN_LITERAL("/etc")));
+                              arcp__path_is_within(path, ARCP_SPAN_LITERAL("/etc")));
     }
     if ((place.rights & ARCP__SANDBOX_READ) != 0 && !is_base &&
         !rig_allows(s->authority, s->plan->cwd, ARCP__CAPABILITY_FS_READ, path)) {
@@ -272,7 +273,7 @@ static void check_target(const sample *s, arcp__capability capability, const cha
 {
     const arcp_span span = arcp_span_cstr(target);
     const bool is_write = capability == ARCP__CAPABILITY_FS_WRITE;
-    const bool admits = arcp__sandbox_admits(s->plan, capability, span);
+    const bool admits = model_admits(s->plan, capability, span);
     const bool allows = rig_allows(s->authority, s->plan->cwd, capability, span);
     *admitted += admits;
     if (admits && !allows) {
@@ -280,7 +281,7 @@ static void check_target(const sample *s, arcp__capability capability, const cha
         fail();
     }
     /* A lease does not reach /proc, /sys and /dev, and the protection of .git is the operator's. */
-    const bool is_fresh = s->plan->fresh.size != 0 && arcp__sandbox_is_within(span, s->plan->fresh);
+    const bool is_fresh = s->plan->fresh.size != 0 && arcp__path_is_within(span, s->plan->fresh);
     const bool is_apart =
         (capability != ARCP__CAPABILITY_NET_FETCH && !is_fresh && arcp__sandbox_is_system(span)) ||
         (is_write && s->plan->protect != ARCP__SANDBOX_PROTECT_NONE && is_git(target));
@@ -299,7 +300,7 @@ static void check_mounts(const sample *s)
         assert_true(i == 0 || arcp__sandbox_compare_mounts(mount - 1, mount) < 0);
         for (size_t j = 0; j < i; j++) {
             assert_false(!arcp_span_equal(plan->mounts[j].target, mount->target) &&
-                         arcp__sandbox_is_within(plan->mounts[j].target, mount->target));
+                         arcp__path_is_within(plan->mounts[j].target, mount->target));
         }
         assert_true(mount->kind != ARCP__SANDBOX_MOUNT_TREE ||
                     !arcp__sandbox_holds_own_file(plan, mount->target));
@@ -307,7 +308,7 @@ static void check_mounts(const sample *s)
             const bool is_ours = mount->kind == ARCP__SANDBOX_MOUNT_PRIVATE ||
                                  mount->kind == ARCP__SANDBOX_MOUNT_FRESH ||
                                  mount->kind == ARCP__SANDBOX_MOUNT_COVER;
-            assert_true(is_ours || !arcp__sandbox_is_within(mount->target, plan->own[j]));
+            assert_true(is_ours || !arcp__path_is_within(mount->target, plan->own[j]));
         }
     }
     for (size_t i = 0; i < plan->rule_count; i++) {
@@ -325,7 +326,7 @@ static void check_own(const sample *s)
     for (size_t i = 0; i < plan->own_count; i++) {
         const arcp__sandbox_mount *deepest = NULL;
         for (size_t j = 0; j < plan->mount_count; j++) {
-            if (arcp__sandbox_is_within(plan->own[i], plan->mounts[j].target)) {
+            if (arcp__path_is_within(plan->own[i], plan->mounts[j].target)) {
                 deepest = &plan->mounts[j];
             }
         }
@@ -339,7 +340,7 @@ static void check_own(const sample *s)
             const arcp__sandbox_rule *rule = &plan->rules[j];
             has_rule = has_rule || (rule->class != ARCP__SANDBOX_CLASS_PRIVATE &&
                                     rule->class != ARCP__SANDBOX_CLASS_SYSTEM && !rule->is_file &&
-                                    arcp__sandbox_is_within(plan->own[i], rule->path));
+                                    arcp__path_is_within(plan->own[i], rule->path));
         }
         if (plan->level == ARCP__SANDBOX_LEVEL_FULL ? is_hosts : has_rule) {
             explain(s, "the runtime's own is shown", ARCP__CAPABILITY_FS_READ, plan->own[i].data);

@@ -131,15 +131,18 @@ static bool is_there(const char *path)
 
 static arcp__sandbox_use use_of(const char *word)
 {
-    const size_t size = strcspn(word, "+!");
-    for (int i = 0; i < ARCP__SANDBOX_USE_COUNT; i++) {
-        const char *name = arcp__sandbox_use_name((arcp__sandbox_use)i);
-        if (strlen(name) == size && strncmp(name, word, size) == 0) {
-            return (arcp__sandbox_use)i;
-        }
+    char text[64];
+    arcp_buf room[3] = {arcp_buf_init(), arcp_buf_init(), arcp_buf_init()};
+    arcp__sandbox_seen seen = {.use = ARCP__SANDBOX_USE_COUNT};
+    (void)snprintf(text, sizeof text, "{\"seen\":\"%.*s\",\"path\":\"/\"}",
+                   (int)strcspn(word, "+!"), word);
+    if (!arcp__sandbox_seen_decode(arcp_span_cstr(text), room, &seen)) {
+        fail_msg("%s is no use", word);
     }
-    fail_msg("%s is no use", word);
-    return ARCP__SANDBOX_USE_COUNT;
+    for (size_t i = 0; i < 3; i++) {
+        arcp_buf_fini(&room[i]);
+    }
+    return seen.use;
 }
 
 static void add_words(arcp__sandbox_uses *uses, const char *seen)

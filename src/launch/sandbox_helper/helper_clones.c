@@ -7,6 +7,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "broker/broker.h"
 #include "launch/sandbox_helper/helper_open.h"
 #include "launch/sandbox_helper/helper_view.h"
@@ -31,7 +32,7 @@ void arcp__helper_give_clones(const arcp__helper *helper, int host)
         arcp_span path = beginnings[i];
         int fd = open_directory(host, path);
         while (fd < 0 && path.size != 1) {
-            path = arcp__helper_above(path);
+            path = arcp__path_parent(path);
             fd = open_directory(host, path);
         }
         if (fd < 0) {
@@ -47,7 +48,8 @@ void arcp__helper_make_beginnings(const arcp__helper_view *view, const arcp__san
 {
     for (size_t i = 0; i < plan->read_count; i++) {
         const arcp_span pattern = plan->reads[i];
-        const arcp_span beginning = pattern.size == 0 ? pattern : arcp__broker_beginning(pattern);
+        const arcp_span beginning =
+            pattern.size == 0 ? pattern : arcp__broker_beginning(pattern);
         /* A whole directory is mounted; one that is absent must not seem to be there. */
         const bool is_mounted = arcp__sandbox_is_kernels(plan, ARCP__CAPABILITY_FS_READ, pattern);
         if (pattern.size == 0 || pattern.data[0] != '/' || is_mounted) {

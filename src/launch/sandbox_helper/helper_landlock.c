@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "launch/sandbox_helper/landlock_abi.h"
 
 #define OF_FILES                                                                                   \
@@ -109,10 +110,9 @@ static bool is_granted_by_name(const arcp__sandbox_plan *plan, uint32_t rights)
     const arcp_span path = arcp_span_cstr(real);
     for (size_t i = 0; i < plan->rule_count; i++) {
         const arcp__sandbox_rule *rule = &plan->rules[i];
-        const bool is_below = arcp_span_starts_with(path, rule->path) && !rule->is_file &&
-                              (rule->path.size == 1 || path.size == rule->path.size ||
-                               path.data[rule->path.size] == '/');
-        if ((rule->rights & rights) == rights && (is_below || arcp_span_equal(path, rule->path))) {
+        const bool is_of_rule = rule->is_file ? arcp_span_equal(path, rule->path)
+                                              : arcp__path_is_within(path, rule->path);
+        if ((rule->rights & rights) == rights && is_of_rule) {
             return true;
         }
     }

@@ -17,6 +17,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "launch/sandbox_helper/helper_open.h"
 #include "launch/sandbox_helper/helper_submounts.h"
 #include "launch/sandbox_helper/helper_view.h"
@@ -158,7 +159,7 @@ static bool is_absent_for_good(const arcp__helper_view *view, arcp_span target)
     struct statvfs system;
     struct stat about;
     while (target.size > 1) {
-        target = arcp__helper_above(target);
+        target = arcp__path_parent(target);
         const int fd = arcp__helper_target(view, target, ARCP__HELPER_MUST_EXIST);
         if (fd >= 0) {
             const bool is_absent =
@@ -171,12 +172,6 @@ static bool is_absent_for_good(const arcp__helper_view *view, arcp_span target)
     return false;
 }
 
-static bool is_at_or_below(const char *path, const char *directory)
-{
-    const size_t size = strlen(directory);
-    return strncmp(path, directory, size) == 0 && (path[size] == '/' || path[size] == '\0');
-}
-
 /* Covers file systems of the kernel (proc, sysfs, ...) below a tree that was mounted: as uid 0 much
  * of them is writable without any capability. */
 static void cover_kernel_files(const arcp__helper_view *view, const char *source, arcp_span target)
@@ -186,8 +181,9 @@ static void cover_kernel_files(const arcp__helper_view *view, const char *source
     char path[PATH_MAX];
     char type[ARCP__HELPER_TYPE_MAX];
     while (arcp__helper_submounts_next(&list, path, type)) {
-        if (is_root && (is_at_or_below(path, "/dev") || is_at_or_below(path, "/proc") ||
-                        is_at_or_below(path, "/sys"))) {
+        if (is_root &&
+            (arcp__path_is_within_cstr(path, "/dev") || arcp__path_is_within_cstr(path, "/proc") ||
+             arcp__path_is_within_cstr(path, "/sys"))) {
             continue; /* these are ours */
         }
         arcp_buf inside = arcp_buf_init();

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/path.h"
 #include "launch/sandbox_helper/helper.h"
 #include "launch/sandbox_helper/helper_open.h"
 
@@ -182,12 +183,9 @@ static bool is_granted(const arcp__sandbox_plan *plan, const arcp__sandbox_mount
         const bool is_whole = other->kind == ARCP__SANDBOX_MOUNT_ROOT ||
                               other->kind == ARCP__SANDBOX_MOUNT_TREE ||
                               other->kind == ARCP__SANDBOX_MOUNT_BASE;
-        const bool is_below = arcp_span_starts_with(path, other->source) &&
-                              (path.size == other->source.size || other->source.size == 1 ||
-                               path.data[other->source.size] == '/');
         if (other != mount && other->source.size != 0 &&
             (other->is_writable || !mount->is_writable) &&
-            ((is_whole && is_below) ||
+            ((is_whole && arcp__path_is_within(path, other->source)) ||
              (other->kind == ARCP__SANDBOX_MOUNT_FILE && arcp_span_equal(path, other->source)))) {
             return true;
         }

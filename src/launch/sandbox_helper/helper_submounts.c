@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/path.h"
 
 /* Type in mountinfo, and f_type of statfs (0: like tmpfs). */
 static const struct {
@@ -138,8 +139,7 @@ static const char *read_line(const char *line, char path[PATH_MAX],
 
 static bool is_below(const char *path, const char *directory)
 {
-    const size_t size = strcmp(directory, "/") == 0 ? 0 : strlen(directory);
-    return strncmp(path, directory, size) == 0 && path[size] == '/' && path[size + 1] != '\0';
+    return strcmp(path, directory) != 0 && arcp__path_is_within_cstr(path, directory);
 }
 
 bool arcp__helper_is_in_kernel_mount(const char *mountinfo, const char *path)
@@ -150,7 +150,7 @@ bool arcp__helper_is_in_kernel_mount(const char *mountinfo, const char *path)
     bool result = false;
     for (const char *at = read_line(mountinfo, point, type); at != NULL;
          at = read_line(at, point, type)) {
-        if ((strcmp(path, point) == 0 || is_below(path, point)) && strlen(point) >= longest) {
+        if (arcp__path_is_within_cstr(path, point) && strlen(point) >= longest) {
             longest = strlen(point);
             result = is_kernel_name(type);
         }

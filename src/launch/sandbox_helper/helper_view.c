@@ -69,15 +69,6 @@ int arcp__helper_target(const arcp__helper_view *view, arcp_span path, unsigned 
     return fd;
 }
 
-arcp_span arcp__helper_above(arcp_span path)
-{
-    size_t size = path.size - 1;
-    while (size > 0 && path.data[size] != '/') {
-        size--;
-    }
-    return arcp_span_first(path, size == 0 ? 1 : size);
-}
-
 bool arcp__helper_attach(int tree, int place)
 {
     const bool is_attached =

@@ -43,9 +43,6 @@ bool arcp__helper_mount_around(const arcp__helper_view *view, const arcp__sandbo
 /* The attributes of every copy of a tree of the host. */
 #define ARCP__HELPER_TREE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
-/* The directory that a path, which is not "/", is in. */
-arcp_span arcp__helper_above(arcp_span path);
-
 /* ---- for the broker (helper_clones) ---- */
 
 /* The broker opens what it grants for reading through read-only copies of the host's mounts, so
