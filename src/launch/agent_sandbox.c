@@ -39,6 +39,7 @@ arcp_status arcp__agent_sandbox_plan(const arcp__agent_sandbox *agent,
     request.lease = job->lease;
     request.home = ARCP_SPAN_LITERAL(ARCP__AGENT_HOME);
     request.scratch = job->scratch;
+    request.endpoint = job->endpoint;
     request.cwd_is_fresh = agent->request.cwd.size == 0;
     request.cwd = request.cwd_is_fresh ? job->fresh : agent->request.cwd;
     request.bases = bases;

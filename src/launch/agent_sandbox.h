@@ -26,8 +26,9 @@ void arcp__agent_sandbox_fini(arcp__agent_sandbox *agent);
 /* Of one job; borrowed during the call. Canonical paths. */
 typedef struct arcp__agent_sandbox_job {
     const arcp_lease *lease;
-    arcp_span fresh;   /* the directory that is made for the job; used when the agent has none */
-    arcp_span scratch; /* arcp__sandbox_request.scratch */
+    arcp_span fresh;    /* the directory that is made for the job; used when the agent has none */
+    arcp_span scratch;  /* arcp__sandbox_request.scratch */
+    arcp_span endpoint; /* arcp__sandbox_request.endpoint */
 } arcp__agent_sandbox_job;
 
 /* As arcp__sandbox_plan_new. */

@@ -291,7 +291,8 @@ static arcp_status compile(const arcp_runtime *runtime, const arcp__process_agen
                            const arcp__admit_request *request, arcp__job_plan *out, arcp_error *err)
 {
     arcp__agent_sandbox sandbox = agent->confinement.sandbox; /* borrows what was found */
-    arcp__agent_sandbox_job job = {.lease = request->lease, .fresh = request->cwd};
+    arcp__agent_sandbox_job job = {
+        .lease = request->lease, .fresh = request->cwd, .endpoint = request->endpoint};
     const arcp_span cwd = sandbox.request.cwd;
     complete(runtime, agent, &sandbox.request);
     sandbox.request.cwd = cwd;
@@ -374,7 +375,8 @@ static bool has_file_or_net_line(const arcp__sandbox_plan *plan)
     for (size_t i = 0; i < plan->lease_line_count; i++) {
         const arcp_span name = plan->lines[i].capability;
         if (arcp_span_starts_with(name, ARCP_SPAN_LITERAL("fs.")) ||
-            arcp_span_starts_with(name, ARCP_SPAN_LITERAL("net."))) {
+            arcp_span_starts_with(name, ARCP_SPAN_LITERAL("net.")) ||
+            arcp_span_equal_cstr(name, "credential")) {
             return true;
         }
     }

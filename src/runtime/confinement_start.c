@@ -176,29 +176,78 @@ void arcp__confined_environment(const arcp__job_plan *plan, arcp__environment *e
 
 /* ---- its network ---- */
 
+/* The lease of a network: what the job's lease grants there, and the pattern. */
+static arcp_status add_pattern(const arcp_lease *lease, arcp_span pattern, arcp_lease **out,
+                               arcp_error *err)
+{
+    arcp_lease_builder *builder = arcp_lease_builder_new();
+    if (builder == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    for (size_t i = 0; i < arcp_lease_capability_count(lease); i++) {
+        if (!arcp_span_equal_cstr(arcp_lease_capability_name(lease, i), "net.fetch")) {
+            continue;
+        }
+        for (size_t j = 0; j < arcp_lease_pattern_count(lease, i); j++) {
+            arcp_lease_allow(builder, "net.fetch", arcp_lease_pattern(lease, i, j).data);
+        }
+    }
+    arcp_lease_allow(builder, "net.fetch", pattern.data);
+    return arcp_lease_build(builder, out, err);
+}
+
+/* The authority of the job's network: the job's own, with the endpoint of its credential as if
+ * net.fetch named it. Budget and deadline are those of the job. The caller unrefs *out. */
+static arcp_status network_authority(const arcp__job *job, arcp_authority **out, arcp_error *err)
+{
+    const arcp_authority *own = job->live->authority;
+    const arcp__enforcement *enforcement = job->live->enforcement;
+    const arcp__job_plan *plan = enforcement == NULL ? NULL : enforcement->plan;
+    const arcp_span pattern =
+        plan == NULL ? arcp_span_make(NULL, 0) : arcp__sandbox_credential(plan->plan);
+    if (pattern.size == 0) {
+        *out = arcp_authority_ref(own);
+        return ARCP_OK;
+    }
+    arcp_lease *lease = NULL;
+    arcp_status status = add_pattern(arcp_authority_lease(own), pattern, &lease, err);
+    if (status == ARCP_OK) {
+        arcp_authority_options options = arcp_authority_options_init();
+        options.budget = arcp_authority_budget(own);
+        options.parent = own;
+        status = arcp_authority_new(lease, &options, out, err);
+    }
+    arcp_lease_unref(lease);
+    return status;
+}
+
 arcp_status arcp__confinement_open_network(arcp_runtime *runtime, const arcp__job *job,
                                            arcp__agent_network_options *options,
                                            arcp__agent_network_job **out, arcp_error *err)
 {
     /* Without a confinement the options were reloaded after the job had begun. */
     const arcp__confinement *confinement = runtime->confinement;
-    options->authority = job->live->authority;
+    arcp_authority *authority = NULL;
     options->egress = (arcp__egress_options){
         .private_hosts = confinement == NULL ? NULL : confinement->private_hosts,
         .private_host_count = confinement == NULL ? 0 : confinement->private_host_count,
         .idle_ms = (uint32_t)(runtime->enforce.egress_idle_sec * 1000)};
-    arcp_status status = ARCP_OK;
-    if (runtime->network == NULL) {
+    arcp_status status = network_authority(job, &authority, err);
+    if (status == ARCP_OK && runtime->network == NULL) {
         status = arcp__agent_network_new(&runtime->wake, &runtime->network, err);
     }
     if (status != ARCP_OK) {
+        arcp_authority_unref(authority);
         for (size_t i = 0; i < options->socket_count; i++) {
             arcp__close(options->sockets[i]);
         }
         arcp__tls_ca_free(options->ca);
         return status;
     }
-    return arcp__agent_network_open(runtime->network, options, out, err);
+    options->authority = authority;
+    status = arcp__agent_network_open(runtime->network, options, out, err);
+    arcp_authority_unref(authority);
+    return status;
 }
 
 /* ---- records ---- */

@@ -143,6 +143,9 @@ typedef struct arcp__sandbox_request {
      * with '.', '-' or '~' are the runtime's own, too: rotated logs, journals, backups. */
     const arcp_span *own_files;
     size_t own_file_count;
+    /* URL that the job's credential is for, http or https: its host and port can be reached as if
+     * net.fetch named them. Empty: there is none. */
+    arcp_span endpoint;
     arcp__sandbox_protect protect;
     arcp__sandbox_limits limits;
     arcp__sandbox_abilities abilities;
@@ -242,7 +245,9 @@ typedef struct arcp__sandbox_plan {
     arcp__sandbox_verdict min;
     const arcp__sandbox_line *lines;
     size_t line_count;
-    size_t lease_line_count; /* the first of lines: those of the lease */
+    /* The first of lines: those of the lease, and one "credential", whose pattern is the host and
+     * port of request.endpoint; `min` does not apply to it. */
+    size_t lease_line_count;
     const arcp__sandbox_mount *mounts;
     size_t mount_count;
     const arcp__sandbox_rule *rules; /* directories before what they hold */
@@ -285,6 +290,9 @@ void arcp__sandbox_plan_free(arcp__sandbox_plan *plan); /* NULL is accepted */
 void arcp__sandbox_plan_encode(const arcp__sandbox_plan *plan, arcp_buf *out);
 ARCP_MUST_CHECK arcp_status arcp__sandbox_plan_decode(arcp_span text, arcp__sandbox_plan **out,
                                                       arcp_error *err);
+
+/* The pattern of net.fetch that the job's credential brings; empty: none, or it is refused here. */
+arcp_span arcp__sandbox_credential(const arcp__sandbox_plan *plan);
 
 /* Whether a line of the plan needs TLS to be terminated: then the sandbox needs an authority. */
 ARCP_MUST_CHECK bool arcp__sandbox_terminates(const arcp__sandbox_plan *plan);

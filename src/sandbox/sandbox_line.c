@@ -1,5 +1,6 @@
 /* The lines of a report: those of the lease in its order, then what the operator gave. */
 #include "core/lease.h"
+#include "core/target.h"
 #include "sandbox/sandbox_parts.h"
 
 static void add(arcp__sandbox_compile *compile, arcp_span capability, arcp_span pattern,
@@ -38,6 +39,46 @@ static arcp__sandbox_line judge_kind(arcp__capability capability)
     return line;
 }
 
+#define CREDENTIAL ARCP_SPAN_LITERAL("credential")
+
+/* The line of the host and port of the job's credential. What has no canonical form, another scheme
+ * or a star, which would be a wildcard, is no line: nothing is granted. */
+static void read_endpoint(arcp__sandbox_compile *compile)
+{
+    const arcp_span endpoint = compile->request->endpoint;
+    arcp_target_scratch scratch;
+    arcp_span url = {NULL, 0};
+    if (endpoint.size == 0 || memchr(endpoint.data, '*', endpoint.size) != NULL ||
+        arcp__target_canonicalise(ARCP__CAPABILITY_NET_FETCH, (arcp_span){NULL, 0}, endpoint,
+                                  &scratch, &url) != ARCP_DENY_NONE ||
+        (!arcp_span_starts_with(url, ARCP_SPAN_LITERAL("http://")) &&
+         !arcp_span_starts_with(url, ARCP_SPAN_LITERAL("https://")))) {
+        return;
+    }
+    arcp_buf text = arcp_buf_init();
+    arcp_buf_append(&text, arcp__url_origin(url));
+    arcp_buf_append_cstr(&text, "/**");
+    const arcp_span pattern = arcp__arena_copy(&compile->arena, arcp_buf_span(&text));
+    compile->has_failed = compile->has_failed || text.failed || pattern.data == NULL;
+    arcp_buf_fini(&text);
+    if (!compile->has_failed) {
+        add(compile, CREDENTIAL, pattern, (arcp__sandbox_line){.mechanism = 0});
+        arcp__sandbox_read_url(compile, pattern);
+    }
+}
+
+arcp_span arcp__sandbox_credential(const arcp__sandbox_plan *plan)
+{
+    for (size_t i = 0; i < plan->lease_line_count; i++) {
+        const arcp__sandbox_line *line = &plan->lines[i];
+        if (arcp_span_equal(line->capability, CREDENTIAL) &&
+            line->verdict != ARCP__SANDBOX_VERDICT_REFUSED) {
+            return line->pattern;
+        }
+    }
+    return arcp_span_make(NULL, 0);
+}
+
 void arcp__sandbox_read_lines(arcp__sandbox_compile *compile)
 {
     const arcp_lease *lease = compile->request->lease;
@@ -59,6 +100,7 @@ void arcp__sandbox_read_lines(arcp__sandbox_compile *compile)
         add(compile, ARCP_SPAN_LITERAL("expires_at"), lease->expires_text,
             (arcp__sandbox_line){.mechanism = ARCP__SANDBOX_MECHANISM_RUNTIME});
     }
+    read_endpoint(compile);
     compile->draft.lease_line_count = compile->line_count;
 }
 
@@ -156,7 +198,9 @@ void arcp__sandbox_judge_lines(arcp__sandbox_compile *compile)
         arcp__sandbox_judge_wish(compile, &compile->wishes[i]);
     }
     for (uint32_t i = 0; i < compile->draft.lease_line_count; i++) {
-        if (arcp_span_equal_cstr(compile->lines[i].capability, "net.fetch")) {
+        const arcp_span capability = compile->lines[i].capability;
+        if (arcp_span_equal_cstr(capability, "net.fetch") ||
+            arcp_span_equal(capability, CREDENTIAL)) {
             arcp__sandbox_judge_url(compile, i);
         }
     }

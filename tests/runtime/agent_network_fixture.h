@@ -25,6 +25,9 @@ extern network_listener network_server;
 
 /* Skips the test, and says so, on a host that cannot give programs a network of their own. */
 void network_needs(void);
+/* Changes the options of the runtime that is started next; the server listens already. NULL: none.
+ */
+extern void (*network_change_options)(arcp_runtime_options *options);
 /* `change`: of the default settings; NULL: none. */
 void network_start(void (*change)(arcp_settings *settings));
 void network_stop(void);

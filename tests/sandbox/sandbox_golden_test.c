@@ -146,6 +146,7 @@ static void read_request(golden *g)
     read_span(g, object, "cwd", &request->cwd);
     read_span(g, object, "home", &request->home);
     read_span(g, object, "scratch", &request->scratch);
+    read_span(g, object, "endpoint", &request->endpoint);
     request->bases = g->bases;
     request->base_count = read_list(g, member(g, object, "bases"), g->bases);
     request->own = g->own;
