@@ -197,12 +197,12 @@ static void a_connection_that_was_closed_while_idle_is_not_used(void **state)
 
 /* ---- nothing was sent ---- */
 
-static void what_was_not_sent_is_said(void **state)
+static void a_request_that_was_not_sent_is_reported_so(void **state)
 {
     web_rig rig;
     (void)state;
     rig_start(&rig, &kept, 1);
-    uv_tcp_t unused; /* bound, and therefore nobody's; it does not listen */
+    uv_tcp_t unused; /* bound but not listening: no other program has the port */
     struct sockaddr_in address;
     struct sockaddr_storage bound;
     int size = sizeof bound;
@@ -385,7 +385,7 @@ int main(void)
         cmocka_unit_test(a_post_is_not_sent_again_when_a_kept_connection_closes),
         cmocka_unit_test(a_post_without_a_body_is_not_sent_again_either),
         cmocka_unit_test(a_connection_that_was_closed_while_idle_is_not_used),
-        cmocka_unit_test(what_was_not_sent_is_said),
+        cmocka_unit_test(a_request_that_was_not_sent_is_reported_so),
         cmocka_unit_test(a_peer_that_does_not_speak_tls_was_not_sent_the_request),
         cmocka_unit_test(a_slow_but_steady_response_is_not_ended),
     };

@@ -41,7 +41,7 @@ typedef struct web_rig {
     bool is_freed;
 } web_rig;
 
-extern const arcp__web_client_ops *rig_ops; /* NULL: those that are linked */
+extern const arcp__web_client_ops *rig_ops; /* NULL: the table that is linked */
 
 void rig_start(web_rig *rig, const peer_answer *answers, size_t count);
 void rig_start_with(web_rig *rig, const peer_answer *answers, size_t count,
