@@ -12,7 +12,9 @@
 extern "C" {
 #endif
 
-/* How exactly every line of a lease must be enforced for a job to be accepted. */
+/* How exactly every line of a lease must be enforced for a job to be accepted. EXACT: it admits
+ * what it says. UNDER: it may admit less. ADVISORY: it may be that only the gate decides, for
+ * programs that ask. docs/sandbox.md has the verdicts. */
 typedef enum arcp_enforce_min {
     ARCP_ENFORCE_MIN_DEFAULT = 0, /* the setting enforce.min */
     ARCP_ENFORCE_MIN_EXACT = 1,
@@ -57,6 +59,7 @@ typedef struct arcp_enforce_options {
     const char *const *private_hosts;
 } arcp_enforce_options;
 
+/* Options without lists; nothing needs to be freed. Any thread. */
 static inline arcp_enforce_options arcp_enforce_options_init(void)
 {
     arcp_enforce_options options;

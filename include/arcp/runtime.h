@@ -150,8 +150,11 @@ typedef struct arcp_process_agent {
     arcp_enforce_min min;
     uint32_t pids; /* processes and threads of a job; 0: the setting enforce.pids */
     arcp_enforce_tls tls;
-    uint64_t memory_bytes; /* of all processes of a job together; 0: no limit */
-    uint32_t cpu_percent;  /* likewise, of one processor */
+    /* Memory of all processes of a job together; 0: no limit. */
+    uint64_t memory_bytes;
+    /* Processor time of all processes of a job together, in percent of one processor; 0: no limit.
+     */
+    uint32_t cpu_percent;
 } arcp_process_agent;
 
 static inline arcp_process_agent arcp_process_agent_init(void)
@@ -163,8 +166,10 @@ static inline arcp_process_agent arcp_process_agent_init(void)
     return agent;
 }
 
-/* The same for a program; everything in `agent` is copied. ARCP_E_USAGE also for an empty command.
- * A program that cannot be started is noticed only when a job or a warm process starts: the job
+/* Registers an agent that is a program, as arcp_runtime_register does a callback; everything in
+ * `agent` is copied. ARCP_E_USAGE for an agent of a newer release or with an empty command,
+ * ARCP_E_INVALID_REQUEST for a name or version that §7.5 does not allow, ARCP_E_NO_MEMORY. A
+ * program that cannot be started is noticed only when a job or a warm process starts: the job
  * fails, or the log reports it. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_register_process(arcp_runtime *runtime,
                                                                    const arcp_process_agent *agent,
@@ -237,8 +242,8 @@ static inline arcp_policy arcp_policy_init(void)
     return policy;
 }
 
-/* Adds a policy for later jobs (docs/leases.md, Narrowing by policy). ARCP_E_USAGE for a policy of
- * a newer release, ARCP_E_NO_MEMORY. */
+/* Adds a policy for later jobs (docs/leases.md, Narrowing by policy); its strings are copied.
+ * ARCP_E_USAGE for a policy of a newer release, ARCP_E_NO_MEMORY. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_add_policy(arcp_runtime *runtime,
                                                              const arcp_policy *policy,
                                                              arcp_error *err);
@@ -250,8 +255,9 @@ ARCP_API void arcp_runtime_set_submit_policy(arcp_runtime *runtime, arcp_submit_
  * SDK, or that of a rule that is added after this call; existing sessions keep theirs. */
 ARCP_API void arcp_runtime_clear_peer_profiles(arcp_runtime *runtime);
 /* Adds a rule: later sessions whose client name and principal match the globs (NULL: any) get their
- * responses in the form of `profile`. Of several rules that match, the last one applies.
- * ARCP_E_USAGE for a profile that does not exist. docs/protocol.md, Peer profiles. */
+ * responses in the form of `profile`. Of several rules that match, the last one applies. The
+ * strings are copied. ARCP_E_USAGE for a profile that does not exist, ARCP_E_NO_MEMORY.
+ * docs/protocol.md, Peer profiles. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_add_peer_profile(arcp_runtime *runtime,
                                                                    const char *client_glob,
                                                                    const char *principal_glob,
@@ -262,8 +268,10 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_add_peer_profile(arcp_runtime 
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_reload_tls(arcp_runtime *runtime,
                                                              arcp_error *err);
 
-/* Replaces arcp_runtime_options.enforce for later jobs (reload). ARCP_E_USAGE, ARCP_E_NO_MEMORY;
- * ARCP_E_NOT_FOUND without the program arcp-sandbox: the previous ones stay. */
+/* Replaces arcp_runtime_options.enforce for later jobs (reload); `options` are copied, NULL: later
+ * agents are not confined. It runs arcp-sandbox to find out what this host can enforce, and waits
+ * for it (some 20 ms). ARCP_E_USAGE for options that are not valid or of a newer release,
+ * ARCP_E_NOT_FOUND without the program arcp-sandbox, ARCP_E_NO_MEMORY: the previous ones stay. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_set_enforcement(
     arcp_runtime *runtime, const arcp_enforce_options *options, arcp_error *err);
 

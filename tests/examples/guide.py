@@ -6,8 +6,8 @@
 A block ```LANGUAGE file=NAME is a file that is written; a block ```console has commands, each
 after `$ `, with what it prints (both streams, and the exit status when it is not 0). A command
 `arcpd ... &` starts a daemon, on a port of its own. Everything happens in a scratch folder, in
-which the programs are in build/bin too. Commands of `arcp run` and `arcp doctor` are left out on a host
-that cannot confine them fully.
+which the programs are in build/bin too. Commands of `arcp run` and `arcp doctor`, and those whose output names
+the level full, are left out on a host that cannot confine programs fully.
 --accept writes what is printed into the page instead.
 """
 import os
@@ -51,7 +51,8 @@ class Page:
             "PATH": binaries + ":" + os.environ["PATH"], "HOME": work,
             "XDG_STATE_HOME": work + "/.local/state", "LANG": "C.UTF-8",
         }
-        self.confines = not any("arcp run" in line for line in self.lines) or subprocess.run(
+        self.confines = not any("arcp run" in line or "level full" in line
+                                for line in self.lines) or subprocess.run(
             [binaries + "/arcp", "doctor"], env=self.environment, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, check=False).returncode == 0
 
@@ -107,7 +108,9 @@ class Page:
                 shown.append(block[at])
                 at += 1
             gap = [""] if shown and shown[-1] == "" else []
-            if not self.confines and re.search(r"arcp (run|doctor)", command):
+            is_confined = re.search(r"arcp (run|doctor)", command) or any(
+                "level full" in line for line in shown)
+            if not self.confines and is_confined:
                 print(f"left out on this host: $ {command}")
                 result += ["$ " + command] + shown
                 continue

@@ -32,7 +32,7 @@ typedef struct arcp_launch_limit {
     uint64_t soft, hard; /* ARCP_LAUNCH_NO_LIMIT: none */
 } arcp_launch_limit;
 
-/* The sandbox that a process is started in. Everything is borrowed during the call. */
+/* The sandbox that a process is started in. Everything is borrowed during the call of `start`. */
 typedef struct arcp_confinement {
     size_t struct_size;
     arcp_span plan; /* the text of a sandbox plan */
@@ -41,20 +41,23 @@ typedef struct arcp_confinement {
     const char *etc;
     /* The process's end of a pair of AF_UNIX SOCK_SEQPACKET sockets; the caller closes its copy.
      * The sandbox sends one JSON object per datagram, at most 64 KiB, and closes its end when the
-     * process ends:
-     *   {"listeners": N, "more": true}
-     *                            first, when the plan has ports: N descriptors (SCM_RIGHTS, at most
-     *                            253) of the sandbox's network, to which every address leads
-     * inside: listening TCP sockets and the UDP socket of DNS, each for IPv4 and IPv6 (AF_INET6;
-     * AF_INET without IPv6). Without "more" in the last record. They must be read: the start fails
-     * after 10 s
-     *   {"running": true, ...}   once the program is about to be executed, with what was found on
-     *                            the host: links, absent (files), git
-     *   {"denied": ...}          what the program may not do, with "count" for repeated ones
-     *   {"failed": STEP, "path": PATH, "errno": NAME}
-     *                            a step of the set-up failed, and the program does not run: the
-     * exit status is 125, or for the step "exec" 127 (not found) or 126 It never waits for the
-     * reader of any other record. */
+     * process ends.
+     *
+     * {"listeners": N, "more": true} comes first, when the plan has ports. N descriptors
+     * (SCM_RIGHTS, at most 253) come with it, of the sandbox's network, in which every address
+     * leads to them: listening TCP sockets and the UDP socket of DNS, each for IPv4 and IPv6
+     * (AF_INET6; AF_INET on hosts without IPv6). The last record of them has no "more". The start
+     * fails when they are not read within 10 s.
+     *
+     * {"running": true, ...} says that the program is about to be executed, and what was found on
+     * the host: links, absent files, git.
+     *
+     * {"denied": ...} names what the program may not do, with "count" for repeated denials.
+     *
+     * {"failed": STEP, "path": PATH, "errno": NAME} says that a step of the set-up failed. The
+     * program does not run: the exit status is 125, and for the step "exec" 127 (not found) or 126.
+     *
+     * The sandbox waits for the reader of the first record only. */
     int control_fd;
     /* stdin is a terminal that the program may control: the process leads a group of the caller's
      * session. Otherwise it begins a session without a terminal. */
@@ -75,7 +78,7 @@ static inline arcp_confinement arcp_confinement_init(void)
     return confinement;
 }
 
-/* What is to be started. Everything is borrowed during the call. */
+/* What is to be started. Everything is borrowed during the call of `start`. */
 typedef struct arcp_launch_spec {
     size_t struct_size;
     /* NULL-terminated. argv[0] without a slash is searched in the PATH of `env`; with one it is
@@ -188,7 +191,8 @@ static inline arcp_direct_launcher_options arcp_direct_launcher_options_init(voi
 /* The launcher that starts programs on this machine and confines them only by user and resource
  * limits. `options` may be NULL. Requires Linux 5.9. It does not use SIGCHLD, but the program must
  * wait only for children that it has started itself: after waitpid(-1) the exit status of an agent
- * may be unknown. ARCP_E_USAGE for options of a newer release. */
+ * may be unknown. The caller frees *out with arcp_launcher_free, or hands it to a runtime.
+ * ARCP_E_USAGE for options of a newer release, ARCP_E_NO_MEMORY. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_launcher_new_direct(
     const arcp_direct_launcher_options *options, arcp_launcher **out, arcp_error *err);
 
@@ -217,7 +221,7 @@ static inline arcp_sandbox_launcher_options arcp_sandbox_launcher_options_init(v
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_launcher_new_sandbox(
     const arcp_sandbox_launcher_options *options, arcp_launcher **out, arcp_error *err);
 
-/* NULL is accepted. */
+/* Frees a launcher. Its processes may outlive it. NULL is accepted. */
 ARCP_API void arcp_launcher_free(arcp_launcher *launcher);
 
 #ifdef __cplusplus

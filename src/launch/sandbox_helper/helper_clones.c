@@ -48,8 +48,7 @@ void arcp__helper_make_beginnings(const arcp__helper_view *view, const arcp__san
 {
     for (size_t i = 0; i < plan->read_count; i++) {
         const arcp_span pattern = plan->reads[i];
-        const arcp_span beginning =
-            pattern.size == 0 ? pattern : arcp__broker_beginning(pattern);
+        const arcp_span beginning = pattern.size == 0 ? pattern : arcp__broker_beginning(pattern);
         /* A whole directory is mounted; one that is absent must not seem to be there. */
         const bool is_mounted = arcp__sandbox_is_kernels(plan, ARCP__CAPABILITY_FS_READ, pattern);
         if (pattern.size == 0 || pattern.data[0] != '/' || is_mounted) {
