@@ -18,6 +18,7 @@ typedef struct arcp__llm_count {
 } arcp__llm_count;
 
 #define ARCP__LLM_WORD_SIZE 32
+#define ARCP__LLM_ID_SIZE   256
 
 /* What an answer reports. The input has three parts: what was neither read from a cache nor written
  * to one, and these two. */
@@ -47,10 +48,11 @@ typedef struct arcp__llm_tap {
     bool has_unread;  /* a part was too long, or no JSON, and was not read */
     uint64_t shown;   /* tokens that the text of a stream can be at most */
     arcp__llm_usage usage;
-    arcp_buf line; /* the current line of a stream, or the whole answer */
-    arcp_buf data; /* of the current event */
-    bool skips;    /* the rest of the line, or the event, is too long */
-    bool after_cr; /* the last byte was a carriage return */
+    char answer_id[ARCP__LLM_ID_SIZE]; /* of a response that can be continued; a longer id is cut */
+    arcp_buf line;                     /* the current line of a stream, or the whole answer */
+    arcp_buf data;                     /* of the current event */
+    bool skips;                        /* the rest of the line, or the event, is too long */
+    bool after_cr;                     /* the last byte was a carriage return */
     uint64_t other_tokens_per_byte;
     arcp_json json;
     arcp_buf scratch;

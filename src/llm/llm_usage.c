@@ -22,16 +22,21 @@ static bool read_count(const arcp__llm_tap *tap, arcp_json_ref object, const cha
     return true;
 }
 
-static void read_word(arcp__llm_tap *tap, arcp_json_ref object, const char *name,
-                      char out[ARCP__LLM_WORD_SIZE])
+static void read_text(arcp__llm_tap *tap, arcp_json_ref object, const char *name, char *out,
+                      size_t size)
 {
     const arcp_json_ref ref = member(tap, object, name);
     if (arcp_json_is(&tap->json, ref, ARCP_JSON_STRING)) {
         const arcp_span word = arcp_json_string(&tap->json, ref, &tap->scratch);
-        (void)snprintf(out, ARCP__LLM_WORD_SIZE, "%.*s",
-                       (int)(word.size < ARCP__LLM_WORD_SIZE ? word.size : ARCP__LLM_WORD_SIZE),
+        (void)snprintf(out, size, "%.*s", (int)(word.size < size ? word.size : size),
                        word.size == 0 ? "" : word.data);
     }
+}
+
+static void read_word(arcp__llm_tap *tap, arcp_json_ref object, const char *name,
+                      char out[ARCP__LLM_WORD_SIZE])
+{
+    read_text(tap, object, name, out, ARCP__LLM_WORD_SIZE);
 }
 
 static uint64_t less(uint64_t all, uint64_t part)
@@ -119,6 +124,7 @@ static void read_responses(arcp__llm_tap *tap)
     }
     const arcp_json_ref usage = member(tap, response, "usage");
     read_word(tap, response, "service_tier", tap->usage.tier);
+    read_text(tap, response, "id", tap->answer_id, sizeof tap->answer_id);
     if (arcp_json_is(&tap->json, usage, ARCP_JSON_OBJECT)) {
         read_openai(tap, usage, true);
         tap->is_complete = tap->usage.input.is_known && tap->usage.output.is_known;
