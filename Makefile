@@ -72,7 +72,7 @@ bench-peers: deps ## beside the runtimes of other SDKs: docs/performance.md (PEE
 
 # --check writes nothing, --accept what is expected from now on.
 INTEROP ?=
-interop: deps ## the published SDKs with arcpd and the client, both ways: docs/interop.md; arcp mcp between real clients and servers
+interop: deps ## the published SDKs with arcpd and the client, both ways: docs/interop.md; arcp mcp and the gateway for tools between real clients and servers
 	@python3 -c 'import ensurepip, venv' 2>/dev/null || tools/install-deps.sh --interop || true
 	@$(call build,test) && tests/interop/run $(INTEROP) build-test && tests/interop/mcp/run build-test
 

@@ -3,6 +3,7 @@
 //   client.mjs PACKAGES CALLS COMMAND...
 //
 // PACKAGES is the directory of the SDK; CALLS is JSON: [[name, arguments], ...].
+// `http URL KEY` in place of a command: a server that is reached by streamable HTTP.
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 
@@ -11,11 +12,17 @@ const load = (name) =>
   import(pathToFileURL(path.join(packages, "@modelcontextprotocol/sdk/dist/esm/client", name)).href);
 const { Client } = await load("index.js");
 const { StdioClientTransport } = await load("stdio.js");
+const { StreamableHTTPClientTransport } = await load("streamableHttp.js");
 
 const client = new Client({ name: "interop", version: "1" }, { capabilities: { sampling: {}, roots: {} } });
 const progress = [];
 const onprogress = (report) => progress.push([report.progress, report.total]);
-await client.connect(new StdioClientTransport({ command, args }));
+const headers = { Authorization: `Bearer ${args[1]}` };
+await client.connect(
+  command === "http"
+    ? new StreamableHTTPClientTransport(new URL(args[0]), { requestInit: { headers } })
+    : new StdioClientTransport({ command, args }),
+);
 const tools = (await client.listTools()).tools.map((tool) => tool.name);
 const answers = [];
 for (const [name, parameters] of JSON.parse(calls)) {
