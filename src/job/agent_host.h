@@ -67,9 +67,20 @@ typedef struct arcp__admit_answer {
     bool is_shown; /* admitted: the job's first event tells about its enforcement */
 } arcp__admit_answer;
 
-/* What the engine's owner provides for all hosts. Both functions are called from within the
- * engine's inputs: they do not block, and do not call the engine. `admit` looks at no file but, at
- * most once a second for each agent, for a program that was not there before. */
+struct arcp__job;
+struct arcp__job_message;
+struct arcp__denial;
+
+/* What takes the reports of `settle`. They are borrowed for the call. */
+typedef struct arcp__settle_sink {
+    void (*message)(void *user, const struct arcp__job_message *message);
+    void (*denied)(void *user, const struct arcp__denial *denial);
+    void *user;
+} arcp__settle_sink;
+
+/* What the engine's owner provides for all hosts. The functions are called from within the engine's
+ * inputs, and do not call the engine. `admit` and `release` do not block; `admit` looks at no file
+ * but, at most once a second for each agent, for a program that was not there before. */
 typedef struct arcp__agent_hosts {
     /* Fills in the answer; one that is left as it is admits without confinement. NULL: all jobs
      * are. Asked for each order that becomes a job, just before that, and once more for an order
@@ -78,6 +89,11 @@ typedef struct arcp__agent_hosts {
     void (*admit)(void *user, const arcp__admit_request *request, arcp__admit_answer *answer);
     void (*release)(void *user, void *plan); /* never NULL if `admit` is not */
     void *user;
+    /* The job is about to end: its last event comes after this call. The host of its agent, if that
+     * was started, ends what the runtime does for the job elsewhere (calls through gateways), and
+     * reports to `sink` what came of it and is not recorded yet. It may wait for that, for a second
+     * at most. Called once for each job. NULL: there is nothing to wait for. */
+    void (*settle)(void *user, struct arcp__job *job, const arcp__settle_sink *sink);
 } arcp__agent_hosts;
 
 /* ---- how an agent ended ---- */

@@ -257,9 +257,9 @@ struct arcp__job {
     const char *over_limit; /* the setting whose limit its output exceeds; NULL: none */
     arcp__job *next_over_limit;
     bool is_over; /* listed: its agent or its `live` is to be released */
-    bool cancelling;
+    bool cancelling, paused;
+    bool is_settled;  /* its host has reported what came of its calls (arcp__agent_hosts.settle) */
     bool result_sent; /* the agent sent its result or error and may now exit by itself */
-    bool paused;
     bool owner_is_behind; /* its owner has too much to send, so the agent is not read */
     bool is_ahead;        /* listed: too much of its principal is not durable; likewise */
     bool expiry_logged;   /* the lease's expiry was logged */

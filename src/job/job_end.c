@@ -57,9 +57,45 @@ static void answer_wait(arcp__jobs *jobs, arcp__job *parent, const arcp__job *ch
     arcp__json_fini(&json);
 }
 
+/* A job that is about to end, for its host's reports. */
+typedef struct ending {
+    arcp__jobs *jobs;
+    arcp__job *job;
+} ending;
+
+static void take_last_message(void *user, const arcp__job_message *message)
+{
+    const ending *of = user;
+    arcp__job_agent_message(of->jobs, of->job, message);
+}
+
+static void take_last_denial(void *user, const arcp__denial *denial)
+{
+    const ending *of = user;
+    if (!arcp__job_has_ended(of->job)) {
+        arcp__job_agent_denied(of->jobs, of->job, denial);
+    }
+}
+
+/* Calls that the runtime makes for the job end now, so that no event about them comes after the
+ * last one, and no cost is lost. What they have cost may end the job in another way. */
+static void settle(arcp__jobs *jobs, arcp__job *job)
+{
+    ending of = {jobs, job};
+    const arcp__settle_sink sink = {take_last_message, take_last_denial, &of};
+    if (jobs->hosts->settle != NULL && !job->is_settled) {
+        job->is_settled = true;
+        jobs->hosts->settle(jobs->hosts->user, job, &sink);
+    }
+}
+
 static void finish(arcp__jobs *jobs, arcp__job *job, arcp_job_status status, const char *type,
                    arcp_buf *payload)
 {
+    if (!arcp__job_status_may_become(job->status, status)) {
+        return;
+    }
+    settle(jobs, job);
     if (!arcp__job_status_may_become(job->status, status)) {
         return;
     }

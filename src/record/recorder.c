@@ -471,6 +471,35 @@ static void release(void *user, void *plan)
     recorder->hosts.release(recorder->hosts.user, plan);
 }
 
+/* The reports of a host are decisions of other threads, which a player cannot repeat. */
+typedef struct foreign_sink {
+    arcp__recorder *recorder;
+    struct arcp__job *job;
+    const arcp__settle_sink *sink;
+} foreign_sink;
+
+static void pass_message(void *user, const struct arcp__job_message *message)
+{
+    const foreign_sink *to = user;
+    on_call(to->recorder, &(arcp__call){.kind = ARCP__CALL_FOREIGN, .job = to->job});
+    to->sink->message(to->sink->user, message);
+}
+
+static void pass_denial(void *user, const struct arcp__denial *denial)
+{
+    const foreign_sink *to = user;
+    on_call(to->recorder, &(arcp__call){.kind = ARCP__CALL_FOREIGN, .job = to->job});
+    to->sink->denied(to->sink->user, denial);
+}
+
+static void settle(void *user, struct arcp__job *job, const arcp__settle_sink *sink)
+{
+    arcp__recorder *recorder = user;
+    foreign_sink to = {recorder, job, sink};
+    const arcp__settle_sink own = {pass_message, pass_denial, &to};
+    recorder->hosts.settle(recorder->hosts.user, job, &own);
+}
+
 /* ---- life ---- */
 
 arcp__recorder *arcp__recorder_new(arcp__record_write_fn write, void *user, bool is_eager)
@@ -519,9 +548,12 @@ void arcp__recorder_attach(arcp__recorder *recorder, arcp__engine_options *optio
     options->credentials.seal = options->credentials.seal == NULL ? NULL : seal;
     options->credentials.unseal = options->credentials.unseal == NULL ? NULL : unseal;
     options->credentials.translate = options->credentials.translate == NULL ? NULL : translate;
-    if (options->hosts.admit != NULL) {
-        options->hosts = (arcp__agent_hosts){admit, release, recorder};
-    }
+    options->hosts = (arcp__agent_hosts){
+        .admit = options->hosts.admit == NULL ? NULL : admit,
+        .release = options->hosts.release == NULL ? NULL : release,
+        .user = recorder,
+        .settle = options->hosts.settle == NULL ? NULL : settle,
+    };
 }
 
 bool arcp__recorder_has_failed(const arcp__recorder *recorder)

@@ -66,6 +66,10 @@ static void on_record(void *user, arcp_span bytes)
         return;
     }
     if (!arcp_span_equal(record, expected)) {
+        if (arcp__recording_read_call(expected, &call) && call.kind == ARCP__CALL_FOREIGN) {
+            arcp__player_end_foreign(p); /* a host's report in the middle of a call */
+            return;
+        }
         arcp__recording_describe(expected, &p->result->expected);
         arcp__recording_describe(record, &p->result->got);
         end(p, ARCP__REPLAY_DIFFERS, p->trace.at);
@@ -84,8 +88,13 @@ static void on_record(void *user, arcp_span bytes)
 static bool next_outcome(arcp__player *p, arcp__call_kind kind, arcp__recording_call *out)
 {
     arcp_span record;
-    return !p->is_over && next_record(p, &record) && arcp__recording_read_call(record, out) &&
-           out->kind == kind;
+    if (p->is_over || !next_record(p, &record) || !arcp__recording_read_call(record, out)) {
+        return false;
+    }
+    if (out->kind == ARCP__CALL_FOREIGN) {
+        arcp__player_end_foreign(p);
+    }
+    return out->kind == kind;
 }
 
 /* Behind the end of the trace the call that began is finished with made-up values, no two the
@@ -182,7 +191,8 @@ static void release(void *user, void *plan)
 void arcp__player_set_functions(arcp__player *p, arcp__engine_options *options, bool has_translate,
                                 bool has_admit)
 {
-    options->hosts = has_admit ? (arcp__agent_hosts){admit, release, p} : (arcp__agent_hosts){0};
+    options->hosts = has_admit ? (arcp__agent_hosts){.admit = admit, .release = release, .user = p}
+                               : (arcp__agent_hosts){.admit = NULL};
     options->random = draw;
     options->random_user = p;
     options->credentials.translate = has_translate ? translate : NULL;

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/directory.h"
 #include "base/hash.h"
+#include "runtime/agent_gateway.h"
 #include "runtime/agent_network.h"
 #include "runtime/confinement.h"
 #include "runtime/runtime_state.h"
@@ -21,6 +22,7 @@ typedef struct arcp__process_job {
     arcp__process_agent *agent;
     arcp__job *job;
     arcp__agent_process *process;     /* NULL while it is queued, or if it could not be started */
+    arcp__agent_gateway *gateway;     /* NULL: none, or not yet */
     arcp__agent_network_job *network; /* of its sandbox; NULL: none, not yet, or it is closed */
     arcp__tls_ca *ca;                 /* for its network, until that is served; or NULL */
     bool is_cut_off;                  /* it gets no network any more */
@@ -88,10 +90,11 @@ static void cut_off_if_ended(process_job *pj)
     }
 }
 
-static void revoke_network(void *agent, arcp_status code)
+static void revoke_lease(void *agent, arcp_status code)
 {
-    (void)code; /* the gate says why; a connection does not */
-    cut_off(agent);
+    process_job *pj = agent;
+    cut_off(pj); /* the gate says why; a connection does not */
+    arcp__agent_gateway_revoke(pj->gateway, code);
 }
 
 /* ---- output of the process ---- */
@@ -194,6 +197,7 @@ static void fill_environment(const process_job *pj, const arcp__job_plan *plan,
         arcp__environment_set(environment, "TRACESTATE", arcp_span_cstr(live->tracestate));
     }
     arcp__environment_pass(environment, agent->env);
+    arcp__agent_gateway_environment(pj->gateway, environment);
     if (plan != NULL) {
         arcp__confined_environment(plan, environment);
     }
@@ -270,6 +274,9 @@ static arcp_status begin(process_job *pj, arcp_error *err)
     }
     const char *cwd = pj->job->live->cwd;
     arcp_status status = plan_of(pj, &plan, err);
+    if (status == ARCP_OK && plan == NULL) {
+        status = arcp__agent_gateway_open(pj->runtime, pj->job, &pj->gateway, err);
+    }
     if (status != ARCP_OK) {
         return status;
     }
@@ -299,28 +306,17 @@ static void write_line(const process_job *pj, arcp_span line)
     }
 }
 
-/* A plain program gets a string as it is, any other input as JSON, and then the end of input. */
-static void write_plain_input(const process_job *pj, arcp_span start)
+/* Writes job.start, with the endpoints of its gateways. */
+static void write_start(const process_job *pj, arcp_span line)
 {
-    arcp_json json = ARCP__JSON_INIT;
-    const arcp_json_limits limits = ARCP__JSON_CHECKED_LIMITS;
-    arcp_buf scratch = arcp_buf_init();
-    arcp_span input = {NULL, 0};
-    const bool is_read = arcp_json_scan(&json, start, &limits, NULL) == ARCP_OK;
-    if (is_read) {
-        const arcp_json_ref payload =
-            arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
-        const arcp_json_ref ref = arcp_json_member(&json, payload, ARCP_SPAN_LITERAL("input"));
-        input = arcp_json_is(&json, ref, ARCP_JSON_STRING) ? arcp_json_string(&json, ref, &scratch)
-                                                           : arcp_json_raw(&json, ref);
+    arcp_buf text = arcp_buf_secret_init();
+    arcp__agent_gateway_write_start(pj->gateway, line, &text);
+    if (text.failed) {
+        arcp__agent_process_kill(pj->process); /* it would wait for the line */
+    } else {
+        write_line(pj, arcp_buf_span(&text));
     }
-    /* A program that got only a part of its input must not continue. */
-    if (!is_read || scratch.failed ||
-        arcp__agent_process_write_last(pj->process, input) != ARCP_OK) {
-        arcp__agent_process_kill(pj->process);
-    }
-    arcp_buf_fini(&scratch);
-    arcp__json_fini(&json);
+    arcp_buf_fini(&text);
 }
 
 static void report_start(const process_job *pj, arcp_status status, arcp_span message)
@@ -349,9 +345,9 @@ static void launch(process_job *pj, arcp_span line)
     assert(pj->process != NULL);
     arcp__agent_process_pause(pj->process, false);
     if (pj->agent->spec.is_plain) {
-        write_plain_input(pj, line);
+        arcp__agent_plain_write(pj->process, line);
     } else {
-        write_line(pj, line);
+        write_start(pj, line);
     }
     if (!pj->is_starting) {
         report_start(pj, ARCP_OK, arcp_span_make(NULL, 0));
@@ -495,10 +491,17 @@ static void kill_process(void *agent, bool at_once)
     }
 }
 
+static void settle(void *agent, const arcp__settle_sink *sink)
+{
+    const process_job *pj = agent;
+    arcp__agent_gateway_settle(pj->gateway, sink);
+}
+
 static void cancel(void *agent, arcp_span line)
 {
     process_job *pj = agent;
     cut_off_if_ended(pj);
+    arcp__agent_gateway_cancel(pj->gateway);
     /* A plain program does not read lines, so it gets a signal. */
     if (pj->agent->spec.is_plain || pj->is_waiting) {
         kill_process(agent, false);
@@ -525,6 +528,7 @@ static void forget(void *agent)
     }
     end_starting(pj);
     arcp__agent_network_close(pj->network);
+    arcp__agent_gateway_release(pj->gateway);
     pj->job->live->user = NULL;
     arcp_buf_fini(&pj->start);
     arcp__agent_process_free(pj->process);
@@ -584,6 +588,7 @@ const arcp__agent_host_ops arcp__agent_process_host = {
     .cancel = cancel,
     .kill = kill_process,
     .pause = pause_process,
-    .revoke = revoke_network,
+    .revoke = revoke_lease,
+    .settle = settle,
     .forget = forget,
 };

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/options.h"
+#include "runtime/agent_gateway.h"
 #include "runtime/agent_network.h"
 #include "runtime/confinement.h"
 #include "runtime/runtime_state.h"
@@ -38,6 +39,7 @@ static void on_wake(uv_async_t *handle)
     arcp_runtime *runtime = handle->data;
     (void)runtime->store->ops->poll(runtime->store);
     arcp__agent_network_take(runtime->network);
+    arcp__gateway_take(runtime->gateway);
     if (arcp__agent_inbox_take(runtime)) {
         arcp__agent_inbox_notify(runtime);
     }
@@ -96,6 +98,7 @@ void arcp_runtime_free(arcp_runtime *runtime)
     }
     arcp__runtime_process_jobs_free(runtime);
     arcp__agent_network_free(runtime->network);
+    arcp__gateway_free(runtime->gateway);
     for (arcp__agent_entry *entry = runtime->agents; entry != NULL; entry = entry->next) {
         arcp__process_agent_fini(&entry->process);
     }
@@ -239,6 +242,7 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
         .has_no_log = options->log == NULL,
         .now = arcp__clock_now(),
     };
+    engine.hosts.settle = arcp__runtime_settle;
     if (options->settings != NULL) {
         engine.settings = *options->settings;
     } else {

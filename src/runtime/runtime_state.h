@@ -65,6 +65,9 @@ typedef struct arcp__agent_host_ops {
     void (*pause)(void *agent, bool paused);
     /* Its lease grants nothing any more, though the job goes on. NULL: only the gate denies. */
     void (*revoke)(void *agent, arcp_status code);
+    /* The job is about to end (arcp__agent_hosts.settle). NULL: nothing is done for it elsewhere.
+     */
+    void (*settle)(void *agent, const arcp__settle_sink *sink);
     /* The job has ended and its pointer becomes invalid. */
     void (*forget)(void *agent);
 } arcp__agent_host_ops;
@@ -164,6 +167,7 @@ struct arcp_runtime {
     arcp__confinement *confinement;      /* owned; NULL: agents are not confined */
     arcp__prepared_etc *prepared_etcs;   /* owned; one for each user of agents */
     struct arcp__agent_network *network; /* owned; NULL: no confined agent has had one */
+    struct arcp__gateway *gateway;       /* owned; NULL: none is configured */
     struct {
         uint32_t min, tls, cgroup;
         bool hides, is_silent;
@@ -292,6 +296,11 @@ void arcp__agent_threads_end(arcp_runtime *runtime);
 void arcp__runtime_process_jobs_dump(const arcp_runtime *runtime, size_t lines_max, arcp_buf *out);
 /* Kills running processes and frees all process jobs. */
 void arcp__runtime_process_jobs_free(arcp_runtime *runtime);
+
+/* ---- agent_plain.c ---- */
+/* Writes the input of a plain program, and the end of input, from the job.start line. A program
+ * that gets only a part of its input is killed. */
+void arcp__agent_plain_write(arcp__agent_process *process, arcp_span start);
 
 /* ---- agent_registration.c ---- */
 /* Must not be called while one of its processes runs for a job. */

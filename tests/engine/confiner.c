@@ -46,7 +46,7 @@ static void release(void *user, void *plan)
 
 static void prepare(void *user, arcp__engine_options *options)
 {
-    options->hosts = (arcp__agent_hosts){admit, release, user};
+    options->hosts = (arcp__agent_hosts){.admit = admit, .release = release, .user = user};
 }
 
 void confiner_attach(confiner *c, engine_rig *rig)

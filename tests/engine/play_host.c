@@ -52,7 +52,7 @@ void play_host_prepare(void *user, arcp__engine_options *options)
 {
     play *p = user;
     if (p->temper.confines) {
-        options->hosts = (arcp__agent_hosts){admit, release, p};
+        options->hosts = (arcp__agent_hosts){.admit = admit, .release = release, .user = p};
     }
     if (p->prepare != NULL) {
         p->prepare(p->prepare_user, options); /* a recorder: it gets what is set above */

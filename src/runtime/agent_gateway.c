@@ -1,0 +1,260 @@
+#include "runtime/agent_gateway.h"
+
+#include <stdio.h>
+
+#include <arcp/secret.h>
+
+#include "base/alloc.h"
+#include "runtime/runtime_gateway.h"
+#include "json/json_put.h"
+
+/* How long the end of a job waits for its calls. They need microseconds, unless the gateway's
+ * thread is busy with a large request. */
+#define SETTLE_MS_MAX 1000u
+
+struct arcp__agent_gateway {
+    arcp_runtime *runtime;
+    arcp__job *job;
+    arcp__gateway_job *opened;
+    arcp__gateway_endpoint endpoints[ARCP__GATEWAY_KINDS]; /* secret */
+};
+
+/* ---- of the runtime ---- */
+
+arcp_status arcp__runtime_open_gateway(arcp_runtime *runtime, const arcp__gateway_options *options,
+                                       arcp_error *err)
+{
+    arcp__gateway_options own = *options;
+    own.wake = &runtime->wake;
+    own.gates = arcp__engine_gates(runtime->engine);
+    return arcp__gateway_new(&own, &runtime->gateway, err);
+}
+
+arcp__gateway *arcp__runtime_gateway(const arcp_runtime *runtime)
+{
+    return runtime->gateway;
+}
+
+/* ---- what calls have led to ---- */
+
+static arcp__denial denial_of(const arcp__gateway_denial *denial)
+{
+    return (arcp__denial){.layer = ARCP__DENIAL_GATEWAY,
+                          .code = denial->code,
+                          .capability = denial->capability,
+                          .target = denial->target,
+                          .reason = denial->reason,
+                          .count = 1};
+}
+
+static void on_message(void *user, const arcp__job_message *message)
+{
+    const arcp__agent_gateway *gateway = user;
+    arcp_runtime *runtime = gateway->runtime;
+    arcp__engine_agent_message(runtime->engine, arcp__input_now(runtime), gateway->job, message);
+}
+
+static void on_denied(void *user, const arcp__gateway_denial *denial)
+{
+    const arcp__agent_gateway *gateway = user;
+    arcp_runtime *runtime = gateway->runtime;
+    const arcp__denial made = denial_of(denial);
+    arcp__engine_agent_denied(runtime->engine, arcp__input_now(runtime), gateway->job, &made);
+}
+
+static void pass_message(void *user, const arcp__job_message *message)
+{
+    const arcp__settle_sink *sink = user;
+    sink->message(sink->user, message);
+}
+
+static void pass_denial(void *user, const arcp__gateway_denial *denial)
+{
+    const arcp__settle_sink *sink = user;
+    const arcp__denial made = denial_of(denial);
+    sink->denied(sink->user, &made);
+}
+
+/* ---- of a job ---- */
+
+arcp_status arcp__agent_gateway_open(arcp_runtime *runtime, arcp__job *job,
+                                     arcp__agent_gateway **out, arcp_error *err)
+{
+    if (runtime->gateway == NULL) {
+        return ARCP_OK;
+    }
+    arcp__agent_gateway *gateway = arcp__alloc(sizeof *gateway);
+    if (gateway == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a job's gateway");
+    }
+    gateway->runtime = runtime;
+    gateway->job = job;
+    const arcp__gateway_job_options options = {
+        .authority = job->live->authority,
+        .job_id = arcp_span_cstr(job->id),
+        .principal = arcp_span_cstr(job->principal->name),
+        .agent = arcp_span_cstr(job->agent_text),
+        .traceparent = arcp_span_cstr(job->live->trace.traceparent),
+        .events = {.message = on_message, .denied = on_denied, .user = gateway},
+    };
+    const arcp_status status =
+        arcp__gateway_open(runtime->gateway, &options, gateway->endpoints, &gateway->opened, err);
+    if (status != ARCP_OK) {
+        arcp__free(gateway);
+        return status;
+    }
+    *out = gateway;
+    return ARCP_OK;
+}
+
+void arcp__agent_gateway_cancel(const arcp__agent_gateway *gateway)
+{
+    if (gateway != NULL) {
+        arcp__gateway_close(gateway->opened);
+    }
+}
+
+void arcp__agent_gateway_revoke(const arcp__agent_gateway *gateway, arcp_status code)
+{
+    if (gateway != NULL && code == ARCP_E_LEASE_EXPIRED) {
+        arcp__gateway_end_calls(gateway->opened);
+    }
+}
+
+void arcp__agent_gateway_settle(arcp__agent_gateway *gateway, const arcp__settle_sink *sink)
+{
+    if (gateway == NULL) {
+        return;
+    }
+    arcp__settle_sink to = *sink;
+    const arcp__gateway_events events = {
+        .message = pass_message, .denied = pass_denial, .user = &to};
+    if (!arcp__gateway_settle(gateway->opened, SETTLE_MS_MAX, &events)) {
+        arcp__runtime_log(gateway->runtime, gateway->job, ARCP_LOG_WARN,
+                          "the calls of the job to models or tools have not ended within %u ms; "
+                          "what they cost is charged, but has no event",
+                          SETTLE_MS_MAX);
+    }
+}
+
+void arcp__agent_gateway_release(arcp__agent_gateway *gateway)
+{
+    if (gateway != NULL) {
+        arcp__gateway_release(gateway->opened);
+        arcp_wipe(gateway->endpoints, sizeof gateway->endpoints);
+        arcp__free(gateway);
+    }
+}
+
+void arcp__runtime_settle(void *user, arcp__job *job, const arcp__settle_sink *sink)
+{
+    const arcp__agent_entry *entry = job->live->host;
+    (void)user;
+    if (job->live->user != NULL && entry->ops->settle != NULL) {
+        entry->ops->settle(job->live->user, sink);
+    }
+}
+
+/* ---- how its program finds them ---- */
+
+/* The variable's value; empty: it is not set. */
+static arcp_span find(const arcp__environment *environment, const char *name)
+{
+    const size_t size = strlen(name);
+    for (size_t i = 0; i < environment->count; i++) {
+        if (strncmp(environment->pairs[i], name, size) == 0 && environment->pairs[i][size] == '=') {
+            return arcp_span_cstr(environment->pairs[i] + size + 1);
+        }
+    }
+    return arcp_span_make(NULL, 0);
+}
+
+static void set_absent(arcp__environment *environment, const char *name, const char *first,
+                       const char *second)
+{
+    arcp_buf value = arcp_buf_secret_init();
+    if (find(environment, name).data == NULL) {
+        arcp_buf_append_format(&value, "%s%s", first, second);
+        environment->failed = environment->failed || value.failed;
+        arcp__environment_set(environment, name, arcp_buf_span(&value));
+    }
+    arcp_buf_fini(&value);
+}
+
+/* The host of a URL of ours, without its port. */
+static arcp_span host_of(const char *url)
+{
+    arcp_span host = arcp_span_cstr(strstr(url, "://") + 3);
+    const size_t bracket = host.data[0] == '[' ? strcspn(host.data, "]") : 0;
+    return arcp_span_first(host, bracket + strcspn(host.data + bracket, ":/"));
+}
+
+/* Adds the host of a URL to a list of hosts that need no proxy. */
+static void add_host(arcp__environment *environment, const char *name, const char *url)
+{
+    const arcp_span before = find(environment, name);
+    const arcp_span host = host_of(url);
+    arcp_buf value = arcp_buf_init();
+    arcp_buf_append(&value, before);
+    if (before.size != 0) {
+        arcp_buf_append_byte(&value, ',');
+    }
+    arcp_buf_append(&value, host);
+    environment->failed = environment->failed || value.failed;
+    arcp__environment_set(environment, name, arcp_buf_span(&value));
+    arcp_buf_fini(&value);
+}
+
+void arcp__agent_gateway_environment(const arcp__agent_gateway *gateway,
+                                     arcp__environment *environment)
+{
+    if (gateway == NULL) {
+        return;
+    }
+    const arcp__gateway_endpoint *llm = &gateway->endpoints[ARCP__GATEWAY_LLM];
+    const arcp__gateway_endpoint *mcp = &gateway->endpoints[ARCP__GATEWAY_MCP];
+    if (llm->url[0] != '\0') {
+        set_absent(environment, "OPENAI_BASE_URL", llm->url, "/v1");
+        set_absent(environment, "OPENAI_API_KEY", llm->key, "");
+        set_absent(environment, "ANTHROPIC_BASE_URL", llm->url, "");
+        set_absent(environment, "ANTHROPIC_API_KEY", llm->key, "");
+        set_absent(environment, "ARCP_LLM_URL", llm->url, "");
+        add_host(environment, "NO_PROXY", llm->url);
+        add_host(environment, "no_proxy", llm->url);
+    }
+    if (mcp->url[0] != '\0') {
+        set_absent(environment, "ARCP_MCP_URL", mcp->url, "");
+        if (strcmp(mcp->url, llm->url) != 0) {
+            add_host(environment, "NO_PROXY", mcp->url);
+            add_host(environment, "no_proxy", mcp->url);
+        }
+    }
+}
+
+static void write_endpoint(arcp_json_writer *writer, const char *name,
+                           const arcp__gateway_endpoint *endpoint)
+{
+    if (endpoint->url[0] != '\0') {
+        arcp__put_object(writer, name);
+        arcp__put_cstr(writer, "url", endpoint->url);
+        arcp__put_cstr(writer, "key", endpoint->key);
+        arcp_json_end_object(writer);
+    }
+}
+
+void arcp__agent_gateway_write_start(const arcp__agent_gateway *gateway, arcp_span line,
+                                     arcp_buf *out)
+{
+    /* The engine's line ends with the payload's brace and its own. */
+    const size_t braces = gateway == NULL ? 0 : 2;
+    arcp_buf_append(out, arcp_span_first(line, line.size - braces));
+    if (gateway == NULL) {
+        return;
+    }
+    arcp_buf_append_cstr(out, ",\"endpoints\":");
+    arcp_json_writer writer = arcp__put_begin(out);
+    write_endpoint(&writer, "llm", &gateway->endpoints[ARCP__GATEWAY_LLM]);
+    write_endpoint(&writer, "mcp", &gateway->endpoints[ARCP__GATEWAY_MCP]);
+    arcp_json_end_object(&writer);
+    arcp_buf_append_cstr(out, "}}");
+}

@@ -1,0 +1,40 @@
+/* The gateways of one job: opened when its program is about to start, and closed before the job's
+ * last event. Private to this folder. All functions are called on the runtime's thread, and accept
+ * NULL for a job that has no gateways. */
+#ifndef ARCP_RUNTIME_AGENT_GATEWAY_H
+#define ARCP_RUNTIME_AGENT_GATEWAY_H
+
+#include "gateway/gateway.h"
+#include "runtime/runtime_state.h"
+
+typedef struct arcp__agent_gateway arcp__agent_gateway;
+
+/* *out stays NULL if the runtime has no gateways. The job must exist until release.
+ * ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__agent_gateway_open(arcp_runtime *runtime, arcp__job *job,
+                                                     arcp__agent_gateway **out, arcp_error *err);
+
+/* Sets the variables by which SDKs find the gateways, unless the agent's configuration sets them;
+ * to be called after everything else was set but what a sandbox needs. */
+void arcp__agent_gateway_environment(const arcp__agent_gateway *gateway,
+                                     arcp__environment *environment);
+
+/* Appends the job.start line with the endpoints; without gateways, the line as it is. */
+void arcp__agent_gateway_write_start(const arcp__agent_gateway *gateway, arcp_span line,
+                                     arcp_buf *out);
+
+/* The job is being cancelled: its calls end, and no new one is accepted. */
+void arcp__agent_gateway_cancel(const arcp__agent_gateway *gateway);
+
+/* The lease grants nothing any more: if it has expired, the calls under way end. */
+void arcp__agent_gateway_revoke(const arcp__agent_gateway *gateway, arcp_status code);
+
+/* As arcp__agent_hosts.settle. */
+void arcp__agent_gateway_settle(arcp__agent_gateway *gateway, const arcp__settle_sink *sink);
+
+void arcp__agent_gateway_release(arcp__agent_gateway *gateway);
+
+/* arcp__agent_hosts.settle; `user` is the runtime. */
+void arcp__runtime_settle(void *user, arcp__job *job, const arcp__settle_sink *sink);
+
+#endif
