@@ -18,7 +18,7 @@ build = cmake --preset $(1) $(CMAKE_QUIET) $(2) >/dev/null && cmake --build --pr
 REPEAT ?=
 test = ctest --preset $(1) --parallel $(TEST_JOBS) $(REPEAT) $(2)
 
-.PHONY: all help deps dev-deps demo test check-fast asan msan tsan valgrind fuzz soak bench bench-hostile bench-peers \
+.PHONY: dist all help deps dev-deps demo test check-fast asan msan tsan valgrind fuzz soak bench bench-hostile bench-peers \
 	interop coding-agents tokenizers coverage analyze lint format abi reference docs python helpers install uninstall clean
 
 all: deps ## build/bin/arcpd, build/bin/arcp, build/lib (the default)
@@ -118,6 +118,9 @@ helpers: ## the packages arcp-agent, for agents in Python and JavaScript: build/
 install: deps ## into DESTDIR and PREFIX (/usr/local)
 	@$(call build,release,-DCMAKE_INSTALL_PREFIX="$(PREFIX)")
 	@DESTDIR="$(DESTDIR)" cmake --install build
+
+dist: ## the source tarball of the last commit, the same bytes each time, and its SPDX bill of materials: build/dist
+	@tools/dist
 
 uninstall: ## removes what the last install from build/ wrote
 	@test -f build/install_manifest.txt || { echo "build/ has not been installed"; exit 1; }
