@@ -6,6 +6,7 @@
 
 #include <arcp/buf.h>
 #include <arcp/client.h>
+#include <arcp/decimal.h>
 
 #include "cli/cli.h"
 
@@ -234,6 +235,26 @@ ARCP_MUST_CHECK arcp_status arcp__session_file_set_seq(arcp__session_file *file,
 /* Removes the file from disk. */
 void arcp__session_file_remove(arcp__session_file *file);
 
+/* ---- closing.c: the last line about a job that was followed ---- */
+
+#define ARCP__CLOSING_COSTS_MAX 8 /* currencies */
+
+/* Zero-initialise. */
+typedef struct arcp__closing {
+    char started_at[40]; /* when its agent began; "": not known */
+    struct {
+        char currency[ARCP_CURRENCY_MAX];
+        arcp_decimal amount;
+    } costs[ARCP__CLOSING_COSTS_MAX]; /* as its metrics report them, with those of its children */
+    size_t cost_count;
+    bool has_more; /* costs that have no place above */
+} arcp__closing;
+
+/* Takes an event of the job (`is_ours`) or of its children. */
+void arcp__closing_note(arcp__closing *closing, const arcp_client_event *event, bool is_ours);
+/* Appends "success, 4.1 s, USD 0.9"; time and costs as far as they are known. */
+void arcp__closing_append(const arcp__closing *closing, const arcp_outcome *outcome, arcp_buf *out);
+
 /* ---- follow.c: follows a job to its end, for `submit` and `watch` ---- */
 
 /* Jobs whose depth in the delegation tree is remembered; others are drawn at depth 0. */
@@ -247,9 +268,11 @@ typedef struct arcp__follow {
     arcp__session_file *file; /* NULL: no session file; then the client acknowledges by itself */
     bool may_cancel;          /* the first Ctrl-C requests cancellation */
     bool quiet_until_end;     /* print only the end: the events before it are replayed history */
+    bool has_all_events;      /* from the job's start, so that its time and costs are known */
 
     /* private to follow.c */
     arcp__progress progress;
+    arcp__closing closing;
     struct {
         char id[64];
         unsigned depth;
@@ -268,6 +291,9 @@ typedef struct arcp__follow {
 /* From now on SIGINT is counted and interrupts the client's waits instead of ending the program;
  * NULL restores the default. */
 void arcp__interrupt_watch(arcp_client *client);
+
+/* Waits; false: SIGINT has come, now or before, since it is watched. */
+ARCP_MUST_CHECK bool arcp__interrupt_pause(int64_t ms);
 
 /* How the program's lines about a job look. */
 static inline arcp__line_style arcp__program_style(const arcp__program *program, unsigned depth)

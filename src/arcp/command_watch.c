@@ -50,7 +50,8 @@ static int watch(arcp__program *program, arcp_client *client, arcp_span id,
                            .client = client,
                            .job = job,
                            .writer = writer,
-                           .quiet_until_end = had_ended && !from_start};
+                           .quiet_until_end = had_ended && !from_start,
+                           .has_all_events = from_start};
     exit_status = arcp__follow_run(&follow);
     if (exit_status != ARCP__EXIT_DETACHED) {
         arcp_client_close(client);

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "cli/cli.h"
@@ -46,6 +47,17 @@ void arcp__interrupt_watch(arcp_client *client)
     action.sa_handler = client == NULL ? SIG_DFL : on_resize;
     action.sa_flags = SA_RESTART;
     (void)sigaction(SIGWINCH, &action, NULL);
+}
+
+bool arcp__interrupt_pause(int64_t ms)
+{
+    const int64_t end = now_ns() + ms * ARCP_NS_PER_MS;
+    for (int64_t left = end - now_ns(); left > 0 && interrupts == 0; left = end - now_ns()) {
+        const struct timespec pause = {.tv_sec = left / ARCP_NS_PER_SEC,
+                                       .tv_nsec = left % ARCP_NS_PER_SEC};
+        (void)nanosleep(&pause, NULL); /* a signal ends it */
+    }
+    return interrupts == 0;
 }
 
 /* ---- lines ---- */
@@ -112,6 +124,7 @@ static void on_event(arcp__follow *f, const arcp_client_event *event)
     const bool is_ours = event->job == f->job;
     const arcp_span id = arcp_job_id(event->job);
     f->last_seq = event->event_seq > f->last_seq ? event->event_seq : f->last_seq;
+    arcp__closing_note(&f->closing, event, is_ours);
     if (f->program->is_json) {
         if (is_ours && !f->quiet_until_end &&
             !arcp__program_print_line(f->program, arcp_client_event_payload(event))) {
@@ -143,6 +156,18 @@ static void on_child_end(arcp__follow *f, const arcp_client_event *event)
     }
 }
 
+/* Only people on a terminal read it: what scripts read stays as it is. */
+static void print_closing(arcp__follow *f, const arcp_outcome *outcome)
+{
+    if (f->has_all_events && f->program->screen.is_terminal && !f->program->is_json) {
+        arcp_buf text = arcp_buf_init();
+        arcp__closing_append(&f->closing, outcome, &text);
+        print_plain(f, 0, "ended", outcome->error != NULL ? ARCP__COLOR_RED : ARCP__COLOR_GREEN,
+                    arcp_buf_span(&text));
+        arcp_buf_fini(&text);
+    }
+}
+
 static void on_end(arcp__follow *f, const arcp_client_event *event)
 {
     const arcp_outcome *outcome = arcp_job_outcome(event->job);
@@ -158,11 +183,10 @@ static void on_end(arcp__follow *f, const arcp_client_event *event)
         f->program->is_json = false; /* its payload was printed already */
         (void)arcp__program_fail(f->program, outcome->error);
         f->program->is_json = is_json;
-        return;
-    }
-    if (!arcp__result_writer_finish(f->writer, outcome)) {
+    } else if (!arcp__result_writer_finish(f->writer, outcome)) {
         f->exit_status = ARCP__EXIT_ERROR;
     }
+    print_closing(f, outcome);
 }
 
 static void on_client_event(arcp__follow *f, const arcp_client_event *event)

@@ -82,10 +82,7 @@ static arcp_status push(const char ***list, size_t *count, const char *text, arc
     return ARCP_OK;
 }
 
-/* Replaces `best` by the name if that is more similar to the word. The similarity of two names is
- * the length of their common prefix plus that of their common suffix, or none when the longer one
- * has more than two letters besides. That is enough to find `--imput`. */
-static void keep_most_similar(const char *word, const char *name, const char **best, size_t *most)
+void arcp__keep_most_similar(const char *word, const char *name, const char **best, size_t *most)
 {
     const size_t a_size = strlen(word);
     const size_t b_size = strlen(name);
@@ -121,7 +118,7 @@ static arcp_status unknown_option(const arcp__arguments *arguments, const char *
                                   arcp__commands[row->command].name);
         }
         if (belongs_to((arcp__option)option, arguments->command)) {
-            keep_most_similar(written, row->name, &best, &most);
+            arcp__keep_most_similar(written, row->name, &best, &most);
         }
     }
     return arcp_error_set(err, ARCP_E_USAGE, "unknown option --%s%s%s%s", written,
@@ -263,7 +260,7 @@ static arcp_status parse_command(arcp__arguments *out, const char *word, arcp_er
     const char *best = "";
     size_t most = 0;
     for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
-        keep_most_similar(word, arcp__commands[command].name, &best, &most);
+        arcp__keep_most_similar(word, arcp__commands[command].name, &best, &most);
     }
     return arcp_error_set(err, ARCP_E_USAGE, "unknown command %s%s%s%s", word,
                           most == 0 ? "" : "; did you mean ", best, most == 0 ? "" : "?");

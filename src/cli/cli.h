@@ -71,6 +71,11 @@ extern const char arcp__learn_name[];
  * not one that makes a lease, or says how it is enforced. */
 bool arcp__option_is_for_learning(arcp__option option);
 
+/* Replaces `best` by the name if that is more similar to the word. The similarity of two names is
+ * the length of their common prefix plus that of their common suffix, or none when the longer one
+ * has more than two letters besides. That is enough to find `--imput`. */
+void arcp__keep_most_similar(const char *word, const char *name, const char **best, size_t *most);
+
 /* ARCP__COMMAND_ANY when no command has this name. */
 arcp__command arcp__command_of(const char *name);
 

@@ -3,6 +3,7 @@
  */
 #include "arcp/fixture.h"
 
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -69,6 +70,116 @@ static void inputs_come_from_the_line_a_file_or_standard_input(void **state)
     fixture_start_with(f, &p, WORDS("submit", "echo", "--input", "-", "--quiet"), NULL, "[1, 2]");
     assert_int_equal(process_finish(&p), 0);
     assert_non_null(strstr(p.out.data, "\"input\":[1,2]"));
+    process_fini(&p);
+}
+
+static void texts_are_sent_as_strings(void **state)
+{
+    const fixture *f = *state;
+    process p;
+    char option[100];
+    FILE *file = input_open(f, "input.txt", option);
+    assert_true(fputs("two words", file) >= 0);
+    fclose(file);
+    fixture_run(f, &p, 0, WORDS("submit", "echo", "--input-text", "[1]", "--quiet"));
+    assert_non_null(strstr(p.out.data, "\"input\":\"[1]\""));
+    process_fini(&p);
+    fixture_run(f, &p, 0, WORDS("submit", "echo", "--input-file", option + 1, "--quiet"));
+    assert_non_null(strstr(p.out.data, "\"input\":\"two words\""));
+    process_fini(&p);
+    fixture_start_with(f, &p, WORDS("submit", "echo", "--input-file", "-", "--quiet"), NULL,
+                       "from a pipe");
+    assert_int_equal(process_finish(&p), 0);
+    assert_non_null(strstr(p.out.data, "\"input\":\"from a pipe\""));
+    process_fini(&p);
+}
+
+static void options_that_contradict_are_refused(void **state)
+{
+    static const struct {
+        const char *words[6];
+        const char *err;
+    } rows[] = {
+        {{"--input", "1", "--input-text", "x"},
+         "only one of --input, --input-text and --input-file can be given"},
+        {{"--input-file", "-", "--input-text", "x"},
+         "only one of --input, --input-text and --input-file can be given"},
+        {{"--input-text", "\xff"}, "--input-text: the text is not UTF-8"},
+        {{"--input-file", "/proc/none"},
+         "--input-file: /proc/none cannot be read: No such file or directory"},
+        {{"--timeout", "1h", "--max-runtime", "1"},
+         "--timeout and --max-runtime cannot be given together"},
+        {{"--timeout", "0s"}, "--timeout: '0s' is not in whole seconds, from 1"},
+        {{"--timeout", "1500ms"}, "--timeout: '1500ms' is not in whole seconds, from 1"},
+        {{"--timeout", "soon"},
+         "--timeout: 'soon' is not a duration (expected 250ms, 90s, 10m, 2h or 1d)"},
+        {{"--retry", "often"}, "--retry: 'often' is not a number from 0 to 1000"},
+        {{"--retry", "1001"}, "--retry: '1001' is not a number from 0 to 1000"},
+    };
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+        const char *words[9] = {"submit", "echo"};
+        char want[256];
+        process p;
+        for (size_t i = 0; i < 6 && rows[row].words[i] != NULL; i++) {
+            words[2 + i] = rows[row].words[i];
+        }
+        fixture_run(*state, &p, 2, words);
+        (void)snprintf(want, sizeof want, "arcp submit: %s\ntry: arcp submit --help\n",
+                       rows[row].err);
+        check_errors(&p, want);
+        process_fini(&p);
+    }
+}
+
+static void a_timeout_ends_the_job(void **state)
+{
+    process p;
+    fixture_run(*state, &p, 6, WORDS("submit", "wait", "--timeout", "1s", "--quiet"));
+    process_fini(&p);
+}
+
+#define FAILED(code) "accepted  job_... fail\nstatus    running\nerror: " code ": as asked\n"
+
+static void only_errors_that_may_pass_are_retried(void **state)
+{
+    process p;
+    fixture_run(
+        *state, &p, 1,
+        WORDS("submit", "fail", "--retry", "1", "--input", "{\"code\":\"INTERNAL_ERROR\"}"));
+    check_errors(&p,
+                 FAILED("INTERNAL_ERROR") "retrying in 1 s (1 of 1)\n" FAILED("INTERNAL_ERROR"));
+    process_fini(&p);
+    fixture_run(
+        *state, &p, 4,
+        WORDS("submit", "fail", "--retry", "1", "--input", "{\"code\":\"PERMISSION_DENIED\"}"));
+    check_errors(&p, FAILED("PERMISSION_DENIED"));
+    process_fini(&p);
+    fixture_run(*state, &p, 1,
+                WORDS("submit", "fail", "--retry", "1", "--idempotency-key", "one job", "--input",
+                      "{\"code\":\"INTERNAL_ERROR\"}"));
+    check_errors(&p, FAILED("INTERNAL_ERROR"));
+    process_fini(&p);
+}
+
+static void the_pause_before_a_retry_can_be_interrupted(void **state)
+{
+    process p;
+    fixture_start(
+        *state, &p,
+        WORDS("submit", "fail", "--retry", "9", "--input", "{\"code\":\"INTERNAL_ERROR\"}"));
+    process_await(&p, true, "retrying in 4 s (3 of 9)\n");
+    process_signal(&p, SIGINT);
+    assert_int_equal(process_finish(&p), 1);
+    assert_non_null(memmem(p.err.data, p.err.size, "interrupted: not retried\n", 25));
+    process_fini(&p);
+}
+
+static void a_similar_agent_is_suggested(void **state)
+{
+    process p;
+    fixture_run(*state, &p, 1, WORDS("submit", "helo@2"));
+    check_errors(&p, "error: AGENT_NOT_AVAILABLE: there is no agent \"helo\"\n"
+                     "       did you mean hello?\n");
     process_fini(&p);
 }
 
@@ -221,6 +332,12 @@ int main(void)
         cmocka_unit_test(every_kind_of_event_has_a_line_and_other_results_are_json),
         cmocka_unit_test(json_is_one_payload_per_line_and_the_end_last),
         cmocka_unit_test(inputs_come_from_the_line_a_file_or_standard_input),
+        cmocka_unit_test(texts_are_sent_as_strings),
+        cmocka_unit_test(options_that_contradict_are_refused),
+        cmocka_unit_test(a_timeout_ends_the_job),
+        cmocka_unit_test(only_errors_that_may_pass_are_retried),
+        cmocka_unit_test(the_pause_before_a_retry_can_be_interrupted),
+        cmocka_unit_test(a_similar_agent_is_suggested),
         cmocka_unit_test(an_input_that_is_too_large_is_sent_once_and_reported),
         cmocka_unit_test(the_lease_and_the_trace_reach_the_agent),
         cmocka_unit_test(streamed_results_go_straight_to_standard_output),

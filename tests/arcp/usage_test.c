@@ -19,12 +19,13 @@ static void the_synopsis_of_submit_is_as_documented(void **state)
 {
     arcp_buf text = arcp_buf_init();
     arcp__usage_synopsis(ARCP__COMMAND_SUBMIT, &text);
-    check_span(arcp_buf_span(&text),
-               "arcp submit AGENT [--input JSON|@FILE|-] [--lease JSON|@FILE] "
-               "[--grant CAP=PATTERN]...\n"
-               "            [--budget CUR:AMOUNT]... [--expires-in DURATION] [--expires-at TIME]\n"
-               "            [--idempotency-key KEY] [--max-runtime SEC] [--detach] "
-               "[--output FILE]\n");
+    check_span(
+        arcp_buf_span(&text),
+        "arcp submit AGENT [--input JSON|@FILE|-] [--input-text TEXT] [--input-file FILE|-]\n"
+        "            [--lease JSON|@FILE] [--grant CAP=PATTERN]... [--budget CUR:AMOUNT]...\n"
+        "            [--expires-in DURATION] [--expires-at TIME] [--idempotency-key KEY]\n"
+        "            [--max-runtime SEC] [--timeout DURATION] [--retry N] [--detach] [--output "
+        "FILE]\n");
     arcp_buf_fini(&text);
 }
 
