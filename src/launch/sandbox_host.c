@@ -42,6 +42,16 @@ void arcp__own_paths_add(arcp__own_paths *own, const char *path, bool is_directo
             own->failed = true;
         }
     }
+    if (names[1] != NULL && strcmp(names[0], names[1]) != 0 && !add_span(own, &own->links, path)) {
+        own->failed = true;
+    }
+}
+
+void arcp__own_paths_follow(arcp__own_paths *own)
+{
+    for (size_t i = 0; i < own->links.count; i++) {
+        arcp__own_paths_add(own, own->links.paths[i].data, false);
+    }
 }
 
 void arcp__own_paths_set(const arcp__own_paths *own, arcp__sandbox_request *request)
@@ -56,6 +66,7 @@ void arcp__own_paths_fini(arcp__own_paths *own)
 {
     arcp__free(own->all.paths);
     arcp__free(own->files.paths);
+    arcp__free(own->links.paths);
     arcp__arena_fini(&own->arena);
     *own = (arcp__own_paths){.failed = false};
 }
@@ -125,6 +136,19 @@ bool arcp__sandbox_needs_etc(const arcp__sandbox_plan *plan)
 {
     for (size_t i = 0; i < plan->mount_count; i++) {
         if (plan->mounts[i].kind == ARCP__SANDBOX_MOUNT_ETC) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool arcp__sandbox_has_in_etc(const char *path)
+{
+    size_t count = 0;
+    const arcp__sandbox_base_row *rows = arcp__sandbox_base_rows(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].kind == ARCP__SANDBOX_BASE_ETC &&
+            arcp__path_is_within_cstr(path, rows[i].path)) {
             return true;
         }
     }

@@ -18,13 +18,17 @@ typedef struct arcp__own_list {
 typedef struct arcp__own_paths {
     arcp__arena arena;         /* of the texts; a NUL follows each */
     arcp__own_list all, files; /* `files` are those of `all` that are no directories */
+    arcp__own_list links;      /* names that were added and lead elsewhere */
     bool failed;               /* an addition ran out of memory */
 } arcp__own_paths;
 
 /* Adds a canonical absolute path and, when links lead to it, its other name. One that is in the
  * list is not added again. `is_directory` says what is expected where nothing is there. */
 void arcp__own_paths_add(arcp__own_paths *own, const char *path, bool is_directory);
-/* Makes them those of the request, which borrows them. */
+/* Adds what the links lead to now: the host may have moved one. What one led to before stays in the
+ * list. Without links nothing is looked at. */
+void arcp__own_paths_follow(arcp__own_paths *own);
+/* Makes them those of the request, which borrows them until the next addition. */
 void arcp__own_paths_set(const arcp__own_paths *own, arcp__sandbox_request *request);
 void arcp__own_paths_fini(arcp__own_paths *own);
 
@@ -38,6 +42,9 @@ bool arcp__make_directories(const char *path);
 
 /* Whether the plan needs a prepared /etc (launch/sandbox_etc.h). */
 bool arcp__sandbox_needs_etc(const arcp__sandbox_plan *plan);
+
+/* Whether every sandbox has this file of the host's /etc. */
+bool arcp__sandbox_has_in_etc(const char *path);
 
 /* Whether a tree of the lease's fs.read that is mounted has the path: then it can be executed
  * there, and as a base it would be read-only in a tree that may be written. Without namespaces a

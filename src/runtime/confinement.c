@@ -229,12 +229,13 @@ static arcp__sandbox_verdict verdict_of(arcp_enforce_min min, uint32_t setting)
 static void complete(const arcp_runtime *runtime, const arcp__process_agent *agent,
                      arcp__sandbox_request *request)
 {
-    const arcp__confinement *confinement = runtime->confinement;
+    arcp__confinement *confinement = runtime->confinement;
     arcp__sandbox_request_defaults(request);
     if (confinement->exempt != NULL) {
         request->exempt = confinement->exempt;
         request->exempt_count = confinement->exempt_count;
     }
+    arcp__own_paths_follow(&confinement->own);
     arcp__own_paths_set(&confinement->own, request);
     request->abilities = confinement->abilities;
     request->protect = agent->confinement.protect;
@@ -295,6 +296,9 @@ static arcp_status compile(const arcp_runtime *runtime, const arcp__process_agen
         .lease = request->lease, .fresh = request->cwd, .endpoint = request->endpoint};
     const arcp_span cwd = sandbox.request.cwd;
     complete(runtime, agent, &sandbox.request);
+    if (runtime->confinement->own.failed) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
     sandbox.request.cwd = cwd;
     const char **bases = join_bases(runtime->confinement->bases, sandbox.bases);
     bool failed = bases == NULL;

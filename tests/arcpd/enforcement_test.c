@@ -76,9 +76,43 @@ static void files_in_use_stay_those_of_arcpd_when_a_reload_names_others(void **s
     assert_int_equal(remove_tree(directory), 0);
 }
 
+/* The certificates that the system trusts are in every sandbox. */
+static void certificates_of_the_system_are_not_hidden(void **state)
+{
+    static const char text[] =
+        "tracing: {otlp: {ca_file: /etc/ssl/certs/ca-certificates.crt}}\n"
+        "credentials: {http: {ca_file: /srv/ca.pem}}\n"
+        "tls: {certificate: /etc/ssl/certs/of-arcpd.pem, key: /etc/ssl/private/of-arcpd.pem}\n";
+    static const char *const hidden[] = {"/srv/ca.pem", "/etc/ssl/certs/of-arcpd.pem",
+                                         "/etc/ssl/private/of-arcpd.pem"};
+    arcp__config config;
+    arcp__enforcement_options options;
+    arcp_error error = {0};
+    (void)state;
+    arcp__config_init(&config);
+    check_ok(arcp__config_read_text(&config, "test.yaml", arcp_span_cstr(text), &error), &error);
+    const arcp__directories directories = {.state = "/var/lib/arcpd-of-a-test",
+                                           .work = "/var/lib/arcpd-of-a-test/jobs"};
+    const arcp__files_in_use in_use = {.directories = &directories};
+    check_ok(arcp__enforcement_options_init(&options, &config, &in_use, &error), &error);
+    for (size_t i = 0; i < options.own.count; i++) {
+        assert_string_not_equal(options.own.items[i], "/etc/ssl/certs/ca-certificates.crt");
+    }
+    for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++) {
+        size_t j = 0;
+        while (j < options.own.count && strcmp(options.own.items[j], hidden[i]) != 0) {
+            j++;
+        }
+        assert_true(j < options.own.count);
+    }
+    arcp__enforcement_options_fini(&options);
+    arcp__config_fini(&config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(certificates_of_the_system_are_not_hidden),
         cmocka_unit_test(files_in_use_stay_those_of_arcpd_when_a_reload_names_others),
     };
     return cmocka_run_group_tests_name("arcpd_enforcement", tests, NULL, NULL);

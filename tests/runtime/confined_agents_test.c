@@ -159,6 +159,35 @@ static void no_lease_grants_the_directory_of_another_job(void **state)
     assert_false(runtime_rig_has(&rig, "\"message\":\"job_"));
 }
 
+/* The runtime's own files are found again for each job. */
+static void what_a_link_of_the_runtimes_leads_to_later_is_hidden_too(void **state)
+{
+    char link[300];
+    char script[1024];
+    const char *const own[] = {link, NULL};
+    arcp_enforce_options enforce = confined_options();
+    (void)state;
+    confined_needs_a_level();
+    if (!has_broker) {
+        return;
+    }
+    (void)snprintf(link, sizeof link, "%s/link", data);
+    assert_int_equal(symlink("granted", link), 0);
+    runtime_rig_stop(&rig);
+    enforce.own = own;
+    confined_start(NULL, &enforce);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(symlink("other", link), 0);
+    (void)snprintf(script, sizeof script, "cat %s/other; cat %s/link; true", data, data);
+    runtime_rig_register_sh(&rig, "reader", script, NULL);
+    confined_submit("reader", "\"fs.read\":[\"%s/*\"]");
+    const char *frame = runtime_rig_wait(&rig, "\"phase\":\"denied\"");
+    assert_non_null(strstr(frame, "/other\""));
+    frame = runtime_rig_wait(&rig, "\"phase\":\"denied\"");
+    assert_non_null(strstr(frame, "/link\""));
+    (void)runtime_rig_wait(&rig, "\"job.result\"");
+}
+
 static void an_agent_has_a_directory_home_and_tmp_of_its_own(void **state)
 {
     (void)state;
@@ -223,6 +252,7 @@ int main(void)
         CONFINED_TEST(what_is_hidden_does_not_exist_and_is_reported),
         CONFINED_TEST(without_reports_the_kernel_denies_and_no_event_says_so),
         CONFINED_TEST(no_lease_grants_the_directory_of_another_job),
+        CONFINED_TEST(what_a_link_of_the_runtimes_leads_to_later_is_hidden_too),
         CONFINED_TEST(an_agent_has_a_directory_home_and_tmp_of_its_own),
         CONFINED_TEST(a_line_below_the_minimum_refuses_the_submit),
         CONFINED_TEST(an_agent_may_ask_for_another_minimum),
