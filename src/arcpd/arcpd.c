@@ -4,7 +4,6 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,6 +24,7 @@ typedef struct arcpd {
     arcp__status status;
     arcp__state_dump state_dump;
     arcp__record record;
+    arcp__service_manager manager;
     uv_loop_t loop;
     uv_signal_t terminate, interrupt, hangup, child;
     uv_timer_t reload;      /* due at once after SIGHUP */
@@ -198,9 +198,8 @@ static arcp_status apply(arcpd *state, const arcp__config *fresh, arcp__token_fa
 
 /* Reloads tokens, agents, policies, peer profiles, certificates, limits and the log's format. On an
  * error the old configuration stays in effect and the error is logged. */
-static void on_reload(uv_timer_t *timer)
+static void reload(arcpd *state)
 {
-    arcpd *state = timer->data;
     arcp__config fresh;
     arcp_error error = {0};
     arcp_buf changes = arcp_buf_init();
@@ -254,6 +253,14 @@ static void on_reload(uv_timer_t *timer)
         logger, ARCP_LOG_INFO, "reloaded: the new configuration is in effect%s",
         changes.failed || changes.size != 0 ? ", except for the keys in the warning above" : "");
     arcp_buf_fini(&changes);
+}
+
+static void on_reload(uv_timer_t *timer)
+{
+    arcpd *state = timer->data;
+    arcp__service_manager_reloading(&state->manager);
+    reload(state);
+    arcp__service_manager_ready(&state->manager, &state->loop);
 }
 
 /* Signals that arrive during a reload have one reload together. With one for each, a stream of them
@@ -316,6 +323,7 @@ static void on_terminate(uv_signal_t *handle, int number)
                             name, (unsigned long long)state->config.settings.shutdown_grace_sec);
     }
     state->is_stopping = true;
+    arcp__service_manager_stopping(&state->manager);
     arcp_runtime_stop(state->runtime, on_stopped, state);
 }
 
@@ -460,6 +468,7 @@ static arcp_status start(arcpd *state, arcp_error *err)
         FILE *to = config->use_stdio ? stderr : stdout;
         (void)fprintf(to, "arcpd: ready%.*s\n", (int)urls.size, urls.size == 0 ? "" : urls.data);
         (void)fflush(to);
+        arcp__service_manager_ready(&state->manager, &state->loop);
     }
     arcp_buf_fini(&urls);
     arcp__verifiers_fini(&verifiers);
@@ -490,6 +499,7 @@ static void clean_up(arcpd *state)
 {
     void *const handles[] = {&state->child, &state->reload, &state->stdio_grace};
     ignore_signals(state);
+    arcp__service_manager_close(&state->manager);
     (void)uv_timer_stop(&state->reload);
     arcp__state_dump_close(&state->state_dump);
     arcp__status_close(&state->status);
@@ -512,21 +522,6 @@ static void clean_up(arcpd *state)
     arcp__credentials_close(&state->credentials);
     arcp__config_fini(&state->config);
     arcp__arguments_free(state->argc, state->argv_copy);
-}
-
-/* Raises the soft limit of descriptors to the hard one. Agents get the original limit. */
-static void raise_file_limit(arcp_launch_limit *original)
-{
-    struct rlimit files = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
-    const bool is_known = getrlimit(RLIMIT_NOFILE, &files) == 0;
-    *original = (arcp_launch_limit){
-        .resource = RLIMIT_NOFILE,
-        .soft = files.rlim_cur == RLIM_INFINITY ? ARCP_LAUNCH_NO_LIMIT : (uint64_t)files.rlim_cur,
-        .hard = files.rlim_max == RLIM_INFINITY ? ARCP_LAUNCH_NO_LIMIT : (uint64_t)files.rlim_max};
-    if (is_known) {
-        files.rlim_cur = files.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &files); /* if this fails, the limit stays as it was */
-    }
 }
 
 int main(int argc, char **argv)
@@ -565,7 +560,8 @@ int main(int argc, char **argv)
     siginfo_t child = {0};
     state.had_children = waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0;
     (void)umask(077);
-    raise_file_limit(&state.files);
+    arcp__service_raise_file_limit(&state.files);
+    arcp__service_manager_find(&state.manager);
     state.logger = (arcp__logger){.level = ARCP_LOG_INFO, .audit = &state.audit};
     state.status.audit = &state.audit;
     state.status.traces = &state.traces;

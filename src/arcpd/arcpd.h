@@ -308,6 +308,10 @@ void arcp__credentials_close(arcp__credentials *credentials);
 ARCP_MUST_CHECK arcp_status arcp__service_offer(arcp_runtime *runtime, const arcp__config *config,
                                                 const arcp_launch_limit *files, arcp_error *err);
 
+/* Raises the soft limit of descriptors to the hard one, and writes what it was to *original:
+ * agents get that. When it cannot be raised, it stays as it was. */
+void arcp__service_raise_file_limit(arcp_launch_limit *original);
+
 /* ---- enforcement.c ---- */
 
 /* The confinement of agents as the configuration says, with the files of arcpd kept from them. */
@@ -403,6 +407,27 @@ void arcp__state_dump_open(arcp__state_dump *dump, uv_loop_t *loop, const char *
                            arcp_runtime *runtime, arcp__logger *logger);
 /* Call this before the runtime is freed; the memory must stay valid as long as the process. */
 void arcp__state_dump_close(arcp__state_dump *dump);
+
+/* ---- service_manager.c: what systemd is told (sd_notify(3)) ---- */
+
+/* Where the service manager listens. On the loop's thread. */
+typedef struct arcp__service_manager {
+    char socket[108];     /* as in sockaddr_un, with '@' for the NUL of an abstract one; "": none */
+    uint64_t watchdog_us; /* a report is due in each such period; 0: none is */
+    uv_timer_t timer;
+    bool has_timer;
+} arcp__service_manager;
+
+/* Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID, and removes them from the environment, so
+ * that no child speaks for arcpd. */
+void arcp__service_manager_find(arcp__service_manager *manager);
+/* arcpd serves; also after a reload. The first call starts the reports to the watchdog: the loop
+ * sends them, so that a loop that hangs is noticed. They do not keep it alive. */
+void arcp__service_manager_ready(arcp__service_manager *manager, uv_loop_t *loop);
+void arcp__service_manager_reloading(const arcp__service_manager *manager);
+void arcp__service_manager_stopping(const arcp__service_manager *manager);
+/* Ends the reports; the loop has to run once more. */
+void arcp__service_manager_close(arcp__service_manager *manager);
 
 /* ---- status.c ---- */
 

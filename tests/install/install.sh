@@ -181,7 +181,7 @@ unit=$prefix/lib/systemd/system/arcpd.service
 if grep -E '^(ProtectKernelTunables|ProtectKernelLogs|ProtectHostname|ProtectProc|RestrictNamespaces)=' "$unit"; then
     fail "arcpd.service keeps sandboxes from having a /proc or namespaces"
 fi
-for line in NoNewPrivileges=yes Delegate=yes; do
+for line in NoNewPrivileges=yes Delegate=yes Type=notify WatchdogSec=120; do
     grep -qx "$line" "$unit" || fail "arcpd.service has no $line"
 done
 for program in arcp arcpd; do
