@@ -74,7 +74,10 @@ bench-peers: deps ## beside the runtimes of other SDKs: docs/performance.md (PEE
 INTEROP ?=
 interop: deps ## the published SDKs with arcpd and the client, both ways: docs/interop.md; arcp mcp and the gateway for tools between real clients and servers
 	@python3 -c 'import ensurepip, venv' 2>/dev/null || tools/install-deps.sh --interop || true
-	@$(call build,test) && tests/interop/run $(INTEROP) build-test && tests/interop/mcp/run build-test
+	@# Both wait more than they compute, so they run side by side.
+	@$(call build,test) && { tests/interop/mcp/run build-test >build-test/interop-mcp.log 2>&1 & mcp=$$!; \
+		tests/interop/run $(INTEROP) build-test; sdks=$$?; wait $$mcp; mcp=$$?; cat build-test/interop-mcp.log; \
+		[ $$sdks -eq 0 ] && [ $$mcp -eq 0 ]; }
 
 coding-agents: deps ## Claude Code and Codex, from the npm registry, under arcp run
 	@$(call build,test) && tests/coding_agents/run build-test

@@ -34,9 +34,12 @@ if ! "$arcp" run --learn "$work/lease" -- true 2>"$work/logs/first"; then
     exit 1
 fi
 
-# Files that commands work with.
+# Files that commands work with. What arcp keeps of /etc stays, as it does for people: to make it anew, which
+# are hundreds of files, takes most of the time of a small command.
 prepare() {
-    cd "$work" && rm -rf "$work/job" "$HOME" && mkdir -p "$work/job/src/deep" "$HOME/.config/tool" && cd "$work/job" || return 1
+    if [ -d "$HOME/.cache/arcp" ]; then mv "$HOME/.cache/arcp" "$work/kept"; fi
+    cd "$work" && rm -rf "$work/job" "$HOME" && mkdir -p "$work/job/src/deep" "$HOME/.config/tool" "$HOME/.cache" && cd "$work/job" || return 1
+    if [ -d "$work/kept" ]; then mv "$work/kept" "$HOME/.cache/arcp"; fi
     printf '[user]\n\temail = a@b\n\tname = a\n' >"$HOME/.gitconfig"
     echo 'color = red' >"$HOME/.config/tool/rc"
     for i in 1 2 3 4 5 6; do echo "int f$i(void) { return $i; }" >"src/f$i.c"; done
