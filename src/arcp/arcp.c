@@ -68,6 +68,7 @@ static int command_completion(arcp__program *program)
 static int (*const built_in[ARCP__COMMAND_COUNT])(arcp__program *program) = {
     [ARCP__COMMAND_SUBMIT] = arcp__command_submit,
     [ARCP__COMMAND_WATCH] = arcp__command_watch,
+    [ARCP__COMMAND_SHOW] = arcp__command_show,
     [ARCP__COMMAND_LOGS] = arcp__command_logs,
     [ARCP__COMMAND_WAIT] = arcp__command_wait,
     [ARCP__COMMAND_JOBS] = arcp__command_jobs,

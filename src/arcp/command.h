@@ -14,6 +14,7 @@
 
 int arcp__command_submit(arcp__program *program);
 int arcp__command_watch(arcp__program *program);
+int arcp__command_show(arcp__program *program);
 int arcp__command_logs(arcp__program *program);
 int arcp__command_wait(arcp__program *program);
 int arcp__command_jobs(arcp__program *program);
