@@ -106,6 +106,7 @@ static void close_service(void *user)
     while (service->leaving != NULL) {
         arcp__tool_server_kill(service->leaving);
     }
+    arcp__egress_free(service->egress);
     arcp__process_table_free(service->processes);
     uv_close((uv_handle_t *)&service->news, on_news_closed);
 }

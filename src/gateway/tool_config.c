@@ -67,23 +67,37 @@ static void copy_rules(arcp__tool_config *config, arcp__tool_server_options *ser
     server->targets = targets;
 }
 
-static void copy_confinement(arcp__tool_config *config, arcp__tool_server_options *server,
-                             bool *failed)
+static const arcp_span *copy_spans(arcp__tool_config *config, const arcp_span *spans, size_t count,
+                                   bool *failed)
 {
-    if (server->confinement == NULL) {
+    arcp_span *copy = arcp__arena_take(&config->arena, (count + 1) * sizeof *copy);
+    *failed = *failed || copy == NULL;
+    for (size_t i = 0; copy != NULL && i < count; i++) {
+        copy[i] = copy_span(config, spans[i], failed);
+    }
+    return copy;
+}
+
+static void copy_host(arcp__tool_config *config, const arcp__tool_host *from, bool *failed)
+{
+    arcp__tool_host *host = from == NULL ? NULL : arcp__arena_take(&config->arena, sizeof *host);
+    *failed = *failed || (from != NULL && host == NULL);
+    config->host = host;
+    if (host == NULL) {
         return;
     }
-    arcp__process_confinement *copy = arcp__arena_take(&config->arena, sizeof *copy);
-    if (copy == NULL) {
-        *failed = true;
-        return;
-    }
-    *copy = *server->confinement;
-    copy->plan = copy_span(config, copy->plan, failed);
-    copy->etc = copy_text(config, copy->etc, failed);
-    copy->ca_certificate = copy_text(config, copy->ca_certificate, failed);
-    copy->scratch = copy_text(config, copy->scratch, failed);
-    server->confinement = copy;
+    *host = *from;
+    host->bases = copy_list(config, from->bases, failed);
+    host->private_hosts = copy_spans(config, from->private_hosts, from->private_host_count, failed);
+    host->request.own = copy_spans(config, from->request.own, from->request.own_count, failed);
+    host->request.own_files =
+        copy_spans(config, from->request.own_files, from->request.own_file_count, failed);
+    host->request.exempt =
+        copy_spans(config, from->request.exempt, from->request.exempt_count, failed);
+    host->request.lease = NULL;
+    host->request.bases = NULL;
+    host->request.base_count = 0;
+    host->request.cwd = arcp_span_make(NULL, 0);
 }
 
 /* False: out of memory. */
@@ -95,9 +109,8 @@ static bool copy_server(arcp__tool_config *config, const arcp__tool_server_optio
     to->name = copy_text(config, from->name, &failed);
     to->argv = copy_list(config, from->argv, &failed);
     to->env = copy_list(config, from->env, &failed);
-    to->cwd = copy_text(config, from->cwd, &failed);
+    to->lease = from->lease == NULL ? NULL : arcp_lease_ref(from->lease);
     copy_rules(config, to, &failed);
-    copy_confinement(config, to, &failed);
     return !failed;
 }
 
@@ -144,6 +157,7 @@ static arcp_status fill(arcp__tool_config *config, const arcp__tool_options *opt
     config->refuses_changes = options->refuses_changes;
     config->work_directory = copy_text(config, options->work_directory, &failed);
     config->sandbox = copy_text(config, options->sandbox, &failed);
+    copy_host(config, options->host, &failed);
     config->servers =
         arcp__arena_take(&config->arena, (options->server_count + 1) * sizeof *config->servers);
     failed = failed || config->servers == NULL;
@@ -192,6 +206,9 @@ arcp__tool_config *arcp__tool_config_ref(arcp__tool_config *config)
 void arcp__tool_config_unref(arcp__tool_config *config)
 {
     if (config != NULL && atomic_fetch_sub(&config->references, 1) == 1) {
+        for (size_t i = 0; i < config->server_count; i++) {
+            arcp_lease_unref((arcp_lease *)config->servers[i].lease);
+        }
         arcp__arena_fini(&config->arena);
         arcp__free(config);
     }

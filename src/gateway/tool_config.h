@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "mcp/mcp_rule.h"
-#include "process/process.h"
+#include "sandbox/sandbox.h"
 
 #define ARCP__TOOL_SERVERS_MAX 64
 
@@ -18,14 +18,24 @@ typedef enum arcp__tool_log {
     ARCP__TOOL_LOG_FULL
 } arcp__tool_log;
 
+/* What the sandboxes of servers are made with. */
+typedef struct arcp__tool_host {
+    /* What this host can do, the runtime's own paths, and what the operator says of sandboxes. Its
+     * lease, directories and bases are not read. */
+    arcp__sandbox_request request;
+    const char *const *bases;       /* canonical paths; NULL-terminated or NULL */
+    const arcp_span *private_hosts; /* as arcp__egress_options */
+    size_t private_host_count;
+    uint32_t egress_idle_ms;
+} arcp__tool_host;
+
 /* One of `tools.servers`: a program that speaks MCP over its standard input and output. */
 typedef struct arcp__tool_server_options {
     const char *name;        /* [a-z0-9-]{1,32} */
     const char *const *argv; /* NULL-terminated */
     const char *const *env;  /* as arcp__environment_pass; NULL: none */
-    const char *cwd;         /* NULL: ours */
-    /* NULL: not confined. Copied, with its texts. */
-    const arcp__process_confinement *confinement;
+    /* What it may do in a sandbox of its own; a reference is kept. NULL: it is not confined. */
+    const arcp_lease *lease;
     bool is_shared;      /* one process for all jobs; otherwise one for each job */
     uint32_t timeout_ms; /* without a response or progress */
     uint32_t total_ms;   /* of a call */
@@ -40,9 +50,10 @@ typedef struct arcp__tool_server_options {
 typedef struct arcp__tool_options {
     const arcp__tool_server_options *servers;
     size_t server_count;
-    bool refuses_changes;       /* tools.on_change: refuse */
-    const char *work_directory; /* in which processes are recorded; NULL: they are not */
-    const char *sandbox;        /* the program arcp-sandbox; NULL: it is searched */
+    bool refuses_changes;        /* tools.on_change: refuse */
+    const char *work_directory;  /* in which processes are recorded; NULL: they are not */
+    const char *sandbox;         /* the program arcp-sandbox; NULL: it is searched */
+    const arcp__tool_host *host; /* copied; NULL: servers that have a lease do not start */
 } arcp__tool_options;
 
 typedef struct arcp__tool_config {
@@ -52,6 +63,7 @@ typedef struct arcp__tool_config {
     size_t server_count;
     bool refuses_changes;
     const char *work_directory, *sandbox;
+    arcp__tool_host *host;
 } arcp__tool_config;
 
 /* Copies the options. ARCP_E_USAGE: a name is not valid or occurs twice, a command is empty, a

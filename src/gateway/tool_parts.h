@@ -4,14 +4,17 @@
 #define ARCP_GATEWAY_TOOL_PARTS_H
 
 #include "base/hash.h"
+#include "egress/egress.h"
 #include "gateway/gateway_job.h"
 #include "gateway/tool_config.h"
 #include "mcp/mcp_answer.h"
 #include "mcp/mcp_link.h"
 #include "mcp/mcp_post.h"
+#include "process/process.h"
 
 typedef struct arcp__tool_service_state arcp__tool_service_state;
 typedef struct arcp__tool_call arcp__tool_call;
+typedef struct arcp__tool_sandbox arcp__tool_sandbox;
 
 /* A server of one job, or of all.
  *
@@ -35,6 +38,7 @@ typedef struct arcp__tool_server {
     const arcp__tool_server_options *options;
     arcp__tool_server_state state;
     arcp__agent_process *process;
+    arcp__tool_sandbox *sandbox; /* of the process; NULL: it has none */
     arcp__mcp_link *link;
     arcp_buf out;                     /* of the link: lines for the server */
     arcp__mcp_toolset *tools;         /* NULL: not listed */
@@ -65,6 +69,8 @@ struct arcp__tool_service_state {
     arcp__gateway *gateway;
     arcp__tool_config *config; /* a reference */
     arcp__process_table *processes;
+    arcp__egress *egress;   /* NULL: no server has had a network yet */
+    unsigned sandbox_count; /* so far */
     arcp__tool_server *shared;
     arcp__tool_server *leaving; /* their processes have not ended yet */
     arcp__tool_call *calls;
@@ -112,6 +118,24 @@ void arcp__tool_server_cancel(arcp__tool_server *server, uint64_t id, const char
 void arcp__tool_server_leave(arcp__tool_server *server);
 /* The same at once: the process is killed. */
 void arcp__tool_server_kill(arcp__tool_server *server);
+
+/* ---- tool_sandbox.c ---- */
+
+/* Prepares a sandbox for the next start of a server, by the lease of its configuration. The caller
+ * frees *out, at the end of the process. ARCP_E_USAGE, ARCP_E_NOT_FOUND, ARCP_E_IO,
+ * ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__tool_sandbox_new(arcp__tool_service_state *service,
+                                                   const arcp__tool_config *config,
+                                                   const arcp__tool_server_options *server,
+                                                   arcp__tool_sandbox **out, arcp_error *err);
+void arcp__tool_sandbox_free(arcp__tool_sandbox *sandbox); /* NULL is accepted */
+/* Adds to a specification what the sandbox needs, which is borrowed from it. */
+void arcp__tool_sandbox_apply(const arcp__tool_sandbox *sandbox, arcp__process_spec *spec,
+                              arcp__environment *environment);
+/* Serves its network; owns the sockets from now on. */
+ARCP_MUST_CHECK arcp_status arcp__tool_sandbox_serve(arcp__tool_sandbox *sandbox,
+                                                     const int *sockets, size_t count,
+                                                     const char *proxy_secret, arcp_error *err);
 
 /* ---- tool_call.c ---- */
 

@@ -94,8 +94,11 @@ static void on_log(void *user, arcp_span line)
 {
 }
 
+/* The process has ended, or was not started. */
 static void close_link(arcp__tool_server *server, const char *why)
 {
+    arcp__tool_sandbox_free(server->sandbox);
+    server->sandbox = NULL;
     if (server->link != NULL) {
         arcp__mcp_link_end(server->link, why);
         arcp__mcp_link_free(server->link);
@@ -191,6 +194,17 @@ static void set_timer(arcp__tool_server *server, uint64_t ms)
     (void)uv_timer_start(&server->timer, on_timer, ms, 0);
 }
 
+static void on_listeners(void *user, const int *sockets, size_t count, const char *proxy_secret)
+{
+    arcp__tool_server *server = user;
+    arcp_error err = {0};
+    if (arcp__tool_sandbox_serve(server->sandbox, sockets, count, proxy_secret, &err) != ARCP_OK) {
+        arcp__agent_process_fail_network(server->process, err.message);
+    }
+}
+
+/* Starts it in a clean environment, and in a sandbox of its own unless its configuration has no
+ * lease. */
 static arcp_status start_process(arcp__tool_server *server, arcp_error *err)
 {
     const arcp__tool_server_options *options = server->options;
@@ -198,20 +212,28 @@ static arcp_status start_process(arcp__tool_server *server, arcp_error *err)
                                                      .line = on_line,
                                                      .line_refused = on_line_refused,
                                                      .log = on_log,
+                                                     .listeners = on_listeners,
                                                      .exited = on_exited,
                                                      .user = server};
     arcp__environment environment = {0};
+    arcp__process_spec spec = {.argv = options->argv, .line_bytes_max = ARCP__MCP_LINE_BYTES_MAX};
+    arcp_status status = ARCP_OK;
+    if (options->lease != NULL) {
+        status =
+            arcp__tool_sandbox_new(server->service, server->config, options, &server->sandbox, err);
+        if (status != ARCP_OK) {
+            return status;
+        }
+    }
     arcp__environment_base(&environment, NULL);
+    if (server->sandbox != NULL) {
+        arcp__tool_sandbox_apply(server->sandbox, &spec, &environment);
+    }
     arcp__environment_pass(&environment, options->env);
-    const arcp__process_spec spec = {.argv = options->argv,
-                                     .env = (const char *const *)environment.pairs,
-                                     .cwd = options->cwd,
-                                     .line_bytes_max = ARCP__MCP_LINE_BYTES_MAX,
-                                     .confinement = options->confinement};
-    const arcp_status status = environment.failed
-                                   ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                                   : arcp__agent_process_start(server->service->processes, &spec,
-                                                               &callbacks, &server->process, err);
+    spec.env = (const char *const *)environment.pairs;
+    status = environment.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                                : arcp__agent_process_start(server->service->processes, &spec,
+                                                            &callbacks, &server->process, err);
     arcp__environment_fini(&environment);
     return status;
 }

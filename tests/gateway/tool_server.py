@@ -2,9 +2,9 @@
 import json
 import os
 import sys
-import time
+import urllib.request
 
-TOOLS = ["echo", "env", "pid", "slow", "hang", "die", "odd.name"]
+TOOLS = ["echo", "env", "pid", "slow", "hang", "die", "odd.name", "read", "fetch"]
 cancelled = open(sys.argv[1], "a") if len(sys.argv) > 1 else None
 
 
@@ -16,7 +16,24 @@ def text(words):
     return {"content": [{"type": "text", "text": words}]}
 
 
+def read(path):
+    with open(path) as file:
+        return file.read()
+
+
+def fetch(url):
+    with urllib.request.urlopen(url, timeout=20) as response:
+        return response.read().decode()
+
+
 def call(request, name, params):
+    if name in ("read", "fetch"):
+        try:
+            words = {"read": read, "fetch": fetch}[name](params["arguments"]["of"])
+        except OSError as problem:
+            words = "no: " + type(problem).__name__
+        send({"id": request["id"], "result": text(words)})
+        return
     if name == "hang":
         send({"method": "notifications/progress", "params": {
             "progressToken": params.get("_meta", {}).get("progressToken"), "progress": 1}})

@@ -1,7 +1,11 @@
 /* The gateway for tools, with servers that are programs: lists, calls, denials and their ends. */
 #include "gateway/gateway_fixture.h"
 
+#include <poll.h>
+
 #include "gateway/tool.h"
+#include "support/remove_tree.h"
+#include "support/sandbox_host.h"
 
 #define SERVER ARCP_SOURCE_DIR "/tests/gateway/tool_server.py"
 
@@ -31,13 +35,11 @@ typedef struct rig {
     arcp__tool_config *config;
 } rig;
 
-static void open_rig(rig *r, const char *lease, const arcp__tool_server_options *servers,
-                     size_t count)
+static void open_tools(rig *r, const char *lease, const arcp__tool_options *tools)
 {
-    const arcp__tool_options tools = {.servers = servers, .server_count = count};
     arcp_error err = {0};
     gateway_fixture_init(&r->f, lease);
-    check_ok(arcp__tool_config_new(&tools, &r->config, &err), &err);
+    check_ok(arcp__tool_config_new(tools, &r->config, &err), &err);
     arcp__gateway_options options = gateway_fixture_options(&r->f);
     options.limits.request_bytes = 100000;
     options.limits.buffer_bytes = 1000000;
@@ -45,6 +47,13 @@ static void open_rig(rig *r, const char *lease, const arcp__tool_server_options 
     options.providers[ARCP__GATEWAY_LLM] = (arcp__gateway_provider){0};
     options.providers[ARCP__GATEWAY_MCP] = (arcp__gateway_provider){&arcp__tool_service, r->config};
     gateway_fixture_start(&r->f, &options);
+}
+
+static void open_rig(rig *r, const char *lease, const arcp__tool_server_options *servers,
+                     size_t count)
+{
+    const arcp__tool_options tools = {.servers = servers, .server_count = count};
+    open_tools(r, lease, &tools);
 }
 
 static void close_rig(rig *r)
@@ -381,6 +390,132 @@ static void calls_at_once_are_limited(void **state)
     close_rig(&r);
 }
 
+/* ---- sandboxes ---- */
+
+static arcp_lease *lease_of(const char *text)
+{
+    arcp_lease *lease = NULL;
+    arcp_error err = {0};
+    check_ok(arcp_lease_parse(arcp_span_cstr(text), arcp_span_make(NULL, 0), NULL, &lease, &err),
+             &err);
+    return lease;
+}
+
+/* The rig with one server, which has this lease. */
+static void open_confined(rig *r, const char *directory, const char *lease)
+{
+    static const arcp_span loopback[] = {{"127.0.0.1", 9}};
+    arcp__tool_server_options servers[] = {server_named("web")};
+    arcp__tool_host host = {.private_hosts = loopback, .private_host_count = 1};
+    const arcp__tool_options tools = {.servers = servers,
+                                      .server_count = 1,
+                                      .work_directory = directory,
+                                      .sandbox = SANDBOX,
+                                      .host = &host};
+    arcp_lease *parsed = lease_of(lease);
+    arcp__sandbox_request_defaults(&host.request);
+    sandbox_probe(&host.request.abilities);
+    servers[0].lease = parsed;
+    open_tools(r, WEB, &tools);
+    arcp_lease_unref(parsed);
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *out = fopen(path, "we");
+    assert_non_null(out);
+    assert_true(fputs(text, out) >= 0);
+    assert_int_equal(fclose(out), 0);
+}
+
+/* Calls a tool whose argument is this text. */
+static void post_of(rig *r, const char *tool, const char *text)
+{
+    char body[512];
+    (void)snprintf(body, sizeof body, CALL("1", "%s", ",\"arguments\":{\"of\":\"%s\"}"), tool,
+                   text);
+    post(r, "/", body);
+}
+
+static void a_server_may_do_what_its_own_lease_grants(void **state)
+{
+    char directory[] = "/tmp/arcp-tools-XXXXXX";
+    char work[64], granted[64], secret[64], lease[256], url[64], wanted[80];
+    arcp__sandbox_abilities abilities;
+    rig r;
+    sandbox_probe(&abilities);
+    if (arcp__sandbox_level_of(&abilities) == ARCP__SANDBOX_LEVEL_NONE) {
+        skip();
+    }
+    assert_non_null(mkdtemp(directory));
+    (void)snprintf(work, sizeof work, "%s/work", directory);
+    (void)snprintf(granted, sizeof granted, "%s/granted", directory);
+    (void)snprintf(secret, sizeof secret, "%s/secret", directory);
+    (void)snprintf(lease, sizeof lease, "{\"fs.read\":[\"%s\"]}", granted);
+    write_file(granted, "the text of the file");
+    write_file(secret, "the secret");
+    open_confined(&r, work, lease);
+    post_of(&r, "web__read", granted);
+    expect(&r, "\"text\":\"the text of the file\"");
+    post_of(&r, "web__read", secret);
+    expect(&r, "\"text\":\"no: ");
+    const int listener = raw_listen(url);
+    struct pollfd arrived = {.fd = listener, .events = POLLIN};
+    (void)snprintf(wanted, sizeof wanted, "http://127.0.0.1:%s/", strrchr(url, ':') + 1);
+    post_of(&r, "web__fetch", wanted);
+    expect(&r, "\"text\":\"no: ");
+    assert_int_equal(poll(&arrived, 1, 0), 0);
+    post(&r, "/", CALL("4", "web__env", ""));
+    expect(&r, "ARCP_SANDBOX");
+    (void)close(listener);
+    close_rig(&r);
+    assert_int_equal(remove_tree(directory), 0);
+}
+
+static void a_server_fetches_what_its_lease_grants(void **state)
+{
+    char directory[] = "/tmp/arcp-tools-XXXXXX";
+    char url[64], lease[256], wanted[80];
+    arcp__sandbox_abilities abilities;
+    raw_peer upstream;
+    rig r;
+    sandbox_probe(&abilities);
+    if (arcp__sandbox_level_of(&abilities) != ARCP__SANDBOX_LEVEL_FULL) {
+        skip();
+    }
+    assert_non_null(mkdtemp(directory));
+    const int listener = raw_listen(url);
+    const char *port = strrchr(url, ':') + 1;
+    (void)snprintf(lease, sizeof lease, "{\"net.fetch\":[\"http://127.0.0.1:%.*s/**\"]}",
+                   (int)strspn(port, "0123456789"), port);
+    open_confined(&r, directory, lease);
+    (void)snprintf(wanted, sizeof wanted, "http://127.0.0.1:%.*s/a",
+                   (int)strspn(port, "0123456789"), port);
+    post_of(&r, "web__fetch", wanted);
+    raw_peer_accept(&upstream, &r.f.test, listener);
+    raw_peer_expect(&upstream, "GET /a HTTP/1.1\r\n");
+    raw_peer_send_text(&upstream, "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nfetched");
+    expect(&r, "\"text\":\"fetched\"");
+    raw_peer_fini(&upstream);
+    close_rig(&r);
+    (void)close(listener);
+    assert_int_equal(remove_tree(directory), 0);
+}
+
+static void a_server_that_cannot_be_confined_does_not_start(void **state)
+{
+    arcp__tool_server_options servers[] = {server_named("web")};
+    const arcp__tool_options tools = {.servers = servers, .server_count = 1};
+    arcp_lease *lease = lease_of("{}");
+    rig r;
+    servers[0].lease = lease;
+    open_tools(&r, WEB, &tools);
+    arcp_lease_unref(lease);
+    post(&r, "/", CALL("1", "web.echo", ""));
+    expect(&r, "this host cannot confine it");
+    close_rig(&r);
+}
+
 /* ---- the configuration ---- */
 
 static void configurations_are_checked(void **state)
@@ -425,6 +560,9 @@ int main(void)
         cmocka_unit_test(a_job_has_a_process_of_its_own_unless_it_is_shared),
         cmocka_unit_test(a_client_cancels_by_a_notification),
         cmocka_unit_test(calls_at_once_are_limited),
+        cmocka_unit_test(a_server_may_do_what_its_own_lease_grants),
+        cmocka_unit_test(a_server_fetches_what_its_lease_grants),
+        cmocka_unit_test(a_server_that_cannot_be_confined_does_not_start),
         cmocka_unit_test(configurations_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
