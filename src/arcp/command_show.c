@@ -135,13 +135,13 @@ static void append_json(shown *s, const arcp_json *descriptor, const arcp_json *
     arcp_json_writer writer = arcp__put_begin(out);
     arcp__put_string(&writer, "job_id", s->id);
     put_members(&writer, descriptor, first, 1);
-    arcp_json_name(&writer, "status");
-    arcp_json_write_raw(
-        &writer, has_ended ? arcp_json_raw(end, arcp_json_member(end, ARCP_JSON_ROOT,
-                                                                 ARCP_SPAN_LITERAL("final_status")))
-                           : arcp_json_raw(descriptor,
-                                           arcp_json_member(descriptor, ARCP_JSON_ROOT,
-                                                            ARCP_SPAN_LITERAL("current_status"))));
+    arcp__put_raw(
+        &writer, "status",
+        has_ended
+            ? arcp_json_raw(
+                  end, arcp_json_member(end, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("final_status")))
+            : arcp_json_raw(descriptor, arcp_json_member(descriptor, ARCP_JSON_ROOT,
+                                                         ARCP_SPAN_LITERAL("current_status"))));
     arcp__put_text(&writer, "created_at", arcp_buf_span(&s->created_at));
     arcp__put_word(&writer, "started_at", s->closing.started_at);
     if (has_ended) {
@@ -353,11 +353,13 @@ static bool print(shown *s)
     arcp_json end = ARCP__JSON_INIT;
     arcp_buf text = arcp_buf_init();
     arcp_buf json = arcp_buf_init();
-    json.failed =
-        arcp_json_scan(&descriptor, arcp_buf_span(&s->descriptor), &limits, NULL) != ARCP_OK ||
-        (s->end.size != 0 &&
-         arcp_json_scan(&end, arcp_buf_span(&s->end), &limits, NULL) != ARCP_OK);
-    if (s->format == ARCP__FORMAT_NAME) {
+    const bool is_read =
+        arcp_json_scan(&descriptor, arcp_buf_span(&s->descriptor), &limits, NULL) == ARCP_OK &&
+        (s->end.size == 0 ||
+         arcp_json_scan(&end, arcp_buf_span(&s->end), &limits, NULL) == ARCP_OK);
+    if (!is_read) {
+        text.failed = true; /* the runtime's JSON was valid: only memory can have run out */
+    } else if (s->format == ARCP__FORMAT_NAME) {
         arcp__append_safe(&text, s->id, 256);
         arcp_buf_append_byte(&text, '\n');
     } else if (s->format == ARCP__FORMAT_TABLE) {
@@ -365,7 +367,7 @@ static bool print(shown *s)
     } else {
         append_json(s, &descriptor, &end, &json);
     }
-    if (s->format == ARCP__FORMAT_JSON) {
+    if (is_read && s->format == ARCP__FORMAT_JSON) {
         arcp_buf_append(&text, arcp_buf_span(&json));
         arcp_buf_append_byte(&text, '\n');
     } else if (s->format == ARCP__FORMAT_YAML) {
