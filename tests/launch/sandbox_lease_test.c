@@ -98,15 +98,17 @@ static void a_lease_of_everything_has_the_hosts_tree_but_proc_sys_dev_and_what_i
         "cat %s/given; cmp /etc/hostname /etc/hostname; ls /var >/dev/null; ls /sys; "
         "ls %s/own 2>/dev/null; cat %s/own/key 2>/dev/null; (echo x > %s/given) 2>/dev/null && "
         "echo "
-        "written; echo $$; [ -e /proc/1/root/etc ] && echo root of init; ls /dev | wc -l; "
+        "written; [ $$ -lt 1000 ] && echo own; [ -e /proc/1/root/etc ] && echo root of init; ls "
+        "/dev | wc -l; "
         "rm -f %s/given 2>/dev/null; cat /proc/sys/kernel/hostname; ls /.. | wc -l; "
         "ls / | wc -l",
         f->directory, f->directory, f->directory, f->directory, f->directory);
     sandbox_expect(f, script, 0);
-    if (strncmp(f->output.data, "given\n2\n12\narcp\n", 16) != 0) {
+    static const char begin[] = "given\nown\n12\narcp\n";
+    if (strncmp(f->output.data, begin, sizeof begin - 1) != 0) {
         fail_msg("%s%s", f->output.data, f->records.data);
     }
-    const char *counts = f->output.data + 16;
+    const char *counts = f->output.data + sizeof begin - 1;
     const char *second = strchr(counts, '\n') + 1;
     assert_int_equal(strtol(counts, NULL, 10), strtol(second, NULL, 10));
     assert_string_equal(strchr(second, '\n'), "\n");
