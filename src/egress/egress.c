@@ -75,3 +75,13 @@ arcp__egress_counts arcp__egress_count(const arcp__egress *egress)
 {
     return egress->counts;
 }
+
+void arcp__egress_counts_add(arcp__egress_counts *to, const arcp__egress_counts *counts)
+{
+    to->allowed += counts->allowed;
+    to->denied += counts->denied;
+    to->failed += counts->failed;
+    to->bytes_out += counts->bytes_out;
+    to->bytes_in += counts->bytes_in;
+    to->connections += counts->connections;
+}

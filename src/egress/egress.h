@@ -25,6 +25,9 @@
 #define ARCP__EGRESS_PROXY_PORT      3128 /* inside: CONNECT, and requests in absolute form */
 #define ARCP__EGRESS_CONNECTIONS_MAX 256  /* of a job */
 #define ARCP__EGRESS_NAMES_MAX       4096 /* of a job, that get an address */
+/* Names below .arcp that lead to gateways of the runtime, at port 80 and without TLS: llm.arcp and
+ * mcp.arcp. They are not subject to net.fetch. All other names below .arcp are refused. */
+#define ARCP__EGRESS_GATEWAYS 2
 /* Lookups of a job at the same time. They are made by libuv's threads, which the process shares,
  * and a resolver that does not answer holds each for long. */
 #define ARCP__EGRESS_LOOKUPS_MAX 2
@@ -77,6 +80,12 @@ typedef struct arcp__egress_job_options {
      * connections are only counted. */
     void (*allowed)(void *user, arcp_span url, bool is_host);
     void *user;
+    /* Bit 0: the job has the gateway llm.arcp; bit 1: mcp.arcp. Requests for it are passed on as
+     * those for hosts are, on a connection whose other end `serve` gets: the socket is owned by the
+     * callee, and the call may not close the job. */
+    unsigned gateways;
+    void (*serve)(void *user, unsigned gateway, int fd); /* NULL only without gateways */
+    void *serve_user;
     /* TLS to hosts that the lease grants in part is terminated with certificates of this authority,
      * which the sandbox trusts, so that each request is decided. Owned from now on, also on
      * failure. NULL: such connections are denied. */
@@ -100,6 +109,8 @@ ARCP_MUST_CHECK arcp_status arcp__egress_new(uv_loop_t *loop, const arcp__egress
 void arcp__egress_free(arcp__egress *egress);
 
 arcp__egress_counts arcp__egress_count(const arcp__egress *egress);
+/* Adds each of the counts to that of *to. Any thread. */
+void arcp__egress_counts_add(arcp__egress_counts *to, const arcp__egress_counts *counts);
 
 /* Begins to serve the sockets of a sandbox. ARCP_E_USAGE for a socket that is neither a listening
  * TCP socket nor a UDP socket; ARCP_E_NO_MEMORY, ARCP_E_IO. */

@@ -149,10 +149,10 @@ static bool can_reuse(const arcp__egress_connection *c, const arcp__egress_targe
            c->is_tls == c->dialled_is_tls && (names_host || !c->dialled_names_host);
 }
 
+/* Sends a request that is allowed. */
 static void send_request(arcp__egress_connection *c, const arcp__egress_target *at,
                          const arcp__egress_decision *decision)
 {
-    arcp__egress_job_allow(c->job, decision->url, false);
     c->is_reused = can_reuse(c, at, decision->names_host);
     if (!c->is_reused) {
         arcp__egress_side_close(&c->server);
@@ -169,6 +169,24 @@ static void send_request(arcp__egress_connection *c, const arcp__egress_target *
         arcp__egress_connection_dial(c, at->host, at->port, decision->names_host,
                                      ARCP__EGRESS_IN_EXCHANGE);
     }
+}
+
+/* Whether a gateway of the job gets the request, and decides it by its own rules. */
+static bool is_for_gateway(const arcp__egress_connection *c, const arcp__egress_request_head *asked)
+{
+    return !c->is_tls && asked->port == 80 &&
+           arcp__egress_names_gateway(c->job->names, arcp_span_cstr(asked->host.text)) !=
+               ARCP__EGRESS_GATEWAYS;
+}
+
+static void send_to_gateway(arcp__egress_connection *c, const arcp__egress_request_head *asked)
+{
+    const arcp__egress_target at = {arcp_span_cstr(asked->host.text), asked->port, false};
+    const arcp__egress_decision decision = {
+        .is_allowed = true, .url = at.host, .path = asked->path};
+    c->is_upgrade = asked->is_upgrade;
+    c->is_gateway = true;
+    send_request(c, &at, &decision);
 }
 
 /* Whether the request may use the explicit proxy. The time that this takes says nothing about how
@@ -203,8 +221,12 @@ static void take_request(arcp__egress_connection *c)
         refuse(c, status, why);
     } else if (asked.is_connect) {
         take_connect(c, &asked);
+    } else if (is_for_gateway(c, &asked)) {
+        send_to_gateway(c, &asked);
     } else if (decide(c, &asked, &at, &decision)) {
+        arcp__egress_job_allow(c->job, decision.url, false);
         c->is_upgrade = asked.is_upgrade;
+        c->is_gateway = false;
         send_request(c, &at, &decision);
     } else {
         deny(c, &decision);

@@ -180,11 +180,16 @@ static arcp_status job_new(arcp__egress *egress, const arcp__egress_job_options 
     job->denied = options->denied;
     job->allowed = options->allowed;
     job->user = options->user;
+    job->serve = options->serve;
+    job->serve_user = options->serve_user;
     egress->references++;
     DL_APPEND(egress->jobs, job);
     arcp_status status = arcp__egress_policy_new(options->authority, &job->policy, err);
     if (status == ARCP_OK) {
         status = arcp__egress_names_new(arcp_authority_lease(options->authority), &job->names, err);
+    }
+    if (status == ARCP_OK) {
+        arcp__egress_names_set_gateways(job->names, options->gateways);
     }
     if (status == ARCP_OK && options->proxy_secret != NULL) {
         status = set_credential(job, options->proxy_secret, err);

@@ -11,6 +11,10 @@
 
 enum { LABEL_MAX = 63 };
 
+/* 198.18.0.2 and 198.18.0.3. */
+#define FIRST_GATEWAY UINT32_C(0xc6120002)
+static const char *const gateway_names[ARCP__EGRESS_GATEWAYS] = {"llm.arcp", "mcp.arcp"};
+
 /* 198.18.0.16, the address of the first name; the next name has the next one. */
 #define FIRST_ADDRESS UINT32_C(0xc6120010)
 
@@ -35,6 +39,7 @@ struct arcp__egress_names {
     entry *by_name;
     entry **by_address; /* `count` of them, from FIRST_ADDRESS on */
     size_t count, capacity;
+    unsigned gateways; /* a bit for each that there is */
     size_t line_count;
     line lines[]; /* of net.fetch */
 };
@@ -130,6 +135,21 @@ bool arcp__egress_name_is_reserved(arcp_span name)
            arcp_span_ends_with(name, ARCP_SPAN_LITERAL(".arcp"));
 }
 
+void arcp__egress_names_set_gateways(arcp__egress_names *names, unsigned gateways)
+{
+    names->gateways = gateways;
+}
+
+unsigned arcp__egress_names_gateway(const arcp__egress_names *names, arcp_span name)
+{
+    for (unsigned i = 0; i < ARCP__EGRESS_GATEWAYS; i++) {
+        if ((names->gateways >> i & 1) != 0 && arcp_span_equal_cstr(name, gateway_names[i])) {
+            return i;
+        }
+    }
+    return ARCP__EGRESS_GATEWAYS;
+}
+
 /* False when memory runs out, too. */
 static bool is_alive(line *pattern)
 {
@@ -145,7 +165,7 @@ static bool is_alive(line *pattern)
 bool arcp__egress_names_may_reach(arcp__egress_names *names, arcp_span name)
 {
     if (arcp__egress_name_is_reserved(name)) {
-        return false;
+        return arcp__egress_names_gateway(names, name) != ARCP__EGRESS_GATEWAYS;
     }
     for (size_t i = 0; i < names->line_count; i++) {
         line *pattern = &names->lines[i];
@@ -185,6 +205,10 @@ uint32_t arcp__egress_names_address(arcp__egress_names *names, arcp_span name)
     if (name.size == 0 || name.size > ARCP__EGRESS_NAME_MAX) {
         return 0;
     }
+    const unsigned gateway = arcp__egress_names_gateway(names, name);
+    if (gateway != ARCP__EGRESS_GATEWAYS) {
+        return FIRST_GATEWAY + gateway;
+    }
     entry *found = NULL;
     HASH_FIND(hh, names->by_name, name.data, name.size, found);
     if (found == NULL && names->count < ARCP__EGRESS_NAMES_MAX &&
@@ -196,6 +220,11 @@ uint32_t arcp__egress_names_address(arcp__egress_names *names, arcp_span name)
 
 arcp_span arcp__egress_names_find(const arcp__egress_names *names, uint32_t address)
 {
+    for (unsigned i = 0; i < ARCP__EGRESS_GATEWAYS; i++) {
+        if (address == FIRST_GATEWAY + i && (names->gateways >> i & 1) != 0) {
+            return arcp_span_cstr(gateway_names[i]);
+        }
+    }
     if (address < FIRST_ADDRESS || address - FIRST_ADDRESS >= names->count) {
         return arcp_span_make(NULL, 0);
     }

@@ -28,8 +28,16 @@ ARCP_MUST_CHECK bool arcp__egress_name_canonical(arcp_span name,
 /* Whether the name is `arcp` or below it, which no lease grants: such names belong to gateways. */
 ARCP_MUST_CHECK bool arcp__egress_name_is_reserved(arcp_span name);
 
-/* Whether some pattern of net.fetch matches a URL with this canonical name as its host, of any
- * scheme and port. */
+/* Says which gateways there are, as arcp__egress_job_options.gateways. */
+void arcp__egress_names_set_gateways(arcp__egress_names *names, unsigned gateways);
+
+/* The number of the gateway with this canonical name; ARCP__EGRESS_GATEWAYS: none has it, or the
+ * job has no such gateway. */
+ARCP_MUST_CHECK unsigned arcp__egress_names_gateway(const arcp__egress_names *names,
+                                                    arcp_span name);
+
+/* Whether it is the name of a gateway of the job, or some pattern of net.fetch matches a URL with
+ * this canonical name as its host, of any scheme and port. */
 ARCP_MUST_CHECK bool arcp__egress_names_may_reach(arcp__egress_names *names, arcp_span name);
 
 /* The address of a canonical name, in host byte order; 0: the lease does not reach it, or

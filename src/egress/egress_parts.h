@@ -55,6 +55,8 @@ struct arcp__egress_job {
     void (*denied)(void *user, const arcp__egress_denial *denial);
     void (*allowed)(void *user, arcp_span url, bool is_host);
     void *user;
+    void (*serve)(void *user, unsigned gateway, int fd);
+    void *serve_user;
     arcp__egress_listener *listeners; /* a list; each is freed by its handle */
     arcp__egress_name_server *name_servers;
     arcp__egress_connection *connections;
@@ -116,6 +118,7 @@ struct arcp__egress_connection {
     arcp__egress_stage after_dial;
     arcp__egress_host dialled_host; /* of the server side */
     uint16_t dialled_port;
+    bool is_gateway; /* the current request is for a gateway */
     bool dialled_names_host;
     bool dialled_is_tls;
     arcp_buf url; /* of the current request or tunnel, for reports */

@@ -37,6 +37,9 @@ void arcp__egress_connection_close(arcp__egress_connection *c)
 
 /* ---- time ---- */
 
+/* A call to a model may take long before its first byte; the gateway has limits of its own. */
+#define GATEWAY_IDLE_MS UINT64_C(86400000)
+
 /* How long a stage may take; *is_idle: counted from the last bytes that moved. */
 static uint64_t limit_of(const arcp__egress_connection *c, bool *is_idle)
 {
@@ -54,7 +57,7 @@ static uint64_t limit_of(const arcp__egress_connection *c, bool *is_idle)
     case ARCP__EGRESS_IN_EXCHANGE:
     case ARCP__EGRESS_IN_TUNNEL:
         *is_idle = true;
-        return egress->idle_ms;
+        return c->is_gateway ? GATEWAY_IDLE_MS : egress->idle_ms;
     case ARCP__EGRESS_IN_NAMES:
         *is_idle = true;
         return egress->head_ms;

@@ -1,8 +1,10 @@
 #include <netdb.h>
+#include <sys/socket.h>
 
 #include <utlist.h>
 
 #include "base/alloc.h"
+#include "base/directory.h"
 #include "egress/egress_parts.h"
 
 #define OWN_ADDRESSES_MS 1000 /* how long the addresses of this host are taken for granted */
@@ -70,7 +72,35 @@ static void run_task(arcp__task *task)
 {
     arcp__egress_upstream *upstream =
         (arcp__egress_upstream *)((char *)task - offsetof(arcp__egress_upstream, task));
-    connect_next(upstream);
+    if (upstream->is_paired) {
+        on_connected(upstream, 0);
+    } else {
+        connect_next(upstream);
+    }
+}
+
+/* ---- gateways ---- */
+
+/* Makes a connection whose other end the gateway serves. */
+static void pair(arcp__egress_upstream *upstream, unsigned gateway)
+{
+    arcp__egress_job *job = upstream->job;
+    arcp_error err = {0};
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) {
+        end_with(upstream, ARCP__EGRESS_UNREACHABLE, "the gateway cannot be reached");
+        return;
+    }
+    if (arcp__fd_stream_new(job->egress->share, ends[0], &upstream->stream, &err) != ARCP_OK) {
+        arcp__close(ends[0]);
+        arcp__close(ends[1]);
+        end_with(upstream, ARCP__EGRESS_UNREACHABLE, "out of memory");
+        return;
+    }
+    upstream->is_paired = true;
+    upstream->state = ARCP__EGRESS_CONNECTING;
+    arcp__task_post(job->egress->share, &upstream->task);
+    job->serve(job->serve_user, gateway, ends[1]);
 }
 
 /* ---- addresses ---- */
@@ -217,13 +247,17 @@ void arcp__egress_upstream_begin(arcp__egress_upstream *upstream, arcp_span host
 {
     arcp__egress_job *job = upstream->job;
     const bool is_private = is_private_host(job->egress, host);
+    const unsigned gateway = arcp__egress_names_gateway(job->names, host);
     upstream->task.run = run_task;
+    upstream->is_paired = false;
     upstream->port = port;
     upstream->count = 0;
     upstream->why = NULL;
     (void)snprintf(upstream->host.text, sizeof upstream->host.text, "%.*s", (int)host.size,
                    host.data);
-    if (arcp_span_equal_cstr(host, "localhost")) {
+    if (gateway != ARCP__EGRESS_GATEWAYS) {
+        pair(upstream, gateway);
+    } else if (arcp_span_equal_cstr(host, "localhost")) {
         upstream->may_be_private = names_host || is_private;
         upstream->addresses[0].v4 =
             (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(port)};

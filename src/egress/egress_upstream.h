@@ -53,6 +53,7 @@ typedef struct arcp__egress_upstream {
     arcp__task task;             /* connects, or reports an end */
     arcp__egress_lookup *lookup; /* while looking up */
     arcp__stream *stream;        /* while connecting */
+    bool is_paired;              /* `stream` leads to a gateway, and is connected already */
     arcp__egress_address addresses[ARCP__EGRESS_ADDRESSES_MAX];
     size_t count;
     size_t tried;

@@ -128,8 +128,13 @@ arcp__gateway_open(arcp__gateway *gateway, const arcp__gateway_job_options *opti
                    arcp_error *err);
 
 /* Serves a connection that the sandbox of the job has made to a gateway: the socket `fd`, which is
- * owned from now on. Any thread, as long as the job is not released. */
+ * owned from now on. Any thread, as long as the job is not released, or is held. */
 void arcp__gateway_serve(arcp__gateway_job *job, arcp__gateway_kind kind, int fd);
+
+/* While a job is held its memory is not freed, also after its release: then arcp__gateway_serve
+ * closes the socket. Any thread. */
+void arcp__gateway_hold(arcp__gateway_job *job);
+void arcp__gateway_drop(arcp__gateway_job *job);
 
 /* Requests that the job's calls end; new ones are still accepted, and asked for at the gate. */
 void arcp__gateway_end_calls(arcp__gateway_job *job);

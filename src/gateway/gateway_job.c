@@ -194,6 +194,22 @@ void arcp__gateway_serve(arcp__gateway_job *job, arcp__gateway_kind kind, int fd
     (void)pthread_mutex_unlock(&job->gateway->lock);
 }
 
+void arcp__gateway_hold(arcp__gateway_job *job)
+{
+    (void)pthread_mutex_lock(&job->gateway->lock);
+    arcp__gateway_parts(job)->holds++;
+    (void)pthread_mutex_unlock(&job->gateway->lock);
+}
+
+void arcp__gateway_drop(arcp__gateway_job *job)
+{
+    arcp__gateway *gateway = job->gateway;
+    (void)pthread_mutex_lock(&gateway->lock);
+    arcp__gateway_parts(job)->holds--;
+    queue(arcp__gateway_parts(job));
+    (void)pthread_mutex_unlock(&gateway->lock);
+}
+
 /* ---- the runtime's thread: the end ---- */
 
 void arcp__gateway_end_calls(arcp__gateway_job *job)
@@ -531,7 +547,7 @@ void arcp__gateway_job_handle(arcp__gateway_job_parts *parts)
         become_idle(parts);
     }
     (void)pthread_mutex_lock(&gateway->lock);
-    const bool is_last = is_released && parts->is_idle && !parts->is_queued;
+    const bool is_last = is_released && parts->is_idle && !parts->is_queued && parts->holds == 0;
     (void)pthread_mutex_unlock(&gateway->lock);
     if (is_last) {
         for (size_t i = 0; i < ARCP__GATEWAY_KINDS; i++) {

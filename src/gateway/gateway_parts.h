@@ -44,6 +44,7 @@ struct arcp__gateway_job_parts {
     unsigned char digest[ARCP__GATEWAY_DIGEST_SIZE];
     bool has_key, is_queued, is_noticed, ends_calls, is_closed, is_idle, is_released;
     uint64_t call_count;
+    uint32_t holds;
     arcp__gateway_arrival *arrivals;
     arcp__gateway_note *notes;
     struct arcp__gateway_job_parts *next_queued;

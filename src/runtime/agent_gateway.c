@@ -77,7 +77,7 @@ static void pass_denial(void *user, const arcp__gateway_denial *denial)
 
 /* ---- of a job ---- */
 
-arcp_status arcp__agent_gateway_open(arcp_runtime *runtime, arcp__job *job,
+arcp_status arcp__agent_gateway_open(arcp_runtime *runtime, arcp__job *job, bool is_confined,
                                      arcp__agent_gateway **out, arcp_error *err)
 {
     if (runtime->gateway == NULL) {
@@ -95,6 +95,7 @@ arcp_status arcp__agent_gateway_open(arcp_runtime *runtime, arcp__job *job,
         .principal = arcp_span_cstr(job->principal->name),
         .agent = arcp_span_cstr(job->agent_text),
         .traceparent = arcp_span_cstr(job->live->trace.traceparent),
+        .is_confined = is_confined,
         .events = {.message = on_message, .denied = on_denied, .user = gateway},
     };
     const arcp_status status =
@@ -105,6 +106,15 @@ arcp_status arcp__agent_gateway_open(arcp_runtime *runtime, arcp__job *job,
     }
     *out = gateway;
     return ARCP_OK;
+}
+
+void arcp__agent_gateway_connect(const arcp__agent_gateway *gateway,
+                                 arcp__agent_network_options *options)
+{
+    for (unsigned i = 0; gateway != NULL && i < ARCP__GATEWAY_KINDS; i++) {
+        options->gateway = gateway->opened;
+        options->gateways |= gateway->endpoints[i].url[0] == '\0' ? 0 : 1U << i;
+    }
 }
 
 void arcp__agent_gateway_cancel(const arcp__agent_gateway *gateway)

@@ -5,14 +5,20 @@
 #define ARCP_RUNTIME_AGENT_GATEWAY_H
 
 #include "gateway/gateway.h"
+#include "runtime/agent_network.h"
 #include "runtime/runtime_state.h"
 
 typedef struct arcp__agent_gateway arcp__agent_gateway;
 
-/* *out stays NULL if the runtime has no gateways. The job must exist until release.
- * ARCP_E_NO_MEMORY. */
+/* *out stays NULL if the runtime has no gateways. The job must exist until release. `is_confined`:
+ * its program reaches them by the network of its sandbox. ARCP_E_NO_MEMORY. */
 ARCP_MUST_CHECK arcp_status arcp__agent_gateway_open(arcp_runtime *runtime, arcp__job *job,
-                                                     arcp__agent_gateway **out, arcp_error *err);
+                                                     bool is_confined, arcp__agent_gateway **out,
+                                                     arcp_error *err);
+
+/* Lets the network of the job's sandbox lead to its gateways. */
+void arcp__agent_gateway_connect(const arcp__agent_gateway *gateway,
+                                 arcp__agent_network_options *options);
 
 /* Sets the variables by which SDKs find the gateways, unless the agent's configuration sets them;
  * to be called after everything else was set but what a sandbox needs. */

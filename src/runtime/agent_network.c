@@ -60,8 +60,10 @@ struct arcp__agent_network_job {
     arcp_authority *authority; /* a reference */
     int *sockets;              /* owned, until they are served */
     size_t socket_count;
-    arcp__tls_ca *ca;                  /* the same; NULL: TLS stays closed */
-    arcp_secret *proxy_secret;         /* owned, or NULL */
+    arcp__tls_ca *ca;           /* the same; NULL: TLS stays closed */
+    arcp_secret *proxy_secret;  /* owned, or NULL */
+    arcp__gateway_job *gateway; /* held, or NULL */
+    unsigned gateways;
     arcp__agent_network_events events; /* of the runtime's thread */
     arcp__egress_job *egress;          /* of the egress thread */
     bool was_opened;                   /* of the egress thread */
@@ -123,16 +125,6 @@ static void news_fini(news *found)
 
 /* ---- the egress thread ---- */
 
-static void add_counts(arcp__egress_counts *to, const arcp__egress_counts *counts)
-{
-    to->allowed += counts->allowed;
-    to->denied += counts->denied;
-    to->failed += counts->failed;
-    to->bytes_out += counts->bytes_out;
-    to->bytes_in += counts->bytes_in;
-    to->connections += counts->connections;
-}
-
 /* Makes the counts of the turn that ends here visible to the other thread. */
 static void on_prepare(uv_prepare_t *prepare)
 {
@@ -142,7 +134,7 @@ static void on_prepare(uv_prepare_t *prepare)
     DL_FOREACH2(network->served, each, next_served)
     {
         const arcp__egress_counts of_one = arcp__egress_count(each->egress);
-        add_counts(&counts, &of_one);
+        arcp__egress_counts_add(&counts, &of_one);
     }
     (void)pthread_mutex_lock(&network->lock);
     network->counts = counts;
@@ -154,7 +146,7 @@ static void terms_free(arcp__agent_network *network, terms *from)
     if (from->egress != NULL) {
         arcp__egress_counts counts = arcp__egress_count(from->egress);
         counts.connections = 0; /* they end now */
-        add_counts(&network->before, &counts);
+        arcp__egress_counts_add(&network->before, &counts);
         DL_DELETE2(network->served, from, previous_served, next_served);
     }
     arcp__egress_free(from->egress);
@@ -225,6 +217,12 @@ static void on_denied(void *user, const arcp__egress_denial *denial)
     (void)pthread_mutex_unlock(&job->network->lock);
 }
 
+static void serve_gateway(void *user, unsigned gateway, int fd)
+{
+    const arcp__agent_network_job *job = user;
+    arcp__gateway_serve(job->gateway, (arcp__gateway_kind)gateway, fd);
+}
+
 /* Serves the sockets of a sandbox. */
 static void serve(arcp__agent_network_job *job)
 {
@@ -238,6 +236,9 @@ static void serve(arcp__agent_network_job *job)
             job->proxy_secret == NULL ? NULL : arcp_secret_reveal(job->proxy_secret).data,
         .denied = on_denied,
         .user = job,
+        .gateways = job->gateways,
+        .serve = serve_gateway,
+        .serve_user = job,
         .ca = job->ca};
     arcp_status status = ARCP_OK;
     if (by->egress == NULL) {
@@ -275,6 +276,9 @@ static void job_free(arcp__agent_network_job *job)
     arcp__tls_ca_free(job->ca);
     news_fini(&job->news);
     arcp_secret_free(job->proxy_secret);
+    if (job->gateway != NULL) {
+        arcp__gateway_drop(job->gateway);
+    }
     arcp__free(job->sockets);
     arcp__free(job);
 }
@@ -506,6 +510,11 @@ arcp_status arcp__agent_network_open(arcp__agent_network *network,
     job->ca = options->ca;
     job->proxy_secret = secret;
     job->events = options->events;
+    job->gateway = options->gateway;
+    job->gateways = options->gateway == NULL ? 0 : options->gateways;
+    if (job->gateway != NULL) {
+        arcp__gateway_hold(job->gateway);
+    }
     (void)pthread_mutex_lock(&network->lock);
     by->references++;
     queue(job);
@@ -557,7 +566,7 @@ void arcp__agent_network_count(arcp__agent_network *network, arcp__egress_counts
 {
     if (network != NULL) {
         (void)pthread_mutex_lock(&network->lock);
-        add_counts(counts, &network->counts);
+        arcp__egress_counts_add(counts, &network->counts);
         (void)pthread_mutex_unlock(&network->lock);
     }
 }

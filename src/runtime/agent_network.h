@@ -17,6 +17,7 @@
 
 #include "egress/egress.h"
 #include "engine/engine.h"
+#include "gateway/gateway.h"
 
 /* Distinct denials of one sandbox that wait to be taken; more are only counted. */
 #define ARCP__AGENT_NETWORK_DENIALS_MAX 256
@@ -41,6 +42,10 @@ typedef struct arcp__agent_network_options {
     const char *proxy_secret;    /* as in arcp__egress_job_options; copied */
     arcp__egress_options egress; /* copied: a later change is for sandboxes that are opened later */
     arcp__agent_network_events events;
+    /* Gets the connections to names of gateways, of which it has a bit each in `gateways`; held as
+     * long as the sandbox. NULL: there are no such names. */
+    arcp__gateway_job *gateway;
+    unsigned gateways;
     arcp__tls_ca *ca; /* as arcp__egress_job_options.ca; owned from now on, also on failure */
 } arcp__agent_network_options;
 

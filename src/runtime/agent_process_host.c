@@ -67,6 +67,7 @@ static void on_listeners(void *user, const int *sockets, size_t count, const cha
         return;
     }
     pj->ca = NULL;
+    arcp__agent_gateway_connect(pj->gateway, &options);
     if (arcp__confinement_open_network(runtime, pj->job, &options, &pj->network, &err) != ARCP_OK) {
         arcp__agent_process_fail_network(pj->process, err.message);
     }
@@ -274,8 +275,8 @@ static arcp_status begin(process_job *pj, arcp_error *err)
     }
     const char *cwd = pj->job->live->cwd;
     arcp_status status = plan_of(pj, &plan, err);
-    if (status == ARCP_OK && plan == NULL) {
-        status = arcp__agent_gateway_open(pj->runtime, pj->job, &pj->gateway, err);
+    if (status == ARCP_OK) {
+        status = arcp__agent_gateway_open(pj->runtime, pj->job, plan != NULL, &pj->gateway, err);
     }
     if (status != ARCP_OK) {
         return status;

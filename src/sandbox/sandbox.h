@@ -156,6 +156,7 @@ typedef struct arcp__sandbox_request {
     /* Egress terminates TLS to hosts that the lease grants in part, and the program trusts its
      * certificates. */
     bool tls_terminate;
+    bool has_gateways; /* the sandbox has a network even if its lease has no net.fetch */
     bool has_terminal; /* stdin is one: /dev/tty is there */
     bool hides;        /* what is not granted does not exist, also where it could be denied */
     bool is_silent;    /* what the kernel denies by itself is not reported */

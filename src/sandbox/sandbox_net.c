@@ -201,13 +201,15 @@ static arcp__sandbox_line judge(arcp__sandbox_compile *compile, arcp_span patter
 
 void arcp__sandbox_add_network(arcp__sandbox_compile *compile)
 {
-    if (compile->request->origin == ARCP__SANDBOX_ORIGIN_JOB || !has_network(compile)) {
+    const bool has_gateways = compile->request->has_gateways;
+    if ((compile->request->origin == ARCP__SANDBOX_ORIGIN_JOB && !has_gateways) ||
+        !has_network(compile)) {
         return;
     }
     if (compile->draft.level == ARCP__SANDBOX_LEVEL_FULL) {
         (void)arcp__sandbox_add_port(compile, ARCP__URL_PORT_HTTP);
         (void)arcp__sandbox_add_port(compile, ARCP__URL_PORT_HTTPS);
-    } else if (compile->request->origin == ARCP__SANDBOX_ORIGIN_RUN) {
+    } else if (compile->request->origin == ARCP__SANDBOX_ORIGIN_RUN || has_gateways) {
         compile->draft.has_proxy = true;
     }
 }

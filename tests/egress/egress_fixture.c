@@ -252,8 +252,16 @@ static int udp_socket(unsigned *port)
     return fd;
 }
 
+static void on_gateway(void *user, unsigned gateway, int fd)
+{
+    egress_fixture *f = user;
+    assert_int_equal(f->gateway_fd, -1);
+    f->gateway_fd = fd;
+    f->gateway = gateway;
+}
+
 static void open_job(egress_fixture *f, const char *lease, arcp__egress_options options,
-                     const char *secret, arcp__tls_ca *ca)
+                     const char *secret, unsigned gateways, arcp__tls_ca *ca)
 {
     const arcp_span hosts[] = {ARCP_SPAN_LITERAL("api.test"), ARCP_SPAN_LITERAL("other.test")};
     options.private_hosts = hosts;
@@ -262,7 +270,7 @@ static void open_job(egress_fixture *f, const char *lease, arcp__egress_options 
     char url[64];
     memset(f, 0, sizeof *f);
     answers = (egress_answers){.addresses = {"127.0.0.1"}};
-    f->client.fd = f->server.fd = -1;
+    f->client.fd = f->server.fd = f->gateway_fd = -1;
     test_loop_init(&f->test);
     f->listener = raw_listen(url);
     f->port = (unsigned)strtoul(strrchr(url, ':') + 1, NULL, 10);
@@ -278,6 +286,9 @@ static void open_job(egress_fixture *f, const char *lease, arcp__egress_options 
                                           .denied = on_denied,
                                           .allowed = on_allowed,
                                           .user = f,
+                                          .gateways = gateways,
+                                          .serve = on_gateway,
+                                          .serve_user = f,
                                           .ca = ca};
     check_ok(arcp__egress_open(f->egress, &job, &f->job, &err), &err);
 }
@@ -285,12 +296,18 @@ static void open_job(egress_fixture *f, const char *lease, arcp__egress_options 
 void egress_fixture_open_with(egress_fixture *f, const char *lease, uint32_t idle_ms,
                               uint32_t head_ms)
 {
-    open_job(f, lease, (arcp__egress_options){.idle_ms = idle_ms, .head_ms = head_ms}, NULL, NULL);
+    open_job(f, lease, (arcp__egress_options){.idle_ms = idle_ms, .head_ms = head_ms}, NULL, 0,
+             NULL);
 }
 
 void egress_fixture_open_proxy(egress_fixture *f, const char *lease, const char *secret)
 {
-    open_job(f, lease, (arcp__egress_options){.idle_ms = 0}, secret, NULL);
+    open_job(f, lease, (arcp__egress_options){.idle_ms = 0}, secret, 0, NULL);
+}
+
+void egress_fixture_open_gateways(egress_fixture *f, const char *lease, unsigned gateways)
+{
+    open_job(f, lease, (arcp__egress_options){.idle_ms = 0}, NULL, gateways, NULL);
 }
 
 void egress_fixture_open(egress_fixture *f, const char *lease)
@@ -304,7 +321,7 @@ void egress_fixture_open_tls(egress_fixture *f, const char *lease, uint32_t head
     arcp__tls_ca *ca = NULL;
     const int64_t now_sec = (int64_t)time(NULL);
     check_ok(arcp__tls_ca_new(now_sec, INT64_MAX, &ca, &err), &err);
-    open_job(f, lease, (arcp__egress_options){.head_ms = head_ms}, NULL, ca);
+    open_job(f, lease, (arcp__egress_options){.head_ms = head_ms}, NULL, 0, ca);
     check_ok(arcp__tls_context_new_client(test_tls_files.ca, &f->egress->tls, &err), &err);
 }
 

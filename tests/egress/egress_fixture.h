@@ -29,6 +29,8 @@ typedef struct egress_fixture {
     size_t denied;
     char target[512]; /* of the last denial */
     char reason[128];
+    int gateway_fd;        /* a connection for a gateway that the test has not taken; -1: none */
+    unsigned gateway;      /* whose */
     bool closes_on_denial; /* the callback closes the job */
 } egress_fixture;
 
@@ -39,6 +41,8 @@ void egress_fixture_open_with(egress_fixture *f, const char *lease, uint32_t idl
                               uint32_t head_ms);
 /* Every connection is one to the explicit proxy, which asks for this secret. */
 void egress_fixture_open_proxy(egress_fixture *f, const char *lease, const char *secret);
+/* The job has these gateways. */
+void egress_fixture_open_gateways(egress_fixture *f, const char *lease, unsigned gateways);
 /* With TLS that is terminated. Servers are trusted if test_tls_files.ca has signed them. */
 void egress_fixture_open_tls(egress_fixture *f, const char *lease, uint32_t head_ms);
 void egress_fixture_close(egress_fixture *f);
