@@ -326,7 +326,11 @@ static void a_job_has_a_process_of_its_own_unless_it_is_shared(void **state)
         expect(&r, "}]}}");
         const char *at = memmem(r.f.peer.received.data, r.f.peer.received.size, "\"text\":\"", 8);
         assert_non_null(at);
-        snprintf(first, sizeof first, "%.*s", (int)strcspn(at + 8, "\""), at + 8);
+        const char *end = memchr(at + 8, '"',
+                                 arcp_buf_span(&r.f.peer.received).size -
+                                     (size_t)(at + 8 - r.f.peer.received.data));
+        assert_non_null(end);
+        snprintf(first, sizeof first, "%.*s", (int)(end - at - 8), at + 8);
         char mine[ARCP__GATEWAY_KEY_MAX];
         memcpy(mine, r.f.endpoints[ARCP__GATEWAY_MCP].key, sizeof mine);
         memcpy(r.f.endpoints[ARCP__GATEWAY_MCP].key, others[ARCP__GATEWAY_MCP].key, sizeof mine);
