@@ -30,6 +30,13 @@ void arcp__module_close(void *module); /* NULL is accepted */
  * the owner of this program, and must not be world-writable. */
 bool arcp__module_directory_is_safe(const char *path);
 
+/* ---- gateways.c ---- */
+
+/* Opens the gateways when models are configured, or passes the configuration to those that are
+ * open. ARCP_E_USAGE, ARCP_E_IO. */
+ARCP_MUST_CHECK arcp_status arcp__gateways_apply(arcp_runtime *runtime, const arcp__config *config,
+                                                 arcp_error *err);
+
 /* ---- trusted_path.c ---- */
 
 /* arcpd trusts only files that no user except root and its own can change, like sshd with

@@ -28,6 +28,27 @@ static arcp_status find_store(const arcp__config *config, bool checks_trust, arc
     return status == ARCP_OK && checks_trust ? arcp__store_check_trust(url->data, err) : status;
 }
 
+/* Which provider serves each model that is named, and which of them have no price or bound. */
+static arcp_status explain_models(const arcp__config *config, arcp_error *err)
+{
+    arcp__model_config *models = NULL;
+    arcp_buf text = arcp_buf_init();
+    arcp_status status = arcp__models_configure(config, &models, err);
+    if (status == ARCP_OK) {
+        arcp__model_config_explain(models, &text);
+        const arcp_span lines = arcp_buf_span(&text);
+        for (size_t at = 0; at < lines.size;) {
+            const size_t size = (size_t)((char *)memchr(lines.data + at, '\n', lines.size - at) -
+                                         (lines.data + at));
+            (void)fprintf(stderr, "arcpd: models: %.*s\n", (int)size, lines.data + at);
+            at += size + 1;
+        }
+    }
+    arcp_buf_fini(&text);
+    arcp__model_config_unref(models);
+    return status;
+}
+
 arcp_status arcp__check_config(const arcp__config *config, arcp_error *err)
 {
     arcp_buf text = arcp_buf_init();
@@ -35,6 +56,9 @@ arcp_status arcp__check_config(const arcp__config *config, arcp_error *err)
     arcp_status status = arcp__verifiers_check(config, &tokens, err);
     if (status == ARCP_OK) {
         status = find_store(config, true, &text, err);
+    }
+    if (status == ARCP_OK) {
+        status = explain_models(config, err);
     }
     if (status == ARCP_OK) {
         arcp__config_warn(config, &tokens, ARCP__CONFIG_CHECK, print_warning, NULL);

@@ -8,6 +8,7 @@
 
 #include "config/config.h"
 #include "context/settings.h"
+#include "gateway/model_config.h"
 #include "provisioner/http_provisioner.h"
 #include "tracing/span_exporter.h"
 
@@ -63,6 +64,13 @@ typedef struct arcp__config_enforce {
     arcp__text_list private_hosts;
 } arcp__config_enforce;
 
+typedef struct arcp__config_gateways_values {
+    char *listen, *url; /* NULL: the default, and the listener's own address */
+    uint64_t request_bytes, buffer_bytes, response_bytes;
+    uint64_t calls_per_job;
+    uint64_t first_byte_ms, idle_timeout_ms, hold_wait_ms;
+} arcp__config_gateways_values;
+
 typedef enum arcp__log_format { ARCP__LOG_TEXT, ARCP__LOG_JSON } arcp__log_format;
 
 typedef struct arcp__config {
@@ -85,6 +93,8 @@ typedef struct arcp__config {
     arcp__config_profile *profiles;
     size_t profile_count;
     arcp__config_enforce enforce;
+    arcp__config_gateways_values gateways;
+    arcp__model_options models;
     arcp__config_credentials credentials;
     arcp__span_exporter_options
         tracing; /* only members that have a key are set; no url: no spans */
@@ -130,6 +140,9 @@ const char *arcp__config_request_key(arcp__http_request_kind kind);
 
 /* The rows' owner is an arcp__config. */
 extern const arcp__config_fields arcp__config_top;
+/* The groups `gateways` (config_gateways.c) and `models` (config_models.c). */
+extern const arcp__config_fields arcp__config_gateways;
+extern const arcp__config_fields arcp__config_models;
 /* The words of log.level, in the order of arcp_log_level. */
 extern const char *const arcp__config_log_levels[];
 
@@ -138,6 +151,14 @@ extern const arcp__config_type arcp__config_ceiling_lease;
 extern const arcp__config_type arcp__config_ceiling_budget;
 /* Builds the ceiling from both, after all keys of an entry have been read. */
 arcp_status arcp__config_policy_check(arcp__yaml_reader *r, void *owner);
+
+/* ---- config_models.c ---- */
+
+/* Makes the configuration of the gateway for models: reads the price file and the keys of the
+ * providers, of which there may be none. The caller unrefs *out. ARCP_E_USAGE and ARCP_E_IO name
+ * the key. */
+ARCP_MUST_CHECK arcp_status arcp__models_configure(const arcp__config *config,
+                                                   arcp__model_config **out, arcp_error *err);
 
 /* ---- config_check.c ---- */
 

@@ -61,6 +61,9 @@ static arcp_status visit_templates(const arcp__config *config, const file_visit 
             status = visit_template(visit, key, request->body, err);
         }
     }
+    for (size_t i = 0; i < config->models.provider_count && status == ARCP_OK; i++) {
+        status = visit_template(visit, "models.providers", config->models.providers[i].key, err);
+    }
     for (size_t i = 0; i < config->tracing.header_count && status == ARCP_OK; i++) {
         status = visit_template(visit, "tracing.otlp.headers", config->tracing.headers[i], err);
     }
@@ -82,6 +85,7 @@ arcp_status arcp__config_each_file(const arcp__config *config, arcp__config_file
         {"credentials.values_file", config->credentials.values_file, ARCP__TRUSTED_SECRET},
         {"credentials.http.ca_file", config->credentials.http.ca_file, ARCP__TRUSTED_FILE},
         {"tracing.otlp.ca_file", config->tracing.ca_file, ARCP__TRUSTED_FILE},
+        {"models.prices", config->models.prices, ARCP__TRUSTED_FILE},
     };
     arcp_status status = ARCP_OK;
     for (size_t i = 0; status == ARCP_OK && i < sizeof rows / sizeof rows[0]; i++) {

@@ -1,37 +1,17 @@
 /* The keys of arcpd.yaml, in the order in which --check-config prints them. The runtime's settings
  * are in another table, arcp/settings.def. */
 #include "arcpd/config.h"
+#include "arcpd/config_rows.h"
 
 #include "base/alloc.h"
 #include "egress/egress.h"
 #include "launch/launch.h"
 #include "session/session.h"
 
-#define RESTART ARCP__CONFIG_RESTART
-#define SECRET  ARCP__CONFIG_SECRET
-#define SPARSE  ARCP__CONFIG_SPARSE
-#define NAMES   ARCP__CONFIG_NAMES
+/* ---- the runtime's settings ---- */
 
-#define ROW(name, kind, owner, member) ARCP__CONFIG_ROW(name, kind, owner, member)
-#define LIST(name, owner, member, counted, its_item)                                               \
-    ARCP__CONFIG_LIST(name, list, owner, member, counted, its_item)
-#define PAIRS(name, owner, member, counted, kind)                                                  \
-    ARCP__CONFIG_LIST(name, pairs, owner, member, counted, &arcp__config_##kind##_item)
-#define TEXTS(name, owner, member, counted)                                                        \
-    LIST(name, owner, member, counted, &arcp__config_text_item)
-#define ROWS(array) .rows = (array), .count = sizeof(array) / sizeof((array)[0])
-/* A group of keys. Their values are in the same struct as those of the rows around it. */
-#define GROUP(name, ...)                                                                           \
-    .key = (name), .type = &arcp__config_group, .fields = &(const arcp__config_fields)             \
-    {                                                                                              \
-        __VA_ARGS__                                                                                \
-    }
 /* A group of the runtime's settings. */
 #define SETTINGS(name) GROUP(name, .others = &settings, .group = (name))
-/* The item of a list of structs. */
-#define ITEM(owner, ...) GROUP("", __VA_ARGS__), .size = sizeof(owner)
-
-/* ---- the runtime's settings ---- */
 
 static arcp_status read_setting(arcp__yaml_reader *r, const char *group, void *owner, arcp_span key)
 {
@@ -579,6 +559,8 @@ static const arcp__config_row top_rows[] = {
     {GROUP("credentials", ROWS(credentials_rows), .others = &settings, .group = "credentials",
            .check = check_credentials)},
     {GROUP("audit", ROWS(audit_rows), .others = &settings, .group = "audit")},
+    {GROUPED("gateways", arcp__config_gateways)},
+    {GROUPED("models", arcp__config_models)},
     {SETTINGS("shutdown")},
     {GROUP("tracing", ROWS(tracing_rows)), .flags = RESTART},
     {LIST("policy", arcp__config, policies, policy_count, &policy_item)},

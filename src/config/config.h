@@ -133,7 +133,8 @@ enum {
     ARCP__CONFIG_RESTART = 1, /* read at the start only; on a group: all its rows */
     ARCP__CONFIG_SECRET = 2,  /* masked when printed, and wiped when freed */
     ARCP__CONFIG_SPARSE = 4,  /* not printed while it has no value */
-    ARCP__CONFIG_NAMES = 8    /* pairs: a null value is stored as the name without separator */
+    ARCP__CONFIG_NAMES = 8,   /* pairs: a null value is stored as the name without separator */
+    ARCP__CONFIG_LISTS = 16   /* pairs: a value may be a list; its items are stored with commas */
 };
 
 struct arcp__config_row {

@@ -109,11 +109,34 @@ typedef struct pairs {
     void *owner;
 } pairs;
 
+/* The items of a list as one text. */
+static arcp_status read_joined(arcp__yaml_reader *r, char **out)
+{
+    const yaml_node_t *list = r->node;
+    arcp_buf joined = arcp_buf_init();
+    for (const yaml_node_item_t *at = list->data.sequence.items.start;
+         at < list->data.sequence.items.top; at++) {
+        const yaml_node_t *item = arcp__yaml_node(r, *at);
+        const arcp_span text = arcp__yaml_scalar(item);
+        if (item->type != YAML_SCALAR_NODE || text.size == 0 ||
+            memchr(text.data, ',', text.size) != NULL ||
+            memchr(text.data, '\0', text.size) != NULL) {
+            arcp_buf_fini(&joined);
+            return arcp__yaml_refuse(r, "must be a list of strings without commas");
+        }
+        arcp_buf_append_cstr(&joined, joined.size == 0 ? "" : ",");
+        arcp_buf_append(&joined, text);
+    }
+    *out = arcp_buf_take_cstr(&joined);
+    arcp_buf_fini(&joined);
+    return *out == NULL ? arcp__yaml_no_memory(r) : ARCP_OK;
+}
+
 static arcp_status read_pair(arcp__yaml_reader *r, void *user, arcp_span key)
 {
     const pairs *into = user;
     const arcp__config_row *row = into->row;
-    const char *text = NULL;
+    char *text = NULL;
     char *name = arcp__copy_cstr(key.data, key.size);
     char **item = arcp__config_list_add(row, into->owner);
     if (name == NULL || item == NULL) {
@@ -121,7 +144,9 @@ static arcp_status read_pair(arcp__yaml_reader *r, void *user, arcp_span key)
         return arcp__yaml_no_memory(r);
     }
     /* The value is read like an item, and then appended to the name. */
-    arcp_status status = text_read(r, row->item, &text);
+    const bool is_list =
+        (row->flags & ARCP__CONFIG_LISTS) != 0 && r->node->type == YAML_SEQUENCE_NODE;
+    arcp_status status = is_list ? read_joined(r, &text) : text_read(r, row->item, &text);
     if (status == ARCP_OK && row->accept_pair != NULL) {
         status = row->accept_pair(r, name, text);
     }
@@ -163,6 +188,19 @@ static void print_name(arcp_span name, arcp_buf *out)
     }
 }
 
+/* A text with commas is a list. */
+static void print_joined(const char *text, arcp_buf *out)
+{
+    arcp_buf_append_byte(out, '[');
+    for (const char *end = strchr(text, ','); end != NULL; end = strchr(text, ',')) {
+        arcp_json_quote(arcp_span_make(text, (size_t)(end - text)), out);
+        arcp_buf_append_cstr(out, ", ");
+        text = end + 1;
+    }
+    arcp_json_quote(arcp_span_cstr(text), out);
+    arcp_buf_append_byte(out, ']');
+}
+
 static void pairs_print(const arcp__config_row *row, const void *owner, arcp_buf *out)
 {
     const size_t count = arcp__config_list_count(row, owner);
@@ -175,7 +213,11 @@ static void pairs_print(const arcp__config_row *row, const void *owner, arcp_buf
         print_name(
             mark == NULL ? arcp_span_cstr(pair) : arcp_span_make(pair, (size_t)(mark - pair)), out);
         arcp_buf_append_cstr(out, ": ");
-        text_print(row->item, is_masked(row->item, out) ? &pair : &text, out);
+        if ((row->flags & ARCP__CONFIG_LISTS) != 0 && text != NULL && strchr(text, ',') != NULL) {
+            print_joined(text, out);
+        } else {
+            text_print(row->item, is_masked(row->item, out) ? &pair : &text, out);
+        }
     }
     arcp_buf_append_byte(out, '}');
 }

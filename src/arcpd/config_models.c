@@ -1,0 +1,166 @@
+/* The keys of `models`, and the configuration of the gateway for models that they make. */
+#include "arcpd/arcpd.h"
+#include "arcpd/config.h"
+#include "arcpd/config_rows.h"
+#include "base/alloc.h"
+#include "file/private_file.h"
+
+#define KEY_BYTES_MAX 8192
+
+/* ---- the keys ---- */
+
+static const char *const dialects[] = {"openai", "anthropic", NULL};
+static const char *const key_headers[] = {"null", "authorization", "x-api-key", NULL};
+static const char *const price_kinds[] = {"listed", "free", NULL};
+static const char *const server_tools[] = {"refuse", "remove", NULL};
+static const char *const stores[] = {"null", "false", NULL};
+static const char *const unknown_prices[] = {"refuse", "free", NULL};
+
+static const arcp__config_row provider_rows[] = {
+    {ROW("name", text, arcp__model_provider_options, name)},
+    {ROW("dialect", word, arcp__model_provider_options, dialect), .words = dialects},
+    {ROW("url", text, arcp__model_provider_options, url)},
+    {ROW("key", text, arcp__model_provider_options, key), .flags = SECRET},
+    {ROW("key_header", word, arcp__model_provider_options, key_header), .words = key_headers},
+    {TEXTS("models", arcp__model_provider_options, models, model_count)},
+    {ROW("price", word, arcp__model_provider_options, is_free), .words = price_kinds},
+    {ROW("limit_field", text, arcp__model_provider_options, limit_field)},
+    {TEXTS("allow", arcp__model_provider_options, allow, allow_count)},
+    {ROW("multiplier", text, arcp__model_provider_options, multiplier)},
+    {ROW("image_tokens", number, arcp__model_provider_options, image_tokens), .maximum = 1000000},
+    {ROW("other_tokens_per_byte", number, arcp__model_provider_options, other_tokens_per_byte),
+     .maximum = 100},
+    {ROW("server_tools", word, arcp__model_provider_options, removes_tools), .words = server_tools},
+    {ROW("store", word, arcp__model_provider_options, forbids_store), .words = stores},
+};
+
+static arcp_status check_provider(arcp__yaml_reader *r, void *owner)
+{
+    const arcp__model_provider_options *provider = owner;
+    return provider->name == NULL || provider->url == NULL || provider->model_count == 0 ||
+                   arcp__yaml_find(r, "dialect") == NULL
+               ? arcp__yaml_refuse(r, "needs name, dialect, url and models (a list of globs)")
+               : ARCP_OK;
+}
+
+static const arcp__config_row provider_item = {
+    ITEM(arcp__model_provider_options, ROWS(provider_rows), .check = check_provider)};
+
+#define MODELS(name, kind, member) ROW(name, kind, arcp__config, models.member)
+static const arcp__config_row model_rows[] = {
+    {LIST("providers", arcp__config, models.providers, models.provider_count, &provider_item),
+     .maximum = 64, .item_name = "providers"},
+    {PAIRS("aliases", arcp__config, models.aliases, models.alias_count, text),
+     .flags = ARCP__CONFIG_LISTS, .separator = "="},
+    {MODELS("prices", text, prices)},
+    {MODELS("unknown_price", word, unknown_is_free), .words = unknown_prices},
+    {MODELS("currency", text, currency), .otherwise = "USD"},
+    {PAIRS("exchange", arcp__config, models.exchange, models.exchange_count, text),
+     .separator = "="},
+    {MODELS("max_output_tokens", number, max_output_tokens), .initial = 32768, .minimum = 1,
+     .maximum = 100000000},
+    {MODELS("min_output_tokens", number, min_output_tokens), .initial = 256, .minimum = 1,
+     .maximum = 100000000},
+};
+const arcp__config_fields arcp__config_models = {ROWS(model_rows)};
+
+/* ---- keys of providers: {file:PATH} and {env:NAME} ---- */
+
+static arcp_status append_file(const char *key, const char *path, arcp_buf *out, arcp_error *err)
+{
+    const arcp__private_file file = {.what = key,
+                                     .path = path,
+                                     .bytes_max = KEY_BYTES_MAX,
+                                     .closed_to = 07,
+                                     .may_be_link = true};
+    const size_t before = out->size;
+    const arcp_status status = arcp__private_file_read(&file, out, err);
+    while (status == ARCP_OK && out->size > before &&
+           (out->data[out->size - 1] == '\n' || out->data[out->size - 1] == '\r')) {
+        out->size--;
+    }
+    return status;
+}
+
+static arcp_status append_variable(const char *key, const char *name, arcp_buf *out,
+                                   arcp_error *err)
+{
+    const char *value = getenv(name);
+    if (value == NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE, "%s: the environment has no variable %.200s", key,
+                              name);
+    }
+    arcp_buf_append_cstr(out, value);
+    return ARCP_OK;
+}
+
+/* Replaces {file:PATH} and {env:NAME}. */
+static arcp_status expand(const char *key, const char *text, arcp_buf *out, arcp_error *err)
+{
+    arcp_status status = ARCP_OK;
+    while (*text != '\0' && status == ARCP_OK) {
+        const bool is_file = strncmp(text, "{file:", 6) == 0;
+        const bool is_variable = strncmp(text, "{env:", 5) == 0;
+        const char *end = is_file || is_variable ? strchr(text, '}') : NULL;
+        if (end == NULL) {
+            arcp_buf_append_byte(out, *text++);
+            continue;
+        }
+        const char *start = text + (is_file ? 6 : 5);
+        char *name = arcp__copy_cstr(start, (size_t)(end - start));
+        if (name == NULL) {
+            return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        }
+        status = is_file ? append_file(key, name, out, err) : append_variable(key, name, out, err);
+        arcp__free(name);
+        text = end + 1;
+    }
+    return status;
+}
+
+/* ---- the object ---- */
+
+static arcp_status read_prices(const char *path, arcp_buf *out, arcp_error *err)
+{
+    const arcp__private_file file = {.what = "models.prices",
+                                     .path = path,
+                                     .bytes_max = ARCP__LLM_PRICES_BYTES_MAX,
+                                     .may_be_link = true};
+    return path == NULL ? ARCP_OK : arcp__private_file_read(&file, out, err);
+}
+
+arcp_status arcp__models_configure(const arcp__config *config, arcp__model_config **out,
+                                   arcp_error *err)
+{
+    const arcp__model_options *models = &config->models;
+    const size_t count = models->provider_count;
+    arcp_buf prices = arcp_buf_init();
+    arcp_buf *keys = arcp__alloc_array(count + 1, sizeof *keys);
+    const char **texts = arcp__alloc_array(count + 1, sizeof *texts);
+    *out = NULL;
+    arcp_status status = keys == NULL || texts == NULL
+                             ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                             : read_prices(models->prices, &prices, err);
+    for (size_t i = 0; i < count && status == ARCP_OK; i++) {
+        char key[64];
+        (void)snprintf(key, sizeof key, "models.providers[%zu].key", i);
+        keys[i] = arcp_buf_secret_init();
+        if (models->providers[i].key != NULL) {
+            status = expand(key, models->providers[i].key, &keys[i], err);
+            texts[i] = arcp_buf_cstr(&keys[i]);
+        }
+        if (status == ARCP_OK && keys[i].failed) {
+            status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        }
+    }
+    if (status == ARCP_OK) {
+        status = arcp__model_config_new(models, arcp_buf_span(&prices), texts, out, err);
+    }
+    for (size_t i = 0; i < count && keys != NULL; i++) {
+        arcp_buf_fini(&keys[i]);
+    }
+    arcp__free(keys);
+    arcp__free(texts);
+    arcp_buf_fini(&prices);
+    return status;
+}

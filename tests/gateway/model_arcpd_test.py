@@ -1,0 +1,186 @@
+"""An agent of arcpd that calls a model until its budget is spent: arcpd, an agent that finds the gateway in its
+environment, the stand-in provider, and the submitter who sees what each call cost.
+
+    tests/gateway/model_arcpd_test.py BIN_DIR
+"""
+import contextlib
+import decimal
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+import provider  # noqa: E402
+
+BIN = ""
+PRICES = {"m": {"mode": "chat", "max_input_tokens": 100000, "max_output_tokens": 1000,
+                "input_cost_per_token": 3e-06, "output_cost_per_token": 1.5e-05}}
+# Of each call: 100 tokens of input and 10 of output.
+COST = decimal.Decimal("0.00045")
+# The body has 65 bytes, 512 tokens may be added, and at least 256 tokens of output must be affordable.
+LEAST = decimal.Decimal("0.005571")
+AGENT = '''
+import json, os, urllib.error, urllib.request
+url, key = os.environ["OPENAI_BASE_URL"], os.environ["OPENAI_API_KEY"]
+body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "ping"}]}).encode()
+assert len(body) == 65, len(body)
+answered, ids = 0, []
+while True:
+    request = urllib.request.Request(url + "/chat/completions", body, {
+        "Authorization": "Bearer " + key, "Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=60) as response:
+            ids.append(response.headers["x-arcp-call-id"])
+            assert json.load(response)["usage"]["prompt_tokens"] == 100
+            answered += 1
+    except urllib.error.HTTPError as error:
+        print(json.dumps({"answered": answered, "status": error.code, "code": error.headers["x-arcp-code"],
+                          "retry": error.headers["x-should-retry"], "ids": ids}))
+        break
+'''
+
+
+class Daemon(contextlib.ExitStack):
+    """arcpd in a directory of its own, with this configuration of `models`."""
+
+    def __init__(self, models, agent=AGENT):
+        super().__init__()
+        self.directory = self.enter_context(tempfile.TemporaryDirectory())
+        self.write("agent.py", agent)
+        self.write("prices.json", json.dumps(PRICES))
+        self.write("key", "sk-of-the-provider\n", 0o600)
+        self.config = self.write("arcpd.yaml", f"""
+listen: ["ws://127.0.0.1:0/arcp"]
+store: "memory:"
+no_auth: true
+agents:
+  - {{name: caller, mode: plain, confine: false, stderr_in_errors: true, command: ["{sys.executable}", "-B", "{self.path('agent.py')}"]}}
+models:
+  prices: {self.path("prices.json")}
+{models}""")
+        self.environment = {**os.environ, "STATE_DIRECTORY": self.directory, "HOME": self.directory}
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def write(self, name, text, mode=0o644):
+        with open(os.open(self.path(name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w", encoding="utf8") as file:
+            file.write(text)
+        return self.path(name)
+
+    def check(self):
+        return subprocess.run([f"{BIN}/arcpd", "--check-config", self.config], capture_output=True,
+                              text=True, env=self.environment, timeout=60, check=False)
+
+    def start(self):
+        daemon = subprocess.Popen([f"{BIN}/arcpd", "--config", self.config], stdout=subprocess.PIPE,
+                                  env=self.environment, text=True)
+        self.callback(daemon.stdout.close)
+        self.callback(daemon.wait)
+        self.callback(daemon.terminate)
+        self.url = re.search(r"ws://\S+", daemon.stdout.readline()).group()
+
+    def submit(self, *options):
+        done = subprocess.run([f"{BIN}/arcp", "submit", "caller", "--url", self.url, "--json", *options],
+                              stdout=subprocess.PIPE, env=self.environment, timeout=120, check=False)
+        return [json.loads(line, parse_float=decimal.Decimal) for line in done.stdout.splitlines()]
+
+
+def models_of(url, more=""):
+    return f"""  providers:
+    - {{name: stand-in, dialect: openai, url: "{url}/v1", key: "{{file:KEY}}", models: ["m"]}}
+{more}"""
+
+
+def values(lines, name):
+    """All members of this name, at any depth."""
+    if isinstance(lines, list):
+        return [found for one in lines for found in values(one, name)]
+    if not isinstance(lines, dict):
+        return []
+    return ([lines[name]] if name in lines else []) + [f for one in lines.values() for f in values(one, name)]
+
+
+def costs_of(lines):
+    return [body for body in values(lines, "body")
+            if isinstance(body, dict) and body.get("name") == "cost.inference"]
+
+
+def result_of(lines):
+    """What the agent printed."""
+    found = [one for one in values(lines, "result") if one]
+    assert found, lines
+    return json.loads(found[0]) if isinstance(found[0], str) else found[0]
+
+
+class Test(unittest.TestCase):
+    def setUp(self):
+        self.provider = provider.Provider()
+        self.addCleanup(self.provider.__exit__)
+        self.url = f"http://127.0.0.1:{self.provider.server_port}"
+
+    def daemon(self, more=""):
+        daemon = Daemon(models_of(self.url, more))
+        self.addCleanup(daemon.close)
+        with open(daemon.config, encoding="utf8") as file:
+            text = file.read().replace("KEY", daemon.path("key"))
+        daemon.write("arcpd.yaml", text)
+        return daemon
+
+    def test_an_agent_stops_at_the_ceiling_and_the_submitter_sees_each_cost(self):
+        daemon = self.daemon()
+        daemon.start()
+        lines = daemon.submit("--grant", "model.use=m", "--budget", "USD:0.05")
+        result = result_of(lines)
+        self.assertEqual((result["status"], result["code"], result["retry"]), (402, "budget_exhausted", "false"))
+        costs = costs_of(lines)
+        self.assertEqual([body["dimensions"]["call_id"] for body in costs], result["ids"])
+        self.assertEqual({body["value"] for body in costs}, {COST})
+        self.assertEqual({body["dimensions"]["source"] for body in costs}, {"gateway"})
+        # It was refused when less than the least call remained, and not before.
+        remaining = decimal.Decimal("0.05") - COST * result["answered"]
+        self.assertLess(remaining, LEAST)
+        self.assertGreaterEqual(remaining + COST, LEAST)
+        self.assertEqual(sum(body["value"] for body in costs), COST * result["answered"])
+        self.assertIn("BUDGET_EXHAUSTED", json.dumps(lines, default=str))
+
+    def test_a_model_that_the_lease_does_not_allow_is_not_called(self):
+        daemon = self.daemon()
+        daemon.start()
+        lines = daemon.submit("--grant", "model.use=other", "--budget", "USD:0.05")
+        result = result_of(lines)
+        self.assertEqual((result["answered"], result["status"], result["code"]), (0, 403, "permission_denied"))
+        self.assertEqual(costs_of(lines), [])
+
+    def test_check_config_says_who_serves_what(self):
+        daemon = self.daemon("  aliases: {fast: m, best: [big, m]}\n")
+        done = daemon.check()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("alias fast: m by stand-in\n", done.stderr)
+        self.assertIn("alias best: big by no provider, m by stand-in\n", done.stderr)
+        self.assertIn('aliases: {fast: "m", best: ["big", "m"]}', done.stdout)
+        self.assertNotIn("sk-of", done.stdout)
+
+    def test_check_config_refuses_what_cannot_be(self):
+        for more, message in (("  exchange: {USD: \"1\"}\n", "must be another currency"),
+                              ("  exchange: {EUR: \"0\"}\n", "decimal above 0"),
+                              ("  prices: /nowhere/prices.json\n", "prices.json"),
+                              ("  aliases: {a: [x, 3]}\n", "")):
+            daemon = self.daemon(more if "prices" not in more else "")
+            if "prices" in more:
+                with open(daemon.config, encoding="utf8") as file:
+                    text = re.sub("  prices: .*\n", more, file.read())
+                daemon.write("arcpd.yaml", text)
+            done = daemon.check()
+            self.assertEqual((done.returncode != 0, message in done.stderr), (message != "", True), done.stderr)
+
+
+if __name__ == "__main__":
+    BIN = os.path.abspath(sys.argv.pop(1))
+    unittest.main()
