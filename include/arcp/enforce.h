@@ -12,9 +12,9 @@
 extern "C" {
 #endif
 
-/* How exactly every line of a lease must be enforced for a job to be accepted. EXACT: it admits
- * what it says. UNDER: it may admit less. ADVISORY: it may be that only the gate decides, for
- * programs that ask. docs/sandbox.md has the verdicts. */
+/* How exactly every line of a lease must be enforced for a job to be accepted. EXACT: the line
+ * admits precisely the operations that it grants. UNDER: it may admit fewer. ADVISORY: it may be
+ * that only the gate decides, when a program asks. docs/sandbox.md has the verdicts. */
 typedef enum arcp_enforce_min {
     ARCP_ENFORCE_MIN_DEFAULT = 0, /* the setting enforce.min */
     ARCP_ENFORCE_MIN_EXACT = 1,

@@ -415,7 +415,7 @@ void arcp__state_dump_open(arcp__state_dump *dump, uv_loop_t *loop, const char *
 /* Call this before the runtime is freed; the memory must stay valid as long as the process. */
 void arcp__state_dump_close(arcp__state_dump *dump);
 
-/* ---- service_manager.c: what systemd is told (sd_notify(3)) ---- */
+/* ---- service_manager.c: reports to systemd (sd_notify(3)) ---- */
 
 /* Where the service manager listens. On the loop's thread. */
 typedef struct arcp__service_manager {

@@ -10,7 +10,7 @@
 #include "broker/broker_task.h"
 #include "core/target.h"
 
-enum { NONE = -1, HERE = -1 /* relative to the current directory */ };
+enum { NONE = ARCP__BROKER_NO_ARGUMENT, HERE = ARCP__BROKER_FROM_HERE };
 
 /* Which arguments hold what; NONE where there is none. */
 typedef struct shape {
@@ -20,12 +20,13 @@ typedef struct shape {
     int flags; /* of open, or AT_ flags */
     int other_directory, other;
     int mode;
+    bool stays; /* OWNER: a link at the end is not followed */
 } shape;
 
 #define ROW(id, operation, directory, path, flags, other_directory, other, mode)                   \
     {                                                                                              \
         ARCP__SANDBOX_SYSCALL_##id, ARCP__BROKER_##operation, directory, path, flags,              \
-            other_directory, other, mode                                                           \
+            other_directory, other, mode, false                                                    \
     }
 
 static const shape shapes[] = {
@@ -63,43 +64,42 @@ static const shape shapes[] = {
     ROW(LISTXATTR, XATTR, HERE, 0, NONE, NONE, NONE, NONE),
     ROW(LLISTXATTR, XATTR, HERE, 0, NONE, NONE, NONE, NONE),
     ROW(LISTXATTRAT, XATTR, 0, 1, 2, NONE, NONE, NONE),
-    /* Read here only when a command is watched: the others are broker_owner's. */
+    /* Read here only when a command is watched; more such calls are in broker_owner's table. */
     ROW(EXECVE, EXECUTE, HERE, 0, NONE, NONE, NONE, NONE),
     ROW(EXECVEAT, EXECUTE, 0, 1, 4, NONE, NONE, NONE),
-    ROW(CHMOD, OWNER, HERE, 0, NONE, NONE, NONE, NONE),
-    ROW(FCHMODAT, OWNER, 0, 1, NONE, NONE, NONE, NONE),
-    ROW(FCHMODAT2, OWNER, 0, 1, 3, NONE, NONE, NONE),
-    ROW(CHOWN, OWNER, HERE, 0, NONE, NONE, NONE, NONE),
-    ROW(LCHOWN, OWNER, HERE, 0, NONE, NONE, NONE, NONE),
-    ROW(FCHOWNAT, OWNER, 0, 1, 4, NONE, NONE, NONE),
-    ROW(UTIME, OWNER, HERE, 0, NONE, NONE, NONE, NONE),
-    ROW(UTIMES, OWNER, HERE, 0, NONE, NONE, NONE, NONE),
-    ROW(FUTIMESAT, OWNER, 0, 1, NONE, NONE, NONE, NONE),
-    ROW(UTIMENSAT, OWNER, 0, 1, 3, NONE, NONE, NONE),
-    ROW(SETXATTR, OWNER, HERE, 0, NONE, NONE, NONE, NONE),
-    ROW(LSETXATTR, OWNER, HERE, 0, NONE, NONE, NONE, NONE),
-    ROW(SETXATTRAT, OWNER, 0, 1, 2, NONE, NONE, NONE),
-    ROW(REMOVEXATTR, OWNER, HERE, 0, NONE, NONE, NONE, NONE),
-    ROW(LREMOVEXATTR, OWNER, HERE, 0, NONE, NONE, NONE, NONE),
-    ROW(REMOVEXATTRAT, OWNER, 0, 1, 2, NONE, NONE, NONE),
     ROW(FILE_SETATTR, OWNER, 0, 1, 4, NONE, NONE, NONE),
 };
 
-static const shape *shape_of(arcp__sandbox_syscall syscall)
+/* False: the call has no name, or none that is read here. */
+static bool find_shape(arcp__sandbox_syscall syscall, shape *out)
 {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         if (shapes[i].syscall == syscall) {
-            return &shapes[i];
+            *out = shapes[i];
+            return true;
         }
     }
-    return NULL;
+    arcp__broker_file_arguments file;
+    if (!arcp__broker_owner_arguments(syscall, &file) || file.path == NONE) {
+        return false;
+    }
+    *out = (shape){.syscall = syscall,
+                   .operation = ARCP__BROKER_OWNER,
+                   .directory = file.directory,
+                   .path = file.path,
+                   .flags = file.flags,
+                   .other_directory = NONE,
+                   .other = NONE,
+                   .mode = NONE,
+                   .stays = file.stays};
+    return true;
 }
 
 bool arcp__broker_knows(arcp__sandbox_syscall syscall)
 {
-    const shape *row = shape_of(syscall);
-    return row != NULL && row->operation != ARCP__BROKER_EXECUTE &&
-           row->operation != ARCP__BROKER_OWNER;
+    shape row;
+    return find_shape(syscall, &row) && row.operation != ARCP__BROKER_EXECUTE &&
+           row.operation != ARCP__BROKER_OWNER;
 }
 
 /* Arguments of type int: the kernel takes the low half of the register. */
@@ -194,9 +194,7 @@ static void read_flags(arcp__broker_task *task, const shape *row)
         call->flags = ARCP__BROKER_DIRECTORY;
         break;
     case ARCP__BROKER_OWNER:
-        call->flags = no_follow(stays || task->syscall == ARCP__SANDBOX_SYSCALL_LCHOWN ||
-                                task->syscall == ARCP__SANDBOX_SYSCALL_LSETXATTR ||
-                                task->syscall == ARCP__SANDBOX_SYSCALL_LREMOVEXATTR);
+        call->flags = no_follow(stays || row->stays);
         break;
     case ARCP__BROKER_EXECUTE:
         call->flags = no_follow(stays);
@@ -285,22 +283,21 @@ static bool read_name(arcp__broker_task *task, int directory, int argument, int 
 
 bool arcp__broker_task_read(arcp__broker_task *task)
 {
-    const shape *row = shape_of(task->syscall);
-    if (row == NULL) {
+    shape row;
+    if (!find_shape(task->syscall, &row)) {
         return false;
     }
-    task->call = (arcp__broker_call){.operation = row->operation};
-    read_flags(task, row);
+    task->call = (arcp__broker_call){.operation = row.operation};
+    read_flags(task, &row);
     bool is_directory = false;
-    if (!read_name(task, row->directory, row->path, 0, &is_directory)) {
+    if (!read_name(task, row.directory, row.path, 0, &is_directory)) {
         return false;
     }
     if (is_directory) {
         const uint32_t rest = task->call.flags & ~(uint32_t)ARCP__BROKER_NO_FOLLOW;
         task->call.flags = rest | ARCP__BROKER_DIRECTORY;
     }
-    if (row->other != NONE &&
-        !read_name(task, row->other_directory, row->other, 1, &is_directory)) {
+    if (row.other != NONE && !read_name(task, row.other_directory, row.other, 1, &is_directory)) {
         return false;
     }
     /* The thread could have ended before its memory was read, and its number be another's. */

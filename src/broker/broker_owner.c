@@ -16,8 +16,8 @@
 #include "broker/broker_task.h"
 
 enum {
-    NONE = -1,
-    HERE = -2, /* relative to the current directory */
+    NONE = ARCP__BROKER_NO_ARGUMENT,
+    HERE = ARCP__BROKER_FROM_HERE,
     MODE_BITS = 01777,
     VALUE_BYTES_MAX = 65536, /* of an attribute, as in the kernel */
 };
@@ -37,16 +37,13 @@ typedef enum change {
 typedef struct shape {
     arcp__sandbox_syscall syscall;
     change change;
-    int directory; /* a descriptor; HERE */
-    int path;      /* NONE: `directory` is the file */
-    int flags;     /* AT_ flags; NONE */
+    arcp__broker_file_arguments file;
     int values;
-    bool stays; /* a link at the end is not followed */
 } shape;
 
 #define ROW(id, change, directory, path, flags, values, stays)                                     \
     {                                                                                              \
-        ARCP__SANDBOX_SYSCALL_##id, CHANGE_##change, directory, path, flags, values, stays         \
+        ARCP__SANDBOX_SYSCALL_##id, CHANGE_##change, {directory, path, flags, stays}, values       \
     }
 
 static const shape shapes[] = {
@@ -80,6 +77,15 @@ static const shape *shape_of(arcp__sandbox_syscall syscall)
         }
     }
     return NULL;
+}
+
+bool arcp__broker_owner_arguments(arcp__sandbox_syscall syscall, arcp__broker_file_arguments *out)
+{
+    const shape *row = shape_of(syscall);
+    if (row != NULL) {
+        *out = row->file;
+    }
+    return row != NULL;
 }
 
 bool arcp__broker_changes_owner(arcp__sandbox_syscall syscall)
@@ -158,17 +164,18 @@ static int take_file(arcp__broker_task *task, int number, int *fd)
 
 static int find_file(arcp__broker_task *task, const shape *row, int *fd)
 {
-    const int flags = row->flags == NONE ? 0 : (int)argument(task, row->flags);
-    const int directory = row->directory == HERE ? AT_FDCWD : (int)argument(task, row->directory);
+    const int flags = row->file.flags == NONE ? 0 : (int)argument(task, row->file.flags);
+    const int directory =
+        row->file.directory == HERE ? AT_FDCWD : (int)argument(task, row->file.directory);
     size_t size = 0;
-    if (row->path == NONE) {
+    if (row->file.path == NONE) {
         return take_file(task, directory, fd);
     }
-    if (argument(task, row->path) == 0) { /* futimens */
+    if (argument(task, row->file.path) == 0) { /* futimens */
         return take_file(task, directory, fd);
     }
-    const int error = arcp__broker_memory_path((pid_t)task->request->pid, argument(task, row->path),
-                                               task->raw, &size);
+    const int error = arcp__broker_memory_path((pid_t)task->request->pid,
+                                               argument(task, row->file.path), task->raw, &size);
     if (error != 0) {
         return error == ENAMETOOLONG || error == EFAULT ? error : EACCES;
     }
@@ -179,7 +186,8 @@ static int find_file(arcp__broker_task *task, const shape *row, int *fd)
         return take_file(task, directory, fd);
     }
     const arcp_span given = size == 0 ? ARCP_SPAN_LITERAL(".") : arcp_span_make(task->raw, size);
-    return open_name(task, directory, given, row->stays || (flags & AT_SYMLINK_NOFOLLOW) != 0, fd);
+    return open_name(task, directory, given, row->file.stays || (flags & AT_SYMLINK_NOFOLLOW) != 0,
+                     fd);
 }
 
 /* ---- the change ---- */

@@ -171,6 +171,21 @@ bool arcp__broker_interpreter(int program, char *out, size_t room);
 
 /* ---- mode, owner, times, attributes (broker_owner.c) ---- */
 
+enum {
+    ARCP__BROKER_NO_ARGUMENT = -1,
+    ARCP__BROKER_FROM_HERE = -2, /* the name is relative to the current directory */
+};
+
+/* Which arguments of a call hold the file that it changes. */
+typedef struct arcp__broker_file_arguments {
+    int directory; /* a descriptor; FROM_HERE */
+    int path;      /* NO_ARGUMENT: `directory` is the file */
+    int flags;     /* AT_ flags; NO_ARGUMENT */
+    bool stays;    /* a link at the end is not followed */
+} arcp__broker_file_arguments;
+
+/* False: the call does not change mode, owner, times or attributes. */
+bool arcp__broker_owner_arguments(arcp__sandbox_syscall syscall, arcp__broker_file_arguments *out);
 bool arcp__broker_changes_owner(arcp__sandbox_syscall syscall);
 void arcp__broker_serve_owner(arcp__broker_task *task);
 
