@@ -176,6 +176,17 @@ void arcp__confined_environment(const arcp__job_plan *plan, arcp__environment *e
 
 /* ---- its network ---- */
 
+/* A pattern of a lease within the engine has no NUL behind it. */
+static void allow(arcp_lease_builder *builder, arcp_span pattern)
+{
+    arcp_buf text = arcp_buf_init();
+    arcp_buf_append(&text, pattern);
+    const char *copy = arcp_buf_cstr(&text);
+    /* Without memory the pattern is one that no lease may have, and the build fails. */
+    arcp_lease_allow(builder, "net.fetch", copy == NULL ? "" : copy);
+    arcp_buf_fini(&text);
+}
+
 /* The lease of a network: what the job's lease grants there, and the pattern. */
 static arcp_status add_pattern(const arcp_lease *lease, arcp_span pattern, arcp_lease **out,
                                arcp_error *err)
@@ -189,10 +200,10 @@ static arcp_status add_pattern(const arcp_lease *lease, arcp_span pattern, arcp_
             continue;
         }
         for (size_t j = 0; j < arcp_lease_pattern_count(lease, i); j++) {
-            arcp_lease_allow(builder, "net.fetch", arcp_lease_pattern(lease, i, j).data);
+            allow(builder, arcp_lease_pattern(lease, i, j));
         }
     }
-    arcp_lease_allow(builder, "net.fetch", pattern.data);
+    allow(builder, pattern);
     return arcp_lease_build(builder, out, err);
 }
 
