@@ -249,6 +249,21 @@ static void rewrite_body(const arcp_json *json, arcp_json_ref object, const arcp
     arcp_json_end_object(&writer);
 }
 
+/* The gateway's own costs are marked with dimensions.source; an agent's would pass for them. */
+static bool is_from_gateway(const arcp_json *json, arcp_json_ref body)
+{
+    static const char *const names[] = {"dimensions", "dims"};
+    bool is_marked = false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const arcp_json_ref labels = arcp_json_member(json, body, arcp_span_cstr(names[i]));
+        const arcp_json_ref source = arcp_json_member(json, labels, ARCP_SPAN_LITERAL("source"));
+        is_marked =
+            is_marked || (arcp_json_is(json, source, ARCP_JSON_STRING) &&
+                          arcp_json_string_equals(json, source, ARCP_SPAN_LITERAL("gateway")));
+    }
+    return is_marked;
+}
+
 arcp_status arcp__event_check(const arcp_json *json, arcp_span kind_text, arcp_json_ref body,
                               arcp_buf *scratch, arcp_buf *out, arcp__event_body *read,
                               arcp_error *err)
@@ -269,6 +284,11 @@ arcp_status arcp__event_check(const arcp_json *json, arcp_span kind_text, arcp_j
     arcp_status status = arcp__event_body_read(&decoder, kind, body, read, err);
     if (status != ARCP_OK) {
         return status;
+    }
+    if (kind == ARCP_EVENT_METRIC && is_from_gateway(json, body)) {
+        return arcp_error_set(
+            err, ARCP_E_INVALID_REQUEST,
+            "dimensions.source is \"gateway\": only the runtime reports this source");
     }
     bool rewrite = decoder.has_older;
     status = check_kind(json, read, scratch, &rewrite, err);

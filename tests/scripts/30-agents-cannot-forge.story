@@ -29,6 +29,13 @@ agent $j> {"type":"job.event","id":"w2",
     "payload":{"kind":"metric",
     "body":{"name":"cost.budget\u002eremaining","value":1000,"unit":"USD"}}}
 agent $j< {"re":"w2","payload":{"error":{"code":"INVALID_REQUEST"}}}
+agent $j> {"type":"job.event","id":"w2a",
+    "payload":{"kind":"metric",
+    "body":{"name":"cost.inference","value":1,"unit":"USD","dimensions":{"source":"gate\u0077ay"}}}}
+agent $j< {"re":"w2a","payload":{"error":{"code":"INVALID_REQUEST"}}}
+agent $j> {"type":"job.event","id":"w2b",
+    "payload":{"kind":"metric","body":{"name":"tokens","value":1,"dims":{"source":"gateway"}}}}
+agent $j< {"re":"w2b","payload":{"error":{"code":"INVALID_REQUEST"}}}
 agent $j> {"type":"job.event","id":"w3",
     "payload":{"kind":"status","body":{"phase":"back_pressure"}}}
 agent $j< {"re":"w3","payload":{"error":{"code":"INVALID_REQUEST"}}}
