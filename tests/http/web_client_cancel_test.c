@@ -13,8 +13,8 @@ static const peer_answer stalls = {NULL, 0, false, false, PEER_STALLS};
 static const peer_answer part = {OK_HEAD "Content-Length: 9\r\n\r\nhi", 0, false, false,
                                  PEER_STALLS};
 
-/* A response with more body than sockets hold. */
-static peer_answer make_big(void)
+/* A response with more body than sockets hold. The caller frees *out. */
+static peer_answer make_big(char **out)
 {
     static const char head[] = OK_HEAD "Content-Length: 16000000\r\n\r\n";
     char *text = malloc(sizeof head - 1 + BIG_SIZE);
@@ -23,6 +23,7 @@ static peer_answer make_big(void)
     for (size_t i = 0; i < BIG_SIZE; i++) {
         text[sizeof head - 1 + i] = (char)('a' + i * 7 % 26);
     }
+    *out = text;
     return (peer_answer){text, sizeof head - 1 + BIG_SIZE, false, false, PEER_KEEPS};
 }
 
@@ -37,7 +38,8 @@ static void turn_loop(web_rig *rig, unsigned turns)
 
 static void a_paused_call_gets_no_piece_and_slows_the_peer(void **state)
 {
-    const peer_answer big = make_big();
+    char *text = NULL;
+    const peer_answer big = make_big(&text);
     web_rig rig;
     rig_call call = {.at_body = RIG_PAUSES};
     (void)state;
@@ -61,7 +63,7 @@ static void a_paused_call_gets_no_piece_and_slows_the_peer(void **state)
     assert_memory_equal(big.bytes + big.size - BIG_SIZE, call.body.data, BIG_SIZE);
     rig_stop(&rig);
     rig_call_fini(&call);
-    free((void *)(uintptr_t)big.bytes);
+    free(text);
 }
 
 static void a_call_may_be_paused_before_its_head(void **state)
@@ -84,7 +86,8 @@ static void a_call_may_be_paused_before_its_head(void **state)
 
 static void pausing_and_resuming_in_one_event_changes_nothing(void **state)
 {
-    const peer_answer big = make_big();
+    char *text = NULL;
+    const peer_answer big = make_big(&text);
     web_rig rig;
     rig_call call = {.at_head = RIG_RESUMES, .at_body = RIG_RESUMES};
     (void)state;
@@ -94,7 +97,7 @@ static void pausing_and_resuming_in_one_event_changes_nothing(void **state)
     assert_int_equal(BIG_SIZE, call.body.size);
     rig_stop(&rig);
     rig_call_fini(&call);
-    free((void *)(uintptr_t)big.bytes);
+    free(text);
 }
 
 /* ---- cancelling ---- */
@@ -125,7 +128,8 @@ static void cancelled_before_it_is_sent(void **state)
 
 static void cancelled_while_it_uploads(void **state)
 {
-    const peer_answer big = make_big();
+    char *text = NULL;
+    const peer_answer big = make_big(&text);
     const arcp_span body = {big.bytes, big.size};
     web_rig rig;
     rig_call call = {.ends = 0};
@@ -136,7 +140,7 @@ static void cancelled_while_it_uploads(void **state)
     rig_until(&rig, &rig.peer.requests, 1);
     rig.ops->cancel(call.call);
     assert_true(rig.peer.received.size < big.size);
-    free((void *)(uintptr_t)big.bytes); /* the body is not needed any more */
+    free(text); /* the body is not needed any more */
     assert_silent_and_closed(&rig, &call);
 }
 
@@ -167,7 +171,8 @@ static void cancelled_between_two_pieces(void **state)
 
 static void cancelled_while_paused(void **state)
 {
-    const peer_answer big = make_big();
+    char *text = NULL;
+    const peer_answer big = make_big(&text);
     (void)state;
     for (unsigned resumed = 0; resumed < 2; resumed++) {
         web_rig rig;
@@ -182,7 +187,7 @@ static void cancelled_while_paused(void **state)
         rig.ops->cancel(call.call);
         assert_silent_and_closed(&rig, &call);
     }
-    free((void *)(uintptr_t)big.bytes);
+    free(text);
 }
 
 typedef struct in_event {
