@@ -360,7 +360,8 @@ void model_fixture_expect(model_fixture *f, size_t peer, const char *status, con
 bool model_fixture_has(const model_fixture *f, size_t peer, const char *text)
 {
     const arcp_buf *received = &f->peers[peer].received;
-    return memmem(received->data, received->size, text, strlen(text)) != NULL;
+    return received->size != 0 &&
+           memmem(received->data, received->size, text, strlen(text)) != NULL;
 }
 
 static bool was_sent(model_fixture *f, size_t request, const char *text)
@@ -402,7 +403,8 @@ void model_fixture_await_requests(model_fixture *f, size_t count)
 
 void model_fixture_expect_seen(model_fixture *f, const char *text)
 {
-    run_until(&f->test, memmem(f->seen.data, f->seen.size, text, strlen(text)) != NULL);
+    run_until(&f->test,
+              f->seen.size != 0 && memmem(f->seen.data, f->seen.size, text, strlen(text)) != NULL);
 }
 
 void model_fixture_check_budget(model_fixture *f, const char *spent, const char *remaining)
