@@ -141,7 +141,7 @@ arcp_status arcp__models_configure(const arcp__config *config, arcp__model_confi
     arcp_status status = keys == NULL || texts == NULL
                              ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
                              : read_prices(models->prices, &prices, err);
-    for (size_t i = 0; i < count && status == ARCP_OK; i++) {
+    for (size_t i = 0; i < count && status == ARCP_OK && keys != NULL && texts != NULL; i++) {
         char key[64];
         (void)snprintf(key, sizeof key, "models.providers[%zu].key", i);
         keys[i] = arcp_buf_secret_init();
