@@ -155,6 +155,8 @@ typedef struct arcp_process_agent {
     /* Processor time of all processes of a job together, in percent of one processor; 0: no limit.
      */
     uint32_t cpu_percent;
+    /* Its jobs get no gateways for models and tools; has an effect in any runtime. */
+    bool without_gateways;
 } arcp_process_agent;
 
 static inline arcp_process_agent arcp_process_agent_init(void)

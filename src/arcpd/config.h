@@ -28,6 +28,7 @@ typedef struct arcp__config_agent {
     int protect, min, tls; /* arcp_protect, arcp_enforce_min, arcp_enforce_tls */
     uint64_t pids;
     uint64_t memory_bytes, cpu_percent; /* 0: no limit */
+    bool has_no_gateways;
 } arcp__config_agent;
 
 typedef struct arcp__config_profile {

@@ -135,7 +135,7 @@ static arcp_status accept_limit(arcp__yaml_reader *r, const char *name, const ch
     return status == ARCP_OK ? ARCP_OK : arcp__yaml_refuse(r, "%s", why.message);
 }
 
-static const char *const confines[] = {"true", "false", NULL};
+static const char *const yes_or_no[] = {"true", "false", NULL};
 /* In the order of arcp_protect, arcp_enforce_min and arcp_enforce_tls. */
 static const char *const protects[] = {"true", "strict", "false", NULL};
 static const char *const minimums[] = {"null", "exact", "under", "advisory", NULL};
@@ -168,7 +168,7 @@ static const arcp__config_row agent_rows[] = {
      .separator = "=", .accept_pair = accept_variable},
     {PAIRS("rlimits", arcp__config_agent, rlimits.items, rlimits.count, text), .separator = "=",
      .accept_pair = accept_limit},
-    {ROW("confine", word, arcp__config_agent, is_unconfined), .words = confines},
+    {ROW("confine", word, arcp__config_agent, is_unconfined), .words = yes_or_no},
     {TEXTS("base", arcp__config_agent, base.items, base.count), .accept = accept_paths},
     {ROW("protect", word, arcp__config_agent, protect), .words = protects},
     {ROW("min", word, arcp__config_agent, min), .words = minimums},
@@ -176,6 +176,7 @@ static const arcp__config_row agent_rows[] = {
     {ROW("pids", number, arcp__config_agent, pids), .maximum = 4194304},
     {ROW("memory_bytes", number, arcp__config_agent, memory_bytes)},
     {ROW("cpu_percent", number, arcp__config_agent, cpu_percent), .maximum = 1000000},
+    {ROW("gateways", word, arcp__config_agent, has_no_gateways), .words = yes_or_no},
 };
 
 /* Two entries for the same agent are refused, because one of them would have no effect. */

@@ -61,6 +61,7 @@ arcp_status arcp__service_offer(arcp_runtime *runtime, const arcp__config *confi
         agent.pids = (uint32_t)from->pids;
         agent.memory_bytes = from->memory_bytes;
         agent.cpu_percent = (uint32_t)from->cpu_percent;
+        agent.without_gateways = from->has_no_gateways;
         status = limits_of(from, files, limits, &agent.limit_count, err);
         if (status == ARCP_OK) {
             status = arcp_runtime_register_process(runtime, &agent, err);

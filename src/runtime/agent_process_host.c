@@ -275,7 +275,7 @@ static arcp_status begin(process_job *pj, arcp_error *err)
     }
     const char *cwd = pj->job->live->cwd;
     arcp_status status = plan_of(pj, &plan, err);
-    if (status == ARCP_OK) {
+    if (status == ARCP_OK && !agent->without_gateways) {
         status = arcp__agent_gateway_open(pj->runtime, pj->job, plan != NULL, &pj->gateway, err);
     }
     if (status != ARCP_OK) {

@@ -41,6 +41,7 @@ static arcp_status fill(arcp__process_agent *agent, arcp_runtime *runtime,
     agent->cwd = copy_text(agent, from->cwd, &failed);
     agent->stderr_in_errors = from->stderr_in_errors;
     agent->max_jobs = from->max_jobs;
+    agent->without_gateways = from->without_gateways;
     arcp_span limits = {NULL, 0};
     if (from->limit_count != 0) {
         limits = arcp__arena_copy(

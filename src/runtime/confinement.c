@@ -244,7 +244,7 @@ static void complete(const arcp_runtime *runtime, const arcp__process_agent *age
     request->tls_terminate = agent->confinement.tls == ARCP_ENFORCE_TLS_DEFAULT
                                  ? runtime->enforce.tls + 1 == ARCP_ENFORCE_TLS_TERMINATE
                                  : agent->confinement.tls == ARCP_ENFORCE_TLS_TERMINATE;
-    request->has_gateways = runtime->gateway != NULL;
+    request->has_gateways = runtime->gateway != NULL && !agent->without_gateways;
     request->hides = runtime->enforce.hides;
     request->is_silent = runtime->enforce.is_silent;
     request->limits = (arcp__sandbox_limits){.scratch_bytes = runtime->enforce.scratch_bytes,

@@ -106,6 +106,7 @@ typedef struct arcp__process_agent {
     const char *const *env; /* NULL-terminated */
     const char *cwd;        /* or NULL */
     bool stderr_in_errors;
+    bool without_gateways;
     size_t max_jobs;
     arcp__running *running;   /* a reference */
     arcp__process_spec spec;  /* common to all its processes */

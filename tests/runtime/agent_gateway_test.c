@@ -286,7 +286,21 @@ static void without_gateways_there_are_none(void **state)
                             NULL);
     runtime_rig_submit(&rig, "env", "");
     assert_null(strstr(runtime_rig_wait(&rig, "job.start"), "endpoints"));
-    assert_null(strstr(runtime_rig_wait(&rig, "job.result"), "x"));
+    (void)runtime_rig_wait(&rig, "job.result");
+    assert_false(runtime_rig_has(&rig, "OPENAI"));
+}
+
+static void an_agent_may_be_registered_without_them(void **state)
+{
+    (void)state;
+    arcp_process_agent more = arcp_process_agent_init();
+    more.without_gateways = true;
+    open_gateway(NULL, true);
+    runtime_rig_register_sh(&rig, "env", "read start; echo \"$start\" | tr '{}' '<>'; env | sort",
+                            &more);
+    runtime_rig_submit(&rig, "env", "");
+    assert_null(strstr(runtime_rig_wait(&rig, "job.start"), "endpoints"));
+    (void)runtime_rig_wait(&rig, "job.result");
     assert_false(runtime_rig_has(&rig, "OPENAI"));
 }
 
@@ -439,6 +453,7 @@ int main(void)
         TEST(the_environment_and_job_start_say_where_the_gateways_are),
         TEST(a_kind_that_is_not_served_has_no_endpoint_and_others_reach_the_url),
         TEST(without_gateways_there_are_none),
+        TEST(an_agent_may_be_registered_without_them),
         TEST(a_warm_process_finds_them_in_job_start_only),
         TEST(calls_are_served_while_the_job_runs_and_its_key_dies_with_it),
         TEST(denials_are_events_of_the_layer_gateway_and_each_only_once),
