@@ -72,12 +72,13 @@ bench-peers: deps ## beside the runtimes of other SDKs: docs/performance.md (PEE
 
 # --check writes nothing, --accept what is expected from now on.
 INTEROP ?=
-interop: deps ## the published SDKs with arcpd and the client, both ways: docs/interop.md; arcp mcp and the gateway for tools between real clients and servers
+interop: deps ## the published SDKs with arcpd and the client, both ways: docs/interop.md; arcp mcp and the gateways between real clients and servers
 	@python3 -c 'import ensurepip, venv' 2>/dev/null || tools/install-deps.sh --interop || true
 	@# Both wait more than they compute, so they run side by side.
-	@$(call build,test) && { tests/interop/mcp/run build-test >build-test/interop-mcp.log 2>&1 & mcp=$$!; \
-		tests/interop/run $(INTEROP) build-test; sdks=$$?; wait $$mcp; mcp=$$?; cat build-test/interop-mcp.log; \
-		[ $$sdks -eq 0 ] && [ $$mcp -eq 0 ]; }
+	@$(call build,test) && { { tests/interop/mcp/run build-test && tests/interop/models/run build-test; } \
+		>build-test/interop-gateways.log 2>&1 & gateways=$$!; \
+		tests/interop/run $(INTEROP) build-test; sdks=$$?; wait $$gateways; gateways=$$?; \
+		cat build-test/interop-gateways.log; [ $$sdks -eq 0 ] && [ $$gateways -eq 0 ]; }
 
 coding-agents: deps ## Claude Code and Codex, from the npm registry, under arcp run
 	@$(call build,test) && tests/coding_agents/run build-test
