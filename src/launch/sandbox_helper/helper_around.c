@@ -48,8 +48,8 @@ static bool bind_entry(around *a, int fd, int place, arcp_span target, const cha
     if (S_ISDIR(about.st_mode) && arcp__sandbox_holds_own_file(a->plan, target)) {
         return bind_directory(a, fd, target);
     }
-    if (!S_ISDIR(about.st_mode) && !S_ISREG(about.st_mode)) {
-        return true;
+    if (!S_ISDIR(about.st_mode) && !S_ISREG(about.st_mode) && !S_ISFIFO(about.st_mode)) {
+        return true; /* devices and sockets are no part of a base */
     }
     const int tree = arcp__helper_copy(fd, "", ARCP__HELPER_TREE | MOUNT_ATTR_RDONLY);
     return tree >= 0 &&
