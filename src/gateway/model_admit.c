@@ -182,23 +182,20 @@ static bool find_route(model_call *m)
     return m->route < ARCP__LLM_ROUTES;
 }
 
-/* The name of the model, which says whose members are allowed. Empty: the body is not one JSON
- * object with such a name, which arcp__llm_call_read refuses with the reason. */
-static size_t find_models(model_call *m, arcp_error *err)
+/* Reads the name of the model, which says whose rules hold for the members. False: the body is not
+ * one JSON object with such a name. */
+static bool find_models(model_call *m, arcp_error *err)
 {
     arcp__llm_policy policy = arcp__llm_policy_init(m->route);
-    arcp__llm_call first;
-    size_t count = 0;
     policy.allows_any = true;
     policy.removes_tools = true;
-    if (arcp__llm_call_read(arcp_buf_span(&m->call->body), &policy, &first, err) == ARCP_OK) {
-        count =
-            arcp__model_find(m->config, arcp__llm_route_dialect(m->route), first.model, m->found);
-        m->is_alias = arcp__model_is_alias(m->config, first.model);
-        err->status = ARCP_OK;
+    if (arcp__llm_call_read(arcp_buf_span(&m->call->body), &policy, &m->asked, err) != ARCP_OK) {
+        return false;
     }
-    arcp__llm_call_fini(&first);
-    return count;
+    m->found_count =
+        arcp__model_find(m->config, arcp__llm_route_dialect(m->route), m->asked.model, m->found);
+    m->is_alias = arcp__model_is_alias(m->config, m->asked.model);
+    return true;
 }
 
 bool arcp__model_read(model_call *m, arcp_error *err)
@@ -239,21 +236,12 @@ bool arcp__model_admit(model_call *m)
         arcp__model_refuse(m, 404, "not_found", "the gateway has no such route");
         return false;
     }
-    m->found_count = find_models(m, &err);
-    if (err.status != ARCP_OK) {
+    if (!find_models(m, &err)) {
         arcp__model_refuse_body(m, &err);
         return false;
     }
-    if (m->found_count == 0) {
-        /* Read it for its name, which the lease may deny without saying what is configured. */
-        arcp__llm_policy policy = arcp__llm_policy_init(m->route);
-        policy.allows_any = true;
-        policy.removes_tools = true;
-        (void)!arcp__llm_call_read(arcp_buf_span(&m->call->body), &policy, &m->asked, &err);
-    } else if (!arcp__model_read(m, &err)) {
-        arcp__model_refuse_body(m, &err);
-        return false;
-    }
+    /* The lease is asked first: which models it leaves of an alias decides whose rules hold, and
+     * what it denies says nothing of what is configured. */
     if (!ask_models(m) || !ask_budget(m)) {
         return false;
     }
@@ -261,6 +249,10 @@ bool arcp__model_admit(model_call *m)
         arcp__model_refuse(m, 404, "model_not_found", "no provider serves the model \"%.*s\"",
                            (int)(m->asked.model.size < 80 ? m->asked.model.size : 80),
                            m->asked.model.data);
+        return false;
+    }
+    if (!arcp__model_read(m, &err)) {
+        arcp__model_refuse_body(m, &err);
         return false;
     }
     if (m->asked.previous.size != 0 && !arcp__model_knows(m->job, m->asked.previous)) {

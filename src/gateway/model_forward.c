@@ -6,10 +6,9 @@
 
 #include "core/authority.h"
 
-#define UNSENT_MAX ((size_t)256 * 1024) /* bytes of the response that the client has not read yet  \
-                                         */
-#define READ_ON_MS    30000             /* after the client went away, for the usage */
-#define OPENAI_PREFIX 3                 /* "/v1", which OpenAI's URLs have already */
+#define UNSENT_MAX    ((size_t)256 << 10) /* of a response that its client has not read */
+#define READ_ON_MS    30000               /* after the client went away, for the usage */
+#define OPENAI_PREFIX 3                   /* "/v1", which OpenAI's URLs have already */
 
 /* ---- the end of a call ---- */
 

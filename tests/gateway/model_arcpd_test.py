@@ -158,6 +158,17 @@ class Test(unittest.TestCase):
         self.assertEqual((result["answered"], result["status"], result["code"]), (0, 403, "permission_denied"))
         self.assertEqual(costs_of(lines), [])
 
+    def test_an_alias_has_the_rules_of_the_provider_that_serves_it(self):
+        daemon = self.daemon("    - {name: local, dialect: openai, url: \"http://127.0.0.1:1/v1\", "
+                             "models: [\"llama\"], price: free}\n  aliases: {mix: [llama, m]}\n")
+        agent = AGENT.replace('"model": "m"', '"model": "mix", "not_known": 1')
+        daemon.write("agent.py", agent.replace("assert len(body) == 65, len(body)\n", ""))
+        daemon.start()
+        # The lease leaves out the first model, whose provider is free and takes any member.
+        result = result_of(daemon.submit("--grant", "model.use=m", "--budget", "USD:0.05"))
+        self.assertEqual((result["answered"], result["status"], result["code"]), (0, 400, "unsupported_parameter"))
+        self.assertEqual(self.provider.requests, [])
+
     def test_check_config_says_who_serves_what(self):
         daemon = self.daemon("  aliases: {fast: m, best: [big, m]}\n")
         done = daemon.check()
