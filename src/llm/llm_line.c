@@ -317,6 +317,7 @@ static void end(arcp__llm_lines *lines, arcp__llm_hold *hold, uint64_t now_ms)
         DL_DELETE(lines->decided, hold);
     }
     if (hold->state == ARCP__LLM_HOLD_WAITING) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): utlist knows its neighbours */
         DL_DELETE(at->waiting, hold);
         lines->waiting--;
     }

@@ -184,7 +184,7 @@ try "git clone" git "$git_before" 'git clone -q . ../job/cloned && ls cloned'
 try "git gc" git "$git_before" 'git gc -q && git log --format=%s'
 try "node" node 'node -e "const fs = require(\"fs\"); fs.writeFileSync(\"f\", \"x\"); console.log(fs.readdirSync(\"src\").length, fs.readFileSync(\"f\", \"utf8\"))"'
 try "node modules" node 'mkdir -p node_modules/a && echo "module.exports = 7" >node_modules/a/index.js' 'node -e "console.log(require(\"a\"))"'
-try "npm (any output)" npm 'npm init -y && cat package.json'
+try "npm (any output)" npm 'npm init -y --no-update-notifier && cat package.json'
 try "javac" javac 'printf "class A { public static void main(String[] a) { System.out.print(1); } }" >A.java && javac A.java && java -cp . A'
 options=(--env "GOCACHE=${gocache-}" --env GOTOOLCHAIN=local)
 export GOCACHE=${gocache-} GOTOOLCHAIN=local

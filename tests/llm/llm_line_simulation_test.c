@@ -362,7 +362,7 @@ static void step(simulation *s)
         hold_elsewhere(s);
         break;
     default: { /* a job ends: so do its calls */
-        const size_t node = draw(s, 4 * NODES);
+        const size_t node = draw(s, (uint64_t)4 * NODES);
         for (size_t i = 0; i < CALLS; i++) {
             if (s->calls[i].is_asked && s->calls[i].node == node) {
                 arcp__llm_hold_cancel(s->lines, &s->calls[i].hold, s->now_ms);

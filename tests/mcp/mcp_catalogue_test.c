@@ -234,7 +234,7 @@ static void a_server_has_at_most_2048_tools(void **state)
     check_kept(2049, 1, 2048);
 }
 
-static void a_server_has_at_most_4_MiB_of_definitions(void **state)
+static void a_server_has_at_most_4_mib_of_definitions(void **state)
 {
     check_kept(3, 1398000, 3);
     check_kept(3, 1399000, 2);
@@ -440,7 +440,7 @@ int main(void)
         cmocka_unit_test(a_list_has_at_most_64_pages),
         cmocka_unit_test(a_result_without_a_list_is_refused),
         cmocka_unit_test(a_server_has_at_most_2048_tools),
-        cmocka_unit_test(a_server_has_at_most_4_MiB_of_definitions),
+        cmocka_unit_test(a_server_has_at_most_4_mib_of_definitions),
         cmocka_unit_test(a_name_has_at_most_256_bytes),
         cmocka_unit_test(tools_of_all_servers_are_one_page),
         cmocka_unit_test(headers_of_schemas_are_not_listed),

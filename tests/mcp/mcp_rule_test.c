@@ -132,6 +132,7 @@ static void a_parent_counts_for_its_child(void **state)
     "{\"fs.read\":[\"/srv/**\"],\"fs.write\":[\"/srv/out/**\"],\"net.fetch\":[\"https://a.example" \
     "/**\"]}"
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): string literals, of which sizeof takes the length */
 #define RULE(pattern, cap, at)                                                                     \
     {                                                                                              \
         pattern, {cap, sizeof cap - 1},                                                            \
@@ -139,6 +140,7 @@ static void a_parent_counts_for_its_child(void **state)
             at, sizeof at - 1                                                                      \
         }                                                                                          \
     }
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 static const arcp__mcp_target_rule rules[] = {
     RULE("read*", "fs.read", "/path"),

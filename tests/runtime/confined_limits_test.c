@@ -126,6 +126,10 @@ static void without_a_cgroup_each_process_has_the_limit_for_itself(void **state)
     const arcp_enforce_options enforce = confined_options();
     (void)state;
     confined_needs_a_level();
+#ifdef __SANITIZE_THREAD__
+    print_message("SKIPPED: ThreadSanitizer needs more address space than the limit leaves\n");
+    skip();
+#endif
     runtime_rig_stop(&rig);
     arcp__settings_default(&settings);
     settings.enforce_cgroup = 1; /* off */
