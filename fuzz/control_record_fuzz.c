@@ -97,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static arcp__launch_control control;
     heard h = {0};
-    const arcp__launch_control_events events = {on_record, on_listeners, on_refused, &h};
+    const arcp__launch_control_events events = {on_record, on_listeners, on_refused, NULL, &h};
     int pair[2];
     if (made[LISTENER] == 0) {
         make_all();

@@ -67,27 +67,28 @@ static void on_refused(void *user, const char *reason)
     }
 }
 
-void arcp__run_control_init(arcp__running *running, int fd)
+static void on_ended(void *user)
 {
-    const arcp__launch_control_events events = {
-        .record = on_record, .listeners = on_listeners, .refused = on_refused, .user = running};
-    arcp__launch_control_init(&running->control, fd, &events);
+    arcp__running *running = user;
+    arcp__run_unwatch(&running->control_poll);
 }
 
-static bool take_records(arcp__running *running)
+void arcp__run_control_init(arcp__running *running, int fd)
 {
-    const bool is_open = arcp__launch_control_take(&running->control);
-    if (!is_open) {
-        arcp__run_unwatch(&running->control_poll);
-    }
-    return is_open;
+    const arcp__launch_control_events events = {.record = on_record,
+                                                .listeners = on_listeners,
+                                                .refused = on_refused,
+                                                .ended = on_ended,
+                                                .user = running};
+    arcp__launch_control_init(&running->control, fd, &events);
 }
 
 static void on_control(uv_poll_t *poll, int status, int events)
 {
     (void)status;
     (void)events;
-    (void)take_records(poll->data);
+    arcp__running *running = poll->data;
+    (void)arcp__launch_control_take(&running->control);
 }
 
 static void on_signal(uv_poll_t *poll, int status, int events)
@@ -140,7 +141,7 @@ arcp_status arcp__run_loop(arcp__running *running, arcp_error *err)
         (void)uv_run(&running->loop, UV_RUN_DEFAULT);
     }
     arcp__run_network_close(running);
-    for (size_t i = 0; i < RECORD_TURNS_MAX && take_records(running); i++) {
+    for (size_t i = 0; i < RECORD_TURNS_MAX && arcp__launch_control_take(&running->control); i++) {
     }
     for (size_t i = 0; i < ARCP__RUN_RELAYS; i++) {
         arcp__run_relay_drain(&running->relays[i]);

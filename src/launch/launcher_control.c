@@ -230,6 +230,9 @@ bool arcp__launch_control_take(arcp__launch_control *control)
         }
     }
     if (has_ended) {
+        if (control->fd >= 0 && control->events.ended != NULL) {
+            control->events.ended(control->events.user);
+        }
         arcp__launch_control_fini(control);
     }
     return !has_ended;

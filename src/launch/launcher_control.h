@@ -28,6 +28,10 @@ typedef struct arcp__launch_control_events {
     /* A record was refused, and why: one line, static. One that announced listeners leaves the
      * sandbox without its network. May be NULL. */
     void (*refused)(void *user, const char *reason);
+    /* The other end is closed. The descriptor is closed when this returns: a loop stops watching it
+     * here, because a process that was forked meanwhile may have it still, and the loop would get
+     * its events for whatever has its number next. May be NULL. */
+    void (*ended)(void *user);
     void *user;
 } arcp__launch_control_events;
 

@@ -97,30 +97,31 @@ static void on_refused(void *user, const char *reason)
     }
 }
 
-/* Takes what has arrived; false at its end. */
-static bool take_records(arcp__agent_process *process)
+static void on_ended(void *user)
 {
-    arcp__process_sandbox *sandbox = process->sandbox;
-    const bool is_open = arcp__launch_control_take(&sandbox->control);
-    /* Its descriptor is closed, and nothing else got its number meanwhile that the loop watches. */
-    if (!is_open && !uv_is_closing((uv_handle_t *)&sandbox->poll)) {
-        uv_close((uv_handle_t *)&sandbox->poll, arcp__agent_process_handle_closed);
+    const arcp__agent_process *process = user;
+    uv_handle_t *poll = (uv_handle_t *)&process->sandbox->poll;
+    if (!uv_is_closing(poll)) {
+        uv_close(poll, arcp__agent_process_handle_closed);
     }
-    return is_open;
 }
 
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
     (void)status;
     (void)events;
-    (void)take_records(poll->data);
+    const arcp__agent_process *process = poll->data;
+    (void)arcp__launch_control_take(&process->sandbox->control);
 }
 
 void arcp__process_sandbox_watch(arcp__agent_process *process)
 {
     arcp__process_sandbox *sandbox = process->sandbox;
-    const arcp__launch_control_events events = {
-        .record = on_record, .listeners = on_listeners, .refused = on_refused, .user = process};
+    const arcp__launch_control_events events = {.record = on_record,
+                                                .listeners = on_listeners,
+                                                .refused = on_refused,
+                                                .ended = on_ended,
+                                                .user = process};
     arcp__launch_control_init(&sandbox->control, sandbox->control.fd, &events);
     sandbox->poll.data = process;
     /* This cannot fail: the socket is open, and epoll can watch it. */
@@ -130,7 +131,8 @@ void arcp__process_sandbox_watch(arcp__agent_process *process)
 
 void arcp__process_sandbox_drain(arcp__agent_process *process)
 {
-    for (int i = 0; i < DRAIN_ROUNDS_MAX && take_records(process); i++) {
+    for (int i = 0; i < DRAIN_ROUNDS_MAX && arcp__launch_control_take(&process->sandbox->control);
+         i++) {
     }
 }
 

@@ -18,6 +18,8 @@ typedef struct fixture {
     char refused[512];
     int sockets[ARCP__LAUNCH_LISTENERS_MAX];
     size_t socket_count, calls;
+    size_t ends;
+    bool was_open_at_end;
     size_t descriptors; /* before the test */
 } fixture;
 
@@ -43,12 +45,19 @@ static void on_refused(void *user, const char *reason)
     (void)snprintf(f->refused, sizeof f->refused, "%s", reason);
 }
 
+static void on_ended(void *user)
+{
+    fixture *f = user;
+    f->ends++;
+    f->was_open_at_end = fcntl(f->control.fd, F_GETFD) >= 0;
+}
+
 static int set_up(void **state)
 {
     static fixture f;
     int pair[2];
     f = (fixture){.descriptors = open_descriptors()};
-    const arcp__launch_control_events events = {on_record, on_listeners, on_refused, &f};
+    const arcp__launch_control_events events = {on_record, on_listeners, on_refused, on_ended, &f};
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
     arcp__launch_control_init(&f.control, pair[0], &events);
     f.other = pair[1];
@@ -446,6 +455,19 @@ static void an_empty_datagram_ends_it_and_closes_what_came_with_it(void **state)
     assert_int_equal(f->control.fd, -1);
 }
 
+static void the_end_is_said_once_while_the_descriptor_is_open(void **state)
+{
+    fixture *f = *state;
+    assert_true(arcp__launch_control_take(&f->control));
+    assert_int_equal(f->ends, 0);
+    assert_int_equal(close(f->other), 0);
+    f->other = -1;
+    assert_false(arcp__launch_control_take(&f->control));
+    assert_false(arcp__launch_control_take(&f->control));
+    assert_int_equal(f->ends, 1);
+    assert_true(f->was_open_at_end);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -460,6 +482,7 @@ int main(void)
         CONTROL_TEST(more_listeners_than_the_limit_are_refused),
         CONTROL_TEST(descriptors_beyond_the_limit_of_the_process_are_refused),
         CONTROL_TEST(an_empty_datagram_ends_it_and_closes_what_came_with_it),
+        CONTROL_TEST(the_end_is_said_once_while_the_descriptor_is_open),
     };
     const int failed =
         run_rows(refusals, sizeof refusals / sizeof *refusals, sizeof *refusals, check_refusal);

@@ -53,7 +53,7 @@ int net_type_of(int fd)
 
 arcp__launch_control_events net_events(net_world *w)
 {
-    const arcp__launch_control_events events = {on_record, on_listeners, on_refused, w};
+    const arcp__launch_control_events events = {on_record, on_listeners, on_refused, NULL, w};
     return events;
 }
 
