@@ -32,8 +32,8 @@ bool arcp__module_directory_is_safe(const char *path);
 
 /* ---- gateways.c ---- */
 
-/* Opens the gateways when models are configured, or passes the configuration to those that are
- * open. ARCP_E_USAGE, ARCP_E_IO. */
+/* Opens the gateways if models are configured. If they are open already, they get the new
+ * configuration. The loop's thread. ARCP_E_USAGE, ARCP_E_IO. */
 ARCP_MUST_CHECK arcp_status arcp__gateways_apply(arcp_runtime *runtime, const arcp__config *config,
                                                  arcp_error *err);
 

@@ -10,7 +10,7 @@ enum { PREFIX_MAX = ARCP_TARGET_BYTES_MAX + 1 };
 struct arcp__broker_classes {
     const arcp__sandbox_plan *plan;
     arcp__sandbox_paths *paths; /* owned */
-    arcp_span *patterns;        /* owned array: of reads and writes, those that the broker serves */
+    arcp_span *patterns;        /* owned array: of the reads and writes that the broker serves */
     size_t pattern_count;
 };
 
