@@ -455,7 +455,7 @@ static void an_empty_datagram_ends_it_and_closes_what_came_with_it(void **state)
     assert_int_equal(f->control.fd, -1);
 }
 
-static void the_end_is_said_once_while_the_descriptor_is_open(void **state)
+static void the_end_is_reported_once_while_the_descriptor_is_open(void **state)
 {
     fixture *f = *state;
     assert_true(arcp__launch_control_take(&f->control));
@@ -482,7 +482,7 @@ int main(void)
         CONTROL_TEST(more_listeners_than_the_limit_are_refused),
         CONTROL_TEST(descriptors_beyond_the_limit_of_the_process_are_refused),
         CONTROL_TEST(an_empty_datagram_ends_it_and_closes_what_came_with_it),
-        CONTROL_TEST(the_end_is_said_once_while_the_descriptor_is_open),
+        CONTROL_TEST(the_end_is_reported_once_while_the_descriptor_is_open),
     };
     const int failed =
         run_rows(refusals, sizeof refusals / sizeof *refusals, sizeof *refusals, check_refusal);
