@@ -72,9 +72,13 @@ static void on_control(uv_poll_t *poll, int status, int events)
     network *here = poll->data;
     (void)status;
     (void)events;
-    if (!arcp__launch_control_take(&here->control)) {
-        (void)uv_poll_stop(poll);
-    }
+    (void)arcp__launch_control_take(&here->control);
+}
+
+static void on_ended(void *user)
+{
+    network *here = user;
+    (void)uv_poll_stop(&here->control_poll);
 }
 
 static void on_exit_readable(uv_poll_t *poll, int status, int events)
@@ -102,8 +106,11 @@ void start_network_run(arcp_process *process, int control, const arcp_lease *lea
     arcp_error error;
     network here = {.lease = lease, .process = process, .end = end};
     const arcp__egress_options options = {.idle_ms = 0};
-    const arcp__launch_control_events events = {
-        .record = on_record, .listeners = on_listeners, .refused = on_refused, .user = &here};
+    const arcp__launch_control_events events = {.record = on_record,
+                                                .listeners = on_listeners,
+                                                .refused = on_refused,
+                                                .ended = on_ended,
+                                                .user = &here};
     if (uv_loop_init(&here.loop) != 0) {
         errx(125, "no loop can be made");
     }
