@@ -49,7 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     arcp_span rest = arcp_span_make((const char *)data + 1, size - 1);
     arcp_buf token = arcp_buf_init();
-    arcp_buf principal = arcp_buf_init();
+    arcp__jwt_identity identity = {.principal = arcp_buf_init()};
+    arcp_buf *principal = &identity.principal;
     arcp_error error = {0};
     const bool is_signed = (data[0] & 1) != 0;
     if (is_signed) {
@@ -61,20 +62,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         arcp_buf_append(&token, rest);
     }
     const arcp_status status =
-        arcp__jwt_check(rules(), arcp_buf_span(&token), NOW * ARCP_NS_PER_SEC, &principal, &error);
+        arcp__jwt_check(rules(), arcp_buf_span(&token), NOW * ARCP_NS_PER_SEC, &identity, &error);
     require(status == ARCP_OK || status == ARCP_E_UNAUTHENTICATED);
     if (status == ARCP_OK) {
-        require(principal.size != 0 && token.size > 2 && token.data != NULL);
-        arcp_buf_clear(&principal);
+        require(principal->size != 0 && token.size > 2 && token.data != NULL);
+        arcp_buf_clear(principal);
         /* With one bit of the signature changed it is not valid. */
         token.data[token.size - 2] ^= 1;
-        require(arcp__jwt_check(rules(), arcp_buf_span(&token), NOW * ARCP_NS_PER_SEC, &principal,
+        require(arcp__jwt_check(rules(), arcp_buf_span(&token), NOW * ARCP_NS_PER_SEC, &identity,
                                 &error) == ARCP_E_UNAUTHENTICATED);
     } else {
-        require(principal.size == 0);
+        require(principal->size == 0);
         require(error.message[0] != '\0');
     }
-    arcp_buf_fini(&principal);
+    arcp_buf_fini(principal);
     arcp_buf_fini(&token);
     return 0;
 }

@@ -198,6 +198,7 @@ typedef struct arcp_serve_options {
     void (*input_over)(void *user);
     void (*closed)(void *user); /* the connection is closed; no call follows */
     void *user;
+    arcp_role role; /* of the peer, with `principal` */
 } arcp_serve_options;
 
 static inline arcp_serve_options arcp_serve_options_init(void)

@@ -28,9 +28,10 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_token_verifier_new_table(const arcp_to
                                                                    arcp_token_verifier **out,
                                                                    arcp_error *err);
 
-/* Such a table from a file with lines TOKEN=PRINCIPAL (the last '=' separates; empty lines and
- * lines that begin with '#' are ignored). The file is read once: after a change, create a new
- * verifier. ARCP_E_USAGE with the file and line. */
+/* Such a table from a file with lines TOKEN=PRINCIPAL or TOKEN=PRINCIPAL role=ROLE, ROLE being
+ * viewer or operator (the last '=' before the role separates; empty lines and lines that begin with
+ * '#' are ignored). The file is read once: after a change, create a new verifier. ARCP_E_USAGE with
+ * the file and line. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_token_verifier_new_file(const char *path,
                                                                   arcp_token_verifier **out,
                                                                   arcp_error *err);
@@ -81,7 +82,8 @@ static inline arcp_jwt_options arcp_jwt_options_init(void)
 
 /* JSON Web Tokens (RFC 7519, RFC 7515, RFC 8725) signed by one key. `exp` is required. A token is
  * valid from nbf - leeway until before exp + leeway. `crit` is refused; `typ`, if present, must be
- * JWT or at+jwt. A session continues when its token expires. ARCP_E_USAGE when the key or the
+ * JWT or at+jwt. The claim `arcp_role`, if present, must be "viewer" or "operator", and is the
+ * session's role. A session continues when its token expires. ARCP_E_USAGE when the key or the
  * options are not usable. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_token_verifier_new_jwt(const arcp_jwt_options *options,
                                                                  arcp_token_verifier **out,

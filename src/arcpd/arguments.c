@@ -207,19 +207,28 @@ static void *add_item(arcp__config *config, const char *key)
     return arcp__config_list_add(row, config);
 }
 
-/* TOKEN=PRINCIPAL, separated by the last '='. The error message never shows the text. */
+/* TOKEN=PRINCIPAL [role=ROLE], separated by the last '='. The error message never shows the text.
+ */
 static arcp_status add_token(arcp__config *config, const char *text, arcp_error *err)
 {
-    const char *equals = strrchr(text, '=');
-    if (equals == NULL || equals == text || equals[1] == '\0') {
-        return arcp_error_set(err, ARCP_E_USAGE, "--token must be TOKEN=PRINCIPAL");
+    arcp_span line = arcp_span_cstr(text);
+    arcp_role role = ARCP_ROLE_NONE;
+    if (!arcp__token_take_role(&line, &role)) {
+        return arcp_error_set(err, ARCP_E_USAGE, "--token: the role must be viewer or operator");
     }
-    arcp_token_row *token = add_item(config, "tokens");
+    const char *equals = line.size == 0 ? NULL : memrchr(line.data, '=', line.size);
+    const size_t token_size = equals == NULL ? 0 : (size_t)(equals - line.data);
+    if (token_size == 0 || token_size + 1 == line.size) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "--token must be TOKEN=PRINCIPAL or 'TOKEN=PRINCIPAL role=ROLE'");
+    }
+    arcp__token_row *token = add_item(config, "tokens");
     if (token == NULL) {
         return no_memory(err);
     }
-    token->token = arcp__copy_cstr(text, (size_t)(equals - text));
-    token->principal = arcp__copy_cstr(equals + 1, strlen(equals + 1));
+    token->token = arcp__copy_cstr(text, token_size);
+    token->principal = arcp__copy_cstr(equals + 1, line.size - token_size - 1);
+    token->role = role;
     return token->token == NULL || token->principal == NULL ? no_memory(err) : ARCP_OK;
 }
 

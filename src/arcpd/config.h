@@ -9,6 +9,7 @@
 #include "config/config.h"
 #include "context/settings.h"
 #include "gateway/model_config.h"
+#include "identity/identity.h"
 #include "provisioner/http_provisioner.h"
 #include "tracing/span_exporter.h"
 
@@ -83,7 +84,7 @@ typedef struct arcp__config {
     char *audit_path;  /* NULL: the default name in the state directory; "": no audit log */
     char *tls_certificate, *tls_key;
     arcp__text_list origins, hosts;
-    arcp_token_row *tokens; /* wiped when freed */
+    arcp__token_row *tokens; /* wiped when freed */
     size_t token_count;
     arcp_jwt_options *jwt; /* struct_size is not set */
     size_t jwt_count;

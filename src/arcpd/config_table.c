@@ -65,21 +65,24 @@ static bool same_text(const char *a, const char *b)
 
 /* ---- tokens ---- */
 
+static const char *const roles[] = {"none", "viewer", "operator", NULL}; /* as arcp_role */
+
 static const arcp__config_row token_rows[] = {
-    {ROW("token", text, arcp_token_row, token), .flags = SECRET},
-    {ROW("principal", text, arcp_token_row, principal)},
+    {ROW("token", text, arcp__token_row, token), .flags = SECRET},
+    {ROW("principal", text, arcp__token_row, principal)},
+    {ROW("role", word, arcp__token_row, role), .words = roles},
 };
 
 static arcp_status check_token(arcp__yaml_reader *r, void *owner)
 {
-    const arcp_token_row *token = owner;
+    const arcp__token_row *token = owner;
     return is_empty(token->token) || is_empty(token->principal)
                ? arcp__yaml_refuse(r, "needs token and principal")
                : ARCP_OK;
 }
 
 static const arcp__config_row token_item = {
-    ITEM(arcp_token_row, ROWS(token_rows), .is_flow = true, .check = check_token)};
+    ITEM(arcp__token_row, ROWS(token_rows), .is_flow = true, .check = check_token)};
 
 /* ---- keys for JSON Web Tokens ---- */
 

@@ -101,8 +101,8 @@ static arcp_status make_configured(const arcp__config *config, arcp__verifiers *
         return no_memory(err);
     }
     if (config->token_count != 0) {
-        status = arcp_token_verifier_new_table(config->tokens, config->token_count,
-                                               &out->items[out->count], err);
+        status = arcp__token_table_new(config->tokens, config->token_count, &out->items[out->count],
+                                       err);
         out->count += status == ARCP_OK;
     }
     if (status == ARCP_OK && config->token_file != NULL) {

@@ -126,7 +126,7 @@ void arcp__engine_disconnect(arcp__engine *engine, arcp_time now, arcp__link *li
  * token cannot be verified right now; any other status refuses the token. Ignored when the link was
  * closed meanwhile. limits.hello_timeout_sec keeps running until then. */
 void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t auth_id,
-                                arcp_status status, arcp_span principal, bool is_anonymous);
+                                const arcp__authentication *result);
 
 /* ---- store ---- */
 

@@ -100,15 +100,16 @@ void arcp__engine_disconnect(arcp__engine *engine, arcp_time now, arcp__link *li
 }
 
 void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t auth_id,
-                                arcp_status status, arcp_span principal, bool is_anonymous)
+                                const arcp__authentication *result)
 {
     ARCP__RECORD(engine, .kind = ARCP__CALL_AUTHENTICATED, .now = now,
-                 .numbers = {auth_id, (uint64_t)status, is_anonymous}, .texts = {principal});
+                 .numbers = {auth_id, (uint64_t)result->status, result->is_anonymous,
+                             (uint64_t)result->role},
+                 .texts = {result->principal});
     if (!arcp__engine_begin(engine, now)) {
         return;
     }
-    arcp__link *link =
-        arcp__link_authenticated(&engine->sessions, auth_id, status, principal, is_anonymous);
+    arcp__link *link = arcp__link_authenticated(&engine->sessions, auth_id, result);
     arcp__engine_settle(engine);
     if (link != NULL) {
         arcp__link_resume(&engine->sessions, link);

@@ -35,6 +35,7 @@ struct arcp_token_request {
     int64_t wall_ns;
     arcp_status status; /* the last response */
     bool is_anonymous;
+    arcp_role role;
     bool is_undecided; /* some verifier could not decide */
     char principal[ARCP_PRINCIPAL_BYTES_MAX];
     size_t principal_size;
@@ -152,9 +153,17 @@ static void keep_response(arcp_token_request *request, const arcp_token_response
         request->status = ARCP_E_UNAUTHENTICATED;
         add_why(request, verifier,
                 "the principal's name is empty, too long, not UTF-8 or has control characters");
+    } else if (response.role != ARCP_ROLE_NONE &&
+               (response.is_anonymous ||
+                (response.role != ARCP_ROLE_VIEWER && response.role != ARCP_ROLE_OPERATOR))) {
+        request->status = ARCP_E_UNAUTHENTICATED;
+        add_why(request, verifier,
+                response.is_anonymous ? "an anonymous principal cannot have a role"
+                                      : "the role is not one of arcp_role");
     } else {
         request->status = ARCP_OK;
         request->is_anonymous = response.is_anonymous;
+        request->role = response.role;
         request->principal_size = response.principal.size;
         memcpy(request->principal, response.principal.data, response.principal.size);
     }
@@ -254,17 +263,18 @@ static void pass_to(arcp_token_request *request, entry *to)
 }
 
 static void report(const arcp__authenticator *authenticator, uint64_t auth_id, arcp_status status,
-                   arcp_span principal, bool is_anonymous)
+                   const arcp__identity *identity)
 {
-    authenticator->owner.answered(authenticator->owner.user, auth_id, status, principal,
-                                  is_anonymous);
+    authenticator->owner.answered(authenticator->owner.user, auth_id, status, identity);
 }
+
+static const arcp__identity nobody = {.role = ARCP_ROLE_NONE};
 
 void arcp__authenticator_verify(arcp__authenticator *authenticator, uint64_t auth_id,
                                 arcp_span token, const char *peer, int64_t wall_ns)
 {
     if (authenticator->entries == NULL) {
-        report(authenticator, auth_id, ARCP_E_UNAUTHENTICATED, arcp_span_make(NULL, 0), false);
+        report(authenticator, auth_id, ARCP_E_UNAUTHENTICATED, &nobody);
         return;
     }
     const bool is_full = authenticator->open >= authenticator->open_max;
@@ -273,7 +283,7 @@ void arcp__authenticator_verify(arcp__authenticator *authenticator, uint64_t aut
         authenticator->owner.refused(
             authenticator->owner.user, peer,
             is_full ? "too many tokens are being verified" : "out of memory", true);
-        report(authenticator, auth_id, ARCP_E_INTERNAL_ERROR, arcp_span_make(NULL, 0), false);
+        report(authenticator, auth_id, ARCP_E_INTERNAL_ERROR, &nobody);
         return;
     }
     request->auth_id = auth_id;
@@ -305,8 +315,11 @@ static void advance(arcp__authenticator *authenticator, arcp_token_request *requ
                                      request->is_undecided);
     }
     authenticator->open--;
-    report(authenticator, request->auth_id, status,
-           arcp_span_make(request->principal, request->principal_size), request->is_anonymous);
+    const arcp__identity identity = {
+        .principal = arcp_span_make(request->principal, request->principal_size),
+        .is_anonymous = request->is_anonymous,
+        .role = request->role};
+    report(authenticator, request->auth_id, status, status == ARCP_OK ? &identity : &nobody);
     request_free(request);
 }
 

@@ -10,11 +10,18 @@
 
 typedef struct arcp__authenticator arcp__authenticator;
 
+/* Whose token it is; empty unless the token is valid. */
+typedef struct arcp__identity {
+    arcp_span principal;
+    bool is_anonymous;
+    arcp_role role;
+} arcp__identity;
+
 /* The owner of an authenticator. */
 typedef struct arcp__authenticator_owner {
     /* The result for a token. Called on the loop's thread, from inside verify or take. */
-    void (*answered)(void *user, uint64_t auth_id, arcp_status status, arcp_span principal,
-                     bool is_anonymous);
+    void (*answered)(void *user, uint64_t auth_id, arcp_status status,
+                     const arcp__identity *identity);
     /* Called before `answered` for a token that was refused or could not be verified: `why` is for
      * the operator. `is_trouble`: it is not known whether the token is valid. */
     void (*refused)(void *user, const char *peer, const char *why, bool is_trouble);
@@ -52,6 +59,24 @@ arcp_token_request *arcp__token_request_new(arcp_span token, int64_t wall_ns,
                                             void (*answered)(void *user,
                                                              const arcp_token_response *response),
                                             void *user);
+
+/* ---- configured tokens ---- */
+
+/* The role with this name: viewer or operator; ARCP_ROLE_NONE for all others. */
+arcp_role arcp__role_from_name(arcp_span name);
+
+/* Cuts " role=ROLE" off the end of TOKEN=PRINCIPAL, if it is there. False: ROLE is neither viewer
+ * nor operator. */
+ARCP_MUST_CHECK bool arcp__token_take_role(arcp_span *line, arcp_role *role);
+
+typedef struct arcp__token_row {
+    const char *token, *principal; /* not empty */
+    arcp_role role;
+} arcp__token_row;
+
+/* arcp_token_verifier_new_table, with roles. */
+ARCP_MUST_CHECK arcp_status arcp__token_table_new(const arcp__token_row *rows, size_t count,
+                                                  arcp_token_verifier **out, arcp_error *err);
 
 /* ---- facts about configured tokens, for warnings to the operator ---- */
 

@@ -11,6 +11,7 @@
 #include "base/base64.h"
 #include "base/options.h"
 #include "core/decimal.h"
+#include "identity/identity.h"
 #include "json/json.h"
 
 /* The end of the year 9999: later dates are not in seconds. */
@@ -213,9 +214,27 @@ static bool has_audience(const arcp_json *json, arcp_json_ref audience, arcp_spa
     return false;
 }
 
-static arcp_status check_claims(const arcp__jwt_rules *rules, const arcp_json *json, int64_t now_ns,
-                                arcp_buf *principal, arcp_error *err)
+/* The claim arcp_role. A token with another value is refused, because it was meant to have a role
+ * that this release does not know. */
+static arcp_status read_role(const arcp_json *json, arcp_role *role, arcp_error *err)
 {
+    const arcp_json_ref claim = member(json, "arcp_role");
+    arcp_buf scratch = arcp_buf_init();
+    *role = arcp__role_from_name(arcp_json_string(json, claim, &scratch));
+    const bool failed = scratch.failed;
+    arcp_buf_fini(&scratch);
+    if (failed) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    return claim == ARCP_JSON_ABSENT || *role != ARCP_ROLE_NONE
+               ? ARCP_OK
+               : refuse(err, "its claim arcp_role is neither viewer nor operator");
+}
+
+static arcp_status check_claims(const arcp__jwt_rules *rules, const arcp_json *json, int64_t now_ns,
+                                arcp__jwt_identity *out, arcp_error *err)
+{
+    arcp_buf *principal = &out->principal;
     arcp_status status = check_dates(rules, json, now_ns, err);
     if (status != ARCP_OK) {
         return status;
@@ -230,6 +249,10 @@ static arcp_status check_claims(const arcp__jwt_rules *rules, const arcp_json *j
     }
     if (rules->audience != NULL && !has_audience(json, audience, arcp_span_cstr(rules->audience))) {
         return refuse(err, "its aud does not include the configured audience");
+    }
+    status = read_role(json, &out->role, err);
+    if (status != ARCP_OK) {
+        return status;
     }
     arcp_buf scratch = arcp_buf_init();
     const arcp_json_ref ref = member(json, rules->principal_claim);
@@ -251,7 +274,7 @@ static arcp_status check_claims(const arcp__jwt_rules *rules, const arcp_json *j
 /* `text`, `json` and `signature` are empty buffers to work in. */
 static arcp_status check_parts(const arcp__jwt_rules *rules, const jwt_parts *parts,
                                int64_t now_wall_ns, arcp_json *json, arcp_buf *text,
-                               arcp_buf *signature, arcp_buf *principal, arcp_error *err)
+                               arcp_buf *signature, arcp__jwt_identity *out, arcp_error *err)
 {
     arcp_status status =
         read_object(parts->header, text, json, "its header is not a JSON object in base64url", err);
@@ -272,11 +295,11 @@ static arcp_status check_parts(const arcp__jwt_rules *rules, const jwt_parts *pa
     arcp_buf_clear(text);
     status = read_object(parts->claims, text, json, "its claims are not a JSON object in base64url",
                          err);
-    return status == ARCP_OK ? check_claims(rules, json, now_wall_ns, principal, err) : status;
+    return status == ARCP_OK ? check_claims(rules, json, now_wall_ns, out, err) : status;
 }
 
 arcp_status arcp__jwt_check(const arcp__jwt_rules *rules, arcp_span token, int64_t now_wall_ns,
-                            arcp_buf *principal, arcp_error *err)
+                            arcp__jwt_identity *out, arcp_error *err)
 {
     jwt_parts parts;
     if (token.size > ARCP_JWT_BYTES_MAX) {
@@ -289,7 +312,7 @@ arcp_status arcp__jwt_check(const arcp__jwt_rules *rules, arcp_span token, int64
     arcp_buf text = arcp_buf_init();
     arcp_buf signature = arcp_buf_secret_init();
     const arcp_status status =
-        check_parts(rules, &parts, now_wall_ns, &json, &text, &signature, principal, err);
+        check_parts(rules, &parts, now_wall_ns, &json, &text, &signature, out, err);
     arcp__json_fini(&json);
     arcp_buf_fini(&text);
     arcp_buf_fini(&signature);
@@ -308,20 +331,21 @@ static void verify(arcp_token_verifier *base, arcp_token_request *request)
     const jwt_verifier *verifier = (const jwt_verifier *)base;
     arcp_token_response response = arcp_token_response_init();
     arcp_error why = {0};
-    arcp_buf principal = arcp_buf_init();
+    arcp__jwt_identity identity = {.principal = arcp_buf_init()};
     const arcp_status status =
         arcp__jwt_check(&verifier->rules, arcp_token_request_token(request),
-                        arcp_token_request_wall_ns(request), &principal, &why);
+                        arcp_token_request_wall_ns(request), &identity, &why);
     if (status == ARCP_OK) {
         response.status = ARCP_OK;
-        response.principal = arcp_buf_span(&principal);
+        response.principal = arcp_buf_span(&identity.principal);
+        response.role = identity.role;
     } else {
         response.status =
             status == ARCP_E_NO_MEMORY ? ARCP_E_INTERNAL_ERROR : ARCP_E_UNAUTHENTICATED;
         response.why = why.message;
     }
     arcp_token_request_respond(request, &response);
-    arcp_buf_fini(&principal);
+    arcp_buf_fini(&identity.principal);
 }
 
 static void free_jwt(arcp_token_verifier *base)

@@ -37,11 +37,17 @@ ARCP_MUST_CHECK arcp_status arcp__jwt_rules_init(arcp__jwt_rules *rules,
                                                  const arcp_jwt_options *options, arcp_error *err);
 void arcp__jwt_rules_fini(arcp__jwt_rules *rules);
 
-/* On ARCP_OK appends the principal's name to `principal`. ARCP_E_UNAUTHENTICATED says in
- * `err` which part is wrong, for the operator only, and shows nothing of the token.
- * ARCP_E_NO_MEMORY. */
+/* Of a valid token. */
+typedef struct arcp__jwt_identity {
+    arcp_buf principal;
+    arcp_role role;
+} arcp__jwt_identity;
+
+/* On ARCP_OK appends the principal's name to out->principal and sets the role.
+ * ARCP_E_UNAUTHENTICATED says in `err` which part is wrong, for the operator only, and shows
+ * nothing of the token. ARCP_E_NO_MEMORY. */
 ARCP_MUST_CHECK arcp_status arcp__jwt_check(const arcp__jwt_rules *rules, arcp_span token,
-                                            int64_t now_wall_ns, arcp_buf *principal,
+                                            int64_t now_wall_ns, arcp__jwt_identity *out,
                                             arcp_error *err);
 
 #endif

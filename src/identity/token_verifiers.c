@@ -14,12 +14,14 @@
 #include "base/alloc.h"
 #include "base/base64.h"
 #include "base/random.h"
+#include "core/role.h"
 
 #define READ_BYTES 4096u
 
 typedef struct table_row {
     unsigned char hash[SHA256_DIGEST_LENGTH];
     char *principal;
+    arcp_role role;
 } table_row;
 
 typedef struct table_verifier {
@@ -53,6 +55,7 @@ static void verify_table(arcp_token_verifier *base, arcp_token_request *request)
     } else {
         response.status = ARCP_OK;
         response.principal = arcp_span_cstr(found->principal);
+        response.role = found->role;
     }
     arcp_token_request_respond(request, &response);
 }
@@ -83,7 +86,7 @@ static table_verifier *table_new(void)
 }
 
 static arcp_status add_row(table_verifier *table, arcp_span token, arcp_span principal,
-                           arcp_error *err)
+                           arcp_role role, arcp_error *err)
 {
     if (token.size == 0 || principal.size == 0 || principal.size > ARCP_PRINCIPAL_BYTES_MAX) {
         return arcp_error_set(err, ARCP_E_USAGE,
@@ -97,6 +100,7 @@ static arcp_status add_row(table_verifier *table, arcp_span token, arcp_span pri
     table->rows = rows;
     table_row *row = &rows[table->count];
     (void)SHA256((const unsigned char *)token.data, token.size, row->hash);
+    row->role = role;
     row->principal = arcp__copy_cstr(principal.data, principal.size);
     if (row->principal == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
@@ -143,13 +147,61 @@ arcp_status arcp_token_verifier_new_table(const arcp_token_row *rows, size_t cou
     }
     arcp_status status = ARCP_OK;
     for (size_t i = 0; status == ARCP_OK && i < count; i++) {
-        status =
-            add_row(table, arcp_span_cstr(rows[i].token), arcp_span_cstr(rows[i].principal), err);
+        status = add_row(table, arcp_span_cstr(rows[i].token), arcp_span_cstr(rows[i].principal),
+                         ARCP_ROLE_NONE, err);
     }
     return hand_out(table, status, out);
 }
 
+arcp_status arcp__token_table_new(const arcp__token_row *rows, size_t count,
+                                  arcp_token_verifier **out, arcp_error *err)
+{
+    table_verifier *table = table_new();
+    if (table == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    arcp_status status = ARCP_OK;
+    for (size_t i = 0; status == ARCP_OK && i < count; i++) {
+        status = add_row(table, arcp_span_cstr(rows[i].token), arcp_span_cstr(rows[i].principal),
+                         rows[i].role, err);
+    }
+    return hand_out(table, status, out);
+}
+
+/* ---- roles ---- */
+
+arcp_role arcp__role_from_name(arcp_span name)
+{
+    for (arcp_role role = ARCP_ROLE_VIEWER; role <= ARCP_ROLE_OPERATOR; role++) {
+        if (arcp_span_equal(name, arcp_span_cstr(arcp__role_name(role)))) {
+            return role;
+        }
+    }
+    return ARCP_ROLE_NONE;
+}
+
 /* ---- the file ---- */
+
+bool arcp__token_take_role(arcp_span *line, arcp_role *role)
+{
+    static const char prefix[] = "role=";
+    const size_t prefix_size = sizeof prefix - 1;
+    size_t start = line->size;
+    *role = ARCP_ROLE_NONE;
+    while (start != 0 && line->data[start - 1] != ' ' && line->data[start - 1] != '\t') {
+        start--;
+    }
+    const arcp_span word = arcp_span_from(*line, start);
+    if (start == 0 || !arcp_span_starts_with(word, arcp_span_make(prefix, prefix_size))) {
+        return true;
+    }
+    *role = arcp__role_from_name(arcp_span_from(word, prefix_size));
+    while (start != 0 && (line->data[start - 1] == ' ' || line->data[start - 1] == '\t')) {
+        start--;
+    }
+    *line = arcp_span_first(*line, start);
+    return *role != ARCP_ROLE_NONE;
+}
 
 static arcp_status read_lines(table_verifier *table, const char *path, arcp_span text,
                               arcp_error *err)
@@ -165,14 +217,22 @@ static arcp_status read_lines(table_verifier *table, const char *path, arcp_span
         if (line.size == 0 || line.data[0] == '#') {
             continue;
         }
-        const char *equals = memrchr(line.data, '=', line.size);
+        arcp_role role = ARCP_ROLE_NONE;
+        if (!arcp__token_take_role(&line, &role)) {
+            return arcp_error_set(err, ARCP_E_USAGE,
+                                  "%s:%zu: the role of a token must be viewer or operator", path,
+                                  number);
+        }
+        const char *equals = line.size == 0 ? NULL : memrchr(line.data, '=', line.size);
         const size_t token_size = equals == NULL ? 0 : (size_t)(equals - line.data);
         const arcp_span principal = arcp_span_from(line, token_size + 1);
         if (token_size == 0 || principal.size == 0 || principal.size > ARCP_PRINCIPAL_BYTES_MAX) {
-            return arcp_error_set(err, ARCP_E_USAGE, "%s:%zu: a line must be TOKEN=PRINCIPAL", path,
-                                  number);
+            return arcp_error_set(err, ARCP_E_USAGE,
+                                  "%s:%zu: a line must be TOKEN=PRINCIPAL or "
+                                  "TOKEN=PRINCIPAL role=ROLE",
+                                  path, number);
         }
-        status = add_row(table, arcp_span_first(line, token_size), principal, err);
+        status = add_row(table, arcp_span_first(line, token_size), principal, role, err);
     }
     return status;
 }

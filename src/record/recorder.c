@@ -238,6 +238,7 @@ static void put_link_options(arcp__recorder *recorder, const arcp__call *call)
     put_number(out, link->is_local);
     put_number(out, link->is_encrypted);
     put_number(out, link->waited_ms);
+    put_number(out, (uint64_t)link->role);
     put_text(out, link->principal);
     put_text(out, arcp_span_cstr(link->peer));
 }

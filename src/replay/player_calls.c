@@ -228,6 +228,7 @@ static void open_link(arcp__player *p, const arcp__recording_call *call)
     arcp__link_options options = {.is_local = arcp__recording_number(&more) != 0};
     options.is_encrypted = arcp__recording_number(&more) != 0;
     options.waited_ms = (uint32_t)arcp__recording_number(&more);
+    options.role = (arcp_role)arcp__recording_number(&more);
     options.principal = arcp__recording_text(&more);
     options.peer = keep(p, arcp__recording_text(&more));
     if (is_read(p, &more)) {
@@ -298,9 +299,11 @@ static void close_link(arcp__player *p, const arcp__recording_call *call)
 
 static void authenticated(arcp__player *p, const arcp__recording_call *call)
 {
-    arcp__engine_authenticated(p->engine, call->now, call->numbers[0],
-                               (arcp_status)call->numbers[1], call->texts[0],
-                               call->numbers[2] != 0);
+    const arcp__authentication result = {.status = (arcp_status)call->numbers[1],
+                                         .principal = call->texts[0],
+                                         .is_anonymous = call->numbers[2] != 0,
+                                         .role = (arcp_role)call->numbers[3]};
+    arcp__engine_authenticated(p->engine, call->now, call->numbers[0], &result);
 }
 
 static void refused(arcp__player *p, const arcp__recording_call *call)

@@ -137,12 +137,15 @@ static char *copy_or(const char *text, const char *otherwise)
 
 /* ---- authentication ---- */
 
-static void on_answered(void *user, uint64_t auth_id, arcp_status status, arcp_span principal,
-                        bool is_anonymous)
+static void on_answered(void *user, uint64_t auth_id, arcp_status status,
+                        const arcp__identity *identity)
 {
     const arcp_runtime *runtime = user;
-    arcp__engine_authenticated(runtime->engine, arcp__clock_now(), auth_id, status, principal,
-                               is_anonymous);
+    const arcp__authentication authentication = {.status = status,
+                                                 .principal = identity->principal,
+                                                 .is_anonymous = identity->is_anonymous,
+                                                 .role = identity->role};
+    arcp__engine_authenticated(runtime->engine, arcp__clock_now(), auth_id, &authentication);
 }
 
 static void on_refused(void *user, const char *peer, const char *why, bool is_trouble)

@@ -162,7 +162,8 @@ static arcp_status serve(arcp_runtime *runtime, arcp_connection *connection,
                                   .is_encrypted = info.encrypted,
                                   .peer = info.peer,
                                   .waited_ms = info.waited_ms,
-                                  .principal = arcp_span_cstr(wanted->principal)};
+                                  .principal = arcp_span_cstr(wanted->principal),
+                                  .role = wanted->role};
     link->runtime = runtime;
     link->connection = connection;
     link->input_over = wanted->input_over;

@@ -23,6 +23,7 @@ arcp__link *arcp__link_new(arcp__sessions *sessions, const arcp__link_options *o
     link->peer = options->peer;
     link->hello.secret = link->next_frame.secret = true; /* a hello contains tokens */
     if (options->principal.size != 0) {
+        link->preset_role = options->role;
         link->preset_principal = arcp__copy_cstr(options->principal.data, options->principal.size);
         if (link->preset_principal == NULL) {
             arcp__context_no_memory(sessions->context);

@@ -25,6 +25,7 @@
 #ifndef ARCP_SESSION_SESSION_H
 #define ARCP_SESSION_SESSION_H
 
+#include <arcp/role.h>
 #include <arcp/sys/store.h>
 
 #include "context/context.h"
@@ -47,10 +48,19 @@ typedef struct arcp__link_options {
     bool is_local;       /* loopback, pipe or memory */
     bool is_encrypted;   /* by the transport */
     arcp_span principal; /* not empty: any token is accepted, for this principal (stdio) */
+    arcp_role role;      /* with `principal` */
     const char
         *peer; /* its address, for lines about it; borrowed until disconnect; NULL: unknown */
     uint32_t waited_ms; /* part of limits.hello_timeout_sec that had passed before */
 } arcp__link_options;
+
+/* The result of verifying a token. */
+typedef struct arcp__authentication {
+    arcp_status status;
+    arcp_span principal; /* with ARCP_OK */
+    bool is_anonymous;   /* the principal is for this session only; it has no role */
+    arcp_role role;
+} arcp__authentication;
 
 /* A connection or hello that was refused, by the owner or by the engine. */
 typedef struct arcp__refusal {
@@ -76,8 +86,8 @@ void arcp__link_disconnect(arcp__sessions *sessions, arcp__link *link);
 void arcp__link_disconnect_failed(arcp__link *link);
 /* The result of an AUTHENTICATE effect. Returns the link whose hello waited for it, which may take
  * frames again after the input; NULL: it was closed meanwhile. */
-arcp__link *arcp__link_authenticated(arcp__sessions *sessions, uint64_t auth_id, arcp_status status,
-                                     arcp_span principal, bool is_anonymous);
+arcp__link *arcp__link_authenticated(arcp__sessions *sessions, uint64_t auth_id,
+                                     const arcp__authentication *result);
 /* Lets its owner pass frames again, unless something else still prevents that. */
 void arcp__link_resume(arcp__sessions *sessions, arcp__link *link);
 /* Sends session.error to all links and closes them. */

@@ -14,6 +14,7 @@
 
 #include "base/base64.h"
 #include "base/utf8.h"
+#include "core/role.h"
 
 static void refuse(arcp__sessions *sessions, arcp__link *link, arcp_status status,
                    const char *message)
@@ -101,13 +102,17 @@ static void begin(arcp__sessions *sessions, arcp__session *session, arcp__link *
     } else if (link->preset_principal != NULL) {
         rule = "transport";
     }
-    arcp__audit(sessions->log,
-                &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
-                                    .decision = "allowed",
-                                    .who = arcp__session_who(session, NULL),
-                                    .rule = rule,
-                                    .more = {{"request", arcp_span_cstr(request)},
-                                             {"client", arcp_span_cstr(session->client_name)}}});
+    arcp__audit_line line = {.event = ARCP__AUDIT_AUTHENTICATION,
+                             .decision = "allowed",
+                             .who = arcp__session_who(session, NULL),
+                             .rule = rule,
+                             .more = {{"request", arcp_span_cstr(request)},
+                                      {"client", arcp_span_cstr(session->client_name)}}};
+    if (session->role != ARCP_ROLE_NONE) {
+        line.more[2].name = "role";
+        line.more[2].value = arcp_span_cstr(arcp__role_name(session->role));
+    }
+    arcp__audit(sessions->log, &line);
     arcp__session_store(sessions, session);
     welcome(sessions, session, request_id, arcp_buf_span(&token));
     arcp_buf_fini(&token);
@@ -169,7 +174,7 @@ static bool within_caps(arcp__sessions *sessions, arcp__link *link, arcp__princi
 
 /* [arcp:6.2-1] [arcp:6.2-3] */
 static void open_session(arcp__sessions *sessions, arcp__link *link, arcp__principal *principal,
-                         const arcp__message *in, bool is_anonymous)
+                         const arcp__message *in, const arcp__authentication *by)
 {
     const arcp__hello *hello = &in->hello;
     const arcp_json *json = &sessions->context->json;
@@ -180,7 +185,8 @@ static void open_session(arcp__sessions *sessions, arcp__link *link, arcp__princ
     if (session == NULL) {
         return;
     }
-    session->is_anonymous = is_anonymous;
+    session->is_anonymous = by->is_anonymous;
+    session->role = by->role;
     for (arcp_json_ref item = arcp_json_first(json, hello->features); item != ARCP_JSON_ABSENT;
          item = arcp_json_next(json, hello->features, item)) {
         const arcp_feature feature =
@@ -188,7 +194,7 @@ static void open_session(arcp__sessions *sessions, arcp__link *link, arcp__princ
         session->features |= feature == ARCP_FEATURE_NONE ? 0 : ARCP_FEATURE_BIT(feature);
     }
     session->features &= ARCP_FEATURES_ALL;
-    if (!arcp__credentials_are_offered(sessions->credentials, is_anonymous,
+    if (!arcp__credentials_are_offered(sessions->credentials, by->is_anonymous,
                                        arcp__link_is_private(link))) {
         session->features &= ~ARCP_FEATURE_BIT(ARCP_FEATURE_PROVISIONED_CREDENTIALS);
     }
@@ -251,7 +257,7 @@ static void refuse_resume(arcp__sessions *sessions, arcp__link *link,
 
 /* [arcp:6.3-3] [arcp:6.3-4] [arcp:7.7-3] */
 static void resume_session(arcp__sessions *sessions, arcp__link *link, arcp__principal *principal,
-                           const arcp__message *in)
+                           const arcp__message *in, arcp_role role)
 {
     const arcp__resume_request *resume = &in->hello.resumed;
     uint8_t hash[32];
@@ -291,6 +297,7 @@ static void resume_session(arcp__sessions *sessions, arcp__link *link, arcp__pri
     memcpy(session->previous_hash, hash, sizeof hash);
     session->has_previous = true;
     session->sent_seq = resume->last_event_seq;
+    session->role = role;
     session->backlog_bytes = 0;
     sessions->metrics.sessions_resumed++;
     begin(sessions, session, link, in->envelope.id, "session.resume");
@@ -315,8 +322,8 @@ static void resume_session(arcp__sessions *sessions, arcp__link *link, arcp__pri
 /* ---- session.hello ---- */
 
 /* Continues with the hello after its sender was authenticated. */
-static void continue_hello(arcp__sessions *sessions, arcp__link *link, arcp_span principal_name,
-                           bool is_anonymous)
+static void continue_hello(arcp__sessions *sessions, arcp__link *link,
+                           const arcp__authentication *by)
 {
     const arcp_span frame = arcp_buf_span(&link->hello);
     arcp__message in;
@@ -339,16 +346,16 @@ static void continue_hello(arcp__sessions *sessions, arcp__link *link, arcp_span
                "capabilities.encodings must include \"json\"");
         return;
     }
-    arcp__principal *principal = arcp__principal_get(sessions->jobs, principal_name);
+    arcp__principal *principal = arcp__principal_get(sessions->jobs, by->principal);
     if (principal == NULL) {
         return;
     }
     principal->is_held = true; /* must not be freed if no session is made */
     link->profile = arcp__peer_profile_of(sessions, in.hello.client_name, principal);
     if (in.hello.resumed.token.data != NULL) {
-        resume_session(sessions, link, is_anonymous ? NULL : principal, &in);
+        resume_session(sessions, link, by->is_anonymous ? NULL : principal, &in, by->role);
     } else {
-        open_session(sessions, link, principal, &in, is_anonymous);
+        open_session(sessions, link, principal, &in, by);
     }
     principal->is_held = false;
     arcp__principal_maybe_free(sessions->jobs, principal);
@@ -357,11 +364,12 @@ static void continue_hello(arcp__sessions *sessions, arcp__link *link, arcp_span
 static void handle_frame(arcp__sessions *sessions, arcp__link *link, arcp_span frame);
 
 /* Takes the result of the authentication, then handles the frame that came after the hello. */
-static void take_authentication(arcp__sessions *sessions, arcp__link *link, arcp_status status,
-                                arcp_span principal, bool is_anonymous)
+static void take_authentication(arcp__sessions *sessions, arcp__link *link,
+                                const arcp__authentication *by)
 {
-    if (status != ARCP_OK || principal.size == 0) {
-        const bool is_known = status != ARCP_E_INTERNAL_ERROR; /* else it cannot be verified now */
+    if (by->status != ARCP_OK || by->principal.size == 0) {
+        const bool is_known =
+            by->status != ARCP_E_INTERNAL_ERROR; /* else it cannot be verified now */
         const arcp_status code = is_known ? ARCP_E_UNAUTHENTICATED : ARCP_E_INTERNAL_ERROR;
         const arcp__refusal refusal = {.peer = link->peer,
                                        .rule = is_known ? "token" : "token, not verified",
@@ -381,7 +389,7 @@ static void take_authentication(arcp__sessions *sessions, arcp__link *link, arcp
         refuse(sessions, link, ARCP_E_INTERNAL_ERROR,
                "the runtime cannot store sessions right now; try again later");
     } else {
-        continue_hello(sessions, link, principal, is_anonymous);
+        continue_hello(sessions, link, by);
     }
     if (link->state == ARCP__LINK_AUTHENTICATING) {
         arcp__link_enter(link, ARCP__LINK_NEW);
@@ -425,7 +433,9 @@ static void take_hello(arcp__sessions *sessions, arcp__link *link, arcp_span fra
     arcp__link_enter(link, ARCP__LINK_AUTHENTICATING);
     link->auth_id = ++sessions->next_auth_id;
     if (link->preset_principal != NULL) {
-        take_authentication(sessions, link, ARCP_OK, arcp_span_cstr(link->preset_principal), false);
+        const arcp__authentication preset = {.principal = arcp_span_cstr(link->preset_principal),
+                                             .role = link->preset_role};
+        take_authentication(sessions, link, &preset);
         return;
     }
     arcp_buf text = arcp_buf_secret_init();
@@ -494,8 +504,8 @@ void arcp__link_receive(arcp__sessions *sessions, arcp__link *link, arcp_span fr
     }
 }
 
-arcp__link *arcp__link_authenticated(arcp__sessions *sessions, uint64_t auth_id, arcp_status status,
-                                     arcp_span principal, bool is_anonymous)
+arcp__link *arcp__link_authenticated(arcp__sessions *sessions, uint64_t auth_id,
+                                     const arcp__authentication *result)
 {
     /* From the newest on: a result is usually for a recent request. */
     arcp__link *link = sessions->links == NULL ? NULL : sessions->links->previous;
@@ -504,7 +514,7 @@ arcp__link *arcp__link_authenticated(arcp__sessions *sessions, uint64_t auth_id,
         link = link == sessions->links ? NULL : link->previous;
     }
     if (link != NULL) {
-        take_authentication(sessions, link, status, principal, is_anonymous);
+        take_authentication(sessions, link, result);
     }
     return link;
 }

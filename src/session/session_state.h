@@ -151,6 +151,7 @@ struct arcp__link {
     arcp__port port;
     arcp__session *session; /* NULL unless OPEN */
     char *preset_principal; /* owned; NULL: authenticate */
+    arcp_role preset_role;  /* with it */
     const char *peer;       /* borrowed until the disconnect; may be NULL */
     bool is_disconnected;   /* of a failed engine: its owner has disconnected it */
     arcp__timer hello_timer, throttle_timer;
@@ -200,6 +201,7 @@ struct arcp__session {
     uint8_t previous_hash[32];
     bool has_previous; /* the previous token is still valid */
     bool is_anonymous;
+    arcp_role role;        /* of the link's peer, who authenticated; not stored */
     bool closed_by_client; /* by session.close or session.bye, and not resumed since */
     bool in_outbox;        /* listed in sessions->outbox */
     bool back_pressured;

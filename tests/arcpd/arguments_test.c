@@ -85,8 +85,9 @@ static void options_override_the_file_and_the_first_listen_replaces_its_list(voi
     arcp_error error = {0};
     (void)state;
     line l;
-    line_make(&l, "arcpd|--listen|ws://127.0.0.1:1|--listen|ws://[::1]:1|--token|t=1=alice|"
-                  "--log-level=debug|--agent|a@2=run 'this one'");
+    line_make(&l,
+              "arcpd|--listen|ws://127.0.0.1:1|--listen|ws://[::1]:1|--token|t=1=alice|"
+              "--token=t2=bob smith role=operator|--log-level=debug|--agent|a@2=run 'this one'");
     arcp__config_init(&config);
     check_ok(arcp__text_list_add(&config.listen, "ws://127.0.0.1:9", &error), &error);
     check_ok(arcp__arguments_apply(l.count, l.words, &config, &error), &error);
@@ -95,6 +96,10 @@ static void options_override_the_file_and_the_first_listen_replaces_its_list(voi
     assert_string_equal(config.listen.items[1], "ws://[::1]:1");
     assert_string_equal(config.tokens[0].token, "t=1");
     assert_string_equal(config.tokens[0].principal, "alice");
+    assert_int_equal(config.tokens[0].role, ARCP_ROLE_NONE);
+    assert_string_equal(config.tokens[1].token, "t2");
+    assert_string_equal(config.tokens[1].principal, "bob smith");
+    assert_int_equal(config.tokens[1].role, ARCP_ROLE_OPERATOR);
     assert_string_equal(config.agents[0].name, "a");
     assert_string_equal(config.agents[0].version, "2");
     assert_string_equal(config.agents[0].command.items[1], "this one");
@@ -107,9 +112,14 @@ static void an_option_with_a_wrong_value_is_named_and_a_token_is_not_shown(void 
     static const struct {
         const char *line, *message;
     } rows[] = {
-        {"arcpd|--token|hush-hush", "--token must be TOKEN=PRINCIPAL"},
-        {"arcpd|--token|=alice", "--token must be TOKEN=PRINCIPAL"},
-        {"arcpd|--token|hush-hush=", "--token must be TOKEN=PRINCIPAL"},
+        {"arcpd|--token|hush-hush",
+         "--token must be TOKEN=PRINCIPAL or 'TOKEN=PRINCIPAL role=ROLE'"},
+        {"arcpd|--token|=alice", "--token must be TOKEN=PRINCIPAL or 'TOKEN=PRINCIPAL role=ROLE'"},
+        {"arcpd|--token|hush-hush role=viewer",
+         "--token must be TOKEN=PRINCIPAL or 'TOKEN=PRINCIPAL role=ROLE'"},
+        {"arcpd|--token|hush-hush=alice role=root", "--token: the role must be viewer or operator"},
+        {"arcpd|--token|hush-hush=",
+         "--token must be TOKEN=PRINCIPAL or 'TOKEN=PRINCIPAL role=ROLE'"},
         {"arcpd|--agent|foo", "--agent foo: must be NAME[@VERSION]=COMMAND"},
         {"arcpd|--agent|=x", "--agent =x: must be NAME[@VERSION]=COMMAND"},
         {"arcpd|--agent|a=", "--agent a=: must be NAME[@VERSION]=COMMAND"},

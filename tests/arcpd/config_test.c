@@ -37,7 +37,7 @@ static void the_configuration_is_printed_without_secrets(void **state)
                          "agents: [{name: a, command: [x], env: {KEY: hush-hush}}]\n");
     (void)state;
     assert_null(strstr(text, "hush-hush"));
-    assert_non_null(strstr(text, "  - {token: \"***\", principal: \"alice\"}\n"));
+    assert_non_null(strstr(text, "  - {token: \"***\", principal: \"alice\", role: none}\n"));
     assert_non_null(strstr(text, "no_auth: false\n"));
     assert_non_null(strstr(text, "jwt:\n"
                                  "  - algorithm: ES256\n"
@@ -118,6 +118,8 @@ static const struct {
      "test.yaml:1: tracing.otlp.sampling: is not a key of the configuration"},
     {"tracing: {zipkin: {}}\n", "test.yaml:1: tracing.zipkin: is not a key of the configuration"},
     {"tokens: [{token: '', principal: a}]\n", "test.yaml:1: tokens[0]: needs token and principal"},
+    {"tokens: [{token: t, principal: a, role: admin}]\n",
+     "test.yaml:1: tokens[0].role: must be none, viewer or operator"},
     {"tokens: [{token: t, principal: ''}]\n", "test.yaml:1: tokens[0]: needs token and principal"},
     {"agents:\n  - {name: a, command: [x]}\n  - {name: a, command: [y]}\n",
      "test.yaml:3: agents[1]: an entry above has the same name and version"},
@@ -280,8 +282,14 @@ static void a_principal_may_have_an_equals_sign_in_the_file(void **state)
     arcp__config config;
     arcp_error error = {0};
     (void)state;
-    check_ok(read_text(&config, "tokens: [{token: t=1, principal: 'cn=alice'}]\n", &error), &error);
-    assert_int_equal(config.token_count, 1);
+    check_ok(read_text(&config,
+                       "tokens: [{token: t=1, principal: 'cn=alice'},"
+                       " {token: t2, principal: bob, role: operator}]\n",
+                       &error),
+             &error);
+    assert_int_equal(config.token_count, 2);
+    assert_int_equal(config.tokens[0].role, ARCP_ROLE_NONE);
+    assert_int_equal(config.tokens[1].role, ARCP_ROLE_OPERATOR);
     assert_string_equal(config.tokens[0].token, "t=1");
     assert_string_equal(config.tokens[0].principal, "cn=alice");
     arcp__config_fini(&config);

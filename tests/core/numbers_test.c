@@ -123,6 +123,11 @@ static const row agent_kinds[] = {
     PIN(ARCP_AGENT_BLOCKING, 0),
     PIN(ARCP_AGENT_NON_BLOCKING, 1),
 };
+static const row roles[] = {
+    PIN(ARCP_ROLE_NONE, 0),
+    PIN(ARCP_ROLE_VIEWER, 1),
+    PIN(ARCP_ROLE_OPERATOR, 2),
+};
 static const row jwt_algorithms[] = {
     PIN(ARCP_JWT_HS256, 0),
     PIN(ARCP_JWT_RS256, 1),
@@ -173,6 +178,7 @@ static const struct {
     {"json_types", json_types, sizeof json_types / sizeof json_types[0], 0},
     {"log_levels", log_levels, sizeof log_levels / sizeof log_levels[0], 0},
     {"agent_kinds", agent_kinds, sizeof agent_kinds / sizeof agent_kinds[0], 0},
+    {"roles", roles, sizeof roles / sizeof roles[0], 0},
     {"jwt_algorithms", jwt_algorithms, sizeof jwt_algorithms / sizeof jwt_algorithms[0], 0},
     {"provision_outcomes", provision_outcomes,
      sizeof provision_outcomes / sizeof provision_outcomes[0], 0},

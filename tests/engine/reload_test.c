@@ -58,8 +58,8 @@ static void a_hello_that_waits_for_its_verifier_keeps_the_limits_of_its_arrival(
     assert_int_equal(rig.question_count, 1);
     rig.settings.limits_json_depth = 16;
     reload();
-    arcp__engine_authenticated(rig.engine, rig.now, rig.questions[0], ARCP_OK,
-                               ARCP_SPAN_LITERAL("alice"), false);
+    const arcp__authentication result = {.principal = ARCP_SPAN_LITERAL("alice")};
+    arcp__engine_authenticated(rig.engine, rig.now, rig.questions[0], &result);
     rig_run(&rig);
     assert_false(arcp__engine_has_failed(rig.engine));
     assert_true(takes(client, "session.welcome"));

@@ -111,8 +111,8 @@ static void the_token_may_be_verified_later(void **state)
     rig_input_over(&s->rig, s->client);
     assert_non_null(s->client->link);
     assert_int_equal(s->rig.question_count, 1);
-    arcp__engine_authenticated(s->rig.engine, s->rig.now, s->rig.questions[0], ARCP_OK,
-                               ARCP_SPAN_LITERAL("alice"), false);
+    const arcp__authentication result = {.principal = ARCP_SPAN_LITERAL("alice")};
+    arcp__engine_authenticated(s->rig.engine, s->rig.now, s->rig.questions[0], &result);
     rig_run(&s->rig);
     assert_int_equal(scene_takes(s, "\"job.accepted\""), 1);
     assert_non_null(s->client->link);

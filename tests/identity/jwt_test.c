@@ -5,6 +5,7 @@
 
 #include <arcp/time.h>
 
+#include "core/role.h"
 #include "identity/jwt.h"
 #include "support/jwt_maker.h"
 
@@ -33,18 +34,21 @@ static const char *check_at(const arcp_jwt_options *options, arcp_span token, in
     static char result[300];
     arcp__jwt_rules rules = {0};
     arcp_error error = {0};
-    arcp_buf principal = arcp_buf_init();
+    arcp__jwt_identity identity = {.principal = arcp_buf_init()};
+    const arcp_buf *principal = &identity.principal;
     check_ok(arcp__jwt_rules_init(&rules, options, &error), &error);
     const arcp_status status =
-        arcp__jwt_check(&rules, token, now_sec * ARCP_NS_PER_SEC, &principal, &error);
+        arcp__jwt_check(&rules, token, now_sec * ARCP_NS_PER_SEC, &identity, &error);
     if (status == ARCP_OK) {
-        (void)snprintf(result, sizeof result, "%.*s", (int)principal.size, principal.data);
+        (void)snprintf(result, sizeof result, "%.*s%s%s", (int)principal->size, principal->data,
+                       identity.role == ARCP_ROLE_NONE ? "" : " as ",
+                       arcp__role_name(identity.role));
     } else {
         assert_int_equal(status, ARCP_E_UNAUTHENTICATED);
-        assert_int_equal(principal.size, 0);
+        assert_int_equal(principal->size, 0);
         (void)snprintf(result, sizeof result, "! %s", error.message);
     }
-    arcp_buf_fini(&principal);
+    arcp_buf_fini(&identity.principal);
     arcp__jwt_rules_fini(&rules);
     return result;
 }
@@ -523,6 +527,33 @@ static void a_leeway_has_a_limit(void **state)
     assert_int_equal(arcp_token_verifier_new_jwt(&options, &verifier, &error), ARCP_E_USAGE);
 }
 
+/* ---- roles ---- */
+
+static void the_claim_arcp_role_is_the_role_and_nothing_else_is(void **state)
+{
+    static const struct {
+        const char *claims, *result;
+    } rows[] = {
+        {"\"arcp_role\":\"viewer\",", "alice as viewer"},
+        {"\"arcp_role\":\"operator\",", "alice as operator"},
+        {"\"role\":\"operator\",\"ARCP_ROLE\":\"operator\",", "alice"},
+        {"\"arcp_role\":\"none\",", "! its claim arcp_role is neither viewer nor operator"},
+        {"\"arcp_role\":\"Operator\",", "! its claim arcp_role is neither viewer nor operator"},
+        {"\"arcp_role\":\"\",", "! its claim arcp_role is neither viewer nor operator"},
+        {"\"arcp_role\":null,", "! its claim arcp_role is neither viewer nor operator"},
+        {"\"arcp_role\":2,", "! its claim arcp_role is neither viewer nor operator"},
+        {"\"arcp_role\":[\"operator\"],", "! its claim arcp_role is neither viewer nor operator"},
+    };
+    const arcp_jwt_options options = secret_options();
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char claims[160];
+        (void)snprintf(claims, sizeof claims, "{%s\"sub\":\"alice\",\"exp\":1700000100}",
+                       rows[i].claims);
+        assert_string_equal(check_claims(&options, claims), rows[i].result);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -543,6 +574,7 @@ int main(void)
         cmocka_unit_test(signed_nonsense_is_refused),
         cmocka_unit_test(a_key_that_is_not_for_its_algorithm_is_refused),
         cmocka_unit_test(a_leeway_has_a_limit),
+        cmocka_unit_test(the_claim_arcp_role_is_the_role_and_nothing_else_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

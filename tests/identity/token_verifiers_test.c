@@ -21,6 +21,7 @@ typedef struct verdict {
     unsigned count;
     arcp_status status;
     bool is_anonymous;
+    arcp_role role;
     char principal[300];
     char why[300];
 } verdict;
@@ -31,6 +32,7 @@ static void on_response(void *user, const arcp_token_response *response)
     into->count++;
     into->status = response->status;
     into->is_anonymous = response->is_anonymous;
+    into->role = response->role;
     (void)snprintf(into->principal, sizeof into->principal, "%.*s", (int)response->principal.size,
                    response->principal.size == 0 ? "" : response->principal.data);
     (void)snprintf(into->why, sizeof into->why, "%s", response->why == NULL ? "" : response->why);
@@ -122,19 +124,72 @@ static void a_file_has_a_token_a_line(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-static void an_invalid_file_is_named_with_its_line(void **state)
+static void a_line_of_the_file_may_end_with_a_role(void **state)
 {
-    static const char *const texts[] = {"t1=alice\nsecret\n", "t1=alice\n=bob\n",
-                                        "t1=alice\nt2=\n"};
     char path[64];
-    char want[96];
+    arcp_token_verifier *table = NULL;
+    arcp_error error = {0};
+    (void)state;
+    write_file(path,
+               "t1=alice role=viewer\n"
+               "t2=acme:ops:bob \t role=operator \r\n"
+               "t3=role:operator\n"
+               "t4=carol\n"
+               "a b=c=dora role=operator\n",
+               0600);
+    check_ok(arcp_token_verifier_new_file(path, &table, &error), &error);
+    expect(table, "t1", "alice");
+    expect(table, "t2", "acme:ops:bob");
+    expect(table, "a b=c", "dora");
+    assert_int_equal(verify(table, ARCP_SPAN_LITERAL("t1")).role, ARCP_ROLE_VIEWER);
+    assert_int_equal(verify(table, ARCP_SPAN_LITERAL("t2")).role, ARCP_ROLE_OPERATOR);
+    assert_int_equal(verify(table, ARCP_SPAN_LITERAL("t3")).role, ARCP_ROLE_NONE);
+    assert_int_equal(verify(table, ARCP_SPAN_LITERAL("t4")).role, ARCP_ROLE_NONE);
+    assert_int_equal(verify(table, ARCP_SPAN_LITERAL("a b=c")).role, ARCP_ROLE_OPERATOR);
+    assert_int_equal(verify(table, ARCP_SPAN_LITERAL("t1=alice")).status, ARCP_E_UNAUTHENTICATED);
+    arcp_token_verifier_free(table);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void a_role_that_does_not_exist_is_refused_with_its_line(void **state)
+{
+    static const char *const texts[] = {"t1=alice\nt2=bob role=none\n",
+                                        "t1=alice\nt2=bob role=Operator\n",
+                                        "t1=alice\nt2=bob role=\n", "t1=alice\nt2=bob role=admin\n",
+                                        "t1=alice\nt2=bob role=viewer2\n"};
+    char path[64];
+    char want[160];
     arcp_token_verifier *table = NULL;
     arcp_error error = {0};
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         write_file(path, texts[i], 0600);
         assert_int_equal(arcp_token_verifier_new_file(path, &table, &error), ARCP_E_USAGE);
-        (void)snprintf(want, sizeof want, "%s:2: a line must be TOKEN=PRINCIPAL", path);
+        (void)snprintf(want, sizeof want, "%s:2: the role of a token must be viewer or operator",
+                       path);
+        assert_string_equal(error.message, want);
+        assert_int_equal(unlink(path), 0);
+    }
+    write_file(path, "t1 role=viewer\n", 0600);
+    assert_int_equal(arcp_token_verifier_new_file(path, &table, &error), ARCP_E_USAGE);
+    assert_int_equal(unlink(path), 0);
+    assert_null(table);
+}
+
+static void an_invalid_file_is_named_with_its_line(void **state)
+{
+    static const char *const texts[] = {"t1=alice\nsecret\n", "t1=alice\n=bob\n",
+                                        "t1=alice\nt2=\n"};
+    char path[64];
+    char want[160];
+    arcp_token_verifier *table = NULL;
+    arcp_error error = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        write_file(path, texts[i], 0600);
+        assert_int_equal(arcp_token_verifier_new_file(path, &table, &error), ARCP_E_USAGE);
+        (void)snprintf(want, sizeof want,
+                       "%s:2: a line must be TOKEN=PRINCIPAL or TOKEN=PRINCIPAL role=ROLE", path);
         assert_string_equal(error.message, want);
         assert_int_equal(unlink(path), 0);
     }
@@ -330,6 +385,8 @@ int main(void)
         cmocka_unit_test(a_table_knows_its_tokens_and_nothing_else),
         cmocka_unit_test(a_table_has_no_empty_token_and_no_odd_principal),
         cmocka_unit_test(a_file_has_a_token_a_line),
+        cmocka_unit_test(a_line_of_the_file_may_end_with_a_role),
+        cmocka_unit_test(a_role_that_does_not_exist_is_refused_with_its_line),
         cmocka_unit_test(an_invalid_file_is_named_with_its_line),
         cmocka_unit_test(every_anonymous_peer_gets_its_own_principal),
         cmocka_unit_test(a_jwt_verifier_responds_with_the_principal_or_the_reason),

@@ -496,6 +496,48 @@ static void replaced_verifiers_stay_until_they_have_responded(void **state)
     stop(&r);
 }
 
+/* ---- roles ---- */
+
+static arcp_token_response role_response;
+
+static void respond_with_role(void *user, arcp_token_request *request)
+{
+    (void)user;
+    arcp_token_request_respond(request, &role_response);
+}
+
+static void a_role_must_be_one_of_two_and_is_for_known_principals_only(void **state)
+{
+    static const struct {
+        int role;
+        bool is_anonymous;
+        const char *frame, *log;
+    } rows[] = {
+        {ARCP_ROLE_NONE, true, "session.welcome", ""},
+        {ARCP_ROLE_VIEWER, false, "session.welcome", ""},
+        {ARCP_ROLE_OPERATOR, false, "session.welcome", ""},
+        {ARCP_ROLE_OPERATOR + 1, false, "UNAUTHENTICATED", "the role is not one of arcp_role"},
+        {-1, false, "UNAUTHENTICATED", "the role is not one of arcp_role"},
+        {ARCP_ROLE_VIEWER, true, "UNAUTHENTICATED", "an anonymous principal cannot have a role"},
+    };
+    rig r;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        start(&r, 0);
+        verify_with(&r, callback(respond_with_role, ""), NULL);
+        role_response = arcp_token_response_init();
+        role_response.status = ARCP_OK;
+        role_response.principal = ARCP_SPAN_LITERAL("alice");
+        role_response.role = (arcp_role)rows[i].role;
+        role_response.is_anonymous = rows[i].is_anonymous;
+        const peer *p = say_hello(&r, 0, "t");
+        until(&r, p->frames.size != 0);
+        assert_true(has(p, rows[i].frame));
+        assert_non_null(strstr(r.log, rows[i].log));
+        stop(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -511,6 +553,7 @@ int main(void)
         cmocka_unit_test(the_number_of_pending_verifications_is_bounded),
         cmocka_unit_test(a_verification_counts_after_its_peer_has_disconnected),
         cmocka_unit_test(replaced_verifiers_stay_until_they_have_responded),
+        cmocka_unit_test(a_role_must_be_one_of_two_and_is_for_known_principals_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

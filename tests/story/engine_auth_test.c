@@ -20,8 +20,8 @@ static void start(engine_rig *rig)
 
 static void answer(engine_rig *rig, size_t index, arcp_status status, const char *principal)
 {
-    arcp__engine_authenticated(rig->engine, rig->now, rig->questions[index], status,
-                               arcp_span_cstr(principal), false);
+    const arcp__authentication result = {.status = status, .principal = arcp_span_cstr(principal)};
+    arcp__engine_authenticated(rig->engine, rig->now, rig->questions[index], &result);
     rig_run(rig);
 }
 

@@ -54,9 +54,10 @@ static void authenticate(engine_rig *rig, const arcp__effect *effect)
     if (known) {
         memcpy(name, principal.data, principal.size);
     }
-    arcp__engine_authenticated(rig->engine, rig->now, effect->id,
-                               known ? ARCP_OK : ARCP_E_UNAUTHENTICATED, arcp_span_cstr(name),
-                               rig->is_anonymous);
+    const arcp__authentication result = {.status = known ? ARCP_OK : ARCP_E_UNAUTHENTICATED,
+                                         .principal = arcp_span_cstr(name),
+                                         .is_anonymous = rig->is_anonymous};
+    arcp__engine_authenticated(rig->engine, rig->now, effect->id, &result);
 }
 
 static void close_client(engine_rig *rig, rig_client *client, int code)

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include <arcp/error.h>
+#include <arcp/role.h>
 #include <arcp/span.h>
 #include <arcp/visibility.h>
 
@@ -43,6 +44,8 @@ typedef struct arcp_token_response {
     /* The reason of a refusal, for the operator's log; it is never sent to the peer. It must not
      * have any part of the token. Copied; may be NULL. */
     const char *why;
+    /* Of the session, until it is resumed with another response. Any other value refuses. */
+    arcp_role role;
 } arcp_token_response;
 
 /* Refuses. */
