@@ -1,5 +1,6 @@
 #include "arcp/command.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -208,8 +209,57 @@ static bool status_line(const line *l)
     return is_shown;
 }
 
+static uint64_t count_of(const arcp_json *json, arcp_json_ref labels, const char *name)
+{
+    uint64_t count = 0;
+    (void)!arcp_json_u64(json, arcp_json_member(json, labels, arcp_span_cstr(name)), &count);
+    return count;
+}
+
+static void append_label(const line *l, const arcp_json *json, arcp_json_ref labels,
+                         const char *name)
+{
+    arcp_buf room = arcp_buf_init();
+    append_next(l->out, arcp_json_string(json, arcp_json_member(json, labels, arcp_span_cstr(name)),
+                                         &room));
+    arcp_buf_fini(&room);
+}
+
+/* `gpt-4o-mini 0.000123 USD, 1200+34 tokens, 0.8 s`: a call that the runtime made and charged.
+ * False: the metric is an agent's own. */
+static bool model_line(const line *l)
+{
+    arcp_json json = ARCP__JSON_INIT;
+    const arcp_json_limits limits = {64, 10000, UINT32_MAX};
+    if (!arcp_span_equal_cstr(l->body->metric.name, "cost.inference") ||
+        arcp_json_scan(&json, l->event->body, &limits, NULL) != ARCP_OK) {
+        return false;
+    }
+    const arcp_json_ref labels =
+        arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("dimensions"));
+    const bool is_gateways =
+        arcp_json_string_equals(&json, arcp_json_member(&json, labels, ARCP_SPAN_LITERAL("source")),
+                                ARCP_SPAN_LITERAL("gateway"));
+    if (is_gateways) {
+        const uint64_t took_ms = count_of(&json, labels, "duration_ms");
+        begin(l, "model", ARCP__COLOR_CYAN);
+        append_label(l, &json, labels, "model");
+        append_next(l->out, l->body->metric.value);
+        append_next(l->out, l->body->metric.unit);
+        arcp_buf_append_format(
+            l->out, ", %" PRIu64 "+%" PRIu64 " tokens, %" PRIu64 ".%" PRIu64 " s",
+            count_of(&json, labels, "input_tokens"), count_of(&json, labels, "output_tokens"),
+            took_ms / 1000, took_ms % 1000 / 100);
+    }
+    arcp__json_fini(&json);
+    return is_gateways;
+}
+
 static void metric_line(const line *l)
 {
+    if (model_line(l)) {
+        return;
+    }
     if (arcp_span_equal_cstr(l->body->metric.name, "cost.budget.remaining") &&
         l->body->metric.unit.size != 0) {
         begin(l, "budget", ARCP__COLOR_MAGENTA);

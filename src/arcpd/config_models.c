@@ -31,6 +31,7 @@ static const arcp__config_row provider_rows[] = {
     {ROW("other_tokens_per_byte", number, arcp__model_provider_options, other_tokens_per_byte),
      .maximum = 100},
     {ROW("server_tools", word, arcp__model_provider_options, removes_tools), .words = server_tools},
+    {ROW("calls_at_once", number, arcp__model_provider_options, calls_at_once), .maximum = 65536},
     {ROW("store", word, arcp__model_provider_options, forbids_store), .words = stores},
 };
 

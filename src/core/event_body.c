@@ -249,6 +249,16 @@ static void rewrite_body(const arcp_json *json, arcp_json_ref object, const arcp
     arcp_json_end_object(&writer);
 }
 
+/* The call that a cost names, without unescaping it: the ids of gateways have nothing to escape. */
+static arcp_span cost_call(const arcp_json *json, arcp_json_ref body)
+{
+    const arcp_json_ref labels = arcp_json_member(json, body, ARCP_SPAN_LITERAL("dimensions"));
+    const arcp_json_ref id = arcp_json_member(json, labels, ARCP_SPAN_LITERAL("call_id"));
+    const arcp_span raw = arcp_json_is(json, id, ARCP_JSON_STRING) ? arcp_json_raw(json, id)
+                                                                   : arcp_span_make(NULL, 0);
+    return raw.size < 2 ? arcp_span_make(NULL, 0) : arcp_span_make(raw.data + 1, raw.size - 2);
+}
+
 /* The gateway's own costs are marked with dimensions.source; an agent's would pass for them. */
 static bool is_from_gateway(const arcp_json *json, arcp_json_ref body)
 {
@@ -294,6 +304,9 @@ arcp_status arcp__event_check(const arcp_json *json, arcp_span kind_text, arcp_j
     status = check_kind(json, read, scratch, &rewrite, err);
     if (status != ARCP_OK) {
         return status;
+    }
+    if (read->is_spend) {
+        read->call_id = cost_call(json, body);
     }
     if (rewrite) {
         rewrite_body(json, body, read, scratch, out);

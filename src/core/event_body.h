@@ -13,7 +13,9 @@ typedef struct arcp__event_body {
     arcp_span level, phase, name, unit, tool, call_id, agent, delegate_id;
     arcp_json_ref value, args, result, error;
     arcp_json_ref input, lease_request, lease_constraints, wait;
-    bool is_spend; /* a metric cost.* (not cost.budget.*) with a unit; set by arcp__event_check */
+    /* A metric cost.* (not cost.budget.*) with a unit; set by arcp__event_check. `call_id` is then
+     * that of its dimensions, or empty. */
+    bool is_spend;
     arcp_decimal amount; /* of the spend */
 } arcp__event_body;
 

@@ -7,6 +7,8 @@ void arcp__job_port_fini(arcp__job_port *port)
 {
     arcp__free(port->denied.hashes);
     port->denied = (arcp__denied_calls){0};
+    arcp__free(port->charged.hashes);
+    port->charged = (arcp__denied_calls){0};
 }
 
 void arcp__job_port_end(arcp__job_port *port)
@@ -152,7 +154,7 @@ arcp_status arcp__job_port_emit(arcp__job_port *port, arcp_time now,
     out->kind = read.kind;
     out->kind_text = event->kind;
     out->body = arcp_buf_span(event->out);
-    if (read.is_spend) {
+    if (read.is_spend && find_denied(&port->charged, read.call_id) == port->charged.count) {
         out->unit = read.unit;
         out->amount = read.amount;
     }

@@ -46,8 +46,22 @@ typedef struct arcp__job_port {
     const arcp_authority *authority; /* borrowed, like `gates` */
     const arcp__job_gates *gates;
     arcp__denied_calls denied;
+    /* Calls through a gateway, whose costs are charged already: an agent's own metric that names
+     * one of them is shown, and not charged again. */
+    arcp__denied_calls charged;
     atomic_bool is_over;
 } arcp__job_port;
+
+/* A call through a gateway that has ended, for a span. */
+typedef struct arcp__job_call {
+    const char *name;  /* of the span: "arcp.model"; static */
+    arcp_span id;      /* "call_..." */
+    arcp_span target;  /* the model, or the tool */
+    arcp_span server;  /* the provider, or the server of tools */
+    arcp_span error;   /* a word, or a status; empty: it was answered */
+    arcp_span span_id; /* 16 hex digits */
+    int64_t start_wall_ns, end_wall_ns;
+} arcp__job_call;
 
 /* Borrows from the port's authority, from the arguments and from the buffers that were passed with
  * them. */
@@ -63,6 +77,8 @@ typedef struct arcp__job_message {
     bool is_spent; /* charged to a budget */
     const arcp_budget_report *reports;
     size_t report_count;
+    arcp_span charged_id;       /* the call whose cost this is, charged by a gateway; empty: none */
+    const arcp__job_call *call; /* NULL: there is no span to be made */
 } arcp__job_message;
 
 /* An event to be emitted, and buffers for the result. */

@@ -111,6 +111,8 @@ typedef struct arcp__gateway_job_options {
     arcp_span principal;
     arcp_span agent;
     arcp_span traceparent;
+    arcp_span tree_id;           /* of the job at the top of its tree; empty: the job itself */
+    bool makes_spans;            /* of its calls, as parts of the span that traceparent names */
     bool is_confined;            /* its connections come by arcp__gateway_serve; it gets no key */
     arcp__gateway_events events; /* called from arcp__gateway_take */
 } arcp__gateway_job_options;

@@ -109,6 +109,7 @@ static void job_free(arcp__gateway_job_parts *parts)
     arcp__job_port_fini(&job->port);
     arcp_authority_unref(job->authority);
     arcp__free(job->id);
+    arcp__free(job->tree_id);
     arcp__free(job->principal);
     arcp__free(job->agent);
     arcp__free(job->traceparent);
@@ -132,12 +133,15 @@ static arcp__gateway_job_parts *job_new(arcp__gateway *gateway,
     job->port.authority = job->authority;
     job->port.gates = gateway->gates;
     job->id = arcp__copy_cstr(options->job_id.data, options->job_id.size);
+    const arcp_span tree = options->tree_id.size == 0 ? options->job_id : options->tree_id;
+    job->tree_id = arcp__copy_cstr(tree.data, tree.size);
     job->principal = arcp__copy_cstr(options->principal.data, options->principal.size);
     job->agent = arcp__copy_cstr(options->agent.data, options->agent.size);
     job->traceparent = arcp__copy_cstr(options->traceparent.data, options->traceparent.size);
     job->is_confined = options->is_confined;
+    job->makes_spans = options->makes_spans;
     parts->events = options->events;
-    if (job->id == NULL || job->principal == NULL || job->agent == NULL ||
+    if (job->id == NULL || job->tree_id == NULL || job->principal == NULL || job->agent == NULL ||
         job->traceparent == NULL) {
         job_free(parts);
         return NULL;
@@ -383,9 +387,11 @@ void arcp__gateway_job_message(arcp__gateway_job *job, const arcp__job_message *
     decision->canonical = decision->currency = arcp_span_make(NULL, 0);
     decision->capability = arcp_span_first(decision->capability, TEXT_BYTES_MAX);
     decision->target = arcp_span_first(decision->target, TEXT_BYTES_MAX);
-    arcp_span *const texts[] = {&copy.body,        &copy.kind_text,
-                                &copy.unit,        &decision->capability,
-                                &decision->target, &decision->pattern};
+    arcp__job_call call = copy.call == NULL ? (arcp__job_call){0} : *copy.call;
+    arcp_span *const texts[] = {
+        &copy.body,        &copy.kind_text,    &copy.unit, &copy.charged_id, &decision->capability,
+        &decision->target, &decision->pattern, &call.id,   &call.target,     &call.server,
+        &call.error,       &call.span_id};
     arcp__gateway_note *note = note_new(copy.report_count * sizeof *copy.reports, texts,
                                         sizeof texts / sizeof texts[0], &reports);
     if (note == NULL) {
@@ -395,6 +401,8 @@ void arcp__gateway_job_message(arcp__gateway_job *job, const arcp__job_message *
         memcpy(reports, copy.reports, copy.report_count * sizeof *copy.reports);
     }
     copy.reports = reports;
+    note->call = call;
+    copy.call = copy.call == NULL ? NULL : &note->call;
     note->message = copy;
     put(job, note);
 }

@@ -57,9 +57,9 @@ struct arcp__gateway_job {
     arcp__gateway *gateway;
     arcp_authority *authority; /* a reference */
     arcp__job_port port;       /* of the gateway's thread */
-    char *id, *principal, *agent, *traceparent;
+    char *id, *tree_id, *principal, *agent, *traceparent;
     void *states[ARCP__GATEWAY_KINDS]; /* each is its service's own; NULL at first */
-    bool is_confined;
+    bool is_confined, makes_spans;
     struct arcp__gateway_job_parts *parts; /* of gateway*.c */
 };
 

@@ -23,6 +23,7 @@ typedef struct arcp__gateway_note {
     struct arcp__gateway_note *prev, *next;
     bool is_denial;
     arcp__job_message message;
+    arcp__job_call call; /* of the message, if it has one */
     arcp__gateway_denial denial;
 } arcp__gateway_note;
 

@@ -144,28 +144,31 @@ static bool ask_budget(model_call *m)
 
 /* ---- earlier answers ---- */
 
-bool arcp__model_knows(const model_job *job, arcp_span answer_id)
+bool arcp__model_knows(const model_tree *tree, arcp_span answer_id)
 {
     const uint64_t hash = arcp__hash_bytes(answer_id.data, answer_id.size);
-    for (size_t i = 0; i < job->previous_count; i++) {
-        if (job->previous[i] == hash) {
+    for (size_t i = 0; i < tree->previous_count; i++) {
+        if (tree->previous[i] == hash) {
             return true;
         }
     }
     return false;
 }
 
-void arcp__model_remember(model_job *job, arcp_span answer_id)
+void arcp__model_remember(model_tree *tree, arcp_span answer_id)
 {
-    if (job->previous == NULL) {
-        job->previous = arcp__alloc_array(PREVIOUS_MAX, sizeof *job->previous);
-    }
-    if (job->previous == NULL || answer_id.size == 0) {
+    if (answer_id.size == 0) {
         return;
     }
-    job->previous[job->previous_next] = arcp__hash_bytes(answer_id.data, answer_id.size);
-    job->previous_next = (job->previous_next + 1) % PREVIOUS_MAX;
-    job->previous_count += job->previous_count < PREVIOUS_MAX;
+    if (tree->previous == NULL) {
+        tree->previous = arcp__alloc_array(PREVIOUS_MAX, sizeof *tree->previous);
+    }
+    if (tree->previous == NULL) {
+        return;
+    }
+    tree->previous[tree->previous_next] = arcp__hash_bytes(answer_id.data, answer_id.size);
+    tree->previous_next = (tree->previous_next + 1) % PREVIOUS_MAX;
+    tree->previous_count += tree->previous_count < PREVIOUS_MAX;
 }
 
 /* ---- the body ---- */
@@ -255,10 +258,17 @@ bool arcp__model_admit(model_call *m)
         arcp__model_refuse_body(m, &err);
         return false;
     }
-    if (m->asked.previous.size != 0 && !arcp__model_knows(m->job, m->asked.previous)) {
+    if (m->asked.previous.size != 0 && !arcp__model_knows(m->job->tree, m->asked.previous)) {
         arcp__model_refuse(m, 400, "unknown_response",
-                           "previous_response_id: this job has got no such answer");
+                           "previous_response_id: neither this job nor another one of its tree has "
+                           "got such an answer");
         return false;
+    }
+    if (m->asked.removed_count != 0 && !m->job->has_said_removed) {
+        m->job->has_said_removed = true;
+        arcp__model_log(m, "warn",
+                        "tools that run at the provider are removed from the job's calls to models "
+                        "(server_tools: remove)");
     }
     return ask_urls(m);
 }

@@ -5,6 +5,7 @@
 #include "json/json.h"
 
 #define CONTEXT_MAX 200000 /* flags context-... would lift it */
+#define SPAN_ID_AT  36     /* in a traceparent */
 
 /* ---- the request ---- */
 
@@ -41,6 +42,22 @@ static void add_flags(const model_call *m, arcp_span list, arcp_buf *out)
     arcp_buf_fini(&kept);
 }
 
+/* The provider's part is a child of the call's span, or of whatever the job was given. */
+static void add_traceparent(const model_call *m, arcp_buf *out)
+{
+    const arcp_span job = arcp_span_cstr(m->call->job->traceparent);
+    char text[ARCP__TRACEPARENT_SIZE];
+    if (m->span_id[0] == '\0' || job.size != sizeof text) {
+        if (job.size != 0) {
+            add_header(out, "traceparent", job);
+        }
+        return;
+    }
+    memcpy(text, job.data, sizeof text);
+    memcpy(text + SPAN_ID_AT, m->span_id, ARCP__SPAN_ID_SIZE);
+    add_header(out, "traceparent", arcp_span_make(text, sizeof text));
+}
+
 void arcp__model_request_headers(const model_call *m, arcp_buf *out)
 {
     static const char *const passed[] = {"accept", "user-agent", "anthropic-version",
@@ -67,9 +84,7 @@ void arcp__model_request_headers(const model_call *m, arcp_buf *out)
         arcp_buf_append(out, arcp_buf_span(key));
         arcp_buf_append_byte(out, '\0');
     }
-    if (m->call->job->traceparent != NULL && m->call->job->traceparent[0] != '\0') {
-        add_header(out, "traceparent", arcp_span_cstr(m->call->job->traceparent));
-    }
+    add_traceparent(m, out);
 }
 
 /* ---- the response ---- */

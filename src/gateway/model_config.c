@@ -165,6 +165,7 @@ static arcp_status set_provider(maker *m, const arcp__model_options *options, si
         .allow = copy_texts(m, from->allow, from->allow_count),
         .allow_count = from->allow_count,
         .other_tokens_per_byte = from->other_tokens_per_byte,
+        .calls_at_once = from->calls_at_once,
         .terms = arcp__llm_terms_init()};
     set_key(from, key, to);
     to->limit_field = from->limit_field != NULL ? copy(m, from->limit_field).data

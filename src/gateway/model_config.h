@@ -23,6 +23,7 @@ typedef struct arcp__model_provider_options {
     uint64_t other_tokens_per_byte;
     bool removes_tools;
     bool forbids_store;
+    uint64_t calls_at_once; /* of all jobs; 0: as many as there are */
 } arcp__model_provider_options;
 
 enum { ARCP__MODEL_KEY_BY_DIALECT, ARCP__MODEL_KEY_AUTHORIZATION, ARCP__MODEL_KEY_X_API_KEY };
@@ -54,6 +55,7 @@ typedef struct arcp__model_provider {
     const char *const *allow;
     size_t allow_count;
     uint64_t other_tokens_per_byte; /* 0: by the dialect */
+    uint64_t calls_at_once;         /* 0: no limit */
     arcp__llm_terms terms;
 } arcp__model_provider;
 

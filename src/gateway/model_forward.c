@@ -4,6 +4,8 @@
 
 #include <inttypes.h>
 
+#include "base/hex.h"
+#include "base/random.h"
 #include "core/authority.h"
 
 #define UNSENT_MAX    ((size_t)256 << 10) /* of a response that its client has not read */
@@ -24,12 +26,13 @@ static void stop_upstream(model_call *m)
 static void settle(model_call *m)
 {
     const bool is_charged = m->stage == MODEL_UPSTREAM && !m->is_error && !m->counts_only;
-    arcp__model_count_outcome(m->service->counts,
-                              m->is_error || m->status == 0 ? MODEL_FAILED : MODEL_ANSWERED);
+    const bool has_failed = m->is_error || m->status == 0;
+    arcp__model_count_outcome(m->service->counts, m->found[m->at].provider->name,
+                              has_failed ? MODEL_FAILED : MODEL_ANSWERED);
     if (is_charged) {
         arcp__model_settle(m);
     } else {
-        arcp__model_release(m);
+        arcp__model_fail(m, NULL);
     }
 }
 
@@ -61,7 +64,7 @@ static bool go_on(model_call *m)
     }
     arcp_error err = {0};
     stop_upstream(m);
-    arcp__model_release(m);
+    arcp__model_fail(m, m->status == 0 ? "unreachable" : NULL);
     m->stage = MODEL_ADMIT;
     m->status = 0;
     m->is_error = false;
@@ -99,6 +102,8 @@ static void on_head(void *user, const arcp__web_client_head *head)
     model_call *m = user;
     m->status = head->status;
     m->is_error = head->status < 200 || head->status >= 300;
+    arcp__model_count_first_byte(
+        m->service->counts, arcp__gateway_now(m->service->gateway).mono_ns - m->sent_at.mono_ns);
     if (m->is_error && may_go_on_after(head->status) && go_on(m)) {
         return;
     }
@@ -140,8 +145,9 @@ static void on_done(void *user, const arcp__web_client_end *end)
     m->upstream = NULL;
     if (end->outcome == ARCP__WEB_NOT_SENT) {
         if (!go_on(m)) {
-            arcp__model_release(m);
-            arcp__model_count_outcome(m->service->counts, MODEL_FAILED);
+            arcp__model_fail(m, "unreachable");
+            arcp__model_count_outcome(m->service->counts, m->found[m->at].provider->name,
+                                      MODEL_FAILED);
             arcp__gateway_call_refuse(m->call, 502, "provider_unreachable",
                                       arcp_span_cstr(end->problem));
             arcp__model_done(m);
@@ -195,8 +201,33 @@ static void refuse_and_end(model_call *m, int status, const char *code, const ch
     arcp__model_done(m);
 }
 
+/* Whether the provider has as many calls under way as it may have. */
+static bool is_busy(const model_call *m)
+{
+    const arcp__model_provider *provider = m->found[m->at].provider;
+    uint64_t count = 0;
+    for (const model_call *other = m->service->calls; other != NULL; other = other->next) {
+        count += other->stage == MODEL_UPSTREAM &&
+                 arcp_span_equal(other->found[other->at].provider->name, provider->name);
+    }
+    return provider->calls_at_once != 0 && count >= provider->calls_at_once;
+}
+
+/* Whether a call waits that must be sent before this one. */
+static bool waits_before(const model_call *m)
+{
+    for (const model_call *other = m->service->calls; other != NULL; other = other->next) {
+        if (other != m && other->stage == MODEL_TURN && other->turn_ms <= m->turn_ms &&
+            arcp_span_equal(other->found[other->at].provider->name,
+                            m->found[m->at].provider->name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The call may go: its hold is given, or it needs none. */
-static void forward(model_call *m)
+static void send_now(model_call *m)
 {
     arcp_error err = {0};
     if (arcp_authority_is_expired(m->call->job->authority,
@@ -211,9 +242,47 @@ static void forward(model_call *m)
     }
     m->buffered += m->body.size;
     m->stage = MODEL_UPSTREAM;
+    m->sent_at = arcp__gateway_now(m->service->gateway);
+    if (m->call->job->makes_spans) {
+        uint8_t bytes[ARCP__SPAN_ID_SIZE / 2];
+        arcp__random(bytes, sizeof bytes);
+        bytes[0] |= 1; /* it must not be zero */
+        arcp__hex_format(bytes, sizeof bytes, m->span_id);
+    }
     if (send_upstream(m, &err) != ARCP_OK) {
         m->stage = MODEL_LINE; /* nothing was sent */
         refuse_and_end(m, 502, "provider_unreachable", err.message);
+    }
+}
+
+/* Sends the call, or has it wait until its provider has fewer. */
+static void forward(model_call *m)
+{
+    m->turn_ms =
+        arcp__model_now_ms(m->service) + arcp__gateway_limits_of(m->service->gateway)->hold_wait_ms;
+    if (is_busy(m) || waits_before(m)) {
+        m->stage = MODEL_TURN;
+    } else {
+        send_now(m);
+    }
+}
+
+void arcp__model_turns(model_service *service)
+{
+    model_call *m = service->calls;
+    while (m != NULL) {
+        const bool is_late = m->stage == MODEL_TURN && arcp__model_now_ms(service) >= m->turn_ms;
+        if (m->stage != MODEL_TURN || (is_busy(m) && !is_late)) {
+            m = m->next;
+            continue;
+        }
+        if (is_busy(m)) {
+            refuse_and_end(m, 429, "provider_busy",
+                           "the provider has as many calls under way as it may have; try again");
+        } else {
+            send_now(m);
+        }
+        m = service->calls; /* the call may be gone, and others with it */
     }
 }
 
@@ -245,6 +314,8 @@ void arcp__model_decided(model_call *m)
     const int size = (int)(m->hold.currency.size < 40 ? m->hold.currency.size : 40);
     const char *currency = m->hold.currency.size == 0 ? "" : m->hold.currency.data;
     if (m->hold.state == ARCP__LLM_HOLD_HELD) {
+        m->is_held_counted = true;
+        arcp__model_count_held(m->service->counts, &m->hold);
         forward(m);
         return;
     }
@@ -285,7 +356,7 @@ void arcp__model_dropped(model_call *m, uint64_t now_ms)
 {
     if (m->stage != MODEL_UPSTREAM || m->is_error || m->counts_only) {
         stop_upstream(m);
-        arcp__model_release(m);
+        arcp__model_fail(m, "client_gone");
         arcp__model_done(m);
         return;
     }
@@ -307,7 +378,7 @@ void arcp__model_close(model_call *m)
 static void leave_line(const model_call *m)
 {
     for (model_call *other = m->service->calls; other != NULL; other = other->next) {
-        if (other->job == m->job && other->stage == MODEL_LINE) {
+        if (other->job == m->job && (other->stage == MODEL_LINE || other->stage == MODEL_TURN)) {
             other->stage = MODEL_OVER;
             arcp__model_release(other);
         }

@@ -94,7 +94,7 @@ static void write_list(lister *l, const arcp__model_config *config)
 
 void arcp__model_list(model_service *service, arcp__gateway_call *call)
 {
-    const model_job *job = arcp__model_job(call->job);
+    const model_job *job = arcp__model_job(service, call->job);
     arcp_span version;
     arcp_buf out = arcp_buf_init();
     lister l = {.only = arcp_span_from(call->path, sizeof PREFIX), /* with the slash */

@@ -1,12 +1,14 @@
 /* Shared by the files model_*.c: the service for models, and the calls that it answers.
  *
- *   ADMIT ──> LINE ──> UPSTREAM ──> done
- *     │         │ ^         │ an alias with a list: the next model
- *     │         │ └─────────┘
- *     └─────────┴── refused ──────> done */
+ *   ADMIT ──> LINE ──> TURN ──> UPSTREAM ──> done
+ *     │         │ ^      │          │ an alias with a list: the next model
+ *     │         │ └──────┼──────────┘
+ *     └─────────┴────────┴── refused ──────> done */
 #ifndef ARCP_GATEWAY_MODEL_PARTS_H
 #define ARCP_GATEWAY_MODEL_PARTS_H
 
+#include "base/hash.h"
+#include "core/trace.h"
 #include "gateway/gateway_job.h"
 #include "gateway/model_config.h"
 #include "gateway/model_service.h"
@@ -18,14 +20,23 @@ typedef struct model_call model_call;
 
 #define PREVIOUS_MAX 4096
 
+/* What is kept of the jobs of a tree: answers that may be continued. */
+typedef struct model_tree {
+    size_t job_count;
+    uint64_t *previous; /* hashes of their ids; owned */
+    size_t previous_count, previous_next;
+    UT_hash_handle hh;
+    char id[]; /* of the topmost job */
+} model_tree;
+
 /* What is kept of a job. */
 typedef struct model_job {
     arcp__llm_caller caller;
     /* The job's authority without its budget: whether amounts suffice is the line's to say, and the
      * gate would deny while other calls hold everything. */
     arcp_authority *asking;
-    uint64_t *previous; /* hashes of the ids of answers; owned */
-    size_t previous_count, previous_next;
+    model_tree *tree;
+    bool has_said_removed; /* that tools were removed from a call */
 } model_job;
 
 /* Models whose answer cost more than was held: their bound is doubled. */
@@ -35,6 +46,7 @@ struct model_service {
     arcp__gateway *gateway;
     arcp__model_config *config; /* a reference */
     arcp__llm_lines *lines;
+    model_tree *trees;
     model_call *calls;
     uv_timer_t timer;
     bool is_serving;                     /* decisions are being taken from the lines */
@@ -46,6 +58,7 @@ struct model_service {
 typedef enum model_stage {
     MODEL_ADMIT,
     MODEL_LINE,     /* it waits for its hold */
+    MODEL_TURN,     /* it waits until its provider has fewer calls */
     MODEL_UPSTREAM, /* the request may have reached the provider */
     MODEL_OVER      /* its job ends */
 } model_stage;
@@ -59,6 +72,7 @@ struct model_call {
     model_stage stage;
     arcp__llm_route route;
     bool counts_only; /* count_tokens: nothing is held */
+    arcp_time began_at;
     bool is_alias;
     arcp__llm_call asked;
     arcp__model_found found[ARCP__MODEL_LIST_MAX];
@@ -72,10 +86,14 @@ struct model_call {
     arcp__llm_demand demands[ARCP__LLM_CURRENCIES_MAX];
     size_t demand_count;
     arcp__llm_hold hold;
-    arcp_buf body; /* that is sent */
+    bool is_held_counted;
+    uint64_t turn_ms; /* when waiting in TURN ends */
+    arcp_buf body;    /* that is sent */
     arcp_span body_part;
     uint64_t buffered;        /* bytes that count against buffer_bytes */
     arcp__web_call *upstream; /* NULL: none under way */
+    arcp_time sent_at;
+    char span_id[ARCP__SPAN_ID_SIZE + 1]; /* of the request; empty: no span is made */
 
     /* Of its answer. */
     unsigned status; /* 0: no head yet */
@@ -103,9 +121,9 @@ bool arcp__model_bound(model_call *m, int *http_status, arcp_error *err);
 void arcp__model_ask(model_call *m);
 /* Makes m->body for the limit that is held. False: out of memory. */
 bool arcp__model_write_body(model_call *m);
-/* Which of the models' answers may be continued by this job. */
-void arcp__model_remember(model_job *job, arcp_span answer_id);
-bool arcp__model_knows(const model_job *job, arcp_span answer_id);
+/* Which of the models' answers may be continued by the jobs of a tree. */
+void arcp__model_remember(model_tree *tree, arcp_span answer_id);
+bool arcp__model_knows(const model_tree *tree, arcp_span answer_id);
 
 /* ---- model_forward.c ---- */
 
@@ -113,6 +131,8 @@ bool arcp__model_knows(const model_job *job, arcp_span answer_id);
 void arcp__model_start(model_call *m);
 /* The hold was given or refused. */
 void arcp__model_decided(model_call *m);
+/* Sends calls whose provider has fewer calls now; refuses one that has waited for too long. */
+void arcp__model_turns(model_service *service);
 /* All that was written has been sent. */
 void arcp__model_drained(model_call *m);
 void arcp__model_dropped(model_call *m, uint64_t now_ms);
@@ -137,6 +157,12 @@ void arcp__model_pass_rest(model_call *m);
 /* Charges what the answer cost, and says the metric; or gives the hold back. */
 void arcp__model_settle(model_call *m);
 void arcp__model_release(model_call *m);
+/* The request to the provider failed: gives the hold back, and makes its span. `why` is a word, or
+ * NULL for the status of the answer. */
+void arcp__model_fail(model_call *m, const char *why);
+/* Says a line in the job's log. */
+void arcp__model_log(const model_call *m, const char *level, const char *format, ...)
+    ARCP_PRINTF(3, 4);
 /* Whether an answer of this model cost more than was held. */
 bool arcp__model_is_distrusted(const model_service *service, const arcp__model_found *found);
 
@@ -148,7 +174,7 @@ void arcp__model_list(model_service *service, arcp__gateway_call *call);
 
 uint64_t arcp__model_now_ms(const model_service *service);
 /* What is kept of a job; NULL: out of memory. */
-model_job *arcp__model_job(arcp__gateway_job *job);
+model_job *arcp__model_job(model_service *service, arcp__gateway_job *job);
 /* Takes the decisions of the lines, and sets the timer. */
 void arcp__model_serve(model_service *service);
 /* The call is over: frees it. */

@@ -42,6 +42,9 @@ static void set_timer(model_service *service)
         if (m->close_ms != 0 && m->close_ms < due_ms) {
             due_ms = m->close_ms;
         }
+        if (m->stage == MODEL_TURN && m->turn_ms < due_ms) {
+            due_ms = m->turn_ms;
+        }
     }
     if (due_ms == UINT64_MAX) {
         (void)uv_timer_stop(&service->timer);
@@ -56,6 +59,7 @@ void arcp__model_serve(model_service *service)
         return; /* the loop below takes them */
     }
     service->is_serving = true;
+    arcp__model_turns(service);
     for (arcp__llm_hold *hold; (hold = arcp__llm_lines_take(service->lines)) != NULL;) {
         arcp__model_decided(hold->user);
     }
@@ -65,6 +69,37 @@ void arcp__model_serve(model_service *service)
 }
 
 /* ---- jobs ---- */
+
+/* The tree of a job, with the job counted; NULL: out of memory. */
+static model_tree *enter_tree(model_service *service, const arcp__gateway_job *job)
+{
+    const size_t size = strlen(job->tree_id);
+    model_tree *tree = NULL;
+    HASH_FIND(hh, service->trees, job->tree_id, size, tree);
+    if (tree == NULL) {
+        tree = arcp__alloc(sizeof *tree + size + 1);
+        if (tree == NULL) {
+            return NULL;
+        }
+        memcpy(tree->id, job->tree_id, size + 1);
+        HASH_ADD_KEYPTR(hh, service->trees, tree->id, size, tree);
+        if (!ARCP__HASH_ADDED(tree)) {
+            arcp__free(tree);
+            return NULL;
+        }
+    }
+    tree->job_count++;
+    return tree;
+}
+
+static void leave_tree(model_service *service, model_tree *tree)
+{
+    if (--tree->job_count == 0) {
+        HASH_DEL(service->trees, tree);
+        arcp__free(tree->previous);
+        arcp__free(tree);
+    }
+}
 
 /* An authority like the job's, without its budget. */
 static arcp_status make_asking(const arcp__gateway_job *job, arcp_authority **out)
@@ -88,12 +123,17 @@ static arcp_status make_asking(const arcp__gateway_job *job, arcp_authority **ou
     return status;
 }
 
-model_job *arcp__model_job(arcp__gateway_job *job)
+model_job *arcp__model_job(model_service *service, arcp__gateway_job *job)
 {
     model_job *state = job->states[ARCP__GATEWAY_LLM];
     if (state == NULL) {
         state = arcp__alloc(sizeof *state);
         if (state != NULL && make_asking(job, &state->asking) != ARCP_OK) {
+            arcp__free(state);
+            state = NULL;
+        }
+        if (state != NULL && (state->tree = enter_tree(service, job)) == NULL) {
+            arcp_authority_unref(state->asking);
             arcp__free(state);
             state = NULL;
         }
@@ -107,7 +147,7 @@ static void job_over(void *user, arcp__gateway_job *job)
     model_job *state = job->states[ARCP__GATEWAY_LLM];
     if (state != NULL) {
         arcp_authority_unref(state->asking);
-        arcp__free(state->previous);
+        leave_tree(user, state->tree);
         arcp__free(state);
         job->states[ARCP__GATEWAY_LLM] = NULL;
     }
@@ -122,7 +162,10 @@ void arcp__model_refuse(model_call *m, int status, const char *code, const char 
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    arcp__model_count_outcome(m->service->counts, MODEL_REFUSED);
+    arcp__model_count_outcome(m->service->counts,
+                              m->found_count == 0 ? arcp_span_make(NULL, 0)
+                                                  : m->found[m->at].provider->name,
+                              MODEL_REFUSED);
     arcp__gateway_call_refuse(m->call, status, code, arcp_span_cstr(text));
 }
 
@@ -131,7 +174,7 @@ void arcp__model_done(model_call *m)
     model_service *service = m->service;
     DL_DELETE(service->calls, m);
     if (m->has_tap) {
-        arcp__model_remember(m->job, arcp_span_cstr(m->tap.answer_id));
+        arcp__model_remember(m->job->tree, arcp_span_cstr(m->tap.answer_id));
         arcp__llm_tap_fini(&m->tap);
     }
     arcp__gateway_buffer_give(service->gateway, m->buffered);
@@ -168,7 +211,7 @@ static void request(void *user, arcp__gateway_call *call)
         return;
     }
     model_call *m = arcp__alloc(sizeof *m);
-    model_job *job = arcp__model_job(call->job);
+    model_job *job = arcp__model_job(service, call->job);
     if (m == NULL || job == NULL) {
         arcp__free(m);
         arcp__gateway_call_refuse(call, 503, "buffers", ARCP_SPAN_LITERAL("out of memory"));
@@ -179,6 +222,7 @@ static void request(void *user, arcp__gateway_call *call)
     m->call = call;
     m->job = job;
     m->config = arcp__model_config_ref(service->config);
+    m->began_at = arcp__gateway_now(service->gateway);
     call->state = m;
     DL_APPEND(service->calls, m);
     if (arcp__model_admit(m)) {

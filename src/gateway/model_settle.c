@@ -1,10 +1,28 @@
 /* What an answer cost: charged to the budgets, and said as a metric. */
 #include "gateway/model_parts.h"
 
-#include "base/hash.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "core/event_body.h"
 #include "core/job_port.h"
 #include "gateway/model_counts.h"
 #include "json/json_put.h"
+
+void arcp__model_log(const model_call *m, const char *level, const char *format, ...)
+{
+    char text[512];
+    arcp_buf body = arcp_buf_init();
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    arcp__event_write_log(arcp_span_cstr(level), arcp_span_cstr(text), &body);
+    if (!body.failed) {
+        arcp__gateway_job_emit(m->call->job, ARCP_EVENT_LOG, arcp_buf_span(&body));
+    }
+    arcp_buf_fini(&body);
+}
 
 /* ---- models whose bound was wrong once ---- */
 
@@ -21,7 +39,8 @@ bool arcp__model_is_distrusted(const model_service *service, const arcp__model_f
     while (i < service->distrusted_count && service->distrusted[i] != hash) {
         i++;
     }
-    return i < service->distrusted_count;
+    /* Without a place for one more, none is trusted. */
+    return i < service->distrusted_count || i == DISTRUSTED_MAX;
 }
 
 /* The answer cost more than was held. */
@@ -29,26 +48,15 @@ static void distrust(model_call *m)
 {
     model_service *service = m->service;
     const arcp__model_found *found = &m->found[m->at];
-    arcp_buf body = arcp_buf_init();
-    arcp_buf text = arcp_buf_init();
     arcp__model_count_over_hold(service->counts);
     if (!arcp__model_is_distrusted(service, found) && service->distrusted_count < DISTRUSTED_MAX) {
         service->distrusted[service->distrusted_count++] = hash_of(found);
     }
-    arcp_buf_append_format(
-        &text,
-        "call %s to the model %.*s cost more than was held for it: twice as much "
-        "is held for its calls from now on",
-        m->call->id, (int)(found->model.size < 80 ? found->model.size : 80), found->model.data);
-    arcp_json_writer writer = arcp__put_begin(&body);
-    arcp__put_cstr(&writer, "level", "error");
-    arcp__put_string(&writer, "message", arcp_buf_span(&text));
-    arcp_json_end_object(&writer);
-    if (!body.failed && !text.failed) {
-        arcp__gateway_job_emit(m->call->job, ARCP_EVENT_LOG, arcp_buf_span(&body));
-    }
-    arcp_buf_fini(&body);
-    arcp_buf_fini(&text);
+    arcp__model_log(m, "error",
+                    "call %s to the model %.*s cost more than was held for it: twice as much is "
+                    "held for its calls from now on",
+                    m->call->id, (int)(found->model.size < 80 ? found->model.size : 80),
+                    found->model.data);
 }
 
 /* ---- amounts ---- */
@@ -78,6 +86,8 @@ static void write_metric(const model_call *m, const arcp__llm_cost *cost, arcp_b
 {
     char total[ARCP_DECIMAL_TEXT_MAX];
     const size_t size = arcp_decimal_format(cost->total, total);
+    const int64_t took_ms =
+        (arcp__gateway_now(m->service->gateway).mono_ns - m->began_at.mono_ns) / ARCP_NS_PER_MS;
     arcp_json_writer writer = arcp__put_begin(out);
     arcp__put_cstr(&writer, "name", "cost.inference");
     arcp__put_raw(&writer, "value", arcp_span_make(total, size));
@@ -89,6 +99,7 @@ static void write_metric(const model_call *m, const arcp__llm_cost *cost, arcp_b
     arcp__put_u64(&writer, "output_tokens", cost->output_tokens);
     arcp__put_u64(&writer, "cached_tokens", cost->cached_tokens);
     arcp__put_cstr(&writer, "call_id", m->call->id);
+    arcp__put_u64(&writer, "duration_ms", took_ms < 0 ? 0 : (uint64_t)took_ms);
     arcp__put_cstr(&writer, "source", "gateway");
     arcp_json_end_object(&writer);
     arcp_json_end_object(&writer);
@@ -108,11 +119,57 @@ static arcp__llm_cost find_cost(model_call *m)
     return cost;
 }
 
+/* What the span of the request says. `error` is borrowed. */
+static arcp__job_call describe(const model_call *m, arcp_span error)
+{
+    const arcp__model_found *found = &m->found[m->at];
+    return (arcp__job_call){.name = "arcp.model",
+                            .id = arcp_span_cstr(m->call->id),
+                            .target = found->model,
+                            .server = found->provider->name,
+                            .error = error,
+                            .span_id = arcp_span_cstr(m->span_id),
+                            .start_wall_ns = m->sent_at.wall_ns,
+                            .end_wall_ns = arcp__gateway_now(m->service->gateway).wall_ns};
+}
+
+/* What the call holds counts no more. */
+static void uncount_hold(model_call *m)
+{
+    if (m->is_held_counted) {
+        m->is_held_counted = false;
+        arcp__model_count_unheld(m->service->counts, &m->hold);
+    }
+}
+
+/* Sends the metric, with what follows from it for budgets and spans, to the runtime. */
+static void say(model_call *m, const arcp__llm_cost *cost, const arcp_budget_report *reports,
+                size_t count, bool is_spent)
+{
+    arcp_buf body = arcp_buf_init();
+    const arcp__job_call call =
+        describe(m, m->status == 0 ? ARCP_SPAN_LITERAL("lost") : arcp_span_make(NULL, 0));
+    write_metric(m, cost, &body);
+    const arcp__job_message message = {.kind = ARCP_EVENT_METRIC,
+                                       .kind_text = ARCP_SPAN_LITERAL("metric"),
+                                       .body = arcp_buf_span(&body),
+                                       .unit = arcp__model_currency(m->config),
+                                       .amount = cost->total,
+                                       .is_spent = is_spent,
+                                       .reports = reports,
+                                       .report_count = count,
+                                       .charged_id = arcp_span_cstr(m->call->id),
+                                       .call = m->span_id[0] == '\0' ? NULL : &call};
+    if (!body.failed) {
+        arcp__gateway_job_message(m->call->job, &message);
+    }
+    arcp_buf_fini(&body);
+}
+
 void arcp__model_settle(model_call *m)
 {
     arcp_decimal costs[ARCP__LLM_CURRENCIES_MAX];
     arcp_budget_report reports[ARCP__JOB_PORT_REPORTS_MAX];
-    arcp_buf body = arcp_buf_init();
     const arcp__llm_cost cost = find_cost(m);
     const size_t demands = m->hold.demand_count;
     bool is_over = false;
@@ -123,30 +180,39 @@ void arcp__model_settle(model_call *m)
         is_over = is_over || arcp_decimal_compare(costs[i], m->hold.held[i]) > 0;
     }
     size_t count = 0;
+    uncount_hold(m);
     if (m->hold.state == ARCP__LLM_HOLD_HELD) {
         count = arcp__llm_hold_settle(m->service->lines, &m->hold, costs, reports,
                                       ARCP__JOB_PORT_REPORTS_MAX, arcp__model_now_ms(m->service));
     }
-    write_metric(m, &cost, &body);
-    const arcp__job_message message = {.kind = ARCP_EVENT_METRIC,
-                                       .kind_text = ARCP_SPAN_LITERAL("metric"),
-                                       .body = arcp_buf_span(&body),
-                                       .unit = arcp__model_currency(m->config),
-                                       .amount = cost.total,
-                                       .is_spent = demands != 0,
-                                       .reports = reports,
-                                       .report_count = count};
-    if (!body.failed) {
-        arcp__gateway_job_message(m->call->job, &message);
-    }
-    arcp__model_count_settled(m->service->counts, &cost);
+    say(m, &cost, reports, count, demands != 0);
+    arcp__model_count_settled(m->service->counts, m->found[m->at].provider->name,
+                              arcp__model_currency(m->config), &cost);
     if (is_over) {
         distrust(m);
     }
-    arcp_buf_fini(&body);
+    if (!cost.is_reported && demands != 0) {
+        arcp__model_log(m, "warn",
+                        "the answer to call %s did not report all of its usage: what is missing is "
+                        "charged by what arrived, or by what was held",
+                        m->call->id);
+    }
+}
+
+void arcp__model_fail(model_call *m, const char *why)
+{
+    char status[16];
+    (void)snprintf(status, sizeof status, "%u", m->status);
+    const arcp__job_call call = describe(m, arcp_span_cstr(why == NULL ? status : why));
+    const arcp__job_message message = {.call = &call};
+    if (m->stage == MODEL_UPSTREAM && m->span_id[0] != '\0') {
+        arcp__gateway_job_message(m->call->job, &message);
+    }
+    arcp__model_release(m);
 }
 
 void arcp__model_release(model_call *m)
 {
+    uncount_hold(m);
     arcp__llm_hold_cancel(m->service->lines, &m->hold, arcp__model_now_ms(m->service));
 }

@@ -125,6 +125,14 @@ static void take_message(arcp__jobs *jobs, arcp__job *job, const arcp__job_messa
                                     message->amount);
         arcp__job_note_cost(jobs, job, message->unit, message->amount);
     }
+    if (message->call != NULL) {
+        arcp__span_call(jobs, job, message->call);
+    }
+    if (message->charged_id.size != 0 &&
+        !arcp__denied_calls_add(&job->live->port.charged, message->charged_id)) {
+        arcp__context_no_memory(jobs->context);
+        return;
+    }
     const bool is_denial = message->decision.code != ARCP_OK;
     /* A grant is recorded even after the job's end, because it was used; but not once the job is
      * removed. */

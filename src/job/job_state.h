@@ -173,6 +173,8 @@ void arcp__trace_write_row(const arcp__trace *trace, arcp_json_writer *writer);
 void arcp__trace_restore(arcp__jobs *jobs, const arcp_json *row, arcp_json_ref stored,
                          arcp__job *job);
 void arcp__span_job_ended(arcp__jobs *jobs, const arcp__job *job);
+/* Makes the span of a call through a gateway, if the job's trace is recorded. */
+void arcp__span_call(arcp__jobs *jobs, const arcp__job *job, const arcp__job_call *call);
 /* Makes the spans of an admission that was refused. */
 void arcp__span_refused(arcp__jobs *jobs, const arcp__admission *admission, arcp_status code);
 

@@ -339,6 +339,34 @@ void arcp__span_job_ended(arcp__jobs *jobs, const arcp__job *job)
                                           job->status == ARCP_JOB_TIMED_OUT});
 }
 
+void arcp__span_call(arcp__jobs *jobs, const arcp__job *job, const arcp__job_call *call)
+{
+    const arcp__trace *trace = &job->live->trace;
+    draft out = {.span = {.trace_id = arcp_span_make(job->trace_id, ARCP__TRACE_ID_SIZE),
+                          .tracestate = arcp_span_cstr(job->live->tracestate),
+                          .span_id = call->span_id,
+                          .parent_id = span_id_of(trace->traceparent),
+                          .name = call->name,
+                          .kind = ARCP__OTLP_CLIENT,
+                          .start_wall_ns = call->start_wall_ns,
+                          .end_wall_ns = call->end_wall_ns}};
+    arcp_buf text = arcp_buf_init();
+    if (!trace->is_recorded || call->span_id.size != ARCP__SPAN_ID_SIZE) {
+        return;
+    }
+    if (call->error.size != 0) {
+        out.span.status = ARCP__OTLP_ERROR;
+    }
+    add_text(&out, "arcp.job_id", arcp_span_cstr(job->id));
+    add_text(&out, "arcp.call_id", call->id);
+    add_text(&out, "arcp.call.target", call->target);
+    add_text(&out, "arcp.call.server", call->server);
+    add_text(&out, "error.type", call->error);
+    out.span.attributes = out.attributes;
+    arcp__otlp_span_format(&out.span, &text);
+    arcp__effect_push(jobs->log, NULL, &(arcp__effect){.kind = ARCP__EFFECT_SPAN}, &text, false);
+}
+
 void arcp__span_refused(arcp__jobs *jobs, const arcp__admission *admission, arcp_status code)
 {
     const arcp__job_order *order = &admission->order;

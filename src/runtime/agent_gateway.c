@@ -89,12 +89,18 @@ arcp_status arcp__agent_gateway_open(arcp_runtime *runtime, arcp__job *job, bool
     }
     gateway->runtime = runtime;
     gateway->job = job;
+    const arcp__job *top = job;
+    while (top->parent != NULL) {
+        top = top->parent;
+    }
     const arcp__gateway_job_options options = {
         .authority = job->live->authority,
         .job_id = arcp_span_cstr(job->id),
         .principal = arcp_span_cstr(job->principal->name),
         .agent = arcp_span_cstr(job->agent_text),
         .traceparent = arcp_span_cstr(job->live->trace.traceparent),
+        .tree_id = arcp_span_cstr(top->id),
+        .makes_spans = job->live->trace.is_recorded,
         .is_confined = is_confined,
         .events = {.message = on_message, .denied = on_denied, .user = gateway},
     };

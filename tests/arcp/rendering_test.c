@@ -70,6 +70,11 @@ static const struct line_row {
      "enforced  999 exact at level full", NULL},
     {"metric", "{\"name\":\"cost.inference\",\"value\":0.0234,\"unit\":\"USD\"}",
      "metric    cost.inference 0.0234 USD", NULL},
+    {"metric",
+     "{\"name\":\"cost.inference\",\"value\":0.0234,\"unit\":\"USD\",\"dimensions\":{\"model\":"
+     "\"gpt-x\",\"input_tokens\":1200,\"output_tokens\":34,\"duration_ms\":1290,"
+     "\"source\":\"gateway\"}}",
+     "model     gpt-x 0.0234 USD, 1200+34 tokens, 1.2 s", NULL},
     {"metric", "{\"name\":\"cost.budget.remaining\",\"value\":1.42,\"unit\":\"USD\"}",
      "budget    USD 1.42 of 5.00", "\033[35mbudget\033[0m    USD 1.42 of 5.00"},
     {"metric", "{\"name\":\"cost.budget.remaining\",\"value\":7,\"unit\":\"EUR\"}",

@@ -97,6 +97,25 @@ static void nothing_is_granted_while_decisions_must_be_recorded_and_cannot_be(vo
     assert_int_equal(message.decision.code, ARCP_E_PERMISSION_DENIED);
 }
 
+static void a_cost_of_a_call_that_a_gateway_charged_is_shown_and_not_charged_again(void **state)
+{
+    fixture *f = *state;
+    arcp__job_message message;
+    static const char *const bodies[] = {
+        "{\"name\":\"cost.inference\",\"value\":1,\"unit\":\"USD\",\"dimensions\":{\"call_id\":"
+        "\"call_1\"}}",
+        "{\"name\":\"cost.inference\",\"value\":1,\"unit\":\"USD\",\"dimensions\":{\"call_id\":"
+        "\"call_2\"}}",
+        "{\"name\":\"cost.inference\",\"value\":1,\"unit\":\"USD\",\"dimensions\":{\"call_id\":1}"
+        "}"};
+    assert_true(arcp__denied_calls_add(&f->port.charged, SPAN("call_1")));
+    for (size_t i = 0; i < 3; i++) {
+        check_ok(emit(f, "metric", bodies[i], &message), &f->error);
+        assert_true(message.body.size != 0);
+        assert_int_equal(message.unit.size, i == 0 ? 0 : 3);
+    }
+}
+
 static void a_port_that_has_ended_allows_nothing(void **state)
 {
     fixture *f = *state;
@@ -254,6 +273,7 @@ int main(void)
         FIXTURE_TEST(a_grant_is_reported_only_if_the_operator_logs_it),
         FIXTURE_TEST(a_denial_is_reported),
         FIXTURE_TEST(nothing_is_granted_while_decisions_must_be_recorded_and_cannot_be),
+        FIXTURE_TEST(a_cost_of_a_call_that_a_gateway_charged_is_shown_and_not_charged_again),
         FIXTURE_TEST(a_port_that_has_ended_allows_nothing),
         FIXTURE_TEST(a_refused_call_becomes_a_result_that_the_agent_may_not_give_itself),
         FIXTURE_TEST(a_cost_is_subtracted_only_when_its_event_is_certain),

@@ -305,6 +305,33 @@ static void calls_to_the_provisioner_are_children_of_the_job(void **state)
     }
 }
 
+static void a_call_through_a_gateway_is_a_child_of_the_job(void **state)
+{
+    fixture *f = *state;
+    open_rig(f, false);
+    submit_in(f, "1", CONTEXT, "{\"agent\":\"echo\"}");
+    rig_agent *agent = rig_agent_last(&f->rig);
+    const arcp__job_call call = {.name = "arcp.model",
+                                 .id = ARCP_SPAN_LITERAL("call_1"),
+                                 .target = ARCP_SPAN_LITERAL("gpt"),
+                                 .server = ARCP_SPAN_LITERAL("openai"),
+                                 .error = ARCP_SPAN_LITERAL("500"),
+                                 .span_id = ARCP_SPAN_LITERAL("00000000000000ab"),
+                                 .start_wall_ns = 1,
+                                 .end_wall_ns = 2};
+    arcp__engine_agent_message(f->rig.engine, f->rig.now, agent->job,
+                               &(arcp__job_message){.call = &call});
+    rig_run(&f->rig);
+    ends(f, agent);
+    ids span = find(f, "arcp.model", 0);
+    ids job = find(f, "arcp.job", 0);
+    check_below(&span, &job);
+    assert_string_equal(span.id, "00000000000000ab");
+    check_has(span.text, "\"arcp.call_id\",\"value\":{\"stringValue\":\"call_1\"}");
+    check_has(span.text, "\"arcp.call.target\",\"value\":{\"stringValue\":\"gpt\"}");
+    check_has(span.text, "\"error.type\",\"value\":{\"stringValue\":\"500\"}");
+}
+
 static void a_credential_that_is_refused_leaves_a_failed_job_span(void **state)
 {
     fixture *f = *state;
@@ -367,6 +394,7 @@ int main(void)
         t(without_a_context_all_of_a_trace_have_one_anchor),
         t(the_anchor_of_a_trace_is_the_same_in_every_process),
         t(calls_to_the_provisioner_are_children_of_the_job),
+        t(a_call_through_a_gateway_is_a_child_of_the_job),
         t(a_credential_that_is_refused_leaves_a_failed_job_span),
         t(a_restart_ends_the_spans_of_running_jobs),
         t(a_restart_without_spans_makes_none),

@@ -176,6 +176,14 @@ static void on_message(void *user, const arcp__job_message *message)
     arcp_buf_append_byte(&f->seen, ' ');
     arcp_buf_append(&f->seen, message->body);
     arcp_buf_append_format(&f->seen, " reports %zu\n", message->report_count);
+    if (message->call != NULL) {
+        const arcp__job_call *call = message->call;
+        arcp_buf_append_format(&f->seen, "span %s %.*s %.*s [%.*s] %.*s\n", call->name,
+                               (int)call->target.size, call->target.data, (int)call->server.size,
+                               call->server.data, (int)call->error.size,
+                               call->error.size == 0 ? "" : call->error.data,
+                               (int)call->span_id.size, call->span_id.data);
+    }
 }
 
 static void on_denied(void *user, const arcp__gateway_denial *denial)
@@ -193,6 +201,8 @@ static const char prices[] =
     "\"input_cost_per_token\":1e-06,\"output_cost_per_token\":1e-05},"
     "\"other\":{\"mode\":\"chat\",\"max_input_tokens\":100000,\"max_output_tokens\":4000,"
     "\"input_cost_per_token\":2e-06,\"output_cost_per_token\":2e-05},"
+    "\"wide\":{\"mode\":\"chat\",\"max_input_tokens\":100000,\"max_output_tokens\":64000,"
+    "\"input_cost_per_token\":1e-06,\"output_cost_per_token\":1e-05},"
     "\"vector\":{\"mode\":\"embedding\",\"max_input_tokens\":8000,"
     "\"input_cost_per_token\":1e-06},"
     "\"zero\":{\"mode\":\"chat\",\"max_input_tokens\":100000,"
@@ -202,7 +212,8 @@ static const char prices[] =
 
 static arcp__model_config *make_config(const arcp__model_options *more)
 {
-    static const char *const open_models[] = {"small", "other", "vector", "zero", "new-*", NULL};
+    static const char *const open_models[] = {"small", "other", "vector", "zero",
+                                              "new-*", "wide",  NULL};
     static const char *const claude_models[] = {"claude-*", NULL};
     static const char *const local_models[] = {"llama*", NULL};
     static const char *const aliases[] = {"tier-fast=small", "tier-best=other,small", NULL};
@@ -210,7 +221,7 @@ static arcp__model_config *make_config(const arcp__model_options *more)
                                                         .dialect = ARCP__LLM_DIALECT_OPENAI,
                                                         .url = "https://open.example/v1",
                                                         .models = open_models,
-                                                        .model_count = 5},
+                                                        .model_count = 6},
                                                        {.name = "claude",
                                                         .dialect = ARCP__LLM_DIALECT_ANTHROPIC,
                                                         .url = "https://claude.example",
@@ -221,7 +232,9 @@ static arcp__model_config *make_config(const arcp__model_options *more)
                                                         .url = "http://127.0.0.1:1/v1",
                                                         .models = local_models,
                                                         .model_count = 1,
-                                                        .is_free = true}};
+                                                        .is_free = true,
+                                                        .removes_tools = true,
+                                                        .calls_at_once = 1}};
     static const char *const keys[] = {"sk-open", "sk-claude", NULL};
     arcp__model_config *config = NULL;
     arcp_error err = {0};
@@ -250,13 +263,25 @@ static void open_job(model_fixture *f, const char *text)
     check_ok(arcp_authority_new(lease, &authority, &f->authority, &err), &err);
     arcp_lease_unref(lease);
     f->budget = arcp_authority_budget(f->authority);
+    f->job = model_fixture_open_job(f, "job_1", "", "00-1-2-00", f->endpoints);
+}
+
+arcp__gateway_job *model_fixture_open_job(model_fixture *f, const char *id, const char *tree,
+                                          const char *traceparent,
+                                          arcp__gateway_endpoint endpoints[ARCP__GATEWAY_KINDS])
+{
+    arcp_error err = {0};
+    arcp__gateway_job *job = NULL;
     const arcp__gateway_job_options options = {.authority = f->authority,
-                                               .job_id = ARCP_SPAN_LITERAL("job_1"),
+                                               .job_id = arcp_span_cstr(id),
+                                               .tree_id = arcp_span_cstr(tree),
                                                .principal = ARCP_SPAN_LITERAL("alice"),
                                                .agent = ARCP_SPAN_LITERAL("a"),
-                                               .traceparent = ARCP_SPAN_LITERAL("00-1-2-00"),
+                                               .traceparent = arcp_span_cstr(traceparent),
+                                               .makes_spans = strlen(traceparent) == 55,
                                                .events = {on_message, on_denied, f}};
-    check_ok(arcp__gateway_open(f->gateway, &options, f->endpoints, &f->job, &err), &err);
+    check_ok(arcp__gateway_open(f->gateway, &options, endpoints, &job, &err), &err);
+    return job;
 }
 
 void model_fixture_open(model_fixture *f, const char *lease, const provider_answer *answers,
@@ -319,13 +344,12 @@ void model_fixture_close(model_fixture *f)
     (void)pthread_mutex_destroy(&f->mutex);
 }
 
-static void send_request(model_fixture *f, size_t peer, const char *method, const char *path,
-                         const char *headers, const char *body)
+static void send_with_key(model_fixture *f, const char *key, size_t peer, const char *method,
+                          const char *path, const char *headers, const char *body)
 {
     arcp_buf text = arcp_buf_init();
     arcp_buf_append_format(&text, "%s %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n%s",
-                           method, path, arcp__gateway_address(f->gateway),
-                           f->endpoints[ARCP__GATEWAY_LLM].key, headers);
+                           method, path, arcp__gateway_address(f->gateway), key, headers);
     if (body != NULL) {
         arcp_buf_append_format(&text, "Content-Length: %zu\r\n", strlen(body));
     }
@@ -339,12 +363,18 @@ static void send_request(model_fixture *f, size_t peer, const char *method, cons
 void model_fixture_post(model_fixture *f, size_t peer, const char *path, const char *headers,
                         const char *body)
 {
-    send_request(f, peer, "POST", path, headers, body);
+    send_with_key(f, f->endpoints[ARCP__GATEWAY_LLM].key, peer, "POST", path, headers, body);
+}
+
+void model_fixture_post_as(model_fixture *f, const arcp__gateway_endpoint *endpoint, size_t peer,
+                           const char *path, const char *body)
+{
+    send_with_key(f, endpoint->key, peer, "POST", path, "", body);
 }
 
 void model_fixture_get(model_fixture *f, const char *path, const char *headers)
 {
-    send_request(f, 0, "GET", path, headers, NULL);
+    send_with_key(f, f->endpoints[ARCP__GATEWAY_LLM].key, 0, "GET", path, headers, NULL);
 }
 
 void model_fixture_expect(model_fixture *f, size_t peer, const char *status, const char *text)

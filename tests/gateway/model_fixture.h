@@ -51,6 +51,15 @@ void model_fixture_open(model_fixture *f, const char *lease, const provider_answ
                         size_t count, const arcp__model_options *options);
 void model_fixture_close(model_fixture *f);
 
+/* Opens one more job with the same authority; the caller releases it. It makes spans if the
+ * traceparent is complete. */
+arcp__gateway_job *model_fixture_open_job(model_fixture *f, const char *id, const char *tree,
+                                          const char *traceparent,
+                                          arcp__gateway_endpoint endpoints[ARCP__GATEWAY_KINDS]);
+/* Sends a POST with the key of such a job. */
+void model_fixture_post_as(model_fixture *f, const arcp__gateway_endpoint *endpoint, size_t peer,
+                           const char *path, const char *body);
+
 /* Sends a POST by one of the peers. */
 void model_fixture_post(model_fixture *f, size_t peer, const char *path, const char *headers,
                         const char *body);
