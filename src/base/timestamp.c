@@ -2,17 +2,10 @@
 
 #include <arcp/time.h>
 
+#include "base/civil.h"
+
 #define YEAR_MIN 1970
 #define YEAR_MAX 9999
-
-/* Days from 1970-01-01 to the first of the month; years begin in March here, so that the
- * leap day comes last. */
-static int64_t days_before(int year, int month)
-{
-    const int64_t y = month <= 2 ? year - 1 : year;
-    const int64_t m = month <= 2 ? month + 9 : month - 3;
-    return y * 365 + y / 4 - y / 100 + y / 400 + (m * 306 + 5) / 10 - 719468;
-}
 
 /* Reads `count` characters that are known to be digits. */
 static int read_digits(arcp_span text, size_t from, size_t count)
@@ -88,7 +81,7 @@ arcp_status arcp__timestamp_parse(arcp_span text, arcp__instant *out, arcp_error
     if (i + 1 != text.size || text.data[i] != 'Z') {
         return refuse(text, i, "it must end with Z", err);
     }
-    const int64_t seconds = (days_before(year, month) + day - 1) * 86400 + INT64_C(3600) * hour +
+    const int64_t seconds = arcp__civil_days(year, month, day) * 86400 + INT64_C(3600) * hour +
                             INT64_C(60) * minute + second;
     *out = (arcp__instant){.seconds = seconds, .ns = (uint32_t)fraction_ns, .rest = rest};
     if (__builtin_mul_overflow(seconds, ARCP_NS_PER_SEC, &out->wall_ns) ||
@@ -136,22 +129,11 @@ void arcp__timestamp_format(int64_t wall_ns, char out[ARCP__TIMESTAMP_SIZE])
     ms = wall_ns < 0 ? 0 : ms;
     const int64_t days = ms / 86400000;
     const int rest = (int)(ms % 86400000);
-    /* The reverse of days_before: 400-year cycles of 146097 days, years from March. */
-    const int64_t z = days + 719468;
-    const int64_t cycle = z / 146097;
-    const int64_t day_of_cycle = z % 146097;
-    const int64_t year_of_cycle =
-        (day_of_cycle - day_of_cycle / 1460 + day_of_cycle / 36524 - day_of_cycle / 146096) / 365;
-    const int64_t day_of_year =
-        day_of_cycle - (365 * year_of_cycle + year_of_cycle / 4 - year_of_cycle / 100);
-    const int64_t march_month = (5 * day_of_year + 2) / 153;
-    const int day = (int)(day_of_year - (153 * march_month + 2) / 5 + 1);
-    const int month = (int)(march_month < 10 ? march_month + 3 : march_month - 9);
-    const int year = (int)(year_of_cycle + cycle * 400 + (month <= 2 ? 1 : 0));
+    const arcp__civil date = arcp__civil_of_days(days);
     memcpy(out, "0000-00-00T00:00:00.000Z", ARCP__TIMESTAMP_SIZE);
-    write_digits(out, year, 4);
-    write_digits(out + 5, month, 2);
-    write_digits(out + 8, day, 2);
+    write_digits(out, date.year, 4);
+    write_digits(out + 5, date.month, 2);
+    write_digits(out + 8, date.day, 2);
     write_digits(out + 11, rest / 3600000, 2);
     write_digits(out + 14, rest / 60000 % 60, 2);
     write_digits(out + 17, rest / 1000 % 60, 2);
