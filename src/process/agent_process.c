@@ -159,6 +159,7 @@ bool arcp__agent_process_check(arcp__agent_process *process)
         arcp__process_sandbox_drain(process);
     }
     process->is_reaped = true;
+    arcp__children_remove(process->process->pid);
     (void)uv_poll_stop(&process->exit);
     DL_DELETE(table->processes, process);
     if (table->directory != NULL && process->process->pid > 0) {
@@ -476,10 +477,12 @@ static arcp_status watch(arcp__agent_process *process, arcp__start *start)
         arcp__vtable_check(start->process->ops, ARCP__END_OF(arcp_process_ops, free),
                            sizeof(arcp_process_ops), "arcp_process_ops", &start->error);
     if (status != ARCP_OK) {
+        arcp__children_remove(start->process->pid);
         return status;
     }
     const int result = uv_poll_init(process->table->loop, &process->exit, start->process->exit_fd);
     if (result != 0) {
+        arcp__children_remove(start->process->pid);
         start->process->ops->free(start->process);
         return arcp_error_set(&start->error, ARCP_E_IO, "cannot watch the process: %s",
                               uv_strerror(result));

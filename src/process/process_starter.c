@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/thread.h"
+#include "process/process_children.h"
 
 struct arcp__starter {
     arcp_launcher *launcher; /* borrowed */
@@ -51,8 +52,10 @@ static void *run(void *user)
         }
         LL_DELETE(starter->requested, start);
         (void)pthread_mutex_unlock(&starter->lock);
+        arcp__children_begin();
         start->status = starter->launcher->ops->start(starter->launcher, &start->spec,
                                                       &start->process, &start->error);
+        arcp__children_add(start->status == ARCP_OK ? start->process->pid : 0);
         (void)pthread_mutex_lock(&starter->lock);
         LL_APPEND(starter->finished, start);
         (void)uv_async_send(&starter->wake);

@@ -6,6 +6,7 @@
 #include "launch/cgroups.h"
 #include "launch/launcher_control.h"
 #include "process/process.h"
+#include "process/process_children.h"
 #include "process/process_starter.h"
 #include "process/work_directory.h"
 
@@ -24,10 +25,11 @@ struct arcp__process_table {
     size_t refs;                    /* of the owner, of each process, of each handle below */
     char *read_buffer;              /* owned; ARCP__READ_BYTES; used within one callback */
     bool adopts;                    /* orphans become our children */
-    bool reaps_later; /* once no start is in progress: an ended child may be the one that is being
-                         started */
+    bool reaps_later; /* once no start is in progress, or soon: an ended child may be the one that
+                         is being started, or is another table's */
     bool is_freed;
     uv_timer_t orphan_timer;
+    uv_timer_t reap_timer;
     arcp_buf ended; /* ids of jobs whose process has ended since the last search for orphans, each
                        padded with NULs to ARCP__PROCESS_JOB_SIZE bytes */
 

@@ -13,6 +13,7 @@
 
 #define KILL_AFTER_MS 5000u
 #define DRAIN_MS      1000u
+#define REAP_AGAIN_MS 100u
 #define ORPHAN_MS     1000u /* one search finds the orphans of all jobs that ended meanwhile */
 
 /* ---- turns ---- */
@@ -158,7 +159,7 @@ arcp_status arcp__process_table_new(const arcp__process_table_options *options,
         .kill_after_ms = options->kill_after_ms == 0 ? KILL_AFTER_MS : options->kill_after_ms,
         .drain_ms = options->drain_ms == 0 ? DRAIN_MS : options->drain_ms,
         .orphan_ms = options->orphan_ms == 0 ? ORPHAN_MS : options->orphan_ms,
-        .refs = 5,
+        .refs = 6,
         .adopts = is_subreaper != 0 || getpid() == 1,
         .turn = {.limits = &arcp__turn_of_agents},
         .read_buffer = arcp__alloc(ARCP__READ_BYTES),
@@ -192,13 +193,16 @@ arcp_status arcp__process_table_new(const arcp__process_table_options *options,
     }
     table->cgroups = options->makes_cgroups ? arcp__cgroups_open() : NULL;
     (void)uv_timer_init(table->loop, &table->orphan_timer);
+    (void)uv_timer_init(table->loop, &table->reap_timer);
     (void)uv_check_init(table->loop, &table->turn_check);
     (void)uv_idle_init(table->loop, &table->keep_awake);
     table->orphan_timer.data = table;
+    table->reap_timer.data = table;
     table->turn_check.data = table;
     table->keep_awake.data = table;
     (void)uv_check_start(&table->turn_check, on_turn);
     uv_unref((uv_handle_t *)&table->orphan_timer);
+    uv_unref((uv_handle_t *)&table->reap_timer);
     uv_unref((uv_handle_t *)&table->turn_check);
     *out = table;
     return ARCP_OK;
@@ -235,6 +239,7 @@ void arcp__process_table_free(arcp__process_table *table)
         arcp__agent_process_free(process); /* removes it from the list later */
     }
     uv_close((uv_handle_t *)&table->orphan_timer, on_handle_closed);
+    uv_close((uv_handle_t *)&table->reap_timer, on_handle_closed);
     uv_close((uv_handle_t *)&table->turn_check, on_handle_closed);
     uv_close((uv_handle_t *)&table->keep_awake, on_handle_closed);
     arcp__starter_close(table->starter);
@@ -256,6 +261,11 @@ size_t arcp__process_table_swept(const arcp__process_table *table)
     return table->swept;
 }
 
+static void on_reap_timer(uv_timer_t *timer)
+{
+    arcp__process_table_reap(timer->data);
+}
+
 void arcp__process_table_reap(arcp__process_table *table)
 {
     for (;;) {
@@ -272,6 +282,13 @@ void arcp__process_table_reap(arcp__process_table *table)
         arcp__agent_process *process = find(table, info.si_pid);
         if (process == NULL && arcp__starter_is_busy(table->starter)) {
             table->reaps_later = true;
+            return;
+        }
+        if (process == NULL && arcp__children_may_have(info.si_pid)) {
+            /* Another table reaps it. waitid would return it again until then. */
+            if (!table->is_freed) {
+                (void)uv_timer_start(&table->reap_timer, on_reap_timer, REAP_AGAIN_MS, 0);
+            }
             return;
         }
         if (process == NULL) {

@@ -382,6 +382,21 @@ static void reaping_does_not_take_processes_of_the_table(void **state)
     check_text(&owner.lines, "said\n");
 }
 
+static void reaping_does_not_take_processes_of_another_table(void **state)
+{
+    (void)state;
+    const arcp__process_table_options options = {.loop = &rig.loop};
+    arcp__process_table *other = NULL;
+    check_ok(arcp__process_table_new(&options, &other, &rig.error), &rig.error);
+    process_rig_run_shell(&rig, &owner, "exit 9");
+    wait_for_end(arcp__agent_process_pid(owner.process));
+    arcp__process_table_reap(other);
+    run_until(&rig, owner.exits != 0);
+    assert_int_equal(owner.end.code, 9);
+    assert_false(owner.end.by_signal);
+    arcp__process_table_free(other);
+}
+
 /* As the jobs in the runtime's queue do. */
 static size_t starts_left;
 
@@ -475,6 +490,7 @@ int main(void)
         TEST(the_directory_of_a_running_program_can_be_renamed),
         TEST(an_orphan_of_an_ended_job_is_found_and_killed),
         TEST(reaping_does_not_take_processes_of_the_table),
+        TEST(reaping_does_not_take_processes_of_another_table),
         TEST(reaping_does_not_wait_until_no_program_is_to_be_started),
         TEST(a_thousand_processes_leave_no_resources),
         TEST(freeing_the_table_kills_running_programs),
