@@ -28,21 +28,30 @@ static arcp_status find_store(const arcp__config *config, bool checks_trust, arc
     return status == ARCP_OK && checks_trust ? arcp__store_check_trust(url->data, err) : status;
 }
 
-/* Which provider serves each model that is named, and which of them have no price or bound. */
-static arcp_status explain_models(const arcp__config *config, arcp_error *err)
+static void print_lines(const char *key, const arcp_buf *text)
+{
+    const arcp_span lines = arcp_buf_span(text);
+    for (size_t at = 0; at < lines.size;) {
+        const size_t size =
+            (size_t)((char *)memchr(lines.data + at, '\n', lines.size - at) - (lines.data + at));
+        (void)fprintf(stderr, "arcpd: %s: %.*s\n", key, (int)size, lines.data + at);
+        at += size + 1;
+    }
+}
+
+/* Which provider serves each model that is named, and which of them have no price or bound; which
+ * servers of tools there are. */
+static arcp_status explain_gateways(const arcp__config *config, arcp_error *err)
 {
     arcp__model_config *models = NULL;
     arcp_buf text = arcp_buf_init();
-    arcp_status status = arcp__models_configure(config, &models, err);
+    const arcp_status status = arcp__models_configure(config, &models, err);
     if (status == ARCP_OK) {
         arcp__model_config_explain(models, &text);
-        const arcp_span lines = arcp_buf_span(&text);
-        for (size_t at = 0; at < lines.size;) {
-            const size_t size = (size_t)((char *)memchr(lines.data + at, '\n', lines.size - at) -
-                                         (lines.data + at));
-            (void)fprintf(stderr, "arcpd: models: %.*s\n", (int)size, lines.data + at);
-            at += size + 1;
-        }
+        print_lines("models", &text);
+        arcp_buf_clear(&text);
+        arcp__tools_explain(config, &text);
+        print_lines("tools", &text);
     }
     arcp_buf_fini(&text);
     arcp__model_config_unref(models);
@@ -58,7 +67,7 @@ arcp_status arcp__check_config(const arcp__config *config, arcp_error *err)
         status = find_store(config, true, &text, err);
     }
     if (status == ARCP_OK) {
-        status = explain_models(config, err);
+        status = explain_gateways(config, err);
     }
     if (status == ARCP_OK) {
         arcp__config_warn(config, &tokens, ARCP__CONFIG_CHECK, print_warning, NULL);

@@ -9,6 +9,7 @@
 #include "config/config.h"
 #include "context/settings.h"
 #include "gateway/model_config.h"
+#include "gateway/tool_config.h"
 #include "identity/identity.h"
 #include "provisioner/http_provisioner.h"
 #include "tracing/span_exporter.h"
@@ -73,6 +74,31 @@ typedef struct arcp__config_gateways_values {
     uint64_t first_byte_ms, idle_timeout_ms, hold_wait_ms;
 } arcp__config_gateways_values;
 
+/* A rule of `targets`: an argument of a tool that is asked as a path or URL. */
+typedef struct arcp__config_tool_target {
+    char *tool, *capability, *pointer;
+} arcp__config_tool_target;
+
+typedef struct arcp__config_tool_server {
+    char *name;
+    arcp__text_list command;
+    arcp__text_list env; /* as arcp__config_agent.env */
+    arcp_lease *lease;   /* NULL: it grants nothing */
+    bool is_unconfined;
+    bool is_shared;
+    uint64_t timeout_ms, total_ms, start_ms;
+    int log;                /* arcp__tool_log */
+    arcp__text_list prices; /* GLOB=CURRENCY:AMOUNT */
+    arcp__config_tool_target *targets;
+    size_t target_count;
+} arcp__config_tool_server;
+
+typedef struct arcp__config_tools_values {
+    arcp__config_tool_server *servers;
+    size_t server_count;
+    bool refuses_changes;
+} arcp__config_tools_values;
+
 typedef enum arcp__log_format { ARCP__LOG_TEXT, ARCP__LOG_JSON } arcp__log_format;
 
 typedef struct arcp__config {
@@ -97,6 +123,7 @@ typedef struct arcp__config {
     arcp__config_enforce enforce;
     arcp__config_gateways_values gateways;
     arcp__model_options models;
+    arcp__config_tools_values tools;
     arcp__config_credentials credentials;
     arcp__span_exporter_options
         tracing; /* only members that have a key are set; no url: no spans */
@@ -142,15 +169,19 @@ const char *arcp__config_request_key(arcp__http_request_kind kind);
 
 /* The rows' owner is an arcp__config. */
 extern const arcp__config_fields arcp__config_top;
-/* The groups `gateways` (config_gateways.c) and `models` (config_models.c). */
+/* The groups `gateways` (config_gateways.c), `models` (config_models.c) and `tools`
+ * (config_tools.c). */
 extern const arcp__config_fields arcp__config_gateways;
 extern const arcp__config_fields arcp__config_models;
+extern const arcp__config_fields arcp__config_tools;
 /* The words of log.level, in the order of arcp_log_level. */
 extern const char *const arcp__config_log_levels[];
 
 /* max_lease and max_budget of an arcp_policy (config_ceiling.c). */
 extern const arcp__config_type arcp__config_ceiling_lease;
 extern const arcp__config_type arcp__config_ceiling_budget;
+/* A lease without limits: arcp_lease *; NULL: null. */
+extern const arcp__config_type arcp__config_lease;
 /* Builds the ceiling from both, after all keys of an entry have been read. */
 arcp_status arcp__config_policy_check(arcp__yaml_reader *r, void *owner);
 
@@ -161,6 +192,19 @@ arcp_status arcp__config_policy_check(arcp__yaml_reader *r, void *owner);
  * the key. */
 ARCP_MUST_CHECK arcp_status arcp__models_configure(const arcp__config *config,
                                                    arcp__model_config **out, arcp_error *err);
+
+/* ---- config_tools.c ---- */
+
+/* Makes the configuration of the gateway for tools, of which there may be none. `host` says with
+ * what the sandboxes of servers are made; NULL: they have none. The caller unrefs *out. ARCP_E_USAGE
+ * names the key. */
+ARCP_MUST_CHECK arcp_status arcp__tools_configure(const arcp__config *config,
+                                                  const arcp__tool_host *host,
+                                                  const char *work_directory,
+                                                  arcp__tool_config **out, arcp_error *err);
+
+/* Appends what --check-config says of the servers, in lines. */
+void arcp__tools_explain(const arcp__config *config, arcp_buf *out);
 
 /* ---- config_check.c ---- */
 

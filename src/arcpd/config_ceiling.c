@@ -1,6 +1,6 @@
-/* max_lease and max_budget of a policy entry. Together they form one lease, the ceiling, in which
- * max_budget is the capability cost.budget. Reading a key checks only its type; the ceiling is
- * built from the YAML nodes of both when the whole entry has been read. */
+/* Leases in the configuration. max_lease and max_budget of a policy entry form one lease, the
+ * ceiling, in which max_budget is the capability cost.budget. Reading a key checks only its type;
+ * the ceiling is built from the YAML nodes of both when the whole entry has been read. */
 #include "arcpd/config.h"
 
 #include "json/json.h"
@@ -83,6 +83,23 @@ static arcp_status write_capability(arcp__yaml_reader *r, void *user, arcp_span 
     return ARCP_OK;
 }
 
+/* Reads what was written; limits apply to requests, not to the configuration. */
+static arcp_status parse(arcp__yaml_reader *r, arcp_buf *text, arcp_lease **out)
+{
+    arcp_lease_limits limits = arcp_lease_limits_init();
+    arcp_error why = {0};
+    limits.patterns_max = SIZE_MAX;
+    limits.bytes_max = SIZE_MAX;
+    const arcp_status status =
+        text->failed
+            ? ARCP_E_NO_MEMORY
+            : arcp_lease_parse(arcp_buf_span(text), arcp_span_make(NULL, 0), &limits, out, &why);
+    if (status == ARCP_E_NO_MEMORY) {
+        return arcp__yaml_no_memory(r);
+    }
+    return status == ARCP_OK ? ARCP_OK : arcp__yaml_refuse(r, "%s", why.message);
+}
+
 arcp_status arcp__config_policy_check(arcp__yaml_reader *r, void *owner)
 {
     arcp_policy *policy = owner;
@@ -103,23 +120,56 @@ arcp_status arcp__config_policy_check(arcp__yaml_reader *r, void *owner)
         arcp__yaml_leave(r, place);
     }
     if (status == ARCP_OK && (max_lease != NULL || max_budget != NULL)) {
-        arcp_lease_limits limits = arcp_lease_limits_init();
         arcp_lease *ceiling = NULL;
-        arcp_error why = {0};
-        limits.patterns_max = SIZE_MAX; /* limits apply to requests, not to the configuration */
-        limits.bytes_max = SIZE_MAX;
+        const yaml_node_t *entry = r->node;
         arcp_json_end_object(&writer);
-        status = text.failed ? ARCP_E_NO_MEMORY
-                             : arcp_lease_parse(arcp_buf_span(&text), arcp_span_make(NULL, 0),
-                                                &limits, &ceiling, &why);
+        r->node = max_lease != NULL ? max_lease : max_budget;
+        status = parse(r, &text, &ceiling);
+        r->node = entry;
         policy->ceiling = ceiling;
-        if (status == ARCP_E_NO_MEMORY) {
-            status = arcp__yaml_no_memory(r);
-        } else if (status != ARCP_OK) {
-            r->node = max_lease != NULL ? max_lease : max_budget;
-            status = arcp__yaml_refuse(r, "%s", why.message);
-        }
     }
     arcp_buf_fini(&text);
     return status;
 }
+
+/* ---- a lease of its own ---- */
+
+static arcp_status own_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
+{
+    arcp_buf text = arcp_buf_init();
+    arcp_json_writer writer = arcp__put_begin(&text);
+    arcp_lease **lease = arcp__config_value(row, owner);
+    arcp_status status = arcp__yaml_is_null(r->node)
+                             ? ARCP_E_NOT_FOUND
+                             : arcp__yaml_members(r, write_capability, &writer);
+    if (status == ARCP_E_NOT_FOUND) {
+        status = ARCP_OK;
+    } else if (status == ARCP_OK) {
+        arcp_json_end_object(&writer);
+        arcp_lease_unref(*lease);
+        *lease = NULL;
+        status = parse(r, &text, lease);
+    }
+    arcp_buf_fini(&text);
+    return status;
+}
+
+static void own_fini(const arcp__config_row *row, void *owner)
+{
+    arcp_lease **lease = arcp__config_value(row, owner);
+    arcp_lease_unref(*lease);
+    *lease = NULL;
+}
+
+static void own_print(const arcp__config_row *row, const void *owner, arcp_buf *out)
+{
+    arcp_lease *const *lease = arcp__config_value(row, owner);
+    if (*lease == NULL) {
+        arcp_buf_append_cstr(out, "null");
+    } else {
+        arcp_lease_format(*lease, out);
+    }
+}
+
+const arcp__config_type arcp__config_lease = {
+    .fini = own_fini, .read = own_read, .print = own_print};

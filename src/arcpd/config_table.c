@@ -565,6 +565,7 @@ static const arcp__config_row top_rows[] = {
     {GROUP("audit", ROWS(audit_rows), .others = &settings, .group = "audit")},
     {GROUPED("gateways", arcp__config_gateways)},
     {GROUPED("models", arcp__config_models)},
+    {GROUPED("tools", arcp__config_tools)},
     {SETTINGS("shutdown")},
     {GROUP("tracing", ROWS(tracing_rows)), .flags = RESTART},
     {LIST("policy", arcp__config, policies, policy_count, &policy_item)},

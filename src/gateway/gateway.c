@@ -354,6 +354,11 @@ void arcp__gateway_reload(arcp__gateway *gateway, const arcp__gateway_limits *li
     }
 }
 
+bool arcp__gateway_has(const arcp__gateway *gateway, arcp__gateway_kind kind)
+{
+    return gateway->kinds[kind] != NULL;
+}
+
 const char *arcp__gateway_address(const arcp__gateway *gateway)
 {
     return gateway->address;

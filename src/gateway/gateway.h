@@ -85,6 +85,9 @@ void arcp__gateway_free(arcp__gateway *gateway);
 void arcp__gateway_reload(arcp__gateway *gateway, const arcp__gateway_limits *limits,
                           void *const configurations[ARCP__GATEWAY_KINDS]);
 
+/* Whether it has a service of this kind. */
+bool arcp__gateway_has(const arcp__gateway *gateway, arcp__gateway_kind kind);
+
 /* "127.0.0.1:40123", with the actual port. Valid as long as the gateway. */
 const char *arcp__gateway_address(const arcp__gateway *gateway);
 

@@ -55,7 +55,9 @@ void arcp__tool_sweep(arcp__tool_service_state *service)
     arcp__tool_server *server;
     arcp__tool_server *next;
     DL_FOREACH_SAFE (service->shared, server, next) {
-        if (server->config != service->config &&
+        const arcp__tool_server_options *now =
+            arcp__tool_config_find(service->config, arcp_span_cstr(server->options->name));
+        if ((now == NULL || !arcp__tool_server_is_same(server->options, now)) &&
             (server->link == NULL || arcp__mcp_link_pending(server->link) == 0)) {
             arcp__tool_server_leave(server);
         }

@@ -1,5 +1,7 @@
 #include "gateway/tool_config.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "mcp/mcp.h"
 
@@ -78,6 +80,27 @@ static const arcp_span *copy_spans(arcp__tool_config *config, const arcp_span *s
     return copy;
 }
 
+static bool is_own_file(const arcp__sandbox_request *request, arcp_span path)
+{
+    for (size_t i = 0; i < request->own_file_count; i++) {
+        if (arcp_span_equal(request->own_files[i], path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void copy_own(arcp__tool_config *config, const arcp__sandbox_request *from, bool *failed)
+{
+    for (size_t i = 0; i < from->own_count && !*failed; i++) {
+        const arcp_span path = copy_span(config, from->own[i], failed);
+        if (!*failed) {
+            arcp__own_paths_add(&config->own, path.data, !is_own_file(from, from->own[i]));
+        }
+    }
+    *failed = *failed || config->own.failed;
+}
+
 static void copy_host(arcp__tool_config *config, const arcp__tool_host *from, bool *failed)
 {
     arcp__tool_host *host = from == NULL ? NULL : arcp__arena_take(&config->arena, sizeof *host);
@@ -89,9 +112,7 @@ static void copy_host(arcp__tool_config *config, const arcp__tool_host *from, bo
     *host = *from;
     host->bases = copy_list(config, from->bases, failed);
     host->private_hosts = copy_spans(config, from->private_hosts, from->private_host_count, failed);
-    host->request.own = copy_spans(config, from->request.own, from->request.own_count, failed);
-    host->request.own_files =
-        copy_spans(config, from->request.own_files, from->request.own_file_count, failed);
+    copy_own(config, &from->request, failed);
     host->request.exempt =
         copy_spans(config, from->request.exempt, from->request.exempt_count, failed);
     host->request.lease = NULL;
@@ -107,6 +128,7 @@ static bool copy_server(arcp__tool_config *config, const arcp__tool_server_optio
     bool failed = false;
     *to = *from;
     to->name = copy_text(config, from->name, &failed);
+    to->identity = copy_text(config, from->identity, &failed);
     to->argv = copy_list(config, from->argv, &failed);
     to->env = copy_list(config, from->env, &failed);
     to->lease = from->lease == NULL ? NULL : arcp_lease_ref(from->lease);
@@ -148,6 +170,13 @@ const arcp__tool_server_options *arcp__tool_config_find(const arcp__tool_config 
         }
     }
     return NULL;
+}
+
+bool arcp__tool_server_is_same(const arcp__tool_server_options *a,
+                               const arcp__tool_server_options *b)
+{
+    return a == b ||
+           (a->identity != NULL && b->identity != NULL && strcmp(a->identity, b->identity) == 0);
 }
 
 static arcp_status fill(arcp__tool_config *config, const arcp__tool_options *options,
@@ -209,6 +238,7 @@ void arcp__tool_config_unref(arcp__tool_config *config)
         for (size_t i = 0; i < config->server_count; i++) {
             arcp_lease_unref((arcp_lease *)config->servers[i].lease);
         }
+        arcp__own_paths_fini(&config->own);
         arcp__arena_fini(&config->arena);
         arcp__free(config);
     }

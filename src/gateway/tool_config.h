@@ -1,11 +1,12 @@
-/* The configuration of the gateway for tools, as arcpd's `tools` sets it. Immutable once made, with
- * a reference count; any thread. */
+/* The configuration of the gateway for tools, as arcpd's `tools` sets it. Immutable once made (but
+ * for `own`), with a reference count; any thread. */
 #ifndef ARCP_GATEWAY_TOOL_CONFIG_H
 #define ARCP_GATEWAY_TOOL_CONFIG_H
 
 #include <stdatomic.h>
 
 #include "base/arena.h"
+#include "launch/sandbox_host.h"
 #include "mcp/mcp_rule.h"
 #include "sandbox/sandbox.h"
 
@@ -21,7 +22,7 @@ typedef enum arcp__tool_log {
 /* What the sandboxes of servers are made with. */
 typedef struct arcp__tool_host {
     /* What this host can do, the runtime's own paths, and what the operator says of sandboxes. Its
-     * lease, directories and bases are not read. */
+     * lease, directories and bases are not read; in a configuration its own paths are in `own`. */
     arcp__sandbox_request request;
     const char *const *bases;       /* canonical paths; NULL-terminated or NULL */
     const arcp_span *private_hosts; /* as arcp__egress_options */
@@ -31,7 +32,10 @@ typedef struct arcp__tool_host {
 
 /* One of `tools.servers`: a program that speaks MCP over its standard input and output. */
 typedef struct arcp__tool_server_options {
-    const char *name;        /* [a-z0-9-]{1,32} */
+    const char *name; /* [a-z0-9-]{1,32} */
+    /* All that the configuration says of it, as a text: a server that runs serves a later
+     * configuration that says the same. NULL: it serves its own only. */
+    const char *identity;
     const char *const *argv; /* NULL-terminated */
     const char *const *env;  /* as arcp__environment_pass; NULL: none */
     /* What it may do in a sandbox of its own; a reference is kept. NULL: it is not confined. */
@@ -64,6 +68,7 @@ typedef struct arcp__tool_config {
     bool refuses_changes;
     const char *work_directory, *sandbox;
     arcp__tool_host *host;
+    arcp__own_paths own; /* of the host; the gateway's thread follows its links */
 } arcp__tool_config;
 
 /* Copies the options. ARCP_E_USAGE: a name is not valid or occurs twice, a command is empty, a
@@ -72,6 +77,10 @@ ARCP_MUST_CHECK arcp_status arcp__tool_config_new(const arcp__tool_options *opti
                                                   arcp__tool_config **out, arcp_error *err);
 arcp__tool_config *arcp__tool_config_ref(arcp__tool_config *config);
 void arcp__tool_config_unref(arcp__tool_config *config); /* NULL is accepted */
+
+/* Whether a server that was started for one of them can serve the other. */
+bool arcp__tool_server_is_same(const arcp__tool_server_options *a,
+                               const arcp__tool_server_options *b);
 
 /* NULL: there is none with this name. Valid as long as the configuration. */
 const arcp__tool_server_options *arcp__tool_config_find(const arcp__tool_config *config,

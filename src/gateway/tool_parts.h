@@ -125,7 +125,7 @@ void arcp__tool_server_kill(arcp__tool_server *server);
  * frees *out, at the end of the process. ARCP_E_USAGE, ARCP_E_NOT_FOUND, ARCP_E_IO,
  * ARCP_E_NO_MEMORY. */
 ARCP_MUST_CHECK arcp_status arcp__tool_sandbox_new(arcp__tool_service_state *service,
-                                                   const arcp__tool_config *config,
+                                                   arcp__tool_config *config,
                                                    const arcp__tool_server_options *server,
                                                    arcp__tool_sandbox **out, arcp_error *err);
 void arcp__tool_sandbox_free(arcp__tool_sandbox *sandbox); /* NULL is accepted */

@@ -30,21 +30,38 @@ static arcp_status no_memory(arcp_error *err)
 
 /* ---- the plan ---- */
 
-static arcp_status make_plan(arcp__tool_sandbox *sandbox, const arcp__tool_server_options *server,
-                             arcp_error *err)
+static arcp_status check_plan(const arcp__sandbox_plan *plan, arcp_error *err)
+{
+    if (plan->refusal == ARCP__SANDBOX_REFUSAL_NONE) {
+        return ARCP_OK;
+    }
+    if (plan->refusal != ARCP__SANDBOX_REFUSAL_LINE) {
+        return arcp_error_set(err, ARCP_E_USAGE, "this host cannot confine it (arcp doctor)");
+    }
+    const arcp__sandbox_line *line = &plan->lines[plan->refused_line];
+    return arcp_error_set(err, ARCP_E_USAGE, "%.*s %.*s would be %s, which enforce.min forbids",
+                          (int)line->capability.size, line->capability.data,
+                          (int)arcp_span_first(line->pattern, 200).size, line->pattern.data,
+                          arcp__sandbox_verdict_name(line->verdict));
+}
+
+static arcp_status make_plan(arcp__tool_sandbox *sandbox, arcp__own_paths *own,
+                             const arcp__tool_server_options *server, arcp_error *err)
 {
     const char *directory = arcp__process_table_directory(sandbox->service->processes);
     const unsigned number = ++sandbox->service->sandbox_count;
     const arcp__command_base_query query = {
         .argv = server->argv, .path = getenv("PATH"), .home = getenv("HOME"), .has_words = true};
     sandbox->agent.request = sandbox->host->request;
+    arcp__own_paths_follow(own);
+    arcp__own_paths_set(own, &sandbox->agent.request);
     sandbox->agent.bases = sandbox->host->bases;
     arcp_buf_append_format(&sandbox->fresh, "%s/tools-%s-%u", directory, server->name, number);
     if (arcp__sandbox_level_of(&sandbox->agent.request.abilities) == ARCP__SANDBOX_LEVEL_LANDLOCK) {
         arcp_buf_append_format(&sandbox->scratch, "%s/tools-%s-%u.private", directory, server->name,
                                number);
     }
-    if (sandbox->fresh.failed || sandbox->scratch.failed) {
+    if (sandbox->fresh.failed || sandbox->scratch.failed || own->failed) {
         return no_memory(err);
     }
     const arcp__agent_sandbox_job job = {.lease = server->lease,
@@ -53,6 +70,9 @@ static arcp_status make_plan(arcp__tool_sandbox *sandbox, const arcp__tool_serve
     arcp_status status = arcp__agent_sandbox_find(&sandbox->agent, &query, err);
     if (status == ARCP_OK) {
         status = arcp__agent_sandbox_plan(&sandbox->agent, &job, &sandbox->plan, err);
+    }
+    if (status == ARCP_OK) {
+        status = check_plan(sandbox->plan, err);
     }
     if (status == ARCP_OK) {
         arcp__sandbox_plan_encode(sandbox->plan, &sandbox->text);
@@ -118,8 +138,7 @@ static arcp_status prepare(arcp__tool_sandbox *sandbox, const arcp__tool_server_
 
 /* ---- the object ---- */
 
-arcp_status arcp__tool_sandbox_new(arcp__tool_service_state *service,
-                                   const arcp__tool_config *config,
+arcp_status arcp__tool_sandbox_new(arcp__tool_service_state *service, arcp__tool_config *config,
                                    const arcp__tool_server_options *server,
                                    arcp__tool_sandbox **out, arcp_error *err)
 {
@@ -133,7 +152,7 @@ arcp_status arcp__tool_sandbox_new(arcp__tool_service_state *service,
     }
     sandbox->service = service;
     sandbox->host = config->host;
-    arcp_status status = make_plan(sandbox, server, err);
+    arcp_status status = make_plan(sandbox, &config->own, server, err);
     if (status == ARCP_OK) {
         status = prepare(sandbox, server, err);
     }

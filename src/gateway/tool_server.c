@@ -313,7 +313,7 @@ arcp__tool_server *arcp__tool_server_of(arcp__tool_service_state *service, arcp_
     }
     arcp__tool_server **list = options->is_shared ? &service->shared : &state->servers;
     DL_FOREACH (*list, server) {
-        if (server->options == options) {
+        if (arcp__tool_server_is_same(server->options, options)) {
             return server;
         }
     }

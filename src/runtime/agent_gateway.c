@@ -35,6 +35,11 @@ arcp__gateway *arcp__runtime_gateway(const arcp_runtime *runtime)
     return runtime->gateway;
 }
 
+const char *arcp__runtime_directory(const arcp_runtime *runtime)
+{
+    return arcp__process_table_directory(runtime->processes);
+}
+
 /* ---- what calls have led to ---- */
 
 static arcp__denial denial_of(const arcp__gateway_denial *denial)
@@ -240,6 +245,7 @@ void arcp__agent_gateway_environment(const arcp__agent_gateway *gateway,
     }
     if (mcp->url[0] != '\0') {
         set_absent(environment, "ARCP_MCP_URL", mcp->url, "");
+        set_absent(environment, "ARCP_MCP_KEY", mcp->key, "");
         if (strcmp(mcp->url, llm->url) != 0) {
             add_host(environment, "NO_PROXY", mcp->url);
             add_host(environment, "no_proxy", mcp->url);

@@ -7,6 +7,7 @@
 #include "base/hex.h"
 #include "core/target.h"
 #include "launch/launch.h"
+#include "runtime/runtime_gateway.h"
 #include "json/json_put.h"
 
 /* Lines of a plan that an event shows; of a longer plan only those that are not exact. */
@@ -225,9 +226,8 @@ static arcp__sandbox_verdict verdict_of(arcp_enforce_min min, uint32_t setting)
     return verdicts[min == ARCP_ENFORCE_MIN_DEFAULT ? setting : (uint32_t)min - 1];
 }
 
-/* What the operator says about the sandboxes of an agent. */
-static void complete(const arcp_runtime *runtime, const arcp__process_agent *agent,
-                     arcp__sandbox_request *request)
+/* What the operator says about all sandboxes. */
+static void complete_common(const arcp_runtime *runtime, arcp__sandbox_request *request)
 {
     arcp__confinement *confinement = runtime->confinement;
     arcp__sandbox_request_defaults(request);
@@ -238,23 +238,48 @@ static void complete(const arcp_runtime *runtime, const arcp__process_agent *age
     arcp__own_paths_follow(&confinement->own);
     arcp__own_paths_set(&confinement->own, request);
     request->abilities = confinement->abilities;
-    request->protect = agent->confinement.protect;
-    request->min = verdict_of(agent->confinement.min, runtime->enforce.min);
+    request->min = verdict_of(ARCP_ENFORCE_MIN_DEFAULT, runtime->enforce.min);
     /* The words of the setting enforce.tls are in the order of arcp_enforce_tls, from 0. */
-    request->tls_terminate = agent->confinement.tls == ARCP_ENFORCE_TLS_DEFAULT
-                                 ? runtime->enforce.tls + 1 == ARCP_ENFORCE_TLS_TERMINATE
-                                 : agent->confinement.tls == ARCP_ENFORCE_TLS_TERMINATE;
-    request->has_gateways = runtime->gateway != NULL && !agent->without_gateways;
+    request->tls_terminate = runtime->enforce.tls + 1 == ARCP_ENFORCE_TLS_TERMINATE;
     request->hides = runtime->enforce.hides;
     request->is_silent = runtime->enforce.is_silent;
     request->limits = (arcp__sandbox_limits){.scratch_bytes = runtime->enforce.scratch_bytes,
-                                             .memory_bytes = agent->confinement.memory_bytes,
-                                             .cpu_percent = agent->confinement.cpu_percent,
-                                             .pids = agent->confinement.pids != 0
-                                                         ? agent->confinement.pids
-                                                         : (uint32_t)runtime->enforce.pids};
+                                             .pids = (uint32_t)runtime->enforce.pids};
+}
+
+/* And about those of an agent. */
+static void complete(const arcp_runtime *runtime, const arcp__process_agent *agent,
+                     arcp__sandbox_request *request)
+{
+    complete_common(runtime, request);
+    request->protect = agent->confinement.protect;
+    request->min = verdict_of(agent->confinement.min, runtime->enforce.min);
+    if (agent->confinement.tls != ARCP_ENFORCE_TLS_DEFAULT) {
+        request->tls_terminate = agent->confinement.tls == ARCP_ENFORCE_TLS_TERMINATE;
+    }
+    request->has_gateways = runtime->gateway != NULL && !agent->without_gateways;
+    request->limits.memory_bytes = agent->confinement.memory_bytes;
+    request->limits.cpu_percent = agent->confinement.cpu_percent;
+    if (agent->confinement.pids != 0) {
+        request->limits.pids = agent->confinement.pids;
+    }
     request->limits.by_cgroup = arcp__confinement_find_limits(
         runtime, arcp__sandbox_cgroup_limits(&request->limits, &request->abilities));
+}
+
+bool arcp__runtime_tool_host(arcp_runtime *runtime, arcp__tool_host *out)
+{
+    const arcp__confinement *confinement = runtime->confinement;
+    *out = (arcp__tool_host){.bases = NULL};
+    if (confinement == NULL) {
+        return false;
+    }
+    complete_common(runtime, &out->request);
+    out->bases = confinement->bases;
+    out->private_hosts = confinement->private_hosts;
+    out->private_host_count = confinement->private_host_count;
+    out->egress_idle_ms = (uint32_t)(runtime->enforce.egress_idle_sec * 1000);
+    return true;
 }
 
 /* The bases of every agent, and those of this one. NULL when out of memory. */
