@@ -175,7 +175,7 @@ print(json.dumps([sorted({name.split("__")[0] for name in names()}), call("keep_
         self.assertEqual(before[1], after[1])
 
     def test_the_exit_status_of_a_server_is_reported(self):
-        # arcpd adopts orphans, so it is told of the end of each child of any thread.
+        # arcpd adopts orphans, and so learns of the end of the children of all its threads.
         daemon = self.daemon(servers(server("web")), '''
 print(json.dumps([call("web__die") for _ in range(1)]))
 ''')
