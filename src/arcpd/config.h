@@ -196,8 +196,8 @@ ARCP_MUST_CHECK arcp_status arcp__models_configure(const arcp__config *config,
 /* ---- config_tools.c ---- */
 
 /* Makes the configuration of the gateway for tools, of which there may be none. `host` says with
- * what the sandboxes of servers are made; NULL: they have none. The caller unrefs *out. ARCP_E_USAGE
- * names the key. */
+ * what the sandboxes of servers are made; NULL: they have none. The caller unrefs *out.
+ * ARCP_E_USAGE names the key. */
 ARCP_MUST_CHECK arcp_status arcp__tools_configure(const arcp__config *config,
                                                   const arcp__tool_host *host,
                                                   const char *work_directory,
