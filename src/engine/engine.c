@@ -35,6 +35,7 @@ arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine *
                                 .makes_spans = options->makes_spans,
                                 .has_no_log = options->has_no_log,
                                 .hosts = &engine->options.hosts,
+                                .in_order = {.of = ARCP__LIST_OF_ALL},
                                 .ended_leases_max = ARCP__ENDED_LEASES_MAX};
     engine->sessions = (arcp__sessions){.context = &engine->context,
                                         .log = engine->log,

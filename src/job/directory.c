@@ -58,7 +58,7 @@ static void principal_free(arcp__jobs *jobs, arcp__principal *principal)
     if (jobs->over_share == principal) {
         jobs->over_share = NULL;
     }
-    arcp__free(principal->jobs);
+    arcp__free(principal->jobs.jobs);
     arcp__free(principal->name);
     arcp__free(principal);
 }
@@ -69,7 +69,7 @@ void arcp__principal_maybe_free(arcp__jobs *jobs, arcp__principal *principal)
 {
     const int64_t now_ns = jobs->context->now.mono_ns;
     if (principal->is_held || principal->sessions != 0 || principal->running_jobs != 0 ||
-        principal->job_first != principal->job_count || principal->key_count != 0) {
+        principal->jobs.first != principal->jobs.count || principal->key_count != 0) {
         return;
     }
     if (jobs->context->closing || (arcp__token_bucket_is_full(&principal->submits, now_ns) &&
@@ -127,71 +127,6 @@ int64_t arcp__principal_refused(arcp__jobs *jobs, arcp__principal *principal)
                                    settings->limits_refusal_burst};
     arcp__token_bucket_take(&principal->refusals, rate, jobs->context->now.mono_ns);
     return arcp__token_bucket_wait_ns(&principal->refusals, rate, jobs->context->now.mono_ns);
-}
-
-/* Moves the jobs to the front, closing the holes of dropped jobs. */
-static void close_holes(arcp__principal *principal)
-{
-    size_t to = 0;
-    for (size_t i = principal->job_first; i < principal->job_count; i++) {
-        arcp__job *job = principal->jobs[i];
-        if (job != NULL) {
-            job->place = to;
-            principal->jobs[to++] = job;
-        }
-    }
-    principal->job_first = 0;
-    principal->job_count = to;
-    principal->job_holes = 0;
-}
-
-bool arcp__principal_add_job(arcp__principal *principal, arcp__job *job)
-{
-    if (principal->job_count == principal->job_capacity &&
-        principal->job_first + principal->job_holes > principal->job_capacity / 2) {
-        close_holes(principal);
-    }
-    arcp__job **grown = arcp__make_room(principal->jobs, principal->job_count,
-                                        &principal->job_capacity, sizeof *grown);
-    if (grown == NULL) {
-        return false;
-    }
-    principal->jobs = grown;
-    /* Ids grow with time; only a job that is restored after a restart, or that waited for a
-     * credential, is added later than its id says. */
-    size_t place = principal->job_count++;
-    const bool is_newest = strcmp(principal->newest_job, job->id) < 0;
-    if (is_newest) {
-        memcpy(principal->newest_job, job->id, sizeof job->id);
-    }
-    while (!is_newest && place > principal->job_first &&
-           (principal->jobs[place - 1] == NULL ||
-            strcmp(principal->jobs[place - 1]->id, job->id) > 0)) {
-        principal->jobs[place] = principal->jobs[place - 1];
-        if (principal->jobs[place] != NULL) {
-            principal->jobs[place]->place = place;
-        }
-        place--;
-    }
-    principal->jobs[place] = job;
-    job->place = place;
-    return true;
-}
-
-void arcp__principal_drop_job(arcp__principal *principal, const arcp__job *job)
-{
-    principal->jobs[job->place] = NULL;
-    principal->job_holes++;
-    while (principal->job_first < principal->job_count &&
-           principal->jobs[principal->job_first] == NULL) {
-        principal->job_first++;
-        principal->job_holes--;
-    }
-    if (principal->job_first == principal->job_count) {
-        principal->job_first = principal->job_count = 0;
-    } else if (principal->job_holes > (principal->job_count - principal->job_first) / 2) {
-        close_holes(principal);
-    }
 }
 
 /* ---- agents ---- */

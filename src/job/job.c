@@ -81,7 +81,11 @@ arcp__job *arcp__job_new(arcp__jobs *jobs, arcp__principal *principal, arcp_span
         HASH_ADD_KEYPTR(hh, jobs->all, job->id, strlen(job->id), job);
     }
     const bool is_added = job->stream != NULL && ARCP__HASH_ADDED(job);
-    if (!is_added || !arcp__principal_add_job(principal, job)) {
+    const bool is_listed = is_added && arcp__job_list_add(&jobs->in_order, job);
+    if (!is_listed || !arcp__job_list_add(&principal->jobs, job)) {
+        if (is_listed) {
+            arcp__job_list_remove(&jobs->in_order, job);
+        }
         if (is_added) {
             HASH_DEL(jobs->all, job);
         }
@@ -158,7 +162,8 @@ void arcp__job_drop(arcp__jobs *jobs, arcp__job *job)
     while (job->children != NULL) {
         leave_parent(job->children);
     }
-    arcp__principal_drop_job(job->principal, job);
+    arcp__job_list_remove(&job->principal->jobs, job);
+    arcp__job_list_remove(&jobs->in_order, job);
     job->principal->stored_bytes -= job->stream->bytes;
     if (!arcp__job_has_ended(job)) {
         job->principal->running_jobs--;

@@ -44,6 +44,7 @@
 #include "core/trace.h"
 #include "credential/credential.h"
 #include "job/agent_host.h"
+#include "job/job_list.h"
 #include "log/log.h"
 
 typedef struct arcp__jobs arcp__jobs;
@@ -136,9 +137,7 @@ struct arcp__principal {
     arcp__queued queued;   /* records and rows of its jobs that are not durable */
     size_t key_count;      /* of its idempotency keys */
     uint64_t key_bytes;    /* of the job.accepted payloads that answer them */
-    arcp__job **jobs;      /* owned array in order of id; NULL where one was dropped */
-    char newest_job[ARCP__ID_SIZE];
-    size_t job_first, job_count, job_capacity, job_holes; /* holes: between first and last */
+    arcp__job_list jobs;
 };
 
 /* NULL when out of memory. */
@@ -235,7 +234,7 @@ struct arcp__job {
     char id[ARCP__ID_SIZE];
     UT_hash_handle hh;
     arcp__principal *principal;
-    size_t place;                   /* in the principal's list */
+    size_t places[ARCP__JOB_LISTS]; /* in each list */
     char session_id[ARCP__ID_SIZE]; /* of the session it runs on */
     char parent_id[ARCP__ID_SIZE];  /* "" for none */
     char trace_id[33];
@@ -523,8 +522,9 @@ struct arcp__jobs {
     bool is_restoring;         /* rows of an earlier run are being restored: no job is removed */
     uint64_t ended_leases_max; /* ARCP__ENDED_LEASES_MAX; less in tests */
 
-    arcp__job *all; /* by id */
-    size_t running; /* jobs that have not ended, and admissions */
+    arcp__job *all;          /* by id */
+    arcp__job_list in_order; /* the same, in the order of their ids */
+    size_t running;          /* jobs that have not ended, and admissions */
     arcp__principal *principals;
     arcp__principal *idle; /* those with nothing left but their buckets, oldest first */
     size_t idle_count;

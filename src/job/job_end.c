@@ -462,6 +462,7 @@ void arcp__jobs_fini(arcp__jobs *jobs)
     arcp__policies_clear(jobs);
     arcp__idempotency_free_all(jobs);
     arcp__principals_free(jobs);
+    arcp__free(jobs->in_order.jobs);
     arcp_buf_fini(&jobs->body);
     arcp_buf_fini(&jobs->features_text);
 }

@@ -119,9 +119,12 @@ static inline void arcp__job_pin(arcp__job *job)
     job->pins++;
 }
 
+/* ---- job_list.c ---- */
+/* False when out of memory. */
+bool arcp__job_list_add(arcp__job_list *list, arcp__job *job);
+void arcp__job_list_remove(arcp__job_list *list, const arcp__job *job);
+
 /* ---- directory.c ---- */
-bool arcp__principal_add_job(arcp__principal *principal, arcp__job *job);
-void arcp__principal_drop_job(arcp__principal *principal, const arcp__job *job);
 /* Frees idle principals whose buckets are full. */
 void arcp__principals_sweep(arcp__jobs *jobs);
 /* Frees all of them; their jobs must be freed already. */

@@ -71,11 +71,11 @@ static const arcp__member ack_rows[] = {
 };
 
 static const arcp__member filter_rows[] = {
-    {MEMBER(list_jobs.statuses, "status", STRINGS), .text = "job statuses"},
-    {MEMBER(list_jobs.agent, "agent", STRING), .text = "agent: name or name@version"},
-    {MEMBER(list_jobs.created_after, "created_after", STRING),
+    {MEMBER(list_jobs.filter.statuses, "status", STRINGS), .text = "job statuses"},
+    {MEMBER(list_jobs.filter.agent, "agent", STRING), .text = "agent: name or name@version"},
+    {MEMBER(list_jobs.filter.created_after, "created_after", STRING),
      .text = "jobs created after this time"},
-    {MEMBER(list_jobs.created_before, "created_before", STRING),
+    {MEMBER(list_jobs.filter.created_before, "created_before", STRING),
      .text = "jobs created before this time"},
 };
 static const arcp__members filter_members = ARCP__MEMBERS(filter_rows);

@@ -200,6 +200,7 @@ void arcp__session_detach(arcp__sessions *sessions, arcp__session *session)
         return;
     }
     arcp__session_drop_answers(session);
+    arcp__view_drop(sessions, session);
     link->session = NULL;
     session->link = NULL;
     arcp__session_enter(session, ARCP__SESSION_AWAY);

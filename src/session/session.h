@@ -40,6 +40,9 @@ typedef struct arcp__link arcp__link; /* one transport connection, as the engine
 
 /* The members of the payload of a message of a client; none of other types. */
 const arcp__members *arcp__message_members(arcp_message_type type);
+/* The requests x-vendor.arcpd.NAME, one for each i from 0 on, and the members of their payloads.
+ * NULL after the last. */
+const char *arcp__view_request(size_t i, const arcp__members **members);
 
 /* ---- links ---- */
 

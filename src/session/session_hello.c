@@ -95,6 +95,9 @@ static void begin(arcp__sessions *sessions, arcp__session *session, arcp__link *
     /* The rules may have changed, or were not set yet when the session was restored. */
     session->profile =
         arcp__peer_profile_of(sessions, arcp_span_cstr(session->client_name), session->principal);
+    if (session->role == ARCP_ROLE_NONE) {
+        session->features &= ~ARCP_FEATURE_BIT(ARCP_FEATURE_OPERATE);
+    }
     arcp__session_attach(sessions, session, link);
     const char *rule = "token";
     if (session->is_anonymous) {

@@ -5,92 +5,11 @@
  * are added or removed. */
 #include "session/session_state.h"
 
-#include "base/timestamp.h"
+#include "session/job_filter.h"
+
 #define LIMIT_DEFAULT  100u
 #define LIMIT_MAX      1000u
 #define PAGE_BYTES_MAX 1048576u
-
-typedef struct list_filter {
-    arcp_span agent, cursor;
-    uint64_t limit;
-    uint32_t statuses; /* a bit per arcp_job_status; 0: all */
-    bool has_after, has_before;
-    arcp__instant after, before;
-} list_filter;
-
-static arcp_status read_instant(const char *name, arcp_span text, bool *has, arcp__instant *out,
-                                arcp_error *err)
-{
-    arcp_error why = {0};
-    *has = text.size != 0;
-    if (*has && arcp__timestamp_parse(text, out, &why) != ARCP_OK) {
-        return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "payload.filter.%s: %s", name,
-                              why.message);
-    }
-    return ARCP_OK;
-}
-
-/* [arcp:6.6-2] */
-static arcp_status read_filter(arcp__sessions *sessions, const arcp__list_jobs *requested,
-                               list_filter *out, arcp_error *err)
-{
-    const arcp_json *json = &sessions->context->json;
-    *out = (list_filter){.agent = requested->agent,
-                         .limit = requested->limit == 0 ? LIMIT_DEFAULT : requested->limit,
-                         .cursor = requested->cursor};
-    for (arcp_json_ref item = arcp_json_first(json, requested->statuses); item != ARCP_JSON_ABSENT;
-         item = arcp_json_next(json, requested->statuses, item)) {
-        arcp_span word = arcp_json_string(json, item, &sessions->context->scratch);
-        const arcp_job_status status = arcp_job_status_from_wire(word);
-        if (status == ARCP_JOB_STATUS_COUNT) {
-            word = arcp_span_first(word, 32);
-            return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
-                                  "payload.filter.status has \"%.*s\", must be pending, running, "
-                                  "success, error, cancelled or timed_out",
-                                  (int)word.size, word.data);
-        }
-        out->statuses |= (uint32_t)1 << status;
-    }
-    if (read_instant("created_after", requested->created_after, &out->has_after, &out->after,
-                     err) != ARCP_OK ||
-        read_instant("created_before", requested->created_before, &out->has_before, &out->before,
-                     err) != ARCP_OK) {
-        return ARCP_E_INVALID_REQUEST;
-    }
-    if (out->limit > LIMIT_MAX) {
-        return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "payload.limit must be from 1 to %u",
-                              LIMIT_MAX);
-    }
-    if (out->cursor.size != 0 && (out->cursor.size != 4 + ARCP__ULID_SIZE ||
-                                  !arcp_span_starts_with(out->cursor, ARCP_SPAN_LITERAL("job_")) ||
-                                  !arcp__ulid_is_valid(arcp_span_from(out->cursor, 4)))) {
-        return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
-                              "payload.cursor is not one that a listing returned");
-    }
-    return ARCP_OK;
-}
-
-static bool matches(const list_filter *filter, const arcp__job *job)
-{
-    if (filter->statuses != 0 && (filter->statuses & ((uint32_t)1 << job->status)) == 0) {
-        return false;
-    }
-    const arcp__instant created = arcp__instant_at(job->created_wall_ns);
-    if (filter->has_after && arcp__instant_compare(created, filter->after) <= 0) {
-        return false;
-    }
-    if (filter->has_before && arcp__instant_compare(created, filter->before) >= 0) {
-        return false;
-    }
-    /* A name without a version matches all versions of the agent. */
-    const arcp_span wanted = filter->agent;
-    const arcp_span have = arcp_span_cstr(job->agent_text);
-    if (wanted.size == 0 || arcp_span_equal(wanted, have)) {
-        return true;
-    }
-    return memchr(wanted.data, '@', wanted.size) == NULL && have.size > wanted.size &&
-           have.data[wanted.size] == '@' && arcp_span_starts_with(have, wanted);
-}
 
 /* [arcp:6.6-3] [arcp:7.5-8] */
 static void write_job(arcp__sessions *sessions, const arcp__job *job, const arcp__session *session,
@@ -124,39 +43,29 @@ static void write_job(arcp__sessions *sessions, const arcp__job *job, const arcp
     arcp_json_end_object(writer);
 }
 
-/* The first index in the principal's list after the cursor. */
-static size_t place_after(const arcp__principal *principal, arcp_span cursor)
-{
-    size_t low = principal->job_first;
-    size_t high = principal->job_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        size_t probe = middle;
-        while (probe > low && principal->jobs[probe] == NULL) {
-            probe--;
-        }
-        const arcp__job *job = principal->jobs[probe];
-        if (job == NULL || strncmp(job->id, cursor.data, cursor.size) <= 0) {
-            low = middle + 1;
-        } else {
-            high = probe;
-        }
-    }
-    return low;
-}
-
 /* [arcp:6.6-3] [arcp:6.6-4] [arcp:6.6-7] */
 void arcp__session_list_jobs(arcp__sessions *sessions, arcp__request *request,
                              const arcp__message *in)
 {
-    list_filter filter;
+    arcp__job_filter filter;
     arcp_error error = {0};
-    if (read_filter(sessions, &in->list_jobs, &filter, &error) != ARCP_OK) {
+    const arcp_span cursor = in->list_jobs.cursor;
+    const uint64_t limit = in->list_jobs.limit == 0 ? LIMIT_DEFAULT : in->list_jobs.limit;
+    arcp_status status =
+        arcp__job_filter_read(sessions->context, &in->list_jobs.filter, &filter, &error);
+    if (status == ARCP_OK && limit > LIMIT_MAX) {
+        status = arcp_error_set(&error, ARCP_E_INVALID_REQUEST,
+                                "payload.limit must be from 1 to %u", LIMIT_MAX);
+    }
+    if (status == ARCP_OK) {
+        status = arcp__job_cursor_check(cursor, &error);
+    }
+    if (status != ARCP_OK) {
         arcp__request_refuse(sessions, request, &error, ARCP__NOTHING, ARCP__NOTHING);
         return;
     }
     const arcp__session *session = request->session;
-    const arcp__principal *principal = session->principal;
+    const arcp__job_list *list = &session->principal->jobs;
     const size_t entry_max =
         arcp__frame_payload_max(sessions->context) - 128; /* for the members around it */
     const size_t bytes_max = entry_max < PAGE_BYTES_MAX ? entry_max : PAGE_BYTES_MAX;
@@ -165,14 +74,13 @@ void arcp__session_list_jobs(arcp__sessions *sessions, arcp__request *request,
     arcp_buf out = arcp_buf_init();
     bool is_full = false; /* there are more */
     arcp_buf_append_cstr(&out, "{\"jobs\":[");
-    size_t i =
-        filter.cursor.size == 0 ? principal->job_first : place_after(principal, filter.cursor);
-    for (uint64_t shown = 0; i < principal->job_count; i++) {
-        const arcp__job *job = principal->jobs[i];
-        if (job == NULL || !matches(&filter, job)) {
+    size_t i = cursor.size == 0 ? list->first : arcp__job_list_after(list, cursor);
+    for (uint64_t shown = 0; i < list->count; i++) {
+        const arcp__job *job = list->jobs[i];
+        if (job == NULL || !arcp__job_filter_matches(&filter, job)) {
             continue;
         }
-        if (shown == filter.limit) {
+        if (shown == limit) {
             is_full = true;
             break;
         }

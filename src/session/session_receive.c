@@ -143,6 +143,7 @@ void arcp__session_receive(arcp__sessions *sessions, arcp__session *session, arc
                          "session %s: frame without \"arcp\":\"1.1\"", session->id);
     }
     if (envelope->type == ARCP_MESSAGE_VENDOR) {
+        arcp__view_receive(sessions, session, envelope);
         return;
     }
     arcp_error error = {0};

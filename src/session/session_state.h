@@ -10,6 +10,8 @@
 #include "core/decode.h"
 #include "core/envelope.h"
 #include "core/error_payload.h"
+#include "core/role.h"
+#include "session/job_filter.h"
 #include "session/session.h"
 #include "json/json_put.h"
 
@@ -20,6 +22,7 @@ typedef struct arcp__request arcp__request;
 typedef struct arcp__notification arcp__notification;
 typedef struct arcp__cached_request arcp__cached_request;
 typedef struct arcp__answer arcp__answer;
+typedef struct arcp__view_wait arcp__view_wait;
 
 /* ---- message.c: clients' messages, the members of each read once into a struct ----
  *
@@ -48,8 +51,8 @@ typedef struct arcp__hello {
 } arcp__hello;
 
 typedef struct arcp__list_jobs {
-    arcp_json_ref statuses; /* an array of strings */
-    arcp_span agent, created_after, created_before, cursor;
+    arcp__job_filter_texts filter;
+    arcp_span cursor;
     uint64_t limit; /* 0: absent */
 } arcp__list_jobs;
 
@@ -253,6 +256,10 @@ struct arcp__session {
     arcp__session *scheduled_previous, *scheduled_next;
     uint64_t refused_seq;  /* number of the refusal record of its last refused submit; 0: none */
     arcp__answer *answers; /* responses that must be sent after that record */
+
+    arcp__token_bucket view_requests; /* how many it may still send (view.h) */
+    arcp__view_wait *view_waits;      /* those without a response, oldest first */
+    arcp__timer view_timer;           /* to go on with them */
 
     arcp__session *outbox_previous, *outbox_next;
     arcp__session *undurable_previous, *undurable_next;
@@ -515,6 +522,13 @@ void arcp__session_cancel(arcp__sessions *sessions, arcp__request *request,
                           const arcp__message *in);
 void arcp__session_list_jobs(arcp__sessions *sessions, arcp__request *request,
                              const arcp__message *in);
+
+/* ---- view.c, view_wait.c: the requests x-vendor.arcpd.* (session/view.h) ---- */
+void arcp__view_receive(arcp__sessions *sessions, arcp__session *session,
+                        const arcp__envelope *envelope);
+void arcp__view_due(arcp__sessions *sessions, arcp__session *session);
+/* The session loses its link: drops what it waits for. */
+void arcp__view_drop(arcp__sessions *sessions, arcp__session *session);
 
 /* ---- session_receive.c ---- */
 /* Handles a frame whose envelope was read. */

@@ -27,6 +27,8 @@ void arcp__sessions_due(arcp__sessions *sessions, arcp__timer *timer)
         arcp__session_heartbeat_due(sessions, session);
     } else if (timer == &session->window_timer) {
         arcp__session_window_due(sessions, session);
+    } else if (timer == &session->view_timer) {
+        arcp__view_due(sessions, session);
     } else {
         arcp__session_settle_refusal(sessions, session);
     }

@@ -68,6 +68,7 @@ uint64_t wire_digest(arcp_span frame);
 
 #define WIRE_FEATURES                                                                              \
     "[\"heartbeat\",\"ack\",\"list_jobs\",\"subscribe\",\"lease_expires_at\",\"cost.budget\","     \
-    "\"progress\",\"result_chunk\",\"agent_versions\",\"x-vendor.arcpd.accepted_again\"]"
+    "\"progress\",\"result_chunk\",\"agent_versions\",\"x-vendor.arcpd.accepted_again\",\"x-"      \
+    "vendor.arcpd.view\"]"
 
 #endif

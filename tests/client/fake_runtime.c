@@ -145,7 +145,8 @@ static void welcome(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
              "\"capabilities\":{\"encodings\":[\"json\"],\"features\":[\"heartbeat\",\"ack\","
              "\"list_jobs\",\"subscribe\",\"lease_expires_at\",\"cost.budget\",\"model.use\","
              "\"provisioned_credentials\",\"progress\",\"result_chunk\",\"agent_versions\","
-             "\"x-vendor.arcpd.accepted_again\"],"
+             "\"x-vendor.arcpd.accepted_again\",\"x-vendor.arcpd.view\","
+             "\"x-vendor.arcpd.operate\"],"
              "\"agents\":[{\"name\":\"echo\",\"versions\":[\"1.0.0\",\"2.0.0\"],"
              "\"default\":\"2.0.0\",\"x-vendor.arcpd.unconfined\":true},\"bare\"]}",
              ++runtime->token);

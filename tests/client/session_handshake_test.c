@@ -17,7 +17,8 @@ static void the_hello_has_client_token_and_features(void **state)
     story_check_member(hello, "payload/capabilities/features",
                        "[\"heartbeat\",\"ack\",\"list_jobs\",\"subscribe\",\"lease_expires_at\","
                        "\"cost.budget\",\"model.use\",\"provisioned_credentials\",\"progress\","
-                       "\"result_chunk\",\"agent_versions\",\"x-vendor.arcpd.accepted_again\"]");
+                       "\"result_chunk\",\"agent_versions\",\"x-vendor.arcpd.accepted_again\","
+                       "\"x-vendor.arcpd.view\",\"x-vendor.arcpd.operate\"]");
     story_check_member(hello, "payload/resume", "");
     story_check_member(hello, "session_id", "");
     story_end(&s);

@@ -96,7 +96,7 @@ void story_check_member(const char *frame, const char *path, const char *json);
     "'heartbeat_interval_sec':30,'capabilities':{'encodings':['json'],'features':['heartbeat',"    \
     "'ack','list_jobs','subscribe','lease_expires_at','cost.budget','model.use',"                  \
     "'provisioned_credentials','progress','result_chunk','agent_versions',"                        \
-    "'x-vendor.arcpd.accepted_again'],"                                                            \
+    "'x-vendor.arcpd.accepted_again','x-vendor.arcpd.view','x-vendor.arcpd.operate'],"             \
     "'agents':[{'name':'echo','versions':['1.0.0','2.0.0'],'default':'1.0.0'}]}}}"
 /* After a resume. */
 #define WELCOME_AGAIN                                                                              \

@@ -9,7 +9,7 @@
 #define FEATURES_ALL                                                                               \
     "\"ack\",\"list_jobs\",\"subscribe\",\"lease_expires_at\",\"cost.budget\",\"model.use\","      \
     "\"provisioned_credentials\",\"progress\",\"result_chunk\",\"agent_versions\","                \
-    "\"x-vendor.arcpd.accepted_again\""
+    "\"x-vendor.arcpd.accepted_again\",\"x-vendor.arcpd.view\""
 
 typedef struct fixture {
     engine_rig rig;

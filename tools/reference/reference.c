@@ -137,10 +137,30 @@ static void write_events(FILE *out)
     }
 }
 
+/* The requests of the features x-vendor.arcpd.view and x-vendor.arcpd.operate. */
+static void write_view(FILE *out)
+{
+    const arcp__members *members = NULL;
+    const char *name = NULL;
+    for (size_t i = 0; (name = arcp__view_request(i, &members)) != NULL; i++) {
+        char answer[64];
+        (void)snprintf(answer, sizeof answer, "x-vendor.arcpd.%s.answer", name);
+        (void)fprintf(out, "\n## x-vendor.arcpd.%s\n\nFrom a client.\n", name);
+        if (members->count == 0) {
+            (void)fprintf(out, "\nNo member of the payload is read.\n");
+        } else {
+            write_members(out, members);
+        }
+        (void)fprintf(out, "\n## %s\n\nFrom the runtime.\n", answer);
+        write_sent(out, answer);
+    }
+}
+
 static void write_messages(FILE *out)
 {
     begin_page(
-        out, "Messages", "src/session/message.c, tools/reference/sent.def and include/arcp",
+        out, "Messages",
+        "src/session/message.c, src/session/view.c, tools/reference/sent.def and include/arcp",
         "A frame is one JSON object, the envelope:\n\n"
         "| member | type | |\n|---|---|---|\n"
         "| `arcp` | string | version of the protocol, `\"1.1\"` |\n"
@@ -186,6 +206,7 @@ static void write_messages(FILE *out)
             write_sent(out, name);
         }
     }
+    write_view(out);
 }
 
 static void write_agent_lines(FILE *out)

@@ -1,0 +1,29 @@
+/* Jobs in the order of their ids: those of a principal, and all. */
+#ifndef ARCP_JOB_JOB_LIST_H
+#define ARCP_JOB_JOB_LIST_H
+
+#include "context/context.h"
+
+struct arcp__job;
+
+/* Which lists a job is in. */
+typedef enum arcp__job_list_of {
+    ARCP__LIST_OF_PRINCIPAL,
+    ARCP__LIST_OF_ALL,
+    ARCP__JOB_LISTS
+} arcp__job_list_of;
+
+/* Ids grow with time, so this is also the order in which the jobs were created. */
+typedef struct arcp__job_list {
+    arcp__job_list_of of;
+    struct arcp__job **jobs; /* owned array; [first, count) is used; NULL where one was removed */
+    char newest[ARCP__ID_SIZE];
+    size_t first, count, capacity, holes; /* holes: between first and count */
+} arcp__job_list;
+
+/* The first index whose job has an id after, or not before, this one; list->count: there is none.
+ * An index is valid until the list changes. */
+size_t arcp__job_list_after(const arcp__job_list *list, arcp_span id);
+size_t arcp__job_list_from(const arcp__job_list *list, arcp_span id);
+
+#endif

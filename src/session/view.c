@@ -1,0 +1,171 @@
+#include "session/view.h"
+
+#define MEMBER(member, text, kind) ARCP__MEMBER(arcp__view_payload, member, text, kind)
+
+static const arcp__member filter_rows[] = {
+    {MEMBER(jobs.filter.statuses, "status", STRINGS), .text = "job statuses"},
+    {MEMBER(jobs.filter.agent, "agent", STRING), .text = "agent: name or name@version"},
+    {MEMBER(jobs.filter.principal, "principal", STRING),
+     .text = "with a role: glob of principals, `*` for all (default: the session's own)"},
+    {MEMBER(jobs.filter.parent, "parent", STRING), .text = "id of the job that delegated them"},
+    {MEMBER(jobs.filter.code, "code", STRING), .text = "code that they failed with"},
+    {MEMBER(jobs.filter.text, "text", STRING),
+     .text = "part of the id, agent, principal, code or trace id, in any case (at most 256 bytes)"},
+    {MEMBER(jobs.filter.created_after, "created_after", STRING),
+     .text = "jobs created after this time"},
+    {MEMBER(jobs.filter.created_before, "created_before", STRING),
+     .text = "jobs created before this time"},
+    {MEMBER(jobs.filter.ended_after, "ended_after", STRING), .text = "jobs ended after this time"},
+};
+static const arcp__members filter_members = ARCP__MEMBERS(filter_rows);
+static const arcp__member jobs_rows[] = {
+    {ARCP__CHECKED("filter", OBJECT), .parts = &filter_members,
+     .text = "which jobs (default: all of the session's principal)"},
+    {MEMBER(jobs.order, "order", STRING), .text = "`newest` first (default), or `oldest`"},
+    {MEMBER(jobs.limit, "limit", POSITIVE),
+     .text = "most rows of the page (default: 100, at most 500)"},
+    {MEMBER(jobs.cursor, "cursor", STRING), .text = "`next_cursor` of the page before"},
+};
+
+#define VIEW    ARCP_FEATURE_VIEW
+#define OPERATE ARCP_FEATURE_OPERATE
+static const arcp__view_row rows[] = {
+    {"jobs", VIEW, ARCP_ROLE_NONE, ARCP__MEMBERS(jobs_rows), arcp__view_jobs_handle},
+};
+
+const char *arcp__view_request(size_t i, const arcp__members **members)
+{
+    if (i >= sizeof rows / sizeof rows[0]) {
+        return NULL;
+    }
+    *members = &rows[i].members;
+    return rows[i].name;
+}
+
+static const arcp__view_row *find_row(arcp_span name)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (arcp_span_equal_cstr(name, rows[i].name)) {
+            return &rows[i];
+        }
+    }
+    return NULL;
+}
+
+/* Takes one of the session's requests of this second. */
+static arcp_status take_token(arcp__sessions *sessions, arcp__session *session, arcp_buf *details,
+                              arcp_error *err)
+{
+    const arcp__token_rate rate = {ARCP__VIEW_REQUESTS_PER_SEC, ARCP__VIEW_REQUESTS_PER_SEC};
+    const int64_t now_ns = sessions->context->now.mono_ns;
+    const int64_t wait_ns = arcp__token_bucket_wait_ns(&session->view_requests, rate, now_ns);
+    if (wait_ns == 0) {
+        arcp__token_bucket_take(&session->view_requests, rate, now_ns);
+        return ARCP_OK;
+    }
+    arcp_buf_append_format(details, "{\"retry_after_ms\":%lld}",
+                           (long long)((wait_ns + ARCP_NS_PER_MS - 1) / ARCP_NS_PER_MS));
+    return arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
+                          "more than %u requests " ARCP__VIEW_PREFIX "* in a second",
+                          ARCP__VIEW_REQUESTS_PER_SEC);
+}
+
+/* Whether the session may send this request. */
+static arcp_status check(arcp__sessions *sessions, const arcp__view_call *call,
+                         const arcp__envelope *envelope, arcp_buf *details, arcp_error *err)
+{
+    const arcp__session *session = call->session;
+    const arcp__view_row *row = call->row;
+    if (envelope->session_id.size != 0 &&
+        !arcp_span_equal_cstr(envelope->session_id, session->id)) {
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
+                              "the frame's session_id is not this session's");
+    }
+    if (take_token(sessions, call->session, details, err) != ARCP_OK) {
+        return err->status;
+    }
+    if (session->role < row->role) {
+        (void)arcp_error_set(err, ARCP_E_PERMISSION_DENIED,
+                             ARCP__VIEW_PREFIX "%s needs the role %s", row->name,
+                             arcp__role_name(row->role));
+        arcp__view_audit(sessions, call, NULL, ARCP__NOTHING, err->status, NULL);
+        return err->status;
+    }
+    if (!arcp__session_has_feature(session, row->feature)) {
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
+                              ARCP__VIEW_PREFIX
+                              "%s needs the feature \"%s\", which was not negotiated",
+                              row->name, arcp_feature_name(row->feature));
+    }
+    return ARCP_OK;
+}
+
+static arcp_status read_payload(arcp__sessions *sessions, arcp__view_call *call,
+                                arcp_json_ref payload, arcp_error *err)
+{
+    arcp__decoder decoder = {.json = &sessions->context->json,
+                             .scratch = &sessions->context->scratch,
+                             .where = "payload"};
+    return arcp__decode(&decoder, payload, &call->row->members, &call->in, err);
+}
+
+/* A name that has no row is ignored, as other vendors' messages are, unless the session negotiated
+ * these requests: then its client waits for a response. */
+void arcp__view_receive(arcp__sessions *sessions, arcp__session *session,
+                        const arcp__envelope *envelope)
+{
+    const arcp_span prefix = ARCP_SPAN_LITERAL(ARCP__VIEW_PREFIX);
+    const arcp_span type = envelope->type_text;
+    if (!arcp_span_starts_with(type, prefix)) {
+        return;
+    }
+    const arcp__view_row unknown = {.name = "request"};
+    const arcp__view_row *row = find_row(arcp_span_from(type, prefix.size));
+    arcp__view_call call = {.session = session,
+                            .row = row == NULL ? &unknown : row,
+                            .id = envelope->id,
+                            .frame = sessions->context->json.text};
+    if (row == NULL && !arcp__session_has_feature(session, ARCP_FEATURE_VIEW)) {
+        return;
+    }
+    session->last_activity_ns = sessions->context->now.mono_ns;
+    arcp_buf details = arcp_buf_init();
+    arcp_error error = {0};
+    if (row == NULL) {
+        const arcp_span shown = arcp_span_first(type, 64);
+        (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST, "there is no request \"%.*s\"",
+                             (int)shown.size, shown.data);
+    } else if (check(sessions, &call, envelope, &details, &error) == ARCP_OK) {
+        (void)!read_payload(sessions, &call, envelope->payload, &error);
+    }
+    if (error.status != ARCP_OK) {
+        arcp__view_refuse(sessions, &call, &error, arcp__details(&details));
+    } else {
+        row->handle(sessions, &call);
+    }
+    arcp_buf_fini(&details);
+}
+
+/* Goes on with the request that waits longest. */
+void arcp__view_due(arcp__sessions *sessions, arcp__session *session)
+{
+    arcp__view_wait *wait = session->view_waits;
+    const arcp_json_limits limits = ARCP__JSON_CHECKED_LIMITS;
+    arcp__envelope envelope;
+    if (wait == NULL) {
+        return;
+    }
+    arcp__view_call call = {.session = session, .frame = arcp_buf_span(&wait->frame), .wait = wait};
+    if (arcp__context_read_frame(sessions->context, call.frame, &limits, &envelope, NULL) !=
+        ARCP_OK) { /* it was read before, so only memory can be missing */
+        arcp__context_no_memory(sessions->context);
+        return;
+    }
+    call.id = envelope.id;
+    call.row = find_row(arcp_span_from(envelope.type_text, sizeof ARCP__VIEW_PREFIX - 1));
+    (void)!read_payload(sessions, &call, envelope.payload, NULL);
+    call.row->handle(sessions, &call);
+    if (session->view_waits != NULL) {
+        arcp__view_arm(sessions, session);
+    }
+}

@@ -1,0 +1,51 @@
+# docs/protocol.md, The view: 20 requests in a second; the next one is refused, and may be sent again later.
+hello a alice
+a> x-vendor.arcpd.jobs #1
+a< x-vendor.arcpd.jobs.answer {"id":"1"}
+a> x-vendor.arcpd.jobs #2
+a< x-vendor.arcpd.jobs.answer {"id":"2"}
+a> x-vendor.arcpd.jobs #3
+a< x-vendor.arcpd.jobs.answer {"id":"3"}
+a> x-vendor.arcpd.jobs #4
+a< x-vendor.arcpd.jobs.answer {"id":"4"}
+a> x-vendor.arcpd.jobs #5
+a< x-vendor.arcpd.jobs.answer {"id":"5"}
+a> x-vendor.arcpd.jobs #6
+a< x-vendor.arcpd.jobs.answer {"id":"6"}
+a> x-vendor.arcpd.jobs #7
+a< x-vendor.arcpd.jobs.answer {"id":"7"}
+a> x-vendor.arcpd.jobs #8
+a< x-vendor.arcpd.jobs.answer {"id":"8"}
+a> x-vendor.arcpd.jobs #9
+a< x-vendor.arcpd.jobs.answer {"id":"9"}
+a> x-vendor.arcpd.jobs #10
+a< x-vendor.arcpd.jobs.answer {"id":"10"}
+a> x-vendor.arcpd.jobs #11
+a< x-vendor.arcpd.jobs.answer {"id":"11"}
+a> x-vendor.arcpd.jobs #12
+a< x-vendor.arcpd.jobs.answer {"id":"12"}
+a> x-vendor.arcpd.jobs #13
+a< x-vendor.arcpd.jobs.answer {"id":"13"}
+a> x-vendor.arcpd.jobs #14
+a< x-vendor.arcpd.jobs.answer {"id":"14"}
+a> x-vendor.arcpd.jobs #15
+a< x-vendor.arcpd.jobs.answer {"id":"15"}
+a> x-vendor.arcpd.jobs #16
+a< x-vendor.arcpd.jobs.answer {"id":"16"}
+a> x-vendor.arcpd.jobs #17
+a< x-vendor.arcpd.jobs.answer {"id":"17"}
+a> x-vendor.arcpd.jobs #18
+a< x-vendor.arcpd.jobs.answer {"id":"18"}
+a> x-vendor.arcpd.jobs #19
+a< x-vendor.arcpd.jobs.answer {"id":"19"}
+a> x-vendor.arcpd.jobs #20
+a< x-vendor.arcpd.jobs.answer {"id":"20"}
+a> x-vendor.arcpd.jobs #21
+a< job.error {"payload":{"request_id":"21","code":"INTERNAL_ERROR","retryable":true,"details":{"retry_after_ms":50}}}
+clock +50ms
+a> x-vendor.arcpd.jobs #22
+a< x-vendor.arcpd.jobs.answer {"id":"22"}
+# Another session has its own 20.
+hello b alice
+b> x-vendor.arcpd.jobs #1
+b< x-vendor.arcpd.jobs.answer
