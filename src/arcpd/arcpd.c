@@ -8,79 +8,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "arcpd/arcpd.h"
+#include "arcpd/state.h"
 #include "process/process.h"
 
 /* A hello is small, and an unauthenticated peer's first frame is buffered until it is complete. */
 #define FIRST_FRAME_BYTES_MAX 65536u
 
-typedef struct arcpd {
-    arcp__config config;
-    bool store_is_memory;
-    uint64_t frame_bytes_max; /* of listeners and standard input: a reload cannot change it */
-    arcp__logger logger;
-    arcp__audit_trail audit;
-    arcp__trace_export traces;
-    arcp__status status;
-    arcp__state_dump state_dump;
-    arcp__record record;
-    arcp__service_manager manager;
-    uv_loop_t loop;
-    uv_signal_t terminate, interrupt, hangup, child;
-    uv_timer_t reload;      /* due at once after SIGHUP */
-    uv_timer_t stdio_grace; /* with --stdio: started at the end of standard input */
-    arcp_runtime *runtime;
-    arcp__directories directories;
-    arcp_store *store; /* NULL once the runtime owns it */
-    arcp__credentials credentials;
-    arcp__arguments arguments;
-    arcp_launch_limit files; /* the limit of descriptors that arcpd was started with */
-    int argc;
-    char **argv_copy;
-    bool is_stopping, stopped;
-    bool has_other_users; /* at start: some agent has a user of its own */
-    bool had_children;    /* at start: children of the program that became arcpd by exec */
-    int exit_status;
-} arcpd;
-
 enum { EXIT_STOPPED = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
-
-/* ---- the configuration ---- */
-
-static bool has_agent_users(const arcp__config *config)
-{
-    bool found = false;
-    for (size_t i = 0; i < config->agent_count && !found; i++) {
-        found = config->agents[i].user != NULL;
-    }
-    return found;
-}
-
-/* Reads the file, then the options, which override it, and checks the result as a whole. */
-static arcp_status read_config(const arcpd *state, arcp__config *config, arcp_error *err)
-{
-    arcp_status status = ARCP_OK;
-    if (state->arguments.config_path != NULL) {
-        status = arcp__config_read(config, state->arguments.config_path, err);
-    }
-    if (status == ARCP_OK) {
-        status = arcp__arguments_apply(state->argc, state->argv_copy, config, err);
-    }
-    if (status == ARCP_OK && config->listen.count == 0 && !config->use_stdio) {
-        status = arcp__text_list_add(&config->listen, "ws://127.0.0.1:7777/arcp", err);
-    }
-    return status == ARCP_OK ? arcp__config_check(config, err) : status;
-}
-
-static void log_warning(void *user, const char *line)
-{
-    arcp__logger_log(user, ARCP_LOG_WARN, line);
-}
 
 /* ---- the runtime ---- */
 
 /* A correct URL of a store that cannot be used is not a usage error. */
-static arcp_status open_store(arcpd *state, arcp_store **out, arcp_error *err)
+static arcp_status open_store(arcp__daemon *state, arcp_store **out, arcp_error *err)
 {
     arcp_buf url = arcp_buf_init();
     arcp_status status = arcp__store_url(&state->config, &state->directories, &url, err);
@@ -98,13 +37,13 @@ static arcp_status open_store(arcpd *state, arcp_store **out, arcp_error *err)
  * process, which the service manager restarts. */
 static void on_failed(void *user)
 {
-    arcpd *state = user;
+    arcp__daemon *state = user;
     state->exit_status = EXIT_FAILED;
     state->stopped = true;
     uv_stop(&state->loop);
 }
 
-static arcp_status make_runtime(arcpd *state, arcp__verifiers *verifiers, arcp_error *err)
+static arcp_status make_runtime(arcp__daemon *state, arcp__verifiers *verifiers, arcp_error *err)
 {
     arcp_runtime_options options = arcp_runtime_options_init();
     state->store_is_memory = !state->store->ops->durable;
@@ -159,107 +98,11 @@ static arcp_status make_runtime(arcpd *state, arcp__verifiers *verifiers, arcp_e
 
 /* ---- SIGHUP: reload ---- */
 
-static arcp_status apply(arcpd *state, const arcp__config *fresh, arcp__token_facts *tokens,
-                         arcp_error *err)
-{
-    arcp__verifiers verifiers = {NULL, 0};
-    /* A reload does not change the listeners. */
-    arcp_status status = arcp__listen_is_safe(fresh, &state->config.listen, err);
-    if (status == ARCP_OK) {
-        status = arcp__verifiers_make(fresh, state->directories.state, &verifiers, err);
-    }
-    if (status != ARCP_OK) {
-        return status;
-    }
-    *tokens = arcp__verifiers_facts(&verifiers);
-    const arcp__files_in_use in_use = {.directories = &state->directories,
-                                       .config = &state->config,
-                                       .record_path = state->record.path};
-    status = arcp__enforcement_apply(state->runtime, fresh, &in_use, err);
-    if (status == ARCP_OK) {
-        status = arcp__service_offer(state->runtime, fresh, &state->files, err);
-    }
-    if (status == ARCP_OK) {
-        status = arcp_runtime_reload_tls(state->runtime, err);
-    }
-    if (status == ARCP_OK) {
-        status = arcp__verifiers_install(&verifiers, state->runtime, err);
-    }
-    arcp__verifiers_fini(&verifiers);
-    if (status != ARCP_OK) {
-        /* Back to the previous configuration, which was accepted before. */
-        const arcp_status ignored[] = {
-            arcp__enforcement_apply(state->runtime, &state->config, &in_use, NULL),
-            arcp__service_offer(state->runtime, &state->config, &state->files, NULL)};
-        (void)ignored;
-    }
-    return status;
-}
-
-/* Reloads tokens, agents, policies, peer profiles, certificates, limits and the log's format. On an
- * error the old configuration stays in effect and the error is logged. */
-static void reload(arcpd *state)
-{
-    arcp__config fresh;
-    arcp_error error = {0};
-    arcp_buf changes = arcp_buf_init();
-    arcp__logger *logger = &state->logger;
-    arcp__token_facts tokens = {.token_bytes_min = SIZE_MAX};
-    arcp__config_init(&fresh);
-    arcp_status status = read_config(state, &fresh, &error);
-    if (status == ARCP_OK) {
-        status = apply(state, &fresh, &tokens, &error);
-    }
-    state->status.reload_failed = status != ARCP_OK;
-    if (status != ARCP_OK) {
-        arcp__audit_trail_reload(&state->audit, &state->config.settings);
-        arcp__audit_trail_policy(&state->audit, "SIGHUP", &fresh, &error);
-        arcp__logger_format(logger, ARCP_LOG_ERROR,
-                            "not reloaded, the old configuration stays in effect: %s",
-                            error.message);
-        arcp__config_fini(&fresh);
-        return;
-    }
-    arcp__config_keep_started(&fresh, &state->config, state->frame_bytes_max, &changes);
-    if (state->store_is_memory) {
-        arcp_settings_fit_memory(&fresh.settings);
-    }
-    arcp_runtime_set_settings(state->runtime, &fresh.settings);
-    arcp__audit_trail_reload(&state->audit, &fresh.settings);
-    arcp__audit_trail_policy(&state->audit, "SIGHUP", &fresh, NULL);
-    logger->level = fresh.log_level;
-    logger->format = fresh.log_format;
-    arcp__config_fini(&state->config);
-    state->config = fresh;
-    if (has_agent_users(&state->config) && !state->has_other_users) {
-        arcp__logger_format(logger, ARCP_LOG_WARN,
-                            "agents now have a user of their own, which may not be able to reach "
-                            "their work directories until arcpd is restarted");
-    }
-    arcp_buf text = arcp_buf_init();
-    arcp_buf_append_cstr(&text, "changed keys that need a restart: ");
-    arcp_buf_append(&text, arcp_buf_span(&changes));
-    arcp_buf_append_byte(&text, '\0');
-    if (changes.failed || text.failed) {
-        arcp__logger_log(logger, ARCP_LOG_WARN,
-                         "out of memory: cannot tell whether keys that need a restart have "
-                         "changed");
-    } else if (changes.size != 0) {
-        arcp__logger_log(logger, ARCP_LOG_WARN, text.data);
-    }
-    arcp_buf_fini(&text);
-    arcp__config_warn(&state->config, &tokens, ARCP__CONFIG_START, log_warning, logger);
-    arcp__logger_format(
-        logger, ARCP_LOG_INFO, "reloaded: the new configuration is in effect%s",
-        changes.failed || changes.size != 0 ? ", except for the keys in the warning above" : "");
-    arcp_buf_fini(&changes);
-}
-
 static void on_reload(uv_timer_t *timer)
 {
-    arcpd *state = timer->data;
+    arcp__daemon *state = timer->data;
     arcp__service_manager_reloading(&state->manager);
-    reload(state);
+    arcp__daemon_reload(state);
     arcp__service_manager_ready(&state->manager, &state->loop);
 }
 
@@ -267,7 +110,7 @@ static void on_reload(uv_timer_t *timer)
  * would keep arcpd from everything else, and from stopping. */
 static void on_hangup(uv_signal_t *handle, int number)
 {
-    arcpd *state = handle->data;
+    arcp__daemon *state = handle->data;
     (void)number;
     (void)uv_timer_start(&state->reload, on_reload, 0, 0);
 }
@@ -275,7 +118,7 @@ static void on_hangup(uv_signal_t *handle, int number)
 /* ---- start ---- */
 
 /* Opens the listeners and appends their URLs to the ready line. */
-static arcp_status open_listeners(arcpd *state, arcp_buf *ready, arcp_error *err)
+static arcp_status open_listeners(arcp__daemon *state, arcp_buf *ready, arcp_error *err)
 {
     const arcp__config *config = &state->config;
     arcp_listen_options options = arcp_listen_options_init();
@@ -300,7 +143,7 @@ static arcp_status open_listeners(arcpd *state, arcp_buf *ready, arcp_error *err
 
 static void on_stopped(void *user)
 {
-    arcpd *state = user;
+    arcp__daemon *state = user;
     const char *why = NULL;
     if (!arcp_runtime_is_ready(state->runtime, &why) && strcmp(why, "stopping") != 0) {
         state->exit_status = EXIT_FAILED; /* the store could not be written, which was logged */
@@ -311,7 +154,7 @@ static void on_stopped(void *user)
 
 static void on_terminate(uv_signal_t *handle, int number)
 {
-    arcpd *state = handle->data;
+    arcp__daemon *state = handle->data;
     const char *name = number == SIGTERM ? "SIGTERM" : "SIGINT";
     if (state->is_stopping) {
         arcp__logger_format(&state->logger, ARCP_LOG_INFO, "%s again: running jobs are ended now",
@@ -330,12 +173,12 @@ static void on_terminate(uv_signal_t *handle, int number)
 /* arcpd is a child subreaper, so it must wait for processes that agents left behind. */
 static void on_child(uv_signal_t *handle, int number)
 {
-    const arcpd *state = handle->data;
+    const arcp__daemon *state = handle->data;
     (void)number;
     arcp_runtime_reap_orphans(state->runtime);
 }
 
-static void watch_signals(arcpd *state)
+static void watch_signals(arcp__daemon *state)
 {
     const struct {
         uv_signal_t *handle;
@@ -360,7 +203,7 @@ static void watch_signals(arcpd *state)
 
 static void on_stdio_grace_over(uv_timer_t *timer)
 {
-    arcpd *state = timer->data;
+    arcp__daemon *state = timer->data;
     arcp__logger_log(&state->logger, ARCP_LOG_INFO,
                      "shutdown.grace_sec has passed since standard input ended: running jobs are "
                      "ended now");
@@ -372,18 +215,18 @@ static void on_stdio_grace_over(uv_timer_t *timer)
  * The runtime closes the connection when nothing more can follow. */
 static void on_stdio_input_end(void *user)
 {
-    arcpd *state = user;
+    arcp__daemon *state = user;
     const uint64_t grace_ms = state->config.settings.shutdown_grace_sec * 1000;
     (void)uv_timer_start(&state->stdio_grace, on_stdio_grace_over, grace_ms, 0);
 }
 
 static void on_stdio_closed(void *user)
 {
-    arcpd *state = user;
+    arcp__daemon *state = user;
     arcp_runtime_stop(state->runtime, on_stopped, state);
 }
 
-static arcp_status serve_stdio(arcpd *state, arcp_error *err)
+static arcp_status serve_stdio(arcp__daemon *state, arcp_error *err)
 {
     arcp_stdio_options options = arcp_stdio_options_init();
     options.frame_bytes_max = (size_t)state->config.settings.limits_frame_bytes;
@@ -403,7 +246,23 @@ static arcp_status serve_stdio(arcpd *state, arcp_error *err)
     return arcp_runtime_serve(state->runtime, connection, &serve, err);
 }
 
-static arcp_status start(arcpd *state, arcp_error *err)
+/* One arcpd of a state directory has the socket: that which holds arcpd.pid. */
+static void open_operator_socket(arcp__daemon *state)
+{
+    arcp__operator_socket *operators = &state->operators;
+    operators->fd = -1;
+    operators->runtime = state->runtime;
+    operators->logger = &state->logger;
+    operators->frame_bytes_max = (size_t)state->frame_bytes_max;
+    if (state->config.use_stdio || state->state_dump.pid_fd < 0 ||
+        !arcp__path_in(state->directories.state, "arcpd.sock", operators->path,
+                       sizeof operators->path)) {
+        return;
+    }
+    arcp__operator_socket_open(operators, &state->loop, &state->config);
+}
+
+static arcp_status start(arcp__daemon *state, arcp_error *err)
 {
     const arcp__config *config = &state->config;
     const char *directory = state->directories.state;
@@ -411,7 +270,7 @@ static arcp_status start(arcpd *state, arcp_error *err)
     arcp_buf urls = arcp_buf_init();
     arcp__verifiers verifiers = {NULL, 0};
     state->frame_bytes_max = config->settings.limits_frame_bytes;
-    state->has_other_users = has_agent_users(config);
+    state->has_other_users = arcp__has_agent_users(config);
     arcp_status status = arcp__directories_find(&state->directories, state->has_other_users, err);
     if (status == ARCP_OK && state->directories.closed[0] != '\0') {
         arcp__logger_format(
@@ -425,7 +284,7 @@ static arcp_status start(arcpd *state, arcp_error *err)
     }
     if (status == ARCP_OK) {
         const arcp__token_facts tokens = arcp__verifiers_facts(&verifiers);
-        arcp__config_warn(&state->config, &tokens, ARCP__CONFIG_START, log_warning, logger);
+        arcp__config_warn(&state->config, &tokens, ARCP__CONFIG_START, arcp__log_warning, logger);
     }
     /* Before the audit log, which must have no line about a start whose store was refused. */
     if (status == ARCP_OK) {
@@ -461,6 +320,7 @@ static arcp_status start(arcpd *state, arcp_error *err)
     }
     if (status == ARCP_OK) {
         arcp__state_dump_open(&state->state_dump, &state->loop, directory, state->runtime, logger);
+        open_operator_socket(state);
         watch_signals(state);
         status = urls.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
     }
@@ -485,7 +345,7 @@ static void on_late_signal(uv_signal_t *handle, int number)
 
 /* From now on these signals have no effect. The handles are not closed, and the loop is not either:
  * libuv would restore the default action, and another SIGTERM would kill arcpd while it ends. */
-static void ignore_signals(arcpd *state)
+static void ignore_signals(arcp__daemon *state)
 {
     uv_signal_t *const handles[] = {&state->terminate, &state->interrupt, &state->hangup};
     for (size_t i = 0; i < sizeof handles / sizeof handles[0]; i++) {
@@ -495,13 +355,14 @@ static void ignore_signals(arcpd *state)
     }
 }
 
-static void clean_up(arcpd *state)
+static void clean_up(arcp__daemon *state)
 {
     void *const handles[] = {&state->child, &state->reload, &state->stdio_grace};
     ignore_signals(state);
     arcp__service_manager_close(&state->manager);
     (void)uv_timer_stop(&state->reload);
     arcp__state_dump_close(&state->state_dump);
+    arcp__operator_socket_close(&state->operators);
     arcp__status_close(&state->status);
     arcp__audit_trail_attach(&state->audit, NULL);
     arcp_runtime_free(state->runtime);
@@ -526,7 +387,7 @@ static void clean_up(arcpd *state)
 
 int main(int argc, char **argv)
 {
-    static arcpd state; /* too large for the stack */
+    static arcp__daemon state; /* too large for the stack */
     arcp_error error = {0};
     /* Agents may run as our user: this prevents them from tracing arcpd and reading secrets in its
      * memory. exec resets it, so agents themselves are not affected. */
@@ -572,7 +433,7 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "arcpd: out of memory\n");
         return EXIT_FAILED;
     }
-    arcp_status status = read_config(&state, &state.config, &error);
+    arcp_status status = arcp__daemon_read_config(&state, &state.config, &error);
     arcp__arguments_wipe(argc, argv);
     if (status == ARCP_OK && state.arguments.only_checks) {
         status = arcp__check_config(&state.config, &error);

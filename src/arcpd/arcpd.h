@@ -415,6 +415,36 @@ void arcp__state_dump_open(arcp__state_dump *dump, uv_loop_t *loop, const char *
 /* Call this before the runtime is freed; the memory must stay valid as long as the process. */
 void arcp__state_dump_close(arcp__state_dump *dump);
 
+/* ---- operator_socket.c: arcpd.sock in the state directory, for operators of this machine ---- */
+
+#define ARCP__LOCAL_OPERATOR "local-operator" /* the principal of its peers */
+
+/* Zeroed, but for path, runtime, logger and frame_bytes_max. */
+typedef struct arcp__operator_socket {
+    char path[4096];
+    arcp_runtime *runtime;
+    arcp__logger *logger;
+    size_t frame_bytes_max;
+    int fd; /* -1: not open */
+    uv_poll_t poll;
+    uv_timer_t retry;
+    unsigned connections;
+    bool is_for_root; /* not for arcpd's own user */
+    ino_t inode;      /* of the file at `path` */
+    dev_t device;
+} arcp__operator_socket;
+
+/* The first agent that may run as arcpd's user without a sandbox; NULL: there is none. */
+const char *arcp__operator_socket_intruder(const arcp__config *config);
+
+/* Listens. What fails is logged: arcpd serves without the socket. */
+void arcp__operator_socket_open(arcp__operator_socket *at, uv_loop_t *loop,
+                                const arcp__config *config);
+/* Looks at the agents of a new configuration. */
+void arcp__operator_socket_reload(arcp__operator_socket *at, const arcp__config *config);
+/* Its connections are the runtime's. The loop has to run once more. */
+void arcp__operator_socket_close(arcp__operator_socket *at);
+
 /* ---- service_manager.c: reports to systemd (sd_notify(3)) ---- */
 
 /* Where the service manager listens. On the loop's thread. */

@@ -58,7 +58,15 @@ bool arcp__url_is_local(arcp_span text)
 {
     arcp__url url;
     return arcp__url_parse(text, &url, NULL) == ARCP_OK && url.scheme != ARCP__URL_MEMORY &&
-           (url.scheme == ARCP__URL_STDIO || arcp__authority_is_loopback(&url.authority));
+           (url.scheme == ARCP__URL_STDIO || url.scheme == ARCP__URL_UNIX ||
+            arcp__authority_is_loopback(&url.authority));
+}
+
+static bool is_local_socket(const char *text)
+{
+    arcp__url url;
+    return arcp__url_parse(arcp_span_cstr(text), &url, NULL) == ARCP_OK &&
+           url.scheme == ARCP__URL_UNIX;
 }
 
 bool arcp__url_is_same_runtime(const char *a, const char *b)
@@ -329,7 +337,8 @@ arcp_status arcp__target_find(const arcp__arguments *arguments, arcp__target *ou
             status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
         }
     }
-    if (status == ARCP_OK) {
+    /* The kernel tells who is at the other end of a local socket. */
+    if (status == ARCP_OK && !is_local_socket(out->url)) {
         status = find_token(arguments, &file, out, err);
     }
     arcp__config_file_fini(&file);

@@ -5,6 +5,7 @@
  * address family does not use up the time of the others. */
 #include <assert.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include <uv.h>
 
@@ -13,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/options.h"
 #include "stream/stream.h"
+#include "transport/local_socket.h"
 #include "transport/websocket_connection.h"
 #include "transport/websocket_handshake.h"
 
@@ -20,7 +22,7 @@
 
 struct arcp_connector {
     arcp__loop_share *share;
-    arcp_connection *ready; /* a program's; NULL for WebSocket */
+    arcp_connection *ready; /* a program's, or a local socket's; NULL for WebSocket */
     arcp__websocket_pool *pool;
     arcp__tls_context *tls; /* NULL for ws:// */
     arcp__url url;
@@ -350,6 +352,29 @@ static arcp_status prepare_websocket(arcp_connector *connector, const arcp_conne
     return ARCP_OK;
 }
 
+/* A program is started, or a local socket connected, at once. */
+static arcp_status prepare_lines(arcp_connector *connector, uv_loop_t *loop,
+                                 const arcp_connect_options *options, arcp_error *err)
+{
+    const char *rest = connector->url.rest.data; /* up to the end of the URL's text */
+    arcp_stdio_options lines = arcp_stdio_options_init();
+    lines.frame_bytes_max = options->frame_bytes_max;
+    lines.close_timeout_ms = options->close_timeout_ms;
+    if (connector->url.scheme == ARCP__URL_STDIO) {
+        return arcp_spawn_stdio(loop, rest, &lines, &connector->ready, err);
+    }
+    int fd = -1;
+    arcp_status status = arcp__local_socket_connect(rest, &fd, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    status = arcp__local_connection_new(loop, fd, rest, &lines, &connector->ready, err);
+    if (status != ARCP_OK) {
+        (void)close(fd);
+    }
+    return status;
+}
+
 /* [arcp:4-1] */
 arcp_status arcp_connect(uv_loop_t *loop, const char *url, const arcp_connect_options *given,
                          const arcp_connect_callbacks *callbacks, arcp_connector **out,
@@ -365,12 +390,12 @@ arcp_status arcp_connect(uv_loop_t *loop, const char *url, const arcp_connect_op
     if (status != ARCP_OK) {
         return status;
     }
-    const bool is_program = parsed.scheme == ARCP__URL_STDIO;
+    const bool is_ready = parsed.scheme == ARCP__URL_STDIO || parsed.scheme == ARCP__URL_UNIX;
     if (parsed.scheme == ARCP__URL_MEMORY) {
         return arcp_error_set(err, ARCP_E_USAGE,
                               "memory: URLs cannot be connected to: use arcp_memory_pair");
     }
-    if (!is_program && parsed.authority.port == 0) {
+    if (!is_ready && parsed.authority.port == 0) {
         return arcp_error_set(err, ARCP_E_USAGE, "cannot connect to port 0");
     }
     arcp__loop_share *share = arcp__loop_share_new(loop);
@@ -388,11 +413,8 @@ arcp_status arcp_connect(uv_loop_t *loop, const char *url, const arcp_connect_op
     connector->callbacks = *callbacks;
     connector->task.run = run_task;
     connector->references = 1;
-    if (is_program) {
-        arcp_stdio_options stdio_options = arcp_stdio_options_init();
-        stdio_options.frame_bytes_max = options.frame_bytes_max;
-        stdio_options.close_timeout_ms = options.close_timeout_ms;
-        status = arcp_spawn_stdio(loop, parsed.rest.data, &stdio_options, &connector->ready, err);
+    if (is_ready) {
+        status = prepare_lines(connector, loop, &options, err);
     } else {
         status = prepare_websocket(connector, &options, err);
     }
@@ -402,7 +424,7 @@ arcp_status arcp_connect(uv_loop_t *loop, const char *url, const arcp_connect_op
     }
     uv_timer_init(loop, &connector->timer);
     connector->timer.data = connector;
-    if (!is_program) {
+    if (!is_ready) {
         connector->deadline_ms = uv_now(loop) + connector->options.timeout_ms;
         uv_timer_start(&connector->timer, on_timer, connector->options.timeout_ms, 0);
     }

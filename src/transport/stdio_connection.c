@@ -1,5 +1,5 @@
-/* arcp_open_stdio and arcp_spawn_stdio: frames as lines over one or two streams, optionally with a
- * child process.
+/* arcp_open_stdio, arcp_spawn_stdio and local sockets: frames as lines over one or two streams,
+ * optionally with a child process.
  *
  * Closing: when the peer's input ends, an owner with an input_over callback is notified and closes
  * when it likes; otherwise the connection closes. Our side writes what is buffered and closes its
@@ -16,6 +16,7 @@
 #include "base/options.h"
 #include "transport/command_words.h"
 #include "transport/line_reader.h"
+#include "transport/local_socket.h"
 #include "transport/stream_connection.h"
 
 typedef struct line_connection line_connection;
@@ -38,6 +39,7 @@ struct line_connection {
     bool input_over_sent; /* the owner was notified */
     bool closed_by_us;    /* before the peer's end */
     bool finished;        /* our output is closed */
+    bool is_local_socket; /* whose peer reads no more once its input has ended */
     bool unwritable;      /* our output is broken; the program's exit will explain why */
 };
 
@@ -119,7 +121,8 @@ static void line_input_ended(arcp__stream_connection *base)
         line_advance(base);
     } else if (base->state == ARCP__CONNECTION_OPEN) {
         /* A program that has closed its output no longer reads its input either. */
-        if (connection->child != NULL || base->callbacks.input_over == NULL) {
+        if (connection->child != NULL || connection->is_local_socket ||
+            base->callbacks.input_over == NULL) {
             arcp__stream_connection_begin_close(base, ARCP_CLOSE_NORMAL, arcp_span_cstr(""));
         } else if (!connection->input_over_sent) {
             connection->input_over_sent = true;
@@ -286,6 +289,20 @@ arcp_status arcp_open_stdio(uv_loop_t *loop, int input, int output,
     line_connection *connection = NULL;
     const arcp_status status = open_lines(loop, input, output, "stdio", options, &connection, err);
     if (status == ARCP_OK) {
+        *out = &connection->base.base;
+    }
+    return status;
+}
+
+arcp_status arcp__local_connection_new(uv_loop_t *loop, int fd, const char *peer,
+                                       const arcp_stdio_options *options, arcp_connection **out,
+                                       arcp_error *err)
+{
+    line_connection *connection = NULL;
+    const arcp_status status = open_lines(loop, fd, fd, peer, options, &connection, err);
+    if (status == ARCP_OK) {
+        connection->base.transport = "unix";
+        connection->is_local_socket = true;
         *out = &connection->base.base;
     }
     return status;

@@ -53,7 +53,7 @@ static arcp_status parse_websocket(arcp_span text, arcp_span rest, arcp__url *ou
 arcp_status arcp__url_parse(arcp_span text, arcp__url *out, arcp_error *err)
 {
     /* In the order of arcp__url_scheme; compared without case (RFC 3986 §3.1). */
-    static const char *const schemes[] = {"ws://", "wss://", "stdio:", "memory:"};
+    static const char *const schemes[] = {"ws://", "wss://", "stdio:", "unix:", "memory:"};
     for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
         const arcp_span scheme = arcp_span_cstr(schemes[i]);
         if (!arcp__web_equal(arcp_span_first(text, scheme.size), scheme)) {
@@ -69,7 +69,8 @@ arcp_status arcp__url_parse(arcp_span text, arcp__url *out, arcp_error *err)
         *out = url;
         return ARCP_OK;
     }
-    return wrong(text, err, "expected ws://HOST:PORT/PATH, wss://HOST:PORT/PATH or stdio:COMMAND");
+    return wrong(text, err,
+                 "expected ws://HOST:PORT/PATH, wss://HOST:PORT/PATH, unix:PATH or stdio:COMMAND");
 }
 
 void arcp__url_format(const arcp__url *url, char out[ARCP__URL_TEXT_MAX])

@@ -143,6 +143,7 @@ static const url_row urls[] = {
     {"stdio:arcpd --stdio", ARCP__URL_STDIO, "arcpd --stdio", ""},
     {"stdio:", ARCP__URL_STDIO, "", ""},
     {"memory:here", ARCP__URL_MEMORY, "here", ""},
+    {"unix:/run/arcpd.sock", ARCP__URL_UNIX, "/run/arcpd.sock", ""},
     {"http://localhost/", ARCP__URL_WS, NULL, "expected ws://"},
     {"ws:localhost", ARCP__URL_WS, NULL, "expected ws://"},
     {"", ARCP__URL_WS, NULL, "expected ws://"},

@@ -235,7 +235,8 @@ static inline arcp_connect_options arcp_connect_options_init(void)
     return options;
 }
 
-/* Connects to ws://HOST:PORT/PATH, wss://…, or stdio:COMMAND (see arcp_spawn_stdio).
+/* Connects to ws://HOST:PORT/PATH, wss://…, unix:PATH (a local socket that carries the frames of
+ * stdio), or stdio:COMMAND (see arcp_spawn_stdio).
  * After ARCP_OK exactly one of the callbacks is made, later, unless the connector is
  * cancelled. ARCP_E_USAGE for a URL or option that is wrong, ARCP_E_IO for a program that
  * cannot be started; what fails later comes to `failed`: ARCP_E_IO (refused, unreachable,
