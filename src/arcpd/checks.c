@@ -44,8 +44,12 @@ static void print_lines(const char *key, const arcp_buf *text)
 static arcp_status explain_gateways(const arcp__config *config, arcp_error *err)
 {
     arcp__model_config *models = NULL;
+    arcp__tool_config *tools = NULL;
     arcp_buf text = arcp_buf_init();
-    const arcp_status status = arcp__models_configure(config, &models, err);
+    arcp_status status = arcp__models_configure(config, &models, err);
+    if (status == ARCP_OK) {
+        status = arcp__tools_configure(config, NULL, NULL, &tools, err);
+    }
     if (status == ARCP_OK) {
         arcp__model_config_explain(models, &text);
         print_lines("models", &text);
@@ -55,6 +59,7 @@ static arcp_status explain_gateways(const arcp__config *config, arcp_error *err)
     }
     arcp_buf_fini(&text);
     arcp__model_config_unref(models);
+    arcp__tool_config_unref(tools);
     return status;
 }
 

@@ -82,6 +82,9 @@ typedef struct arcp__config_tool_target {
 typedef struct arcp__config_tool_server {
     char *name;
     arcp__text_list command;
+    char *url;
+    arcp__text_list headers; /* "Name: value" */
+    char *token_url, *client_id, *client_secret, *scope;
     arcp__text_list env; /* as arcp__config_agent.env */
     arcp_lease *lease;   /* NULL: it grants nothing */
     bool is_unconfined;
@@ -192,6 +195,10 @@ arcp_status arcp__config_policy_check(arcp__yaml_reader *r, void *owner);
  * the key. */
 ARCP_MUST_CHECK arcp_status arcp__models_configure(const arcp__config *config,
                                                    arcp__model_config **out, arcp_error *err);
+
+/* Replaces {file:PATH} and {env:NAME}. The message begins with `key`. Any thread. */
+ARCP_MUST_CHECK arcp_status arcp__config_expand(const char *key, const char *text, arcp_buf *out,
+                                                arcp_error *err);
 
 /* ---- config_tools.c ---- */
 

@@ -64,6 +64,13 @@ static arcp_status visit_templates(const arcp__config *config, const file_visit 
     for (size_t i = 0; i < config->models.provider_count && status == ARCP_OK; i++) {
         status = visit_template(visit, "models.providers", config->models.providers[i].key, err);
     }
+    for (size_t i = 0; i < config->tools.server_count && status == ARCP_OK; i++) {
+        const arcp__config_tool_server *server = &config->tools.servers[i];
+        status = visit_template(visit, "tools.servers", server->client_secret, err);
+        for (size_t j = 0; j < server->headers.count && status == ARCP_OK; j++) {
+            status = visit_template(visit, "tools.servers", server->headers.items[j], err);
+        }
+    }
     for (size_t i = 0; i < config->tracing.header_count && status == ARCP_OK; i++) {
         status = visit_template(visit, "tracing.otlp.headers", config->tracing.headers[i], err);
     }

@@ -95,8 +95,7 @@ static arcp_status append_variable(const char *key, const char *name, arcp_buf *
     return ARCP_OK;
 }
 
-/* Replaces {file:PATH} and {env:NAME}. */
-static arcp_status expand(const char *key, const char *text, arcp_buf *out, arcp_error *err)
+arcp_status arcp__config_expand(const char *key, const char *text, arcp_buf *out, arcp_error *err)
 {
     arcp_status status = ARCP_OK;
     while (*text != '\0' && status == ARCP_OK) {
@@ -147,7 +146,7 @@ arcp_status arcp__models_configure(const arcp__config *config, arcp__model_confi
         (void)snprintf(key, sizeof key, "models.providers[%zu].key", i);
         keys[i] = arcp_buf_secret_init();
         if (models->providers[i].key != NULL) {
-            status = expand(key, models->providers[i].key, &keys[i], err);
+            status = arcp__config_expand(key, models->providers[i].key, &keys[i], err);
             texts[i] = arcp_buf_cstr(&keys[i]);
         }
         if (status == ARCP_OK && keys[i].failed) {

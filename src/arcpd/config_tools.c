@@ -1,4 +1,7 @@
 /* The keys of `tools`, and the configuration of the gateway for tools that they make. */
+#include <stdio.h>
+#include <string.h>
+
 #include "arcpd/config.h"
 #include "arcpd/config_rows.h"
 #include "base/alloc.h"
@@ -132,10 +135,28 @@ static arcp_status accept_price(arcp__yaml_reader *r, const char *name, const ch
                                    text == NULL ? "" : text);
 }
 
+static arcp_status accept_header(arcp__yaml_reader *r, const char *name, const char *text)
+{
+    return name[0] == '\0' || strpbrk(name, ": \r\n") != NULL || text == NULL
+               ? arcp__yaml_refuse(r, "a header needs a name and a value")
+               : ARCP_OK;
+}
+
 #define SERVER(name, kind, member) ROW(name, kind, arcp__config_tool_server, member)
+static const arcp__config_row oauth_rows[] = {
+    {SERVER("token_url", text, token_url)},
+    {SERVER("client_id", text, client_id)},
+    {SERVER("client_secret", text, client_secret), .flags = SECRET},
+    {SERVER("scope", text, scope)},
+};
+
 static const arcp__config_row server_rows[] = {
     {SERVER("name", text, name)},
     {TEXTS("command", arcp__config_tool_server, command.items, command.count)},
+    {SERVER("url", text, url)},
+    {PAIRS("headers", arcp__config_tool_server, headers.items, headers.count, secret),
+     .separator = ": ", .accept_pair = accept_header},
+    {GROUP("oauth", ROWS(oauth_rows)), .flags = SPARSE},
     {PAIRS("env", arcp__config_tool_server, env.items, env.count, secret), .flags = NAMES,
      .separator = "=", .accept_pair = accept_variable},
     {SERVER("lease", lease, lease)},
@@ -150,12 +171,40 @@ static const arcp__config_row server_rows[] = {
     {SERVER("targets", targets, targets)},
 };
 
+static arcp_status check_program(const arcp__yaml_reader *r, const arcp__config_tool_server *server)
+{
+    return server->headers.count != 0 || server->token_url != NULL || server->client_id != NULL ||
+                   server->client_secret != NULL || server->scope != NULL
+               ? arcp__yaml_refuse(r, "headers and oauth are for a server with url")
+               : ARCP_OK;
+}
+
+static bool is_http(const char *url)
+{
+    return strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0;
+}
+
+static arcp_status check_url(const arcp__yaml_reader *r, const arcp__config_tool_server *server)
+{
+    const size_t keys =
+        (server->token_url != NULL) + (server->client_id != NULL) + (server->client_secret != NULL);
+    if (!is_http(server->url) || (server->token_url != NULL && !is_http(server->token_url))) {
+        return arcp__yaml_refuse(r, "a url must begin with http:// or https://");
+    }
+    if (server->env.count != 0 || server->lease != NULL || server->is_unconfined) {
+        return arcp__yaml_refuse(r, "env, lease and confine are for a server with command");
+    }
+    return keys != 3 && (keys != 0 || server->scope != NULL)
+               ? arcp__yaml_refuse(r, "oauth needs token_url, client_id and client_secret")
+               : ARCP_OK;
+}
+
 static arcp_status check_server(arcp__yaml_reader *r, void *owner)
 {
     const arcp__config *config = r->root;
     const arcp__config_tool_server *server = owner;
-    if (server->name == NULL || server->command.count == 0) {
-        return arcp__yaml_refuse(r, "needs name and command (a list of words)");
+    if (server->name == NULL || (server->command.count != 0) == (server->url != NULL)) {
+        return arcp__yaml_refuse(r, "needs name, and command (a list of words) or url");
     }
     if (!arcp__mcp_name_is_valid(arcp_span_cstr(server->name))) {
         return arcp__yaml_refuse(r, "\"%.80s\": a name has " ARCP__MCP_NAME_RULE, server->name);
@@ -165,9 +214,10 @@ static arcp_status check_server(arcp__yaml_reader *r, void *owner)
             return arcp__yaml_refuse(r, "an entry above has the same name");
         }
     }
-    return server->is_unconfined && server->lease != NULL
-               ? arcp__yaml_refuse(r, "a lease has no effect with confine: false")
-               : ARCP_OK;
+    if (server->is_unconfined && server->lease != NULL) {
+        return arcp__yaml_refuse(r, "a lease has no effect with confine: false");
+    }
+    return server->url == NULL ? check_program(r, server) : check_url(r, server);
 }
 
 static const arcp__config_row server_item = {
@@ -224,6 +274,12 @@ static bool make_server(const arcp__config_tool_server *from, bool is_confined,
 {
     *to = (arcp__tool_server_options){.name = from->name,
                                       .argv = (const char *const *)from->command.items,
+                                      .url = from->url,
+                                      .headers = (const char *const *)from->headers.items,
+                                      .oauth = {.token_url = from->token_url,
+                                                .client_id = from->client_id,
+                                                .client_secret = from->client_secret,
+                                                .scope = from->scope},
                                       .env = (const char *const *)from->env.items,
                                       .is_shared = from->is_shared,
                                       .timeout_ms = (uint32_t)from->timeout_ms,
@@ -231,7 +287,7 @@ static bool make_server(const arcp__config_tool_server *from, bool is_confined,
                                       .start_ms = (uint32_t)from->start_ms,
                                       .log = (arcp__tool_log)from->log};
     arcp_buf identity = arcp_buf_secret_init(); /* secret, so that nothing is masked */
-    if (is_confined && !from->is_unconfined) {
+    if (is_confined && !from->is_unconfined && from->url == NULL) {
         to->lease = from->lease == NULL ? nothing : from->lease;
     }
     arcp__config_fields_print(server_item.fields, from, &identity);
@@ -239,6 +295,25 @@ static bool make_server(const arcp__config_tool_server *from, bool is_confined,
     to->identity = identity.failed ? NULL : arcp__arena_copy(arena, arcp_buf_span(&identity)).data;
     arcp_buf_fini(&identity);
     return to->identity != NULL && make_rules(from, to, arena);
+}
+
+/* Reads the secrets of a server once, so that what is missing is known at the start. */
+static arcp_status check_secrets(const arcp__config_tool_server *server, size_t index,
+                                 arcp_error *err)
+{
+    arcp_buf text = arcp_buf_secret_init();
+    arcp_status status = ARCP_OK;
+    char key[64];
+    (void)snprintf(key, sizeof key, "tools.servers[%zu].headers", index);
+    for (size_t i = 0; i < server->headers.count && status == ARCP_OK; i++) {
+        status = arcp__config_expand(key, server->headers.items[i], &text, err);
+    }
+    (void)snprintf(key, sizeof key, "tools.servers[%zu].oauth", index);
+    if (status == ARCP_OK && server->client_secret != NULL) {
+        status = arcp__config_expand(key, server->client_secret, &text, err);
+    }
+    arcp_buf_fini(&text);
+    return status;
 }
 
 arcp_status arcp__tools_configure(const arcp__config *config, const arcp__tool_host *host,
@@ -256,6 +331,8 @@ arcp_status arcp__tools_configure(const arcp__config *config, const arcp__tool_h
         if (servers == NULL ||
             !make_server(&tools->servers[i], host != NULL, nothing, &servers[i], &arena)) {
             status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        } else {
+            status = check_secrets(&tools->servers[i], i, err);
         }
     }
     if (status == ARCP_OK) {
@@ -263,7 +340,8 @@ arcp_status arcp__tools_configure(const arcp__config *config, const arcp__tool_h
                                             .server_count = tools->server_count,
                                             .refuses_changes = tools->refuses_changes,
                                             .work_directory = work_directory,
-                                            .host = host};
+                                            .host = host,
+                                            .expand = arcp__config_expand};
         status = arcp__tool_config_new(&options, out, err);
     }
     arcp_lease_unref(nothing);
@@ -276,6 +354,13 @@ void arcp__tools_explain(const arcp__config *config, arcp_buf *out)
     for (size_t i = 0; i < config->tools.server_count; i++) {
         const arcp__config_tool_server *server = &config->tools.servers[i];
         const bool is_confined = !config->enforce.is_off && !server->is_unconfined;
+        if (server->url != NULL) {
+            arcp_buf_append_format(out, "%s: %s, at %s\n", server->name,
+                                   server->is_shared ? "one session for all jobs"
+                                                     : "one session for each job",
+                                   server->url);
+            continue;
+        }
         arcp_buf_append_format(out, "%s: %s, %s%s\n", server->name,
                                server->is_shared ? "one process for all jobs"
                                                  : "one process for each job",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arcpd/arcpd.h"
+#include "gateway/gateway_job.h"
 #include "gateway/model_service.h"
 #include "gateway/tool.h"
 #include "runtime/runtime_gateway.h"
@@ -28,6 +29,17 @@ typedef struct services {
     arcp__tool_config *tools;
 } services;
 
+/* Whether a server of tools is reached by HTTP. */
+static bool has_urls(const arcp__config *config)
+{
+    for (size_t i = 0; i < config->tools.server_count; i++) {
+        if (config->tools.servers[i].url != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static arcp_status open_gateway(arcp_runtime *runtime, const arcp__config *config,
                                 const services *made, arcp_error *err)
 {
@@ -37,10 +49,11 @@ static arcp_status open_gateway(arcp_runtime *runtime, const arcp__config *confi
     const char *address =
         config->gateways.listen == NULL ? LISTEN_DEFAULT : config->gateways.listen;
     const bool has_models = config->models.provider_count != 0;
-    arcp_status status = has_models
-                             ? arcp__module_open(ARCP__WEB_CLIENT_MODULE, ARCP__WEB_CLIENT_SYMBOL,
-                                                 "models", &module, &client, err)
-                             : ARCP_OK;
+    arcp_status status =
+        has_models || has_urls(config)
+            ? arcp__module_open(ARCP__WEB_CLIENT_MODULE, ARCP__WEB_CLIENT_SYMBOL,
+                                has_models ? "models" : "tools.servers", &module, &client, err)
+            : ARCP_OK;
     if (status != ARCP_OK) {
         return status;
     }
@@ -97,7 +110,11 @@ static arcp_status check_kinds(arcp__gateway *gateway, const arcp__config *confi
                                   kinds[i].key);
         }
     }
-    return ARCP_OK;
+    return has_urls(config) && arcp__gateway_client(gateway) == NULL
+               ? arcp_error_set(err, ARCP_E_USAGE,
+                                "tools.servers: none had a url when the gateways were opened: "
+                                "arcpd must be restarted")
+               : ARCP_OK;
 }
 
 arcp_status arcp__gateways_apply(arcp_runtime *runtime, const arcp__config *config, arcp_error *err)

@@ -433,6 +433,11 @@ static void call_tool(arcp__tool_call *c)
     } else if (c->only.size != 0) {
         arcp_buf_append_format(&c->target, "%.*s.%.*s", (int)c->only.size, c->only.data,
                                (int)c->post.tool.size, c->post.tool.data);
+    } else if (options != NULL && !called.is_own) {
+        /* Of a server that does not run, or has no such tool: as it would be called. */
+        const arcp_span name = arcp_span_from(called.name, called.server.size + 2);
+        arcp_buf_append_format(&c->target, "%.*s.%.*s", (int)called.server.size, called.server.data,
+                               (int)name.size, name.data);
     } else {
         arcp_buf_append(&c->target, c->post.tool);
     }

@@ -131,6 +131,12 @@ static bool copy_server(arcp__tool_config *config, const arcp__tool_server_optio
     to->identity = copy_text(config, from->identity, &failed);
     to->argv = copy_list(config, from->argv, &failed);
     to->env = copy_list(config, from->env, &failed);
+    to->url = copy_text(config, from->url, &failed);
+    to->headers = copy_list(config, from->headers, &failed);
+    to->oauth.token_url = copy_text(config, from->oauth.token_url, &failed);
+    to->oauth.client_id = copy_text(config, from->oauth.client_id, &failed);
+    to->oauth.client_secret = copy_text(config, from->oauth.client_secret, &failed);
+    to->oauth.scope = copy_text(config, from->oauth.scope, &failed);
     to->lease = from->lease == NULL ? NULL : arcp_lease_ref(from->lease);
     copy_rules(config, to, &failed);
     return !failed;
@@ -144,9 +150,10 @@ static arcp_status check_server(const arcp__tool_server_options *server, arcp_er
         return arcp_error_set(err, ARCP_E_USAGE,
                               "the name of a server of tools has 1 to 32 of a-z, 0-9 and -");
     }
-    if (server->argv == NULL || server->argv[0] == NULL) {
-        return arcp_error_set(err, ARCP_E_USAGE, "the server \"%s\" of tools has no command",
-                              server->name);
+    const bool has_command = server->argv != NULL && server->argv[0] != NULL;
+    if (has_command == (server->url != NULL)) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "the server \"%s\" of tools needs a command or a URL", server->name);
     }
     for (size_t i = 0; i < server->target_count; i++) {
         if (!arcp__mcp_pointer_is_valid(server->targets[i].pointer)) {
@@ -184,6 +191,7 @@ static arcp_status fill(arcp__tool_config *config, const arcp__tool_options *opt
 {
     bool failed = false;
     config->refuses_changes = options->refuses_changes;
+    config->expand = options->expand;
     config->work_directory = copy_text(config, options->work_directory, &failed);
     config->sandbox = copy_text(config, options->sandbox, &failed);
     copy_host(config, options->host, &failed);

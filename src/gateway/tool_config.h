@@ -30,14 +30,28 @@ typedef struct arcp__tool_host {
     uint32_t egress_idle_ms;
 } arcp__tool_host;
 
-/* One of `tools.servers`: a program that speaks MCP over its standard input and output. */
+/* How a server behind HTTP gets an access token: OAuth's client credentials (RFC 6749 §4.4). */
+typedef struct arcp__tool_oauth {
+    const char *token_url; /* NULL: none is needed */
+    const char *client_id;
+    const char *client_secret; /* with {file:PATH} and {env:NAME} */
+    const char *scope;         /* NULL: none is named */
+} arcp__tool_oauth;
+
+/* One of `tools.servers`: a program that speaks MCP over its standard input and output, or a URL at
+ * which a server speaks it over streamable HTTP. */
 typedef struct arcp__tool_server_options {
     const char *name; /* [a-z0-9-]{1,32} */
     /* All that the configuration says of it, as a text: a server that runs serves a later
      * configuration that says the same. NULL: it serves its own only. */
     const char *identity;
-    const char *const *argv; /* NULL-terminated */
-    const char *const *env;  /* as arcp__environment_pass; NULL: none */
+    const char *const *argv; /* NULL-terminated; NULL: it has a URL */
+    const char *url;         /* http or https */
+    /* "Name: value", with {file:PATH} and {env:NAME}, which are read again when the server responds
+     * with 401. NULL-terminated; NULL: none. */
+    const char *const *headers;
+    arcp__tool_oauth oauth;
+    const char *const *env; /* as arcp__environment_pass; NULL: none */
     /* What it may do in a sandbox of its own; a reference is kept. NULL: it is not confined. */
     const arcp_lease *lease;
     bool is_shared;      /* one process for all jobs; otherwise one for each job */
@@ -51,6 +65,9 @@ typedef struct arcp__tool_server_options {
     size_t target_count;
 } arcp__tool_server_options;
 
+typedef arcp_status (*arcp__tool_expand_fn)(const char *what, const char *text, arcp_buf *out,
+                                            arcp_error *err);
+
 typedef struct arcp__tool_options {
     const arcp__tool_server_options *servers;
     size_t server_count;
@@ -58,6 +75,9 @@ typedef struct arcp__tool_options {
     const char *work_directory;  /* in which processes are recorded; NULL: they are not */
     const char *sandbox;         /* the program arcp-sandbox; NULL: it is searched */
     const arcp__tool_host *host; /* copied; NULL: servers that have a lease do not start */
+    /* Replaces {file:PATH} and {env:NAME} in a text; called on the gateway's thread, too. Needed
+     * for servers with a URL. The message names the server. */
+    arcp__tool_expand_fn expand;
 } arcp__tool_options;
 
 typedef struct arcp__tool_config {
@@ -68,6 +88,7 @@ typedef struct arcp__tool_config {
     bool refuses_changes;
     const char *work_directory, *sandbox;
     arcp__tool_host *host;
+    arcp__tool_expand_fn expand;
     arcp__own_paths own; /* of the host; the gateway's thread follows its links */
 } arcp__tool_config;
 

@@ -15,6 +15,7 @@
 typedef struct arcp__tool_service_state arcp__tool_service_state;
 typedef struct arcp__tool_call arcp__tool_call;
 typedef struct arcp__tool_sandbox arcp__tool_sandbox;
+typedef struct arcp__tool_remote arcp__tool_remote;
 
 /* A server of one job, or of all.
  *
@@ -39,6 +40,7 @@ typedef struct arcp__tool_server {
     arcp__tool_server_state state;
     arcp__agent_process *process;
     arcp__tool_sandbox *sandbox; /* of the process; NULL: it has none */
+    arcp__tool_remote *remote;   /* in place of a process */
     arcp__mcp_link *link;
     arcp_buf out;                     /* of the link: lines for the server */
     arcp__mcp_toolset *tools;         /* NULL: not listed */
@@ -136,6 +138,53 @@ void arcp__tool_sandbox_apply(const arcp__tool_sandbox *sandbox, arcp__process_s
 ARCP_MUST_CHECK arcp_status arcp__tool_sandbox_serve(arcp__tool_sandbox *sandbox,
                                                      const int *sockets, size_t count,
                                                      const char *proxy_secret, arcp_error *err);
+
+/* ---- tool_remote.c: a server behind HTTP ---- */
+
+/* All events come later, never from inside a function. */
+typedef struct arcp__tool_remote_events {
+    void (*line)(void *user, arcp_span line); /* a message of the server */
+    /* The last event: it cannot be talked to, or it was asked to leave. */
+    void (*ended)(void *user, const char *why);
+    void *user;
+} arcp__tool_remote_events;
+
+/* Nothing is sent yet. Options and link are borrowed until free. ARCP_E_USAGE: there is no client,
+ * or a credential cannot be read. ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__tool_remote_new(arcp__tool_server *server,
+                                                  const arcp__tool_remote_events *events,
+                                                  arcp__tool_remote **out, arcp_error *err);
+/* Posts a line of the link, in order. ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__tool_remote_send(arcp__tool_remote *remote, arcp_span line);
+/* Ends its requests, then the session if `is_polite`, and calls `ended`. */
+void arcp__tool_remote_end(arcp__tool_remote *remote, const char *why, bool is_polite);
+/* At once, and without an event; not from inside one. NULL is accepted. */
+void arcp__tool_remote_free(arcp__tool_remote *remote);
+
+/* ---- tool_token.c: what authenticates the gateway there ---- */
+
+/* Secrets of one server. Zero-initialise. */
+typedef struct arcp__tool_secrets {
+    arcp_buf headers; /* lines with a NUL behind each, of the configuration and of the token */
+    size_t own_size;  /* those of the configuration */
+    bool has_token;
+} arcp__tool_secrets;
+
+/* Reads the headers of the configuration anew, without a token. ARCP_E_USAGE, ARCP_E_IO,
+ * ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__tool_secrets_read(arcp__tool_secrets *secrets,
+                                                    const arcp__tool_config *config,
+                                                    const arcp__tool_server_options *server,
+                                                    arcp_error *err);
+void arcp__tool_secrets_fini(arcp__tool_secrets *secrets);
+/* The request for a token: its body, and its headers. */
+ARCP_MUST_CHECK arcp_status arcp__tool_token_ask(const arcp__tool_config *config,
+                                                 const arcp__tool_server_options *server,
+                                                 arcp_buf *body, arcp_buf *headers,
+                                                 arcp_error *err);
+/* Takes the token of a response. ARCP_E_INVALID_REQUEST: there is none that can be used. */
+ARCP_MUST_CHECK arcp_status arcp__tool_token_take(arcp__tool_secrets *secrets, arcp_span response,
+                                                  arcp_error *err);
 
 /* ---- tool_call.c ---- */
 

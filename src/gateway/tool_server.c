@@ -1,4 +1,4 @@
-/* One server of tools: its process, its list, its back-off. */
+/* One server of tools: its process or its connection, its list, its back-off. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +12,16 @@
 
 static void set_timer(arcp__tool_server *server, uint64_t ms);
 
+/* Ends the process, or the connection; the end is an event that comes later. */
+static void stop_peer(arcp__tool_server *server)
+{
+    if (server->process != NULL) {
+        arcp__agent_process_kill(server->process);
+    } else if (server->remote != NULL) {
+        arcp__tool_remote_end(server->remote, server->why, false);
+    }
+}
+
 static void on_listed(void *user, arcp__mcp_toolset *set, const char *why)
 {
     arcp__tool_server *server = user;
@@ -19,7 +29,7 @@ static void on_listed(void *user, arcp__mcp_toolset *set, const char *why)
     server->tools = set;
     if (set == NULL) {
         (void)snprintf(server->why, sizeof server->why, "%s", why);
-        arcp__agent_process_kill(server->process);
+        stop_peer(server);
         return;
     }
     server->state = ARCP__TOOL_READY;
@@ -48,7 +58,7 @@ static void on_broken(void *user, const char *why)
 {
     arcp__tool_server *server = user;
     (void)snprintf(server->why, sizeof server->why, "%s", why);
-    arcp__agent_process_kill(server->process);
+    stop_peer(server);
 }
 
 static void on_dropped(void *user, const char *why, arcp_span line)
@@ -64,14 +74,16 @@ static void flush(arcp__tool_server *server, arcp_status status)
     while (status == ARCP_OK && rest.size != 0) {
         const char *end = memchr(rest.data, '\n', rest.size);
         const size_t size = (size_t)(end - rest.data);
-        status = arcp__agent_process_write(server->process, arcp_span_first(rest, size));
+        const arcp_span line = arcp_span_first(rest, size);
+        status = server->remote != NULL ? arcp__tool_remote_send(server->remote, line)
+                                        : arcp__agent_process_write(server->process, line);
         rest = arcp_span_from(rest, size + 1);
     }
     arcp_buf_clear(&server->out);
-    if (status != ARCP_OK && server->process != NULL) {
+    if (status != ARCP_OK) {
         (void)snprintf(server->why, sizeof server->why, "%s",
                        status == ARCP_E_LIMIT ? "it does not read its input" : "out of memory");
-        arcp__agent_process_kill(server->process);
+        stop_peer(server);
     }
 }
 
@@ -175,6 +187,18 @@ static void on_exited(void *user, const arcp_process_exit *end, arcp_span stderr
     back_off(server);
 }
 
+/* ---- a server behind HTTP ---- */
+
+static void on_remote_ended(void *user, const char *why)
+{
+    arcp__tool_server *server = user;
+    (void)snprintf(server->why, sizeof server->why, "%s", why);
+    arcp__tool_remote_free(server->remote);
+    server->remote = NULL;
+    close_link(server, server->why);
+    back_off(server);
+}
+
 /* ---- starting ---- */
 
 static void on_timer(uv_timer_t *timer)
@@ -182,10 +206,10 @@ static void on_timer(uv_timer_t *timer)
     arcp__tool_server *server = timer->data;
     if (server->state == ARCP__TOOL_WAITING) {
         server->state = ARCP__TOOL_STOPPED;
-    } else if (server->process != NULL) {
+    } else {
         (void)snprintf(server->why, sizeof server->why, "it did not list its tools within %u ms",
                        server->options->start_ms);
-        arcp__agent_process_kill(server->process);
+        stop_peer(server);
     }
 }
 
@@ -247,7 +271,10 @@ static void start(arcp__tool_server *server)
     server->out = arcp_buf_init();
     arcp_status status = arcp__mcp_link_new(arcp_span_cstr(server->options->name), &server->out,
                                             &events, &server->link, &err);
-    if (status == ARCP_OK) {
+    if (status == ARCP_OK && server->options->url != NULL) {
+        const arcp__tool_remote_events remote = {on_line, on_remote_ended, server};
+        status = arcp__tool_remote_new(server, &remote, &server->remote, &err);
+    } else if (status == ARCP_OK) {
         status = start_process(server, &err);
     }
     if (status != ARCP_OK) {
@@ -336,7 +363,7 @@ arcp__tool_server *arcp__tool_server_of(arcp__tool_service_state *service, arcp_
 void arcp__tool_server_leave(arcp__tool_server *server)
 {
     arcp__tool_service_state *service = server->service;
-    if (server->process == NULL) {
+    if (server->process == NULL && server->remote == NULL) {
         free_server(server);
         return;
     }
@@ -346,12 +373,18 @@ void arcp__tool_server_leave(arcp__tool_server *server)
     server->job = NULL;
     server->is_leaving = true;
     (void)uv_timer_stop(&server->timer);
-    arcp__agent_process_terminate(server->process);
+    if (server->remote != NULL) {
+        arcp__tool_remote_end(server->remote, "it is not needed any more", true);
+    } else {
+        arcp__agent_process_terminate(server->process);
+    }
 }
 
 void arcp__tool_server_kill(arcp__tool_server *server)
 {
     arcp__agent_process_free(server->process);
     server->process = NULL;
+    arcp__tool_remote_free(server->remote);
+    server->remote = NULL;
     free_server(server);
 }

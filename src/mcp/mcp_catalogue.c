@@ -131,6 +131,13 @@ static arcp_status read_definition(arcp__mcp_toolset *set, const arcp_json *json
         e->tool.members =
             arcp__arena_copy(&set->arena, arcp_span_make(whole.data + 1, whole.size - 2));
     }
+    arcp_buf_clear(&text);
+    arcp__mcp_append_headers(json, tool, &text);
+    if (text.size != 0) {
+        e->tool.headers = arcp__arena_copy(&set->arena, arcp_buf_span(&text));
+        text.failed = text.failed || e->tool.headers.data == NULL;
+    }
+    status = status == ARCP_OK && text.failed ? ARCP_E_NO_MEMORY : status;
     status = status == ARCP_OK && e->tool.members.data == NULL ? ARCP_E_NO_MEMORY : status;
     arcp_buf_fini(&text);
     return status;

@@ -29,6 +29,7 @@ typedef struct arcp__mcp_tool {
     arcp_span target;                      /* SERVER.TOOL */
     arcp_span listed;                      /* SERVER__TOOL */
     arcp_span members;                     /* JSON of all members except the name, with commas */
+    arcp_span headers;                     /* arguments that are HTTP headers, too; mcp_tools.c */
     uint8_t digest[ARCP__MCP_DIGEST_SIZE]; /* SHA-256 of the canonical form, as it was listed */
 } arcp__mcp_tool;
 

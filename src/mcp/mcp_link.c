@@ -6,7 +6,6 @@
 #include "mcp/mcp_parts.h"
 
 #define FIRST_REVISION "2025-11-25"
-#define MODERN         "2026-07-28"
 
 /* With `initialize`; a server may answer with an earlier version than the one that it was asked. */
 static const char *const revisions[] = {FIRST_REVISION, "2025-06-18", "2025-03-26", "2024-11-05"};
@@ -67,9 +66,10 @@ void arcp__mcp_link_set_behind(arcp__mcp_link *link, bool is_behind)
     link->is_behind = is_behind;
 }
 
-static bool is_modern(const arcp__mcp_link *link)
+bool arcp__mcp_link_is_modern(const arcp__mcp_link *link)
 {
-    return link->state == ARCP__MCP_LINK_DISCOVERING || strcmp(link->version, MODERN) == 0;
+    return link->state == ARCP__MCP_LINK_DISCOVERING ||
+           strcmp(link->version, ARCP__MCP_MODERN) == 0;
 }
 
 static void drop(const arcp__mcp_link *link, const char *why, arcp_span line)
@@ -126,13 +126,13 @@ static arcp_json_writer begin_request(arcp__mcp_link *link, uint64_t id, const c
 /* The member _meta, if it has anything, and the end of the message. */
 static void finish_request(const arcp__mcp_link *link, arcp_json_writer *writer, uint64_t token)
 {
-    if (is_modern(link) || token != 0) {
+    if (arcp__mcp_link_is_modern(link) || token != 0) {
         arcp__put_object(writer, "_meta");
         if (token != 0) {
             arcp__put_u64(writer, "progressToken", token);
         }
-        if (is_modern(link)) {
-            arcp__put_cstr(writer, ARCP__MCP_META_VERSION, MODERN);
+        if (arcp__mcp_link_is_modern(link)) {
+            arcp__put_cstr(writer, ARCP__MCP_META_VERSION, ARCP__MCP_MODERN);
             arcp_json_name(writer, ARCP__MCP_META_CLIENT);
             arcp__mcp_write_identity(writer);
             arcp__put_raw(writer, ARCP__MCP_META_CAPABILITIES, ARCP_SPAN_LITERAL("{}"));
@@ -310,8 +310,8 @@ static const char *read_discovery(arcp__mcp_link *link, arcp_json_ref result)
          at = arcp_json_next(json, versions, at)) {
         if (arcp_json_is(json, versions, ARCP_JSON_ARRAY) &&
             arcp_json_is(json, at, ARCP_JSON_STRING) &&
-            arcp_json_string_equals(json, at, ARCP_SPAN_LITERAL(MODERN))) {
-            (void)snprintf(link->version, sizeof link->version, "%s", MODERN);
+            arcp_json_string_equals(json, at, ARCP_SPAN_LITERAL(ARCP__MCP_MODERN))) {
+            (void)snprintf(link->version, sizeof link->version, "%s", ARCP__MCP_MODERN);
             return NULL;
         }
     }

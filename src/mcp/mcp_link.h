@@ -56,6 +56,8 @@ void arcp__mcp_link_free(arcp__mcp_link *link); /* NULL is accepted; calls no ev
 arcp__mcp_link_state arcp__mcp_link_state_of(const arcp__mcp_link *link);
 /* The version that was agreed, "" before. Valid as long as the link. */
 const char *arcp__mcp_link_version(const arcp__mcp_link *link);
+/* Whether it is 2026-07-28, also while that is tried. */
+bool arcp__mcp_link_is_modern(const arcp__mcp_link *link);
 /* Calls without a response. */
 size_t arcp__mcp_link_pending(const arcp__mcp_link *link);
 /* The server has reported that its list has changed since it was last asked for. */

@@ -84,7 +84,9 @@ void arcp__mcp_put_reply(arcp_buf *out, const arcp_json *json, const arcp__mcp_m
 /* Why the `params` of a tools/call are not those of a call that is passed on; NULL: they are. */
 const char *arcp__mcp_call_fault(const arcp_json *json, arcp_json_ref params);
 
-/* In _meta of requests of protocol 2026-07-28. */
+#define ARCP__MCP_MODERN "2026-07-28"
+
+/* In _meta of requests of that version of the protocol. */
 #define ARCP__MCP_META_VERSION      "io.modelcontextprotocol/protocolVersion"
 #define ARCP__MCP_META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define ARCP__MCP_META_CLIENT       "io.modelcontextprotocol/clientInfo"
@@ -124,6 +126,10 @@ typedef struct arcp__mcp_listing {
  */
 void arcp__mcp_write_tool(arcp_json_writer *writer, const arcp_json *json, arcp_json_ref tool,
                           bool has_name);
+
+/* Appends which arguments of a tool are headers, too (x-mcp-header): {"PROPERTY": "HEADER",
+ * "PROPERTY": {"PROPERTY": ...}}. Nothing if there are none. */
+void arcp__mcp_append_headers(const arcp_json *json, arcp_json_ref tool, arcp_buf *out);
 
 /* The member `result` of a response to tools/list, with the tools that may be called, without
  * x-mcp-header in their schemas. False, and nothing is written: the result is not one of

@@ -5,7 +5,6 @@
 #include "base/base64.h"
 #include "mcp/mcp_parts.h"
 
-#define MODERN          "2026-07-28"
 #define OLDEST_REVISION "2025-03-26"
 #define LATEST_REVISION "2025-11-25"
 
@@ -91,7 +90,7 @@ static bool decode_header(arcp_span value, arcp_buf *room, arcp_span *out)
 static void put_versions(arcp_json_writer *writer, bool has_revisions)
 {
     arcp_json_begin_array(writer);
-    arcp_json_write_cstr(writer, MODERN);
+    arcp_json_write_cstr(writer, ARCP__MCP_MODERN);
     for (size_t i = 0; has_revisions && i < sizeof revisions / sizeof revisions[0]; i++) {
         arcp_json_write_cstr(writer, revisions[i]);
     }
@@ -157,7 +156,7 @@ static bool check_modern(const reading *r, arcp_json_ref meta, arcp_json_ref ver
         refuse(r, 400, ARCP__MCP_HEADER_MISMATCH, why);
         return false;
     }
-    if (!arcp_json_string_equals(json, version, ARCP_SPAN_LITERAL(MODERN))) {
+    if (!arcp_json_string_equals(json, version, ARCP_SPAN_LITERAL(ARCP__MCP_MODERN))) {
         refuse_version(r, version);
         return false;
     }
@@ -275,7 +274,7 @@ static void take_request(reading *r)
     const arcp_json_ref version =
         arcp_json_member(json, meta, ARCP_SPAN_LITERAL(ARCP__MCP_META_VERSION));
     const bool is_modern =
-        version != ARCP_JSON_ABSENT || arcp_span_equal_cstr(r->headers->version, MODERN);
+        version != ARCP_JSON_ABSENT || arcp_span_equal_cstr(r->headers->version, ARCP__MCP_MODERN);
     r->post->is_modern = is_modern;
     if (!(is_modern ? check_modern(r, meta, version) : check_revision(r))) {
         return;

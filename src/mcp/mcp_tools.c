@@ -33,6 +33,65 @@ static void append_schema(const arcp_json *json, arcp_json_ref value, arcp_buf *
     arcp_buf_append_byte(out, is_object ? '}' : ']');
 }
 
+/* A name of a header (RFC 9110 §5.1), as JSON. */
+static bool is_token(const arcp_json *json, arcp_json_ref value)
+{
+    static const char marks[] = "!#$%&'*+-.^_`|~";
+    if (!arcp_json_is(json, value, ARCP_JSON_STRING)) {
+        return false;
+    }
+    const arcp_span raw = arcp_json_raw(json, value);
+    const arcp_span text = arcp_span_make(raw.data + 1, raw.size - 2);
+    for (size_t i = 0; i < text.size; i++) {
+        const char byte = text.data[i];
+        const bool is_letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
+        if (!is_letter && !(byte >= '0' && byte <= '9') &&
+            memchr(marks, byte, sizeof marks - 1) == NULL) {
+            return false;
+        }
+    }
+    return text.size != 0;
+}
+
+static void append_properties(const arcp_json *json, arcp_json_ref schema, arcp_buf *out)
+{
+    const arcp_json_ref properties =
+        arcp_json_member(json, schema, ARCP_SPAN_LITERAL("properties"));
+    const size_t begun = out->size;
+    size_t count = 0;
+    if (!arcp_json_is(json, properties, ARCP_JSON_OBJECT)) {
+        return;
+    }
+    for (arcp_json_ref at = arcp_json_first(json, properties); at != ARCP_JSON_ABSENT;
+         at = arcp_json_next(json, properties, at)) {
+        const arcp_json_ref header =
+            arcp_json_member(json, at + 1, ARCP_SPAN_LITERAL("x-mcp-header"));
+        const size_t before = out->size;
+        arcp_buf_append_byte(out, count == 0 ? '{' : ',');
+        arcp_json_compact(json, at, out);
+        arcp_buf_append_byte(out, ':');
+        const size_t named = out->size;
+        if (is_token(json, header)) {
+            arcp_json_compact(json, header, out);
+        } else {
+            append_properties(json, at + 1, out);
+        }
+        if (out->size == named) {
+            out->size = before;
+        } else {
+            count++;
+        }
+    }
+    if (out->size != begun) {
+        arcp_buf_append_byte(out, '}');
+    }
+}
+
+void arcp__mcp_append_headers(const arcp_json *json, arcp_json_ref tool, arcp_buf *out)
+{
+    append_properties(json, arcp_json_member(json, tool, ARCP_SPAN_LITERAL("inputSchema")), out);
+}
+
 void arcp__mcp_write_tool(arcp_json_writer *writer, const arcp_json *json, arcp_json_ref tool,
                           bool has_name)
 {

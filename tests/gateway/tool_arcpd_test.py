@@ -211,7 +211,7 @@ except urllib.error.HTTPError as error:
         self.assertNotIn("of-the-server", done.stdout)
 
     def test_check_config_refuses_what_cannot_be(self):
-        for row, message in (("{name: web}", "needs name and command"),
+        for row, message in (("{name: web}", "needs name, and command"),
                              ("{name: We b, command: [x]}", "a name has 1 to 32 of a-z"),
                              ("{name: web, command: [x]}, {name: web, command: [y]}", "the same name"),
                              ("{name: web, command: [x], confine: false, lease: {fs.read: [/a]}}", "no effect"),
@@ -220,6 +220,13 @@ except urllib.error.HTTPError as error:
                              ("{name: web, command: [x], prices: {a: 3}}", "like USD:0.01"),
                              ("{name: web, command: [x], targets: {a: {fs.list: /p}}}", "must be fs.read"),
                              ("{name: web, command: [x], targets: {a: {fs.read: p}}}", "JSON pointer"),
+                             ("{name: web, command: [x], url: \"http://h/\"}", "or url"),
+                             ("{name: web, url: \"ftp://h/\"}", "http:// or https://"),
+                             ("{name: web, url: \"http://h/\", lease: {fs.read: [/a]}}", "with command"),
+                             ("{name: web, command: [x], headers: {a: b}}", "with url"),
+                             ("{name: web, url: \"http://h/\", headers: {\"a b\": c}}", "needs a name"),
+                             ("{name: web, url: \"http://h/\", headers: {a: \"{file:/nowhere/a}\"}}", "/nowhere/a"),
+                             ("{name: web, url: \"http://h/\", oauth: {client_id: c}}", "oauth needs"),
                              ("{name: web, command: [x], log: all}", "must be none, args or full"),
                              ("{name: web, command: [x], timeout_ms: 0}", "from 1 to")):
             daemon = self.daemon(f"  servers: [{row}]\n", "")
