@@ -157,6 +157,8 @@ typedef struct arcp_process_agent {
     uint32_t cpu_percent;
     /* Its jobs get no gateways for models and tools; has an effect in any runtime. */
     bool without_gateways;
+    /* Jobs beyond max_jobs are refused; else they wait until one ends (settings jobs.queue_*). */
+    bool without_queue;
 } arcp_process_agent;
 
 static inline arcp_process_agent arcp_process_agent_init(void)
@@ -177,7 +179,8 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_register_process(arcp_runtime 
                                                                    const arcp_process_agent *agent,
                                                                    arcp_error *err);
 
-/* Removes all agents, so that others can be registered (reload). Running jobs continue. */
+/* Removes all agents, so that others can be registered (reload). Running jobs continue. Queued jobs
+ * of agents that are not registered again before the loop goes on end with AGENT_NOT_AVAILABLE. */
 ARCP_API void arcp_runtime_clear_agents(arcp_runtime *runtime);
 
 /* Listens at ws://HOST:PORT/PATH or wss://...; port 0 picks a free one. *url_out (may be NULL) is

@@ -21,6 +21,7 @@ typedef struct arcp__config_agent {
     bool stderr_in_errors;
     uint64_t warm;
     uint64_t max_jobs;
+    bool has_no_queue;
     char *cwd, *user; /* may be NULL */
     arcp__text_list command;
     arcp__text_list env;     /* NAME=VALUE, or NAME for arcpd's own variable */

@@ -167,6 +167,7 @@ static const arcp__config_row agent_rows[] = {
     {ROW("user", text, arcp__config_agent, user)},
     {ROW("stderr_in_errors", flag, arcp__config_agent, stderr_in_errors)},
     {ROW("max_jobs", number, arcp__config_agent, max_jobs)},
+    {ROW("queue", word, arcp__config_agent, has_no_queue), .words = yes_or_no},
     {PAIRS("env", arcp__config_agent, env.items, env.count, secret), .flags = NAMES,
      .separator = "=", .accept_pair = accept_variable},
     {PAIRS("rlimits", arcp__config_agent, rlimits.items, rlimits.count, text), .separator = "=",

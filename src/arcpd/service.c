@@ -52,6 +52,7 @@ arcp_status arcp__service_offer(arcp_runtime *runtime, const arcp__config *confi
         agent.user = from->user;
         agent.stderr_in_errors = from->stderr_in_errors;
         agent.max_jobs = (size_t)from->max_jobs;
+        agent.without_queue = from->has_no_queue;
         agent.limits = limits;
         agent.confine = !from->is_unconfined;
         agent.base = (const char *const *)from->base.items;

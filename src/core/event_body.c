@@ -31,7 +31,7 @@ static const arcp__member tool_result_rows[] = {
 };
 static const arcp__member status_rows[] = {
     {BODY(phase, STRING), .required = true,
-     .text = "short name of the phase; only the runtime sends running, back_pressure, "
+     .text = "short name of the phase; only the runtime sends queued, running, back_pressure, "
              "credential_rotated, enforcement and denied"},
     {ARCP__CHECKED("message", TEXT), .text = "text for people"},
 };
@@ -150,8 +150,8 @@ static arcp_status check_tool_result(const arcp_json *json, const arcp__event_bo
 /* What these report only the runtime knows; an agent that reported them would be believed. */
 static bool is_runtime_phase(arcp_span phase)
 {
-    static const char *const phases[] = {"running", "back_pressure", "credential_rotated",
-                                         "enforcement", "denied"};
+    static const char *const phases[] = {
+        "queued", "running", "back_pressure", "credential_rotated", "enforcement", "denied"};
     for (size_t i = 0; i < sizeof phases / sizeof phases[0]; i++) {
         if (arcp_span_equal_cstr(phase, phases[i])) {
             return true;

@@ -33,7 +33,7 @@ ARCP_MUST_CHECK arcp_status arcp__event_body_read(arcp__decoder *decoder, arcp_e
  * draft's name occurs, too; a tool_result error gets its `retryable`. Refused with
  * ARCP_E_INVALID_REQUEST: a kind that is neither the draft's nor x-vendor.*, an invalid body, a
  * negative or non-numeric cost, and what only the runtime may report (cost.budget.* metrics,
- * metrics whose dimensions have the source "gateway"; phases running, back_pressure,
+ * metrics whose dimensions have the source "gateway"; phases queued, running, back_pressure,
  * credential_rotated). `read` borrows from json and scratch. */
 ARCP_MUST_CHECK arcp_status arcp__event_check(const arcp_json *json, arcp_span kind_text,
                                               arcp_json_ref body, arcp_buf *scratch, arcp_buf *out,

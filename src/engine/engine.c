@@ -98,9 +98,10 @@ void arcp__engine_free(arcp__engine *engine)
 arcp_status arcp__engine_register_agent(arcp__engine *engine, const arcp__agent_registration *agent,
                                         arcp_error *err)
 {
-    ARCP__RECORD(engine, .kind = ARCP__CALL_REGISTER_AGENT,
-                 .numbers = {agent->is_default, agent->is_unconfined},
-                 .texts = {agent->name, agent->version, agent->cwd});
+    ARCP__RECORD(
+        engine, .kind = ARCP__CALL_REGISTER_AGENT,
+        .numbers = {agent->is_default, agent->is_unconfined, agent->max_jobs, agent->refuses},
+        .texts = {agent->name, agent->version, agent->cwd});
     return arcp__record_status(engine, arcp__agent_register(&engine->jobs, agent, err));
 }
 
@@ -194,7 +195,7 @@ bool arcp__engine_is_finished(const arcp__engine *engine)
     if (engine->context.failed) {
         return engine->sessions.is_closing_links && engine->sessions.next_to_close == NULL;
     }
-    if (!engine->stopped || engine->jobs.running != 0 || engine->jobs.live_agents != 0 ||
+    if (!engine->stopped || arcp__jobs_left(&engine->jobs) != 0 || engine->jobs.live_agents != 0 ||
         engine->sessions.links != NULL || arcp__effect_is_ready(engine->log)) {
         return false;
     }
@@ -212,6 +213,8 @@ void arcp__engine_get_stats(const arcp__engine *engine, arcp__engine_stats *out)
         .sessions = engine->sessions.count,
         .sessions_connected = engine->sessions.connected_count,
         .jobs_running = engine->jobs.running,
+        .jobs_queued = engine->jobs.placement.waiting[ARCP__PLACE_DELEGATED] +
+                       engine->jobs.placement.waiting[ARCP__PLACE_SUBMITTED],
         .jobs_kept = HASH_COUNT(engine->jobs.all) - engine->jobs.running,
         .events = engine->jobs.metrics.event_count,
         .denials = engine->jobs.metrics.denial_count,

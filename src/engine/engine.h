@@ -147,7 +147,8 @@ void arcp__engine_read_done(arcp__engine *engine, arcp_time now, uint64_t read_i
 
 /* Restart: pass every row of the tables SESSIONS, JOBS, IDEMPOTENCY, SUBSCRIPTIONS and CREDENTIALS
  * in any order, then call restore_done once, before the first link. Jobs that were running end as
- * INTERNAL_ERROR, and their credentials are revoked. ARCP_E_CORRUPT for a row that cannot be read
+ * INTERNAL_ERROR, and their credentials are revoked; queued jobs start when their agents are
+ * registered. ARCP_E_CORRUPT for a row that cannot be read
  * (the message names it). */
 ARCP_MUST_CHECK arcp_status arcp__engine_restore_row(arcp__engine *engine, arcp_store_table table,
                                                      arcp_span key, arcp_span value,
@@ -253,7 +254,8 @@ typedef struct arcp__engine_stats {
     uint64_t credentials_stuck;       /* of these: revocation failed several times */
     uint64_t sessions;
     uint64_t sessions_connected;
-    uint64_t jobs_running;
+    uint64_t jobs_running; /* or queued */
+    uint64_t jobs_queued;
     uint64_t jobs_kept;
     uint64_t events;
     uint64_t denials;

@@ -15,15 +15,18 @@ bool arcp__engine_begin(arcp__engine *engine, arcp_time now)
 
 void arcp__engine_settle(arcp__engine *engine)
 {
+    bool is_placing = false;
     do {
         arcp__notifications_deliver(&engine->sessions);
         arcp__jobs_end_over_limit(&engine->jobs);
         arcp__sessions_run_scheduled(&engine->sessions);
+        is_placing = arcp__jobs_place(&engine->jobs);
         /* After every input and not only after a commit, because a store that stalls commits
          * nothing. */
         arcp__jobs_update_pressure(&engine->jobs);
-    } while ((engine->sessions.notification_end != 0 || engine->jobs.over_limit != NULL) &&
-             !engine->context.failed);
+    } while (
+        (engine->sessions.notification_end != 0 || engine->jobs.over_limit != NULL || is_placing) &&
+        !engine->context.failed);
     if (engine->restore == NULL && !engine->context.closing) {
         arcp__jobs_evict_oldest(&engine->jobs);
     }
@@ -292,7 +295,7 @@ void arcp__engine_provisioned(arcp__engine *engine, arcp_time now,
 
 static void finish_stopping(arcp__engine *engine)
 {
-    if (!engine->context.stopping || engine->jobs.running != 0) {
+    if (!engine->context.stopping || arcp__jobs_left(&engine->jobs) != 0) {
         return;
     }
     if (!engine->stopped) {
@@ -327,7 +330,7 @@ static void dispatch(arcp__engine *engine, arcp__timer *timer)
         break; /* arcp__log_take checks it */
     case ARCP__TIMER_SHUTDOWN:
         engine->drain_is_over = engine->stopped;
-        arcp__jobs_fail(&engine->jobs, "the runtime is stopping");
+        arcp__jobs_stop(&engine->jobs, false);
         break;
     }
 }
@@ -383,6 +386,7 @@ void arcp__engine_shutdown(arcp__engine *engine, arcp_time now)
     if (!engine->context.stopping) {
         engine->context.stopping = true;
         arcp__admissions_refuse(&engine->jobs, "the runtime is stopping");
+        arcp__jobs_stop(&engine->jobs, true);
         deadline_ns =
             arcp__context_after_sec(&engine->context, engine->context.settings.shutdown_grace_sec);
     }

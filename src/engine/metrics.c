@@ -14,6 +14,15 @@ static void write_agents(const arcp__job_metrics *metrics, arcp_buf *out)
                                  agent->live);
         }
     }
+    arcp__exposition_family(out, ARCP__METRIC_JOBS_QUEUED);
+    for (size_t i = 0; i <= last; i++) {
+        const arcp__agent_metrics *agent = &metrics->agents[i];
+        const char *labels[] = {"agent", i == last ? "other" : agent->name, NULL};
+        if (agent->queued != 0) {
+            arcp__exposition_u64(out, arcp__metric_name(ARCP__METRIC_JOBS_QUEUED), labels,
+                                 agent->queued);
+        }
+    }
     arcp__exposition_family(out, ARCP__METRIC_JOBS_ENDED);
     for (size_t i = 0; i <= last; i++) {
         const arcp__agent_metrics *agent = &metrics->agents[i];

@@ -7,7 +7,7 @@
  *   4. tails      the ends of the streams of running jobs and of sessions' own records are read;
  *                 every other stream is checked to hold what a row or an index says it holds
  *   5. ends       jobs that were running end as INTERNAL_ERROR, once, numbered and stored like any
- *                 other end; every stored credential is revoked
+ *                 other end; queued jobs wait again; every stored credential is revoked
  *
  * Steps 3 and 4 are READ effects; arcp__engine_is_restored says when all is done. When something
  * cannot be restored completely, the restore fails (arcp__engine_restore_status): a session whose
@@ -239,7 +239,7 @@ static void advance(arcp__engine *engine)
     }
     arcp__jobs_restored(&engine->jobs);
     arcp__engine_settle(engine); /* observers have caught up before the first job ends */
-    arcp__jobs_fail(&engine->jobs, "the runtime was restarted while the job ran");
+    arcp__jobs_restarted(&engine->jobs);
     arcp__credentials_restored(&engine->credentials);
     arcp__sessions_start_windows(&engine->sessions);
     arcp__engine_settle(engine);

@@ -116,7 +116,8 @@ void arcp__admission_free(arcp__jobs *jobs, arcp__admission *admission)
 static bool host_admits(arcp__jobs *jobs, arcp__admission *admission)
 {
     const arcp__job_order *order = &admission->order;
-    arcp__admit_request place = {.job_id = arcp_span_cstr(admission->job_id)};
+    arcp__admit_request place = {.job_id = arcp_span_cstr(admission->job_id),
+                                 .endpoint = arcp__credential_endpoint(&admission->credential)};
     arcp__enforcement *enforcement = NULL;
     char *cwd = NULL;
     if (!arcp__job_make_cwd(jobs, order->agent, admission->job_id, &cwd, &place.cwd_is_fresh)) {

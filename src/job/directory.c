@@ -177,8 +177,10 @@ static arcp__agent_version *version_new(arcp__jobs *jobs, const arcp__agent_regi
     version->version = arcp__copy_cstr(agent->version.data, agent->version.size);
     version->cwd = arcp__copy_cstr(agent->cwd.data, agent->cwd.size);
     version->text = arcp_buf_take_cstr(text);
+    version->places =
+        version->text == NULL ? NULL : arcp__placement_agent(&jobs->placement, version->text);
     if (version->name == NULL || version->version == NULL || version->cwd == NULL ||
-        version->text == NULL) {
+        version->places == NULL) {
         version_free(version);
         return NULL;
     }
@@ -237,6 +239,8 @@ arcp_status arcp__agent_register(arcp__jobs *jobs, const arcp__agent_registratio
             }
             version->is_default = version->is_default || agent->is_default;
             version->is_unconfined = agent->is_unconfined;
+            arcp__placement_offer(&jobs->placement, version->places, version, agent->max_jobs,
+                                  agent->refuses);
         }
     }
     arcp_buf_fini(&text);
@@ -250,6 +254,8 @@ void arcp__agents_clear(arcp__jobs *jobs)
         jobs->agents = version->next;
         version_free(version);
     }
+    arcp__placement_withdraw(&jobs->placement);
+    jobs->agents_changed = true;
 }
 
 static void each_host(const arcp__job *job, void (*each)(void *user, void *host), void *user)

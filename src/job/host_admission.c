@@ -67,9 +67,6 @@ arcp_status arcp__job_ask_host(arcp__jobs *jobs, const arcp__job_order *order,
     request.agent = arcp_span_cstr(order->agent->text);
     request.lease = order->lease;
     request.max_runtime_sec = order->max_runtime_sec;
-    if (order->admission != NULL) {
-        request.endpoint = arcp__credential_endpoint(&order->admission->credential);
-    }
     hosts->admit(hosts->user, &request, &answer);
     const arcp_status status =
         answer.status == ARCP_OK ? keep(hosts, &answer, out, err) : refuse(&answer, details, err);

@@ -117,6 +117,7 @@ static void disarm_live(arcp__jobs *jobs, arcp__job_live *live)
     arcp__context_disarm(jobs->context, &live->runtime_timer);
     arcp__context_disarm(jobs->context, &live->expiry_timer);
     arcp__context_disarm(jobs->context, &live->grace_timer);
+    arcp__context_disarm(jobs->context, &live->queue_timer);
 }
 
 void arcp__job_release_live(arcp__jobs *jobs, arcp__job *job)
@@ -153,6 +154,7 @@ void arcp__job_drop(arcp__jobs *jobs, arcp__job *job)
     if (job->live != NULL) {
         arcp__credential_release(jobs->credentials, &job->live->credential);
         disarm_live(jobs, job->live); /* its memory stays until the last unpin */
+        (void)arcp__place_leave(&jobs->placement, &job->live->place);
     }
     arcp__context_disarm(jobs->context, &job->keep_timer);
     while (job->observers != NULL) {
@@ -240,18 +242,12 @@ void arcp__job_write_budget(const arcp__job *job, bool current, bool as_text,
     arcp_json_end_object(writer);
 }
 
-arcp_status arcp__job_make_authority(arcp__jobs *jobs, arcp__job *job, const arcp__job *parent,
-                                     arcp_error *err)
+/* Makes the gate of the job, with the counters `budget`, which it references. */
+static arcp_status make_gate(arcp__jobs *jobs, arcp__job *job, const arcp_authority *above,
+                             arcp_budget *budget, arcp_error *err)
 {
     const arcp_settings *settings = &jobs->context->settings;
     arcp__job_live *live = job->live;
-    const arcp_authority *above = parent == NULL ? NULL : parent->live->authority;
-    arcp_budget *budget = NULL;
-    arcp_status status = arcp_budget_new(
-        live->lease, above == NULL ? NULL : arcp_authority_budget(above), &budget, err);
-    if (status != ARCP_OK) {
-        return status;
-    }
     arcp_authority_options options = arcp_authority_options_init();
     options.budget = budget;
     options.now = jobs->context->now;
@@ -260,14 +256,32 @@ arcp_status arcp__job_make_authority(arcp__jobs *jobs, arcp__job *job, const arc
     options.model_use_required = settings->model_use_required == ARCP__CHOICE_TRUE;
     options.parent = above;
     arcp_authority *authority = NULL;
-    status = arcp_authority_new(live->lease, &options, &authority, err);
+    const arcp_status status = arcp_authority_new(live->lease, &options, &authority, err);
+    if (status == ARCP_OK) {
+        arcp_authority_unref(live->authority);
+        live->authority = authority;
+        live->port.authority = authority;
+        live->port.gates = &jobs->log->gates;
+    }
+    return status;
+}
+
+arcp_status arcp__job_make_authority(arcp__jobs *jobs, arcp__job *job, const arcp__job *parent,
+                                     arcp_error *err)
+{
+    arcp__job_live *live = job->live;
+    const arcp_authority *above = parent == NULL ? NULL : parent->live->authority;
+    arcp_budget *budget = NULL;
+    arcp_status status = arcp_budget_new(
+        live->lease, above == NULL ? NULL : arcp_authority_budget(above), &budget, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    status = make_gate(jobs, job, above, budget, err);
     if (status != ARCP_OK) {
         arcp_budget_unref(budget);
         return status;
     }
-    live->authority = authority;
-    live->port.authority = authority;
-    live->port.gates = &jobs->log->gates;
     live->credential =
         (arcp__credential_slot){.owner = job, .lease = live->lease, .budget = budget};
     if (arcp_budget_count(budget) != 0) {
@@ -276,6 +290,18 @@ arcp_status arcp__job_make_authority(arcp__jobs *jobs, arcp__job *job, const arc
         arcp_budget_unref(budget);
     }
     return ARCP_OK;
+}
+
+arcp_status arcp__job_renew_authority(arcp__jobs *jobs, arcp__job *job, arcp_error *err)
+{
+    const arcp_status status =
+        make_gate(jobs, job, job->parent == NULL ? NULL : job->parent->live->authority,
+                  arcp_authority_budget(job->live->authority), err);
+    if (status == ARCP_OK && !job->expiry_logged) {
+        arcp__context_arm(jobs->context, &job->live->expiry_timer, jobs->timer_kind, job,
+                          arcp__authority_due_mono_ns(job->live->authority, jobs->context->now));
+    }
+    return status;
 }
 
 /* ---- observers ---- */

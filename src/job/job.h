@@ -17,15 +17,15 @@
  * The state of its agent, which only the agent's host knows:
  *
  *     NONE ── START_AGENT is queued ──> STARTING ── it runs ──> RUNNING
- *                                          │                       │
- *                                          └── it could not ──> EXITED <── its exit
- *                                                                  │
- *                     RELEASED <── the host has freed it ───────────┘
+ *       │                                ^ │                       │
+ *       └ no place (placement.h) ─> QUEUED └── it could not ──> EXITED <── its exit
+ *                                     │                            │
+ *             the job has ended ──> RELEASED <── the host has freed it
  *
  * Any output shows that an agent runs, even before its host reports the start. A job may end before
  * its agent exits: the agent is then sent a cancel and, after the grace period, killed. The agent
- * of a job that ends without one goes from NONE to RELEASED. job->live is freed when the job has
- * ended and its agent is RELEASED. */
+ * of a job that ends without one goes from NONE or QUEUED to RELEASED. job->live is freed when the
+ * job has ended and its agent is RELEASED. */
 #ifndef ARCP_JOB_JOB_H
 #define ARCP_JOB_JOB_H
 
@@ -45,6 +45,8 @@
 #include "credential/credential.h"
 #include "job/agent_host.h"
 #include "job/job_list.h"
+#include "job/job_metrics.h"
+#include "job/placement.h"
 #include "log/log.h"
 
 typedef struct arcp__jobs arcp__jobs;
@@ -53,7 +55,6 @@ typedef struct arcp__job_live arcp__job_live;
 typedef struct arcp__principal arcp__principal;
 typedef struct arcp__admission arcp__admission;
 typedef struct arcp__agent_version arcp__agent_version;
-typedef struct arcp__agent_metrics arcp__agent_metrics;
 typedef struct arcp__idempotency arcp__idempotency;
 typedef struct arcp__policy_row arcp__policy_row;
 typedef struct arcp__observer arcp__observer;
@@ -128,6 +129,8 @@ struct arcp__principal {
     bool is_idle; /* has nothing left but its token buckets, which are not full */
     arcp__principal *idle_previous, *idle_next;
     size_t running_jobs;
+    size_t queued_jobs;                  /* of these, those that wait for a place */
+    uint64_t queued_bytes;               /* of their inputs */
     arcp__admission *admissions;         /* counted in running_jobs, though not jobs yet */
     arcp__job *ended_jobs;               /* that are kept, in the order of their ends */
     arcp__timer parts[ARCP__KEPT_COUNT]; /* its part of each share (kept.c) */
@@ -153,7 +156,9 @@ typedef struct arcp__agent_registration {
     arcp_span version;              /* may be empty */
     bool is_default, is_unconfined; /* is_unconfined: though the runtime confines agents; shown */
     void *host;                     /* passed on in START_AGENT (job->live->host) */
-    arcp_span cwd; /* absolute; empty: a directory of its own under work_directory */
+    arcp_span cwd;   /* absolute; empty: a directory of its own under work_directory */
+    size_t max_jobs; /* that run at the same time; 0: no limit */
+    bool refuses;    /* jobs beyond max_jobs are refused; else they wait */
 } arcp__agent_registration;
 /* See arcp__engine_register_agent and the functions below it (engine/engine.h). */
 ARCP_MUST_CHECK arcp_status arcp__agent_register(arcp__jobs *jobs,
@@ -183,6 +188,7 @@ void arcp__policies_clear(arcp__jobs *jobs);
 
 typedef enum arcp__agent_state {
     ARCP__AGENT_NONE,
+    ARCP__AGENT_QUEUED, /* waits for a place (job_queue.c) */
     ARCP__AGENT_STARTING,
     ARCP__AGENT_RUNNING,
     ARCP__AGENT_EXITED,  /* FORGET_AGENT is queued or being carried out */
@@ -314,14 +320,23 @@ void arcp__job_log(arcp__jobs *jobs, arcp__log_level level, const arcp__job *job
 /* Counts bytes of its records that are stored. */
 void arcp__job_count_bytes(arcp__job *job, uint64_t bytes);
 
-/* Queues START_AGENT behind the open batch and arms the job's deadlines. */
+/* Arms the job's deadlines and starts its agent or, when the agent has no free place, queues it. */
 void arcp__job_start(arcp__jobs *jobs, arcp__job *job);
+/* Starts the queued jobs for which there is a place, and ends those whose agent is gone. True:
+ * there were some. */
+bool arcp__jobs_place(arcp__jobs *jobs);
+/* The place of a queued job among those that wait for its agent, from 1 on; 0: it is not queued. */
+size_t arcp__job_queue_place(const arcp__job *job);
+/* Of the jobs that have not ended, those that a stop waits for: queued jobs of a durable store are
+ * still there after the restart. */
+size_t arcp__jobs_left(const arcp__jobs *jobs);
 /* `message` is the canceller's text; that of the first cancel is used. */
 void arcp__job_cancel(arcp__jobs *jobs, arcp__job *job, const char *message);
 /* Ends a job; does nothing when it has ended already. */
 void arcp__job_fail_with(arcp__jobs *jobs, arcp__job *job, arcp_status code, const char *message);
-/* Fails all jobs that have not ended. */
-void arcp__jobs_fail(arcp__jobs *jobs, const char *message);
+/* The runtime stops: fails the jobs of arcp__jobs_left or, with `queued_only`, those of them that
+ * are queued. */
+void arcp__jobs_stop(arcp__jobs *jobs, bool queued_only);
 void arcp__job_emit_status(arcp__jobs *jobs, arcp__job *job, const char *phase, arcp_span message);
 void arcp__job_emit_log(arcp__jobs *jobs, arcp__job *job, const char *level, arcp_span text);
 
@@ -403,12 +418,6 @@ typedef struct arcp__job_answer {
     arcp_buf details;           /* REFUSED: JSON object or empty; owned by the caller */
 } arcp__job_answer;
 
-/* Reported costs in one currency. */
-typedef struct arcp__currency_sum {
-    char currency[ARCP__CURRENCY_BYTES_MAX + 1];
-    arcp_decimal amount;
-} arcp__currency_sum;
-
 /* What a job needs only until its end and its agent's release: many ended jobs are kept long. */
 struct arcp__job_live {
     arcp__trace trace;
@@ -429,7 +438,10 @@ struct arcp__job_live {
     const arcp_authority *authority; /* referenced; any thread may use it */
     arcp__credential_slot credential;
     uint64_t max_runtime_sec;
-    arcp__timer runtime_timer, expiry_timer, grace_timer;
+    arcp__timer runtime_timer, expiry_timer, grace_timer, queue_timer;
+    arcp__place place;   /* at its agent */
+    size_t queued_bytes; /* of its input, while it is queued */
+    bool had_credential; /* queued before a restart, which revokes its credential */
     char head[128]; /* the constant middle of its records: ..."type":"job.event","trace_id":... */
     size_t head_size;
     arcp__job_port port;          /* how its agent asks the gate and reports events */
@@ -486,27 +498,6 @@ void arcp__jobs_dump(const arcp__jobs *jobs, arcp__dump *dump);
 
 /* ---- all jobs ---- */
 
-#define ARCP__METRIC_AGENTS_MAX     64u
-#define ARCP__METRIC_CURRENCIES_MAX 16u
-
-struct arcp__agent_metrics {
-    char name[64]; /* without version */
-    uint64_t live;
-    uint64_t ended[ARCP_JOB_STATUS_COUNT];
-};
-
-/* Counters for the metrics. The number of samples is bounded: agents and currencies beyond the
- * limits are counted as "other". */
-typedef struct arcp__job_metrics {
-    arcp__agent_metrics agents[ARCP__METRIC_AGENTS_MAX + 1]; /* the last one: other */
-    size_t agent_count;
-    arcp__currency_sum spent[ARCP__METRIC_CURRENCIES_MAX + 1]; /* the last one: other */
-    size_t currency_count;
-    uint64_t denials[ARCP_STATUS_COUNT][ARCP__CAPABILITY_COUNT];
-    uint64_t enforced[ARCP__DENIAL_LAYER_COUNT][ARCP__CAPABILITY_COUNT]; /* by sandboxes */
-    uint64_t denial_count, event_count, agent_pauses;
-} arcp__job_metrics;
-
 struct arcp__jobs {
     /* Set by the owner. */
     arcp__context *context;
@@ -529,6 +520,8 @@ struct arcp__jobs {
     arcp__principal *idle; /* those with nothing left but their buckets, oldest first */
     size_t idle_count;
     arcp__agent_version *agents; /* in order of registration */
+    arcp__placement placement;   /* of their places */
+    bool agents_changed;         /* they were cleared since arcp__jobs_place */
     arcp__policy_row *policies;
     size_t policy_count;
     arcp__admission *admissions; /* oldest first */
@@ -592,9 +585,12 @@ void arcp__admissions_refuse(arcp__jobs *jobs, const char *why);
 /* Restore a row of JOBS or IDEMPOTENCY from the context's index: ARCP_E_CORRUPT or NO_MEMORY. */
 arcp_status arcp__job_restore_row(arcp__jobs *jobs, arcp_span key, arcp_error *err);
 arcp_status arcp__idempotency_restore_row(arcp__jobs *jobs, arcp_span key, arcp_error *err);
-/* After all rows: gives the jobs their authorities and counters, parents before children. */
+/* After all rows: sorts the queue, and gives the jobs their authorities and counters, parents
+ * before children. */
 void arcp__jobs_restore_authorities(arcp__jobs *jobs);
 /* After all streams: counts the ended jobs and sorts the keys by expiry. */
 void arcp__jobs_restored(arcp__jobs *jobs);
+/* After that: ends the jobs that were running, and has those that were queued wait again. */
+void arcp__jobs_restarted(arcp__jobs *jobs);
 
 #endif

@@ -83,6 +83,10 @@ static arcp_status check(arcp__jobs *jobs, arcp__job *parent, arcp__job_order *o
     if (parent->submitter == NULL) {
         return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "the job's session has ended");
     }
+    status = arcp__job_check_place(jobs, order, details, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
     arcp_lease *request = NULL;
     arcp_lease *derived = NULL;
     status = arcp__audit_check(jobs->log, err);
@@ -171,6 +175,7 @@ static void begin(arcp__jobs *jobs, arcp__job *parent, arcp__job *child,
         if (child->live->wait_reply == NULL) {
             arcp__context_no_memory(jobs->context);
         }
+        arcp__place_lend(&jobs->placement, &parent->live->place);
     }
     arcp__job_start(jobs, child);
     if (!waits) {

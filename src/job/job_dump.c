@@ -1,10 +1,9 @@
 #include "job/job_state.h"
 
-static const char *const agent_states[] = {[ARCP__AGENT_NONE] = "none",
-                                           [ARCP__AGENT_STARTING] = "starting",
-                                           [ARCP__AGENT_RUNNING] = "running",
-                                           [ARCP__AGENT_EXITED] = "exited",
-                                           [ARCP__AGENT_RELEASED] = "released"};
+static const char *const agent_states[] = {
+    [ARCP__AGENT_NONE] = "none",         [ARCP__AGENT_QUEUED] = "queued",
+    [ARCP__AGENT_STARTING] = "starting", [ARCP__AGENT_RUNNING] = "running",
+    [ARCP__AGENT_EXITED] = "exited",     [ARCP__AGENT_RELEASED] = "released"};
 
 /* The most children that are named, of those whose end a job waits for. */
 #define CHILDREN_NAMED_MAX 8u
@@ -18,6 +17,10 @@ static void dump_waits(const arcp__jobs *jobs, const arcp__job *job, arcp_json_w
     switch (job->agent_state) {
     case ARCP__AGENT_NONE:
         arcp__dump_wait(writer, "the start of its agent");
+        break;
+    case ARCP__AGENT_QUEUED:
+        arcp__dump_wait(writer, "a place at its agent (max_jobs): it is number %zu of %zu",
+                        arcp__place_number(&live->place), live->place.agent->waiting);
         break;
     case ARCP__AGENT_STARTING:
         arcp__dump_wait(writer, "its host to start the agent");
@@ -82,6 +85,7 @@ static void dump_job(const arcp__jobs *jobs, const arcp__job *job, arcp__dump *d
     arcp__dump_timer(dump, &writer, "max_runtime_in_ms", &live->runtime_timer);
     arcp__dump_timer(dump, &writer, "lease_expiry_in_ms", &live->expiry_timer);
     arcp__dump_timer(dump, &writer, "cancel_grace_in_ms", &live->grace_timer);
+    arcp__dump_timer(dump, &writer, "queue_timeout_in_ms", &live->queue_timer);
     dump_waits(jobs, job, &writer);
     arcp__dump_end(dump, &writer);
 }

@@ -89,6 +89,22 @@ static void settle(arcp__jobs *jobs, arcp__job *job)
     }
 }
 
+/* The parent of a job that has ended may have waited for that. */
+static void tell_parent(arcp__jobs *jobs, const arcp__job *job, arcp_span terminal)
+{
+    arcp__job *parent = job->parent;
+    if (parent == NULL) {
+        return;
+    }
+    parent->live_children--;
+    if (job->live->wait_reply != NULL && parent->live != NULL) {
+        arcp__place_return(&parent->live->place);
+    }
+    if (job->live->wait_reply != NULL && !arcp__job_has_ended(parent)) {
+        answer_wait(jobs, parent, job, terminal);
+    }
+}
+
 static void finish(arcp__jobs *jobs, arcp__job *job, arcp_job_status status, const char *type,
                    arcp_buf *payload)
 {
@@ -120,6 +136,9 @@ static void finish(arcp__jobs *jobs, arcp__job *job, arcp_job_status status, con
     arcp__job_live *live = job->live;
     arcp__job_enter(job, status);
     job->cancelling = false;
+    if (!arcp__job_has_agent(job)) {
+        arcp__job_leave_place(jobs, job);
+    }
     job->ended_wall_ns = jobs->context->now.wall_ns;
     arcp__span_job_ended(jobs, job);
     arcp__job_log_end(jobs, job);
@@ -138,12 +157,7 @@ static void finish(arcp__jobs *jobs, arcp__job *job, arcp_job_status status, con
     for (arcp__observer *observer = job->observers; observer != NULL; observer = observer->next) {
         observer->ops->ended(jobs->user, observer);
     }
-    if (job->parent != NULL) {
-        job->parent->live_children--;
-        if (live->wait_reply != NULL && !arcp__job_has_ended(job->parent)) {
-            answer_wait(jobs, job->parent, job, arcp_buf_span(payload));
-        }
-    }
+    tell_parent(jobs, job, arcp_buf_span(payload));
     /* [arcp:9.8.2-13] */
     for (arcp__job *child = job->children; child != NULL; child = child->next_child) {
         arcp__job_fail_with(jobs, child, ARCP_E_CANCELLED, "the parent job has ended");
@@ -153,7 +167,7 @@ static void finish(arcp__jobs *jobs, arcp__job *job, arcp_job_status status, con
     arcp__job_keep(
         jobs, job,
         arcp__context_after_sec(jobs->context, jobs->context->settings.jobs_keep_terminal_sec));
-    if (job->agent_state == ARCP__AGENT_NONE) {
+    if (job->agent_state == ARCP__AGENT_NONE || job->agent_state == ARCP__AGENT_QUEUED) {
         arcp__agent_enter(job, ARCP__AGENT_RELEASED);
     }
     if (!arcp__job_has_agent(job)) {
@@ -349,7 +363,9 @@ static void expiry_due(arcp__jobs *jobs, arcp__job *job)
     if (arcp__job_has_ended(job)) {
         return;
     }
-    const bool ends = jobs->context->settings.lease_on_expiry == ARCP__ON_EXPIRY_TERMINATE;
+    const bool is_queued = job->agent_state == ARCP__AGENT_QUEUED; /* it cannot start any more */
+    const bool ends =
+        is_queued || jobs->context->settings.lease_on_expiry == ARCP__ON_EXPIRY_TERMINATE;
     if (!job->expiry_logged) {
         job->expiry_logged = true;
         arcp__context_disarm(jobs->context, &job->live->expiry_timer);
@@ -357,12 +373,15 @@ static void expiry_due(arcp__jobs *jobs, arcp__job *job)
                                                    .decision = ends ? "ended" : "denied",
                                                    .who = arcp__job_who(job),
                                                    .code = ARCP_E_LEASE_EXPIRED,
-                                                   .rule = ends ? "lease.on_expiry: terminate"
-                                                                : "lease.on_expiry: deny",
+                                                   .rule = is_queued ? "queued"
+                                                           : ends    ? "lease.on_expiry: terminate"
+                                                                     : "lease.on_expiry: deny",
                                                    .lease = job->live->lease});
     }
     if (ends) {
-        arcp__job_fail_with(jobs, job, ARCP_E_LEASE_EXPIRED, "the job's lease has expired");
+        arcp__job_fail_with(jobs, job, ARCP_E_LEASE_EXPIRED,
+                            is_queued ? "the job's lease expired while it was queued"
+                                      : "the job's lease has expired");
     } else {
         arcp__job_revoke(jobs, job, ARCP_E_LEASE_EXPIRED);
     }
@@ -394,6 +413,11 @@ void arcp__job_due(arcp__jobs *jobs, arcp__timer *timer)
         arcp__job_fail_with(jobs, job, ARCP_E_TIMEOUT, "the job ran longer than max_runtime_sec");
     } else if (timer == &job->live->expiry_timer) {
         expiry_due(jobs, job);
+    } else if (timer == &job->live->queue_timer) {
+        arcp__job_fail(jobs, job, ARCP_E_TIMEOUT,
+                       ARCP_SPAN_LITERAL("the job waited longer than jobs.queue_sec for its agent"),
+                       arcp_status_is_retryable_by_default(ARCP_E_TIMEOUT),
+                       ARCP_SPAN_LITERAL("{\"limit\":\"jobs.queue_sec\"}"));
     } else {
         arcp__agent_kill(jobs, job, false);
         if (job->cancelling) {
@@ -415,14 +439,6 @@ void arcp__job_after_denial(arcp__jobs *jobs, arcp__job *job, arcp_status code)
 }
 
 /* ---- all jobs ---- */
-
-void arcp__jobs_fail(arcp__jobs *jobs, const char *message)
-{
-    for (arcp__job *job = jobs->all, *next = NULL; job != NULL; job = next) {
-        next = job->hh.next;
-        arcp__job_fail_with(jobs, job, ARCP_E_INTERNAL_ERROR, message);
-    }
-}
 
 void arcp__jobs_end_over_limit(arcp__jobs *jobs)
 {
@@ -460,6 +476,7 @@ void arcp__jobs_fini(arcp__jobs *jobs)
     arcp__jobs_forget_agents(jobs);
     arcp__agents_clear(jobs);
     arcp__policies_clear(jobs);
+    arcp__placement_fini(&jobs->placement);
     arcp__idempotency_free_all(jobs);
     arcp__principals_free(jobs);
     arcp__free(jobs->in_order.jobs);

@@ -7,12 +7,12 @@ static const struct {
 } rows[] = {
     /* The agent runs: `status` running is recorded. */
     {ARCP_JOB_PENDING, ARCP_JOB_RUNNING},
-    /* Before its agent runs: the start failed, its lease expired, or the runtime stopped or
-     * restarted. */
+    /* Before its agent runs: the start failed, its lease expired, its agent is gone while it was
+     * queued, or the runtime stopped or restarted. */
     {ARCP_JOB_PENDING, ARCP_JOB_ERROR},
     /* Its client cancelled it, or its parent ended. */
     {ARCP_JOB_PENDING, ARCP_JOB_CANCELLED},
-    /* max_runtime_sec passed, which counts from the acceptance. */
+    /* max_runtime_sec passed, which counts from the acceptance, or jobs.queue_sec. */
     {ARCP_JOB_PENDING, ARCP_JOB_TIMED_OUT},
     /* job.result, or exit status 0. */
     {ARCP_JOB_RUNNING, ARCP_JOB_SUCCESS},
@@ -38,6 +38,8 @@ bool arcp__agent_state_may_become(arcp__agent_state from, arcp__agent_state to)
 {
     switch (from) {
     case ARCP__AGENT_NONE:
+        return to == ARCP__AGENT_QUEUED || to == ARCP__AGENT_STARTING || to == ARCP__AGENT_RELEASED;
+    case ARCP__AGENT_QUEUED:
         return to == ARCP__AGENT_STARTING || to == ARCP__AGENT_RELEASED;
     case ARCP__AGENT_STARTING:
         return to == ARCP__AGENT_RUNNING || to == ARCP__AGENT_EXITED;

@@ -325,19 +325,26 @@ static arcp_status restore_job(arcp__jobs *jobs, arcp_span key, arcp_error *err)
     return ARCP_OK;
 }
 
-/* Rows come in key order: what a job has spent comes behind its own row. */
+/* Rows come in key order: those with a suffix come behind the job's own row. */
 arcp_status arcp__job_restore_row(arcp__jobs *jobs, arcp_span key, arcp_error *err)
 {
     const arcp_json *json = &jobs->context->json;
-    const size_t size = sizeof SPENT_SUFFIX - 1;
-    if (key.size <= size ||
-        !arcp_span_equal_cstr(arcp_span_from(key, key.size - size), SPENT_SUFFIX)) {
+    const char *slash = key.size == 0 ? NULL : memchr(key.data, '/', key.size);
+    if (slash == NULL) {
         return restore_job(jobs, key, err);
     }
-    arcp__job *job = arcp__job_find(jobs, arcp_span_first(key, key.size - size));
+    const size_t size = (size_t)(slash - key.data);
+    const arcp_span suffix = arcp_span_from(key, size);
+    arcp__job *job = arcp__job_find(jobs, arcp_span_first(key, size));
+    if (job == NULL) {
+        return ARCP_OK; /* it was not restored */
+    }
+    if (!arcp_span_equal_cstr(suffix, SPENT_SUFFIX)) {
+        return arcp__queue_restore_row(jobs, job, suffix, key, err);
+    }
     const arcp_json_ref spent = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("spent"));
-    if (job == NULL || !arcp_json_is(json, spent, ARCP_JSON_OBJECT)) {
-        return ARCP_OK; /* the job was not restored, or has no counters */
+    if (!arcp_json_is(json, spent, ARCP_JSON_OBJECT)) {
+        return ARCP_OK; /* the job has no counters */
     }
     job->has_spent_row = true;
     return keep_spent(json, spent, job) ? ARCP_OK : arcp__row_out_of_memory(err);
@@ -386,6 +393,7 @@ static void restore_spent(arcp__jobs *jobs, const arcp__job *job)
 
 void arcp__jobs_restore_authorities(arcp__jobs *jobs)
 {
+    arcp__placement_restored(&jobs->placement);
     for (arcp__job *job = jobs->all; job != NULL; job = job->hh.next) {
         restore_authority(jobs, job, 0);
     }

@@ -1,4 +1,5 @@
-/* The start of a job: its first event, the job.start line for its agent, and its deadlines. */
+/* The start of a job: its deadlines, and its agent's first event and job.start line, or a place in
+ * the queue. */
 #include "job/job_state.h"
 
 /* The size of most job.start lines without their input, to allocate once. */
@@ -69,8 +70,21 @@ static void format_start(arcp__jobs *jobs, const arcp__job *job, arcp_buf *out)
     arcp__context_give_buf(jobs->context, &text);
 }
 
+void arcp__job_arm_deadlines(arcp__jobs *jobs, arcp__job *job, int64_t age_ns)
+{
+    arcp__job_live *live = job->live;
+    if (live->max_runtime_sec != 0) {
+        const int64_t due_ns = arcp__context_after_sec(jobs->context, live->max_runtime_sec);
+        arcp__context_arm(jobs->context, &live->runtime_timer, jobs->timer_kind, job,
+                          due_ns == ARCP_TIME_NEVER ? due_ns : due_ns - age_ns);
+    }
+    /* Armed also when expiry does not end the job, because it is logged. */
+    arcp__context_arm(jobs->context, &live->expiry_timer, jobs->timer_kind, job,
+                      arcp_authority_deadline_mono_ns(live->authority));
+}
+
 /* [arcp:7.5-9] */
-void arcp__job_start(arcp__jobs *jobs, arcp__job *job)
+void arcp__job_start_agent(arcp__jobs *jobs, arcp__job *job)
 {
     arcp__job_live *live = job->live;
     arcp_buf line = arcp__context_take_buf(jobs->context);
@@ -83,11 +97,21 @@ void arcp__job_start(arcp__jobs *jobs, arcp__job *job)
     arcp__job_pin(job); /* the agent's pin, until FORGET_AGENT */
     jobs->live_agents++;
     arcp__agent_enter(job, ARCP__AGENT_STARTING);
-    if (live->max_runtime_sec != 0) {
-        arcp__context_arm(jobs->context, &live->runtime_timer, jobs->timer_kind, job,
-                          arcp__context_after_sec(jobs->context, live->max_runtime_sec));
+}
+
+void arcp__job_start(arcp__jobs *jobs, arcp__job *job)
+{
+    /* The agent was resolved in this input. */
+    arcp__place_agent *places = arcp__placement_agent(&jobs->placement, job->agent_text);
+    if (places == NULL) {
+        arcp__context_no_memory(jobs->context);
+        return;
     }
-    /* Armed also when expiry does not end the job, because it is logged. */
-    arcp__context_arm(jobs->context, &live->expiry_timer, jobs->timer_kind, job,
-                      arcp_authority_deadline_mono_ns(live->authority));
+    arcp__job_arm_deadlines(jobs, job, 0);
+    if (arcp__place_is_free(places, arcp__place_kind_below(job->parent))) {
+        arcp__place_take(&job->live->place, places, arcp__place_kind_below(job->parent), job);
+        arcp__job_start_agent(jobs, job);
+    } else {
+        arcp__job_begin_wait(jobs, job, places);
+    }
 }

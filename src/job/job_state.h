@@ -25,6 +25,7 @@ struct arcp__agent_version {
     void *host;
     bool is_default;           /* the default of its name; if no version is, the first is */
     bool is_unconfined;        /* as registered */
+    arcp__place_agent *places; /* borrowed from the placement, which keeps it while offered */
     arcp__agent_version *next; /* in order of registration, versions of one name together */
 };
 
@@ -114,6 +115,12 @@ static inline arcp_span arcp__job_seen_cwd(const arcp__job_live *live)
                : arcp_span_cstr(live->cwd);
 }
 
+/* The kind of place that a job below `parent` (NULL: none) gets. */
+static inline arcp__place_kind arcp__place_kind_below(const arcp__job *parent)
+{
+    return parent == NULL ? ARCP__PLACE_SUBMITTED : ARCP__PLACE_DELEGATED;
+}
+
 static inline void arcp__job_pin(arcp__job *job)
 {
     job->pins++;
@@ -191,6 +198,8 @@ void arcp__job_format_head(arcp__job *job);
 /* Makes the job's authority from its lease, below its parent's. */
 arcp_status arcp__job_make_authority(arcp__jobs *jobs, arcp__job *job, const arcp__job *parent,
                                      arcp_error *err);
+/* Makes it again, with the same counters, for a queued job that is about to start. */
+arcp_status arcp__job_renew_authority(arcp__jobs *jobs, arcp__job *job, arcp_error *err);
 /* Frees job->live. */
 void arcp__job_release_live(arcp__jobs *jobs, arcp__job *job);
 /* Pauses or resumes reading the job's agent, depending on its owner and the store's queue. */
@@ -216,6 +225,39 @@ void arcp__job_log_end(arcp__jobs *jobs, arcp__job *job);
 /* Writes the audit line that summarises the denials of its sandbox that have no line of their own,
  * when no more will come. */
 void arcp__denials_audit_rest(arcp__jobs *jobs, const arcp__job *job);
+
+/* ---- job_queue_row.c: what a queued job needs to start after a restart ---- */
+void arcp__queue_write_start(arcp__jobs *jobs, const arcp__job *job);
+/* Writes the turn of its principal, which has changed. */
+void arcp__queue_write_turn(arcp__jobs *jobs, const arcp__job *job);
+void arcp__queue_delete_rows(arcp__jobs *jobs, const arcp__job *job);
+/* Restores a row of these from the context's index; `suffix` is its key without the job's id. */
+arcp_status arcp__queue_restore_row(arcp__jobs *jobs, arcp__job *job, arcp_span suffix,
+                                    arcp_span key, arcp_error *err);
+
+/* ---- job_start.c ---- */
+/* Queues START_AGENT behind the open batch. The job has a place. */
+void arcp__job_start_agent(arcp__jobs *jobs, arcp__job *job);
+/* Arms max_runtime_sec, of a job that was accepted `age_ns` ago, and the lease's expiry. */
+void arcp__job_arm_deadlines(arcp__jobs *jobs, arcp__job *job, int64_t age_ns);
+
+/* ---- job_place.c ---- */
+/* Whether an order may become a job, as far as places are concerned: it gets one, or the queue
+ * takes it. If not: INTERNAL_ERROR (retryable), with details. The order has its input. */
+ARCP_MUST_CHECK arcp_status arcp__job_check_place(const arcp__jobs *jobs,
+                                                  const arcp__job_order *order, arcp_buf *details,
+                                                  arcp_error *err);
+/* The job begins to wait for a place, and ends that. */
+void arcp__job_begin_wait(arcp__jobs *jobs, arcp__job *job, arcp__place_agent *places);
+void arcp__job_end_wait(arcp__jobs *jobs, arcp__job *job);
+/* Two parts of the beginning, for a job that was accepted `age_ns` ago and waits after a restart.
+ */
+void arcp__job_count_wait(arcp__jobs *jobs, arcp__job *job);
+void arcp__job_arm_wait(arcp__jobs *jobs, arcp__job *job, int64_t age_ns);
+/* Stores the turn of a job that the placement has moved. */
+void arcp__job_store_turn(arcp__jobs *jobs, const arcp__place *moved);
+/* The job needs a place no longer: its agent has exited, or it has ended without one. */
+void arcp__job_leave_place(arcp__jobs *jobs, arcp__job *job);
 
 /* ---- job_row.c ---- */
 /* Writes its row into the open batch. */
@@ -285,9 +327,9 @@ arcp_status arcp__lease_too_complex(arcp_buf *details, arcp_error *err);
 void arcp__policy_audit(arcp__jobs *jobs, const arcp__job *job, const arcp_buf *notes);
 
 /* ---- host_admission.c ---- */
-/* Asks the host whether the job of an order may be made. `place` has the job's id and directory.
- * *out is what is known of its enforcement; unchanged when it is refused or no host is asked.
- * `details` may be NULL. */
+/* Asks the host whether a job of an order may run. `place` has the job's id, directory and
+ * endpoint. *out is what is known of its enforcement; unchanged when it is refused or no host is
+ * asked. `details` may be NULL. */
 ARCP_MUST_CHECK arcp_status arcp__job_ask_host(arcp__jobs *jobs, const arcp__job_order *order,
                                                const arcp__admit_request *place,
                                                arcp__enforcement **out, arcp_buf *details,

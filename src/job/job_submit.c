@@ -132,9 +132,12 @@ static arcp_status fill(arcp__jobs *jobs, const arcp__job_order *order, arcp__jo
     if (!copy_order(jobs, order, job)) {
         return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "out of memory");
     }
-    const arcp__admit_request place = {.job_id = arcp_span_cstr(job->id),
-                                       .cwd = arcp_span_cstr(job->live->cwd),
-                                       .cwd_is_fresh = job->live->owns_cwd};
+    arcp__admit_request place = {.job_id = arcp_span_cstr(job->id),
+                                 .cwd = arcp_span_cstr(job->live->cwd),
+                                 .cwd_is_fresh = job->live->owns_cwd};
+    if (order->admission != NULL) {
+        place.endpoint = arcp__credential_endpoint(&order->admission->credential);
+    }
     arcp_status status =
         arcp__job_ask_host(jobs, order, &place, &job->live->enforcement, details, err);
     if (status == ARCP_OK) {
@@ -297,6 +300,9 @@ arcp__job_outcome arcp__job_submit(arcp__jobs *jobs, arcp__job_order *order,
     if (status == ARCP_OK) {
         arcp_json_compact(order->json, order->requested_input, &input);
         order->input = input.size == 0 ? ARCP_SPAN_LITERAL("null") : arcp_buf_span(&input);
+        status = arcp__job_check_place(jobs, order, &answer->details, err);
+    }
+    if (status == ARCP_OK) {
         status = arcp__policy_apply(jobs, order, &notes, &answer->details, err);
     }
     if (status == ARCP_OK &&
@@ -336,9 +342,11 @@ static arcp_status check_again(arcp__jobs *jobs, arcp__job_order *order, arcp_bu
         return arcp_error_set(err, ARCP_E_LEASE_EXPIRED,
                               "the lease expired while its credential was being provisioned");
     }
-    const arcp_status status = arcp__audit_check(jobs->log, err);
-    return status == ARCP_OK ? arcp__agent_resolve(jobs, order->requested_agent, &order->agent, err)
-                             : status;
+    arcp_status status = arcp__audit_check(jobs->log, err);
+    if (status == ARCP_OK) {
+        status = arcp__agent_resolve(jobs, order->requested_agent, &order->agent, err);
+    }
+    return status == ARCP_OK ? arcp__job_check_place(jobs, order, details, err) : status;
 }
 
 arcp__job_outcome arcp__job_admit(arcp__jobs *jobs, arcp__admission *admission,

@@ -149,7 +149,9 @@ static void register_agent(arcp__player *p, const arcp__recording_call *call)
                                             .version = call->texts[1],
                                             .cwd = call->texts[2],
                                             .is_default = call->numbers[0] != 0,
-                                            .is_unconfined = call->numbers[1] != 0};
+                                            .is_unconfined = call->numbers[1] != 0,
+                                            .max_jobs = (size_t)call->numbers[2],
+                                            .refuses = call->numbers[3] != 0};
     ignore(arcp__engine_register_agent(p->engine, &agent, NULL));
 }
 

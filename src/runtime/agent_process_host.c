@@ -29,7 +29,6 @@ typedef struct arcp__process_job {
     bool is_waiting;                  /* in the queue */
     bool is_starting;                 /* requested from the thread */
     uint64_t round;                   /* of the queue */
-    bool is_counted;                  /* in agent->running->jobs */
     arcp__sandbox_level level;        /* of its sandbox */
     int64_t requested_mono_ns;        /* when its confined program was requested */
     arcp_buf start; /* while it is queued: job.start and the lines after it; secret: credentials */
@@ -136,20 +135,9 @@ static void on_log(void *user, arcp_span line)
     arcp__runtime_log(pj->runtime, pj->job, ARCP_LOG_INFO, "%.*s", (int)shown.size, shown.data);
 }
 
-/* Makes room for the next job under max_jobs: when the program has ended, not only when its job is
- * forgotten. */
-static void stop_counting(process_job *pj)
-{
-    if (pj->is_counted) {
-        pj->is_counted = false;
-        pj->agent->running->jobs--;
-    }
-}
-
 static void on_exited(void *user, const arcp_process_exit *end, arcp_span stderr_tail)
 {
     process_job *pj = user;
-    stop_counting(pj);
     cut_off(pj);
     arcp__runtime_log(
         pj->runtime, pj->job, ARCP_LOG_DEBUG,
@@ -269,10 +257,6 @@ static arcp_status begin(process_job *pj, arcp_error *err)
     };
     const arcp__job_plan *plan = NULL;
     const arcp__process_agent *agent = pj->agent;
-    if (agent->max_jobs != 0 && agent->running->jobs >= agent->max_jobs) {
-        return arcp_error_set(err, ARCP_E_LIMIT, "the agent already runs max_jobs (%zu) jobs",
-                              agent->max_jobs);
-    }
     const char *cwd = pj->job->live->cwd;
     arcp_status status = plan_of(pj, &plan, err);
     if (status == ARCP_OK && !agent->without_gateways) {
@@ -289,8 +273,6 @@ static arcp_status begin(process_job *pj, arcp_error *err)
         status = arcp__agent_process_move_directory(pj->process, cwd, err);
     }
     if (pj->process != NULL) {
-        agent->running->jobs++;
-        pj->is_counted = true;
         arcp__agent_process_set_callbacks(pj->process, &callbacks);
         arcp__agent_process_set_job(pj->process, arcp_span_cstr(pj->job->id));
     }
@@ -329,10 +311,7 @@ static void report_start(const process_job *pj, arcp_status status, arcp_span me
 static void report_failure(process_job *pj, arcp_status status, const char *why)
 {
     arcp__runtime_log(pj->runtime, pj->job, ARCP_LOG_ERROR, "%s", why);
-    report_start(pj, status,
-                 status == ARCP_E_LIMIT
-                     ? arcp_span_cstr(why)
-                     : ARCP_SPAN_LITERAL("the agent's program cannot be started"));
+    report_start(pj, status, ARCP_SPAN_LITERAL("the agent's program cannot be started"));
 }
 
 static void launch(process_job *pj, arcp_span line)
@@ -392,7 +371,6 @@ static void on_started(void *user, arcp_status status, const char *why)
     if (status == ARCP_OK) {
         report_start(pj, ARCP_OK, arcp_span_make(NULL, 0));
     } else {
-        stop_counting(pj);
         report_failure(pj, status, why);
     }
     launch_next(runtime);
@@ -533,7 +511,6 @@ static void forget(void *agent)
     pj->job->live->user = NULL;
     arcp_buf_fini(&pj->start);
     arcp__agent_process_free(pj->process);
-    stop_counting(pj);
     arcp_runtime *runtime = pj->runtime;
     arcp__tls_ca_free(pj->ca);
     arcp__free(pj);

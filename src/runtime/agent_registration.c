@@ -41,6 +41,7 @@ static arcp_status fill(arcp__process_agent *agent, arcp_runtime *runtime,
     agent->cwd = copy_text(agent, from->cwd, &failed);
     agent->stderr_in_errors = from->stderr_in_errors;
     agent->max_jobs = from->max_jobs;
+    agent->without_queue = from->without_queue;
     agent->without_gateways = from->without_gateways;
     arcp_span limits = {NULL, 0};
     if (from->limit_count != 0) {
@@ -56,22 +57,7 @@ static arcp_status fill(arcp__process_agent *agent, arcp_runtime *runtime,
         .limit_count = from->limit_count,
         .is_plain = from->is_plain,
     };
-    /* Share the count with earlier registrations of the same name and version. */
-    for (const arcp__agent_entry *other = runtime->agents; other != NULL; other = other->next) {
-        if (other->process.running != NULL &&
-            arcp_span_equal_cstr(arcp_span_cstr(from->name), other->name) &&
-            arcp_span_equal_cstr(arcp_span_cstr(from->version), other->version)) {
-            agent->running = other->process.running;
-        }
-    }
-    if (agent->running == NULL) {
-        agent->running = arcp__alloc(sizeof *agent->running);
-    }
-    if (agent->running != NULL) {
-        agent->running->refs++;
-    }
-    return failed || agent->running == NULL ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                                            : ARCP_OK;
+    return failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
 }
 
 void arcp__process_agent_fini(arcp__process_agent *agent)
@@ -79,9 +65,6 @@ void arcp__process_agent_fini(arcp__process_agent *agent)
     arcp__process_pool_free(agent->pool);
     arcp__environment_fini(&agent->warm_environment);
     arcp__agent_sandbox_fini(&agent->confinement.sandbox);
-    if (agent->running != NULL && --agent->running->refs == 0) {
-        arcp__free(agent->running);
-    }
     arcp__arena_fini(&agent->arena);
     *agent = (arcp__process_agent){.runtime = NULL};
 }

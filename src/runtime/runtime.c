@@ -362,6 +362,8 @@ arcp_status arcp__runtime_add_entry(arcp_runtime *runtime, arcp__agent_entry *en
                          !entry->process.confinement.is_on,
         .host = entry,
         .cwd = arcp_span_cstr(cwd),
+        .max_jobs = entry->process.max_jobs,
+        .refuses = entry->process.without_queue,
     };
     const arcp_status status =
         entry->name == NULL || entry->version == NULL

@@ -75,13 +75,6 @@ typedef struct arcp__agent_host_ops {
 extern const arcp__agent_host_ops arcp__agent_callback_host;
 extern const arcp__agent_host_ops arcp__agent_process_host;
 
-/* Counts the running jobs of one agent name and version, including those of earlier registrations
- * before a reload. */
-typedef struct arcp__running {
-    size_t jobs;
-    size_t refs; /* registrations */
-} arcp__running;
-
 typedef struct arcp__confinement arcp__confinement;
 typedef struct arcp__prepared_etc arcp__prepared_etc;
 
@@ -107,8 +100,8 @@ typedef struct arcp__process_agent {
     const char *cwd;        /* or NULL */
     bool stderr_in_errors;
     bool without_gateways;
+    bool without_queue;
     size_t max_jobs;
-    arcp__running *running;   /* a reference */
     arcp__process_spec spec;  /* common to all its processes */
     arcp__process_pool *pool; /* NULL: no warm processes, or the registration was replaced */
     arcp__environment warm_environment;

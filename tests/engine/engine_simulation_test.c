@@ -20,7 +20,7 @@ static seed_range wanted;
 
 typedef struct figures {
     size_t frames, ends, replays, jobs, spends, children, silences, restarts, failures;
-    size_t lost, leaves, values, answers, overs;
+    size_t lost, leaves, values, answers, overs, queued, reloads;
     size_t unsent_max, tail_max, queue_max;
 } figures;
 
@@ -45,6 +45,8 @@ static void add(figures *sum, const play *one)
     sum->values += one->upstream.key_count;
     sum->overs += one->overs;
     sum->answers += one->watch.answers;
+    sum->queued += one->queued_max;
+    sum->reloads += one->reloads;
     sum->unsent_max = larger(sum->unsent_max, one->unsent_max);
     sum->tail_max = larger(sum->tail_max, one->tail_max);
     sum->queue_max = larger(sum->queue_max, one->queue_max);
@@ -79,7 +81,7 @@ static void check_figures(const figures *sum, uint64_t seeds)
     const size_t counts[] = {sum->frames,   sum->ends,     sum->replays,  sum->jobs,
                              sum->spends,   sum->children, sum->silences, sum->restarts,
                              sum->failures, sum->lost,     sum->leaves,   sum->values,
-                             sum->answers,  sum->overs};
+                             sum->answers,  sum->overs,    sum->queued,   sum->reloads};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         assert_true(counts[i] > seeds / 20);
     }

@@ -49,10 +49,10 @@ static void every_job_can_end_and_none_goes_on_after_its_end(void **state)
 static void the_state_of_an_agent_never_goes_back(void **state)
 {
     static const char *const ways[] = {
-        /*                       NONE STARTING RUNNING EXITED RELEASED */
-        [ARCP__AGENT_NONE] = ".S..L",     [ARCP__AGENT_STARTING] = "..RG.",
-        [ARCP__AGENT_RUNNING] = "...G.",  [ARCP__AGENT_EXITED] = "....L",
-        [ARCP__AGENT_RELEASED] = ".....",
+        /*                       NONE QUEUED STARTING RUNNING EXITED RELEASED */
+        [ARCP__AGENT_NONE] = ".QS..L",     [ARCP__AGENT_QUEUED] = "..S..L",
+        [ARCP__AGENT_STARTING] = "...RG.", [ARCP__AGENT_RUNNING] = "....G.",
+        [ARCP__AGENT_EXITED] = ".....L",   [ARCP__AGENT_RELEASED] = "......",
     };
     (void)state;
     for (int from = ARCP__AGENT_NONE; from <= ARCP__AGENT_RELEASED; from++) {

@@ -31,6 +31,7 @@ static void on_effect(void *user, const arcp__effect *effect)
         play_client_gets(p, effect->link_user, effect->text);
     } else if (effect->kind == ARCP__EFFECT_START_AGENT) {
         play_agent_check_start(p, effect);
+        play_queue_check_start(p, effect->job);
     }
 }
 
@@ -52,6 +53,9 @@ static void begin(play *p, const arcp_settings *settings)
     p->rig.makes_spans = p->makes_spans;
     p->rig.prepare = play_host_prepare;
     p->rig.prepare_user = p;
+    if (p->temper.queues) {
+        play_queue_begin(p, &p->rig.settings);
+    }
     play_upstream_begin(p);
     rig_open(&p->rig);
     p->rig.on_effect = on_effect;
@@ -160,6 +164,7 @@ void play_begin_recorded(play *p, uint64_t seed,
     if (p->temper.confines) {
         settings.enforce_denials_per_job = play_pick(p, 4);
     }
+    p->temper.queues = seed % 4 == 1;
     begin(p, &settings);
     label_seed(p, seed, "engine_simulation_test");
 }
@@ -298,12 +303,14 @@ void play_recover(play *p)
 void play_restart(play *p)
 {
     play_look(p);
+    play_queue_before_restart(p);
     disk_crash(&p->disk);
     play_upstream_crash(p);
     p->rig.fail_store = p->rig.fail_start = p->rig.hold_start = false;
     p->is_stopping = false;
     p->restarts++;
     rig_restart(&p->rig);
+    play_queue_after_restart(p);
 }
 
 static void start_step(play *p)
@@ -315,6 +322,10 @@ static void start_step(play *p)
 static void rare_step(play *p)
 {
     const unsigned choice = play_pick(p, 4);
+    if (p->temper.queues && play_one_in(p, 3)) {
+        play_queue_acts(p);
+        return;
+    }
     if (p->temper.provisions && play_one_in(p, 2)) {
         play_upstream_acts(p);
         return;
@@ -382,6 +393,7 @@ static void calm_down(play *p)
     p->disk.is_held = p->disk.refuses = p->disk.refuses_submit = false;
     p->rig.fail_store = p->rig.fail_start = p->rig.hold_start = false;
     p->rig.is_stepping = false;
+    play_queue_calms(p);
     play_upstream_calms(p);
     for (size_t i = 0; i < RIG_CLIENTS_MAX; i++) {
         if (p->rig.clients[i].slow) {
@@ -410,16 +422,23 @@ static void check_job(play *p, size_t observer, const watch_job *job)
     }
 }
 
-void play_settle(play *p)
+/* Each end lets queued jobs start. */
+static void end_agents(play *p)
 {
-    calm_down(p);
     for (size_t i = 0; i < p->rig.agent_count; i++) {
         rig_agent_exits(&p->rig, &p->rig.agents[i], false, 0);
         play_look(p);
     }
     play_check_stopped(p);
+}
+
+void play_settle(play *p)
+{
+    calm_down(p);
+    end_agents(p);
     if (p->is_stopping) {
         play_restart(p);
+        end_agents(p);
     }
     static const size_t observers[] = {0, PLAY_BOB};
     const size_t job_count = p->watch.job_count;

@@ -33,6 +33,7 @@ typedef struct play_temper {
     bool feeds;      /* the store gets the open batch before all effects are done */
     bool provisions; /* jobs get credentials from an upstream */
     bool confines;   /* hosts confine agents, and refuse jobs */
+    bool queues;     /* agents with max_jobs, and reloads */
 } play_temper;
 
 /* What the play knows of an agent in addition to the rig. */
@@ -42,6 +43,16 @@ typedef struct play_agent {
     const void *root;  /* the budget at the top of its tree */
     unsigned tree_max; /* the most jobs that ran in that tree at a time */
 } play_agent;
+
+/* A job that waited before a restart. */
+typedef struct play_noted {
+    char job_id[ARCP__ID_SIZE];
+    char agent[64];
+    size_t number;
+} play_noted;
+
+#define PLAY_STARTED_MAX 4096
+#define PLAY_NOTED_MAX   64
 
 typedef struct play {
     engine_rig rig;
@@ -70,6 +81,11 @@ typedef struct play {
     size_t spends, children, silences, restarts, leaves; /* figures */
     size_t overs; /* steps after which there was an ended job that had exceeded a limit */
     size_t unsent_max, tail_max, queue_max;
+    size_t queued_max, reloads;
+    char started[PLAY_STARTED_MAX][ARCP__ID_SIZE]; /* the jobs, over restarts */
+    size_t started_count;
+    play_noted noted[PLAY_NOTED_MAX];
+    size_t noted_count;
 } play;
 
 /* As play_begin_seed; `prepare` is the rig's. */
@@ -120,6 +136,20 @@ void play_check(play *p);
 void play_check_delivered(play *p);
 /* All agents have ended: no job runs, and clients that send nothing more were disconnected. */
 void play_check_stopped(play *p);
+
+/* The store works and has everything: an engine whose batch failed retries after a pause. */
+bool play_is_quiet(const play *p);
+
+/* ---- play_queue.c ---- */
+void play_queue_begin(play *p, arcp_settings *settings);
+/* A reload of the agents. */
+void play_queue_acts(play *p);
+/* Every agent is there. */
+void play_queue_calms(play *p);
+void play_queue_check_start(play *p, const arcp__job *job);
+void play_queue_check(play *p);
+void play_queue_before_restart(play *p);
+void play_queue_after_restart(play *p);
 
 /* ---- play_client.c ---- */
 rig_client *play_client(play *p, size_t slot);

@@ -235,8 +235,7 @@ void play_check_delivered(play *p)
 
 /* ---- after a step, and at the end ---- */
 
-/* The store works again: an engine whose batch failed retries after a pause. */
-static bool is_quiet(const play *p)
+bool play_is_quiet(const play *p)
 {
     arcp__engine_stats stats;
     arcp__engine_get_stats(p->rig.engine, &stats);
@@ -249,7 +248,8 @@ void play_check(play *p)
     note_memory(p);
     check_kept(p);
     check_job_bytes(p);
-    if (is_quiet(p)) {
+    play_queue_check(p);
+    if (play_is_quiet(p)) {
         play_check_delivered(p);
     }
 }
@@ -264,7 +264,8 @@ static void check_stopped(play *p)
     }
     arcp__engine_stats stats;
     arcp__engine_get_stats(p->rig.engine, &stats);
-    if (stats.jobs_running != 0) {
+    /* Queued jobs wait for the next start of a runtime that stops. */
+    if (stats.jobs_running != (p->is_stopping ? stats.jobs_queued : 0)) {
         watch_fail(&p->watch, "a job runs without an agent", "");
     }
     if (p->is_stopping && !arcp__engine_is_finished(p->rig.engine)) {

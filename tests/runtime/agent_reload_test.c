@@ -87,32 +87,50 @@ static void a_job_that_waits_for_its_program_keeps_its_registration(void **state
     (void)runtime_rig_wait(&rig, "\"message\":\"begun\"");
 }
 
-static void register_one_at_a_time(const char *name)
+static void register_one_at_a_time(const char *name, const char *script, bool without_queue)
 {
-    const char *const command[] = {"/bin/sh", "-c", "echo begun; cat > /dev/null", NULL};
     arcp_process_agent agent = arcp_process_agent_init();
-    arcp_error error = {0};
-    agent.name = name;
-    agent.command = command;
     agent.max_jobs = 1;
-    check_ok(arcp_runtime_register_process(rig.runtime, &agent, &error), &error);
+    agent.without_queue = without_queue;
+    runtime_rig_register_sh(&rig, name, script, &agent);
 }
+
+#define WAITER "echo begun; cat > /dev/null"
 
 static void max_jobs_counts_the_jobs_from_before_a_reload(void **state)
 {
     (void)state;
-    register_one_at_a_time("single");
+    register_one_at_a_time("single", WAITER, true);
     runtime_rig_submit(&rig, "single", "");
     (void)runtime_rig_wait(&rig, "\"message\":\"begun\"");
     arcp_runtime_clear_agents(rig.runtime);
-    register_one_at_a_time("single");
-    register_one_at_a_time("other");
+    register_one_at_a_time("single", WAITER, true);
+    register_one_at_a_time("other", WAITER, true);
     runtime_rig_submit(&rig, "single", "");
     assert_non_null(strstr(runtime_rig_wait(&rig, "\"job.error\""), "max_jobs"));
     runtime_rig_submit(&rig, "other", ""); /* another agent has its own limit */
     (void)runtime_rig_wait(&rig, "\"message\":\"begun\"");
     runtime_rig_submit(&rig, "other", "");
     assert_non_null(strstr(runtime_rig_wait(&rig, "\"job.error\""), "max_jobs"));
+}
+
+/* So that a broken command can be repaired while jobs wait for it. */
+static void a_queued_job_starts_with_the_command_of_the_last_reload(void **state)
+{
+    (void)state;
+    register_one_at_a_time("single", WAITER, false);
+    runtime_rig_submit(&rig, "single", "");
+    (void)runtime_rig_wait(&rig, "\"message\":\"begun\"");
+    char first[sizeof rig.job_id];
+    memcpy(first, rig.job_id, sizeof first);
+    runtime_rig_submit(&rig, "single", "");
+    (void)runtime_rig_wait(&rig, "\"phase\":\"queued\"");
+    arcp_runtime_clear_agents(rig.runtime);
+    register_one_at_a_time("single", "echo repaired", false);
+    memcpy(rig.job_id, first, sizeof first);
+    runtime_rig_cancel(&rig);
+    (void)runtime_rig_wait(&rig, "\"message\":\"repaired\"");
+    (void)runtime_rig_wait(&rig, "\"job.result\"");
 }
 
 static void quick(arcp_agent_call *call, void *user)
@@ -142,6 +160,8 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(max_jobs_counts_the_jobs_from_before_a_reload, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_queued_job_starts_with_the_command_of_the_last_reload,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(callback_agents_are_kept, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

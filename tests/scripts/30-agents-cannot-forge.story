@@ -39,6 +39,9 @@ agent $j< {"re":"w2b","payload":{"error":{"code":"INVALID_REQUEST"}}}
 agent $j> {"type":"job.event","id":"w3",
     "payload":{"kind":"status","body":{"phase":"back_pressure"}}}
 agent $j< {"re":"w3","payload":{"error":{"code":"INVALID_REQUEST"}}}
+agent $j> {"type":"job.event","id":"w3q",
+    "payload":{"kind":"status","body":{"phase":"queued"}}}
+agent $j< {"re":"w3q","payload":{"error":{"code":"INVALID_REQUEST"}}}
 agent $j> {"type":"job.event","id":"w4",
     "payload":{"kind":"status","body":{"phase":"credential_rotated"}}}
 agent $j< {"re":"w4","payload":{"error":{"code":"INVALID_REQUEST"}}}

@@ -62,10 +62,12 @@ static void register_agents(engine_rig *rig)
         const char *name;
         const char *version;
     } agents[] = {{"echo", ""}, {"work", "1.0.0"}, {"work", "2.0.0"}};
-    for (size_t i = 0; i < sizeof agents / sizeof agents[0]; i++) {
+    for (size_t i = rig->lacks_echo ? 1 : 0; i < sizeof agents / sizeof agents[0]; i++) {
         arcp_error error = {0};
         arcp__agent_registration agent = {.name = arcp_span_cstr(agents[i].name),
-                                          .version = arcp_span_cstr(agents[i].version)};
+                                          .version = arcp_span_cstr(agents[i].version),
+                                          .max_jobs = rig->max_jobs,
+                                          .refuses = rig->refuses};
         arcp_status status = arcp__engine_register_agent(rig->engine, &agent, &error);
         if (status == ARCP_E_NO_MEMORY) {
             status = arcp__engine_register_agent(rig->engine, &agent, &error);
@@ -254,6 +256,13 @@ void rig_start(engine_rig *rig, const arcp_settings *settings)
 {
     rig_begin(rig, settings);
     rig_open(rig);
+}
+
+void rig_reload(engine_rig *rig)
+{
+    arcp__engine_clear_agents(rig->engine);
+    register_agents(rig);
+    rig_run(rig);
 }
 
 static void forget_peers(engine_rig *rig)

@@ -102,6 +102,9 @@ struct engine_rig {
     arcp__link_options link;         /* of the next clients; user is filled in */
     bool is_anonymous;               /* authenticated principals are anonymous */
     bool is_volatile;                /* the store declares that it is not durable */
+    size_t max_jobs;                 /* of each agent */
+    bool refuses;                    /* agents refuse jobs beyond max_jobs */
+    bool lacks_echo;                 /* the agent echo is not registered */
 
     /* Every effect, batch, commit and reply is a step. The process is killed before the fuse-th
      * step, and does nothing until rig_restart. 0: it is never killed. */
@@ -119,6 +122,9 @@ void rig_open(engine_rig *rig);
 void rig_stop(engine_rig *rig);
 /* Discards the engine, as kill -9 would, and restores a new one from the same store. */
 void rig_restart(engine_rig *rig);
+
+/* Registers the agents again, as a reload of the configuration does. */
+void rig_reload(engine_rig *rig);
 
 /* A rule of peer_profiles, also for the engine of every restart. */
 void rig_profile(engine_rig *rig, const char *client, const char *principal, const char *name);

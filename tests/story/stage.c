@@ -160,6 +160,23 @@ static bool play_denied(arcp__story *story, char *rest)
     return passed || arcp__story_fail(story, "expected broker, egress or gateway, in memory");
 }
 
+static bool play_max_jobs(arcp__story *story, char *rest)
+{
+    const unsigned long count = strtoul(arcp__story_word(&rest), NULL, 10);
+    stage_of(story)->max_jobs(story->stage->user, (unsigned)count, strcmp(rest, "refuses") == 0);
+    return true;
+}
+
+static bool play_agents(arcp__story *story, char *rest)
+{
+    const story_stage *stage = stage_of(story);
+    if (stage->has_echo == NULL || strcmp(rest + (rest[0] != '\0'), "echo") != 0) {
+        return arcp__story_fail(story, "expected `agents +echo` or `agents -echo`, in memory");
+    }
+    stage->has_echo(story->stage->user, rest[0] == '+');
+    return true;
+}
+
 static bool play_restart(arcp__story *story, char *rest)
 {
     (void)rest;
@@ -167,19 +184,12 @@ static bool play_restart(arcp__story *story, char *rest)
     return true;
 }
 
-static const arcp__story_verb verbs[] = {{"agent", play_agent},
-                                         {"audit<", play_audit},
-                                         {"policy", play_policy},
-                                         {"setting", play_setting},
-                                         {"profile", play_profile},
-                                         {"clock", play_clock},
-                                         {"later", play_later},
-                                         {"wall", play_wall},
-                                         {"store", play_store},
-                                         {"host", play_host},
-                                         {"denied", play_denied},
-                                         {"restart", play_restart},
-                                         {NULL, NULL}};
+static const arcp__story_verb verbs[] = {
+    {"agent", play_agent},     {"audit<", play_audit},      {"policy", play_policy},
+    {"setting", play_setting}, {"profile", play_profile},   {"clock", play_clock},
+    {"later", play_later},     {"wall", play_wall},         {"store", play_store},
+    {"host", play_host},       {"max_jobs", play_max_jobs}, {"agents", play_agents},
+    {"denied", play_denied},   {"restart", play_restart},   {NULL, NULL}};
 
 /* ---- playing ---- */
 

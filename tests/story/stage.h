@@ -10,6 +10,9 @@
  *   policy {...}        a row of `policy:`; at the beginning of the script
  *   setting G.KEY VALUE a setting of the runtime; at the beginning of the script
  *   profile CLIENT PRINCIPAL NAME   a rule of peer_profiles, with two globs; at the beginning
+ *   max_jobs N          each agent runs so many jobs; on a real arcpd only at the beginning
+ *   max_jobs N refuses  the same, and refuses more instead of queueing them
+ *   agents -echo        a reload without the agent echo; agents +echo brings it back
  *   store holds         nothing becomes durable before `store writes`; neither has an effect on a
  *                       real arcpd
  *   host confines       the hosts of agents answer so from now on: `confines`, `refuses`,
@@ -22,7 +25,7 @@
  *
  * A real arcpd may send frames of different jobs in another order than the engine in memory. On it,
  * an expectation takes the first matching frame, `nothing` is not checked, and scripts with
- * `clock`, `wall` or `host` are not played. */
+ * `clock`, `wall`, `host` or `agents` are not played. */
 #ifndef ARCP_TESTS_STORY_STAGE_H
 #define ARCP_TESTS_STORY_STAGE_H
 
@@ -40,6 +43,7 @@ typedef struct story_stage {
     void (*restart)(void *user);
     void (*hold_store)(void *user, bool holds);
     void (*policy)(void *user, const char *row);
+    void (*max_jobs)(void *user, unsigned count, bool refuses);
     void (*clock)(void *user, int64_t forward_ns);
     void (*set_wall)(void *user, int64_t step_ns);
     void (*later)(void *user, int64_t forward_ns);
@@ -48,6 +52,7 @@ typedef struct story_stage {
     bool (*agent_is_killed)(void *user, const char *job_id);
     /* Only of the stage in memory; else NULL. */
     bool (*host)(void *user, const char *answer); /* false: there is no such answer */
+    void (*has_echo)(void *user, bool has);
     bool (*denied)(void *user, const char *job_id, const char *layer, const char *capability,
                    const char *target); /* false: there is no such layer */
 } story_stage;

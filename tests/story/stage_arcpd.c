@@ -18,6 +18,8 @@ typedef struct stage {
     arcp_buf config;     /* collected until then */
     char group[64];      /* of the last setting in `config` */
     char agents[3][800];
+    const char *program; /* of the agents */
+    char socket_path[128];
     arcpd_peers peers;
     char *audit; /* the current line of the audit log */
 } stage;
@@ -62,6 +64,20 @@ static void policy(void *user, const char *row)
     stage *s = user;
     add_row(s, "policy");
     arcp_buf_append_format(&s->config, "  - %s\n", row); /* JSON is YAML */
+}
+
+static void set_max_jobs(void *user, unsigned count, bool refuses)
+{
+    static const char *const versions[][2] = {{"echo", ""}, {"work", "1.0.0"}, {"work", "2.0.0"}};
+    stage *s = user;
+    add_row(s, "agents");
+    for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++) {
+        arcp_buf_append_format(&s->config, "  - {name: %s, command: [%s, %s], max_jobs: %u",
+                               versions[i][0], s->program, s->socket_path, count);
+        arcp_buf_append_format(&s->config, "%s%s%s}\n", refuses ? ", queue: false" : "",
+                               versions[i][1][0] == '\0' ? "" : ", version: ", versions[i][1]);
+        s->daemon.options.agents[i] = NULL;
+    }
 }
 
 static void restart(void *user)
@@ -227,13 +243,12 @@ void story_stage_arcpd_begin(story_stage *out, const char *arcpd, const char *ag
 {
     static stage s;
     static const char *const names[] = {"echo", "work@1.0.0", "work@2.0.0"};
-    char socket_path[128];
-    s = (stage){.config = arcp_buf_init()};
+    s = (stage){.config = arcp_buf_init(), .program = agent};
     daemon_begin(&s.daemon, &(daemon_options){.program = arcpd});
-    (void)snprintf(socket_path, sizeof socket_path, "%s/agents", s.daemon.directory);
-    arcpd_peers_begin(&s.peers, socket_path);
+    (void)snprintf(s.socket_path, sizeof s.socket_path, "%s/agents", s.daemon.directory);
+    arcpd_peers_begin(&s.peers, s.socket_path);
     for (int i = 0; i < 3; i++) {
-        (void)snprintf(s.agents[i], sizeof s.agents[i], "%s=%s %s", names[i], agent, socket_path);
+        (void)snprintf(s.agents[i], sizeof s.agents[i], "%s=%s %s", names[i], agent, s.socket_path);
         s.daemon.options.agents[i] = s.agents[i];
     }
     set(&s, "enforce", "mode", "off");     /* agents connect to a socket of the test */
@@ -254,6 +269,7 @@ void story_stage_arcpd_begin(story_stage *out, const char *arcpd, const char *ag
         .restart = restart,
         .hold_store = hold_store,
         .policy = policy,
+        .max_jobs = set_max_jobs,
         .clock = no_clock,
         .set_wall = no_clock,
         .later = later,

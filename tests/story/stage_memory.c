@@ -54,6 +54,21 @@ static void policy(void *user, const char *row)
     rig_policy(user, row);
 }
 
+static void set_max_jobs(void *user, unsigned count, bool refuses)
+{
+    engine_rig *rig = user;
+    rig->max_jobs = count;
+    rig->refuses = refuses;
+    rig_reload(rig);
+}
+
+static void has_echo(void *user, bool has)
+{
+    engine_rig *rig = user;
+    rig->lacks_echo = !has;
+    rig_reload(rig);
+}
+
 static int64_t now(void *user)
 {
     const engine_rig *rig = user;
@@ -222,6 +237,8 @@ void story_stage_memory_begin(story_stage *stage, bool is_volatile)
         .restart = restart,
         .hold_store = hold_store,
         .policy = policy,
+        .max_jobs = set_max_jobs,
+        .has_echo = has_echo,
         .clock = forward,
         .set_wall = set_wall,
         .later = forward,

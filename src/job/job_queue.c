@@ -1,0 +1,140 @@
+/* Jobs that wait for a place at their agent (placement.h), from their acceptance until they start
+ * or end.
+ *
+ * A queued job keeps its lease, budget and credential, but neither the plan of its sandbox nor the
+ * registration of its agent: it starts with the row that is in force then, for which its host is
+ * asked again. Everything that it needs to start is in the store (job_queue_row.c), so that a
+ * restart, also after kill -9, finds it in its place. A queued child does not outlive a restart,
+ * because its parent does not. */
+#include "job/job_state.h"
+
+#include <stdio.h>
+
+/* ---- the start of a queued job ---- */
+
+/* Gives the job what belongs to the current registration of its agent: host, directory, plan. */
+static arcp_status renew(arcp__jobs *jobs, arcp__job *job, arcp_buf *details, arcp_error *err)
+{
+    arcp__job_live *live = job->live;
+    const arcp__agent_version *agent = live->place.agent->offer;
+    const arcp__job_order order = {
+        .agent = agent, .lease = live->lease, .max_runtime_sec = live->max_runtime_sec};
+    arcp__free(live->cwd);
+    live->cwd = NULL;
+    if (!arcp__job_make_cwd(jobs, agent, job->id, &live->cwd, &live->owns_cwd)) {
+        return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "out of memory");
+    }
+    const arcp__admit_request place = {.job_id = arcp_span_cstr(job->id),
+                                       .cwd = arcp_span_cstr(live->cwd),
+                                       .cwd_is_fresh = live->owns_cwd,
+                                       .endpoint = arcp__credential_endpoint(&live->credential)};
+    arcp_status status = arcp__job_ask_host(jobs, &order, &place, &live->enforcement, details, err);
+    live->host = agent->host;
+    if (status == ARCP_OK) {
+        status = arcp__job_renew_authority(jobs, job, err);
+    }
+    return status;
+}
+
+static void start_queued(arcp__jobs *jobs, arcp__job *job)
+{
+    arcp_buf details = arcp_buf_init();
+    arcp_error error = {0};
+    arcp__job_end_wait(jobs, job);
+    if (renew(jobs, job, &details, &error) == ARCP_OK) {
+        arcp__job_start_agent(jobs, job);
+    } else {
+        arcp__job_fail(jobs, job, error.status, arcp_span_cstr(error.message),
+                       arcp_status_is_retryable_by_default(error.status), arcp__details(&details));
+    }
+    arcp_buf_fini(&details);
+}
+
+/* Its row was removed from the configuration. */
+static void end_gone(arcp__jobs *jobs, arcp__job *job)
+{
+    const arcp__agent_version *other = NULL;
+    arcp_error error = {0};
+    char message[160];
+    arcp_status code = arcp__agent_resolve(jobs, arcp_span_cstr(job->agent_text), &other, &error);
+    code = code == ARCP_OK ? ARCP_E_AGENT_NOT_AVAILABLE : code;
+    (void)snprintf(message, sizeof message, "agent \"%.100s\" was removed while the job was queued",
+                   job->agent_text);
+    arcp__job_fail_with(jobs, job, code, message);
+}
+
+bool arcp__jobs_place(arcp__jobs *jobs)
+{
+    arcp__place *place = NULL;
+    arcp__place *moved = NULL;
+    bool any = false;
+    if (jobs->is_restoring || jobs->context->closing) {
+        return false;
+    }
+    while (jobs->agents_changed && !jobs->context->failed &&
+           (place = arcp__placement_gone(&jobs->placement)) != NULL) {
+        end_gone(jobs, place->owner);
+        any = true;
+    }
+    jobs->agents_changed = false;
+    /* While the runtime stops, children start, so that their parents can finish. */
+    while (!jobs->context->failed &&
+           (place = arcp__placement_next(&jobs->placement, jobs->context->stopping, &moved)) !=
+               NULL) {
+        arcp__job_store_turn(jobs, moved);
+        start_queued(jobs, place->owner);
+        any = true;
+    }
+    return any;
+}
+
+/* ---- stop and restart ---- */
+
+/* A queued job that the next start of the runtime finds in the store. */
+static bool is_kept(const arcp__jobs *jobs, const arcp__job *job)
+{
+    return job->agent_state == ARCP__AGENT_QUEUED && jobs->log->options.keeps_rows &&
+           job->live->place.kind == ARCP__PLACE_SUBMITTED;
+}
+
+void arcp__jobs_stop(arcp__jobs *jobs, bool queued_only)
+{
+    for (arcp__job *job = jobs->all, *next = NULL; job != NULL; job = next) {
+        next = job->hh.next;
+        const bool is_meant = !queued_only || (job->agent_state == ARCP__AGENT_QUEUED &&
+                                               job->live->place.kind == ARCP__PLACE_SUBMITTED);
+        if (is_meant && !is_kept(jobs, job)) {
+            arcp__job_fail_with(jobs, job, ARCP_E_INTERNAL_ERROR, "the runtime is stopping");
+        }
+    }
+}
+
+static void restart_wait(arcp__jobs *jobs, arcp__job *job)
+{
+    const int64_t age_ns = jobs->context->now.wall_ns - job->created_wall_ns;
+    if (job->parent_id[0] != '\0') {
+        arcp__job_fail_with(jobs, job, ARCP_E_CANCELLED, "the parent job has ended");
+    } else if (job->live->had_credential) {
+        arcp__job_fail_with(jobs, job, ARCP_E_INTERNAL_ERROR,
+                            "the runtime was restarted while the job was queued, and its "
+                            "credential was revoked");
+    } else {
+        arcp__job_arm_deadlines(jobs, job, age_ns < 0 ? 0 : age_ns);
+        arcp__job_arm_wait(jobs, job, age_ns < 0 ? 0 : age_ns);
+    }
+}
+
+void arcp__jobs_restarted(arcp__jobs *jobs)
+{
+    for (arcp__job *job = jobs->all, *next = NULL; job != NULL; job = next) {
+        next = job->hh.next;
+        if (job->agent_state == ARCP__AGENT_QUEUED) {
+            arcp__metrics_job_began(jobs, job);
+            arcp__job_count_wait(jobs, job);
+            restart_wait(jobs, job);
+        } else {
+            arcp__job_fail_with(jobs, job, ARCP_E_INTERNAL_ERROR,
+                                "the runtime was restarted while the job ran");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+/* Placement: which jobs of an agent may run, and which wait. It has no time, store or message: a
+ * job has an arcp__place, and is started when arcp__placement_next returns that.
+ *
+ * An agent whose row has max_jobs has so many places. The state of a job's place:
+ *
+ *     NONE ── there is room ──> HELD <── it waits for a child, until that has ended ──> LENT
+ *      │                         ^ │                                                     │
+ *      └─ there is none ─> WAITING │                                                     │
+ *                            │     │                                                     │
+ *                            └─────┴── its agent has exited, or the job has ended ───────┴──> NONE
+ *
+ * Who comes next: delegated jobs before submitted ones; among each, principals in turn; of one
+ * principal, in the order in which the jobs began to wait. A job never overtakes one that waits.
+ *
+ * A parent that waits for a child lends its place, but to delegated jobs only: for these only HELD
+ * places count, for submitted ones LENT places, too. So no jobs wait for each other for ever.
+ * Suppose that all running jobs wait for children: following a child of each, and its child, one
+ * comes to a job that waits for a place. All places of its agent are LENT, because each running job
+ * waits for a child; so there is room for a delegated job, and that job is delegated. At most
+ * max_jobs submitted jobs run at a time, and more than max_jobs in all only where parents wait, or
+ * where their children have just ended. */
+#ifndef ARCP_JOB_PLACEMENT_H
+#define ARCP_JOB_PLACEMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <arcp/error.h>
+
+#include "base/hash.h"
+
+typedef enum arcp__place_state {
+    ARCP__PLACE_NONE,
+    ARCP__PLACE_WAITING,
+    ARCP__PLACE_HELD,
+    ARCP__PLACE_LENT
+} arcp__place_state;
+
+typedef enum arcp__place_kind {
+    ARCP__PLACE_DELEGATED,
+    ARCP__PLACE_SUBMITTED,
+    ARCP__PLACE_KINDS
+} arcp__place_kind;
+
+typedef struct arcp__place arcp__place;
+typedef struct arcp__place_agent arcp__place_agent;
+
+/* The waiting jobs of one principal at one agent. */
+typedef struct arcp__place_line {
+    struct arcp__place_line *previous, *next; /* in the order of turns */
+    const void *principal;
+    arcp__place *first;
+    size_t count;
+} arcp__place_line;
+
+/* Zero-initialised by its owner. Read only outside placement.c. */
+struct arcp__place {
+    arcp__place_state state;
+    arcp__place_kind kind;
+    void *owner;              /* the job */
+    arcp__place_agent *agent; /* NONE: NULL */
+    unsigned children;        /* for whose ends its job waits */
+    arcp__place_line *line;   /* WAITING */
+    arcp__place *previous, *next;
+    uint64_t order; /* in which jobs began to wait */
+    uint64_t turn;  /* of its principal while it is the first of its line; else its order */
+};
+
+/* The places of one agent name and version, over reloads. */
+struct arcp__place_agent {
+    UT_hash_handle hh;
+    void *offer;     /* its registration; NULL: it is not registered now */
+    size_t max_jobs; /* 0: no limit */
+    bool refuses;    /* jobs beyond max_jobs are refused instead of queued */
+    bool is_due;     /* in the list of those that may have room for a waiting job */
+    arcp__place_agent *next_due;
+    size_t held, lent, waiting;
+    arcp__place_line *lines[ARCP__PLACE_KINDS];
+    char text[]; /* name@version */
+};
+
+typedef struct arcp__placement {
+    arcp__place_agent *agents; /* by text */
+    arcp__place_agent *due;
+    size_t waiting[ARCP__PLACE_KINDS];
+    uint64_t last; /* the last order or turn that was given */
+} arcp__placement;
+
+void arcp__placement_fini(arcp__placement *placement);
+
+/* ---- agents ---- */
+
+/* The agent of this name@version; made when it is new. NULL when out of memory. */
+arcp__place_agent *arcp__placement_agent(arcp__placement *placement, const char *text);
+/* The agent is registered as `offer`, which is not NULL. */
+void arcp__placement_offer(arcp__placement *placement, arcp__place_agent *agent, void *offer,
+                           size_t max_jobs, bool refuses);
+/* No agent is registered any more. Agents that no job needs are freed. */
+void arcp__placement_withdraw(arcp__placement *placement);
+/* A job that waits for an agent that is not registered; NULL: there is none. */
+arcp__place *arcp__placement_gone(const arcp__placement *placement);
+
+/* ---- jobs ---- */
+
+/* Whether a new job would get a place at once. */
+bool arcp__place_is_free(const arcp__place_agent *agent, arcp__place_kind kind);
+/* The job gets a place; it need not be free. */
+void arcp__place_take(arcp__place *place, arcp__place_agent *agent, arcp__place_kind kind,
+                      void *owner);
+/* The job waits, as the last one of its principal. ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__place_wait(arcp__placement *placement, arcp__place *place,
+                                             arcp__place_agent *agent, arcp__place_kind kind,
+                                             const void *principal, void *owner);
+/* Gives the next waiting job for which there is room its place (HELD). NULL: there is none.
+ * `only_delegated`: submitted jobs stay where they are. *moved is the job whose `turn` changed by
+ * that, or NULL. */
+arcp__place *arcp__placement_next(arcp__placement *placement, bool only_delegated,
+                                  arcp__place **moved);
+/* The job needs its place no longer, whatever its state is. Returns the job whose `turn` changed by
+ * that, or NULL. */
+arcp__place *arcp__place_leave(arcp__placement *placement, arcp__place *place);
+/* The job begins to wait for the end of one more of its children, and ends it. */
+void arcp__place_lend(arcp__placement *placement, arcp__place *place);
+void arcp__place_return(arcp__place *place);
+/* Its number among those that wait for the agent, in the order in which they would start: from 1
+ * on. 0: it does not wait. */
+size_t arcp__place_number(const arcp__place *place);
+
+/* ---- restart ---- */
+
+/* The job waited before the restart. To be called for jobs in any order; then arcp__place_set_turn
+ * for jobs with a turn of their own; then arcp__placement_restored. */
+ARCP_MUST_CHECK arcp_status arcp__place_restore(arcp__placement *placement, arcp__place *place,
+                                                arcp__place_agent *agent, const void *principal,
+                                                void *owner, uint64_t order);
+void arcp__place_set_turn(arcp__placement *placement, arcp__place *place, uint64_t turn);
+void arcp__placement_restored(arcp__placement *placement);
+
+#endif
