@@ -102,7 +102,7 @@ static void on_reload(uv_timer_t *timer)
 {
     arcp__daemon *state = timer->data;
     arcp__service_manager_reloading(&state->manager);
-    arcp__daemon_reload(state);
+    arcp__daemon_reload(state, "SIGHUP", NULL);
     arcp__service_manager_ready(&state->manager, &state->loop);
 }
 
@@ -320,6 +320,7 @@ static arcp_status start(arcp__daemon *state, arcp_error *err)
     }
     if (status == ARCP_OK) {
         arcp__state_dump_open(&state->state_dump, &state->loop, directory, state->runtime, logger);
+        arcp__operator_requests_open(state);
         open_operator_socket(state);
         watch_signals(state);
         status = urls.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
@@ -363,6 +364,7 @@ static void clean_up(arcp__daemon *state)
     (void)uv_timer_stop(&state->reload);
     arcp__state_dump_close(&state->state_dump);
     arcp__operator_socket_close(&state->operators);
+    arcp__operator_requests_close(state);
     arcp__status_close(&state->status);
     arcp__audit_trail_attach(&state->audit, NULL);
     arcp_runtime_free(state->runtime);

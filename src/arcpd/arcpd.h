@@ -6,10 +6,12 @@
 #include <uv.h>
 
 #include <arcp/error.h>
+#include <arcp/json.h>
 #include <arcp/runtime.h>
 #include <arcp/sys/launcher.h>
 #include <arcp/token.h>
 
+#include "arcpd/audit_tail.h"
 #include "arcpd/config.h"
 #include "audit/audit_log.h"
 #include "identity/identity.h"
@@ -189,6 +191,12 @@ typedef enum arcp__config_moment {
 void arcp__config_warn(const arcp__config *config, const arcp__token_facts *tokens,
                        arcp__config_moment moment, arcp__config_warn_fn warn, void *user);
 
+/* ---- problem.c ---- */
+
+/* Writes "FILE:LINE: KEY: MESSAGE" as {"file", "line", "key", "message"}; what is missing is left
+ * out. */
+void arcp__problem_write(arcp_json_writer *writer, const char *text);
+
 /* ---- checks.c: --check-config and --check-store ---- */
 
 /* Checks the files that the configuration names, and prints it. */
@@ -257,6 +265,7 @@ struct arcp__audit_trail {
     bool is_failing;       /* as last reported to the runtime */
     bool must_record;      /* audit.on_failure is deny */
     int64_t quiet_till_ns; /* until when a slow file is not logged again */
+    arcp__audit_tail tail; /* the last lines, also without a log */
     arcp__notice notice;
 };
 
@@ -276,7 +285,7 @@ void arcp__audit_trail_append(arcp__audit_trail *trail, const char *record);
 void arcp__audit_trail_barrier(void *user, bool must_wait);
 
 /* Records which tokens, agents and policies are in effect from now on, or why a reload was refused
- * (`refusal`). `cause` is "start" or "SIGHUP". */
+ * (`refusal`). `cause` is "start", "SIGHUP" or "operator". */
 void arcp__audit_trail_policy(arcp__audit_trail *trail, const char *cause,
                               const arcp__config *config, const arcp_error *refusal);
 
@@ -434,7 +443,8 @@ typedef struct arcp__operator_socket {
     dev_t device;
 } arcp__operator_socket;
 
-/* The first agent that may run as arcpd's user without a sandbox; NULL: there is none. */
+/* The first agent or server of tools that may run as arcpd's user without a sandbox; NULL: there is
+ * none. */
 const char *arcp__operator_socket_intruder(const arcp__config *config);
 
 /* Listens. What fails is logged: arcpd serves without the socket. */

@@ -100,6 +100,7 @@ void arcp__audit_trail_attach(arcp__audit_trail *trail, arcp_runtime *runtime)
 
 void arcp__audit_trail_append(arcp__audit_trail *trail, const char *record)
 {
+    arcp__audit_tail_add(&trail->tail, record);
     if (trail->log != NULL && !arcp__audit_log_append(trail->log, arcp_span_cstr(record))) {
         set_failing(trail, true,
                     "audit records are lost: the queue for the audit log is full "
@@ -204,6 +205,7 @@ void arcp__audit_trail_reload(arcp__audit_trail *trail, const arcp_settings *set
 
 void arcp__audit_trail_close(arcp__audit_trail *trail)
 {
+    arcp__audit_tail_fini(&trail->tail);
     if (trail->log != NULL) {
         arcp__audit_head last;
         arcp__audit_log_close(trail->log, &last);

@@ -54,10 +54,19 @@ void arcp__config_print(const arcp__config *config, arcp_buf *out)
 typedef struct comparison {
     arcp_buf path; /* of the key: credentials.http.issue.url */
     arcp_buf *changes;
+    arcp__text_list *keys; /* NULL: not wanted */
 } comparison;
 
 static void report(const comparison *c, arcp_span from, arcp_span to)
 {
+    if (c->keys != NULL) {
+        arcp_buf key = arcp_buf_init();
+        arcp_buf_append(&key, arcp_buf_span(&c->path));
+        arcp_buf_append_byte(&key, '\0');
+        c->changes->failed = c->changes->failed || key.failed ||
+                             arcp__text_list_add(c->keys, key.data, NULL) != ARCP_OK;
+        arcp_buf_fini(&key);
+    }
     arcp_buf_append_cstr(c->changes, c->changes->size == 0 ? "" : ", ");
     arcp_buf_append(c->changes, arcp_buf_span(&c->path));
     if (arcp_span_equal(from, to)) {
@@ -161,9 +170,9 @@ static void swap_started(const arcp__config_fields *fields, void *one, void *oth
 }
 
 void arcp__config_keep_started(arcp__config *fresh, arcp__config *running, uint64_t frame_bytes_max,
-                               arcp_buf *changes)
+                               arcp_buf *changes, arcp__text_list *keys)
 {
-    comparison c = {.changes = changes};
+    comparison c = {.changes = changes, .keys = keys};
     uint64_t *frame_bytes = &fresh->settings.limits_frame_bytes;
     compare(&c, &arcp__config_top, running, fresh, false);
     swap_started(&arcp__config_top, fresh, running, false);

@@ -158,10 +158,11 @@ void arcp__config_print(const arcp__config *config, arcp_buf *out);
  * restart. Values of keys that are read at the start only are swapped with those of `running`, so
  * that `fresh` has the values in effect and `running` can be freed, and frames are limited to
  * `frame_bytes_max`, the limit of the listeners. Appends the keys that have changed to `changes`,
- * with both values unless they are secret: `store (from "memory:" to null), ...`. The swap is done
+ * with both values unless they are secret: `store (from "memory:" to null), ...`, and to `keys`
+ * (NULL: not wanted) without values. The swap is done
  * even if appending runs out of memory and `changes` has failed. */
 void arcp__config_keep_started(arcp__config *fresh, arcp__config *running, uint64_t frame_bytes_max,
-                               arcp_buf *changes);
+                               arcp_buf *changes, arcp__text_list *keys);
 
 /* The key of a request in credentials.http. */
 const char *arcp__config_request_key(arcp__http_request_kind kind);

@@ -45,6 +45,12 @@ const char *arcp__operator_socket_intruder(const arcp__config *config)
             return agent->name;
         }
     }
+    /* Servers of tools run as arcpd's user, and do what agents ask of them. */
+    for (size_t i = 0; i < config->tools.server_count; i++) {
+        if (config->enforce.is_off || config->tools.servers[i].is_unconfined) {
+            return config->tools.servers[i].name;
+        }
+    }
     return NULL;
 }
 
@@ -164,11 +170,12 @@ static void look_for_intruders(arcp__operator_socket *at, const arcp__config *co
         return;
     }
     at->is_for_root = true;
-    arcp__logger_format(at->logger, ARCP_LOG_INFO,
-                        "arcpd.sock is for root only: the agent \"%.80s\" runs as arcpd's user and "
-                        "may not be confined, and could use it (confine it, or give it a user: of "
-                        "its own, and restart arcpd)",
-                        name);
+    arcp__logger_format(
+        at->logger, ARCP_LOG_INFO,
+        "arcpd.sock is for root only: \"%.80s\" runs as arcpd's user and may not be "
+        "confined, and could use it (confine it, or give the agent a user: of its "
+        "own, and restart arcpd)",
+        name);
 }
 
 void arcp__operator_socket_reload(arcp__operator_socket *at, const arcp__config *config)

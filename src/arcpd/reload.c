@@ -72,7 +72,22 @@ static arcp_status apply(arcp__daemon *state, const arcp__config *fresh, arcp__t
     return status;
 }
 
-void arcp__daemon_reload(arcp__daemon *state)
+/* Where warnings go: the log, and the report if there is one. */
+typedef struct warnings {
+    arcp__logger *logger;
+    arcp__reload_report *report;
+} warnings;
+
+static void keep_warning(void *user, const char *line)
+{
+    const warnings *to = user;
+    arcp__log_warning(to->logger, line);
+    if (to->report != NULL) {
+        (void)!arcp__text_list_add(&to->report->problems, line, NULL);
+    }
+}
+
+void arcp__daemon_reload(arcp__daemon *state, const char *cause, arcp__reload_report *report)
 {
     arcp__config fresh;
     arcp_error error = {0};
@@ -87,20 +102,27 @@ void arcp__daemon_reload(arcp__daemon *state)
     state->status.reload_failed = status != ARCP_OK;
     if (status != ARCP_OK) {
         arcp__audit_trail_reload(&state->audit, &state->config.settings);
-        arcp__audit_trail_policy(&state->audit, "SIGHUP", &fresh, &error);
+        arcp__audit_trail_policy(&state->audit, cause, &fresh, &error);
         arcp__logger_format(logger, ARCP_LOG_ERROR,
                             "not reloaded, the old configuration stays in effect: %s",
                             error.message);
+        if (report != NULL) {
+            (void)!arcp__text_list_add(&report->problems, error.message, NULL);
+        }
         arcp__config_fini(&fresh);
         return;
     }
-    arcp__config_keep_started(&fresh, &state->config, state->frame_bytes_max, &changes);
+    if (report != NULL) {
+        report->is_applied = true;
+    }
+    arcp__config_keep_started(&fresh, &state->config, state->frame_bytes_max, &changes,
+                              report == NULL ? NULL : &report->restart);
     if (state->store_is_memory) {
         arcp_settings_fit_memory(&fresh.settings);
     }
     arcp_runtime_set_settings(state->runtime, &fresh.settings);
     arcp__audit_trail_reload(&state->audit, &fresh.settings);
-    arcp__audit_trail_policy(&state->audit, "SIGHUP", &fresh, NULL);
+    arcp__audit_trail_policy(&state->audit, cause, &fresh, NULL);
     logger->level = fresh.log_level;
     logger->format = fresh.log_format;
     arcp__config_fini(&state->config);
@@ -123,7 +145,8 @@ void arcp__daemon_reload(arcp__daemon *state)
         arcp__logger_log(logger, ARCP_LOG_WARN, text.data);
     }
     arcp_buf_fini(&text);
-    arcp__config_warn(&state->config, &tokens, ARCP__CONFIG_START, arcp__log_warning, logger);
+    warnings to = {logger, report};
+    arcp__config_warn(&state->config, &tokens, ARCP__CONFIG_START, keep_warning, &to);
     arcp__logger_format(
         logger, ARCP_LOG_INFO, "reloaded: the new configuration is in effect%s",
         changes.failed || changes.size != 0 ? ", except for the keys in the warning above" : "");

@@ -4,6 +4,9 @@
 
 #include "arcpd/arcpd.h"
 
+/* Requests for a reload that wait together; more are refused. */
+#define ARCP__RELOADS_ASKED_MAX 16u
+
 typedef struct arcp__daemon {
     arcp__config config;
     bool store_is_memory;
@@ -14,6 +17,9 @@ typedef struct arcp__daemon {
     arcp__status status;
     arcp__state_dump state_dump;
     arcp__operator_socket operators;
+    uv_timer_t asked_reload; /* due at once after a request; with `data` once it is open */
+    uint64_t reload_ids[ARCP__RELOADS_ASKED_MAX]; /* the requests that wait for it */
+    size_t reload_id_count;
     arcp__record record;
     arcp__service_manager manager;
     uv_loop_t loop;
@@ -43,8 +49,23 @@ bool arcp__has_agent_users(const arcp__config *config);
 /* An arcp__config_warn_fn; `user` is the logger. */
 void arcp__log_warning(void *user, const char *line);
 
+/* What became of a reload. */
+typedef struct arcp__reload_report {
+    bool is_applied;
+    arcp__text_list problems; /* why it was refused, or warnings; as they are logged */
+    arcp__text_list restart;  /* changed keys that take effect after a restart */
+} arcp__reload_report;
+
 /* Reloads tokens, agents, policies, peer profiles, certificates, limits and the log's format. On an
- * error the old configuration stays in effect and the error is logged. */
-void arcp__daemon_reload(arcp__daemon *state);
+ * error the old configuration stays in effect and the error is logged. `cause` is for the audit
+ * log: "SIGHUP". The report, zeroed before, may be NULL; the caller clears its lists. */
+void arcp__daemon_reload(arcp__daemon *state, const char *cause, arcp__reload_report *report);
+
+/* ---- operator_request.c: what operators ask of arcpd itself ---- */
+
+/* From now on the runtime's requests are answered. */
+void arcp__operator_requests_open(arcp__daemon *state);
+/* Before the runtime is freed. The loop has to run once more. */
+void arcp__operator_requests_close(arcp__daemon *state);
 
 #endif

@@ -128,6 +128,13 @@ void arcp__engine_disconnect(arcp__engine *engine, arcp_time now, arcp__link *li
 void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t auth_id,
                                 const arcp__authentication *result);
 
+/* The response to an ASK_OWNER effect: with ARCP_OK `text` is an object, the payload, else the
+ * message of the refusal. A request whose session has lost its link meanwhile gets none. */
+void arcp__engine_owner_answered(arcp__engine *engine, arcp_time now, uint64_t id,
+                                 arcp_status status, arcp_span text);
+/* Tokens or peers have changed: closes the links of sessions with a role, which may resume. */
+void arcp__engine_recheck_roles(arcp__engine *engine, arcp_time now);
+
 /* ---- store ---- */
 
 /* Closes the open batch and returns it, to be submitted now; NULL when there is nothing to write.

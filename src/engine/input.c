@@ -119,6 +119,26 @@ void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t au
     }
 }
 
+void arcp__engine_owner_answered(arcp__engine *engine, arcp_time now, uint64_t id,
+                                 arcp_status status, arcp_span text)
+{
+    ARCP__RECORD(engine, .kind = ARCP__CALL_OWNER_ANSWERED, .now = now,
+                 .numbers = {id, (uint64_t)status}, .texts = {text});
+    if (arcp__engine_begin(engine, now)) {
+        arcp__sessions_owner_answered(&engine->sessions, id, status, text);
+        arcp__engine_settle(engine);
+    }
+}
+
+void arcp__engine_recheck_roles(arcp__engine *engine, arcp_time now)
+{
+    ARCP__RECORD(engine, .kind = ARCP__CALL_RECHECK_ROLES, .now = now);
+    if (arcp__engine_begin(engine, now)) {
+        arcp__links_recheck_roles(&engine->sessions);
+        arcp__engine_settle(engine);
+    }
+}
+
 void arcp__engine_refused(arcp__engine *engine, arcp_time now, const arcp__refusal *refusal,
                           const char *reason)
 {

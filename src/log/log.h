@@ -95,8 +95,10 @@ typedef enum arcp__effect_kind {
     ARCP__EFFECT_PROVISION,    /* id: call the provisioner, arcp__engine_provision_request */
     ARCP__EFFECT_LOG,          /* level, `text` = one line, fields; for the operator */
     ARCP__EFFECT_SPAN,         /* `text` = one finished trace span as OTLP JSON */
-    ARCP__EFFECT_REVOKE_AGENT  /* job: what its sandbox grants beyond directories ends now; `reason`
+    ARCP__EFFECT_REVOKE_AGENT, /* job: what its sandbox grants beyond directories ends now; `reason`
                                   is an arcp_status. Only of confined agents */
+    ARCP__EFFECT_ASK_OWNER     /* id, `text` = an operator's request, {"request", "principal",
+                                  "payload"}: arcp__engine_owner_answered */
 } arcp__effect_kind;
 
 typedef enum arcp__log_level {

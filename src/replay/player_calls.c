@@ -308,6 +308,17 @@ static void authenticated(arcp__player *p, const arcp__recording_call *call)
     arcp__engine_authenticated(p->engine, call->now, call->numbers[0], &result);
 }
 
+static void owner_answered(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__engine_owner_answered(p->engine, call->now, call->numbers[0],
+                                (arcp_status)call->numbers[1], call->texts[0]);
+}
+
+static void recheck_roles(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__engine_recheck_roles(p->engine, call->now);
+}
+
 static void refused(arcp__player *p, const arcp__recording_call *call)
 {
     const arcp__refusal refusal = {.peer = keep(p, call->texts[0]),
@@ -546,6 +557,8 @@ static void (*const calls[ARCP__CALL_LINK])(arcp__player *p, const arcp__recordi
     [ARCP__CALL_DISCONNECT] = close_link,
     [ARCP__CALL_AUTHENTICATED] = authenticated,
     [ARCP__CALL_REFUSED] = refused,
+    [ARCP__CALL_OWNER_ANSWERED] = owner_answered,
+    [ARCP__CALL_RECHECK_ROLES] = recheck_roles,
     [ARCP__CALL_RESTORE_ROW] = restore_row,
     [ARCP__CALL_RESTORE_DONE] = restore_done,
     [ARCP__CALL_READ_DONE] = read_done,

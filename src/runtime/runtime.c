@@ -165,7 +165,14 @@ arcp_status arcp_runtime_set_token_verifiers(arcp_runtime *runtime,
                                              arcp_token_verifier *const *verifiers, size_t count,
                                              arcp_error *err)
 {
-    return arcp__authenticator_set(runtime->authenticator, verifiers, count, err);
+    const arcp_status status =
+        arcp__authenticator_set(runtime->authenticator, verifiers, count, err);
+    if (status == ARCP_OK) {
+        runtime->roles_are_due = true;
+        runtime->is_dirty = true;
+        (void)uv_async_send(&runtime->wake);
+    }
+    return status;
 }
 
 /* ---- creation ---- */

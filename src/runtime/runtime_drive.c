@@ -94,6 +94,9 @@ static void perform(arcp_runtime *runtime, const arcp__effect *effect)
     case ARCP__EFFECT_SPAN:
         runtime->options.trace_span(runtime->options.trace_span_user, effect->text);
         break;
+    case ARCP__EFFECT_ASK_OWNER:
+        arcp__runtime_ask_owner(runtime, effect);
+        break;
     }
 }
 
@@ -202,6 +205,11 @@ static bool drive_once(arcp_runtime *runtime, arcp_time now)
         }
     }
     bool more = arcp__authenticator_take(runtime->authenticator);
+    if (runtime->roles_are_due) { /* after what the former verifiers have accepted */
+        runtime->roles_are_due = false;
+        arcp__engine_recheck_roles(runtime->engine, arcp__clock_now());
+        more = true;
+    }
     more = arcp__runtime_submit_batches(runtime) || more;
     more = runtime->store->ops->poll(runtime->store) || more;
     if (arcp__engine_has_failed(runtime->engine)) { /* it may have failed while making a batch */

@@ -314,6 +314,17 @@ void arcp__links_fail(arcp__sessions *sessions, const arcp_error *error, int clo
     }
 }
 
+void arcp__links_recheck_roles(arcp__sessions *sessions)
+{
+    for (arcp__link *link = sessions->links, *next = NULL; link != NULL; link = next) {
+        next = link->next;
+        if (link->session != NULL && link->session->role != ARCP_ROLE_NONE) {
+            arcp__link_close(sessions, link, 1000,
+                             "the tokens were read again: resume to have the role checked", false);
+        }
+    }
+}
+
 void arcp__links_stop(arcp__sessions *sessions, bool drain_is_over)
 {
     const bool is_failing = arcp__log_is_failing(sessions->log);

@@ -91,6 +91,11 @@ void arcp__link_disconnect_failed(arcp__link *link);
  * frames again after the input; NULL: it was closed meanwhile. */
 arcp__link *arcp__link_authenticated(arcp__sessions *sessions, uint64_t auth_id,
                                      const arcp__authentication *result);
+/* The response to an ASK_OWNER effect (engine/engine.h). */
+void arcp__sessions_owner_answered(arcp__sessions *sessions, uint64_t id, arcp_status status,
+                                   arcp_span text);
+/* Closes the links of sessions with a role: their next hello or resume has it read again. */
+void arcp__links_recheck_roles(arcp__sessions *sessions);
 /* Lets its owner pass frames again, unless something else still prevents that. */
 void arcp__link_resume(arcp__sessions *sessions, arcp__link *link);
 /* Sends session.error to all links and closes them. */
@@ -158,6 +163,7 @@ struct arcp__sessions {
     struct arcp__profile_row *profiles; /* owned */
     size_t profile_count;
     uint64_t next_auth_id;
+    uint64_t next_owner_id; /* of ASK_OWNER */
     bool has_inputs_over;      /* input_over may be set on a link */
     arcp__link *next_to_close; /* of a failed engine: the link to close next; NULL: none */
     bool is_closing_links;     /* next_to_close was set */

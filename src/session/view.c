@@ -27,10 +27,45 @@ static const arcp__member jobs_rows[] = {
     {MEMBER(jobs.cursor, "cursor", STRING), .text = "`next_cursor` of the page before"},
 };
 
+static const arcp__member sessions_rows[] = {
+    {MEMBER(sessions.principal, "principal", STRING), .text = "glob of principals (default: all)"},
+    {MEMBER(sessions.limit, "limit", POSITIVE),
+     .text = "most rows of the page (default: 100, at most 500)"},
+    {MEMBER(sessions.cursor, "cursor", STRING), .text = "`next_cursor` of the page before"},
+};
+static const arcp__member end_session_rows[] = {
+    {MEMBER(end_session.session_id, "session_id", STRING), .text = "the session to end; or"},
+    {MEMBER(end_session.principal, "principal", STRING),
+     .text = "the principal whose sessions are ended, all but the one that asks"},
+};
+static const arcp__member audit_filter_rows[] = {
+    {MEMBER(audit.filter[0], "event", STRING), .text = "event of the lines"},
+    {MEMBER(audit.filter[1], "decision", STRING), .text = "allowed, denied, or another decision"},
+    {MEMBER(audit.filter[2], "principal", STRING), .text = "whose lines"},
+    {MEMBER(audit.filter[3], "session_id", STRING), .text = "lines of a session"},
+    {MEMBER(audit.filter[4], "job_id", STRING), .text = "lines of a job"},
+    {MEMBER(audit.filter[5], "agent", STRING), .text = "lines of an agent"},
+};
+static const arcp__members audit_filter_members = ARCP__MEMBERS(audit_filter_rows);
+static const arcp__member audit_rows[] = {
+    {ARCP__CHECKED("filter", OBJECT), .parts = &audit_filter_members,
+     .text = "which lines: those whose members are equal to these (default: all)"},
+    {MEMBER(audit.before, "before", POSITIVE),
+     .text = "lines before this position, `next_before` of the page before"},
+    {MEMBER(audit.limit, "limit", POSITIVE),
+     .text = "most lines of the page (default: 100, at most 500)"},
+};
+
 #define VIEW    ARCP_FEATURE_VIEW
 #define OPERATE ARCP_FEATURE_OPERATE
 static const arcp__view_row rows[] = {
     {"jobs", VIEW, ARCP_ROLE_NONE, ARCP__MEMBERS(jobs_rows), arcp__view_jobs_handle},
+    {"sessions", OPERATE, ARCP_ROLE_VIEWER, ARCP__MEMBERS(sessions_rows),
+     arcp__view_sessions_handle},
+    {"end_session", OPERATE, ARCP_ROLE_OPERATOR, ARCP__MEMBERS(end_session_rows),
+     arcp__view_end_session_handle},
+    {"reload", OPERATE, ARCP_ROLE_OPERATOR, {NULL, 0}, arcp__view_reload_handle},
+    {"audit", OPERATE, ARCP_ROLE_VIEWER, ARCP__MEMBERS(audit_rows), arcp__view_audit_handle},
 };
 
 const char *arcp__view_request(size_t i, const arcp__members **members)
@@ -146,26 +181,43 @@ void arcp__view_receive(arcp__sessions *sessions, arcp__session *session,
     arcp_buf_fini(&details);
 }
 
+/* The oldest request that waits for a turn, not for the engine's owner. */
+static arcp__view_wait *first_for_a_turn(const arcp__session *session)
+{
+    arcp__view_wait *wait = session->view_waits;
+    while (wait != NULL && wait->owner_id != 0) {
+        wait = wait->next;
+    }
+    return wait;
+}
+
+bool arcp__view_call_again(arcp__sessions *sessions, arcp__view_wait *wait, arcp__view_call *call)
+{
+    const arcp_json_limits limits = ARCP__JSON_CHECKED_LIMITS;
+    arcp__envelope envelope;
+    *call = (arcp__view_call){
+        .session = wait->session, .frame = arcp_buf_span(&wait->frame), .wait = wait};
+    if (arcp__context_read_frame(sessions->context, call->frame, &limits, &envelope, NULL) !=
+        ARCP_OK) { /* it was read before, so only memory can be missing */
+        arcp__context_no_memory(sessions->context);
+        return false;
+    }
+    call->id = envelope.id;
+    call->row = find_row(arcp_span_from(envelope.type_text, sizeof ARCP__VIEW_PREFIX - 1));
+    (void)!read_payload(sessions, call, envelope.payload, NULL);
+    return true;
+}
+
 /* Goes on with the request that waits longest. */
 void arcp__view_due(arcp__sessions *sessions, arcp__session *session)
 {
-    arcp__view_wait *wait = session->view_waits;
-    const arcp_json_limits limits = ARCP__JSON_CHECKED_LIMITS;
-    arcp__envelope envelope;
-    if (wait == NULL) {
+    arcp__view_wait *wait = first_for_a_turn(session);
+    arcp__view_call call;
+    if (wait == NULL || !arcp__view_call_again(sessions, wait, &call)) {
         return;
     }
-    arcp__view_call call = {.session = session, .frame = arcp_buf_span(&wait->frame), .wait = wait};
-    if (arcp__context_read_frame(sessions->context, call.frame, &limits, &envelope, NULL) !=
-        ARCP_OK) { /* it was read before, so only memory can be missing */
-        arcp__context_no_memory(sessions->context);
-        return;
-    }
-    call.id = envelope.id;
-    call.row = find_row(arcp_span_from(envelope.type_text, sizeof ARCP__VIEW_PREFIX - 1));
-    (void)!read_payload(sessions, &call, envelope.payload, NULL);
     call.row->handle(sessions, &call);
-    if (session->view_waits != NULL) {
+    if (first_for_a_turn(session) != NULL) {
         arcp__view_arm(sessions, session);
     }
 }

@@ -29,8 +29,29 @@ typedef struct arcp__view_jobs {
     uint64_t limit; /* 0: absent */
 } arcp__view_jobs;
 
+/* sessions */
+typedef struct arcp__view_sessions {
+    arcp_span principal, cursor;
+    uint64_t limit; /* 0: absent */
+} arcp__view_sessions;
+
+/* end_session */
+typedef struct arcp__view_end_session {
+    arcp_span session_id, principal;
+} arcp__view_end_session;
+
+/* audit */
+#define ARCP__VIEW_AUDIT_FILTERS 6u
+typedef struct arcp__view_audit_tail {
+    arcp_span filter[ARCP__VIEW_AUDIT_FILTERS]; /* in the order of arcp__view_audit_filters */
+    uint64_t before, limit;                     /* 0: absent */
+} arcp__view_audit_tail;
+
 typedef struct arcp__view_payload {
     union {
+        arcp__view_sessions sessions;
+        arcp__view_end_session end_session;
+        arcp__view_audit_tail audit;
         arcp__view_jobs jobs;
     };
 } arcp__view_payload;
@@ -63,6 +84,7 @@ struct arcp__view_wait {
     uint64_t shown;           /* jobs in it */
     char last[ARCP__ID_SIZE]; /* of the last job shown */
     char at[ARCP__ID_SIZE];   /* of the last job looked at */
+    uint64_t owner_id;        /* the engine's owner answers under this number; 0: not the owner */
 };
 
 /* ---- view_wait.c ---- */
@@ -71,6 +93,10 @@ arcp__view_wait *arcp__view_wait_new(arcp__sessions *sessions, arcp__view_call *
 void arcp__view_wait_free(arcp__view_wait *wait);
 /* Handles the requests that wait again in the next turn. */
 void arcp__view_arm(arcp__sessions *sessions, arcp__session *session);
+
+/* ---- view.c ---- */
+/* Reads the request that waits once more. False when out of memory. */
+bool arcp__view_call_again(arcp__sessions *sessions, arcp__view_wait *wait, arcp__view_call *call);
 
 /* ---- view_answer.c ---- */
 /* Sends the response NAME.answer with this payload, an object. */
@@ -90,5 +116,12 @@ void arcp__view_write_job(arcp__sessions *sessions, const arcp__job *job, arcp_b
 
 /* ---- handlers ---- */
 void arcp__view_jobs_handle(arcp__sessions *sessions, arcp__view_call *call); /* view_jobs.c */
+/* view_sessions.c */
+void arcp__view_sessions_handle(arcp__sessions *sessions, arcp__view_call *call);
+void arcp__view_end_session_handle(arcp__sessions *sessions, arcp__view_call *call);
+/* view_owner.c: what the engine's owner answers. */
+void arcp__view_reload_handle(arcp__sessions *sessions, arcp__view_call *call);
+void arcp__view_audit_handle(arcp__sessions *sessions, arcp__view_call *call);
+extern const char *const arcp__view_audit_filters[ARCP__VIEW_AUDIT_FILTERS];
 
 #endif

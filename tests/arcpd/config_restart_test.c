@@ -22,7 +22,7 @@ static void reload_to(reload *r, const char *text)
 {
     arcp_buf_clear(&r->changes);
     read_config(&r->fresh, text);
-    arcp__config_keep_started(&r->fresh, &r->running, FRAME_BYTES_MAX, &r->changes);
+    arcp__config_keep_started(&r->fresh, &r->running, FRAME_BYTES_MAX, &r->changes, NULL);
     arcp__config_fini(&r->running);
     r->running = r->fresh;
 }
@@ -177,7 +177,7 @@ without_memory_the_same_settings_stay_and_the_list_of_changes_is_marked_incomple
         read_config(&r.running, "store: \"memory:\"\n");
         read_config(&r.fresh, "store: sqlite:/a\n" POOL);
         failing_alloc_arm(nth, FAILING_ALLOC_ONE);
-        arcp__config_keep_started(&r.fresh, &r.running, FRAME_BYTES_MAX, &r.changes);
+        arcp__config_keep_started(&r.fresh, &r.running, FRAME_BYTES_MAX, &r.changes, NULL);
         const bool was_refused = failing_alloc_disarm();
         assert_string_equal(r.fresh.store, "memory:");
         assert_string_equal(r.running.store, "sqlite:/a");

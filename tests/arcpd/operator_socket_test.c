@@ -124,7 +124,7 @@ static mode_t mode_of(const rig *r)
     return about.st_mode & 07777;
 }
 
-/* What the peer reads, up to its first line or the end: "" when it was closed without a word. */
+/* What the peer reads, up to its first line or the end: "" when its connection was only closed. */
 static const char *ask_as(rig *r, uid_t user)
 {
     static char line[4096];
@@ -183,7 +183,7 @@ static void arcpds_own_user_and_root_are_local_operator(void **state)
     end(&r);
 }
 
-/* Even when somebody has changed the file's mode. */
+/* Even when the file's mode was changed. */
 static void another_user_is_refused_by_the_kernels_word(void **state)
 {
     rig r;
@@ -215,6 +215,9 @@ static void an_agent_of_arcpds_user_without_a_sandbox_closes_it_for_this_user(vo
         {"agents: [{name: a, command: [sh], min: advisory}]\n", true},
         {"agents: [{name: a, command: [sh], confine: false, user: daemon}]\n", false},
         {"agents: [{name: a, command: [sh], confine: false, user: no-such-user}]\n", true},
+        {"tools: {servers: [{name: t, command: [sh], confine: false}]}\n", true},
+        {"tools: {servers: [{name: t, command: [sh]}]}\n", false},
+        {"enforce: {mode: off}\ntools: {servers: [{name: t, command: [sh]}]}\n", true},
         {"agents: [{name: a, command: [sh]}, {name: b, command: [sh], confine: false}]\n", true},
     };
     (void)state;

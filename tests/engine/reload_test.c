@@ -66,11 +66,40 @@ static void a_hello_that_waits_for_its_verifier_keeps_the_limits_of_its_arrival(
     rig_stop(&rig);
 }
 
+/* After the tokens were read again, a client with a role resumes, and has what the new tokens say.
+ */
+static void the_links_of_roles_are_closed_when_roles_are_read_again(void **state)
+{
+    static const char *const tokens[] = {"t-alice", "v-vera", "o-olga"};
+    rig_client *clients[3];
+    (void)state;
+    rig_start(&rig, NULL);
+    for (size_t i = 0; i < 3; i++) {
+        char hello[300];
+        clients[i] = rig_connect(&rig, (const char *const[]){"a", "b", "c"}[i]);
+        (void)snprintf(hello, sizeof hello,
+                       FRAME("h", "session.hello",
+                             "{\"auth\":{\"scheme\":\"bearer\",\"token\":\"%s\"},"
+                             "\"capabilities\":{\"encodings\":[\"json\"],\"features\":[]}}"),
+                       tokens[i]);
+        rig_send(&rig, clients[i], hello);
+        assert_true(takes(clients[i], "session.welcome"));
+    }
+    arcp__engine_recheck_roles(rig.engine, rig.now);
+    rig_run(&rig);
+    assert_non_null(clients[0]->link);
+    assert_null(clients[1]->link);
+    assert_null(clients[2]->link);
+    assert_int_equal(clients[1]->close_code, 1000);
+    rig_stop(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_session_does_not_idle_out_when_that_was_switched_off),
         cmocka_unit_test(a_hello_that_waits_for_its_verifier_keeps_the_limits_of_its_arrival),
+        cmocka_unit_test(the_links_of_roles_are_closed_when_roles_are_read_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

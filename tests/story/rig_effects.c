@@ -47,8 +47,10 @@ static void authenticate(engine_rig *rig, const arcp__effect *effect)
         return;
     }
     const arcp_span token = effect->text;
-    const arcp_span prefix = ARCP_SPAN_LITERAL("t-");
-    const bool known = arcp_span_starts_with(token, prefix) && token.size > prefix.size;
+    const arcp_span prefix = ARCP_SPAN_LITERAL("t-"); /* v-: a viewer, o-: an operator */
+    static const char kinds[] = "tvo";
+    const char *kind = token.size <= prefix.size ? NULL : strchr(kinds, token.data[0]);
+    const bool known = kind != NULL && *kind != '\0' && token.data[1] == '-';
     char name[64] = {0};
     const arcp_span principal = arcp_span_first(arcp_span_from(token, prefix.size), 63);
     if (known) {
@@ -56,8 +58,26 @@ static void authenticate(engine_rig *rig, const arcp__effect *effect)
     }
     const arcp__authentication result = {.status = known ? ARCP_OK : ARCP_E_UNAUTHENTICATED,
                                          .principal = arcp_span_cstr(name),
-                                         .is_anonymous = rig->is_anonymous};
+                                         .is_anonymous = rig->is_anonymous,
+                                         .role =
+                                             known ? (arcp_role)(kind - kinds) : ARCP_ROLE_NONE};
     arcp__engine_authenticated(rig->engine, rig->now, effect->id, &result);
+}
+
+/* The only line of the audit log is the request. */
+static void answer_as_owner(engine_rig *rig, const arcp__effect *effect)
+{
+    arcp_buf text = arcp_buf_init();
+    if (memmem(effect->text.data, effect->text.size, "\"reload\"", 8) != NULL) {
+        arcp_buf_append_cstr(&text, "{\"applied\":true,\"problems\":[],\"needs_restart\":[]}");
+    } else {
+        arcp_buf_append_cstr(&text, "{\"lines\":[");
+        arcp_buf_append(&text, effect->text);
+        arcp_buf_append_cstr(&text, "],\"next_before\":null,\"chain\":null}");
+    }
+    assert_false(text.failed);
+    arcp__engine_owner_answered(rig->engine, rig->now, effect->id, ARCP_OK, arcp_buf_span(&text));
+    arcp_buf_fini(&text);
 }
 
 static void close_client(engine_rig *rig, rig_client *client, int code)
@@ -175,6 +195,9 @@ static void perform(engine_rig *rig, const arcp__effect *effect)
     case ARCP__EFFECT_SPAN:
         assert_true(rig->makes_spans);
         rig_text_push(&rig->spans, &rig->newest_span, effect->text);
+        break;
+    case ARCP__EFFECT_ASK_OWNER:
+        answer_as_owner(rig, effect);
         break;
     }
 }

@@ -1,0 +1,28 @@
+#include "runtime/runtime_owner.h"
+
+#include "base/clock.h"
+#include "runtime/runtime_state.h"
+
+void arcp__runtime_set_owner(arcp_runtime *runtime, arcp__runtime_asked_fn asked, void *user)
+{
+    runtime->asked = asked;
+    runtime->asked_user = user;
+}
+
+void arcp__runtime_ask_owner(arcp_runtime *runtime, const arcp__effect *effect)
+{
+    if (runtime->asked != NULL) {
+        runtime->asked(runtime->asked_user, effect->id, effect->text);
+        return;
+    }
+    arcp__runtime_answer(runtime, effect->id, ARCP_E_INVALID_REQUEST,
+                         ARCP_SPAN_LITERAL("this runtime is a part of a program that does not "
+                                           "offer this request"));
+}
+
+void arcp__runtime_answer(arcp_runtime *runtime, uint64_t id, arcp_status status, arcp_span text)
+{
+    arcp__engine_owner_answered(runtime->engine, arcp__clock_now(), id, status, text);
+    runtime->is_dirty = true;
+    (void)uv_async_send(&runtime->wake);
+}
