@@ -23,7 +23,8 @@ typedef struct agent {
     int protect; /* arcp_protect */
     int min;     /* arcp_enforce_min */
     int tls;     /* arcp_enforce_tls */
-    uint64_t pids;
+    uint64_t pids, warm;
+    bool is_plain;
 } agent;
 
 typedef struct policy {
@@ -57,6 +58,7 @@ static const arcp__config_others others = {.read = skip};
 
 static const char *const modes[] = {"on", "off", NULL};
 static const char *const confines[] = {"true", "false", NULL};
+static const char *const agent_modes[] = {"arcp", "plain", NULL};
 static const char *const protects[] = {"true", "strict", "false", NULL};
 /* In the order of arcp_enforce_min, and of arcp_enforce_tls. */
 static const char *const minimums[] = {"null", "exact", "under", "advisory", NULL};
@@ -67,6 +69,8 @@ static const arcp__config_row agent_rows[] = {
     {ARCP__CONFIG_ROW("cwd", text, agent, cwd)},
     {ARCP__CONFIG_LIST("command", list, agent, command.items, command.count,
                        &arcp__config_text_item)},
+    {ARCP__CONFIG_ROW("mode", word, agent, is_plain), .words = agent_modes},
+    {ARCP__CONFIG_ROW("warm", number, agent, warm)},
     {ARCP__CONFIG_ROW("confine", word, agent, is_unconfined), .words = confines},
     {ARCP__CONFIG_LIST("base", list, agent, base.items, base.count, &arcp__config_text_item)},
     {ARCP__CONFIG_ROW("protect", word, agent, protect), .words = protects},
@@ -268,6 +272,7 @@ static arcp__sandbox_request request_of(const listing *list, const agent *a,
     arcp__sandbox_request_defaults(&request);
     request.min = verdicts[a->min != 0 ? a->min : enforce->min];
     request.tls_terminate = (a->tls != 0 ? a->tls : enforce->tls) == ARCP_ENFORCE_TLS_TERMINATE;
+    request.may_be_late = a->warm != 0 && !a->is_plain;
     if (enforce->scratch_bytes != 0) {
         request.limits.scratch_bytes = enforce->scratch_bytes;
     }

@@ -32,11 +32,11 @@ arcp_span arcp__broker_beginning(arcp_span pattern);
 /* The directories, absolute and canonical, whose read-only clones the broker needs: the literal
  * beginnings of the plan's patterns, without those below another. Writes at most
  * ARCP__BROKER_CLONES_MAX spans, which point into the plan, and returns their number; `/` alone
- * when there would be more. 0: the plan has directories only. */
+ * when there would be more, or the plan is late. 0: the plan has directories only. */
 size_t arcp__broker_beginnings(const arcp__sandbox_plan *plan, arcp_span *out);
 
-/* Whether the plan has patterns that only the broker can grant: then the filter passes on stat and
- * its like, too (traps_names). */
+/* Whether the plan has patterns that only the broker can grant, or is late: then the filter passes
+ * on stat and its like, too (traps_names). */
 ARCP_MUST_CHECK bool arcp__broker_traps_names(const arcp__sandbox_plan *plan);
 
 /* Whether the filter passes on calls that open or change names (traps_files): the plan reports what
@@ -88,6 +88,11 @@ typedef struct arcp__broker_descriptors {
 ARCP_MUST_CHECK int arcp__broker_start(const arcp__sandbox_plan *plan,
                                        const arcp__broker_descriptors *descriptors, int control,
                                        arcp__broker **out);
+
+/* Serves the lease of `plan`, which is borrowed until arcp__broker_finish, for all calls that are
+ * taken from now on, and forgets the denials until now: of a plan that is late, at most once, from
+ * any thread. Returns 0 or an errno, and then nothing has changed. */
+ARCP_MUST_CHECK int arcp__broker_set_lease(arcp__broker *broker, const arcp__sandbox_plan *plan);
 
 /* Reports what is left to report and frees the broker; NULL is accepted. Called when the program
  * and all its processes have ended; threads that still carry something out are waited for, at most

@@ -12,6 +12,7 @@ struct arcp__broker_classes {
     arcp__sandbox_paths *paths; /* owned */
     arcp_span *patterns;        /* owned array: of the reads and writes that the broker serves */
     size_t pattern_count;
+    size_t read_count; /* of these, the first ones are reads */
 };
 
 typedef bool is_asked(arcp_span pattern);
@@ -47,14 +48,14 @@ static bool has_wildcard(arcp_span pattern)
 
 bool arcp__broker_traps_names(const arcp__sandbox_plan *plan)
 {
-    return plan->has_broker && serves(plan, has_wildcard);
+    return plan->has_broker && (plan->is_late || serves(plan, has_wildcard));
 }
 
 bool arcp__broker_traps_files(const arcp__sandbox_plan *plan)
 {
     return plan->has_broker &&
-           (!plan->is_silent || (plan->hides && plan->level != ARCP__SANDBOX_LEVEL_FULL) ||
-            serves(plan, is_any));
+           (!plan->is_silent || plan->is_late ||
+            (plan->hides && plan->level != ARCP__SANDBOX_LEVEL_FULL) || serves(plan, is_any));
 }
 
 static void add_patterns(arcp__broker_classes *classes, arcp__capability capability,
@@ -87,6 +88,7 @@ arcp_status arcp__broker_classes_new(const arcp__sandbox_plan *plan, arcp__broke
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for the classes of paths");
     }
     add_patterns(classes, ARCP__CAPABILITY_FS_READ, plan->reads, plan->read_count);
+    classes->read_count = classes->pattern_count;
     add_patterns(classes, ARCP__CAPABILITY_FS_WRITE, plan->writes, plan->write_count);
     *out = classes;
     return ARCP_OK;
@@ -244,7 +246,9 @@ bool arcp__broker_leads_to_mount(const arcp__broker_classes *classes, arcp_span 
     return false;
 }
 
-static bool leads(const arcp__broker_classes *classes, arcp_span directory, bool is_private)
+/* Whether one of the first `count` patterns may grant a name below the directory. */
+static bool leads(const arcp__broker_classes *classes, size_t count, arcp_span directory,
+                  bool is_private)
 {
     char prefix[PREFIX_MAX];
     if (directory.size >= sizeof prefix) {
@@ -255,7 +259,7 @@ static bool leads(const arcp__broker_classes *classes, arcp_span directory, bool
     if (size > 1) {
         prefix[size++] = '/';
     }
-    for (size_t i = 0; i < classes->pattern_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         if ((!is_private || is_of_private(classes->plan, classes->patterns[i], directory)) &&
             arcp__glob_reaches(ARCP__TARGET_PATH, classes->patterns[i],
                                arcp_span_make(prefix, size))) {
@@ -267,10 +271,15 @@ static bool leads(const arcp__broker_classes *classes, arcp_span directory, bool
 
 bool arcp__broker_leads_to_pattern(const arcp__broker_classes *classes, arcp_span directory)
 {
-    return leads(classes, directory, false);
+    return leads(classes, classes->pattern_count, directory, false);
+}
+
+bool arcp__broker_leads_to_reading(const arcp__broker_classes *classes, arcp_span directory)
+{
+    return leads(classes, classes->read_count, directory, false);
 }
 
 bool arcp__broker_leads_in_private(const arcp__broker_classes *classes, arcp_span directory)
 {
-    return leads(classes, directory, true);
+    return leads(classes, classes->read_count, directory, true);
 }

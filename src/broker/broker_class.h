@@ -45,6 +45,10 @@ arcp__broker_class arcp__broker_classify(const arcp__broker_classes *classes, ar
 ARCP_MUST_CHECK bool arcp__broker_leads_to_pattern(const arcp__broker_classes *classes,
                                                    arcp_span directory);
 
+/* The same for a pattern that grants reading: then the directory can be listed. */
+ARCP_MUST_CHECK bool arcp__broker_leads_to_reading(const arcp__broker_classes *classes,
+                                                   arcp_span directory);
+
 /* The same for a directory in a private place, by a pattern whose literal beginning lies in that
  * place: it means the host's directory of this name. A wider pattern does not, because then the
  * program could not use its own files there. */

@@ -259,7 +259,7 @@ static int find_named(arcp__broker_task *task, arcp_span name, int *named)
     /* Where the name is says nothing: without namespaces a socket of the host can be linked or
      * moved into a private directory. */
     if (!is_own(task->broker, fd, &about) &&
-        !is_named(task->broker->plan, task->call.path, fact->real)) {
+        !is_named(arcp__broker_classes_plan(task->classes), task->call.path, fact->real)) {
         arcp__broker_task_report(task, "connect", fact->real);
         return EACCES;
     }

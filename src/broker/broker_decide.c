@@ -84,8 +84,8 @@ static arcp__broker_answer decide_directory(const question *q, const arcp__broke
     if ((q->need & ARCP__SANDBOX_WRITE) != 0 || has_flag(q, ARCP__BROKER_CREATE)) {
         return fail(EISDIR);
     }
-    if (arcp__broker_leads_to_pattern(q->classes, q->call->path) &&
-        arcp__broker_leads_to_pattern(q->classes, found->real)) {
+    if (arcp__broker_leads_to_reading(q->classes, q->call->path) &&
+        arcp__broker_leads_to_reading(q->classes, found->real)) {
         return (arcp__broker_answer){.kind = ARCP__BROKER_LIST};
     }
     return deny(EACCES, false, found->real);
@@ -279,7 +279,7 @@ static arcp__broker_answer decide_open(const question *q)
             return look_at(ARCP__BROKER_LOOK_HOST);
         }
         if (host->error == 0 && host->type == ARCP__BROKER_A_DIRECTORY &&
-            arcp__broker_leads_to_pattern(q->classes, host->real)) {
+            arcp__broker_leads_to_reading(q->classes, host->real)) {
             return decide_directory(q, host);
         }
     }

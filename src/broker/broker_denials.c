@@ -163,12 +163,8 @@ void arcp__broker_denials_flush(arcp__broker_denials *denials)
     (void)pthread_mutex_unlock(&denials->lock);
 }
 
-void arcp__broker_denials_free(arcp__broker_denials *denials)
+static void forget_all(arcp__broker_denials *denials)
 {
-    if (denials == NULL) {
-        return;
-    }
-    arcp__broker_denials_flush(denials);
     denial *one;
     denial *next;
     HASH_ITER (hh, denials->table, one, next) {
@@ -176,6 +172,24 @@ void arcp__broker_denials_free(arcp__broker_denials *denials)
         arcp__free(one->key);
         arcp__free(one);
     }
+    denials->count = 0;
+    denials->others = 0;
+}
+
+void arcp__broker_denials_clear(arcp__broker_denials *denials)
+{
+    (void)pthread_mutex_lock(&denials->lock);
+    forget_all(denials);
+    (void)pthread_mutex_unlock(&denials->lock);
+}
+
+void arcp__broker_denials_free(arcp__broker_denials *denials)
+{
+    if (denials == NULL) {
+        return;
+    }
+    arcp__broker_denials_flush(denials);
+    forget_all(denials);
     (void)pthread_mutex_destroy(&denials->lock);
     arcp__free(denials);
 }

@@ -38,7 +38,7 @@ static void continue_call(arcp__broker_task *task)
         arcp__broker_serve_inside(task);
         return;
     }
-    if (arcp__broker_classify(task->broker->classes, task->call.path).kernel == 0) {
+    if (arcp__broker_classify(task->classes, task->call.path).kernel == 0) {
         arcp__broker_task_continue(
             task); /* nothing of the sandbox: nothing in the listing either */
         return;
@@ -137,7 +137,7 @@ static void handle(arcp__broker_task *task)
     }
     arcp__broker_answer decision = {.kind = ARCP__BROKER_LOOK};
     for (int i = 0; i < LOOKS_MAX && decision.kind == ARCP__BROKER_LOOK; i++) {
-        decision = arcp__broker_decide(task->broker->classes, &task->call, &task->facts);
+        decision = arcp__broker_decide(task->classes, &task->call, &task->facts);
         if (decision.kind == ARCP__BROKER_LOOK) {
             arcp__broker_look_at(task, decision.look);
         }
@@ -147,6 +147,7 @@ static void handle(arcp__broker_task *task)
 
 static void begin_task(arcp__broker_task *task)
 {
+    task->classes = atomic_load(&task->broker->classes);
     task->is_answered = false;
     task->open_flags = 0;
     task->begins_at_view = false;
@@ -239,7 +240,8 @@ static void free_broker(arcp__broker *broker)
     arcp__broker_connects_free(broker->connects);
     arcp__broker_views_free(broker->views);
     arcp__broker_denials_free(broker->denials);
-    arcp__broker_classes_free(broker->classes);
+    arcp__broker_classes_free(broker->first_classes);
+    arcp__broker_classes_free(broker->lease_classes);
     (void)pthread_mutex_destroy(&broker->change);
     (void)pthread_mutex_destroy(&broker->lock);
     (void)pthread_cond_destroy(&broker->ended);
@@ -261,10 +263,11 @@ static int init_parts(arcp__broker *broker, const arcp__broker_descriptors *desc
     if (broker->host < 0) {
         return errno;
     }
-    arcp_error error;
-    if (arcp__broker_classes_new(broker->plan, &broker->classes, &error) != ARCP_OK) {
+    arcp_error error = {0};
+    if (arcp__broker_classes_new(broker->plan, &broker->first_classes, &error) != ARCP_OK) {
         return error.status == ARCP_E_NO_MEMORY ? ENOMEM : EINVAL;
     }
+    atomic_store(&broker->classes, broker->first_classes);
     broker->denials = arcp__broker_denials_new(control);
     broker->connects = arcp__broker_connects_new();
     const bool has_views = descriptors->views >= 0 && descriptors->views_read >= 0;
@@ -333,6 +336,20 @@ int arcp__broker_start(const arcp__sandbox_plan *plan, const arcp__broker_descri
         return error;
     }
     *out = broker;
+    return 0;
+}
+
+int arcp__broker_set_lease(arcp__broker *broker, const arcp__sandbox_plan *plan)
+{
+    arcp_error error = {0};
+    if (!broker->plan->is_late || broker->lease_classes != NULL) {
+        return EPERM;
+    }
+    if (arcp__broker_classes_new(plan, &broker->lease_classes, &error) != ARCP_OK) {
+        return error.status == ARCP_E_NO_MEMORY ? ENOMEM : EINVAL;
+    }
+    arcp__broker_denials_clear(broker->denials);
+    atomic_store(&broker->classes, broker->lease_classes);
     return 0;
 }
 

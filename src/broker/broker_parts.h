@@ -112,6 +112,8 @@ arcp__broker_denials *arcp__broker_denials_new(int control);
 /* Counts a denial, and reports it when it is new. Any thread. */
 void arcp__broker_denials_add(arcp__broker_denials *denials, const char *capability,
                               arcp_span target, pid_t pid);
+/* Forgets all, reported or not. */
+void arcp__broker_denials_clear(arcp__broker_denials *denials);
 /* Reports the counts that the reader does not know. */
 void arcp__broker_denials_flush(arcp__broker_denials *denials);
 /* Flushes and frees. NULL is accepted. */

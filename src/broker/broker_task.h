@@ -21,10 +21,13 @@ enum {
 typedef struct arcp__broker_views arcp__broker_views;
 typedef struct arcp__broker_connects arcp__broker_connects;
 
-/* Immutable after the start but for what has a lock of its own. */
+/* Immutable after the start but for what has a lock of its own, and the classes. */
 struct arcp__broker {
-    const arcp__sandbox_plan *plan;
-    arcp__broker_classes *classes;
+    const arcp__sandbox_plan *plan; /* by which it was started */
+    /* Of that plan; and of the one with the lease that came late, or NULL. Neither is freed before
+     * the end, because tasks use them. */
+    arcp__broker_classes *first_classes, *lease_classes;
+    _Atomic(const arcp__broker_classes *) classes; /* for the next task: one of them */
     arcp__broker_denials *denials;
     arcp__broker_views *views; /* NULL: no listings */
     arcp__broker_connects *connects;
@@ -47,6 +50,7 @@ struct arcp__broker {
 /* A thread has one task at a time. */
 typedef struct arcp__broker_task {
     arcp__broker *broker;
+    const arcp__broker_classes *classes; /* one decision is by one lease */
     struct seccomp_notif *request;
     arcp__sandbox_syscall syscall;
     arcp__broker_call call;

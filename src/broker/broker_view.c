@@ -152,7 +152,7 @@ static bool is_listed(const void *user, const char *name, bool is_directory)
 {
     const listing *place = user;
     const arcp__broker_task *task = place->task;
-    const arcp__broker_classes *classes = task->broker->classes;
+    const arcp__broker_classes *classes = task->classes;
     const arcp_span directory = task->call.path;
     char path[2 * ARCP__BROKER_PATH_MAX + 256];
     const int size = snprintf(path, sizeof path, "%.*s%s%s", (int)directory.size, directory.data,
@@ -171,7 +171,7 @@ static bool is_listed(const void *user, const char *name, bool is_directory)
         class.lease = is_private ? 0 : class.lease;
     }
     const bool leads = is_private ? arcp__broker_leads_in_private(classes, child)
-                                  : arcp__broker_leads_to_pattern(classes, child);
+                                  : arcp__broker_leads_to_reading(classes, child);
     return ((class.lease | class.kernel) & ARCP__SANDBOX_READ) != 0 ||
            (is_directory && (leads || arcp__broker_leads_to_mount(classes, child)));
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/directory.h"
+#include "launch/launcher_plan.h"
 #include "json/json.h"
 
 #define RECORDS_PER_TURN 64
@@ -236,4 +237,31 @@ bool arcp__launch_control_take(arcp__launch_control *control)
         arcp__launch_control_fini(control);
     }
     return !has_ended;
+}
+
+/* ---- sending ---- */
+
+arcp_status arcp__launch_control_lease(const arcp__launch_control *control, arcp_span plan,
+                                       arcp_error *err)
+{
+    char text[] = ARCP__LAUNCH_LEASE_TEXT;
+    const int fd = control->fd < 0 ? -1 : arcp__launch_seal(plan);
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof fd)];
+    } extra = {.header = {.cmsg_len = CMSG_LEN(sizeof fd),
+                          .cmsg_level = SOL_SOCKET,
+                          .cmsg_type = SCM_RIGHTS}};
+    struct iovec part = {.iov_base = text, .iov_len = sizeof text - 1};
+    const struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &extra, .msg_controllen = sizeof extra};
+    memcpy(CMSG_DATA(&extra.header), &fd, sizeof fd);
+    if (control->fd < 0 || fd < 0 ||
+        sendmsg(control->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)part.iov_len) {
+        const char *why = control->fd < 0 ? "the sandbox has ended" : strerror(errno);
+        arcp__close(fd);
+        return arcp_error_set(err, ARCP_E_IO, "the lease cannot be sent to its sandbox: %s", why);
+    }
+    arcp__close(fd);
+    return ARCP_OK;
 }

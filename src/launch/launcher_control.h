@@ -1,4 +1,4 @@
-/* The control socket of a sandbox, read by the process that started it: records, and the sockets
+/* The control socket of a sandbox, at the process that started it: records, and the sockets
  * that come with `listeners`. What comes from there is checked, because the program inside may have
  * broken arcp-sandbox. No waiting. One thread.
  *
@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <arcp/error.h>
 #include <arcp/span.h>
 
 #define ARCP__LAUNCH_RECORD_MAX    65536
@@ -53,6 +54,14 @@ void arcp__launch_control_init(arcp__launch_control *control, int fd,
 /* Takes all that has arrived, at most 64 records; false when the other end is closed (or broken:
  * then it is closed here). The events may not free the control. */
 bool arcp__launch_control_take(arcp__launch_control *control);
+
+/* What is sent down, once, to a sandbox whose plan is late, with the plan that has the lease in a
+ * sealed file. It answers with the record `leased`. */
+#define ARCP__LAUNCH_LEASE_TEXT "{\"lease\":true}"
+
+/* Sends the lease; never waits. ARCP_E_IO. */
+ARCP_MUST_CHECK arcp_status arcp__launch_control_lease(const arcp__launch_control *control,
+                                                       arcp_span plan, arcp_error *err);
 
 /* Closes the descriptor and the sockets that were not passed on. */
 void arcp__launch_control_fini(arcp__launch_control *control);

@@ -51,6 +51,9 @@ ARCP_MUST_CHECK arcp_status arcp__launch_plan_use(arcp__launch_plan *plan,
 ARCP_MUST_CHECK arcp_status arcp__launch_plan_confine(arcp__launch_plan *plan,
                                                       const arcp_confinement *confinement,
                                                       const char *path, arcp_error *err);
+/* A file with the text of a sandbox's plan that cannot change while arcp-sandbox reads it; -1 sets
+ * errno. */
+int arcp__launch_seal(arcp_span plan);
 void arcp__launch_plan_fini(arcp__launch_plan *plan);
 
 #endif

@@ -10,6 +10,20 @@
 #include "launch/fault.h"
 #include "launch/launcher_plan.h"
 
+int arcp__launch_seal(arcp_span plan)
+{
+    const int fd = memfd_create("plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd >= 0 &&
+        (!arcp__write_all(fd, plan) ||
+         fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) != 0)) {
+        const int number = errno;
+        arcp__close(fd);
+        errno = number;
+        return -1;
+    }
+    return fd;
+}
+
 arcp_status arcp__launch_plan_confine(arcp__launch_plan *plan, const arcp_confinement *given,
                                       const char *path, arcp_error *err)
 {
@@ -31,10 +45,8 @@ arcp_status arcp__launch_plan_confine(arcp__launch_plan *plan, const arcp_confin
     if (status != ARCP_OK) {
         return status;
     }
-    plan->sandbox_fd = memfd_create("plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (plan->sandbox_fd < 0 || !arcp__write_all(plan->sandbox_fd, confinement.plan) ||
-        fcntl(plan->sandbox_fd, F_ADD_SEALS,
-              F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) != 0) {
+    plan->sandbox_fd = arcp__launch_seal(confinement.plan);
+    if (plan->sandbox_fd < 0) {
         return arcp_error_set(err, ARCP_E_IO, "the plan for arcp-sandbox cannot be written: %s",
                               strerror(errno));
     }

@@ -22,6 +22,7 @@ arcp__sandbox_record arcp__sandbox_record_type(arcp_span record)
     static const char *const names[] = {[ARCP__SANDBOX_RECORD_RUNNING] = "running",
                                         [ARCP__SANDBOX_RECORD_DENIED] = "denied",
                                         [ARCP__SANDBOX_RECORD_PLANTED] = "planted",
+                                        [ARCP__SANDBOX_RECORD_LEASED] = "leased",
                                         [ARCP__SANDBOX_RECORD_FAILED] = "failed"};
     arcp_json json = ARCP__JSON_INIT;
     arcp__sandbox_record type = ARCP__SANDBOX_RECORD_OTHER;

@@ -8,6 +8,7 @@ typedef enum arcp__sandbox_record {
     ARCP__SANDBOX_RECORD_RUNNING, /* the program is about to be executed */
     ARCP__SANDBOX_RECORD_DENIED,  /* an operation was denied */
     ARCP__SANDBOX_RECORD_PLANTED, /* files that a later git of others would use */
+    ARCP__SANDBOX_RECORD_LEASED,  /* the lease of a plan that is late has come */
     ARCP__SANDBOX_RECORD_FAILED,  /* a step of the set-up failed: the program does not run */
     ARCP__SANDBOX_RECORD_OTHER    /* none of these, or no JSON object */
 } arcp__sandbox_record;

@@ -86,8 +86,11 @@ typedef struct arcp__agent_process_callbacks {
     void (*record)(void *user, arcp_span record);
     /* Of a process with a network, once, before it runs: the listeners and the UDP socket of its
      * network (launch/launcher_control.h), and the secret of a proxy, valid during the call, or
-     * NULL. The callee owns the descriptors. NULL: they are closed. */
+     * NULL. The callee owns the descriptors. NULL: they are closed, or kept if the plan is late. */
     void (*listeners)(void *user, const int *sockets, size_t count, const char *proxy_secret);
+    /* Of a process that was started without its lease, once: it has the lease now
+     * (arcp__agent_process_lease). NULL if it gets none. */
+    void (*leased)(void *user);
     /* The last callback: the process has ended and all its output was delivered. `stderr_tail` is
      * at most the last 2 KiB of standard error, beginning at a character. */
     void (*exited)(void *user, const arcp_process_exit *end, arcp_span stderr_tail);
@@ -101,6 +104,7 @@ typedef struct arcp__process_confinement {
     const char *ca_certificate; /* that the program trusts, as PEM text; NULL: none */
     bool has_processes;         /* the sandbox has a process table of its own (level full) */
     bool has_network; /* the plan has ports: the start fails if their sockets do not arrive */
+    bool is_late;     /* the plan is: the process gets its lease when it runs */
     /* A directory to be created, with the directories `home` and `tmp` in it, and removed after the
      * end; NULL: none. */
     const char *scratch;
@@ -176,6 +180,15 @@ arcp_span arcp__agent_process_failure(const arcp__agent_process *process, const 
  * has one. */
 void arcp__agent_process_fail_network(arcp__agent_process *process, const char *why);
 
+/* Gives the lease of this plan to a process that was started by one that is late: once, at any time
+ * after its start was requested. `leased` follows, or its end. Denials until then are not reported.
+ * ARCP_E_IO, ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__agent_process_lease(arcp__agent_process *process, arcp_span plan,
+                                                      arcp_error *err);
+
+/* Calls `listeners` if they came, and were kept, before that callback was set. */
+void arcp__agent_process_take_listeners(arcp__agent_process *process);
+
 /* Whether the kernel has killed a process of it at the limit of memory; after its end. */
 bool arcp__agent_process_has_run_out(const arcp__agent_process *process);
 
@@ -200,6 +213,13 @@ typedef struct arcp__process_pool_options {
     /* What to start; borrowed, with everything it points to, as long as the pool exists. If
      * spec->makes_cwd is set, each process gets a directory of its own inside spec->cwd. */
     const arcp__process_spec *spec;
+    /* Completes the spec of one process with its confinement, whose plan is late, and its
+     * environment; its directory is in the spec already. What the spec then points to is needed
+     * until `confined` is called, in any case. Both NULL: the processes are not confined. */
+    arcp_status (*confine)(void *user, arcp__process_spec *spec, arcp_error *err);
+    void (*confined)(void *user);
+    /* A confined process runs, and waits for a job and its lease from now on. */
+    void (*running)(void *user);
     uint32_t pause_min_ms; /* backoff after a process ended while it was waiting; 0: 100 */
     uint32_t pause_max_ms; /* limit of the backoff, which doubles each time; 0: 10 000 */
     /* Reports a failure to the operator; never called from inside a call on the pool. */
@@ -215,8 +235,12 @@ ARCP_MUST_CHECK arcp_status arcp__process_pool_new(const arcp__process_pool_opti
                                                    arcp__process_pool **out, arcp_error *err);
 
 /* Takes a waiting process, which the caller then owns. Its standard output is not read until its
- * callbacks are set; what it wrote before is still in the pipe. NULL if there is none. */
+ * callbacks are set; what it wrote before is still in the pipe. One that is confined waits for its
+ * lease (arcp__agent_process_lease). NULL if there is none. */
 arcp__agent_process *arcp__process_pool_take(arcp__process_pool *pool);
+
+/* Ends the waiting processes, and starts others in their place. */
+void arcp__process_pool_renew(arcp__process_pool *pool);
 
 size_t arcp__process_pool_waiting(const arcp__process_pool *pool);
 

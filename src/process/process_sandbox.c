@@ -65,6 +65,16 @@ static void on_record(void *user, arcp_span record)
     if (type == ARCP__SANDBOX_RECORD_OTHER || process->is_reported) {
         return;
     }
+    if (type == ARCP__SANDBOX_RECORD_LEASED) {
+        if (sandbox->awaits_lease && process->callbacks.leased != NULL) {
+            sandbox->awaits_lease = false;
+            process->callbacks.leased(process->callbacks.user);
+        }
+        return;
+    }
+    if (type == ARCP__SANDBOX_RECORD_DENIED && sandbox->awaits_lease) {
+        return; /* of no job */
+    }
     if (type == ARCP__SANDBOX_RECORD_FAILED && sandbox->step == NULL) {
         sandbox->step = arcp__sandbox_record_failure(record, &sandbox->failure);
     } else if (type == ARCP__SANDBOX_RECORD_RUNNING && lacks_listeners(sandbox)) {
@@ -75,18 +85,56 @@ static void on_record(void *user, arcp_span record)
     }
 }
 
-static void on_listeners(void *user, const int *sockets, size_t count)
+static void pass_listeners(const arcp__agent_process *process, const int *sockets, size_t count)
 {
-    const arcp__agent_process *process = user;
-    if (!process->is_reported && process->callbacks.listeners != NULL) {
-        const char *secret = process->sandbox->control.secret;
-        process->callbacks.listeners(process->callbacks.user, sockets, count,
-                                     secret[0] == '\0' ? NULL : secret);
-        return;
-    }
+    const char *secret = process->sandbox->control.secret;
+    process->callbacks.listeners(process->callbacks.user, sockets, count,
+                                 secret[0] == '\0' ? NULL : secret);
+}
+
+static void close_sockets(const int *sockets, size_t count)
+{
     for (size_t i = 0; i < count; i++) {
         arcp__close(sockets[i]);
     }
+}
+
+static void on_listeners(void *user, const int *sockets, size_t count)
+{
+    const arcp__agent_process *process = user;
+    arcp__process_sandbox *sandbox = process->sandbox;
+    if (!process->is_reported && process->callbacks.listeners != NULL) {
+        pass_listeners(process, sockets, count);
+        return;
+    }
+    if (!process->is_reported && sandbox->awaits_lease) {
+        sandbox->kept = arcp__alloc_array(count, sizeof *sandbox->kept);
+    }
+    if (sandbox->kept == NULL) {
+        close_sockets(sockets, count);
+        return;
+    }
+    memcpy(sandbox->kept, sockets, count * sizeof *sockets);
+    sandbox->kept_count = count;
+}
+
+void arcp__agent_process_take_listeners(arcp__agent_process *process)
+{
+    arcp__process_sandbox *sandbox = process->sandbox;
+    if (sandbox == NULL || sandbox->kept == NULL || process->callbacks.listeners == NULL) {
+        return;
+    }
+    int *kept = sandbox->kept;
+    sandbox->kept = NULL;
+    pass_listeners(process, kept, sandbox->kept_count);
+    arcp__free(kept);
+}
+
+arcp_status arcp__agent_process_lease(arcp__agent_process *process, arcp_span plan, arcp_error *err)
+{
+    const arcp__process_sandbox *sandbox = process->sandbox;
+    return sandbox == NULL ? arcp_error_set(err, ARCP_E_IO, "the process is not confined")
+                           : arcp__launch_control_lease(&sandbox->control, plan, err);
 }
 
 static void on_refused(void *user, const char *reason)
@@ -149,6 +197,7 @@ arcp_status arcp__process_sandbox_new(const arcp__process_confinement *confineme
     }
     sandbox->has_processes = confinement->has_processes;
     sandbox->has_network = confinement->has_network;
+    sandbox->awaits_lease = confinement->is_late;
     sandbox->control.fd = -1;
     sandbox->failure = arcp_buf_init();
     sandbox->theirs = -1;
@@ -189,6 +238,10 @@ void arcp__process_sandbox_free(arcp__process_sandbox *sandbox)
         return;
     }
     arcp__process_sandbox_close_theirs(sandbox);
+    if (sandbox->kept != NULL) {
+        close_sockets(sandbox->kept, sandbox->kept_count);
+        arcp__free(sandbox->kept);
+    }
     arcp__launch_control_fini(&sandbox->control);
     arcp_buf_fini(&sandbox->failure);
     arcp__free(sandbox->scratch);

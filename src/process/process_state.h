@@ -49,9 +49,12 @@ typedef struct arcp__process_sandbox {
     int theirs;                   /* the sandbox's end of the socket, while it is being started */
     bool has_processes;           /* of its own: killing the monitor ends all of them */
     bool has_network;             /* its sockets must arrive before it runs */
-    char *scratch;                /* owned; removed at the end; NULL: none was created */
-    const char *step;             /* of the set-up that failed; static; NULL: none */
-    arcp_buf failure;             /* the text of that failure */
+    bool awaits_lease;            /* its plan is late, and it has no lease yet */
+    int *kept; /* owned array: listeners that its owner has not taken yet; or NULL */
+    size_t kept_count;
+    char *scratch;    /* owned; removed at the end; NULL: none was created */
+    const char *step; /* of the set-up that failed; static; NULL: none */
+    arcp_buf failure; /* the text of that failure */
 } arcp__process_sandbox;
 
 /* An output of a program, and what was read but not delivered yet. */

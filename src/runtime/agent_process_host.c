@@ -9,30 +9,10 @@
 #include "base/alloc.h"
 #include "base/directory.h"
 #include "base/hash.h"
-#include "runtime/agent_gateway.h"
-#include "runtime/agent_network.h"
-#include "runtime/confinement.h"
-#include "runtime/runtime_state.h"
+#include "runtime/agent_process_job.h"
 #include "json/json_put.h"
 
-/* One job. */
-typedef struct arcp__process_job {
-    struct arcp__process_job *previous, *next; /* in one of the runtime's two lists */
-    arcp_runtime *runtime;
-    arcp__process_agent *agent;
-    arcp__job *job;
-    arcp__agent_process *process;     /* NULL while it is queued, or if it could not be started */
-    arcp__agent_gateway *gateway;     /* NULL: none, or not yet */
-    arcp__agent_network_job *network; /* of its sandbox; NULL: none, not yet, or it is closed */
-    arcp__tls_ca *ca;                 /* for its network, until that is served; or NULL */
-    bool is_cut_off;                  /* it gets no network any more */
-    bool is_waiting;                  /* in the queue */
-    bool is_starting;                 /* requested from the thread */
-    uint64_t round;                   /* of the queue */
-    arcp__sandbox_level level;        /* of its sandbox */
-    int64_t requested_mono_ns;        /* when its confined program was requested */
-    arcp_buf start; /* while it is queued: job.start and the lines after it; secret: credentials */
-} process_job;
+typedef arcp__process_job process_job;
 
 /* ---- its network ---- */
 
@@ -171,75 +151,32 @@ static void on_record(void *user, arcp_span record)
 /* ---- starting ---- */
 
 static void on_started(void *user, arcp_status status, const char *why);
+static void on_leased(void *user);
 
-static void fill_environment(const process_job *pj, const arcp__job_plan *plan,
-                             arcp__environment *environment)
+/* Whether a process of the agent's pool would do for the job. */
+static bool can_be_warm(const process_job *pj, const arcp__job_plan *plan)
 {
-    const arcp__process_agent *agent = pj->agent;
-    const arcp__job_live *live = pj->job->live;
-    arcp__environment_base(environment, agent->spec.user);
-    arcp__environment_set(environment, "ARCP_JOB_ID", arcp_span_cstr(pj->job->id));
-    arcp__environment_set(environment, "ARCP_AGENT", arcp_span_cstr(pj->job->agent_text));
-    arcp__environment_set(environment, "ARCP_TRACE_ID", arcp_span_cstr(pj->job->trace_id));
-    arcp__environment_set(environment, "TRACEPARENT", arcp_span_cstr(live->trace.traceparent));
-    if (live->tracestate != NULL) {
-        arcp__environment_set(environment, "TRACESTATE", arcp_span_cstr(live->tracestate));
-    }
-    arcp__environment_pass(environment, agent->env);
-    arcp__agent_gateway_environment(pj->gateway, environment);
-    if (plan != NULL) {
-        arcp__confined_environment(plan, environment);
-    }
+    return pj->agent->pool != NULL && (plan == NULL || arcp__job_plan_is_late(plan));
 }
 
-/* The plan that the job was admitted with; NULL: it is not confined. ARCP_E_INTERNAL_ERROR: it was
- * admitted before its agent was confined, and must not run bare. */
-static arcp_status plan_of(const process_job *pj, const arcp__job_plan **out, arcp_error *err)
+/* Tells its sandbox the lease, if that has been made before it was known. */
+static arcp_status give_lease(process_job *pj, const arcp__job_plan *plan, arcp_error *err)
 {
-    const arcp__enforcement *enforcement = pj->job->live->enforcement;
-    *out = enforcement == NULL ? NULL : enforcement->plan;
-    return *out == NULL && pj->runtime->confinement != NULL && pj->agent->confinement.is_on
-               ? arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
-                                "the job was accepted before its agent was confined")
-               : ARCP_OK;
+    arcp__agent_process_take_listeners(pj->process);
+    if (!arcp__job_plan_is_late(plan)) {
+        return ARCP_OK;
+    }
+    pj->is_leasing = true;
+    return arcp__agent_process_lease(pj->process, arcp_buf_span(&plan->text), err);
 }
 
-static arcp_status start_program(process_job *pj, const char *cwd, const arcp__job_plan *plan,
-                                 const arcp__agent_process_callbacks *callbacks, arcp_error *err)
+static arcp__agent_process *take_warm(const process_job *pj, const arcp__job_plan *plan)
 {
-    const arcp__process_agent *agent = pj->agent;
-    arcp__environment environment = {0};
-    arcp__confined_start confined = {.etc = arcp_buf_init()};
-    arcp_status status = ARCP_OK;
-    fill_environment(pj, plan, &environment);
-    arcp__process_spec spec = agent->spec;
-    spec.env = (const char *const *)environment.pairs;
-    spec.cwd = cwd;
-    spec.makes_cwd = pj->job->live->owns_cwd;
-    spec.line_bytes_max = pj->runtime->settings_agent_line_bytes;
-    if (plan != NULL) {
-        status = arcp__confined_start_init(&confined, pj->runtime, agent->spec.user, plan,
-                                           arcp_authority_lease(pj->job->live->authority), err);
-        spec.confinement = &confined.confinement;
-        pj->level = plan->plan->level;
-        pj->requested_mono_ns = arcp__clock_ns(CLOCK_MONOTONIC);
+    if (!can_be_warm(pj, plan)) {
+        return NULL;
     }
-    if (status == ARCP_OK && environment.failed) {
-        status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    if (status == ARCP_OK) {
-        status =
-            arcp__agent_process_start(pj->runtime->processes, &spec, callbacks, &pj->process, err);
-    }
-    if (status == ARCP_OK) {
-        pj->ca = confined.ca;
-        confined.ca = NULL;
-    }
-    arcp__confined_start_fini(&confined);
-    arcp__environment_fini(&environment);
-    pj->is_starting = status == ARCP_OK;
-    pj->runtime->starting_programs += pj->is_starting;
-    return status;
+    return plan == NULL ? arcp__process_pool_take(pj->agent->pool)
+                        : arcp__warm_take(pj->agent, plan);
 }
 
 static arcp_status begin(process_job *pj, arcp_error *err)
@@ -252,22 +189,23 @@ static arcp_status begin(process_job *pj, arcp_error *err)
         .log = on_log,
         .record = on_record,
         .listeners = on_listeners,
+        .leased = on_leased,
         .exited = on_exited,
         .user = pj,
     };
     const arcp__job_plan *plan = NULL;
     const arcp__process_agent *agent = pj->agent;
     const char *cwd = pj->job->live->cwd;
-    arcp_status status = plan_of(pj, &plan, err);
+    arcp_status status = arcp__process_job_plan(pj, &plan, err);
     if (status == ARCP_OK && !agent->without_gateways) {
         status = arcp__agent_gateway_open(pj->runtime, pj->job, plan != NULL, &pj->gateway, err);
     }
     if (status != ARCP_OK) {
         return status;
     }
-    pj->process = plan != NULL || agent->pool == NULL ? NULL : arcp__process_pool_take(agent->pool);
+    pj->process = take_warm(pj, plan);
     if (pj->process == NULL) {
-        status = start_program(pj, cwd, plan, &callbacks, err);
+        status = arcp__process_job_start_program(pj, cwd, plan, &callbacks, err);
     } else if (pj->job->live->owns_cwd) {
         /* A warm process already runs in its directory; rename that to the job's. */
         status = arcp__agent_process_move_directory(pj->process, cwd, err);
@@ -275,6 +213,7 @@ static arcp_status begin(process_job *pj, arcp_error *err)
     if (pj->process != NULL) {
         arcp__agent_process_set_callbacks(pj->process, &callbacks);
         arcp__agent_process_set_job(pj->process, arcp_span_cstr(pj->job->id));
+        status = status == ARCP_OK ? give_lease(pj, plan, err) : status;
     }
     return status;
 }
@@ -302,6 +241,18 @@ static void write_start(const process_job *pj, arcp_span line)
     arcp_buf_fini(&text);
 }
 
+static void on_leased(void *user)
+{
+    process_job *pj = user;
+    pj->is_leasing = false;
+    if (pj->start.failed) {
+        arcp__agent_process_kill(pj->process); /* it would wait for the line */
+    } else {
+        write_start(pj, arcp_buf_span(&pj->start));
+    }
+    arcp_buf_fini(&pj->start);
+}
+
 static void report_start(const process_job *pj, arcp_status status, arcp_span message)
 {
     arcp__engine_agent_started(pj->runtime->engine, arcp__input_now(pj->runtime), pj->job, status,
@@ -324,7 +275,11 @@ static void launch(process_job *pj, arcp_span line)
     }
     assert(pj->process != NULL);
     arcp__agent_process_pause(pj->process, false);
-    if (pj->agent->spec.is_plain) {
+    if (pj->is_leasing) {
+        if (line.data != pj->start.data) {
+            arcp_buf_append(&pj->start, line);
+        }
+    } else if (pj->agent->spec.is_plain) {
         arcp__agent_plain_write(pj->process, line);
     } else {
         write_start(pj, line);
@@ -351,7 +306,9 @@ static void launch_next(arcp_runtime *runtime)
         runtime->launch_round = pj->round;
         dequeue(pj);
         launch(pj, arcp_buf_span(&pj->start));
-        arcp_buf_fini(&pj->start);
+        if (!pj->is_leasing) {
+            arcp_buf_fini(&pj->start);
+        }
     }
 }
 
@@ -423,8 +380,9 @@ static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *jo
     *pj = (process_job){
         .runtime = runtime, .agent = &entry->process, .job = job, .start = arcp_buf_secret_init()};
     job->live->user = pj;
-    const bool has_warm =
-        pj->agent->pool != NULL && arcp__process_pool_waiting(pj->agent->pool) != 0;
+    const arcp__job_plan *plan = NULL;
+    const bool has_warm = arcp__process_job_plan(pj, &plan, NULL) == ARCP_OK &&
+                          can_be_warm(pj, plan) && arcp__process_pool_waiting(pj->agent->pool) != 0;
     if (!has_warm) {
         arcp_buf_append(&pj->start, line);
     }
@@ -444,7 +402,7 @@ static void send_line(void *agent, arcp_span line)
     if (pj->agent->spec.is_plain) {
         return;
     }
-    if (!pj->is_waiting) {
+    if (!pj->is_waiting && !pj->is_leasing) {
         if (pj->process != NULL) {
             write_line(pj, line);
         }
@@ -452,7 +410,7 @@ static void send_line(void *agent, arcp_span line)
     }
     arcp_buf_append_byte(&pj->start, '\n');
     arcp_buf_append(&pj->start, line);
-    if (pj->start.failed) {
+    if (pj->start.failed && pj->is_waiting) { /* with a program, on_leased sees it */
         abandon_start(pj, ARCP_SPAN_LITERAL("out of memory for lines to the agent"));
     }
 }
@@ -532,6 +490,8 @@ static void dump(const process_job *pj, arcp_buf *out)
         arcp_json_write_cstr(&writer, "its turn: programs are started one after the other");
     } else if (pj->is_starting) {
         arcp_json_write_cstr(&writer, "the start of its program");
+    } else if (pj->is_leasing) {
+        arcp_json_write_cstr(&writer, "its lease in the sandbox of its program");
     }
     arcp_json_end_array(&writer);
     arcp_json_end_object(&writer);

@@ -63,6 +63,7 @@ static arcp_status fill(arcp__process_agent *agent, arcp_runtime *runtime,
 void arcp__process_agent_fini(arcp__process_agent *agent)
 {
     arcp__process_pool_free(agent->pool);
+    arcp__warm_free(agent->warm);
     arcp__environment_fini(&agent->warm_environment);
     arcp__agent_sandbox_fini(&agent->confinement.sandbox);
     arcp__arena_fini(&agent->arena);
@@ -86,7 +87,8 @@ static void log_warm(void *user, arcp_span line)
 }
 
 /* Warm processes get the environment that does not depend on a job; the rest is in job.start. */
-static arcp_status keep_warm(arcp__process_agent *agent, size_t size, arcp_error *err)
+static arcp_status keep_warm(arcp__process_agent *agent, size_t size, bool is_confined,
+                             arcp_error *err)
 {
     const arcp_runtime *runtime = agent->runtime;
     arcp__environment *environment = &agent->warm_environment;
@@ -109,7 +111,30 @@ static arcp_status keep_warm(arcp__process_agent *agent, size_t size, arcp_error
         .log = log_warm,
         .user = agent,
     };
-    return arcp__process_pool_new(&options, &agent->pool, err);
+    const arcp_status status = is_confined ? arcp__warm_new(agent, &options, err) : ARCP_OK;
+    return status == ARCP_OK ? arcp__process_pool_new(&options, &agent->pool, err) : status;
+}
+
+/* Whether the agent can have warm processes; says so where it cannot, though it should. */
+static bool can_be_warm(arcp_runtime *runtime, const arcp_process_agent *from,
+                        bool is_confined)
+{
+    if (from->warm == 0 || from->is_plain) {
+        return false;
+    }
+    if (!is_confined) {
+        return true;
+    }
+    const bool can = runtime->confinement->level != ARCP__SANDBOX_LEVEL_NONE &&
+                     arcp__sandbox_has_broker(&runtime->confinement->abilities);
+    if (!can) {
+        arcp__runtime_log(
+            runtime, NULL, ARCP_LOG_WARN,
+            "agent \"%s\": without a broker (arcp doctor) a confined agent has no warm "
+            "processes; each is started for its job",
+            from->name);
+    }
+    return can;
 }
 
 /* ---- registering ---- */
@@ -141,14 +166,9 @@ arcp_status arcp_runtime_register_process(arcp_runtime *runtime, const arcp_proc
         runtime->confinement->level == ARCP__SANDBOX_LEVEL_FULL) {
         arcp__confinement_warm_etc(runtime, agent->spec.user);
     }
-    if (status == ARCP_OK && from.warm != 0 && !from.is_plain && is_confined) {
-        arcp__runtime_log(runtime, NULL, ARCP_LOG_WARN,
-                          "agent \"%s\": confined agents have no warm processes; each is started "
-                          "for its job",
-                          from.name);
-    }
-    if (status == ARCP_OK && from.warm != 0 && !from.is_plain && !is_confined) {
-        status = keep_warm(agent, from.warm, err); /* the pool reports a program that fails */
+    if (status == ARCP_OK && can_be_warm(runtime, &from, is_confined)) {
+        /* The pool reports a program that fails. */
+        status = keep_warm(agent, from.warm, is_confined, err);
     } else if (status == ARCP_OK && runtime->options.launcher == NULL) {
         /* Warn of a missing program or user now, and not only when the first job fails. The agent
          * is offered anyway, because it may be installed later. */

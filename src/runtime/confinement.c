@@ -207,7 +207,7 @@ void arcp__confinement_free(arcp__confinement *confinement)
 
 /* ---- the plan of a job ---- */
 
-static void job_plan_free(arcp__job_plan *plan)
+void arcp__job_plan_free(arcp__job_plan *plan)
 {
     if (plan == NULL) {
         return;
@@ -314,8 +314,9 @@ static char *scratch_path(const arcp_runtime *runtime, arcp_span job_id)
     return taken;
 }
 
-static arcp_status compile(const arcp_runtime *runtime, const arcp__process_agent *agent,
-                           const arcp__admit_request *request, arcp__job_plan *out, arcp_error *err)
+arcp_status arcp__confinement_compile(const arcp_runtime *runtime, const arcp__process_agent *agent,
+                                      const arcp__admit_request *request, arcp__job_plan *out,
+                                      arcp_error *err)
 {
     arcp__agent_sandbox sandbox = agent->confinement.sandbox; /* borrows what was found */
     arcp__agent_sandbox_job job = {
@@ -326,6 +327,7 @@ static arcp_status compile(const arcp_runtime *runtime, const arcp__process_agen
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     sandbox.request.cwd = cwd;
+    sandbox.request.may_be_late = agent->warm != NULL;
     const char **bases = join_bases(runtime->confinement->bases, sandbox.bases);
     bool failed = bases == NULL;
     if (runtime->confinement->level == ARCP__SANDBOX_LEVEL_LANDLOCK) {
@@ -456,7 +458,7 @@ static void admit(void *user, const arcp__admit_request *request, arcp__admit_an
         return;
     }
     plan->text = arcp_buf_init();
-    const arcp_status status = compile(runtime, agent, request, plan, &err);
+    const arcp_status status = arcp__confinement_compile(runtime, agent, request, plan, &err);
     if (status != ARCP_OK) {
         answer->status = status;
         arcp_buf_append_cstr(&answer->texts[ARCP__ADMIT_MESSAGE], err.message);
@@ -466,13 +468,13 @@ static void admit(void *user, const arcp__admit_request *request, arcp__admit_an
     } else {
         refuse_line(plan->plan, answer);
     }
-    job_plan_free(plan);
+    arcp__job_plan_free(plan);
 }
 
 static void release(void *user, void *plan)
 {
     (void)user;
-    job_plan_free(plan);
+    arcp__job_plan_free(plan);
 }
 
 arcp__agent_hosts arcp__confinement_hosts(arcp_runtime *runtime)

@@ -54,6 +54,14 @@ ARCP_MUST_CHECK arcp_status arcp__confinement_set(arcp_runtime *runtime,
                                                   arcp_error *err);
 void arcp__confinement_free(arcp__confinement *confinement); /* NULL is accepted */
 
+/* Compiles the plan of a job of the agent into `out`, which is zero-initialised but for an empty
+ * text. As arcp__sandbox_plan_new. */
+ARCP_MUST_CHECK arcp_status arcp__confinement_compile(const arcp_runtime *runtime,
+                                                      const arcp__process_agent *agent,
+                                                      const arcp__admit_request *request,
+                                                      arcp__job_plan *out, arcp_error *err);
+void arcp__job_plan_free(arcp__job_plan *plan); /* NULL is accepted */
+
 /* Copies a list of absolute paths in canonical form; NULL: the error says why. */
 const char **arcp__confinement_paths(arcp__arena *arena, const char *const *paths, arcp_error *err);
 
@@ -111,6 +119,20 @@ unsigned arcp__confinement_find_limits(const arcp_runtime *runtime, unsigned wan
 void arcp__confinement_record(arcp_runtime *runtime, arcp__job *job, arcp_span record);
 
 void arcp__prepared_etcs_free(arcp_runtime *runtime);
+
+/* ---- confinement_warm.c: confined processes that are started before their job ----
+ *
+ * Such a process is started by a plan without a lease. Jobs whose plan is late can have it. */
+
+/* Has the agent's pool, which is not made yet, start confined processes. ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__warm_new(arcp__process_agent *agent,
+                                           arcp__process_pool_options *options, arcp_error *err);
+void arcp__warm_free(struct arcp__warm *warm); /* NULL is accepted */
+
+/* A waiting process that can have the lease of this plan, which is late; the caller owns it, and
+ * gives it the lease. NULL: there is none. Processes that were started by a plan that is out of
+ * date are replaced. */
+arcp__agent_process *arcp__warm_take(arcp__process_agent *agent, const arcp__job_plan *plan);
 
 /* ---- confinement_status.c ---- */
 

@@ -142,6 +142,7 @@ arcp_status arcp__confined_start_init(arcp__confined_start *start, arcp_runtime 
     *start = (arcp__confined_start){
         .confinement = {.plan = arcp_buf_span(&plan->text),
                         .has_processes = plan->plan->level == ARCP__SANDBOX_LEVEL_FULL,
+                        .is_late = plan->plan->is_late,
                         .has_network = plan->plan->port_count != 0 || plan->plan->has_proxy,
                         .scratch = plan->scratch,
                         .limits = arcp__cgroup_limits_of(&plan->plan->limits)},

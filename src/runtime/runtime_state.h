@@ -107,6 +107,8 @@ typedef struct arcp__process_agent {
     arcp__process_pool *pool; /* NULL: no warm processes, or the registration was replaced */
     arcp__environment warm_environment;
     arcp__process_spec warm_spec;
+    struct arcp__warm
+        *warm; /* owned; of a pool of confined processes; NULL: they are not confined */
     arcp__agent_confinement confinement;
 } arcp__process_agent;
 

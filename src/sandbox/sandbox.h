@@ -156,6 +156,9 @@ typedef struct arcp__sandbox_request {
     /* Egress terminates TLS to hosts that the lease grants in part, and the program trusts its
      * certificates. */
     bool tls_terminate;
+    /* The program may be started before its lease is known (arcp__sandbox_plan.is_late), if the
+     * lease can be enforced in that way, and `min` accepts it. */
+    bool may_be_late;
     bool has_gateways; /* the sandbox has a network even if its lease has no net.fetch */
     bool has_terminal; /* stdin is one: /dev/tty is there */
     bool hides;        /* what is not granted does not exist, also where it could be denied */
@@ -268,7 +271,10 @@ typedef struct arcp__sandbox_plan {
      * all that the program can connect to. Then there are no ports. */
     bool has_proxy;
     bool has_broker; /* the broker decides by reads and writes what the kernel does not grant */
-    bool hides;      /* of the request, as is_silent */
+    /* No mount and no rule is of the lease: the broker serves all of it, so that a program can be
+     * started before its lease is known. Its network has the ports of every network. */
+    bool is_late;
+    bool hides; /* of the request, as is_silent */
     bool is_silent;
     arcp_span cwd;   /* inside; an empty read-only directory when no mount brings it */
     arcp_span home;  /* HOME inside */
@@ -291,6 +297,27 @@ void arcp__sandbox_plan_free(arcp__sandbox_plan *plan); /* NULL is accepted */
 void arcp__sandbox_plan_encode(const arcp__sandbox_plan *plan, arcp_buf *out);
 ARCP_MUST_CHECK arcp_status arcp__sandbox_plan_decode(arcp_span text, arcp__sandbox_plan **out,
                                                       arcp_error *err);
+
+/* ---- a lease that comes when the program runs (plans that are late) ---- */
+
+/* The plan by which a program is started before it has the lease of `plan`, which is late: the
+ * same without a lease. ARCP_E_NO_MEMORY. The caller frees *out. */
+ARCP_MUST_CHECK arcp_status arcp__sandbox_plan_before_lease(const arcp__sandbox_plan *plan,
+                                                            arcp__sandbox_plan **out,
+                                                            arcp_error *err);
+
+/* Whether a program that was started by `waiting`, which has no lease, may get the lease of `plan`:
+ * both are late, and differ in nothing else but the directories that were made for each. */
+ARCP_MUST_CHECK bool arcp__sandbox_plan_takes(const arcp__sandbox_plan *waiting,
+                                              const arcp__sandbox_plan *plan);
+
+/* The plan of the program once it has the lease, which it takes: what `waiting` has made, what
+ * `plan` grants, and the job's directory by the name that it has in `plan`. ARCP_E_NO_MEMORY. The
+ * caller frees *out. */
+ARCP_MUST_CHECK arcp_status arcp__sandbox_plan_with_lease(const arcp__sandbox_plan *waiting,
+                                                          const arcp__sandbox_plan *plan,
+                                                          arcp__sandbox_plan **out,
+                                                          arcp_error *err);
 
 /* The pattern of net.fetch that the job's credential brings; empty: none, or it is refused here. */
 arcp_span arcp__sandbox_credential(const arcp__sandbox_plan *plan);

@@ -263,6 +263,19 @@ static arcp__sandbox_line judge_file(const arcp__sandbox_compile *compile,
     return ARCP__SANDBOX_UNDER(FILE, LITERAL);
 }
 
+/* A directory or a file of a lease that comes when the program runs. */
+static arcp__sandbox_line judge_late(const arcp__sandbox_compile *compile,
+                                     const arcp__sandbox_wish *wish)
+{
+    const arcp__sandbox_line pattern = judge_pattern(compile, wish);
+    if (pattern.mechanism != ARCP__SANDBOX_MECHANISM_BROKER) {
+        return pattern;
+    }
+    return compile->draft.level == ARCP__SANDBOX_LEVEL_FULL
+               ? ARCP__SANDBOX_UNDER(BROKER, LATE)
+               : ARCP__SANDBOX_UNDER(BROKER, LATE_WITHOUT_VIEW);
+}
+
 static arcp__sandbox_line judge(const arcp__sandbox_compile *compile,
                                 const arcp__sandbox_wish *wish)
 {
@@ -278,9 +291,9 @@ static arcp__sandbox_line judge(const arcp__sandbox_compile *compile,
     case ARCP__SANDBOX_WISH_CWD:
         return ARCP__SANDBOX_REFUSED(CWD);
     case ARCP__SANDBOX_WISH_TREE:
-        return judge_tree(compile, wish);
+        return compile->draft.is_late ? judge_late(compile, wish) : judge_tree(compile, wish);
     case ARCP__SANDBOX_WISH_FILE:
-        return judge_file(compile, wish);
+        return compile->draft.is_late ? judge_late(compile, wish) : judge_file(compile, wish);
     case ARCP__SANDBOX_WISH_PATTERN:
     case ARCP__SANDBOX_WISH_DEAD:
         break;

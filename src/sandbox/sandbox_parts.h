@@ -159,6 +159,15 @@ bool arcp__sandbox_is_root(arcp_span pattern);
 bool arcp__sandbox_is_dead(arcp__sandbox_compile *compile, arcp__capability capability,
                            arcp_span pattern);
 
+/* sandbox_late.c: whether the lines allow that the program gets its lease when it runs. Asked when
+ * all are judged. */
+bool arcp__sandbox_can_be_late(const arcp__sandbox_compile *compile);
+/* The places that are the sandbox's own at level full, whatever the lease says. */
+#define ARCP__SANDBOX_PRIVATE_PLACES                                                               \
+    {                                                                                              \
+        "/tmp", "/var/tmp", "/run", "/dev/shm"                                                     \
+    }
+
 /* sandbox_mounts.c: the mounts and rules of all spots. */
 void arcp__sandbox_lay_out(arcp__sandbox_compile *compile);
 /* The orders of a plan's mounts and rules. */

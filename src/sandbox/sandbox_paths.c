@@ -234,7 +234,8 @@ static arcp__sandbox_class class_of_mount(arcp__sandbox_mount_kind kind)
 static bool is_protected(const arcp__sandbox_plan *plan, arcp_span tree, arcp_span path)
 {
     const arcp_span rest = arcp_span_from(path, tree.size);
-    if (plan->protect == ARCP__SANDBOX_PROTECT_STRICT) {
+    /* Where nothing is mounted, git cannot run, and what is new in .git would not be reported. */
+    if (plan->protect == ARCP__SANDBOX_PROTECT_STRICT || plan->is_late) {
         return arcp__path_is_within(rest, ARCP_SPAN_LITERAL("/.git"));
     }
     return arcp_span_equal_cstr(rest, "/.git") ||
@@ -391,6 +392,9 @@ static bool is_served_git(const arcp__sandbox_plan *plan, arcp_span path)
 /* Whether the path is read-only, although a pattern may grant writing it. */
 static bool is_kept(const arcp__sandbox_plan *plan, arcp_span path)
 {
+    if (plan->is_late && is_served_git(plan, path)) {
+        return true;
+    }
     if (plan->level == ARCP__SANDBOX_LEVEL_FULL) {
         const footing on = find_footing(plan, path);
         if (on.is_protected || on.mount == NULL || on.mount->kind != ARCP__SANDBOX_MOUNT_BASE) {

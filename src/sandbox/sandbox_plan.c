@@ -121,7 +121,7 @@ static void choose_places(arcp__sandbox_compile *compile)
     arcp__sandbox_plan *draft = &compile->draft;
     const bool is_full = draft->level == ARCP__SANDBOX_LEVEL_FULL;
     /* A root in which a file must be left out is not the host's. */
-    compile->has_root = is_full && has_root_line(request->lease) &&
+    compile->has_root = is_full && !draft->is_late && has_root_line(request->lease) &&
                         !arcp__sandbox_holds_own_file(draft, ARCP_SPAN_LITERAL("/"));
     draft->cwd = request->cwd;
     if (request->cwd_is_fresh) {
@@ -164,18 +164,12 @@ static void add_places(arcp__sandbox_compile *compile)
         }
         return;
     }
-    static const struct {
-        const char *path;
-        uint32_t flags;
-    } fixed[] = {{"/tmp", ARCP__PLACE_PRIVATE},
-                 {"/var/tmp", ARCP__PLACE_PRIVATE},
-                 {"/run", ARCP__PLACE_PRIVATE},
-                 {"/dev/shm", ARCP__PLACE_PRIVATE},
-                 {"/etc", ARCP__PLACE_ETC}};
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
-        arcp__sandbox_add_spot(compile, arcp_span_cstr(fixed[i].path), fixed[i].flags,
+    static const char *const privates[] = ARCP__SANDBOX_PRIVATE_PLACES;
+    for (size_t i = 0; i < sizeof privates / sizeof *privates; i++) {
+        arcp__sandbox_add_spot(compile, arcp_span_cstr(privates[i]), ARCP__PLACE_PRIVATE,
                                ARCP__PLACE_NONE);
     }
+    arcp__sandbox_add_spot(compile, ARCP_SPAN_LITERAL("/etc"), ARCP__PLACE_ETC, ARCP__PLACE_NONE);
     arcp__sandbox_add_spot(compile, draft->home, ARCP__PLACE_PRIVATE, ARCP__PLACE_NONE);
     if (compile->has_root) {
         arcp__sandbox_add_spot(compile, ARCP_SPAN_LITERAL("/sys"), ARCP__PLACE_COVER,
@@ -212,6 +206,9 @@ static void note_system(arcp__sandbox_compile *compile, arcp_span path)
 
 static void add_wished_places(arcp__sandbox_compile *compile)
 {
+    if (compile->draft.is_late) {
+        return; /* the broker serves them */
+    }
     for (uint32_t i = 0; i < compile->wish_count; i++) {
         const arcp__sandbox_wish *wish = &compile->wishes[i];
         const bool is_read = wish->capability == ARCP__CAPABILITY_FS_READ;
@@ -225,9 +222,6 @@ static void add_wished_places(arcp__sandbox_compile *compile)
             continue;
         }
         note_system(compile, wish->path);
-    }
-    for (size_t i = 0; i < compile->request->base_count; i++) {
-        note_system(compile, compile->request->bases[i]);
     }
     compile->has_etc = compile->has_etc || compile->has_root;
 }
@@ -313,6 +307,9 @@ static void compile_plan(arcp__sandbox_compile *compile)
     if (compile->draft.level != ARCP__SANDBOX_LEVEL_NONE) {
         add_wished_places(compile);
         add_places(compile);
+        for (size_t i = 0; i < compile->request->base_count; i++) {
+            note_system(compile, compile->request->bases[i]);
+        }
         if (compile->has_failed) {
             return;
         }
@@ -344,13 +341,11 @@ static arcp__sandbox_level level_of(const arcp__sandbox_request *request)
                : level;
 }
 
-arcp_status arcp__sandbox_plan_new(const arcp__sandbox_request *request, arcp__sandbox_plan **out,
-                                   arcp_error *err)
+/* The plan, of a lease that comes late or not; NULL: out of memory. Without a refusal *is_fit says
+ * whether it may be late. */
+static arcp__sandbox_plan *make_plan(const arcp__sandbox_request *request, bool is_late,
+                                     bool *is_fit)
 {
-    const arcp_status status = check_request(request, err);
-    if (status != ARCP_OK) {
-        return status;
-    }
     arcp__sandbox_compile compile = {
         .request = request,
         .work = {WORK_STEPS_MAX},
@@ -363,6 +358,7 @@ arcp_status arcp__sandbox_plan_new(const arcp__sandbox_request *request, arcp__s
                   .own_files = request->own_files,
                   .own_file_count = request->own_file_count,
                   .has_broker = arcp__sandbox_has_broker(&request->abilities),
+                  .is_late = is_late,
                   .hides = request->hides,
                   .is_silent = request->is_silent,
                   .protect = request->protect,
@@ -385,8 +381,29 @@ arcp_status arcp__sandbox_plan_new(const arcp__sandbox_request *request, arcp__s
         draft->ports = compile.ports;
         draft->port_count = compile.port_count;
         plan = arcp__sandbox_plan_pack(draft);
+        *is_fit = draft->refusal == ARCP__SANDBOX_REFUSAL_NONE &&
+                  (!is_late || arcp__sandbox_can_be_late(&compile));
     }
     arcp__sandbox_compile_fini(&compile);
+    return plan;
+}
+
+arcp_status arcp__sandbox_plan_new(const arcp__sandbox_request *request, arcp__sandbox_plan **out,
+                                   arcp_error *err)
+{
+    const arcp_status status = check_request(request, err);
+    bool is_fit = false;
+    if (status != ARCP_OK) {
+        return status;
+    }
+    arcp__sandbox_plan *plan = NULL;
+    if (request->may_be_late) {
+        plan = make_plan(request, true, &is_fit);
+    }
+    if (plan == NULL || !is_fit) {
+        arcp__sandbox_plan_free(plan);
+        plan = make_plan(request, false, &is_fit);
+    }
     if (plan == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }

@@ -121,6 +121,9 @@ void arcp__sandbox_plan_encode(const arcp__sandbox_plan *plan, arcp_buf *out)
     arcp__put_string(&writer, "fresh", plan->fresh);
     arcp__put_cstr(&writer, "protect", protections[plan->protect]);
     arcp__put_bool(&writer, "broker", plan->has_broker);
+    if (plan->is_late) {
+        arcp__put_bool(&writer, "late", true);
+    }
     if (plan->hides) {
         arcp__put_bool(&writer, "hide", true);
     }
@@ -373,6 +376,23 @@ static void read_ports(reader *r, arcp__sandbox_plan *plan)
     plan->ports = ports;
 }
 
+/* A plan that is late has a broker, and nothing of a lease but what that serves. */
+static void check_late(reader *r, const arcp__sandbox_plan *plan)
+{
+    bool is_sound = plan->has_broker && plan->level != ARCP__SANDBOX_LEVEL_NONE;
+    for (size_t i = 0; i < plan->mount_count; i++) {
+        const arcp__sandbox_mount_kind kind = plan->mounts[i].kind;
+        is_sound = is_sound && kind != ARCP__SANDBOX_MOUNT_ROOT &&
+                   kind != ARCP__SANDBOX_MOUNT_TREE && kind != ARCP__SANDBOX_MOUNT_FILE;
+    }
+    for (size_t i = 0; i < plan->rule_count; i++) {
+        is_sound = is_sound && plan->rules[i].class != ARCP__SANDBOX_CLASS_LEASE;
+    }
+    if (plan->is_late && !is_sound) {
+        fail(r, "late", "of a plan with a broker, and without mounts and rules of a lease");
+    }
+}
+
 static void read_plan(reader *r, arcp__sandbox_plan *plan)
 {
     const arcp_json_ref root = ARCP_JSON_ROOT;
@@ -390,7 +410,8 @@ static void read_plan(reader *r, arcp__sandbox_plan *plan)
     plan->fresh = read_path(r, root, "fresh", true);
     plan->protect = READ_CHOICE(r, root, "protect", protections);
     plan->has_broker = read_bool(r, root, "broker");
-    /* These two are written only when they are not as usual. */
+    /* These are written only when they are not as usual. */
+    plan->is_late = member_of(r, root, "late") != ARCP_JSON_ABSENT && read_bool(r, root, "late");
     plan->hides = member_of(r, root, "hide") != ARCP_JSON_ABSENT && read_bool(r, root, "hide");
     plan->is_silent =
         member_of(r, root, "report") != ARCP_JSON_ABSENT && !read_bool(r, root, "report");
@@ -415,6 +436,7 @@ static void read_plan(reader *r, arcp__sandbox_plan *plan)
     if (member_of(r, root, "own_files") != ARCP_JSON_ABSENT) {
         plan->own_files = read_paths(r, "own_files", false, &plan->own_file_count);
     }
+    check_late(r, plan);
     read_ports(r, plan);
     plan->has_proxy = read_bool(r, root, "proxy");
     if (r->status == ARCP_OK) {

@@ -401,7 +401,8 @@ static const run_row other_rows[] = {
      "doctor "
      "--config agents.yaml | grep ^agent",
      0,
-     .out = "agent a, policy[0]: runs: 1 exact, 1 under\n"
+     /* Its processes wait: nothing of the lease is mounted. */
+     .out = "agent a, policy[0]: runs: 2 under\n"
             "agent gone: does not run: /opt/none/x: No such file or directory\n"
             "agent c, policy[2]: does not run: unknown capability \"fs.raed\": it is neither "
             "reserved nor "

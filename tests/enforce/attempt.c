@@ -146,6 +146,9 @@ static void add_confinement(attempt *try)
                    run->mode->by_launcher ? run->tests : run->programs);
     add_word(try, path);
     add_words(try, run->mode->by_launcher ? "--user nobody" : "run");
+    if (run->mode->is_late) {
+        add_words(try, "--late yes");
+    }
     if (row->lease != NULL || row->options == NULL) {
         add_word(try, "--lease");
         try->words[try->word_count++] =

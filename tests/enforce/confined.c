@@ -73,18 +73,25 @@ static pid_t start(const confined *one, const char *const *argv, int output)
 pid_t confined_start(const confined *one, const char *script, int output)
 {
     char lease[1024];
-    const char *argv[12];
+    const char *argv[14];
     size_t count = 0;
+    /* What a late lease cannot have: the program's own HOME, and another port. */
+    const char *port = one->is_late ? "" : ":9";
+    const char *home = one->is_late ? "write" : "home";
     (void)snprintf(lease, sizeof lease,
                    "{\"fs.read\":[\"%s/read/**\",\"%s/write/**\"],\"fs.write\":[\"%s/write/"
-                   "**\",\"%s/home/**\"],\"net.fetch\":[\"http://localhost:9/**\"]}",
-                   one->dir, one->dir, one->dir, one->dir);
+                   "**\",\"%s/%s/**\"],\"net.fetch\":[\"http://localhost%s/**\"]}",
+                   one->dir, one->dir, one->dir, one->dir, home, port);
     if (one->in_container) {
         argv[count++] = CONTAINER;
     }
     argv[count++] = one->by_run ? ARCP : START;
     if (one->by_run) {
         argv[count++] = "run";
+    }
+    if (one->is_late) {
+        argv[count++] = "--late";
+        argv[count++] = "yes";
     }
     argv[count++] = "--lease";
     argv[count++] = lease;

@@ -14,6 +14,7 @@ typedef struct confined {
     const char *failing; /* ARCP_SANDBOX_FAIL; NULL: nothing fails */
     const char *without; /* ARCP_SANDBOX_WITHOUT */
     bool in_container;   /* below a container's filter */
+    bool is_late;        /* as a warm process (arcp-enforce-start --late) */
     bool by_run;         /* `arcp run`; else the launcher */
     int code;            /* exit status; 128+N for a signal */
     char output[65536];  /* stdout and stderr, NUL-terminated */

@@ -39,6 +39,8 @@ enum {
     BROKER = 32,    /* needs the broker, as the probe says */
     ROOT_SETS = 64, /* `setup` and `during` run as root */
     WORLD = 128,    /* needs the network world */
+    NOT_LATE = 512, /* not of a program whose lease comes when it runs: nothing of it is mounted */
+    LATE = 1024,    /* only of such a program */
     PROXY = 256,    /* level landlock: needs what a network by a proxy needs, as the probe says */
 };
 

@@ -34,6 +34,13 @@ enum { ORDINARY_USER = 65534, MESSAGE_MAX = 1024, NOT_RUN = 77 };
 static const escape_mode modes[] = {
     {.name = "root", .level = FULL},
     {.name = "user", .user = ORDINARY_USER, .by_launcher = true, .level = FULL},
+    {.name = "late", .user = ORDINARY_USER, .by_launcher = true, .level = FULL, .is_late = true},
+    {.name = "late-landlock",
+     .user = ORDINARY_USER,
+     .by_launcher = true,
+     .level = LANDLOCK,
+     .without = "userns",
+     .is_late = true},
     {.name = "nobody", .user = ORDINARY_USER, .level = FULL},
     {.name = "landlock", .user = ORDINARY_USER, .level = LANDLOCK, .without = "userns"},
     {.name = "landlock-root", .level = LANDLOCK, .without = "userns"},
@@ -198,6 +205,8 @@ static bool belongs(const escape_row *row)
     const unsigned levels = row->where & (FULL | LANDLOCK);
     return (levels == 0 || (levels & mode->level) != 0) &&
            ((row->where & BY_RUN) == 0 || !mode->by_launcher) &&
+           ((row->where & NOT_LATE) == 0 || !mode->is_late) &&
+           ((row->where & LATE) == 0 || mode->is_late) &&
            ((row->where & AS_ROOT) == 0 || mode->user == 0) &&
            ((row->where & NOT_ROOT) == 0 || mode->user != 0);
 }

@@ -9,6 +9,7 @@
 
 #include "egress/egress.h"
 #include "launch/launcher_control.h"
+#include "launch/sandbox_record.h"
 
 enum { TAKES_MAX = 64 };
 
@@ -20,6 +21,7 @@ typedef struct network {
     const arcp_lease *lease;
     arcp_process *process;
     arcp_process_exit *end;
+    int leased; /* a byte is written here when the program has its lease; -1: it had it before */
 } network;
 
 static void check(arcp_status status, const arcp_error *error)
@@ -31,8 +33,12 @@ static void check(arcp_status status, const arcp_error *error)
 
 static void on_record(void *user, arcp_span record)
 {
-    (void)user;
+    const network *here = user;
     (void)fprintf(stderr, "%.*s\n", (int)record.size, record.data);
+    if (here->leased >= 0 && arcp__sandbox_record_type(record) == ARCP__SANDBOX_RECORD_LEASED &&
+        write(here->leased, "", 1) != 1) {
+        errx(125, "the program cannot go on");
+    }
 }
 
 static void on_refused(void *user, const char *reason)
@@ -100,11 +106,11 @@ static void watch(network *here, uv_poll_t *poll, int fd, uv_poll_cb callback)
     poll->data = here;
 }
 
-void start_network_run(arcp_process *process, int control, const arcp_lease *lease,
+void start_network_run(arcp_process *process, int control, const arcp_lease *lease, int leased,
                        arcp_process_exit *end)
 {
     arcp_error error;
-    network here = {.lease = lease, .process = process, .end = end};
+    network here = {.lease = lease, .process = process, .end = end, .leased = leased};
     const arcp__egress_options options = {.idle_ms = 0};
     const arcp__launch_control_events events = {.record = on_record,
                                                 .listeners = on_listeners,

@@ -8,7 +8,7 @@
 
 /* Copies the records of the sandbox to standard error, and writes one there for each denial of its
  * network. Takes over the descriptor. Returns when the process has ended. Exits on failure. */
-void start_network_run(arcp_process *process, int control, const arcp_lease *lease,
+void start_network_run(arcp_process *process, int control, const arcp_lease *lease, int leased,
                        arcp_process_exit *end);
 
 #endif

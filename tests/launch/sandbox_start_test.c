@@ -53,6 +53,8 @@ static void no_step_can_fail_without_ending_the_start(void **state)
         if (strcmp(steps[i], "exec") == 0) {
             sandbox_expect(f, "echo escaped", 126);
             sandbox_check_output(f, "");
+        } else if (strcmp(steps[i], "lease") == 0) {
+            continue; /* only where a lease comes late: tests/enforce/failures_test.c */
         } else if (is_full || !is_of_full(steps[i])) {
             sandbox_refuses(f, steps[i]);
         }

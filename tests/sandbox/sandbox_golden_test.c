@@ -158,6 +158,7 @@ static void read_request(golden *g)
     request->cwd_is_fresh = is_true(g, object, "fresh");
     request->has_terminal = is_true(g, object, "terminal");
     request->tls_terminate = is_true(g, object, "terminate");
+    request->may_be_late = is_true(g, object, "late");
     request->hides = is_true(g, object, "hide");
     request->is_silent = is_true(g, object, "silent");
     request->protect = (arcp__sandbox_protect)read_name(g, object, "protect", protections, 0);

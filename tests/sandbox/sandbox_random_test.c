@@ -135,6 +135,7 @@ static void make_request(sample *s)
     }
     request->protect = (arcp__sandbox_protect)random_below(&s->random, 3);
     request->tls_terminate = random_below(&s->random, 2) == 0;
+    request->may_be_late = random_below(&s->random, 2) == 0;
     uint32_t *has = request->abilities.values;
     has[ARCP__SANDBOX_ABILITY_EGRESS] = (uint32_t)random_below(&s->random, 2);
     has[ARCP__SANDBOX_ABILITY_BROKER] = (uint32_t)random_below(&s->random, 2);

@@ -6,7 +6,8 @@
  * landlock there are no namespaces: the same child confines itself and becomes the program.
  *
  * A step that fails ends the process that noticed it, and with it the sandbox, with status 125;
- * there is no way around a step. Everything is one thread, so that the current step is a global. */
+ * there is no way around a step. The steps are made by one thread in each process, so that the
+ * current one is a global; that which takes a late lease (helper_lease) has its own. */
 #ifndef ARCP_LAUNCH_HELPER_H
 #define ARCP_LAUNCH_HELPER_H
 
@@ -14,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "broker/broker.h"
 #include "launch/launcher_child.h"
 #include "launch/launcher_orders.h"
 #include "sandbox/sandbox.h"
@@ -67,6 +69,20 @@ typedef struct arcp__helper {
  * programs find it and that its environment does not have. At level landlock, makes the files. */
 void arcp__helper_trust(arcp__helper *helper);
 
+/* ---- helper_main ---- */
+
+/* Reads a plan from a sealed file, which it closes; the step that has begun fails if there is none
+ * that can be carried out. */
+const arcp__sandbox_plan *arcp__helper_read_plan(int fd);
+
+/* ---- helper_lease ---- */
+
+/* Of a plan that is late: starts the thread that takes the lease, once, from
+ * ARCP__LAUNCH_CONTROL_FD. */
+void arcp__helper_lease_await(const arcp__helper *helper, arcp__broker *broker);
+/* The broker takes no lease any more: it is about to be freed. */
+void arcp__helper_lease_end(void);
+
 /* ---- helper_report ---- */
 
 /* Begins a step: a failure from now on is one of it. */
@@ -93,6 +109,9 @@ typedef enum arcp__helper_list {
 void arcp__helper_found(arcp__helper_list list, arcp_span path, const char *text);
 /* Sends the record. */
 void arcp__helper_report_running(bool proc_is_outer);
+
+/* Sends the record that says that the lease has come; may wait until it is read. */
+void arcp__helper_report_leased(void);
 
 /* Sends a record, an object of JSON, unless memory ran out while it was written. Never waits. */
 void arcp__helper_send_record(const arcp_buf *record);

@@ -85,21 +85,20 @@ static void check_descriptors(void)
 
 /* ---- plan and user ---- */
 
-static const arcp__sandbox_plan *read_plan(void)
+const arcp__sandbox_plan *arcp__helper_read_plan(int fd)
 {
     const int seals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW;
     struct stat about;
     arcp__sandbox_plan *plan = NULL;
     arcp_error err = {0};
-    arcp__helper_begin(ARCP__HELPER_PLAN);
     errno = EINVAL;
-    if ((fcntl(ARCP__LAUNCH_PLAN_FD, F_GET_SEALS) & seals) != seals ||
-        fstat(ARCP__LAUNCH_PLAN_FD, &about) != 0 || about.st_size <= 0 ||
+    const int found = fcntl(fd, F_GET_SEALS); /* -1: no file that can be sealed */
+    if (found < 0 || (found & seals) != seals || fstat(fd, &about) != 0 || about.st_size <= 0 ||
         about.st_size > PLAN_BYTES_MAX) {
         arcp__helper_fail(NULL);
     }
     const size_t size = (size_t)about.st_size;
-    const char *text = mmap(NULL, size, PROT_READ, MAP_PRIVATE, ARCP__LAUNCH_PLAN_FD, 0);
+    const char *text = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (text == MAP_FAILED) {
         arcp__helper_fail(NULL);
     }
@@ -111,7 +110,7 @@ static const arcp__sandbox_plan *read_plan(void)
         errno = EPERM;
         arcp__helper_fail(NULL);
     }
-    (void)close(ARCP__LAUNCH_PLAN_FD);
+    (void)close(fd);
     return plan;
 }
 
@@ -164,7 +163,8 @@ int main(int argc, char **argv)
         arcp__helper_fail(NULL);
     }
     check_descriptors();
-    helper.plan = read_plan();
+    arcp__helper_begin(ARCP__HELPER_PLAN);
+    helper.plan = arcp__helper_read_plan(ARCP__LAUNCH_PLAN_FD);
     helper.operator_uid = getuid();
     become_user(&helper.child);
     helper.uid = getuid();

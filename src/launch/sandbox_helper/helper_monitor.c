@@ -172,6 +172,9 @@ static void let_go(const arcp__helper *helper, told_state *state, int listener)
             arcp__helper_fail(NULL);
         }
     }
+    if (helper->plan->is_late) {
+        arcp__helper_lease_await(helper, state->broker);
+    }
     (void)send(helper->channel, "", 1, MSG_NOSIGNAL);
 }
 
@@ -261,6 +264,7 @@ int arcp__helper_monitor(arcp__helper *helper)
     if (!is_full(helper)) {
         kill_orphans();
     }
+    arcp__helper_lease_end();
     arcp__broker_finish(state.broker);
     if (is_full(helper)) {
         arcp__helper_report_planted(helper);
