@@ -18,7 +18,7 @@ build = cmake --preset $(1) $(CMAKE_QUIET) $(2) >/dev/null && cmake --build --pr
 REPEAT ?=
 test = ctest --preset $(1) --parallel $(TEST_JOBS) $(REPEAT) $(2)
 
-.PHONY: dist all help deps dev-deps demo test check-fast asan msan tsan valgrind fuzz soak bench bench-hostile bench-peers \
+.PHONY: dist deb image packages all help deps dev-deps demo test check-fast asan msan tsan valgrind fuzz soak bench bench-hostile bench-peers \
 	interop coding-agents tokenizers coverage analyze lint format abi reference docs python helpers install uninstall clean
 
 all: deps ## build/bin/arcpd, build/bin/arcp, build/lib (the default)
@@ -125,6 +125,17 @@ install: deps ## into DESTDIR and PREFIX (/usr/local)
 
 dist: ## the source tarball of the last commit, the same bytes each time, and its SPDX bill of materials: build/dist
 	@tools/dist
+
+deb: deps ## Debian packages, checked by lintian: build/deb (docs/deploying.md)
+	@tools/install-deps.sh --packages
+	@tools/deb
+
+image: deb ## an image for containers, of these packages: build/image (docs/deploying.md)
+	@tools/image build/deb
+
+packages: image ## installs, upgrades and purges the packages on a bare Debian 12, and runs the image
+	@tests/packages/run.sh build/deb build/debian-root
+	@tests/packages/image.sh build/image
 
 uninstall: ## removes what the last install from build/ wrote
 	@test -f build/install_manifest.txt || { echo "build/ has not been installed"; exit 1; }

@@ -5,6 +5,7 @@
 #   tools/install-deps.sh --dev    also what `make lint`, `asan`, `fuzz`, ... need
 #   tools/install-deps.sh --docs   also what `make docs` needs
 #   tools/install-deps.sh --python what `make python` needs, besides
+#   tools/install-deps.sh --packages what `make deb`, `make image` and `make packages` need, besides
 #   tools/install-deps.sh --interop  also what `make interop` needs to install the SDKs
 #   tools/install-deps.sh --list   the packages and what each is for; installs nothing
 #
@@ -63,8 +64,21 @@ interop='
 python3-venv       make interop: the Python SDK in a folder of its own
 '
 
+packages='
+debhelper          make deb
+dh-python          make deb: the Python package
+python3-dev        make deb: the Python package
+python3-cffi       make deb: the Python package
+python3-setuptools make deb: the Python package
+lintian            make deb: checks the packages
+debootstrap        make image, make packages: a bare Debian 12
+iproute2           make packages: a network of its own
+buildah            make image
+systemd-container  make packages: the unit under systemd
+'
+
 usage() {
-    sed -n '2,12s/^# \{0,1\}//p' "$0"
+    sed -n '2,13s/^# \{0,1\}//p' "$0"
 }
 
 wanted=$build
@@ -73,11 +87,13 @@ case "${1-}" in
 --dev) wanted="$build$dev$python" ;;
 --docs) wanted="$build$docs" ;;
 --python) wanted="$build$python" ;;
+--packages) wanted="$build$packages" ;;
 --interop) wanted="$build$interop" ;;
 --list)
     echo "To build and test:$build"
     echo "To work on the code, besides:$dev$python"
     echo "To build the documentation, besides:$docs"
+    echo "To make Debian packages and the image, besides:$packages"
     echo "To play the published SDKs, besides:$interop"
     exit 0
     ;;

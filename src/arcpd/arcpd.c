@@ -11,9 +11,6 @@
 #include "arcpd/state.h"
 #include "process/process.h"
 
-/* A hello is small, and an unauthenticated peer's first frame is buffered until it is complete. */
-#define FIRST_FRAME_BYTES_MAX 65536u
-
 enum { EXIT_STOPPED = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 /* ---- the runtime ---- */
@@ -116,30 +113,6 @@ static void on_hangup(uv_signal_t *handle, int number)
 }
 
 /* ---- start ---- */
-
-/* Opens the listeners and appends their URLs to the ready line. */
-static arcp_status open_listeners(arcp__daemon *state, arcp_buf *ready, arcp_error *err)
-{
-    const arcp__config *config = &state->config;
-    arcp_listen_options options = arcp_listen_options_init();
-    options.certificate_file = config->tls_certificate;
-    options.key_file = config->tls_key;
-    options.hosts = (const char *const *)config->hosts.items;
-    options.host_count = config->hosts.count;
-    options.origins = (const char *const *)config->origins.items;
-    options.origin_count = config->origins.count;
-    options.frame_bytes_max = (size_t)config->settings.limits_frame_bytes;
-    options.first_frame_bytes_max = FIRST_FRAME_BYTES_MAX;
-    arcp_status status = ARCP_OK;
-    for (size_t i = 0; status == ARCP_OK && i < config->listen.count; i++) {
-        const char *url = NULL;
-        status = arcp_runtime_listen(state->runtime, config->listen.items[i], &options, &url, err);
-        if (status == ARCP_OK) {
-            arcp_buf_append_format(ready, " %s", url);
-        }
-    }
-    return status;
-}
 
 static void on_stopped(void *user)
 {
@@ -313,7 +286,7 @@ static arcp_status start(arcp__daemon *state, arcp_error *err)
         arcp__logger_format(logger, ARCP_LOG_INFO, "metrics at http://%s/metrics", where);
     }
     if (status == ARCP_OK) {
-        status = open_listeners(state, &urls, err);
+        status = arcp__listeners_open(state->runtime, config, &state->sockets, &urls, err);
     }
     if (status == ARCP_OK && config->use_stdio) {
         status = serve_stdio(state, err);
@@ -425,6 +398,7 @@ int main(int argc, char **argv)
     (void)umask(077);
     arcp__service_raise_file_limit(&state.files);
     arcp__service_manager_find(&state.manager);
+    arcp__passed_sockets_find(&state.sockets);
     state.logger = (arcp__logger){.level = ARCP_LOG_INFO, .audit = &state.audit};
     state.status.audit = &state.audit;
     state.status.traces = &state.traces;

@@ -476,6 +476,27 @@ void arcp__service_manager_stopping(const arcp__service_manager *manager);
 /* Ends the reports; the loop has to run once more. */
 void arcp__service_manager_close(arcp__service_manager *manager);
 
+/* ---- listeners.c ---- */
+
+#define ARCP__PASSED_SOCKETS_MAX 64u
+
+/* Listening sockets that arcpd was started with. */
+typedef struct arcp__passed_sockets {
+    int fds[ARCP__PASSED_SOCKETS_MAX]; /* -1: a listener has it */
+    size_t count;
+    bool has_more; /* than that */
+} arcp__passed_sockets;
+
+/* Reads LISTEN_FDS, LISTEN_PID and LISTEN_FDNAMES (sd_listen_fds(3)), and removes them from the
+ * environment, so that no child takes the sockets for its own. */
+void arcp__passed_sockets_find(arcp__passed_sockets *sockets);
+/* Opens the listeners of `listen`, each with the passed socket at its address or else a new one,
+ * and appends their URLs to the ready line. ARCP_E_USAGE for a passed socket that no listener
+ * takes. */
+ARCP_MUST_CHECK arcp_status arcp__listeners_open(arcp_runtime *runtime, const arcp__config *config,
+                                                 arcp__passed_sockets *sockets, arcp_buf *ready,
+                                                 arcp_error *err);
+
 /* ---- status.c ---- */
 
 /* The HTTP server for /metrics, /healthz, /readyz and /enforcement, and arcpd's own metrics. It

@@ -22,6 +22,7 @@ typedef struct arcp__daemon {
     size_t reload_id_count;
     arcp__record record;
     arcp__service_manager manager;
+    arcp__passed_sockets sockets;
     uv_loop_t loop;
     uv_signal_t terminate, interrupt, hangup, child;
     uv_timer_t reload;      /* due at once after SIGHUP */

@@ -144,6 +144,8 @@ arcp_status arcp_listen_websocket(uv_loop_t *loop, const char *url,
         (arcp__web_route){.path = listener->parsed.path, .methods = "GET", .begin = on_request};
     const arcp__web_server_options server = {
         .listen = &parsed.authority,
+        .sockets = options.sockets,
+        .socket_count = options.socket_count,
         .certificate_file = is_secure ? options.certificate_file : NULL,
         .key_file = options.key_file,
         .hosts = options.hosts,

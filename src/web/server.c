@@ -203,6 +203,43 @@ static int resolve(uv_loop_t *loop, const arcp__authority *authority, struct soc
     return 0;
 }
 
+/* Whether the socket is a stream's, and bound to that address and port. */
+static bool is_bound_to(int fd, const struct sockaddr_storage *address)
+{
+    struct sockaddr_storage bound = {0};
+    socklen_t size = sizeof bound;
+    int type = 0;
+    socklen_t type_size = sizeof type;
+    if (fd < 0 || getsockname(fd, (struct sockaddr *)&bound, &size) != 0 ||
+        getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_size) != 0 || type != SOCK_STREAM ||
+        bound.ss_family != address->ss_family) {
+        return false;
+    }
+    if (bound.ss_family == AF_INET) {
+        const struct sockaddr_in *one = (const struct sockaddr_in *)&bound;
+        const struct sockaddr_in *other = (const struct sockaddr_in *)address;
+        return one->sin_port == other->sin_port && one->sin_addr.s_addr == other->sin_addr.s_addr;
+    }
+    const struct sockaddr_in6 *one = (const struct sockaddr_in6 *)&bound;
+    const struct sockaddr_in6 *other = (const struct sockaddr_in6 *)address;
+    return bound.ss_family == AF_INET6 && one->sin6_port == other->sin6_port &&
+           memcmp(&one->sin6_addr, &other->sin6_addr, sizeof one->sin6_addr) == 0;
+}
+
+/* Binds a new socket to the address, or takes the one that the process was started with. */
+static int bind_or_take(arcp__web_server *server, const struct sockaddr_storage *address)
+{
+    const arcp__web_server_options *options = &server->options;
+    for (size_t i = 0; i < options->socket_count; i++) {
+        if (is_bound_to(options->sockets[i], address)) {
+            const int result = uv_tcp_open(&server->handle, options->sockets[i]);
+            options->sockets[i] = result == 0 ? -1 : options->sockets[i];
+            return result;
+        }
+    }
+    return uv_tcp_bind(&server->handle, (const struct sockaddr *)address, 0);
+}
+
 static arcp_status bind_and_listen(arcp__web_server *server, arcp_error *err)
 {
     arcp__authority self = *server->options.listen;
@@ -210,7 +247,7 @@ static arcp_status bind_and_listen(arcp__web_server *server, arcp_error *err)
     int size = sizeof address;
     int result = resolve(server->handle.loop, &self, &address);
     if (result == 0) {
-        result = uv_tcp_bind(&server->handle, (const struct sockaddr *)&address, 0);
+        result = bind_or_take(server, &address);
     }
     if (result == 0) {
         result = uv_listen((uv_stream_t *)&server->handle, LISTEN_BACKLOG, on_connection);

@@ -66,6 +66,8 @@ typedef struct arcp__web_server_options {
     /* Port 0 picks one; a name is resolved, blocking, once. NULL: it has only the connections that
      * arcp__web_server_adopt passes to it. */
     const arcp__authority *listen;
+    int *sockets; /* these two as in arcp_listen_options */
+    size_t socket_count;
     const char *certificate_file; /* PEM files; NULL: without TLS */
     const char *key_file;
     const char *const *hosts; /* these three as in arcp_listen_options */

@@ -37,6 +37,19 @@ void arcpd_configure(const arcpd_process *d, const char *format, ...)
     assert_int_equal(fclose(file), 0);
 }
 
+/* In the child: the descriptors from 3 on, and what says so. */
+static void pass_sockets(const arcpd_process *d)
+{
+    char number[16];
+    for (int i = 0; i < d->passed_count; i++) {
+        (void)dup2(d->passed[i], 3 + i);
+    }
+    (void)snprintf(number, sizeof number, "%d", (int)getpid());
+    (void)setenv("LISTEN_PID", number, 0);
+    (void)snprintf(number, sizeof number, "%d", d->passed_count);
+    (void)setenv("LISTEN_FDS", number, 1);
+}
+
 /* The read end of its standard output. */
 static int spawn(arcpd_process *d, const char *argument)
 {
@@ -50,6 +63,9 @@ static int spawn(arcpd_process *d, const char *argument)
         (void)dup2(out[1], STDOUT_FILENO);
         (void)dup2(errors, STDERR_FILENO);
         (void)setenv("STATE_DIRECTORY", d->directory, 1);
+        if (d->passed_count != 0) {
+            pass_sockets(d);
+        }
         (void)execl(ARCP_BINARY_DIR "/bin/arcpd", "arcpd", "--config", d->config, argument,
                     (char *)NULL);
         _exit(127);

@@ -13,6 +13,8 @@ typedef struct arcpd_process {
     char errors[96]; /* path of the file with its standard error */
     pid_t pid;
     int port;
+    const int *passed; /* sockets that it is started with, as by a service manager */
+    int passed_count;
 } arcpd_process;
 
 /* Creates the directory. */

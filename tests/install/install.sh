@@ -173,12 +173,13 @@ runs "CMake, static" "$work/cmake/consumer_static"
 for file in bin/arcp bin/arcpd share/man/man1/arcp.1 share/man/man8/arcpd.8 \
     share/arcp/arcp_agent.py share/arcp/arcp-agent.mjs share/arcp/arcp-agent.d.ts \
     share/man/man5/arcpd.yaml.5 share/man/man7/arcp-agent.7 share/man/man7/arcp-events.7 \
-    lib/systemd/system/arcpd.service share/doc/arcp/apparmor/arcp-sandbox; do
+    lib/systemd/system/arcpd.service lib/systemd/system/arcpd.socket lib/sysusers.d/arcpd.conf share/doc/arcp/apparmor/arcp-sandbox; do
     [ -s "$prefix/$file" ] || fail "$file is not installed"
 done
 unit=$prefix/lib/systemd/system/arcpd.service
-# They cover parts of /proc, so that no sandbox could mount its own.
-if grep -E '^(ProtectKernelTunables|ProtectKernelLogs|ProtectHostname|ProtectProc|RestrictNamespaces)=' "$unit"; then
+# They cover parts of /proc, so that no sandbox could mount its own, or deny openat2, by which it opens paths; the
+# last one brings RestrictSUIDSGID.
+if grep -E '^(ProtectKernelTunables|ProtectKernelLogs|ProtectHostname|ProtectProc|RestrictNamespaces|RestrictSUIDSGID|DynamicUser)=' "$unit"; then
     fail "arcpd.service keeps sandboxes from having a /proc or namespaces"
 fi
 for line in NoNewPrivileges=yes Delegate=yes Type=notify WatchdogSec=120; do

@@ -57,6 +57,7 @@ right_tree() {
     echo 'project(arcp VERSION 4.5.6 LANGUAGES C' >"$tree/CMakeLists.txt"
     mkdir -p "$tree/bindings/python" "$tree/cmake"
     echo 'version = "4.5.6"' >"$tree/bindings/python/pyproject.toml"
+    mkdir -p "$tree/packaging/debian" && echo "arcp (4.5.6) bookworm; urgency=medium" >"$tree/packaging/debian/changelog"
     printf '# Title here\n\nSee [the docs](docs/page.md#second-part) and [above](#title-here).\n' >"$tree/README.md"
     # shellcheck disable=SC2016 # Markdown
     printf '# Page\n\n## Second part\n\n`[no](link)` [web](https://example.org/)\n' >"$tree/docs/page.md"
@@ -227,6 +228,7 @@ version() {
     refuses version "$tree" "$3" "$1 in $2"
 }
 version 'version = "4.5.7"' bindings/python/pyproject.toml 'pyproject.toml: version 4.5.7, CMakeLists.txt has 4.5.6'
+version 'arcp (4.5.7) bookworm; urgency=medium' packaging/debian/changelog 'packaging/debian/changelog: version 4.5.7, CMakeLists.txt has 4.5.6'
 version 'static const char text[] = "arcpd 4.5.6";' src/core/lease.c 'src/core/lease.c:1'
 version 'set(VERSION 4.5.6)' cmake/more.cmake 'cmake/more.cmake:1'
 version 'project(arcp LANGUAGES C)' CMakeLists.txt 'has no version'

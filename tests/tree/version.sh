@@ -1,6 +1,6 @@
 #!/bin/sh
-# Fails when the version, which CMakeLists.txt has, is written in a source too, or when the Python package or a
-# helper for agents, whose archives need a copy, has another one.
+# Fails when the version, which CMakeLists.txt has, is written in a source too, or when the Debian packages, the Python
+# package or a helper for agents, whose archives need a copy, have another one.
 #
 #   tests/tree/version.sh ROOT
 set -eu
@@ -19,6 +19,11 @@ for copy in $(find bindings helpers -name pyproject.toml -o -name __init__.py -o
         bad=1
     fi
 done
+debian=$(sed -n '1s/^arcp (\(.*\)).*/\1/p' packaging/debian/changelog)
+if [ "$debian" != "$version" ]; then
+    echo "packaging/debian/changelog: version $debian, CMakeLists.txt has $version"
+    bad=1
+fi
 pattern=$(printf '%s' "$version" | sed 's/\./\\./g')
 if grep -rnE "(^|[^0-9.])$pattern([^0-9.]|\$)" src include tests cmake packaging man \
     --include='*.[chd]*' --include='*.cmake' --include=CMakeLists.txt --include='*.in' --include='*.scd'; then

@@ -184,6 +184,11 @@ typedef struct arcp_listen_options {
     size_t first_frame_bytes_max;
     /* What counts this listener's connections; a reference is taken. NULL: one of its own. */
     arcp_admission *admission;
+    /* Listening sockets that the process was started with, as by a socket unit of systemd. One that
+     * is bound to the URL's address is used instead of a new one: the listener owns it, and its
+     * element becomes -1. Borrowed during the call only. */
+    int *sockets;
+    size_t socket_count;
 } arcp_listen_options;
 
 static inline arcp_listen_options arcp_listen_options_init(void)
