@@ -119,7 +119,7 @@ static arcp_status check_kinds(arcp__gateway *gateway, const arcp__config *confi
 
 arcp_status arcp__gateways_apply(arcp_runtime *runtime, const arcp__config *config, arcp_error *err)
 {
-    services made = {NULL};
+    services made = {.models = NULL, .tools = NULL};
     arcp__gateway *gateway = arcp__runtime_gateway(runtime);
     const bool is_wanted = config->models.provider_count != 0 || config->tools.server_count != 0;
     arcp_status status = arcp__models_configure(config, &made.models, err);

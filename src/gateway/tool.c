@@ -29,6 +29,7 @@ void arcp__tool_handle_closed(arcp__tool_service_state *service)
     service->open_handles--;
     if (service->open_handles == 0 && service->is_closing) {
         arcp__tool_config_unref(service->config);
+        arcp__tool_counts_free(service->counts);
         arcp__free(service);
     }
 }
@@ -69,7 +70,10 @@ static arcp_status open_service(arcp__gateway *gateway, void *configuration, voi
 {
     arcp__tool_config *config = configuration;
     arcp__tool_service_state *service = arcp__alloc(sizeof *service);
-    if (service == NULL) {
+    arcp__tool_counts *counts = arcp__tool_counts_new();
+    if (service == NULL || counts == NULL) {
+        arcp__free(service);
+        arcp__tool_counts_free(counts);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     const arcp__process_table_options options = {.loop = arcp__gateway_loop(gateway),
@@ -78,8 +82,10 @@ static arcp_status open_service(arcp__gateway *gateway, void *configuration, voi
     const arcp_status status = arcp__process_table_new(&options, &service->processes, err);
     if (status != ARCP_OK) {
         arcp__free(service);
+        arcp__tool_counts_free(counts);
         return status;
     }
+    service->counts = counts;
     service->gateway = gateway;
     service->config = arcp__tool_config_ref(config);
     (void)uv_timer_init(arcp__gateway_loop(gateway), &service->news);
@@ -149,6 +155,12 @@ static void job_over(void *service, arcp__gateway_job *job)
     job->states[ARCP__GATEWAY_MCP] = NULL;
 }
 
+static void write_metrics(void *user, arcp_buf *out)
+{
+    const arcp__tool_service_state *service = user;
+    arcp__tool_counts_write(service->counts, out);
+}
+
 const arcp__gateway_service arcp__tool_service = {
     .ref = ref_config,
     .unref = unref_config,
@@ -160,4 +172,5 @@ const arcp__gateway_service arcp__tool_service = {
     .dropped = dropped,
     .end = end_call,
     .job_over = job_over,
+    .write_metrics = write_metrics,
 };

@@ -4,10 +4,12 @@
  *   begin -> (waits for servers) -> list: answered
  *                                -> call: gate, targets, price -> sent -> progress ... -> answered
  *
- * Every way out goes through finish(), which settles the price. */
+ * Every way out goes through arcp__tool_call_finish(), which settles the price. */
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hex.h"
+#include "base/random.h"
 #include "gateway/tool_parts.h"
 #include "json/json_put.h"
 
@@ -24,7 +26,7 @@ static void respond(arcp__tool_call *c, int status, arcp_span body)
 }
 
 /* A complete message, as it is or as the last event of the stream. */
-static void respond_message(arcp__tool_call *c, arcp_buf *message)
+void arcp__tool_call_respond(arcp__tool_call *c, arcp_buf *message)
 {
     arcp_buf event = arcp_buf_init();
     if (message->failed) {
@@ -66,10 +68,15 @@ static void on_closed(uv_handle_t *handle)
 }
 
 /* The request was answered, or its client has left. */
-static void finish(arcp__tool_call *c)
+void arcp__tool_call_finish(arcp__tool_call *c)
 {
     arcp__gateway_call *call = c->call;
     settle_price(c);
+    if (c->post.kind == ARCP__MCP_POST_CALL) {
+        const int64_t took_ns = arcp__gateway_now(c->service->gateway).mono_ns - c->sent_at.mono_ns;
+        arcp__tool_count(c->service->counts, c->server_name, c->outcome,
+                         c->server == NULL ? -1 : took_ns);
+    }
     DL_DELETE(c->service->calls, c);
     c->call = NULL;
     call->state = NULL;
@@ -92,9 +99,9 @@ static void refuse(arcp__tool_call *c, const char *code, const char *text)
     }
     arcp__mcp_put_refusal(&message, c->post.id, c->post.is_modern, code, arcp_buf_span(&c->target),
                           text);
-    respond_message(c, &message);
+    arcp__tool_call_respond(c, &message);
     arcp_buf_fini(&message);
-    finish(c);
+    arcp__tool_call_finish(c);
 }
 
 /* Ends with an error of the protocol. */
@@ -102,9 +109,9 @@ static void fail(arcp__tool_call *c, int code, const char *text)
 {
     arcp_buf message = arcp_buf_init();
     arcp__mcp_put_error(&message, c->post.id, code, text);
-    respond_message(c, &message);
+    arcp__tool_call_respond(c, &message);
     arcp_buf_fini(&message);
-    finish(c);
+    arcp__tool_call_finish(c);
 }
 
 void arcp__tool_call_stop(arcp__tool_call *c, arcp_status status, const char *why)
@@ -176,12 +183,13 @@ void arcp__tool_call_answered(arcp__tool_call *c, const arcp_json *json, arcp_js
     if (why != NULL) {
         refuse(c, "INTERNAL_ERROR", why);
     } else {
+        c->outcome = is_error ? ARCP__TOOL_FAILED : ARCP__TOOL_ANSWERED;
         arcp_json_compact(json, outcome, &result);
         arcp__tool_say_result(c, log_of(c),
                               is_error ? arcp_span_make(NULL, 0) : arcp_buf_span(&result),
                               "INTERNAL_ERROR", "the server has returned an error");
-        respond_message(c, &message);
-        finish(c);
+        arcp__tool_call_respond(c, &message);
+        arcp__tool_call_finish(c);
     }
     arcp_buf_fini(&result);
     arcp_buf_fini(&message);
@@ -196,7 +204,8 @@ void arcp__tool_call_failed(arcp__tool_call *c, const char *why)
 
 /* ---- servers ---- */
 
-static arcp__tool_server *server_of(arcp__tool_call *c, const arcp__tool_server_options *options)
+arcp__tool_server *arcp__tool_call_server(arcp__tool_call *c,
+                                          const arcp__tool_server_options *options)
 {
     return arcp__tool_server_of(c->service, c->call->job, c->config, options);
 }
@@ -228,73 +237,14 @@ static bool are_settled(arcp__tool_call *c, bool wakes)
     const bool is_one = c->post.kind == ARCP__MCP_POST_CALL || c->only.size != 0;
     for (size_t i = 0; i < c->config->server_count; i++) {
         const arcp__tool_server_options *options = &c->config->servers[i];
-        arcp__tool_server *server = is_one && options != one ? NULL : server_of(c, options);
+        arcp__tool_server *server =
+            is_one && options != one ? NULL : arcp__tool_call_server(c, options);
         if (server != NULL && wakes) {
             arcp__tool_server_wake(server);
         }
         are_all = are_all && (server == NULL || !arcp__tool_server_is_pending(server));
     }
     return are_all;
-}
-
-/* ---- tools/list ---- */
-
-typedef struct lister {
-    arcp__tool_call *c;
-    arcp_target_scratch scratch;
-} lister;
-
-/* Whether the definition may be shown: the lease grants the tool, and the definition is the first
- * one, or changes are only reported. */
-static bool may_list(void *user, const arcp__mcp_tool *tool)
-{
-    lister *l = user;
-    arcp__tool_call *c = l->c;
-    arcp_decision decision;
-    arcp__mcp_change change = ARCP__MCP_CHANGED;
-    if (!arcp_authorize(c->call->job->authority, arcp__gateway_now(c->service->gateway),
-                        ARCP_SPAN_LITERAL("tool.call"), tool->target, &l->scratch, &decision)) {
-        return false;
-    }
-    arcp__tool_job *job = arcp__tool_job_of(c->call->job);
-    if (job == NULL || arcp__mcp_seen_check(&job->seen, tool, &change) != ARCP_OK) {
-        return false;
-    }
-    if (change == ARCP__MCP_CHANGED) {
-        arcp_buf text = arcp_buf_init();
-        arcp_buf_append_format(&text, "the definition of the tool %.*s has changed",
-                               (int)tool->target.size, tool->target.data);
-        arcp__tool_say_log(c->call->job, "warn", text.failed ? "a tool" : arcp_buf_cstr(&text));
-        arcp_buf_fini(&text);
-    }
-    return !c->config->refuses_changes || change == ARCP__MCP_UNCHANGED ||
-           change == ARCP__MCP_FIRST_SEEN;
-}
-
-static void list(arcp__tool_call *c)
-{
-    const arcp__mcp_toolset *sets[ARCP__TOOL_SERVERS_MAX];
-    lister l = {.c = c};
-    arcp__mcp_page page = {
-        .sets = sets, .has_own_names = c->only.size != 0, .may_list = may_list, .user = &l};
-    arcp_buf message = arcp_buf_init();
-    for (size_t i = 0; i < c->config->server_count; i++) {
-        const arcp__tool_server_options *options = &c->config->servers[i];
-        const bool is_wanted = c->only.size == 0 || arcp_span_equal_cstr(c->only, options->name);
-        const arcp__tool_server *server = is_wanted ? server_of(c, options) : NULL;
-        if (server != NULL && server->tools != NULL) {
-            sets[page.set_count++] = server->tools;
-        }
-    }
-    arcp__mcp_put_page(&message, c->post.id, c->post.is_modern, &page);
-    if (page.left_out != 0) {
-        arcp__tool_say_log(c->call->job, "warn",
-                           "the list of tools has more than 2048 tools or 4 MiB; the rest is left "
-                           "out");
-    }
-    respond_message(c, &message);
-    arcp_buf_fini(&message);
-    finish(c);
 }
 
 /* ---- tools/call ---- */
@@ -310,8 +260,8 @@ static bool ask_gate(arcp__tool_call *c)
     if (!is_allowed && details.size != 0) {
         arcp__mcp_put_denied(&message, c->post.id, c->post.is_modern, err.status,
                              arcp_span_cstr(err.message), arcp_buf_span(&details));
-        respond_message(c, &message);
-        finish(c);
+        arcp__tool_call_respond(c, &message);
+        arcp__tool_call_finish(c);
     } else if (!is_allowed) {
         const char *code = arcp_status_wire_code(err.status);
         refuse(c, code == NULL ? "PERMISSION_DENIED" : code, err.message);
@@ -347,8 +297,8 @@ static bool ask_targets(arcp__tool_call *c, const arcp__tool_server_options *opt
         arcp__gateway_job_deny(job, decision->code, decision->capability, decision->target,
                                arcp_span_cstr(arcp_deny_reason_name(decision->reason)));
         arcp__mcp_put_denial(&message, c->post.id, c->post.is_modern, job->authority, decision);
-        respond_message(c, &message);
-        finish(c);
+        arcp__tool_call_respond(c, &message);
+        arcp__tool_call_finish(c);
         arcp_buf_fini(&message);
     }
     arcp__mcp_question_fini(&question);
@@ -375,8 +325,8 @@ static bool hold_price(arcp__tool_call *c, const arcp__tool_server_options *opti
         arcp__gateway_job_deny(job, decision.code, decision.capability, decision.target,
                                ARCP_SPAN_LITERAL("BUDGET"));
         arcp__mcp_put_denial(&message, c->post.id, c->post.is_modern, job->authority, &decision);
-        respond_message(c, &message);
-        finish(c);
+        arcp__tool_call_respond(c, &message);
+        arcp__tool_call_finish(c);
     }
     arcp_buf_fini(&message);
     return hold == ARCP__MCP_HOLD_RESERVED || hold == ARCP__MCP_HOLD_NOTHING;
@@ -390,6 +340,17 @@ static bool is_unchanged(arcp__tool_call *c, const arcp__mcp_tool *tool)
     return !c->config->refuses_changes ||
            (job != NULL && arcp__mcp_seen_check(&job->seen, tool, &change) == ARCP_OK &&
             (change == ARCP__MCP_UNCHANGED || change == ARCP__MCP_FIRST_SEEN));
+}
+
+static void begin_span(arcp__tool_call *c)
+{
+    c->sent_at = arcp__gateway_now(c->service->gateway);
+    if (c->call->job->makes_spans) {
+        uint8_t bytes[ARCP__SPAN_ID_SIZE / 2];
+        arcp__random(bytes, sizeof bytes);
+        bytes[0] |= 1; /* it must not be zero */
+        arcp__hex_format(bytes, sizeof bytes, c->span_id);
+    }
 }
 
 static void send_call(arcp__tool_call *c, arcp__tool_server *server, arcp_span tool)
@@ -407,6 +368,7 @@ static void send_call(arcp__tool_call *c, arcp__tool_server *server, arcp_span t
                                           c->post.token.size != 0 && c->post.may_stream,
                                       .call = c};
     arcp__tool_say_call(c, server->options->log);
+    c->outcome = ARCP__TOOL_FAILED; /* unless it is answered */
     const arcp_status status = arcp__tool_server_send(server, &call, &c->id, &err);
     arcp_buf_fini(&arguments);
     if (status != ARCP_OK) {
@@ -414,6 +376,7 @@ static void send_call(arcp__tool_call *c, arcp__tool_server *server, arcp_span t
         return;
     }
     c->server = server;
+    begin_span(c);
     c->begun_ms = uv_now(arcp__gateway_loop(c->service->gateway));
     set_timer(c);
 }
@@ -422,8 +385,9 @@ static void call_tool(arcp__tool_call *c)
 {
     arcp__mcp_called called = {0};
     const arcp__tool_server_options *options = called_server(c, &called);
-    arcp__tool_server *server = options == NULL ? NULL : server_of(c, options);
+    arcp__tool_server *server = options == NULL ? NULL : arcp__tool_call_server(c, options);
     const arcp__mcp_tool *tool = NULL;
+    c->server_name = options == NULL ? "" : options->name;
     if (server != NULL && server->tools != NULL) {
         tool = called.is_own ? arcp__mcp_toolset_find(server->tools, called.name)
                              : arcp__mcp_toolset_find_listed(server->tools, called.name);
@@ -447,6 +411,7 @@ static void call_tool(arcp__tool_call *c)
     }
     if (server != NULL && server->state != ARCP__TOOL_READY) {
         char text[ARCP_ERROR_MESSAGE_MAX];
+        c->outcome = ARCP__TOOL_FAILED;
         (void)snprintf(text, sizeof text, "the server \"%s\" does not run: %.300s",
                        server->options->name, server->why);
         refuse(c, "INTERNAL_ERROR", text);
@@ -467,7 +432,7 @@ static void go_on(arcp__tool_call *c)
         return;
     }
     if (c->post.kind == ARCP__MCP_POST_LIST) {
-        list(c);
+        arcp__tool_call_list(c);
     } else {
         call_tool(c);
     }
@@ -522,13 +487,13 @@ static void take_post(arcp__tool_call *c)
     if (arcp__mcp_post_read(&c->post, &headers, arcp_buf_span(&c->call->body), &answer) !=
         ARCP_OK) {
         arcp__gateway_call_refuse(c->call, 503, "buffers", ARCP_SPAN_LITERAL("out of memory"));
-        finish(c);
+        arcp__tool_call_finish(c);
     } else if (c->post.kind == ARCP__MCP_POST_LIST || c->post.kind == ARCP__MCP_POST_CALL) {
         if (arcp__gateway_job_calls(c->call->job) >
             arcp__gateway_limits_of(c->service->gateway)->calls_per_job) {
             arcp__gateway_call_refuse(c->call, 429, "calls",
                                       ARCP_SPAN_LITERAL("the job has too many calls at once"));
-            finish(c);
+            arcp__tool_call_finish(c);
         } else {
             (void)are_settled(c, true);
             go_on(c);
@@ -538,7 +503,7 @@ static void take_post(arcp__tool_call *c)
             cancel(c);
         }
         respond(c, c->post.status, arcp_buf_span(&answer));
-        finish(c);
+        arcp__tool_call_finish(c);
     }
     arcp_buf_fini(&answer);
 }
@@ -554,6 +519,8 @@ void arcp__tool_call_begin(arcp__tool_service_state *service, arcp__gateway_call
     c->service = service;
     c->call = call;
     c->config = arcp__tool_config_ref(service->config);
+    c->outcome = ARCP__TOOL_REFUSED;
+    c->server_name = "";
     (void)uv_timer_init(arcp__gateway_loop(service->gateway), &c->timer);
     c->timer.data = c;
     service->open_handles++;
@@ -566,13 +533,13 @@ void arcp__tool_call_begin(arcp__tool_service_state *service, arcp__gateway_call
                           : !arcp_span_equal_cstr(call->path, "/")) {
         arcp__gateway_call_refuse(call, 404, "not_found",
                                   ARCP_SPAN_LITERAL("there is nothing at this path"));
-        finish(c);
+        arcp__tool_call_finish(c);
     } else if (!arcp_span_equal_cstr(
                    arcp_span_cstr(arcp__web_exchange_head(call->exchange)->method_name), "POST")) {
         const arcp__web_response response = {
             .status = 405, .allow = "POST", .why = "only POST is answered here"};
         arcp__gateway_call_respond(call, &response);
-        finish(c);
+        arcp__tool_call_finish(c);
     } else {
         take_post(c);
     }

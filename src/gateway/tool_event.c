@@ -6,7 +6,7 @@
 
 #define SHOWN_BYTES 4096 /* of the arguments, and of the result */
 
-/* A value whose text may be cut: JSON if it is short, else the beginning of its text. */
+/* A value that may be cut: JSON if it is short, else an object with the beginning of its text. */
 static void put_value(arcp_json_writer *writer, const char *name, arcp_span json)
 {
     if (json.size <= SHOWN_BYTES) {
@@ -17,15 +17,23 @@ static void put_value(arcp_json_writer *writer, const char *name, arcp_span json
     while (size > 0 && ((unsigned char)json.data[size] & 0xC0) == 0x80) {
         size--;
     }
-    arcp__put_string(writer, name, arcp_span_first(json, size));
+    arcp__put_object(writer, name);
+    arcp__put_string(writer, "text", arcp_span_first(json, size));
     arcp__put_u64(writer, "bytes", json.size);
+    arcp_json_end_object(writer);
 }
 
-static void emit(arcp__tool_call *c, arcp_event_kind kind, arcp_json_writer *writer)
+/* `ended`: for the span of the call; NULL: none is made. */
+static void emit(arcp__tool_call *c, arcp_event_kind kind, arcp_json_writer *writer,
+                 const arcp__job_call *ended)
 {
     arcp_json_end_object(writer);
     if (!writer->out->failed) {
-        arcp__gateway_job_emit(c->call->job, kind, arcp_buf_span(writer->out));
+        const arcp__job_message message = {.kind = kind,
+                                           .kind_text = arcp_span_cstr(arcp_event_kind_name(kind)),
+                                           .body = arcp_buf_span(writer->out),
+                                           .call = ended};
+        arcp__gateway_job_message(c->call->job, &message);
     }
     arcp_buf_fini(writer->out);
 }
@@ -41,7 +49,7 @@ void arcp__tool_say_call(arcp__tool_call *c, arcp__tool_log log)
         arcp_json_compact(&c->post.json, c->post.arguments, &args);
         put_value(&writer, "args", arcp_buf_span(&args));
     }
-    emit(c, ARCP_EVENT_TOOL_CALL, &writer);
+    emit(c, ARCP_EVENT_TOOL_CALL, &writer, NULL);
     arcp_buf_fini(&args);
     c->has_said_call = true;
 }
@@ -64,7 +72,15 @@ void arcp__tool_say_result(arcp__tool_call *c, arcp__tool_log log, arcp_span res
         arcp__put_u64(&writer, "bytes", result.size);
         arcp_json_end_object(&writer);
     }
-    emit(c, ARCP_EVENT_TOOL_RESULT, &writer);
+    const arcp__job_call ended = {.name = "arcp.tool",
+                                  .id = arcp_span_cstr(c->call->id),
+                                  .target = arcp_buf_span(&c->target),
+                                  .server = arcp_span_cstr(c->server_name),
+                                  .error = arcp_span_cstr(result.size == 0 ? code : ""),
+                                  .span_id = arcp_span_cstr(c->span_id),
+                                  .start_wall_ns = c->sent_at.wall_ns,
+                                  .end_wall_ns = arcp__gateway_now(c->service->gateway).wall_ns};
+    emit(c, ARCP_EVENT_TOOL_RESULT, &writer, c->span_id[0] == '\0' ? NULL : &ended);
 }
 
 void arcp__tool_say_cost(arcp__tool_call *c, const arcp_budget_report *reports, size_t count)

@@ -4,9 +4,11 @@
 #define ARCP_GATEWAY_TOOL_PARTS_H
 
 #include "base/hash.h"
+#include "core/trace.h"
 #include "egress/egress.h"
 #include "gateway/gateway_job.h"
 #include "gateway/tool_config.h"
+#include "gateway/tool_counts.h"
 #include "mcp/mcp_answer.h"
 #include "mcp/mcp_link.h"
 #include "mcp/mcp_post.h"
@@ -65,12 +67,17 @@ struct arcp__tool_call {
     bool is_held, is_streaming, has_said_call;
     uv_timer_t timer;
     uint64_t begun_ms;
+    arcp__tool_outcome outcome;
+    arcp_time sent_at;
+    char span_id[ARCP__SPAN_ID_SIZE + 1]; /* "": its job makes no spans */
+    const char *server_name;              /* of the configuration; "": there is no such server */
 };
 
 struct arcp__tool_service_state {
     arcp__gateway *gateway;
     arcp__tool_config *config; /* a reference */
     arcp__process_table *processes;
+    arcp__tool_counts *counts;
     arcp__egress *egress;   /* NULL: no server has had a network yet */
     unsigned sandbox_count; /* so far */
     arcp__tool_server *shared;
@@ -196,8 +203,20 @@ void arcp__tool_call_progress(arcp__tool_call *c, const arcp_json *json, arcp_js
 void arcp__tool_call_answered(arcp__tool_call *c, const arcp_json *json, arcp_json_ref outcome,
                               bool is_error);
 void arcp__tool_call_failed(arcp__tool_call *c, const char *why);
+/* The server of this call's job, made if there is none. NULL: out of memory. */
+arcp__tool_server *arcp__tool_call_server(arcp__tool_call *c,
+                                          const arcp__tool_server_options *options);
+/* A complete message, as it is or as the last event of the stream. */
+void arcp__tool_call_respond(arcp__tool_call *c, arcp_buf *message);
+/* The request was answered, or its client has left. */
+void arcp__tool_call_finish(arcp__tool_call *c);
 /* The call ends without a response of the server: it is cancelled there, if it was sent. */
 void arcp__tool_call_stop(arcp__tool_call *c, arcp_status status, const char *why);
+
+/* ---- tool_list.c ---- */
+
+/* Answers a tools/list; the servers are settled. */
+void arcp__tool_call_list(arcp__tool_call *c);
 
 /* ---- tool_event.c ---- */
 

@@ -470,7 +470,7 @@ static void forget_request(arcp__tool_remote *remote, uint64_t id)
     DL_FOREACH_SAFE (remote->posts, p, next) {
         if (p->kind == POST_MESSAGE && p->sent.kind == ARCP__MCP_SENT_REQUEST && p->sent.id == id) {
             if (p->is_busy) {
-                p->sent.kind = ARCP__MCP_SENT_OTHER; /* nobody waits for it any more */
+                p->sent.kind = ARCP__MCP_SENT_OTHER; /* it is not waited for any more */
             } else {
                 post_cancel(p);
             }

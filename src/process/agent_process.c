@@ -563,6 +563,9 @@ arcp_status arcp__agent_process_start(arcp__process_table *table, const arcp__pr
     arcp_status status =
         directory == NULL ? ARCP_OK : arcp__directory_make(directory, spec->user, err);
     const bool is_made = status == ARCP_OK;
+    if (status == ARCP_OK && directory != NULL && spec->file_name != NULL) {
+        status = arcp__directory_add(directory, spec->file_name, spec->file_text, spec->user, err);
+    }
     if (status == ARCP_OK && spec->confinement != NULL) {
         status = arcp__process_sandbox_new(spec->confinement, spec->user, &process->sandbox, err);
     }

@@ -117,6 +117,9 @@ typedef struct arcp__process_spec {
     const char *const *env;  /* NULL-terminated, complete */
     const char *cwd;         /* NULL: ours */
     bool makes_cwd;          /* create cwd (0700, owned by the user), and remove it after the end */
+    /* A file in the directory that is made (0600, owned by the user); NULL: none. */
+    const char *file_name;
+    arcp_span file_text;
     const char *user;        /* NULL: ours */
     const arcp_launch_limit *limits;
     size_t limit_count;

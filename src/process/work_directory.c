@@ -29,6 +29,12 @@ struct arcp__work_directory {
 
 /* ---- directories ---- */
 
+static bool find_user(const char *user, struct passwd *entry, char *buffer, size_t size)
+{
+    struct passwd *found = NULL;
+    return getpwnam_r(user, entry, buffer, size, &found) == 0 && found != NULL;
+}
+
 arcp_status arcp__directory_make(const char *path, const char *user, arcp_error *err)
 {
     if (mkdir(path, 0700) != 0) {
@@ -40,11 +46,10 @@ arcp_status arcp__directory_make(const char *path, const char *user, arcp_error 
     }
     char buffer[16384];
     struct passwd entry;
-    struct passwd *found = NULL;
-    if (getpwnam_r(user, &entry, buffer, sizeof buffer, &found) != 0 || found == NULL ||
-        lchown(path, found->pw_uid, found->pw_gid) != 0) {
+    const bool is_found = find_user(user, &entry, buffer, sizeof buffer);
+    if (!is_found || lchown(path, entry.pw_uid, entry.pw_gid) != 0) {
         (void)rmdir(path);
-        return arcp_error_set(err, found == NULL ? ARCP_E_USAGE : ARCP_E_IO,
+        return arcp_error_set(err, is_found ? ARCP_E_IO : ARCP_E_USAGE,
                               "the directory %s cannot be given to the user \"%s\"", path, user);
     }
     return ARCP_OK;
@@ -53,6 +58,43 @@ arcp_status arcp__directory_make(const char *path, const char *user, arcp_error 
 static int open_directory(int parent, const char *name)
 {
     return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static bool write_all(int fd, arcp_span text)
+{
+    while (text.size != 0) {
+        const ssize_t written = write(fd, text.data, text.size);
+        if (written < 0 && errno != EINTR) {
+            return false;
+        }
+        text = arcp_span_from(text, written < 0 ? 0 : (size_t)written);
+    }
+    return true;
+}
+
+arcp_status arcp__directory_add(const char *path, const char *name, arcp_span text,
+                                const char *user, arcp_error *err)
+{
+    char buffer[16384];
+    struct passwd entry = {.pw_uid = (uid_t)-1, .pw_gid = (gid_t)-1};
+    const int directory = open_directory(AT_FDCWD, path);
+    const int file =
+        directory < 0
+            ? -1
+            : openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    const bool is_made = file >= 0 && write_all(file, text) &&
+                         (user == NULL || (find_user(user, &entry, buffer, sizeof buffer) &&
+                                           fchown(file, entry.pw_uid, entry.pw_gid) == 0));
+    const int number = errno;
+    if (file >= 0) {
+        (void)close(file);
+    }
+    if (directory >= 0) {
+        (void)close(directory);
+    }
+    return is_made ? ARCP_OK
+                   : arcp_error_set(err, ARCP_E_IO, "the file %s/%s cannot be created: %s", path,
+                                    name, strerror(number));
 }
 
 static bool lock(int fd, bool waits)

@@ -37,6 +37,11 @@ void arcp__work_directory_forget(const arcp__work_directory *directory, pid_t pi
 ARCP_MUST_CHECK arcp_status arcp__directory_make(const char *path, const char *user,
                                                  arcp_error *err);
 
+/* Creates a file with mode 0600 in a directory that was just made, owned by `user` if that is not
+ * NULL (needs root). */
+ARCP_MUST_CHECK arcp_status arcp__directory_add(const char *path, const char *name, arcp_span text,
+                                                const char *user, arcp_error *err);
+
 /* ---- orphans: processes that outlived the run that started them ----
  *
  * When arcpd exits, the kernel kills its agents, but neither the children of agents, nor an agent

@@ -264,6 +264,22 @@ static void write_endpoint(arcp_json_writer *writer, const char *name,
     }
 }
 
+void arcp__agent_gateway_write_clients(const arcp__agent_gateway *gateway, arcp_buf *text,
+                                       arcp__process_spec *spec)
+{
+    if (gateway == NULL || gateway->endpoints[ARCP__GATEWAY_MCP].url[0] == '\0') {
+        return;
+    }
+    const arcp__gateway_endpoint *mcp = &gateway->endpoints[ARCP__GATEWAY_MCP];
+    /* Neither the URL nor the key has a character that JSON escapes. */
+    arcp_buf_append_format(text,
+                           "{\"mcpServers\": {\"arcp\": {\"type\": \"http\", \"url\": \"%s\", "
+                           "\"headers\": {\"Authorization\": \"Bearer %s\"}}}}\n",
+                           mcp->url, mcp->key);
+    spec->file_name = ".mcp.json";
+    spec->file_text = arcp_buf_span(text);
+}
+
 void arcp__agent_gateway_write_start(const arcp__agent_gateway *gateway, arcp_span line,
                                      arcp_buf *out)
 {

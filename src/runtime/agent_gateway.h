@@ -25,6 +25,11 @@ void arcp__agent_gateway_connect(const arcp__agent_gateway *gateway,
 void arcp__agent_gateway_environment(const arcp__agent_gateway *gateway,
                                      arcp__environment *environment);
 
+/* Adds a file .mcp.json, by which clients of MCP find the gateway for tools, if there is one; its
+ * text, which has the job's key, is appended to `text`, and borrowed from it. */
+void arcp__agent_gateway_write_clients(const arcp__agent_gateway *gateway, arcp_buf *text,
+                                       arcp__process_spec *spec);
+
 /* Appends the job.start line with the endpoints; without gateways, the line as it is. */
 void arcp__agent_gateway_write_start(const arcp__agent_gateway *gateway, arcp_span line,
                                      arcp_buf *out);

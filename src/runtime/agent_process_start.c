@@ -54,6 +54,7 @@ arcp_status arcp__process_job_start_program(arcp__process_job *pj, const char *c
 {
     const arcp__process_agent *agent = pj->agent;
     arcp__environment environment = {0};
+    arcp_buf clients = arcp_buf_secret_init();
     arcp__confined_start confined = {.etc = arcp_buf_init()};
     arcp__job_plan before = {.text = arcp_buf_init()};
     arcp_status status = ARCP_OK;
@@ -66,6 +67,7 @@ arcp_status arcp__process_job_start_program(arcp__process_job *pj, const char *c
     spec.env = (const char *const *)environment.pairs;
     spec.cwd = cwd;
     spec.makes_cwd = pj->job->live->owns_cwd;
+    arcp__agent_gateway_write_clients(pj->gateway, &clients, &spec);
     spec.line_bytes_max = pj->runtime->settings_agent_line_bytes;
     if (status == ARCP_OK && plan != NULL) {
         status = arcp__confined_start_init(&confined, pj->runtime, agent->spec.user, plan,
@@ -74,7 +76,7 @@ arcp_status arcp__process_job_start_program(arcp__process_job *pj, const char *c
         pj->level = plan->plan->level;
         pj->requested_mono_ns = arcp__clock_ns(CLOCK_MONOTONIC);
     }
-    if (status == ARCP_OK && environment.failed) {
+    if (status == ARCP_OK && (environment.failed || clients.failed)) {
         status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     if (status == ARCP_OK) {
@@ -87,6 +89,7 @@ arcp_status arcp__process_job_start_program(arcp__process_job *pj, const char *c
     }
     arcp__confined_start_fini(&confined);
     arcp__environment_fini(&environment);
+    arcp_buf_fini(&clients);
     arcp__sandbox_plan_free(before.plan);
     arcp_buf_fini(&before.text);
     pj->is_starting = status == ARCP_OK;

@@ -189,6 +189,7 @@ arcp_status arcp_runtime_write_metrics(const arcp_runtime *runtime, arcp_buf *ou
                            (unsigned long long)(runtime->commits.sum_ns % ARCP_NS_PER_SEC));
     arcp__exposition_u64(out, "arcp_commit_seconds_count", NULL, count);
     arcp__confinement_write_metrics(runtime, out);
+    arcp__gateway_write_metrics(runtime->gateway, out);
     return arcp_buf_status(out);
 }
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BIN = ""
@@ -74,6 +75,13 @@ agents:
         self.callback(self.daemon.wait)
         self.callback(self.daemon.terminate)
         self.url = re.search(r"ws://\S+", self.daemon.stdout.readline()).group()
+
+    def metrics(self):
+        for line in self.daemon.stderr:
+            if "metrics at" in line:
+                break
+        with urllib.request.urlopen(re.search(r"http://\S+", line).group(), timeout=60) as response:
+            return response.read().decode()
 
     def reload(self, tools):
         self.configure(tools)
@@ -182,6 +190,44 @@ print(json.dumps([call("web__die") for _ in range(1)]))
         daemon.start()
         lines = daemon.submit("--grant", "tool.call=web.*")
         self.assertIn("it has ended with status 3", json.dumps(result_of(lines)))
+
+    def test_a_file_in_the_directory_of_the_job_names_the_gateway(self):
+        daemon = self.daemon(servers(server("web")), """
+import stat
+entry = json.load(open(".mcp.json"))["mcpServers"]["arcp"]
+mode = stat.S_IMODE(os.stat(".mcp.json").st_mode)
+print(json.dumps([entry["url"] == url, entry["headers"] == {"Authorization": "Bearer " + key}, entry["type"], mode]))
+""")
+        daemon.start()
+        self.assertEqual(result_of(daemon.submit("--grant", "tool.call=web.*")), [True, True, "http", 0o600])
+
+    def test_a_confined_agent_finds_the_gateway_and_no_key(self):
+        daemon = self.daemon(servers(server("web")), "print(json.dumps([url, key, names(), open('.mcp.json').read()]))\n")
+        with open(daemon.config, encoding="utf8") as file:
+            text = file.read().replace("confine: false, stderr", "stderr", 1)
+        daemon.write("arcpd.yaml", text)
+        program = daemon.enter_context(tempfile.NamedTemporaryFile("w", suffix=".py"))
+        with open(daemon.path("agent.py"), encoding="utf8") as file:
+            program.write(file.read())
+        program.flush()
+        daemon.write("arcpd.yaml", text.replace(daemon.path("agent.py"), program.name))
+        daemon.start()
+        url, key, listed, clients = result_of(daemon.submit("--grant", "tool.call=web.echo"))
+        self.assertEqual((url, key, listed), ("http://mcp.arcp", "sk-arcp-job", ["web__echo"]))
+        self.assertIn("http://mcp.arcp", clients)
+
+    def test_calls_are_counted(self):
+        daemon = self.daemon(servers(server("web")), '''
+call("web__echo"), call("web__pid"), call("web__die"), call("none__x")
+print(json.dumps(0))
+''', more="http: {listen: \"127.0.0.1:0\"}\n")
+        daemon.start()
+        result_of(daemon.submit("--grant", "tool.call=web.echo", "--grant", "tool.call=web.die"))
+        text = daemon.metrics()
+        for outcome in ('server="web",outcome="answered"} 1', 'server="web",outcome="failed"} 1',
+                        'server="web",outcome="refused"} 1', 'server="",outcome="refused"} 1'):
+            self.assertIn("arcp_tool_calls_total{" + outcome, text)
+        self.assertIn("arcp_tool_seconds_count 2\n", text)
 
     def test_the_key_of_a_job_that_has_ended_is_dead(self):
         daemon = self.daemon(servers(server("web")), "print(json.dumps([url, key]))\n")
