@@ -120,7 +120,7 @@ typedef struct arcp__process_spec {
     /* A file in the directory that is made (0600, owned by the user); NULL: none. */
     const char *file_name;
     arcp_span file_text;
-    const char *user;        /* NULL: ours */
+    const char *user; /* NULL: ours */
     const arcp_launch_limit *limits;
     size_t limit_count;
     bool is_plain;
