@@ -105,6 +105,14 @@ typedef struct arcp__config_tools_values {
 
 typedef enum arcp__log_format { ARCP__LOG_TEXT, ARCP__LOG_JSON } arcp__log_format;
 
+/* One of `models.spend`: what a principal may spend on calls to models on one UTC day. */
+typedef struct arcp__config_spend {
+    const char *principal; /* glob; NULL: all */
+    int per;               /* always a day */
+    const char *const *budget;
+    size_t budget_count;
+} arcp__config_spend;
+
 typedef struct arcp__config {
     arcp_settings settings;
     arcp__text_list listen;
@@ -128,6 +136,8 @@ typedef struct arcp__config {
     arcp__config_gateways_values gateways;
     arcp__model_options models;
     arcp__config_tools_values tools;
+    arcp__config_spend *spends; /* models.spend */
+    size_t spend_count;
     arcp__config_credentials credentials;
     arcp__span_exporter_options
         tracing; /* only members that have a key are set; no url: no spans */
@@ -191,6 +201,11 @@ extern const arcp__config_type arcp__config_lease;
 arcp_status arcp__config_policy_check(arcp__yaml_reader *r, void *owner);
 
 /* ---- config_models.c ---- */
+
+/* The amounts of config->spends[index] as a lease. ARCP_E_USAGE: one is not valid, or in a currency
+ * in which calls to models are not charged. */
+ARCP_MUST_CHECK arcp_status arcp__models_spend(const arcp__config *config, size_t index,
+                                               arcp_lease **out, arcp_error *err);
 
 /* Makes the configuration of the gateway for models: reads the price file and the keys of the
  * providers, of which there may be none. The caller unrefs *out. ARCP_E_USAGE and ARCP_E_IO name

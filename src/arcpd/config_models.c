@@ -4,6 +4,7 @@
 #include "arcpd/config_rows.h"
 #include "base/alloc.h"
 #include "file/private_file.h"
+#include "json/json_put.h"
 
 #define KEY_BYTES_MAX 8192
 
@@ -47,6 +48,25 @@ static arcp_status check_provider(arcp__yaml_reader *r, void *owner)
 static const arcp__config_row provider_item = {
     ITEM(arcp__model_provider_options, ROWS(provider_rows), .check = check_provider)};
 
+static const char *const periods[] = {"day", NULL};
+
+static const arcp__config_row spend_rows[] = {
+    {ROW("principal", text, arcp__config_spend, principal), .otherwise = "*"},
+    {ROW("per", word, arcp__config_spend, per), .words = periods},
+    {TEXTS("budget", arcp__config_spend, budget, budget_count)},
+};
+
+static arcp_status check_spend(arcp__yaml_reader *r, void *owner)
+{
+    const arcp__config_spend *spend = owner;
+    return spend->budget_count == 0
+               ? arcp__yaml_refuse(r, "needs budget (a list of amounts like USD:50)")
+               : ARCP_OK;
+}
+
+static const arcp__config_row spend_item = {
+    ITEM(arcp__config_spend, ROWS(spend_rows), .is_flow = true, .check = check_spend)};
+
 #define MODELS(name, kind, member) ROW(name, kind, arcp__config, models.member)
 static const arcp__config_row model_rows[] = {
     {LIST("providers", arcp__config, models.providers, models.provider_count, &provider_item),
@@ -62,6 +82,7 @@ static const arcp__config_row model_rows[] = {
      .maximum = 100000000},
     {MODELS("min_output_tokens", number, min_output_tokens), .initial = 256, .minimum = 1,
      .maximum = 100000000},
+    {LIST("spend", arcp__config, spends, spend_count, &spend_item), .maximum = 1024},
 };
 const arcp__config_fields arcp__config_models = {ROWS(model_rows)};
 
@@ -118,6 +139,71 @@ arcp_status arcp__config_expand(const char *key, const char *text, arcp_buf *out
     return status;
 }
 
+/* ---- what principals may spend ---- */
+
+/* Whether calls to models are charged in a currency. */
+static bool is_charged(const arcp__model_options *models, arcp_span currency)
+{
+    bool is_known =
+        arcp_span_equal_cstr(currency, "tokens") ||
+        arcp_span_equal_cstr(currency, models->currency == NULL ? "USD" : models->currency);
+    for (size_t i = 0; i < models->exchange_count && !is_known; i++) {
+        const char *pair = models->exchange[i];
+        is_known = arcp_span_equal(currency, arcp_span_make(pair, strcspn(pair, "=")));
+    }
+    return is_known;
+}
+
+arcp_status arcp__models_spend(const arcp__config *config, size_t index, arcp_lease **out,
+                               arcp_error *err)
+{
+    const arcp__config_spend *spend = &config->spends[index];
+    arcp_lease *lease = NULL;
+    arcp_buf text = arcp_buf_init();
+    arcp_error why = {0};
+    arcp_json_writer writer = arcp__put_begin(&text);
+    arcp__put_array(&writer, "cost.budget");
+    for (size_t i = 0; i < spend->budget_count; i++) {
+        arcp_json_write_cstr(&writer, spend->budget[i]);
+    }
+    arcp_json_end_array(&writer);
+    arcp_json_end_object(&writer);
+    arcp_status status = arcp_buf_status(&text);
+    if (status == ARCP_OK) {
+        status = arcp_lease_parse(arcp_buf_span(&text), ARCP_SPAN_LITERAL(""), NULL, &lease, &why);
+    }
+    arcp_buf_fini(&text);
+    if (status != ARCP_OK) {
+        return arcp_error_set(err, status == ARCP_E_NO_MEMORY ? status : ARCP_E_USAGE,
+                              "models.spend[%zu].budget: %s", index, why.message);
+    }
+    for (size_t i = 0; i < spend->budget_count; i++) {
+        const char *amount = spend->budget[i];
+        const arcp_span currency = arcp_span_make(amount, strcspn(amount, ":"));
+        if (!is_charged(&config->models, currency)) {
+            arcp_lease_unref(lease);
+            return arcp_error_set(err, ARCP_E_USAGE,
+                                  "models.spend[%zu].budget: \"%.100s\": calls are not charged in "
+                                  "this currency: expected models.currency, one of "
+                                  "models.exchange, or tokens",
+                                  index, amount);
+        }
+    }
+    *out = lease;
+    return ARCP_OK;
+}
+
+static arcp_status check_spends(const arcp__config *config, arcp_error *err)
+{
+    arcp_status status = ARCP_OK;
+    for (size_t i = 0; i < config->spend_count && status == ARCP_OK; i++) {
+        arcp_lease *lease = NULL;
+        status = arcp__models_spend(config, i, &lease, err);
+        arcp_lease_unref(lease);
+    }
+    return status;
+}
+
 /* ---- the object ---- */
 
 static arcp_status read_prices(const char *path, arcp_buf *out, arcp_error *err)
@@ -140,7 +226,10 @@ arcp_status arcp__models_configure(const arcp__config *config, arcp__model_confi
     *out = NULL;
     arcp_status status = keys == NULL || texts == NULL
                              ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                             : read_prices(models->prices, &prices, err);
+                             : check_spends(config, err);
+    if (status == ARCP_OK) {
+        status = read_prices(models->prices, &prices, err);
+    }
     for (size_t i = 0; i < count && status == ARCP_OK && keys != NULL && texts != NULL; i++) {
         char key[64];
         (void)snprintf(key, sizeof key, "models.providers[%zu].key", i);

@@ -272,6 +272,10 @@ void arcp__config_warn(const arcp__config *config, const arcp__token_facts *toke
         report(&w, arcp__config_name_of(&config->places, "enforce.mode"),
                "agents are not confined: a lease decides only the operations that they ask about");
     }
+    if (config->no_auth && config->spend_count != 0) {
+        report(&w, arcp__config_name_of(&config->places, "models.spend"),
+               "with no_auth each session is a principal of its own, and has a purse of its own");
+    }
     warn_of_users(&w);
     for (size_t i = 0; i < config->agent_count; i++) {
         warn_of_agent(&w, i, moment);

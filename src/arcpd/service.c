@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include "launch/launch.h"
+#include "runtime/runtime_gateway.h"
 
 #define LIMITS_MAX 16u /* more than there are resources */
 
@@ -78,6 +79,19 @@ arcp_status arcp__service_offer(arcp_runtime *runtime, const arcp__config *confi
         policy.principal_glob = policy.principal_glob == NULL ? "*" : policy.principal_glob;
         policy.agent_glob = policy.agent_glob == NULL ? "*" : policy.agent_glob;
         status = arcp_runtime_add_policy(runtime, &policy, err);
+    }
+    if (status != ARCP_OK) {
+        return status;
+    }
+    for (size_t i = 0; status == ARCP_OK && i < config->spend_count; i++) {
+        const char *principal = config->spends[i].principal;
+        arcp_lease *amounts = NULL;
+        status = arcp__models_spend(config, i, &amounts, err);
+        if (status == ARCP_OK) {
+            status =
+                arcp__runtime_add_spend(runtime, principal == NULL ? "*" : principal, amounts, err);
+        }
+        arcp_lease_unref(amounts);
     }
     if (status != ARCP_OK) {
         return status;

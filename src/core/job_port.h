@@ -77,6 +77,9 @@ typedef struct arcp__job_message {
     bool is_spent; /* charged to a budget */
     const arcp_budget_report *reports;
     size_t report_count;
+    /* A hold that the store must have before its call may go: its id, and the amounts as a JSON
+     * object, {"USD":"0.5"}; or, without amounts, its end. Empty: none. */
+    arcp_span hold_id, held;
     arcp_span charged_id;       /* the call whose cost this is, charged by a gateway; empty: none */
     const arcp__job_call *call; /* NULL: there is no span to be made */
 } arcp__job_message;

@@ -114,9 +114,11 @@ typedef struct arcp__gateway_job_options {
     arcp_span principal;
     arcp_span agent;
     arcp_span traceparent;
-    arcp_span tree_id;           /* of the job at the top of its tree; empty: the job itself */
-    bool makes_spans;            /* of its calls, as parts of the span that traceparent names */
-    bool is_confined;            /* its connections come by arcp__gateway_serve; it gets no key */
+    arcp_span tree_id; /* of the job at the top of its tree; empty: the job itself */
+    bool makes_spans;  /* of its calls, as parts of the span that traceparent names */
+    bool has_purse;    /* the topmost budget of its chain is a principal's, not one of a lease */
+    bool stores_holds; /* a call waits until the runtime has stored what it holds */
+    bool is_confined;  /* its connections come by arcp__gateway_serve; it gets no key */
     arcp__gateway_events events; /* called from arcp__gateway_take */
 } arcp__gateway_job_options;
 
@@ -135,6 +137,9 @@ arcp__gateway_open(arcp__gateway *gateway, const arcp__gateway_job_options *opti
 /* Serves a connection that the sandbox of the job has made to a gateway: the socket `fd`, which is
  * owned from now on. Any thread, as long as the job is not released, or is held. */
 void arcp__gateway_serve(arcp__gateway_job *job, arcp__gateway_kind kind, int fd);
+
+/* The hold of a call (arcp__job_message.hold_id) is durable: the call may go. */
+void arcp__gateway_hold_stored(arcp__gateway_job *job, arcp_span call_id);
 
 /* While a job is held its memory is not freed, also after its release: then arcp__gateway_serve
  * closes the socket. Any thread. */

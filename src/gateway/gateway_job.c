@@ -7,6 +7,7 @@
 #include "gateway/gateway_parts.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include <openssl/evp.h>
@@ -17,11 +18,9 @@
 #include "base/clock.h"
 #include "base/random.h"
 
-#define KEY_BYTES        32u
-#define TAKEN_MAX        64u   /* jobs at a time, so that the runtime's loop is not held */
-#define CALLS_HARD_MAX   16u   /* times calls_per_job: more are refused, and do not wait in line */
-#define TEXT_BYTES_MAX   1024u /* of a decision's texts, as of other agents' */
-#define TARGET_BYTES_MAX 4096u
+#define KEY_BYTES      32u
+#define TAKEN_MAX      64u /* jobs at a time, so that the runtime's loop is not held */
+#define CALLS_HARD_MAX 16u /* times calls_per_job: more are refused, and do not wait in line */
 
 /* ---- keys ---- */
 
@@ -100,6 +99,11 @@ static void job_free(arcp__gateway_job_parts *parts)
         DL_DELETE(parts->notes, note);
         arcp__free(note);
     }
+    while (parts->stored != NULL) {
+        arcp__gateway_stored *stored = parts->stored;
+        LL_DELETE(parts->stored, stored);
+        arcp__free(stored);
+    }
     while (parts->arrivals != NULL) {
         arcp__gateway_arrival *arrival = parts->arrivals;
         LL_DELETE(parts->arrivals, arrival);
@@ -140,6 +144,8 @@ static arcp__gateway_job_parts *job_new(arcp__gateway *gateway,
     job->traceparent = arcp__copy_cstr(options->traceparent.data, options->traceparent.size);
     job->is_confined = options->is_confined;
     job->makes_spans = options->makes_spans;
+    job->has_purse = options->has_purse;
+    job->stores_holds = options->stores_holds;
     parts->events = options->events;
     if (job->id == NULL || job->tree_id == NULL || job->principal == NULL || job->agent == NULL ||
         job->traceparent == NULL) {
@@ -194,6 +200,21 @@ void arcp__gateway_serve(arcp__gateway_job *job, arcp__gateway_kind kind, int fd
     *arrival = (arcp__gateway_arrival){.kind = kind, .fd = fd};
     (void)pthread_mutex_lock(&job->gateway->lock);
     LL_APPEND(parts->arrivals, arrival);
+    queue(parts);
+    (void)pthread_mutex_unlock(&job->gateway->lock);
+}
+
+void arcp__gateway_hold_stored(arcp__gateway_job *job, arcp_span call_id)
+{
+    arcp__gateway_job_parts *parts = arcp__gateway_parts(job);
+    arcp__gateway_stored *stored = arcp__alloc(sizeof *stored);
+    if (stored == NULL) {
+        return; /* the call waits until its client goes, or its job ends */
+    }
+    (void)snprintf(stored->call_id, sizeof stored->call_id, "%.*s", (int)call_id.size,
+                   call_id.data);
+    (void)pthread_mutex_lock(&job->gateway->lock);
+    LL_APPEND(parts->stored, stored);
     queue(parts);
     (void)pthread_mutex_unlock(&job->gateway->lock);
 }
@@ -332,120 +353,7 @@ void arcp__gateway_take(arcp__gateway *gateway)
     (void)pthread_mutex_unlock(&gateway->lock);
 }
 
-/* ---- the gateway's thread: notes ---- */
-
-static void put(arcp__gateway_job *job, arcp__gateway_note *note)
-{
-    arcp__gateway *gateway = job->gateway;
-    arcp__gateway_job_parts *parts = arcp__gateway_parts(job);
-    (void)pthread_mutex_lock(&gateway->lock);
-    if (parts->is_released) {
-        (void)pthread_mutex_unlock(&gateway->lock);
-        arcp__free(note);
-        return;
-    }
-    DL_APPEND(parts->notes, note);
-    if (!parts->is_noticed) {
-        if (gateway->noticed == NULL) {
-            (void)uv_async_send(gateway->wake);
-        }
-        parts->is_noticed = true;
-        DL_APPEND2(gateway->noticed, parts, previous_noticed, next_noticed);
-    }
-    (void)pthread_mutex_unlock(&gateway->lock);
-}
-
-/* A note with copies of the texts. NULL when out of memory. */
-static arcp__gateway_note *note_new(size_t head_size, arcp_span *const *texts, size_t count,
-                                    void **head)
-{
-    size_t size = head_size;
-    for (size_t i = 0; i < count; i++) {
-        size += texts[i]->size;
-    }
-    arcp__gateway_note *note = arcp__alloc(sizeof *note + size);
-    if (note == NULL) {
-        return NULL;
-    }
-    *head = note + 1;
-    char *to = (char *)(note + 1) + head_size;
-    for (size_t i = 0; i < count; i++) {
-        if (texts[i]->size != 0) {
-            memcpy(to, texts[i]->data, texts[i]->size);
-            texts[i]->data = to;
-            to += texts[i]->size;
-        }
-    }
-    return note;
-}
-
-void arcp__gateway_job_message(arcp__gateway_job *job, const arcp__job_message *message)
-{
-    arcp__job_message copy = *message;
-    arcp_decision *decision = &copy.decision;
-    void *reports = NULL;
-    decision->canonical = decision->currency = arcp_span_make(NULL, 0);
-    decision->capability = arcp_span_first(decision->capability, TEXT_BYTES_MAX);
-    decision->target = arcp_span_first(decision->target, TEXT_BYTES_MAX);
-    arcp__job_call call = copy.call == NULL ? (arcp__job_call){0} : *copy.call;
-    arcp_span *const texts[] = {
-        &copy.body,        &copy.kind_text,    &copy.unit, &copy.charged_id, &decision->capability,
-        &decision->target, &decision->pattern, &call.id,   &call.target,     &call.server,
-        &call.error,       &call.span_id};
-    arcp__gateway_note *note = note_new(copy.report_count * sizeof *copy.reports, texts,
-                                        sizeof texts / sizeof texts[0], &reports);
-    if (note == NULL) {
-        return;
-    }
-    if (copy.report_count != 0) {
-        memcpy(reports, copy.reports, copy.report_count * sizeof *copy.reports);
-    }
-    copy.reports = reports;
-    note->call = call;
-    copy.call = copy.call == NULL ? NULL : &note->call;
-    note->message = copy;
-    put(job, note);
-}
-
-void arcp__gateway_job_emit(arcp__gateway_job *job, arcp_event_kind kind, arcp_span body)
-{
-    const arcp__job_message message = {
-        .kind = kind, .kind_text = arcp_span_cstr(arcp_event_kind_name(kind)), .body = body};
-    arcp__gateway_job_message(job, &message);
-}
-
-void arcp__gateway_job_deny(arcp__gateway_job *job, arcp_status code, arcp_span capability,
-                            arcp_span target, arcp_span reason)
-{
-    arcp__gateway_denial denial = {.code = code,
-                                   .capability = arcp_span_first(capability, TEXT_BYTES_MAX),
-                                   .target = arcp_span_first(target, TARGET_BYTES_MAX),
-                                   .reason = arcp_span_first(reason, TEXT_BYTES_MAX)};
-    arcp_span *const texts[] = {&denial.capability, &denial.target, &denial.reason};
-    void *head = NULL;
-    arcp__gateway_note *note = note_new(0, texts, sizeof texts / sizeof texts[0], &head);
-    if (note != NULL) {
-        note->is_denial = true;
-        note->denial = denial;
-        put(job, note);
-    }
-}
-
-bool arcp__gateway_job_authorize(arcp__gateway_job *job, arcp_span capability, arcp_span target,
-                                 arcp_buf *details, arcp_error *err)
-{
-    arcp_target_scratch scratch;
-    arcp__job_message message;
-    const bool is_allowed = arcp__job_port_authorize(&job->port, arcp__clock_now(), capability,
-                                                     target, &scratch, details, &message, err);
-    if (!is_allowed && message.is_decided) {
-        arcp__gateway_job_deny(job, message.decision.code, capability, target,
-                               arcp_span_cstr(arcp_deny_reason_name(message.decision.reason)));
-    } else if (message.is_decided) {
-        arcp__gateway_job_message(job, &message);
-    }
-    return is_allowed;
-}
+/* ---- the gateway's thread: calls and the end ---- */
 
 size_t arcp__gateway_job_calls(const arcp__gateway_job *job)
 {
@@ -456,8 +364,6 @@ size_t arcp__gateway_job_calls(const arcp__gateway_job *job)
     }
     return count;
 }
-
-/* ---- the gateway's thread: calls and the end ---- */
 
 bool arcp__gateway_job_enter(arcp__gateway_job *job, bool *is_closed)
 {
@@ -507,6 +413,27 @@ static void take_arrivals(arcp__gateway_job_parts *parts, arcp__gateway_arrival 
     }
 }
 
+/* Passes the ids of stored holds on to their calls, if these still wait. */
+static void take_stored(arcp__gateway_job_parts *parts, arcp__gateway_stored *list, bool is_closed)
+{
+    while (list != NULL) {
+        arcp__gateway_stored *stored = list;
+        arcp__gateway_call *call = NULL;
+        LL_DELETE(list, stored);
+        DL_FOREACH (parts->calls, call) {
+            if (strcmp(call->id, stored->call_id) == 0) {
+                break;
+            }
+        }
+        arcp__free(stored);
+        const arcp__gateway_service *service =
+            call == NULL ? NULL : arcp__gateway_service_of(parts->job.gateway, call->kind);
+        if (!is_closed && service != NULL && call->is_requested && service->hold_stored != NULL) {
+            service->hold_stored(parts->job.gateway->services[call->kind], call);
+        }
+    }
+}
+
 /* Ends each call; a service may end others of them with it. */
 static void end_calls(arcp__gateway_job_parts *parts, arcp_status why)
 {
@@ -545,9 +472,12 @@ void arcp__gateway_job_handle(arcp__gateway_job_parts *parts)
     const bool is_released = parts->is_released;
     arcp__gateway_arrival *arrivals = parts->arrivals;
     parts->arrivals = NULL;
+    arcp__gateway_stored *stored = parts->stored;
+    parts->stored = NULL;
     parts->ends_calls = false;
     (void)pthread_mutex_unlock(&gateway->lock);
     take_arrivals(parts, arrivals, is_closed);
+    take_stored(parts, stored, is_closed);
     if (ends_calls) {
         end_calls(parts, is_closed ? ARCP_E_CLOSED : ARCP_E_LEASE_EXPIRED);
     }

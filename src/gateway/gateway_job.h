@@ -38,6 +38,9 @@ struct arcp__gateway_service {
     void (*drained)(void *service, arcp__gateway_call *call);
     /* The client went away: call->exchange is NULL. */
     void (*dropped)(void *service, arcp__gateway_call *call);
+    /* What the call holds is durable (arcp__gateway_job_message with a hold_id). NULL: the service
+     * stores nothing. */
+    void (*hold_stored)(void *service, arcp__gateway_call *call);
     /* The call must end now, because its job ends, is cancelled or has expired: close what is open
      * upstream, settle, respond if that has not begun, and call arcp__gateway_call_done, at once or
      * soon. Called at most once for a call. */
@@ -59,7 +62,7 @@ struct arcp__gateway_job {
     arcp__job_port port;       /* of the gateway's thread */
     char *id, *tree_id, *principal, *agent, *traceparent;
     void *states[ARCP__GATEWAY_KINDS]; /* each is its service's own; NULL at first */
-    bool is_confined, makes_spans;
+    bool is_confined, makes_spans, has_purse, stores_holds;
     struct arcp__gateway_job_parts *parts; /* of gateway*.c */
 };
 
@@ -110,9 +113,9 @@ ARCP_MUST_CHECK bool arcp__gateway_job_authorize(arcp__gateway_job *job, arcp_sp
                                                  arcp_span target, arcp_buf *details,
                                                  arcp_error *err);
 
-/* Queues a message for the engine; texts and reports are copied. Without memory for it the message
+/* Queues a message for the engine; texts and reports are copied. False: out of memory, the message
  * is lost; a cost stays charged to the budgets. */
-void arcp__gateway_job_message(arcp__gateway_job *job, const arcp__job_message *message);
+bool arcp__gateway_job_message(arcp__gateway_job *job, const arcp__job_message *message);
 /* The same for an event without a cost. */
 void arcp__gateway_job_emit(arcp__gateway_job *job, arcp_event_kind kind, arcp_span body);
 /* Queues a denial of layer "gateway". The engine makes one event of each distinct one. */

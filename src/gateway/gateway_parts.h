@@ -34,6 +34,12 @@ typedef struct arcp__gateway_arrival {
     int fd;
 } arcp__gateway_arrival;
 
+/* The id of a call whose hold is durable. */
+typedef struct arcp__gateway_stored {
+    struct arcp__gateway_stored *next;
+    char call_id[40];
+} arcp__gateway_stored;
+
 struct arcp__gateway_job_parts {
     arcp__gateway_job job;
     arcp__gateway_site *sites[ARCP__GATEWAY_KINDS]; /* of the gateway's thread */
@@ -47,6 +53,7 @@ struct arcp__gateway_job_parts {
     uint64_t call_count;
     uint32_t holds;
     arcp__gateway_arrival *arrivals;
+    arcp__gateway_stored *stored;
     arcp__gateway_note *notes;
     struct arcp__gateway_job_parts *next_queued;
     struct arcp__gateway_job_parts *previous_noticed, *next_noticed;

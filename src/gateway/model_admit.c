@@ -27,12 +27,30 @@ static bool is_exhausted(const arcp_budget *budget, arcp_span *currency)
     return false;
 }
 
-static bool has_counters(const arcp_budget *budget)
+/* The next budget above that is one of a lease; NULL: there is none. */
+static const arcp_budget *lease_above(const model_call *m, const arcp_budget *budget)
 {
-    while (budget != NULL && arcp_budget_count(budget) == 0) {
-        budget = arcp_budget_parent(budget);
+    const arcp_budget *above = arcp_budget_parent(budget);
+    return above != NULL && m->call->job->has_purse && arcp_budget_parent(above) == NULL ? NULL
+                                                                                         : above;
+}
+
+/* Whether leases of the chain have amounts, but none in a currency in which calls are charged: a
+ * budget in another one is no licence. What a purse has says nothing of the lease. */
+static bool is_in_other_currencies(const model_call *m, const arcp_budget *budget)
+{
+    bool has_amounts = false;
+    for (; budget != NULL; budget = lease_above(m, budget)) {
+        for (size_t i = 0; i < arcp_budget_count(budget); i++) {
+            has_amounts = true;
+            for (size_t j = 0; j < m->demand_count; j++) {
+                if (arcp_span_equal(arcp_budget_currency(budget, i), m->demands[j].currency)) {
+                    return false;
+                }
+            }
+        }
     }
-    return budget != NULL;
+    return has_amounts;
 }
 
 /* Refuses a call that the lease denies; the client reads what is granted. */
@@ -137,7 +155,8 @@ static bool ask_budget(model_call *m)
     }
     arcp__gateway_job_deny(m->call->job, ARCP_E_BUDGET_EXHAUSTED, ARCP_SPAN_LITERAL("model.use"),
                            m->asked.model, currency);
-    arcp__model_refuse(m, 402, "budget_exhausted", "the job's budget of %.*s is used up",
+    arcp__model_refuse(m, 402, "budget_exhausted",
+                       "the budget of %.*s, the job's or one above it, is used up",
                        (int)currency.size, currency.data);
     return false;
 }
@@ -327,15 +346,6 @@ static bool is_free(const arcp__llm_row *row)
     return row == &free_row || row == &free_embedding_row;
 }
 
-static bool counts_one(const model_call *m, const arcp_budget *budget)
-{
-    bool counts = false;
-    for (size_t i = 0; i < m->demand_count; i++) {
-        counts = counts || arcp_budget_counts(budget, m->demands[i].currency);
-    }
-    return counts;
-}
-
 bool arcp__model_bound(model_call *m, int *http_status, arcp_error *err)
 {
     const arcp__llm_terms *terms = &m->found[m->at].provider->terms;
@@ -369,7 +379,7 @@ bool arcp__model_bound(model_call *m, int *http_status, arcp_error *err)
         (void)arcp_error_set(err, ARCP_E_LIMIT, "the price of the call is out of range");
         return false;
     }
-    if (!is_free(m->row) && has_counters(budget) && !counts_one(m, budget)) {
+    if (!is_free(m->row) && is_in_other_currencies(m, budget)) {
         (void)arcp_error_set(err, ARCP_E_PERMISSION_DENIED,
                              "the job's budget names no currency in which calls to models are "
                              "charged");

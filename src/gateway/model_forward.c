@@ -267,6 +267,13 @@ static void forward(model_call *m)
     }
 }
 
+void arcp__model_stored(model_call *m)
+{
+    if (m->stage == MODEL_STORE) {
+        forward(m);
+    }
+}
+
 void arcp__model_turns(model_service *service)
 {
     model_call *m = service->calls;
@@ -316,7 +323,13 @@ void arcp__model_decided(model_call *m)
     if (m->hold.state == ARCP__LLM_HOLD_HELD) {
         m->is_held_counted = true;
         arcp__model_count_held(m->service->counts, &m->hold);
-        forward(m);
+        if (!m->call->job->stores_holds || m->hold.demand_count == 0) {
+            forward(m);
+        } else if (!arcp__model_store_hold(m)) {
+            refuse_and_end(m, 503, "buffers", "out of memory");
+        } else {
+            m->stage = MODEL_STORE;
+        }
         return;
     }
     switch (m->hold.reason) {
@@ -324,10 +337,11 @@ void arcp__model_decided(model_call *m)
         arcp__gateway_job_deny(m->call->job, ARCP_E_BUDGET_EXHAUSTED,
                                ARCP_SPAN_LITERAL("model.use"), m->found[m->at].model,
                                m->hold.currency);
-        arcp__model_refuse(m, 402, "budget_exhausted",
-                           "what remains of the job's budget of %.*s does not pay for the input of "
-                           "this call and %" PRIu64 " tokens of output",
-                           size, currency, m->hold.limit_min);
+        arcp__model_refuse(
+            m, 402, "budget_exhausted",
+            "what remains of the budget of %.*s, the job's or one above it, does not "
+            "pay for the input of this call and %" PRIu64 " tokens of output",
+            size, currency, m->hold.limit_min);
         break;
     case ARCP__LLM_LINE_BUSY:
         arcp__model_refuse(m, 429, "budget_held",
@@ -378,7 +392,8 @@ void arcp__model_close(model_call *m)
 static void leave_line(const model_call *m)
 {
     for (model_call *other = m->service->calls; other != NULL; other = other->next) {
-        if (other->job == m->job && (other->stage == MODEL_LINE || other->stage == MODEL_TURN)) {
+        if (other->job == m->job && (other->stage == MODEL_LINE || other->stage == MODEL_STORE ||
+                                     other->stage == MODEL_TURN)) {
             other->stage = MODEL_OVER;
             arcp__model_release(other);
         }

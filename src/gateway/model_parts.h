@@ -1,9 +1,9 @@
 /* Shared by the files model_*.c: the service for models, and the calls that it answers.
  *
- *   ADMIT ──> LINE ──> TURN ──> UPSTREAM ──> done
- *     │         │ ^      │          │ an alias with a list: the next model
- *     │         │ └──────┼──────────┘
- *     └─────────┴────────┴── refused ──────> done */
+ *   ADMIT ──> LINE ──> STORE ──> TURN ──> UPSTREAM ──> done
+ *     │         │ ^      │         │          │ an alias with a list: the next model
+ *     │         │ └──────┼─────────┼──────────┘
+ *     └─────────┴────────┴─────────┴── refused ──────> done */
 #ifndef ARCP_GATEWAY_MODEL_PARTS_H
 #define ARCP_GATEWAY_MODEL_PARTS_H
 
@@ -58,6 +58,7 @@ struct model_service {
 typedef enum model_stage {
     MODEL_ADMIT,
     MODEL_LINE,     /* it waits for its hold */
+    MODEL_STORE,    /* it waits until the store has its hold */
     MODEL_TURN,     /* it waits until its provider has fewer calls */
     MODEL_UPSTREAM, /* the request may have reached the provider */
     MODEL_OVER      /* its job ends */
@@ -87,8 +88,9 @@ struct model_call {
     size_t demand_count;
     arcp__llm_hold hold;
     bool is_held_counted;
-    uint64_t turn_ms; /* when waiting in TURN ends */
-    arcp_buf body;    /* that is sent */
+    bool has_hold_row; /* the store has its hold, or will have it */
+    uint64_t turn_ms;  /* when waiting in TURN ends */
+    arcp_buf body;     /* that is sent */
     arcp_span body_part;
     uint64_t buffered;        /* bytes that count against buffer_bytes */
     arcp__web_call *upstream; /* NULL: none under way */
@@ -119,6 +121,8 @@ void arcp__model_refuse_body(model_call *m, const arcp_error *err);
 bool arcp__model_bound(model_call *m, int *http_status, arcp_error *err);
 /* Puts the call into its line. */
 void arcp__model_ask(model_call *m);
+/* Asks the runtime to store what the call holds. False: out of memory. */
+bool arcp__model_store_hold(model_call *m);
 /* Makes m->body for the limit that is held. False: out of memory. */
 bool arcp__model_write_body(model_call *m);
 /* Which of the models' answers may be continued by the jobs of a tree. */
@@ -131,6 +135,8 @@ bool arcp__model_knows(const model_tree *tree, arcp_span answer_id);
 void arcp__model_start(model_call *m);
 /* The hold was given or refused. */
 void arcp__model_decided(model_call *m);
+/* The store has the hold. */
+void arcp__model_stored(model_call *m);
 /* Sends calls whose provider has fewer calls now; refuses one that has waited for too long. */
 void arcp__model_turns(model_service *service);
 /* All that was written has been sent. */

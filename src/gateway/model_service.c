@@ -246,6 +246,13 @@ static void dropped(void *user, arcp__gateway_call *call)
     }
 }
 
+static void hold_stored(void *user, arcp__gateway_call *call)
+{
+    if (call->state != NULL) {
+        arcp__model_stored(call->state);
+    }
+}
+
 static void end(void *user, arcp__gateway_call *call, arcp_status why)
 {
     if (call->state != NULL) {
@@ -323,6 +330,7 @@ const arcp__gateway_service arcp__model_service = {.ref = ref,
                                                    .request = request,
                                                    .drained = drained,
                                                    .dropped = dropped,
+                                                   .hold_stored = hold_stored,
                                                    .end = end,
                                                    .job_over = job_over,
                                                    .write_metrics = write_metrics};

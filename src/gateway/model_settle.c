@@ -158,12 +158,33 @@ static void say(model_call *m, const arcp__llm_cost *cost, const arcp_budget_rep
                                        .is_spent = is_spent,
                                        .reports = reports,
                                        .report_count = count,
+                                       .hold_id =
+                                           arcp_span_cstr(m->has_hold_row ? m->call->id : ""),
                                        .charged_id = arcp_span_cstr(m->call->id),
                                        .call = m->span_id[0] == '\0' ? NULL : &call};
     if (!body.failed) {
-        arcp__gateway_job_message(m->call->job, &message);
+        (void)arcp__gateway_job_message(m->call->job, &message);
     }
+    m->has_hold_row = false;
     arcp_buf_fini(&body);
+}
+
+bool arcp__model_store_hold(model_call *m)
+{
+    arcp_buf held = arcp_buf_init();
+    arcp_json_writer writer = arcp__put_begin(&held);
+    for (size_t i = 0; i < m->hold.demand_count; i++) {
+        char amount[ARCP_DECIMAL_TEXT_MAX];
+        (void)arcp_decimal_format(m->hold.held[i], amount);
+        arcp_json_name_span(&writer, m->hold.demands[i].currency);
+        arcp_json_write_cstr(&writer, amount);
+    }
+    arcp_json_end_object(&writer);
+    const arcp__job_message message = {.hold_id = arcp_span_cstr(m->call->id),
+                                       .held = arcp_buf_span(&held)};
+    m->has_hold_row = !held.failed && arcp__gateway_job_message(m->call->job, &message);
+    arcp_buf_fini(&held);
+    return m->has_hold_row;
 }
 
 void arcp__model_settle(model_call *m)
@@ -206,7 +227,7 @@ void arcp__model_fail(model_call *m, const char *why)
     const arcp__job_call call = describe(m, arcp_span_cstr(why == NULL ? status : why));
     const arcp__job_message message = {.call = &call};
     if (m->stage == MODEL_UPSTREAM && m->span_id[0] != '\0') {
-        arcp__gateway_job_message(m->call->job, &message);
+        (void)arcp__gateway_job_message(m->call->job, &message);
     }
     arcp__model_release(m);
 }
@@ -214,5 +235,10 @@ void arcp__model_fail(model_call *m, const char *why)
 void arcp__model_release(model_call *m)
 {
     uncount_hold(m);
+    if (m->has_hold_row) {
+        const arcp__job_message message = {.hold_id = arcp_span_cstr(m->call->id)};
+        (void)arcp__gateway_job_message(m->call->job, &message);
+        m->has_hold_row = false;
+    }
     arcp__llm_hold_cancel(m->service->lines, &m->hold, arcp__model_now_ms(m->service));
 }

@@ -2,6 +2,7 @@
  * messages from its port (core/job_port.h), which uses the gate and the budgets; and events of its
  * credential. */
 #include "job/job_state.h"
+#include "job/purse.h"
 
 #include <stdio.h>
 
@@ -80,6 +81,8 @@ static void spent(arcp__jobs *jobs, arcp__job *job, const arcp_budget_report *re
         }
         if (counted != NULL && reports[i].exhausted) {
             arcp__jobs_revoke_exhausted(jobs, counted);
+        } else if (reports[i].exhausted) {
+            arcp__jobs_revoke_purse(jobs, job->live->purse);
         }
     }
     for (arcp__job *ancestor = job; ancestor != NULL; ancestor = ancestor->parent) {
@@ -132,6 +135,12 @@ static void take_message(arcp__jobs *jobs, arcp__job *job, const arcp__job_messa
         !arcp__denied_calls_add(&job->live->port.charged, message->charged_id)) {
         arcp__context_no_memory(jobs->context);
         return;
+    }
+    if (message->hold_id.size != 0) {
+        arcp__purse_hold(jobs, job, message);
+    }
+    if (message->is_spent) {
+        arcp__purse_spent(jobs, job);
     }
     const bool is_denial = message->decision.code != ARCP_OK;
     /* A grant is recorded even after the job's end, because it was used; but not once the job is
@@ -455,6 +464,7 @@ static void credential_spent(void *user, void *owner, arcp_span currency, arcp_d
     arcp_budget_report reports[ARCP__JOB_PORT_REPORTS_MAX];
     arcp__job_message message = {.unit = currency, .amount = amount};
     arcp__job_port_spend(&job->live->port, &message, reports);
+    arcp__purse_spent(user, job);
     spent(user, job, message.reports, message.report_count);
 }
 

@@ -1,6 +1,7 @@
 /* A job as an object: its creation, removal, observers and children, and the numbers that its
  * session gave to its records. */
 #include "job/job_state.h"
+#include "job/purse.h"
 
 arcp__job *arcp__job_find(const arcp__jobs *jobs, arcp_span id)
 {
@@ -43,6 +44,7 @@ static void live_free(arcp__job_live *live)
     arcp__enforcement_free(live->enforcement);
     arcp__free(live->denials.hashes);
     arcp__id_set_fini(&live->delegate_ids);
+    arcp__purse_unref(live->purse);
     arcp_authority_unref(live->authority);
     arcp_lease_unref(live->lease);
     arcp__free(live);
@@ -242,6 +244,19 @@ void arcp__job_write_budget(const arcp__job *job, bool current, bool as_text,
     arcp_json_end_object(writer);
 }
 
+/* Finds the purse of a topmost job; *budget is left as it is if the principal has none. */
+static arcp_status take_purse(arcp__jobs *jobs, arcp__job *job, arcp_budget **budget,
+                              arcp_error *err)
+{
+    arcp__job_live *live = job->live;
+    const arcp_status status = arcp__purse_take(jobs, job->principal, &live->purse, err);
+    if (live->purse != NULL) {
+        *budget = arcp__purse_budget(live->purse);
+        live->stores_holds = jobs->log->options.keeps_rows;
+    }
+    return status;
+}
+
 /* Makes the gate of the job, with the counters `budget`, which it references. */
 static arcp_status make_gate(arcp__jobs *jobs, arcp__job *job, const arcp_authority *above,
                              arcp_budget *budget, arcp_error *err)
@@ -272,8 +287,17 @@ arcp_status arcp__job_make_authority(arcp__jobs *jobs, arcp__job *job, const arc
     arcp__job_live *live = job->live;
     const arcp_authority *above = parent == NULL ? NULL : parent->live->authority;
     arcp_budget *budget = NULL;
-    arcp_status status = arcp_budget_new(
-        live->lease, above == NULL ? NULL : arcp_authority_budget(above), &budget, err);
+    arcp_budget *over = above == NULL ? NULL : arcp_authority_budget(above);
+    arcp_status status = ARCP_OK;
+    if (parent != NULL) {
+        live->purse = arcp__purse_ref(parent->live->purse);
+        live->stores_holds = parent->live->stores_holds;
+    } else if (!jobs->is_restoring) { /* a restored job that is queued gets it when it starts */
+        status = take_purse(jobs, job, &over, err);
+    }
+    if (status == ARCP_OK) {
+        status = arcp_budget_new(live->lease, over, &budget, err);
+    }
     if (status != ARCP_OK) {
         return status;
     }
@@ -292,11 +316,38 @@ arcp_status arcp__job_make_authority(arcp__jobs *jobs, arcp__job *job, const arc
     return ARCP_OK;
 }
 
+/* Puts the budget of a job that has not started below its purse. */
+static arcp_status draw_on_purse(arcp__jobs *jobs, arcp__job *job, arcp_error *err)
+{
+    arcp__job_live *live = job->live;
+    arcp_budget *over = NULL;
+    arcp_budget *budget = NULL;
+    arcp_status status = take_purse(jobs, job, &over, err);
+    if (status == ARCP_OK && over != NULL) {
+        status = arcp_budget_new(live->lease, over, &budget, err);
+    }
+    if (status == ARCP_OK && over != NULL) {
+        status = make_gate(jobs, job, NULL, budget, err);
+        if (status == ARCP_OK && job->budget != NULL) {
+            arcp_budget_unref(job->budget);
+            job->budget = arcp_budget_ref(budget);
+        }
+        live->credential.budget = arcp_authority_budget(live->authority);
+        arcp_budget_unref(budget);
+    }
+    return status;
+}
+
 arcp_status arcp__job_renew_authority(arcp__jobs *jobs, arcp__job *job, arcp_error *err)
 {
-    const arcp_status status =
-        make_gate(jobs, job, job->parent == NULL ? NULL : job->parent->live->authority,
-                  arcp_authority_budget(job->live->authority), err);
+    arcp_status status = ARCP_OK;
+    if (job->parent == NULL && job->live->purse == NULL) {
+        status = draw_on_purse(jobs, job, err);
+    }
+    if (status == ARCP_OK) {
+        status = make_gate(jobs, job, job->parent == NULL ? NULL : job->parent->live->authority,
+                           arcp_authority_budget(job->live->authority), err);
+    }
     if (status == ARCP_OK && !job->expiry_logged) {
         arcp__context_arm(jobs->context, &job->live->expiry_timer, jobs->timer_kind, job,
                           arcp__authority_due_mono_ns(job->live->authority, jobs->context->now));

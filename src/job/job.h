@@ -179,6 +179,7 @@ typedef struct arcp__policy {
     const arcp_lease *ceiling;
     bool leaves_others_open;
     uint64_t max_lifetime_sec; /* 0: none */
+    const arcp_lease *spend;   /* what a principal may spend on a day (purse.h); NULL: none */
 } arcp__policy;
 ARCP_MUST_CHECK arcp_status arcp__policy_add(arcp__jobs *jobs, const arcp__policy *policy,
                                              arcp_error *err);
@@ -429,13 +430,14 @@ struct arcp__job_live {
     char *input;          /* owned JSON; freed when the agent has it */
     char *wait_reply;     /* owned: the id of the parent's waiting delegate line */
     char *cancel_message; /* owned: what the canceller wrote, as one line; NULL: nothing */
-    void *host;           /* of its agent's registration */
-    void *user;           /* the host's own, which sets it */
+    void *host, *user;    /* of its agent's registration; the host's own, which sets it */
     arcp__enforcement *enforcement;  /* owned; NULL: no host is asked */
     arcp__denials denials;           /* by its sandbox */
     arcp__port agent_port;           /* effects that wait for its agent */
     const arcp_lease *lease;         /* referenced */
     const arcp_authority *authority; /* referenced; any thread may use it */
+    struct arcp__purse *purse;       /* referenced, or NULL */
+    bool stores_holds;               /* calls through gateways wait for the rows of their holds */
     arcp__credential_slot credential;
     uint64_t max_runtime_sec;
     arcp__timer runtime_timer, expiry_timer, grace_timer, queue_timer;
@@ -450,8 +452,7 @@ struct arcp__job_live {
     arcp__currency_sum *costs;    /* owned; NULL: none */
     size_t cost_count;
     uint64_t chunk_next, result_size;
-    arcp_buf inline_result; /* chunks assembled for a session without result_chunk */
-    arcp_buf plain_output;
+    arcp_buf inline_result, plain_output; /* the first: chunks for a session without result_chunk */
 };
 
 /* Makes a job for a client's submit. */
@@ -523,6 +524,7 @@ struct arcp__jobs {
     arcp__placement placement;   /* of their places */
     bool agents_changed;         /* they were cleared since arcp__jobs_place */
     arcp__policy_row *policies;
+    struct arcp__purse *purses, *due_purses; /* owned, by key; to be written with the open batch */
     size_t policy_count;
     arcp__admission *admissions; /* oldest first */
     arcp__idempotency *keys;
@@ -560,8 +562,7 @@ void arcp__jobs_forget_agents(arcp__jobs *jobs);
 void arcp__job_due(arcp__jobs *jobs, arcp__timer *timer);
 /* The wall clock was set: handles expiries that are due now and arms the timers of the others. */
 void arcp__jobs_wall_clock_set(arcp__jobs *jobs);
-/* Removes expired keys, a limited number at a time, then idle principals whose buckets are full.
- * True: there are more. */
+/* Removes some expired keys, then idle principals whose buckets are full. True: there are more. */
 bool arcp__jobs_sweep(arcp__jobs *jobs);
 /* Pauses or resumes reading all agents, depending on the store's queue. */
 void arcp__jobs_update_pressure(arcp__jobs *jobs);

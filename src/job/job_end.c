@@ -4,6 +4,7 @@
  * expiry, the parent's end, the runtime's stop) goes through finish(), which checks the table of
  * transitions (job_lifecycle.c): the first one wins. */
 #include "job/job_state.h"
+#include "job/purse.h"
 
 #include <stdio.h>
 
@@ -477,6 +478,7 @@ void arcp__jobs_fini(arcp__jobs *jobs)
     arcp__agents_clear(jobs);
     arcp__policies_clear(jobs);
     arcp__placement_fini(&jobs->placement);
+    arcp__purses_free(jobs);
     arcp__idempotency_free_all(jobs);
     arcp__principals_free(jobs);
     arcp__free(jobs->in_order.jobs);

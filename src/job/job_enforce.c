@@ -1,6 +1,7 @@
 /* The confinement of a job: what is shown when it starts, and what ends when its lease has expired
  * or a budget is used up. */
 #include "job/job_state.h"
+#include "job/purse.h"
 
 #include <stdio.h>
 
@@ -113,8 +114,21 @@ void arcp__jobs_revoke_exhausted(arcp__jobs *jobs, arcp__job *top)
     }
 }
 
+void arcp__jobs_revoke_purse(arcp__jobs *jobs, const struct arcp__purse *purse)
+{
+    for (arcp__job *job = jobs->all; purse != NULL && job != NULL; job = job->hh.next) {
+        if (job->live != NULL && job->live->purse == purse && job->parent == NULL &&
+            !arcp__job_has_ended(job)) {
+            arcp__jobs_revoke_exhausted(jobs, job);
+        }
+    }
+}
+
 void arcp__agent_revoke_if_without_budget(arcp__jobs *jobs, arcp__job *job)
 {
+    if (arcp__purse_is_spent(job->live->purse)) {
+        arcp__jobs_revoke_exhausted(jobs, job);
+    }
     for (size_t i = 0; job->budget != NULL && i < arcp_budget_count(job->budget); i++) {
         if (arcp_decimal_compare(arcp_budget_initial(job->budget, i),
                                  (arcp_decimal)ARCP_DECIMAL_ZERO) <= 0) {

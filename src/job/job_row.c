@@ -2,6 +2,7 @@
  * reads it. While the job runs, what it has spent is in a second, small row, written at most once
  * per batch, so that a restart finds every counter as the last durable metric left it. */
 #include "job/job_state.h"
+#include "job/purse.h"
 
 /* the size of most rows, to allocate once */
 #define ROW_BYTES        768u
@@ -211,6 +212,7 @@ void arcp__jobs_store_due(arcp__jobs *jobs)
         job->row_due = ARCP__ROW_NONE;
         arcp__job_unpin(job);
     }
+    arcp__purses_store_due(jobs);
 }
 
 /* ---- restart ---- */
@@ -329,6 +331,9 @@ static arcp_status restore_job(arcp__jobs *jobs, arcp_span key, arcp_error *err)
 arcp_status arcp__job_restore_row(arcp__jobs *jobs, arcp_span key, arcp_error *err)
 {
     const arcp_json *json = &jobs->context->json;
+    if (arcp__purse_has_row(key)) {
+        return arcp__purse_restore_row(jobs, key, err);
+    }
     const char *slash = key.size == 0 ? NULL : memchr(key.data, '/', key.size);
     if (slash == NULL) {
         return restore_job(jobs, key, err);

@@ -183,6 +183,8 @@ void arcp__trace_write_row(const arcp__trace *trace, arcp_json_writer *writer);
 void arcp__trace_restore(arcp__jobs *jobs, const arcp_json *row, arcp_json_ref stored,
                          arcp__job *job);
 void arcp__span_job_ended(arcp__jobs *jobs, const arcp__job *job);
+/* What the jobs of a principal may spend on one day; NULL: it is not limited. */
+const arcp_lease *arcp__policy_spend(const arcp__jobs *jobs, const char *principal);
 /* Makes the span of a call through a gateway, if the job's trace is recorded. */
 void arcp__span_call(arcp__jobs *jobs, const arcp__job *job, const arcp__job_call *call);
 /* Makes the spans of an admission that was refused. */
@@ -346,6 +348,8 @@ void arcp__job_revoke(arcp__jobs *jobs, arcp__job *job, arcp_status code);
 /* A budget of the job is used up: where that denies everything, the sandboxes of the job and of all
  * jobs below it are notified, each once. */
 void arcp__jobs_revoke_exhausted(arcp__jobs *jobs, arcp__job *top);
+/* The same for all jobs that draw on a purse. NULL is accepted. */
+void arcp__jobs_revoke_purse(arcp__jobs *jobs, const struct arcp__purse *purse);
 /* The same for a job that just began to run with a budget of zero. */
 void arcp__agent_revoke_if_without_budget(arcp__jobs *jobs, arcp__job *job);
 

@@ -7,6 +7,7 @@
  * any, so a principal with less than that loses no job. The bytes of the newest ended job of all do
  * not count until the next one ends, so that its client can see it, however large it is. */
 #include "job/job_state.h"
+#include "job/purse.h"
 
 static void count(arcp__jobs *jobs, arcp__job *job, arcp__kept_what what, int64_t change)
 {
@@ -51,6 +52,7 @@ static int by_end(const arcp__job *a, const arcp__job *b)
 void arcp__jobs_restored(arcp__jobs *jobs)
 {
     arcp__idempotency_restored(jobs);
+    arcp__purses_restored(jobs);
     if (jobs->ended == NULL) {
         return;
     }

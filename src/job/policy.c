@@ -12,6 +12,7 @@ struct arcp__policy_row {
     const arcp_lease *ceiling;         /* referenced, or NULL */
     bool leaves_others_open;
     uint64_t max_lifetime_sec;
+    const arcp_lease *spend; /* referenced, or NULL */
 };
 
 arcp_status arcp__policy_add(arcp__jobs *jobs, const arcp__policy *policy, arcp_error *err)
@@ -27,6 +28,7 @@ arcp_status arcp__policy_add(arcp__jobs *jobs, const arcp__policy *policy, arcp_
         .ceiling = policy->ceiling,
         .leaves_others_open = policy->leaves_others_open,
         .max_lifetime_sec = policy->max_lifetime_sec,
+        .spend = policy->spend,
     };
     if (rows == NULL || row.principal_glob == NULL || row.agent_glob == NULL) {
         arcp__free(row.principal_glob);
@@ -35,6 +37,9 @@ arcp_status arcp__policy_add(arcp__jobs *jobs, const arcp__policy *policy, arcp_
     }
     if (row.ceiling != NULL) {
         row.ceiling = arcp_lease_ref(row.ceiling);
+    }
+    if (row.spend != NULL) {
+        row.spend = arcp_lease_ref(row.spend);
     }
     rows[jobs->policy_count++] = row;
     return ARCP_OK;
@@ -46,10 +51,23 @@ void arcp__policies_clear(arcp__jobs *jobs)
         arcp__free(jobs->policies[i].principal_glob);
         arcp__free(jobs->policies[i].agent_glob);
         arcp_lease_unref(jobs->policies[i].ceiling);
+        arcp_lease_unref(jobs->policies[i].spend);
     }
     arcp__free(jobs->policies);
     jobs->policies = NULL;
     jobs->policy_count = 0;
+}
+
+const arcp_lease *arcp__policy_spend(const arcp__jobs *jobs, const char *principal)
+{
+    for (size_t i = 0; i < jobs->policy_count; i++) {
+        const arcp__policy_row *row = &jobs->policies[i];
+        if (row->spend != NULL &&
+            arcp__name_glob_matches(row->principal_glob, arcp_span_cstr(principal))) {
+            return row->spend;
+        }
+    }
+    return NULL;
 }
 
 /* Makes a ceiling that has only an expiry. */

@@ -97,8 +97,9 @@ typedef enum arcp__effect_kind {
     ARCP__EFFECT_SPAN,         /* `text` = one finished trace span as OTLP JSON */
     ARCP__EFFECT_REVOKE_AGENT, /* job: what its sandbox grants beyond directories ends now; `reason`
                                   is an arcp_status. Only of confined agents */
-    ARCP__EFFECT_ASK_OWNER     /* id, `text` = an operator's request, {"request", "principal",
+    ARCP__EFFECT_ASK_OWNER,    /* id, `text` = an operator's request, {"request", "principal",
                                   "payload"}: arcp__engine_owner_answered */
+    ARCP__EFFECT_HOLD_STORED   /* job: the hold `text` of its call through a gateway is durable */
 } arcp__effect_kind;
 
 typedef enum arcp__log_level {

@@ -228,6 +228,12 @@ static void put_policy(arcp__recorder *recorder, const arcp__call *call)
         out->failed = out->failed || text.failed;
         put_text(out, arcp_buf_span(&text));
     }
+    arcp_buf_clear(&text);
+    if (policy->spend != NULL) {
+        arcp_lease_format(policy->spend, &text);
+    }
+    out->failed = out->failed || text.failed;
+    put_text(out, arcp_buf_span(&text));
     arcp_buf_fini(&text);
 }
 

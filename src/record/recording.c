@@ -133,6 +133,7 @@ static const char *const effect_names[] = {
     [ARCP__EFFECT_SPAN] = "SPAN",
     [ARCP__EFFECT_REVOKE_AGENT] = "REVOKE_AGENT",
     [ARCP__EFFECT_ASK_OWNER] = "ASK_OWNER",
+    [ARCP__EFFECT_HOLD_STORED] = "HOLD_STORED",
 };
 
 #define SHOWN_BYTES_MAX 400u

@@ -168,23 +168,30 @@ static void add_policy(arcp__player *p, const arcp__recording_call *call)
     limits.patterns_max = SIZE_MAX;
     limits.bytes_max = SIZE_MAX;
     arcp_lease *ceiling = NULL;
+    arcp_lease *spend = NULL;
     arcp__policy policy = {.principal_glob = arcp__recording_text(&more),
                            .agent_glob = arcp__recording_text(&more)};
     policy.leaves_others_open = arcp__recording_number(&more) != 0;
     policy.max_lifetime_sec = arcp__recording_number(&more);
     const arcp_span lease = arcp__recording_text(&more);
     const arcp_span constraints = arcp__recording_text(&more);
+    const arcp_span daily = arcp__recording_text(&more);
     if (!is_read(p, &more)) {
         return;
     }
-    if (lease.size != 0 &&
-        arcp_lease_parse(lease, constraints, &limits, &ceiling, NULL) != ARCP_OK) {
+    if ((lease.size != 0 &&
+         arcp_lease_parse(lease, constraints, &limits, &ceiling, NULL) != ARCP_OK) ||
+        (daily.size != 0 &&
+         arcp_lease_parse(daily, arcp_span_make(NULL, 0), &limits, &spend, NULL) != ARCP_OK)) {
         arcp__player_end_damaged(p, "the lease of a policy cannot be read");
+        arcp_lease_unref(ceiling);
         return;
     }
     policy.ceiling = ceiling;
+    policy.spend = spend;
     ignore(arcp__engine_add_policy(p->engine, &policy, NULL));
     arcp_lease_unref(ceiling);
+    arcp_lease_unref(spend);
 }
 
 static void clear_policies(arcp__player *p, const arcp__recording_call *call)

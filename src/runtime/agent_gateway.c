@@ -30,6 +30,16 @@ arcp_status arcp__runtime_open_gateway(arcp_runtime *runtime, const arcp__gatewa
     return arcp__gateway_new(&own, &runtime->gateway, err);
 }
 
+arcp_status arcp__runtime_add_spend(arcp_runtime *runtime, const char *principal_glob,
+                                    const arcp_lease *amounts, arcp_error *err)
+{
+    const arcp__policy policy = {.principal_glob = arcp_span_cstr(principal_glob),
+                                 .agent_glob = ARCP_SPAN_LITERAL("*"),
+                                 .leaves_others_open = true,
+                                 .spend = amounts};
+    return arcp__engine_add_policy(runtime->engine, &policy, err);
+}
+
 arcp__gateway *arcp__runtime_gateway(const arcp_runtime *runtime)
 {
     return runtime->gateway;
@@ -106,6 +116,8 @@ arcp_status arcp__agent_gateway_open(arcp_runtime *runtime, arcp__job *job, bool
         .traceparent = arcp_span_cstr(job->live->trace.traceparent),
         .tree_id = arcp_span_cstr(top->id),
         .makes_spans = job->live->trace.is_recorded,
+        .has_purse = job->live->purse != NULL,
+        .stores_holds = job->live->stores_holds,
         .is_confined = is_confined,
         .events = {.message = on_message, .denied = on_denied, .user = gateway},
     };
@@ -139,6 +151,13 @@ void arcp__agent_gateway_revoke(const arcp__agent_gateway *gateway, arcp_status 
 {
     if (gateway != NULL && code == ARCP_E_LEASE_EXPIRED) {
         arcp__gateway_end_calls(gateway->opened);
+    }
+}
+
+void arcp__agent_gateway_hold_stored(const arcp__agent_gateway *gateway, arcp_span call_id)
+{
+    if (gateway != NULL) {
+        arcp__gateway_hold_stored(gateway->opened, call_id);
     }
 }
 

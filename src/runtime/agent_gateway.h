@@ -40,6 +40,9 @@ void arcp__agent_gateway_cancel(const arcp__agent_gateway *gateway);
 /* The lease grants nothing any more: if it has expired, the calls under way end. */
 void arcp__agent_gateway_revoke(const arcp__agent_gateway *gateway, arcp_status code);
 
+/* The hold of one of its calls is durable. */
+void arcp__agent_gateway_hold_stored(const arcp__agent_gateway *gateway, arcp_span call_id);
+
 /* As arcp__agent_hosts.settle. */
 void arcp__agent_gateway_settle(arcp__agent_gateway *gateway, const arcp__settle_sink *sink);
 

@@ -428,10 +428,14 @@ static void kill_process(void *agent, bool at_once)
     }
 }
 
+static void hold_stored(void *agent, arcp_span call_id)
+{
+    arcp__agent_gateway_hold_stored(((process_job *)agent)->gateway, call_id);
+}
+
 static void settle(void *agent, const arcp__settle_sink *sink)
 {
-    const process_job *pj = agent;
-    arcp__agent_gateway_settle(pj->gateway, sink);
+    arcp__agent_gateway_settle(((process_job *)agent)->gateway, sink);
 }
 
 static void cancel(void *agent, arcp_span line)
@@ -527,6 +531,7 @@ const arcp__agent_host_ops arcp__agent_process_host = {
     .kill = kill_process,
     .pause = pause_process,
     .revoke = revoke_lease,
+    .hold_stored = hold_stored,
     .settle = settle,
     .forget = forget,
 };

@@ -27,6 +27,10 @@ static void call_agent(arcp_runtime *runtime, const arcp__effect *effect)
         if (host->revoke != NULL) {
             host->revoke(agent, (arcp_status)effect->reason);
         }
+    } else if (effect->kind == ARCP__EFFECT_HOLD_STORED) {
+        if (host->hold_stored != NULL) {
+            host->hold_stored(agent, effect->text);
+        }
     } else if (effect->kind == ARCP__EFFECT_FORGET_AGENT) {
         host->forget(agent);
     } else {
@@ -75,6 +79,7 @@ static void perform(arcp_runtime *runtime, const arcp__effect *effect)
     case ARCP__EFFECT_PAUSE_AGENT:
     case ARCP__EFFECT_RESUME_AGENT:
     case ARCP__EFFECT_REVOKE_AGENT:
+    case ARCP__EFFECT_HOLD_STORED:
     case ARCP__EFFECT_FORGET_AGENT:
         call_agent(runtime, effect);
         break;

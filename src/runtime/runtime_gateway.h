@@ -22,6 +22,13 @@ bool arcp__runtime_tool_host(arcp_runtime *runtime, arcp__tool_host *out);
 /* The directory of this run, in which jobs have theirs; NULL: none. */
 const char *arcp__runtime_directory(const arcp_runtime *runtime);
 
+/* Limits what the jobs of a principal that matches the glob may spend on one UTC day, together, to
+ * the amounts of a lease (referenced). Of several the first one holds. They are removed by
+ * arcp_runtime_clear_policies. */
+ARCP_MUST_CHECK arcp_status arcp__runtime_add_spend(arcp_runtime *runtime,
+                                                    const char *principal_glob,
+                                                    const arcp_lease *amounts, arcp_error *err);
+
 /* NULL: none were opened. */
 arcp__gateway *arcp__runtime_gateway(const arcp_runtime *runtime);
 

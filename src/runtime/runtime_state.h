@@ -66,6 +66,8 @@ typedef struct arcp__agent_host_ops {
     void (*pause)(void *agent, bool paused);
     /* Its lease grants nothing any more, though the job goes on. NULL: only the gate denies. */
     void (*revoke)(void *agent, arcp_status code);
+    /* The hold of a call through a gateway is durable. NULL: nothing is held. */
+    void (*hold_stored)(void *agent, arcp_span call_id);
     /* The job is about to end (arcp__agent_hosts.settle). NULL: nothing is done for it elsewhere.
      */
     void (*settle)(void *agent, const arcp__settle_sink *sink);

@@ -340,6 +340,16 @@ static void a_check_reports_what_a_start_would_miss(void **state)
     }
 }
 
+static void purses_of_anonymous_sessions_are_reported(void **state)
+{
+    (void)state;
+    check_warnings(
+        "no_auth: true\nmodels:\n  spend: [{budget: ['USD:5']}]\n", ARCP__CONFIG_START,
+        "models.spend: with no_auth each session is a principal of its own, and "
+        "has a purse of its own\n");
+    check_warnings(LONG_TOKEN "models:\n  spend: [{budget: ['USD:5']}]\n", ARCP__CONFIG_START, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -351,6 +361,7 @@ int main(void)
         cmocka_unit_test(a_word_that_names_a_file_here_is_not_found_by_a_job),
         cmocka_unit_test(plain_agents_are_not_kept_waiting),
         cmocka_unit_test(a_check_reports_what_a_start_would_miss),
+        cmocka_unit_test(purses_of_anonymous_sessions_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -49,7 +50,7 @@ while True:
 class Daemon(contextlib.ExitStack):
     """arcpd in a directory of its own, with this configuration of `models`."""
 
-    def __init__(self, models, agent=AGENT):
+    def __init__(self, models, agent=AGENT, store="memory:"):
         super().__init__()
         self.directory = self.enter_context(tempfile.TemporaryDirectory())
         self.write("agent.py", agent)
@@ -57,14 +58,14 @@ class Daemon(contextlib.ExitStack):
         self.write("key", "sk-of-the-provider\n", 0o600)
         self.config = self.write("arcpd.yaml", f"""
 listen: ["ws://127.0.0.1:0/arcp"]
-store: "memory:"
-no_auth: true
+store: "{store}"
+tokens: [{{principal: alice, token: a-token-of-the-tests}}]
 agents:
   - {{name: caller, mode: plain, confine: false, stderr_in_errors: true, command: ["{sys.executable}", "-B", "{self.path('agent.py')}"]}}
 models:
   prices: {self.path("prices.json")}
 {models}""")
-        self.environment = {**os.environ, "STATE_DIRECTORY": self.directory, "HOME": self.directory}
+        self.environment = {**os.environ, "ARCP_TOKEN": "a-token-of-the-tests", "STATE_DIRECTORY": self.directory, "HOME": self.directory}
 
     def path(self, name):
         return os.path.join(self.directory, name)
@@ -79,12 +80,16 @@ models:
                               text=True, env=self.environment, timeout=60, check=False)
 
     def start(self):
-        daemon = subprocess.Popen([f"{BIN}/arcpd", "--config", self.config], stdout=subprocess.PIPE,
-                                  env=self.environment, text=True)
+        daemon = self.process = subprocess.Popen([f"{BIN}/arcpd", "--config", self.config], stdout=subprocess.PIPE,
+                                                 env=self.environment, text=True)
         self.callback(daemon.stdout.close)
         self.callback(daemon.wait)
         self.callback(daemon.terminate)
         self.url = re.search(r"ws://\S+", daemon.stdout.readline()).group()
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
 
     def submit(self, *options):
         done = subprocess.run([f"{BIN}/arcp", "submit", "caller", "--url", self.url, "--json", *options],
@@ -125,8 +130,8 @@ class Test(unittest.TestCase):
         self.addCleanup(self.provider.__exit__)
         self.url = f"http://127.0.0.1:{self.provider.server_port}"
 
-    def daemon(self, more=""):
-        daemon = Daemon(models_of(self.url, more))
+    def daemon(self, more="", store="memory:"):
+        daemon = Daemon(models_of(self.url, more), store=store)
         self.addCleanup(daemon.close)
         with open(daemon.config, encoding="utf8") as file:
             text = file.read().replace("KEY", daemon.path("key"))
@@ -149,6 +154,49 @@ class Test(unittest.TestCase):
         self.assertGreaterEqual(remaining + COST, LEAST)
         self.assertEqual(sum(body["value"] for body in costs), COST * result["answered"])
         self.assertIn("BUDGET_EXHAUSTED", json.dumps(lines, default=str))
+
+    def test_a_principal_spends_no_more_on_a_day_than_its_purse_has_also_across_restarts(self):
+        with tempfile.TemporaryDirectory() as place:
+            daemon = self.daemon("  spend: [{budget: [\"USD:0.02\"]}]\n", f"sqlite:{place}/arcp.db")
+            daemon.start()
+            result = result_of(daemon.submit("--grant", "model.use=m", "--budget", "USD:0.01"))
+            self.assertEqual(result["code"], "budget_exhausted")
+            spent = COST * result["answered"]
+            daemon.kill()
+            daemon.start()
+            # The job's own budget would pay for more.
+            result = result_of(daemon.submit("--grant", "model.use=m", "--budget", "USD:5"))
+            self.assertEqual((result["status"], result["code"]), (402, "budget_exhausted"))
+            spent += COST * result["answered"]
+            self.assertLess(decimal.Decimal("0.02") - spent, LEAST)
+            self.assertGreaterEqual(decimal.Decimal("0.02") - spent + COST, LEAST)
+            # A lease without a budget draws on the purse, too.
+            result = result_of(daemon.submit("--grant", "model.use=m"))
+            self.assertEqual((result["answered"], result["status"]), (0, 402))
+
+    def test_a_call_that_was_under_way_when_arcpd_was_killed_is_spent_in_full(self):
+        called, goes_on = threading.Event(), threading.Event()
+
+        def wait(*_):
+            called.set()
+            goes_on.wait(60)
+            return provider.Reply("pong")
+        self.addCleanup(goes_on.set)
+        self.provider.say = wait
+        with tempfile.TemporaryDirectory() as place:
+            # The call holds 577 tokens of input and 1 000 of output: USD 0.016731.
+            daemon = self.daemon("  spend: [{budget: [\"USD:0.02\"]}]\n", f"sqlite:{place}/arcp.db")
+            daemon.start()
+            submit = subprocess.Popen([f"{BIN}/arcp", "submit", "caller", "--url", daemon.url, "--grant", "model.use=m"],
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=daemon.environment)
+            self.assertTrue(called.wait(60))
+            daemon.kill()
+            goes_on.set()
+            submit.kill()
+            submit.wait()
+            daemon.start()
+            result = result_of(daemon.submit("--grant", "model.use=m"))
+            self.assertEqual((result["answered"], result["status"]), (0, 402))
 
     def test_a_model_that_the_lease_does_not_allow_is_not_called(self):
         daemon = self.daemon()
@@ -182,6 +230,9 @@ class Test(unittest.TestCase):
         for more, message in (("  exchange: {USD: \"1\"}\n", "must be another currency"),
                               ("  exchange: {EUR: \"0\"}\n", "decimal above 0"),
                               ("  prices: /nowhere/prices.json\n", "prices.json"),
+                              ("  spend: [{budget: [\"EUR:5\"]}]\n", "not charged in this currency"),
+                              ("  spend: [{budget: [\"five\"]}]\n", "models.spend[0].budget"),
+                              ("  spend: [{principal: a}]\n", "needs budget"),
                               ("  aliases: {a: [x, 3]}\n", "")):
             daemon = self.daemon(more if "prices" not in more else "")
             if "prices" in more:

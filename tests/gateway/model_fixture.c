@@ -176,6 +176,14 @@ static void on_message(void *user, const arcp__job_message *message)
     arcp_buf_append_byte(&f->seen, ' ');
     arcp_buf_append(&f->seen, message->body);
     arcp_buf_append_format(&f->seen, " reports %zu\n", message->report_count);
+    if (message->hold_id.size != 0) {
+        arcp_buf_append_format(&f->seen, "hold %.*s\n", (int)message->held.size,
+                               message->held.size == 0 ? "" : message->held.data);
+    }
+    if (message->held.size != 0) {
+        (void)snprintf(f->held_id, sizeof f->held_id, "%.*s", (int)message->hold_id.size,
+                       message->hold_id.data);
+    }
     if (message->call != NULL) {
         const arcp__job_call *call = message->call;
         arcp_buf_append_format(&f->seen, "span %s %.*s %.*s [%.*s] %.*s\n", call->name,
@@ -279,6 +287,7 @@ arcp__gateway_job *model_fixture_open_job(model_fixture *f, const char *id, cons
                                                .agent = ARCP_SPAN_LITERAL("a"),
                                                .traceparent = arcp_span_cstr(traceparent),
                                                .makes_spans = strlen(traceparent) == 55,
+                                               .stores_holds = f->stores_holds,
                                                .events = {on_message, on_denied, f}};
     check_ok(arcp__gateway_open(f->gateway, &options, endpoints, &job, &err), &err);
     return job;
@@ -358,6 +367,11 @@ static void send_with_key(model_fixture *f, const char *key, size_t peer, const 
     raw_peer_forget(&f->peers[peer]);
     raw_peer_send(&f->peers[peer], arcp_buf_span(&text));
     arcp_buf_fini(&text);
+}
+
+void model_fixture_store_hold(model_fixture *f, arcp__gateway_job *job)
+{
+    arcp__gateway_hold_stored(job, arcp_span_cstr(f->held_id));
 }
 
 void model_fixture_post(model_fixture *f, size_t peer, const char *path, const char *headers,

@@ -42,6 +42,8 @@ typedef struct model_fixture {
     size_t answer_count, request_count;
     arcp_buf requests[REQUESTS_MAX]; /* URL, a line for each header, an empty line, the body */
     atomic_bool may_answer;
+    bool stores_holds; /* of jobs that are opened from now on */
+    char held_id[40];  /* the call whose hold is to be stored */
     atomic_size_t cancelled;
 } model_fixture;
 
@@ -50,6 +52,9 @@ typedef struct model_fixture {
 void model_fixture_open(model_fixture *f, const char *lease, const provider_answer *answers,
                         size_t count, const arcp__model_options *options);
 void model_fixture_close(model_fixture *f);
+
+/* The hold of the call that asked last is stored. */
+void model_fixture_store_hold(model_fixture *f, arcp__gateway_job *job);
 
 /* Opens one more job with the same authority; the caller releases it. It makes spans if the
  * traceparent is complete. */

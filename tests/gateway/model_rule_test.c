@@ -244,6 +244,73 @@ static void eight_calls_at_once_with_high_limits_all_succeed(void **state)
     model_fixture_close(&f);
 }
 
+static void a_call_waits_until_its_hold_is_stored(void **state)
+{
+    (void)state;
+    static const provider_answer answers[] = {{.status = 200, .body = ANSWERED}};
+    arcp__gateway_endpoint at[ARCP__GATEWAY_KINDS];
+    OPEN(answers);
+    f.stores_holds = true;
+    arcp__gateway_job *job = model_fixture_open_job(&f, "job_2", "", "", at);
+    model_fixture_post_as(&f, &at[ARCP__GATEWAY_LLM], 1, CHAT, ASK);
+    model_fixture_expect_seen(&f, "hold {\"USD\":\"0.00159\"}\n");
+    assert_int_equal(model_fixture_requests(&f), 0);
+    model_fixture_store_hold(&f, job);
+    model_fixture_expect(&f, 1, "200", USAGE);
+    model_fixture_expect_seen(&f, "cost.inference");
+    model_fixture_expect_seen(&f, "hold \n"); /* its end */
+    model_fixture_check_budget(&f, "0.0015", "4.9985");
+    arcp__gateway_release(job);
+    model_fixture_close(&f);
+}
+
+static void a_hold_that_is_given_back_is_given_back_in_the_store_too(void **state)
+{
+    (void)state;
+    static const provider_answer answers[] = {{.status = 500, .body = "{}"}};
+    arcp__gateway_endpoint at[ARCP__GATEWAY_KINDS];
+    OPEN(answers);
+    f.stores_holds = true;
+    arcp__gateway_job *job = model_fixture_open_job(&f, "job_2", "", "", at);
+    /* Its client goes before the store has the hold. */
+    model_fixture_post_as(&f, &at[ARCP__GATEWAY_LLM], 1, CHAT, ASK);
+    model_fixture_expect_seen(&f, "hold {\"USD\":\"0.00159\"}\n");
+    raw_peer_reset(&f.peers[1]);
+    model_fixture_expect_seen(&f, "hold \n");
+    model_fixture_check_budget(&f, "0", "5");
+    arcp_buf_clear(&f.seen);
+    model_fixture_store_hold(&f, job); /* too late: no call waits */
+    /* The provider fails. */
+    model_fixture_post_as(&f, &at[ARCP__GATEWAY_LLM], 2, CHAT, ASK);
+    model_fixture_expect_seen(&f, "hold {\"USD\":\"0.00159\"}\n");
+    assert_int_equal(model_fixture_requests(&f), 0);
+    model_fixture_store_hold(&f, job);
+    model_fixture_expect(&f, 2, "500", "{}");
+    model_fixture_expect_seen(&f, "hold \n");
+    model_fixture_check_budget(&f, "0", "5");
+    arcp__gateway_release(job);
+    model_fixture_close(&f);
+}
+
+static void the_end_of_a_job_ends_a_call_whose_hold_is_being_stored(void **state)
+{
+    (void)state;
+    static const provider_answer answers[] = {{.status = 200}};
+    arcp__gateway_endpoint at[ARCP__GATEWAY_KINDS];
+    OPEN(answers);
+    f.stores_holds = true;
+    arcp__gateway_job *job = model_fixture_open_job(&f, "job_2", "", "", at);
+    model_fixture_post_as(&f, &at[ARCP__GATEWAY_LLM], 1, CHAT, ASK);
+    model_fixture_expect_seen(&f, "hold {\"USD\":\"0.00159\"}\n");
+    arcp__gateway_close(job);
+    model_fixture_store_hold(&f, job);
+    model_fixture_expect(&f, 1, "401", "job_over");
+    assert_int_equal(model_fixture_requests(&f), 0);
+    model_fixture_check_budget(&f, "0", "5");
+    arcp__gateway_release(job);
+    model_fixture_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +324,9 @@ int main(void)
         cmocka_unit_test(each_request_to_a_provider_has_a_span_below_the_jobs),
         cmocka_unit_test(calls_are_counted_by_provider_with_their_tokens_cost_and_hold),
         cmocka_unit_test(eight_calls_at_once_with_high_limits_all_succeed),
+        cmocka_unit_test(a_call_waits_until_its_hold_is_stored),
+        cmocka_unit_test(a_hold_that_is_given_back_is_given_back_in_the_store_too),
+        cmocka_unit_test(the_end_of_a_job_ends_a_call_whose_hold_is_being_stored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -137,8 +137,17 @@ static void add_policy(engine_rig *rig, const char *row)
     (void)arcp_json_u64(&json, names[4], &policy.max_lifetime_sec);
     policy.ceiling = ceiling;
     policy.leaves_others_open = names[2] == ARCP_JSON_ABSENT;
+    const arcp_json_ref spend = arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("spend"));
+    arcp_lease *amounts = NULL;
+    if (spend != ARCP_JSON_ABSENT) {
+        check_ok(arcp_lease_parse(arcp_json_raw(&json, spend), arcp_span_make(NULL, 0), NULL,
+                                  &amounts, &error),
+                 &error);
+    }
+    policy.spend = amounts;
     check_ok(arcp__engine_add_policy(rig->engine, &policy, &error), &error);
     arcp_lease_unref(ceiling);
+    arcp_lease_unref(amounts);
     arcp_buf_fini(&lease);
     arcp__json_fini(&json);
 }
@@ -184,6 +193,9 @@ static bool try_engine(engine_rig *rig)
     register_agents(rig);
     arcp_store_callbacks callbacks = {
         .done = on_done, .read = on_read, .scan = on_scan, .user = rig};
+    for (size_t i = 0; i < rig->policy_count; i++) {
+        add_policy(rig, rig->policies[i]); /* before a queued job starts, as arcpd does */
+    }
     rig->store->ops->set_callbacks(rig->store, &callbacks);
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         check_ok(rig->store->ops->scan(rig->store, tables[i], tables[i], arcp_span_make(NULL, 0),
@@ -214,9 +226,6 @@ static bool try_engine(engine_rig *rig)
     assert_true(rig->is_dead || arcp__engine_is_restored(rig->engine));
     for (size_t i = 0; i < rig->profile_count; i++) {
         add_profile(rig, i); /* after restoring the sessions, as arcpd does */
-    }
-    for (size_t i = 0; i < rig->policy_count; i++) {
-        add_policy(rig, rig->policies[i]);
     }
     return true;
 }

@@ -129,8 +129,8 @@ void rig_reload(engine_rig *rig);
 /* A rule of peer_profiles, also for the engine of every restart. */
 void rig_profile(engine_rig *rig, const char *client, const char *principal, const char *name);
 
-/* A row of `policy:` as JSON: principal, agent, max_lease, max_budget, max_lifetime_sec; also
- * for the engine of every restart. */
+/* A row of `policy:` as JSON: principal, agent, max_lease, max_budget, max_lifetime_sec, and
+ * spend (a lease); also for the engine of every restart. */
 void rig_policy(engine_rig *rig, const char *row);
 
 /* Carries out effects, batches and reads until nothing happens. */

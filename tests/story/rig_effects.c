@@ -125,7 +125,8 @@ static void take_frame(engine_rig *rig, const arcp__effect *effect)
 static void tell_agent(rig_agent *agent, const arcp__effect *effect)
 {
     assert_non_null(agent);
-    if (effect->kind == ARCP__EFFECT_AGENT_LINE || effect->kind == ARCP__EFFECT_CANCEL_AGENT) {
+    if (effect->kind == ARCP__EFFECT_AGENT_LINE || effect->kind == ARCP__EFFECT_CANCEL_AGENT ||
+        effect->kind == ARCP__EFFECT_HOLD_STORED) {
         rig_text_push(&agent->lines, &agent->newest, effect->text);
     }
     if (effect->kind == ARCP__EFFECT_CANCEL_AGENT) {
@@ -175,6 +176,7 @@ static void perform(engine_rig *rig, const arcp__effect *effect)
     case ARCP__EFFECT_PAUSE_AGENT:
     case ARCP__EFFECT_RESUME_AGENT:
     case ARCP__EFFECT_REVOKE_AGENT:
+    case ARCP__EFFECT_HOLD_STORED:
     case ARCP__EFFECT_FORGET_AGENT:
         assert_non_null(effect->job);
         tell_agent(agent_by_job(rig, effect->job), effect);
