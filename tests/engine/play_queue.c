@@ -101,7 +101,9 @@ static void check_agent(play *p, const arcp__place_agent *agent)
         const bool is_open =
             agent->offer != NULL && (kind == ARCP__PLACE_DELEGATED || !jobs->context->stopping);
         const size_t taken = agent->held + (kind == ARCP__PLACE_SUBMITTED ? agent->lent : 0);
-        if (line != NULL && is_open && (agent->max_jobs == 0 || taken < agent->max_jobs)) {
+        /* Between two effects an agent may be due: it is looked at before the next one. */
+        if (line != NULL && is_open && !(p->rig.is_stepping && agent->is_due) &&
+            (agent->max_jobs == 0 || taken < agent->max_jobs)) {
             watch_fail(&p->watch, "a job waits though there is room", agent->text);
         }
         for (; line != NULL; line = line->next) {
