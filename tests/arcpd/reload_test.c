@@ -192,7 +192,7 @@ static void a_missing_program_is_reported_at_the_start_and_at_each_reload(void *
     connect_client();
     (void)hello();
     (void)submit("missing", "");
-    (void)await(client_next(&c), "/no/such/program");
+    (void)await(client_next(&c), "the agent's program cannot be started");
 }
 
 static void the_log_changes_its_form(void **state)
