@@ -101,6 +101,10 @@ static int cancel(arcp__program *program, arcp_client *client, arcp_span job)
             arcp__program_print_buf_line(program, &line) ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
     } else if (!program->is_quiet) {
         arcp__screen_format(&program->screen, "cancelling %.*s", (int)job.size, job.data);
+        /* The runtime does not say how long its grace period is. */
+        arcp__screen_format(&program->screen,
+                            "       its agent may run until a grace period ends (arcpd: 30 s by "
+                            "default)");
     }
     return exit_status;
 }

@@ -321,7 +321,8 @@ static void append_table(shown *s, const arcp_json *descriptor, const arcp_json 
     arcp__job_facts_read(descriptor, &facts);
     append_line(out, "job", s->id);
     append_line(out, "agent", facts.agent);
-    append_line(out, "status", has_ended ? arcp_buf_span(&s->outcome) : facts.status);
+    append_line(out, "status",
+                has_ended ? arcp_buf_span(&s->outcome) : arcp_buf_span(&facts.shown_status));
     append_line(out, "created", arcp_buf_span(&s->created_at));
     append_line(out, "started", arcp_span_cstr(s->closing.started_at));
     if (has_ended) {

@@ -60,19 +60,33 @@ static arcp_span text_of(const arcp_json *json, const char *name, arcp_buf *room
                             room);
 }
 
+/* The status, with the place of a queued job: "pending 3". */
+static void append_status(const arcp_json *json, arcp__job_facts *out)
+{
+    const arcp_json_ref place =
+        arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("x-vendor.arcpd.queue_place"));
+    arcp_buf_append(&out->shown_status, out->status);
+    if (arcp_json_is(json, place, ARCP_JSON_NUMBER)) {
+        arcp_buf_append_byte(&out->shown_status, ' ');
+        arcp_buf_append(&out->shown_status, arcp_json_raw(json, place));
+    }
+}
+
 void arcp__job_facts_read(const arcp_json *json, arcp__job_facts *out)
 {
     const arcp_json_ref lease = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("lease"));
     const arcp_json_ref budget =
         arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("budget"));
     const arcp_json_ref amounts = arcp_json_member(json, lease, ARCP_SPAN_LITERAL("cost.budget"));
-    *out = (arcp__job_facts){.cost = arcp_buf_init(), .room = arcp_buf_init()};
+    *out = (arcp__job_facts){
+        .cost = arcp_buf_init(), .shown_status = arcp_buf_init(), .room = arcp_buf_init()};
     out->job_id = text_of(json, "job_id", &out->room);
     out->agent = text_of(json, "agent", &out->room);
     out->status = text_of(json, "status", &out->room);
     if (out->status.size == 0) { /* of a descriptor */
         out->status = text_of(json, "current_status", &out->room);
     }
+    append_status(json, out);
     out->created_at = text_of(json, "created_at", &out->room);
     out->parent_job_id = text_of(json, "parent_job_id", &out->room);
     out->trace_id = text_of(json, "trace_id", &out->room);
@@ -85,6 +99,7 @@ void arcp__job_facts_read(const arcp_json *json, arcp__job_facts *out)
 void arcp__job_facts_fini(arcp__job_facts *facts)
 {
     arcp_buf_fini(&facts->cost);
+    arcp_buf_fini(&facts->shown_status);
     arcp_buf_fini(&facts->room);
 }
 

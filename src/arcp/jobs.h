@@ -64,6 +64,7 @@ ARCP_MUST_CHECK arcp_status arcp__history_read(const arcp__history *history, arc
  * or from `room`, which the caller frees. */
 typedef struct arcp__job_facts {
     arcp_span job_id, agent, status, created_at, parent_job_id, trace_id;
+    arcp_buf shown_status; /* with the place of a queued job: "pending 3" */
     arcp_buf cost; /* "USD 0.25, EUR 1": what was spent of each budget; empty: it has none */
     arcp_buf room;
 } arcp__job_facts;

@@ -246,6 +246,7 @@ static arcp_status add_agent(arcp__config *config, const char *text, arcp_error 
     if (agent == NULL) {
         return no_memory(err);
     }
+    agent->stderr_in_errors = true; /* the user who tries an agent submits its jobs, too */
     agent->name = arcp__copy_cstr(text, (size_t)(name_end - text));
     if (at_sign != NULL) {
         agent->version = arcp__copy_cstr(at_sign + 1, (size_t)(equals - at_sign - 1));

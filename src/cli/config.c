@@ -330,7 +330,9 @@ arcp_status arcp__target_find(const arcp__arguments *arguments, arcp__target *ou
         const char *url = first_set(arcp__value(arguments, ARCP__OPTION_URL),
                                     environment("ARCP_URL"), file.profile.url);
         url = first_set(url, file.top.url, ARCP__DEFAULT_URL);
-        const char *ca_file = first_set(file.profile.ca_file, file.top.ca_file, NULL);
+        const char *ca_file = first_set(arcp__value(arguments, ARCP__OPTION_CA_FILE),
+                                        environment("ARCP_CA_FILE"), NULL);
+        ca_file = first_set(ca_file, file.profile.ca_file, file.top.ca_file);
         out->url = arcp__copy_cstr(url, strlen(url));
         out->ca_file = ca_file == NULL ? NULL : arcp__copy_cstr(ca_file, strlen(ca_file));
         if (out->url == NULL || (ca_file != NULL && out->ca_file == NULL)) {

@@ -56,6 +56,35 @@ bool arcp__program_explain_no_token(arcp__program *program)
     return true;
 }
 
+/* Prints the last line that the agent wrote to standard error, if the details have it. */
+static void print_stderr(arcp__program *program, const arcp_error *err)
+{
+    const arcp_json_limits limits = {64, 10000, UINT32_MAX};
+    arcp_json json = ARCP__JSON_INIT;
+    arcp_buf room = arcp_buf_init();
+    arcp_buf line = arcp_buf_init();
+    arcp_span text = {NULL, 0};
+    if (arcp_json_scan(&json, arcp_span_cstr(arcp_error_details(err)), &limits, NULL) == ARCP_OK) {
+        text = arcp_json_string(
+            &json, arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("stderr")), &room);
+    }
+    while (text.size != 0 && strchr("\r\n\t ", text.data[text.size - 1]) != NULL) {
+        text.size--;
+    }
+    const char *feed = text.size == 0 ? NULL : memrchr(text.data, '\n', text.size);
+    if (feed != NULL) {
+        text = arcp_span_from(text, (size_t)(feed + 1 - text.data));
+    }
+    if (text.size != 0) {
+        arcp_buf_append_cstr(&line, "       last line of its standard error: ");
+        arcp__append_safe(&line, text, ARCP_ERROR_MESSAGE_MAX);
+        arcp__screen_line(&program->screen, arcp_buf_span(&line));
+    }
+    arcp_buf_fini(&line);
+    arcp_buf_fini(&room);
+    arcp__json_fini(&json);
+}
+
 int arcp__program_fail(arcp__program *program, const arcp_error *err)
 {
     arcp_buf text = arcp_buf_init();
@@ -66,6 +95,7 @@ int arcp__program_fail(arcp__program *program, const arcp_error *err)
     arcp__append_safe(&text, arcp_span_cstr(err->message), ARCP_ERROR_MESSAGE_MAX);
     arcp__screen_line(&program->screen, arcp_buf_span(&text));
     arcp_buf_fini(&text);
+    print_stderr(program, err);
     if (err->status == ARCP_E_UNAUTHENTICATED && arcp__program_explain_no_token(program)) {
         return arcp__exit_of_status(err->status);
     }

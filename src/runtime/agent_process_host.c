@@ -262,7 +262,10 @@ static void report_start(const process_job *pj, arcp_status status, arcp_span me
 static void report_failure(process_job *pj, arcp_status status, const char *why)
 {
     arcp__runtime_log(pj->runtime, pj->job, ARCP_LOG_ERROR, "%s", why);
-    report_start(pj, status, ARCP_SPAN_LITERAL("the agent's program cannot be started"));
+    report_start(pj, status,
+                 pj->agent->stderr_in_errors
+                     ? arcp_span_cstr(why)
+                     : ARCP_SPAN_LITERAL("the agent's program cannot be started"));
 }
 
 static void launch(process_job *pj, arcp_span line)

@@ -24,6 +24,9 @@ static void write_job(arcp__sessions *sessions, const arcp__job *job, const arcp
     arcp__put_cstr(writer, "job_id", job->id);
     arcp__put_cstr(writer, "agent", job->agent_text);
     arcp__put_cstr(writer, "status", arcp_job_status_name(job->status));
+    if (arcp__job_queue_place(job) != 0) {
+        arcp__put_u64(writer, "x-vendor.arcpd.queue_place", arcp__job_queue_place(job));
+    }
     if (with_lease) {
         arcp__job_write_lease(job, writer);
     }

@@ -15,6 +15,9 @@ static void write_descriptor(const arcp__session *session, const arcp__job *job,
     arcp_json_writer writer = arcp__put_begin(out);
     arcp__put_cstr(&writer, "job_id", job->id);
     arcp__put_cstr(&writer, "current_status", arcp_job_status_name(job->status));
+    if (arcp__job_queue_place(job) != 0) {
+        arcp__put_u64(&writer, "x-vendor.arcpd.queue_place", arcp__job_queue_place(job));
+    }
     arcp__put_cstr(&writer, "agent", job->agent_text);
     arcp__job_write_lease(job, &writer);
     arcp__job_write_budget(job, true, session->profile->budget_as_text, &writer);

@@ -31,6 +31,9 @@ void arcp__view_write_job(arcp__sessions *sessions, const arcp__job *job, arcp_b
     arcp__put_cstr(writer, "principal", job->principal->name);
     arcp__put_cstr(writer, "agent", job->agent_text);
     arcp__put_cstr(writer, "status", arcp_job_status_name(job->status));
+    if (arcp__job_queue_place(job) != 0) {
+        arcp__put_u64(writer, "queue_place", arcp__job_queue_place(job));
+    }
     arcp__write_timestamp(writer, "created_at", job->created_wall_ns);
     if (has_ended) {
         arcp__write_timestamp(writer, "ended_at", job->ended_wall_ns);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static const char *const agents[] = {"hello", "events",   "count",  "stream",   "wait",  "fail",
-                                     "echo",  "progress", "parent", "stubborn", "family"};
+static const char *const agents[] = {"hello", "events", "count",    "stream", "wait",     "fail",
+                                     "crash", "echo",   "progress", "parent", "stubborn", "family"};
 #define AGENT_COUNT (sizeof agents / sizeof agents[0])
 
 /* No test waits half a minute for an agent to end. */

@@ -89,7 +89,12 @@ static const struct golden {
     {"no jobs", {"jobs", "--agent", "count"}, 0, "", "no jobs\n"},
     {"submit and detach again", {"submit", "wait", "--detach", "--quiet"}, 0, "job_...\n", ""},
     AWAIT_THE_AGENT,
-    {"cancel", {"cancel", "JOB", "--reason", "enough"}, 0, "", "cancelling job_...\n"},
+    {"cancel",
+     {"cancel", "JOB", "--reason", "enough"},
+     0,
+     "",
+     "cancelling job_...\n       its agent may run until a grace period ends (arcpd: 30 s by "
+     "default)\n"},
     {"cancel nobody's",
      {"cancel", "job_x"},
      1,

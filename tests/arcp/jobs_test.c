@@ -281,8 +281,9 @@ static void agents_are_listed_in_each_format(void **state)
                      0);
     process_fini(&p);
     fixture_run(*state, &p, 0, WORDS("agents", "-o", "name"));
-    check_output(&p, "hello\nevents\ncount\nstream\nwait\nfail\necho\nprogress\nparent\nstubborn\n"
-                     "family\nbench\n");
+    check_output(
+        &p, "hello\nevents\ncount\nstream\nwait\nfail\ncrash\necho\nprogress\nparent\nstubborn\n"
+            "family\nbench\n");
     process_fini(&p);
     fixture_run(*state, &p, 2, WORDS("agents", "-o", "names"));
     process_fini(&p);
@@ -327,7 +328,8 @@ static void a_job_is_cancelled_by_the_end_of_its_id(void **state)
     memcpy(end, p.out.data + ID_SIZE - 12, 12);
     process_fini(&p);
     fixture_run(*state, &p, 0, WORDS("cancel", end));
-    check_errors(&p, "cancelling job_...\n");
+    check_errors(&p, "cancelling job_...\n       its agent may run until a grace period ends "
+                     "(arcpd: 30 s by default)\n");
     process_fini(&p);
 }
 

@@ -25,8 +25,9 @@ static void agents_and_jobs_are_listed(void **state)
     process p;
     fixture_run(*state, &p, 0, WORDS("agents"));
     check_output(
-        &p, "hello@1.0.0\nevents\ncount\nstream\nwait\nfail\necho\nprogress\nparent\nstubborn\n"
-            "family\nbench\n");
+        &p,
+        "hello@1.0.0\nevents\ncount\nstream\nwait\nfail\ncrash\necho\nprogress\nparent\nstubborn\n"
+        "family\nbench\n");
     process_fini(&p);
     fixture_run(*state, &p, 0, WORDS("agents", "--json"));
     static const char first[] =

@@ -34,6 +34,16 @@ static void every_kind_of_event_has_a_line_and_other_results_are_json(void **sta
     process_fini(&p);
 }
 
+static void the_last_line_of_the_agents_standard_error_is_printed(void **state)
+{
+    process p;
+    fixture_run(*state, &p, 1, WORDS("submit", "crash", "--quiet"));
+    check_output(&p, "");
+    check_errors(&p, "error: INTERNAL_ERROR: the agent ended with exit status 3\n"
+                     "       last line of its standard error: no such table: \\x1b[1mjobs\n");
+    process_fini(&p);
+}
+
 static void json_is_one_payload_per_line_and_the_end_last(void **state)
 {
     process p;
@@ -330,6 +340,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_string_result_is_printed_as_it_is),
         cmocka_unit_test(every_kind_of_event_has_a_line_and_other_results_are_json),
+        cmocka_unit_test(the_last_line_of_the_agents_standard_error_is_printed),
         cmocka_unit_test(json_is_one_payload_per_line_and_the_end_last),
         cmocka_unit_test(inputs_come_from_the_line_a_file_or_standard_input),
         cmocka_unit_test(texts_are_sent_as_strings),

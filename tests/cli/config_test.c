@@ -137,6 +137,43 @@ static void options_override_the_environment_which_overrides_the_file(void **sta
     check_target(NULL, NULL, NULL, "ws://file", "from-file");
 }
 
+static void check_ca_file(const char *option, const char *profile, const char *want)
+{
+    arcp__arguments arguments = {0};
+    arcp__target target;
+    arcp_error err = {0};
+    const char *files[] = {option};
+    const char *profiles[] = {profile};
+    if (option != NULL) {
+        arguments.values[ARCP__OPTION_CA_FILE] = files;
+        arguments.counts[ARCP__OPTION_CA_FILE] = 1;
+    }
+    if (profile != NULL) {
+        arguments.values[ARCP__OPTION_PROFILE] = profiles;
+        arguments.counts[ARCP__OPTION_PROFILE] = 1;
+    }
+    check_ok(arcp__target_find(&arguments, &target, &err), &err);
+    if (want == NULL) {
+        assert_null(target.ca_file);
+    } else {
+        assert_string_equal(target.ca_file, want);
+    }
+    arcp__target_fini(&target);
+}
+
+static void authorities_come_from_the_option_the_environment_or_the_file(void **state)
+{
+    const place *p = *state;
+    check_ca_file(NULL, NULL, NULL);
+    write_text(p->config, "ca_file: /file.pem\nprofiles:\n  own: {ca_file: /profile.pem}\n");
+    check_ca_file(NULL, NULL, "/file.pem");
+    check_ca_file(NULL, "own", "/profile.pem");
+    setenv("ARCP_CA_FILE", "/environment.pem", 1);
+    check_ca_file(NULL, "own", "/environment.pem");
+    check_ca_file("/option.pem", "own", "/option.pem");
+    unsetenv("ARCP_CA_FILE");
+}
+
 static void profiles_override_the_top_level_keys(void **state)
 {
     const place *p = *state;
@@ -385,6 +422,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(options_override_the_environment_which_overrides_the_file,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            authorities_come_from_the_option_the_environment_or_the_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(profiles_override_the_top_level_keys, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_token_of_the_file_is_only_for_the_url_beside_it, set_up,
                                         tear_down),

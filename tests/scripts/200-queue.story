@@ -26,8 +26,10 @@ b> job.submit #3 {"agent":"work@2.0.0"}
 b< job.accepted {"job_id":"$k3"}
 b< {"event_seq":3,"payload":{"body":{"phase":"running"}}}
 a> session.list_jobs #4 {"filter":{"status":["pending"]}}
-a< session.jobs {"payload":{"jobs":[{"job_id":"$j2","status":"pending"},
-    {"job_id":"$j3","status":"pending"}]}}
+a< session.jobs {"payload":{"jobs":[{"job_id":"$j2","status":"pending","x-vendor.arcpd.queue_place":1},
+    {"job_id":"$j3","status":"pending","x-vendor.arcpd.queue_place":3}]}}
+a> job.subscribe #5 {"job_id":"$j3"}
+a< job.subscribed {"payload":{"current_status":"pending","x-vendor.arcpd.queue_place":3}}
 agent $j1> {"type":"job.result","payload":{"result":1}}
 a< job.result {"job_id":"$j1"}
 agent $j1 exits 0
