@@ -368,6 +368,16 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_list(arcp_client *client,
                                                       int64_t timeout_ms, arcp_job_page **out,
                                                       arcp_error *err);
 
+/* Sends a request x-vendor.arcpd.NAME, such as "job" (docs/protocol.md, The view), and waits for
+ * its response, whose payload, a JSON object, is appended to `out`. `payload` is a JSON object, or
+ * empty. A runtime that did not agree on the feature x-vendor.arcpd.view is not asked
+ * (ARCP_E_INVALID_REQUEST, see arcp_client_features). A refusal returns the runtime's code. After a
+ * lost connection the request is sent again. ARCP_E_USAGE for a name that is not lower-case letters
+ * and `_`. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_view(arcp_client *client, const char *name,
+                                                      arcp_span payload, int64_t timeout_ms,
+                                                      arcp_buf *out, arcp_error *err);
+
 /* Sends a ping and waits for its pong; `round_trip_ns` may be NULL. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_ping(arcp_client *client, int64_t timeout_ms,
                                                       int64_t *round_trip_ns, arcp_error *err);
@@ -428,6 +438,7 @@ typedef struct arcp_reply {
     arcp_job *job;           /* submit, subscribe */
     arcp_job_page *page;     /* list */
     int64_t round_trip_ns;
+    arcp_span payload; /* view: a JSON object */
 } arcp_reply;
 
 /* Called exactly once per started request, later, on the loop's thread. */
@@ -451,6 +462,10 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_cancel_start(arcp_client *clien
                                                               arcp_error *err);
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_list_start(arcp_client *client,
                                                             const arcp_list_options *options,
+                                                            arcp_reply_fn on_reply, void *user,
+                                                            arcp_error *err);
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_view_start(arcp_client *client, const char *name,
+                                                            arcp_span payload,
                                                             arcp_reply_fn on_reply, void *user,
                                                             arcp_error *err);
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_ping_start(arcp_client *client,

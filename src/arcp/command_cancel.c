@@ -1,4 +1,5 @@
-/* `arcp cancel`: only the session that submitted a job may cancel it, so this command resumes that
+/* `arcp cancel`: arcpd ends a job for its principal from any session (x-vendor.arcpd.end). With
+ * other runtimes only the session that submitted a job may cancel it, so this command resumes that
  * session. If its `arcp submit` still runs, it loses the connection for that moment and resumes
  * afterwards. */
 #include <time.h>
@@ -84,11 +85,84 @@ static arcp_client *connect_to(arcp__program *program, const arcp_client_options
     return client;
 }
 
+/* Whether the runtime ends jobs for any session of their principal. */
+static bool has_end(arcp_client *client)
+{
+    return (arcp_client_features(client) & ARCP_FEATURE_BIT(ARCP_FEATURE_VIEW)) != 0;
+}
+
+/* A job that had ended before is reported like the refusal of job.cancel. */
+static arcp_status check_end(arcp_span answer, bool is_now, arcp_error *err)
+{
+    arcp_json *json = arcp_json_new();
+    arcp_buf scratch = arcp_buf_init();
+    arcp_status status = json == NULL ? ARCP_E_NO_MEMORY : arcp_json_scan(json, answer, NULL, err);
+    if (status == ARCP_OK) {
+        const arcp_span word = arcp_json_string(
+            json, arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("status")), &scratch);
+        const arcp_job_status now = arcp_job_status_from_wire(word);
+        if (arcp_job_status_is_terminal(now) && !(is_now && now == ARCP_JOB_CANCELLED)) {
+            status = arcp_error_set(err, ARCP_E_JOB_NOT_FOUND, "the job has ended already (%s)",
+                                    arcp_job_status_name(now));
+        }
+    }
+    arcp_buf_fini(&scratch);
+    arcp_json_free(json);
+    return status;
+}
+
+static arcp_status end(arcp__program *program, arcp_client *client, arcp_span job, arcp_error *err)
+{
+    const bool is_now = arcp__has(&program->arguments, ARCP__OPTION_CANCEL_NOW);
+    const arcp_span reason = arcp_span_cstr(arcp__value(&program->arguments, ARCP__OPTION_REASON));
+    arcp_buf payload = arcp_buf_init();
+    arcp_buf answer = arcp_buf_init();
+    arcp_json_writer writer;
+    arcp_json_writer_init(&writer, &payload);
+    arcp_json_begin_object(&writer);
+    arcp_json_name(&writer, "job_id");
+    arcp_json_write_string(&writer, job);
+    if (reason.size != 0) {
+        arcp_json_name(&writer, "reason");
+        arcp_json_write_string(&writer, reason);
+    }
+    if (is_now) {
+        arcp_json_name(&writer, "grace_ms");
+        arcp_json_write_u64(&writer, 0);
+    }
+    arcp_json_end_object(&writer);
+    arcp_status status = arcp_buf_status(&payload);
+    if (status == ARCP_OK) {
+        status = arcp_client_view(client, "end", arcp_buf_span(&payload), ARCP_WAIT_DEFAULT,
+                                  &answer, err);
+    }
+    if (status == ARCP_OK) {
+        status = check_end(arcp_buf_span(&answer), is_now, err);
+    }
+    arcp_buf_fini(&payload);
+    arcp_buf_fini(&answer);
+    return status;
+}
+
+static arcp_status request_cancel(arcp__program *program, arcp_client *client, arcp_span job,
+                                  arcp_error *err)
+{
+    if (has_end(client)) {
+        return end(program, client, job, err);
+    }
+    if (arcp__has(&program->arguments, ARCP__OPTION_CANCEL_NOW)) {
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
+                              "this runtime has no cancel without a grace period (--now)");
+    }
+    return arcp_client_cancel(client, job,
+                              arcp_span_cstr(arcp__value(&program->arguments, ARCP__OPTION_REASON)),
+                              ARCP_WAIT_DEFAULT, err);
+}
+
 static int cancel(arcp__program *program, arcp_client *client, arcp_span job)
 {
     arcp_error err = {.details = &program->error_details};
-    const arcp_span reason = arcp_span_cstr(arcp__value(&program->arguments, ARCP__OPTION_REASON));
-    const arcp_status status = arcp_client_cancel(client, job, reason, ARCP_WAIT_DEFAULT, &err);
+    const arcp_status status = request_cancel(program, client, job, &err);
     int exit_status = ARCP__EXIT_SUCCESS;
     if (status != ARCP_OK) {
         exit_status = arcp__program_fail(program, &err);
@@ -109,24 +183,20 @@ static int cancel(arcp__program *program, arcp_client *client, arcp_span job)
     return exit_status;
 }
 
-/* The id that the word names, in `id`. A search has a session of its own: the one that may cancel
- * is found by the id. */
-static bool find_job(arcp__program *program, const arcp_client_options *options, arcp_buf *id,
-                     int *exit_status)
+/* Cancels by the session that submitted the job, which is found by the id. */
+static int cancel_by_owner(arcp__program *program, const arcp_client_options *options,
+                           arcp_span job)
 {
-    const char *word = program->arguments.words[0];
-    if (arcp__job_id_is_whole(arcp_span_cstr(word))) {
-        arcp_buf_append_cstr(id, word);
-        return true;
+    int exit_status = ARCP__EXIT_ERROR;
+    arcp__session_file *file = borrow_session(program, options->url, job);
+    arcp_client *client = connect_to(program, options, file, &exit_status);
+    if (client != NULL) {
+        exit_status = cancel(program, client, job);
+        arcp_client_close(client);
+        arcp_client_free(client);
     }
-    arcp_client *client = arcp__program_connect(program, options, exit_status);
-    if (client == NULL) {
-        return false;
-    }
-    const bool is_found = arcp__job_resolve(program, client, word, id, exit_status);
-    arcp_client_close(client);
-    arcp_client_free(client);
-    return is_found;
+    arcp__session_file_free(file);
+    return exit_status;
 }
 
 int arcp__command_cancel(arcp__program *program)
@@ -139,20 +209,26 @@ int arcp__command_cancel(arcp__program *program)
     options.manual_ack =
         true; /* events replayed to this command were not processed by the submit */
     int exit_status = ARCP__EXIT_ERROR;
-    arcp_buf id = arcp_buf_init();
-    if (!find_job(program, &options, &id, &exit_status)) {
-        arcp_buf_fini(&id);
+    arcp_client *client = arcp__program_connect(program, &options, &exit_status);
+    if (client == NULL) {
         return exit_status;
     }
-    const arcp_span job = arcp_buf_span(&id);
-    arcp__session_file *file = borrow_session(program, options.url, job);
-    arcp_client *client = connect_to(program, &options, file, &exit_status);
-    if (client != NULL) {
-        exit_status = cancel(program, client, job);
-        arcp_client_close(client);
-        arcp_client_free(client);
+    const char *word = program->arguments.words[0];
+    arcp_buf id = arcp_buf_init();
+    const bool is_whole = arcp__job_id_is_whole(arcp_span_cstr(word));
+    if (is_whole) {
+        arcp_buf_append_cstr(&id, word);
     }
-    arcp__session_file_free(file);
+    const bool is_found = is_whole || arcp__job_resolve(program, client, word, &id, &exit_status);
+    const bool is_ended_here = has_end(client);
+    if (is_found && is_ended_here) {
+        exit_status = cancel(program, client, arcp_buf_span(&id));
+    }
+    arcp_client_close(client);
+    arcp_client_free(client);
+    if (is_found && !is_ended_here) {
+        exit_status = cancel_by_owner(program, &options, arcp_buf_span(&id));
+    }
     arcp_buf_fini(&id);
     return exit_status;
 }

@@ -77,6 +77,7 @@ typedef struct reply_slot {
     arcp_job **job;       /* the caller gets the handle */
     arcp_job_page **page; /* the caller frees it */
     int64_t *round_trip_ns;
+    arcp_buf *payload;
     bool done;
     arcp_status status;
 } reply_slot;
@@ -92,6 +93,8 @@ static void fill_slot(void *user, arcp_client *client, const arcp_reply *reply)
         *slot->job = reply->job;
     } else if (slot->page != NULL) {
         *slot->page = reply->page;
+    } else if (slot->payload != NULL) {
+        arcp_buf_append(slot->payload, reply->payload);
     } else if (slot->round_trip_ns != NULL) {
         *slot->round_trip_ns = reply->round_trip_ns;
     }
@@ -182,6 +185,24 @@ arcp_status arcp_client_list(arcp_client *client, const arcp_list_options *optio
 {
     const arcp__client_request_args args = {.kind = ARCP__CLIENT_REQUEST_LIST, .list = options};
     return request_and_wait(client, args, timeout_ms, (reply_slot){.page = out, .err = err});
+}
+
+arcp_status arcp_client_view_start(arcp_client *client, const char *name, arcp_span payload,
+                                   arcp_reply_fn on_reply, void *user, arcp_error *err)
+{
+    const arcp__client_request_args args = {
+        .kind = ARCP__CLIENT_REQUEST_VIEW, .view = name, .payload = payload};
+    return start(client, args, on_reply, user, err);
+}
+
+arcp_status arcp_client_view(arcp_client *client, const char *name, arcp_span payload,
+                             int64_t timeout_ms, arcp_buf *out, arcp_error *err)
+{
+    const arcp__client_request_args args = {
+        .kind = ARCP__CLIENT_REQUEST_VIEW, .view = name, .payload = payload};
+    const arcp_status status =
+        request_and_wait(client, args, timeout_ms, (reply_slot){.payload = out, .err = err});
+    return status == ARCP_OK ? arcp_buf_status(out) : status;
 }
 
 arcp_status arcp_client_ping_start(arcp_client *client, arcp_reply_fn on_reply, void *user,

@@ -362,6 +362,16 @@ void arcp__client_on_jobs(arcp__client_session *session)
     }
 }
 
+/* The response to a view; other messages of vendors are ignored. */
+void arcp__client_on_vendor(arcp__client_session *session)
+{
+    arcp__client_request *request = arcp__client_bind_by_name(session).request;
+    if (request != NULL && request->kind == ARCP__CLIENT_REQUEST_VIEW &&
+        arcp_span_ends_with(session->in.type_text, ARCP_SPAN_LITERAL(".answer"))) {
+        arcp__client_request_finish(session, request, (arcp_reply){.payload = session->in.text});
+    }
+}
+
 void arcp__client_on_pong(arcp__client_session *session)
 {
     const arcp__client_message *in = &session->in;

@@ -22,6 +22,11 @@ static const char *const types[] = {
     [ARCP__CLIENT_REQUEST_PING] = "session.ping",
 };
 
+static const char *type_of(const arcp__client_request *request)
+{
+    return request->kind == ARCP__CLIENT_REQUEST_VIEW ? request->view_type : types[request->kind];
+}
+
 static arcp_status no_memory(arcp_error *err)
 {
     return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
@@ -241,6 +246,9 @@ static arcp_status prepare(arcp__client_session *session, arcp__client_request *
             write_list(&list, &request->payload);
         }
         break;
+    case ARCP__CLIENT_REQUEST_VIEW:
+        status = arcp__client_view_prepare(request, args, err);
+        break;
     case ARCP__CLIENT_REQUEST_PING:
         arcp__client_payload_ping(session, request->id, &request->payload);
         break;
@@ -327,6 +335,14 @@ static void queue_reply(arcp__client_session *session, arcp__client_request *req
         item->reply.status = arcp_error_copy(&item->error, result.error);
         item->reply.error = &item->error;
     }
+    if (result.payload.size != 0) { /* it is borrowed from the frame */
+        arcp_buf_append(&item->reply_payload, result.payload);
+        item->reply.payload = arcp_buf_span(&item->reply_payload);
+        if (item->reply_payload.failed) {
+            item->reply.status = arcp_error_set(&item->error, ARCP_E_NO_MEMORY, "out of memory");
+            item->reply.error = &item->error;
+        }
+    }
     if (result.job != NULL) {
         arcp__client_job_hold_handle(result.job);
     }
@@ -377,7 +393,7 @@ void arcp__client_requests_blame(arcp__client_session *session, const arcp_error
         }
         if (why->status != ARCP_E_LIMIT && !request->is_internal) {
             arcp__client_request_fail(session, request, why->status, "%s was not sent again: %s",
-                                      types[request->kind], why->message);
+                                      type_of(request), why->message);
         } else if (largest == NULL || request->payload.size > largest->payload.size) {
             largest = request;
         }
@@ -386,7 +402,7 @@ void arcp__client_requests_blame(arcp__client_session *session, const arcp_error
         arcp__client_request_fail(
             session, largest, ARCP_E_LIMIT,
             "%s with %zu bytes is too large for the runtime (arcpd: limits.frame_bytes); %s",
-            types[largest->kind], largest->payload.size, why->message);
+            type_of(largest), largest->payload.size, why->message);
     }
 }
 
@@ -432,7 +448,7 @@ void arcp__client_request_abandon(arcp__client_session *session, arcp__client_re
 void arcp__client_request_expire(arcp__client_session *session, arcp__client_request *request)
 {
     arcp_error error = {0};
-    const char *type = types[request->kind];
+    const char *type = type_of(request);
     const char *unknown = request->kind == ARCP__CLIENT_REQUEST_SUBMIT
                               ? "; it is not known whether the job was started"
                               : "";
@@ -481,7 +497,7 @@ void arcp__client_session_announce_held(arcp__client_session *session)
 
 static bool send_request(arcp__client_session *session, arcp__client_request *request)
 {
-    arcp__client_envelope e = {.type = types[request->kind],
+    arcp__client_envelope e = {.type = type_of(request),
                                .id = arcp_span_make(request->id, ARCP__MESSAGE_ID_SIZE),
                                .payload = arcp_buf_span(&request->payload),
                                .extensions = arcp_buf_span(&request->extensions)};
@@ -505,7 +521,7 @@ void arcp__client_requests_flush(arcp__client_session *session)
 {
     while (session->state == ARCP__SESSION_LIVE && session->unsent != NULL) {
         arcp__client_request *request = session->unsent;
-        const char *type = types[request->kind];
+        const char *type = type_of(request);
         session->unsent = request->next;
         if (request->state != ARCP__REQUEST_UNSENT) {
             continue;

@@ -92,7 +92,8 @@ typedef struct arcp__client_item {
     arcp__client_event_text *text; /* owned */
     arcp_error error; /* what event.error or reply.error points to, with error_details */
     arcp_buf error_details;
-    arcp_reply reply; /* reply.job and reply.page are owned until they are taken */
+    arcp_reply reply;       /* reply.job and reply.page are owned until they are taken */
+    arcp_buf reply_payload; /* of a view */
     arcp_reply_fn on_reply;
     void *reply_user;
     uint64_t floor_seq; /* all events up to this number come before this item */
@@ -123,6 +124,7 @@ typedef enum arcp__client_request_kind {
     ARCP__CLIENT_REQUEST_SUBSCRIBE,
     ARCP__CLIENT_REQUEST_CANCEL,
     ARCP__CLIENT_REQUEST_LIST,
+    ARCP__CLIENT_REQUEST_VIEW,
     ARCP__CLIENT_REQUEST_PING
 } arcp__client_request_kind;
 
@@ -135,6 +137,8 @@ typedef struct arcp__client_request_args {
         const arcp_list_options *list;
     };
     arcp_span job_id, reason; /* cancel */
+    const char *view;         /* view: name of the request */
+    arcp_span payload;        /* view: a JSON object, or empty */
     arcp_reply_fn on_reply;
     void *user;
 } arcp__client_request_args;
@@ -160,6 +164,7 @@ typedef struct arcp__client_request {
     char id[ARCP__MESSAGE_ID_SIZE];     /* key of `hh` */
     char trace_id[ARCP__TRACE_ID_SIZE]; /* submit */
     char *job_id;                       /* owned; cancel and subscribe: the job meant */
+    char view_type[48];                 /* view: type of the message */
     arcp_buf payload;                   /* to be sent (again) */
     arcp_buf extensions;                /* JSON object, or empty */
     arcp_feature_set needs;
@@ -478,6 +483,9 @@ arcp__client_request *arcp__client_request_new(arcp__client_session *session,
                                                const arcp__client_request_args *args,
                                                arcp_error *err);
 void arcp__client_request_free(arcp__client_session *session, arcp__client_request *request);
+/* Checks a view, and writes its type and payload (client_view.c). */
+arcp_status arcp__client_view_prepare(arcp__client_request *request,
+                                      const arcp__client_request_args *args, arcp_error *err);
 /* Sends the unsent requests, if the session is live. */
 void arcp__client_requests_flush(arcp__client_session *session);
 /* The connection was lost: marks requests that can be repeated as unsent. */
@@ -551,7 +559,8 @@ void arcp__client_silent_refused(arcp__client_session *session, arcp__client_req
 typedef void arcp__client_handler(arcp__client_session *session);
 arcp__client_handler arcp__client_on_welcome, arcp__client_on_session_error;
 arcp__client_handler arcp__client_on_accepted, arcp__client_on_subscribed;
-arcp__client_handler arcp__client_on_cancelled, arcp__client_on_jobs, arcp__client_on_pong;
+arcp__client_handler arcp__client_on_cancelled, arcp__client_on_jobs, arcp__client_on_pong,
+    arcp__client_on_vendor;
 arcp__client_handler arcp__client_on_ping;
 arcp__client_handler arcp__client_on_job_event, arcp__client_on_job_end;
 

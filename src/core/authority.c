@@ -54,7 +54,8 @@ arcp_status arcp_authority_new(const arcp_lease *lease, const arcp_authority_opt
     if (cwd.size > 0 && (cwd.data[0] != '/' || memchr(cwd.data, '\0', cwd.size) != NULL)) {
         return arcp_error_set(err, ARCP_E_USAGE, "the job's directory must be an absolute path");
     }
-    arcp_authority *authority = arcp__alloc(sizeof *authority + cwd.size);
+    const size_t uses_size = lease->pattern_count * sizeof(arcp__line_use);
+    arcp_authority *authority = arcp__alloc(sizeof *authority + uses_size + cwd.size);
     if (authority == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for an authority");
     }
@@ -74,8 +75,9 @@ arcp_status arcp_authority_new(const arcp_lease *lease, const arcp_authority_opt
     authority->lease = arcp_lease_ref(lease);
     authority->model_use_required =
         options.model_use_required || (parent != NULL && parent->model_use_required);
+    authority->uses = (arcp__line_use *)(authority + 1); /* all zero */
     if (cwd.size > 0) {
-        char *copy = (char *)(authority + 1);
+        char *copy = (char *)(authority + 1) + uses_size;
         memcpy(copy, cwd.data, cwd.size);
         authority->cwd = arcp_span_make(copy, cwd.size);
     }
@@ -121,4 +123,13 @@ int64_t arcp_authority_deadline_mono_ns(const arcp_authority *authority)
 bool arcp_authority_is_expired(const arcp_authority *authority, arcp_time now)
 {
     return arcp__authority_is_expired(authority, now);
+}
+
+uint64_t arcp__authority_uses(const arcp_authority *authority,
+                              const arcp__lease_capability *capability, size_t pattern,
+                              int64_t *last_wall_ns)
+{
+    arcp__line_use *use = &authority->uses[capability->first + pattern];
+    *last_wall_ns = atomic_load_explicit(&use->last_wall_ns, memory_order_relaxed);
+    return atomic_load_explicit(&use->count, memory_order_relaxed);
 }

@@ -45,6 +45,10 @@ bool arcp_authorize(const arcp_authority *authority, arcp_time now, arcp_span ca
     const arcp__lease_capability *granted = arcp__lease_find(authority->lease, kind, capability);
     size_t index = 0;
     if (granted != NULL && arcp__glob_set_match(granted->set, decision->canonical, &index)) {
+        arcp__line_use *use = &authority->uses[granted->first + index];
+        const uint64_t count = atomic_load_explicit(&use->count, memory_order_relaxed);
+        atomic_store_explicit(&use->count, count + 1, memory_order_relaxed);
+        atomic_store_explicit(&use->last_wall_ns, now.wall_ns, memory_order_relaxed);
         decision->pattern = granted->patterns[index];
     } else if (granted != NULL || kind != ARCP__CAPABILITY_MODEL_USE ||
                authority->model_use_required) {

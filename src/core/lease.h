@@ -17,6 +17,7 @@ typedef struct arcp__lease_capability {
     arcp__capability kind;
     const arcp_span *patterns; /* as given; amounts for cost.budget */
     size_t count;
+    size_t first;        /* the patterns of all capabilities before it */
     arcp__glob_set *set; /* owned; NULL for cost.budget and for no patterns */
 } arcp__lease_capability;
 
@@ -29,6 +30,7 @@ struct arcp_lease {
     const arcp__lease_capability *reserved[ARCP__CAPABILITY_COUNT];
     const arcp__lease_capability **vendors; /* sorted by name */
     size_t vendor_count;
+    size_t pattern_count; /* of all capabilities */
     size_t amount_count;
     bool has_expiry;
     arcp_span expires_text; /* as given */

@@ -238,6 +238,8 @@ static arcp_lease *make_lease(const arcp__lease_draft *draft)
         to->kind = from->kind;
         to->patterns = patterns;
         to->count = from->count;
+        to->first = lease->pattern_count;
+        lease->pattern_count += from->count;
         for (size_t k = 0; k < from->count; k++) {
             *patterns++ = place_text(&texts, from->patterns[k]);
         }

@@ -34,6 +34,7 @@ arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine *
                                 .work_directory = options->work_directory,
                                 .makes_spans = options->makes_spans,
                                 .has_no_log = options->has_no_log,
+                                .is_recorded = options->record != NULL,
                                 .hosts = &engine->options.hosts,
                                 .in_order = {.of = ARCP__LIST_OF_ALL},
                                 .ended_leases_max = ARCP__ENDED_LEASES_MAX};

@@ -171,6 +171,9 @@ void arcp__engine_agent_started(arcp__engine *engine, arcp_time now, arcp__job *
 static bool begin_agent_input(arcp__engine *engine, arcp_time now, arcp__job *job)
 {
     const bool is_alive = arcp__engine_begin(engine, now);
+    if (is_alive && job->live != NULL) {
+        job->live->last_input_ns = engine->context.now.mono_ns;
+    }
     if (is_alive && job->agent_state == ARCP__AGENT_STARTING) {
         arcp__job_agent_started(&engine->jobs, job, ARCP_OK, arcp_span_make(NULL, 0));
     }
@@ -242,9 +245,10 @@ void arcp__engine_agent_denied(arcp__engine *engine, arcp_time now, arcp__job *j
 void arcp__engine_agent_exited(arcp__engine *engine, arcp_time now, arcp__job *job,
                                const arcp__agent_exit *exit)
 {
-    ARCP__RECORD(engine, .kind = ARCP__CALL_AGENT_EXITED, .now = now, .job = job,
-                 .numbers = {exit->by_signal, (uint64_t)exit->code, exit->has_run_out},
-                 .texts = {exit->stderr_tail, exit->failed_step, exit->failure});
+    ARCP__RECORD(
+        engine, .kind = ARCP__CALL_AGENT_EXITED, .now = now, .job = job,
+        .numbers = {exit->by_signal, (uint64_t)exit->code, exit->has_run_out, exit->shows_stderr},
+        .texts = {exit->stderr_tail, exit->failed_step, exit->failure, exit->stderr_kept});
     /* A program whose sandbox could not be made never ran. */
     if (exit->failed_step.size != 0 ? arcp__engine_begin(engine, now)
                                     : begin_agent_input(engine, now, job)) {

@@ -78,6 +78,11 @@ typedef struct arcp__settle_sink {
     void *user;
 } arcp__settle_sink;
 
+/* What a running agent uses now. */
+typedef struct arcp__agent_usage {
+    uint64_t pid, cpu_ms, memory_bytes; /* 0: unknown */
+} arcp__agent_usage;
+
 /* What the engine's owner provides for all hosts. The functions are called from within the engine's
  * inputs, and do not call the engine. `admit` and `release` do not block; `admit` looks at no file
  * but, at most once a second for each agent, for a program that was not there before. */
@@ -94,6 +99,12 @@ typedef struct arcp__agent_hosts {
      * reports to `sink` what came of it and is not recorded yet. It may wait for that, for a second
      * at most. Called once for each job. NULL: there is nothing to wait for. */
     void (*settle)(void *user, struct arcp__job *job, const arcp__settle_sink *sink);
+    /* Says what the agent of a job, which was started, uses; figures of the last second will do.
+     * NULL: unknown. */
+    void (*usage)(void *user, struct arcp__job *job, arcp__agent_usage *out);
+    /* Appends the end of the standard error of such an agent; returns whether the submitter may
+     * read it. NULL: none is kept. */
+    bool (*stderr_tail)(void *user, struct arcp__job *job, arcp_buf *out);
 } arcp__agent_hosts;
 
 /* ---- how an agent ended ---- */
@@ -106,7 +117,9 @@ typedef struct arcp__agent_exit {
      * ("mount"), and a text for people ("mount /srv/x: Operation not permitted"). Empty: it was
      * made, or there is none. */
     arcp_span failed_step, failure;
-    bool has_run_out; /* the kernel has killed a process of it at the limit of its memory */
+    bool has_run_out;      /* the kernel has killed a process of it at the limit of its memory */
+    arcp_span stderr_kept; /* more of it, for those who may read it */
+    bool shows_stderr;     /* the submitter may */
 } arcp__agent_exit;
 
 /* ---- what a sandbox denied ---- */

@@ -97,14 +97,19 @@ static void spent(arcp__jobs *jobs, arcp__job *job, const arcp_budget_report *re
     }
 }
 
-void arcp__job_record_decision(arcp__jobs *jobs, const arcp__job *job,
-                               const arcp_decision *decision)
+void arcp__job_record_decision(arcp__jobs *jobs, arcp__job *job, const arcp_decision *decision)
 {
     const bool audit_fails = decision->code == ARCP_E_INTERNAL_ERROR; /* the lease allows it */
     const bool is_denied = decision->code != ARCP_OK;
     if (is_denied) {
         jobs->metrics.denial_count++;
         jobs->metrics.denials[decision->code][arcp__capability_from_name(decision->capability)]++;
+        arcp__job_note_refused(jobs, job,
+                               &(arcp__denied_note){.capability = decision->capability,
+                                                    .target = decision->target,
+                                                    .layer = "gate",
+                                                    .code = decision->code,
+                                                    .count = 1});
     }
     arcp__audit(jobs->log,
                 &(arcp__audit_line){.event = ARCP__AUDIT_GATE,
@@ -154,6 +159,9 @@ static void take_message(arcp__jobs *jobs, arcp__job *job, const arcp__job_messa
     if (message->body.size != 0) {
         arcp__job_emit_event(jobs, job, arcp_event_kind_feature(message->kind), message->kind_text,
                              message->body);
+    }
+    if (message->kind == ARCP_EVENT_PROGRESS) {
+        arcp__job_note_progress(jobs, job, message->body);
     }
     if (message->is_spent) {
         spent(jobs, job, message->reports, message->report_count);

@@ -37,7 +37,8 @@ static void live_free(arcp__job_live *live)
     arcp__free(live->input);
     arcp__free(live->wait_reply);
     arcp__free(live->cancel_message);
-    arcp__free(live->costs);
+    arcp__free(live->end_message);
+    arcp__job_details_fini(&live->details);
     arcp_buf_fini(&live->inline_result);
     arcp_buf_fini(&live->plain_output);
     arcp__job_port_fini(&live->port);
@@ -54,6 +55,7 @@ void arcp__job_unpin(arcp__job *job)
 {
     if (--job->pins == 0) {
         live_free(job->live);
+        arcp__job_facts_fini(&job->facts);
         arcp__free(job->agent_text);
         arcp__free(job->accepted);
         arcp__free(job->owner_runs);
@@ -166,6 +168,8 @@ void arcp__job_drop(arcp__jobs *jobs, arcp__job *job)
     while (job->children != NULL) {
         leave_parent(job->children);
     }
+    arcp__job_details_drop(jobs, job);
+    arcp__job_stderr_drop(jobs, job);
     arcp__job_list_remove(&job->principal->jobs, job);
     arcp__job_list_remove(&jobs->in_order, job);
     job->principal->stored_bytes -= job->stream->bytes;

@@ -44,8 +44,10 @@
 #include "core/trace.h"
 #include "credential/credential.h"
 #include "job/agent_host.h"
+#include "job/job_facts.h"
 #include "job/job_list.h"
 #include "job/job_metrics.h"
+#include "job/job_observer.h"
 #include "job/placement.h"
 #include "log/log.h"
 
@@ -57,8 +59,6 @@ typedef struct arcp__admission arcp__admission;
 typedef struct arcp__agent_version arcp__agent_version;
 typedef struct arcp__idempotency arcp__idempotency;
 typedef struct arcp__policy_row arcp__policy_row;
-typedef struct arcp__observer arcp__observer;
-typedef struct arcp__submitter arcp__submitter;
 
 /* Ended jobs, or keys, that one input removes at most, so that other principals are not delayed. */
 #define ARCP__REMOVED_AT_ONCE 256u
@@ -66,34 +66,7 @@ typedef struct arcp__submitter arcp__submitter;
 /* Bytes of job.accepted payloads of ended jobs in memory, with any store. */
 #define ARCP__ENDED_LEASES_MAX 268435456u
 
-/* ---- what jobs report; `user` is that of arcp__jobs ---- */
-
-typedef struct arcp__observer_ops {
-    /* A record was appended to the job's stream at `position`; a session needs `feature` to see it.
-     * Only live observers are called. The callback must not change the job. */
-    void (*record)(void *user, arcp__observer *observer, uint64_t position, size_t bytes,
-                   arcp_feature feature);
-    /* The job has ended; `record` was called for its terminal record before. */
-    void (*ended)(void *user, arcp__observer *observer);
-    /* The job is being removed: the observer must detach from it. */
-    void (*dropped)(void *user, arcp__observer *observer);
-    /* Whether the record with this number is still to be sent. */
-    bool (*is_behind)(const arcp__observer *observer, uint64_t seq);
-} arcp__observer_ops;
-
-struct arcp__observer {
-    const arcp__observer_ops *ops;
-    arcp__job *job;
-    arcp__observer *previous, *next; /* of the job */
-    bool is_live;                    /* has all past records and gets new ones as they come */
-};
-
-typedef struct arcp__submitter_ops {
-    /* One of its jobs has delegated to `child`, which belongs to it, too. */
-    void (*child)(void *user, arcp__submitter *submitter, arcp__job *child);
-    /* One of its admissions is ready or was removed, or the key that it waits for is free. */
-    void (*ready)(void *user, arcp__submitter *submitter);
-} arcp__submitter_ops;
+/* ---- sessions, as jobs see them (job_observer.h) ---- */
 
 struct arcp__submitter {
     /* Set by its owner. */
@@ -284,6 +257,7 @@ struct arcp__job {
     arcp__job *next_child;
 
     int64_t created_wall_ns, ended_wall_ns;
+    arcp__job_facts facts;
     arcp__timer keep_timer;
 
     arcp__stream *stream;
@@ -304,6 +278,12 @@ struct arcp__job {
 static inline bool arcp__job_has_ended(const arcp__job *job)
 {
     return arcp_job_status_is_terminal(job->status);
+}
+
+/* Whether its host has its agent. */
+static inline bool arcp__job_has_started(const arcp__job *job)
+{
+    return job->agent_state == ARCP__AGENT_RUNNING || job->agent_state == ARCP__AGENT_EXITED;
 }
 
 arcp__job *arcp__job_find(const arcp__jobs *jobs, arcp_span id);
@@ -333,6 +313,13 @@ size_t arcp__job_queue_place(const arcp__job *job);
 size_t arcp__jobs_left(const arcp__jobs *jobs);
 /* `message` is the canceller's text; that of the first cancel is used. */
 void arcp__job_cancel(arcp__jobs *jobs, arcp__job *job, const char *message);
+/* Ends a job for a principal that may end it, whichever session submitted it: as CANCELLED, once
+ * its agent has exited or the grace period is over; without one, at once. */
+typedef struct arcp__job_ending {
+    const char *by, *reason; /* reason: one line, may be "" */
+    uint64_t grace_ms;       /* 0: its agent is killed */
+} arcp__job_ending;
+void arcp__job_end(arcp__jobs *jobs, arcp__job *job, const arcp__job_ending *ending);
 /* Ends a job; does nothing when it has ended already. */
 void arcp__job_fail_with(arcp__jobs *jobs, arcp__job *job, arcp_status code, const char *message);
 /* The runtime stops: fails the jobs of arcp__jobs_left or, with `queued_only`, those of them that
@@ -430,6 +417,7 @@ struct arcp__job_live {
     char *input;          /* owned JSON; freed when the agent has it */
     char *wait_reply;     /* owned: the id of the parent's waiting delegate line */
     char *cancel_message; /* owned: what the canceller wrote, as one line; NULL: nothing */
+    char *end_message;    /* owned: of the error with which it ends then; NULL: the usual one */
     void *host, *user;    /* of its agent's registration; the host's own, which sets it */
     arcp__enforcement *enforcement;  /* owned; NULL: no host is asked */
     arcp__denials denials;           /* by its sandbox */
@@ -449,8 +437,8 @@ struct arcp__job_live {
     arcp__job_port port;          /* how its agent asks the gate and reports events */
     arcp__id_set delegate_ids;    /* of all its children, ended ones included */
     arcp__agent_metrics *metrics; /* where it is counted as running */
-    arcp__currency_sum *costs;    /* owned; NULL: none */
-    size_t cost_count;
+    arcp__job_details details;
+    int64_t last_input_ns; /* when its agent last wrote something, or was started */
     uint64_t chunk_next, result_size;
     arcp_buf inline_result, plain_output; /* the first: chunks for a session without result_chunk */
 };
@@ -507,16 +495,17 @@ struct arcp__jobs {
     void *user;     /* passed to the ops tables */
     int timer_kind; /* of the timers for arcp__job_due */
     arcp_span work_directory;
-    bool makes_spans, has_no_log;
+    bool makes_spans, has_no_log, is_recorded;
     const arcp__agent_hosts *hosts;      /* borrowed */
     arcp_submit_policy_fn submit_policy; /* the embedding program's; or NULL */
     void *submit_policy_user;
     bool is_restoring;         /* rows of an earlier run are being restored: no job is removed */
     uint64_t ended_leases_max; /* ARCP__ENDED_LEASES_MAX; less in tests */
 
-    arcp__job *all;          /* by id */
-    arcp__job_list in_order; /* the same, in the order of their ids */
-    size_t running;          /* jobs that have not ended, and admissions */
+    arcp__job *all;                  /* by id */
+    arcp__job_list in_order;         /* the same, in the order of their ids */
+    size_t running;                  /* jobs that have not ended, and admissions */
+    arcp__stderr_tails stderr_tails; /* of ended jobs */
     arcp__principal *principals;
     arcp__principal *idle; /* those with nothing left but their buckets, oldest first */
     size_t idle_count;

@@ -166,6 +166,7 @@ static void begin(arcp__jobs *jobs, arcp__job *parent, arcp__job *child,
     arcp__job_pin(parent);
     LL_PREPEND2(parent->children, child, next_child);
     parent->live_children++;
+    parent->facts.children++;
     audit(jobs, parent, child, order, ARCP_OK);
     parent->submitter->ops->child(jobs->user, parent->submitter, child);
     emit_delegate(jobs, parent, child, order);

@@ -179,6 +179,12 @@ void arcp__job_agent_denied(arcp__jobs *jobs, arcp__job *job, const arcp__denial
     } else {
         denials->unaudited += shown.count;
     }
+    arcp__job_note_refused(jobs, job,
+                           &(arcp__denied_note){.capability = shown.capability,
+                                                .target = shown.target,
+                                                .layer = arcp__denial_layer_name(shown.layer),
+                                                .code = shown.code,
+                                                .count = shown.count});
     if (!arcp__job_has_ended(job)) {
         if (is_first && index < jobs->context->settings.enforce_denials_per_job) {
             emit(jobs, job, &shown);

@@ -141,6 +141,7 @@ static void finish(arcp__jobs *jobs, arcp__job *job, arcp_job_status status, con
         arcp__job_leave_place(jobs, job);
     }
     job->ended_wall_ns = jobs->context->now.wall_ns;
+    arcp__job_details_end(jobs, job);
     arcp__span_job_ended(jobs, job);
     arcp__job_log_end(jobs, job);
     job->principal->running_jobs--;
@@ -238,8 +239,11 @@ void arcp__job_fail(arcp__jobs *jobs, arcp__job *job, arcp_status code, arcp_spa
     if (job->cancelling) {
         /* Its cancellation was acknowledged, so it ends as cancelled whatever the cause. */
         const char *reason = job->live->cancel_message;
-        code = arcp_error_set(&cancelled, ARCP_E_CANCELLED, "the job was cancelled%s%s",
-                              reason == NULL ? "" : ": ", reason == NULL ? "" : reason);
+        const char *whole = job->live->end_message;
+        code = whole != NULL
+                   ? arcp_error_set(&cancelled, ARCP_E_CANCELLED, "%s", whole)
+                   : arcp_error_set(&cancelled, ARCP_E_CANCELLED, "the job was cancelled%s%s",
+                                    reason == NULL ? "" : ": ", reason == NULL ? "" : reason);
         message = arcp_span_cstr(cancelled.message);
         retryable = false;
         details = arcp_span_make(NULL, 0);
@@ -337,25 +341,54 @@ void arcp__job_succeed(arcp__jobs *jobs, arcp__job *job, arcp_span result_json,
 
 /* ---- cancels and deadlines ---- */
 
-void arcp__job_cancel(arcp__jobs *jobs, arcp__job *job, const char *message)
+/* Copies a text that is not empty. False when out of memory. */
+static bool keep_text(arcp__jobs *jobs, char **to, const char *text)
 {
-    if (job->cancelling) {
-        return;
+    *to = *text == '\0' ? NULL : arcp__copy_cstr(text, strlen(text));
+    if (*to == NULL && *text != '\0') {
+        arcp__context_no_memory(jobs->context);
+        return false;
     }
-    if (*message != '\0') {
-        job->live->cancel_message = arcp__copy_cstr(message, strlen(message));
-        if (job->live->cancel_message == NULL) {
-            arcp__context_no_memory(jobs->context);
-            return;
-        }
-    }
+    return true;
+}
+
+static void cancel(arcp__jobs *jobs, arcp__job *job, uint64_t grace_ms)
+{
     job->cancelling = true;
     if (!arcp__job_has_agent(job)) {
         arcp__job_fail_with(jobs, job, ARCP_E_CANCELLED, "the job was cancelled");
         return;
     }
-    arcp__agent_cancel(jobs, job, ARCP__CANCEL_CLIENT,
-                       jobs->context->settings.jobs_cancel_grace_ms);
+    arcp__agent_cancel(jobs, job, ARCP__CANCEL_CLIENT, grace_ms);
+}
+
+void arcp__job_cancel(arcp__jobs *jobs, arcp__job *job, const char *message)
+{
+    if (!job->cancelling && keep_text(jobs, &job->live->cancel_message, message)) {
+        cancel(jobs, job, jobs->context->settings.jobs_cancel_grace_ms);
+    }
+}
+
+/* One that is being cancelled already ends as that cancel says, but may get less time. */
+void arcp__job_end(arcp__jobs *jobs, arcp__job *job, const arcp__job_ending *order)
+{
+    if (arcp__job_has_ended(job)) {
+        return;
+    }
+    if (!job->cancelling) {
+        arcp_error whole = {0};
+        (void)arcp_error_set(&whole, ARCP_E_CANCELLED, "ended by %s%s%s", order->by,
+                             order->reason[0] == '\0' ? "" : ": ", order->reason);
+        if (!keep_text(jobs, &job->live->cancel_message, order->reason) ||
+            !keep_text(jobs, &job->live->end_message, whole.message)) {
+            return;
+        }
+    }
+    cancel(jobs, job, order->grace_ms);
+    if (order->grace_ms == 0) {
+        arcp__job_fail_with(jobs, job, ARCP_E_CANCELLED, "the job was cancelled");
+        arcp__agent_kill(jobs, job, true);
+    }
 }
 
 /* [arcp:9.5-7] [arcp:9.5-8] [arcp:14-6] [arcp:LA-17] [arcp:LB-4] */

@@ -99,3 +99,32 @@ size_t arcp__job_list_from(const arcp__job_list *list, arcp_span id)
 {
     return find(list, id, 0);
 }
+
+static bool begins_with(const arcp__job *job, arcp_span text)
+{
+    const arcp_span id = arcp_span_cstr(job->id);
+    return arcp_span_starts_with(id, text) || arcp_span_starts_with(arcp_span_from(id, 4), text);
+}
+
+static bool ends_with(const arcp__job *job, arcp_span text)
+{
+    const arcp_span id = arcp_span_cstr(job->id);
+    return id.size >= text.size && arcp_span_equal(arcp_span_from(id, id.size - text.size), text);
+}
+
+size_t arcp__job_list_search(const arcp__job_list *list, arcp_span text, size_t look_max,
+                             arcp__job **out, size_t max)
+{
+    size_t found = 0;
+    for (size_t at = list->count; at > list->first && look_max != 0 && found < max; at--) {
+        arcp__job *job = list->jobs[at - 1];
+        if (job == NULL) {
+            continue;
+        }
+        look_max--;
+        if (begins_with(job, text) || ends_with(job, text)) {
+            out[found++] = job;
+        }
+    }
+    return found;
+}

@@ -25,5 +25,10 @@ typedef struct arcp__job_list {
  * An index is valid until the list changes. */
 size_t arcp__job_list_after(const arcp__job_list *list, arcp_span id);
 size_t arcp__job_list_from(const arcp__job_list *list, arcp_span id);
+/* The jobs whose ids begin with the text, with or without "job_", or end with it, the newest first;
+ * only the newest `look_max` jobs are looked at. Returns how many of them are in `out`,
+ * at most `max`. */
+size_t arcp__job_list_search(const arcp__job_list *list, arcp_span text, size_t look_max,
+                             struct arcp__job **out, size_t max);
 
 #endif

@@ -59,19 +59,19 @@ static size_t sum_of(arcp__currency_sum *sums, size_t *count, size_t max, arcp_s
 void arcp__job_note_cost(arcp__jobs *jobs, arcp__job *job, arcp_span currency, arcp_decimal amount)
 {
     arcp__job_metrics *metrics = &jobs->metrics;
-    arcp__job_live *live = job->live;
+    arcp__job_facts *facts = &job->facts;
     size_t index =
         sum_of(metrics->spent, &metrics->currency_count, ARCP__METRIC_CURRENCIES_MAX, currency);
     (void)!arcp_decimal_add(metrics->spent[index].amount, amount, &metrics->spent[index].amount);
-    if (live->costs == NULL) {
-        live->costs = arcp__alloc_array(COSTS_MAX, sizeof *live->costs);
+    if (facts->costs == NULL) {
+        facts->costs = arcp__alloc_array(COSTS_MAX, sizeof *facts->costs);
     }
-    if (live->costs == NULL) {
+    if (facts->costs == NULL) {
         return; /* only for display; budgets have their own counters */
     }
-    index = sum_of(live->costs, &live->cost_count, COSTS_MAX, currency);
+    index = sum_of(facts->costs, &facts->cost_count, COSTS_MAX, currency);
     if (index < COSTS_MAX) {
-        (void)!arcp_decimal_add(live->costs[index].amount, amount, &live->costs[index].amount);
+        (void)!arcp_decimal_add(facts->costs[index].amount, amount, &facts->costs[index].amount);
     }
 }
 
@@ -80,12 +80,12 @@ void arcp__job_note_cost(arcp__jobs *jobs, arcp__job *job, arcp_span currency, a
 /* {"USD":"0.9"}; nothing without costs. */
 static void write_costs(const arcp__job *job, arcp_buf *out)
 {
-    const size_t count = job->live->cost_count;
+    const size_t count = job->facts.cost_count;
     if (count == 0) {
         return;
     }
     arcp_json_writer writer = arcp__put_begin(out);
-    for (const arcp__currency_sum *cost = job->live->costs; cost < job->live->costs + count;
+    for (const arcp__currency_sum *cost = job->facts.costs; cost < job->facts.costs + count;
          cost++) {
         char amount[ARCP_DECIMAL_TEXT_MAX];
         const size_t before = out->size;

@@ -7,14 +7,8 @@
 #include "core/capability.h"
 #include "core/decimal.h"
 #include "core/job_port.h"
-#include "core/lease_amount.h"
 #include "job/agent_host.h"
-
-/* Reported costs in one currency. */
-typedef struct arcp__currency_sum {
-    char currency[ARCP__CURRENCY_BYTES_MAX + 1];
-    arcp_decimal amount;
-} arcp__currency_sum;
+#include "job/job_facts.h"
 
 #define ARCP__METRIC_AGENTS_MAX     64u
 #define ARCP__METRIC_CURRENCIES_MAX 16u

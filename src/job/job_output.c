@@ -24,6 +24,7 @@ void arcp__job_agent_started(arcp__jobs *jobs, arcp__job *job, arcp_status statu
     arcp__agent_enter(job, ARCP__AGENT_RUNNING);
     if (!arcp__job_has_ended(job)) {
         arcp__job_enter(job, ARCP_JOB_RUNNING);
+        job->facts.started_wall_ns = jobs->context->now.wall_ns;
         arcp__job_emit_status(jobs, job, "running", arcp_span_make(NULL, 0));
         arcp__job_log(jobs, ARCP__LOG_INFO, job, "job started");
         arcp__agent_revoke_if_without_budget(jobs, job);
@@ -245,6 +246,7 @@ void arcp__job_agent_exited(arcp__jobs *jobs, arcp__job *job, const arcp__agent_
         return; /* it could not be started */
     }
     arcp__agent_forget(jobs, job);
+    arcp__job_stderr_keep(jobs, job, exit->stderr_kept, exit->shows_stderr);
     if (arcp__job_has_ended(job)) {
         return;
     }

@@ -14,9 +14,13 @@
 /* The members of type arcp_json_ref are written and read by other functions. */
 typedef struct job_row {
     arcp_span status, session_id, principal, result_id;
-    int64_t ended_at; /* 0: it has not ended */
+    int64_t started_at; /* like the following of an ended job; 0: unknown */
+    int64_t ended_at;   /* 0: it has not ended */
+    arcp_span code;     /* empty: it did not fail */
+    uint64_t denials, children;
     uint64_t records, bytes, first_seq, last_seq;
     uint64_t features;
+    arcp_json_ref progress, costs;
     arcp_json_ref accepted, spent, trace, idempotency;
 } job_row;
 
@@ -26,6 +30,7 @@ typedef struct accepted_row {
     arcp_span agent, trace_id, parent_job_id;
     int64_t accepted_at;
     arcp_json_ref lease, lease_constraints;
+    int64_t expires_at;
 } accepted_row;
 
 #define JOB(member, kind)      ARCP__MEMBER(job_row, member, #member, kind)
@@ -36,12 +41,18 @@ static const arcp__member job_rows[] = {
     {JOB(session_id, STRING)},
     {JOB(principal, STRING), .required = true},
     {JOB(result_id, STRING)},
+    {JOB(started_at, INSTANT)},
     {JOB(ended_at, INSTANT)},
+    {JOB(code, STRING)},
+    {JOB(denials, COUNT)},
+    {JOB(children, COUNT)},
     {JOB(records, COUNT)},
     {JOB(bytes, COUNT)},
     {JOB(first_seq, COUNT)},
     {JOB(last_seq, COUNT)},
     {JOB(features, COUNT)},
+    {JOB(progress, OBJECT)},
+    {JOB(costs, OBJECT)},
     {JOB(accepted, OBJECT), .required = true},
     {JOB(spent, OBJECT)},
     {JOB(trace, ANY)},
@@ -49,13 +60,17 @@ static const arcp__member job_rows[] = {
 };
 static const arcp__members job_members = ARCP__MEMBERS(job_rows);
 
+static const arcp__member constraints_rows[] = {
+    {ACCEPTED(expires_at, INSTANT)},
+};
+static const arcp__members constraints_members = ARCP__MEMBERS(constraints_rows);
 static const arcp__member accepted_rows[] = {
     {ACCEPTED(agent, TEXT)},
     {ACCEPTED(trace_id, STRING), .required = true},
     {ACCEPTED(parent_job_id, STRING)},
     {ACCEPTED(accepted_at, INSTANT), .required = true},
     {ACCEPTED(lease, ANY)},
-    {ACCEPTED(lease_constraints, ANY)},
+    {ACCEPTED(lease_constraints, ANY), .parts = &constraints_members},
 };
 static const arcp__members accepted_members = ARCP__MEMBERS(accepted_rows);
 
@@ -155,6 +170,11 @@ void arcp__job_store(arcp__jobs *jobs, arcp__job *job)
         if (last != NULL && last->first_position + last->count == job->stream->next) {
             job->last_seq = last->first_seq + last->count - 1;
         }
+        const arcp_span code = arcp_span_cstr(arcp__job_code(job));
+        row.code = code;
+        row.started_at = job->facts.started_wall_ns;
+        row.denials = job->facts.denials;
+        row.children = job->facts.children;
         row.ended_at = job->ended_wall_ns;
         row.records = job->stream->next;
         row.bytes = job->stream->bytes;
@@ -167,6 +187,7 @@ void arcp__job_store(arcp__jobs *jobs, arcp__job *job)
     arcp__encode_row(&writer, &job_members, &row);
     if (has_ended) {
         write_spent(job, &writer);
+        arcp__job_facts_write_row(&job->facts, &writer);
     } else {
         arcp__trace_write_row(&job->live->trace, &writer);
     }
@@ -245,6 +266,18 @@ static arcp__piece piece_of(const arcp_json *row, arcp_json_ref whole, arcp_json
                          .size = (uint32_t)text.size};
 }
 
+/* A row of an earlier release has no code. */
+static arcp_status end_code(arcp_job_status status, arcp_span code)
+{
+    if (code.size != 0 && arcp_status_is_wire_code(code)) {
+        return arcp_status_from_wire(code);
+    }
+    if (status == ARCP_JOB_CANCELLED) {
+        return ARCP_E_CANCELLED;
+    }
+    return status == ARCP_JOB_TIMED_OUT ? ARCP_E_TIMEOUT : ARCP_OK;
+}
+
 static void restore_end(arcp__jobs *jobs, const job_row *row, arcp__job *job)
 {
     const int64_t now_ns = jobs->context->now.wall_ns;
@@ -255,6 +288,10 @@ static void restore_end(arcp__jobs *jobs, const job_row *row, arcp__job *job)
     arcp__job_count_bytes(job, row->bytes);
     job->first_seq = row->first_seq;
     job->last_seq = row->last_seq;
+    job->end_code = end_code(job->status, row->code);
+    job->facts.started_wall_ns = row->started_at;
+    job->facts.denials = row->denials;
+    job->facts.children = row->children;
     const int64_t keep_ns =
         (int64_t)jobs->context->settings.jobs_keep_terminal_sec * ARCP_NS_PER_SEC;
     const int64_t age_ns = now_ns - job->ended_wall_ns;
@@ -269,7 +306,7 @@ static arcp_status restore_job(arcp__jobs *jobs, arcp_span key, arcp_error *err)
     const arcp_json *json = &jobs->context->json;
     arcp_buf *scratch = &jobs->context->scratch;
     job_row row = {0};
-    accepted_row shown = {0};
+    accepted_row shown = {.expires_at = ARCP_TIME_NEVER};
     if (!arcp__decode_row(json, scratch, ARCP_JSON_ROOT, &job_members, &row) ||
         !arcp__decode_row(json, scratch, row.accepted, &accepted_members, &shown) ||
         arcp_job_status_from_wire(row.status) == ARCP_JOB_STATUS_COUNT || key.size == 0 ||
@@ -298,6 +335,11 @@ static arcp_status restore_job(arcp__jobs *jobs, arcp_span key, arcp_error *err)
     }
     const bool has_ended = arcp__job_has_ended(job);
     arcp_status status = ARCP_OK;
+    job->facts.has_details = true; /* there may be some */
+    job->facts.expires_wall_ns = shown.expires_at;
+    if (!arcp__job_facts_restore(jobs, &job->facts, row.progress, row.costs)) {
+        return arcp__row_out_of_memory(err);
+    }
     job->lease = piece_of(json, row.accepted, shown.lease);
     job->constraints = piece_of(json, row.accepted, shown.lease_constraints);
     /* The lease of an ended job is only shown, as it was written, unless it has counters. */

@@ -89,6 +89,8 @@ void arcp__job_start_agent(arcp__jobs *jobs, arcp__job *job)
     arcp__job_live *live = job->live;
     arcp_buf line = arcp__context_take_buf(jobs->context);
     format_start(jobs, job, &line);
+    arcp__job_details_begin(jobs, job);
+    live->last_input_ns = jobs->context->now.mono_ns;
     arcp__enforcement_show(jobs, job);
     arcp__free(live->input);
     live->input = NULL;

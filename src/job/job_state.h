@@ -209,6 +209,34 @@ void arcp__job_update_pressure(arcp__jobs *jobs, arcp__job *job);
 /* So many bytes were recorded: the job waits while its principal is too far ahead of the store. */
 void arcp__job_recorded(arcp__jobs *jobs, arcp__job *job, size_t bytes);
 
+/* ---- job_facts.c ---- */
+void arcp__job_facts_fini(arcp__job_facts *facts);
+void arcp__job_details_fini(arcp__job_details *details);
+/* Writes the members "progress" and "costs" of the job's row, and restores them from the context's
+ * index. False when out of memory. */
+void arcp__job_facts_write_row(const arcp__job_facts *facts, arcp_json_writer *writer);
+ARCP_MUST_CHECK bool arcp__job_facts_restore(arcp__jobs *jobs, arcp__job_facts *facts,
+                                             arcp_json_ref progress, arcp_json_ref costs);
+/* Its agent has exited: keeps the end of its standard error, in place of the oldest ones when there
+ * is too much. */
+void arcp__job_stderr_keep(arcp__jobs *jobs, arcp__job *job, arcp_span text, bool is_shown);
+void arcp__job_stderr_drop(arcp__jobs *jobs, arcp__job *job);
+/* Keeps the numbers of a progress event, given its body. */
+void arcp__job_note_progress(arcp__jobs *jobs, arcp__job *job, arcp_span body);
+typedef struct arcp__denied_note {
+    arcp_span capability, target; /* target empty: several operations, which are only counted */
+    const char *layer;            /* static */
+    arcp_status code;
+    uint64_t count;
+} arcp__denied_note;
+void arcp__job_note_refused(arcp__jobs *jobs, arcp__job *job, const arcp__denied_note *note);
+/* Its agent is about to be started, and has its input still. */
+void arcp__job_details_begin(arcp__jobs *jobs, arcp__job *job);
+/* It has ended. */
+void arcp__job_details_end(arcp__jobs *jobs, arcp__job *job);
+/* It is removed. */
+void arcp__job_details_drop(arcp__jobs *jobs, const arcp__job *job);
+
 /* ---- kept.c ---- */
 /* Keeps an ended job until `until_ns`, so that it can be listed and subscribed to. */
 void arcp__job_keep(arcp__jobs *jobs, arcp__job *job, int64_t until_ns);
@@ -387,8 +415,7 @@ ARCP_MUST_CHECK bool arcp__job_make_cwd(const arcp__jobs *jobs, const arcp__agen
 
 /* ---- agent_line.c ---- */
 /* Counts and audits a decision of the gate. */
-void arcp__job_record_decision(arcp__jobs *jobs, const arcp__job *job,
-                               const arcp_decision *decision);
+void arcp__job_record_decision(arcp__jobs *jobs, arcp__job *job, const arcp_decision *decision);
 
 /* ---- job_delegate.c ---- */
 /* Handles an agent's delegate line. The agent gets the reply when the child exists or, with `wait`,

@@ -193,6 +193,7 @@ arcp__job *arcp__job_create(arcp__jobs *jobs, const arcp__job_order *order, arcp
         arcp__job_drop(jobs, job);
         return NULL;
     }
+    job->facts.expires_wall_ns = arcp_lease_expires_wall_ns(order->lease);
     arcp__job_format_head(job);
     arcp__job_store(jobs, job);
     arcp__metrics_job_began(jobs, job);

@@ -77,6 +77,79 @@ bool arcp__proc_stat_read(pid_t pid, arcp__proc_stat *out)
     return arcp__proc_stat_parse(text, out);
 }
 
+/* ---- usage ---- */
+
+bool arcp__proc_usage_parse(const char *text, long ticks_per_sec, long page_bytes,
+                            arcp__proc_usage *out)
+{
+    /* Fields 14 to 17 are the ticks of the process and of children that it waited for, 24 its pages
+     * in memory. */
+    const char *rest = strrchr(text, ')');
+    if (rest == NULL || rest[1] != ' ' || rest[2] == '\0') {
+        return false;
+    }
+    rest += 3;
+    uint64_t ticks = 0;
+    long long number = 0;
+    for (int field = 4; field <= 24; field++) {
+        char *end = NULL;
+        number = strtoll(rest, &end, 10);
+        if (end == rest) {
+            return false;
+        }
+        rest = end;
+        ticks += field >= 14 && field <= 17 && number > 0 ? (uint64_t)number : 0;
+    }
+    *out = (arcp__proc_usage){ticks * 1000 / (uint64_t)ticks_per_sec,
+                              number < 0 ? 0 : (uint64_t)number * (uint64_t)page_bytes};
+    return true;
+}
+
+static size_t read_text(pid_t pid, const char *name, char *text, size_t size)
+{
+    const int fd = open_of(pid, name);
+    if (fd < 0) {
+        return 0;
+    }
+    const ssize_t got = read_some(fd, text, size - 1);
+    (void)close(fd);
+    text[got <= 0 ? 0 : got] = '\0';
+    return got <= 0 ? 0 : (size_t)got;
+}
+
+/* Processes that are summed up at most. */
+#define USAGE_PROCESSES_MAX 64u
+
+bool arcp__proc_usage_read(pid_t pid, arcp__proc_usage *out)
+{
+    pid_t pids[USAGE_PROCESSES_MAX] = {pid};
+    size_t count = 1;
+    bool found = false;
+    *out = (arcp__proc_usage){0};
+    for (size_t i = 0; i < count; i++) {
+        char text[1024];
+        char name[48];
+        arcp__proc_usage one;
+        if (read_text(pids[i], "stat", text, sizeof text) == 0 ||
+            !arcp__proc_usage_parse(text, sysconf(_SC_CLK_TCK), sysconf(_SC_PAGESIZE), &one)) {
+            continue; /* it has ended meanwhile */
+        }
+        found = found || i == 0;
+        out->cpu_ms += one.cpu_ms;
+        out->memory_bytes += one.memory_bytes;
+        (void)snprintf(name, sizeof name, "task/%d/children", (int)pids[i]);
+        (void)read_text(pids[i], name, text, sizeof text);
+        const char *rest = text;
+        char *end = NULL;
+        for (long child = strtol(rest, &end, 10); end != rest && count < USAGE_PROCESSES_MAX;
+             child = strtol(rest, &end, 10)) {
+            pids[count++] = (pid_t)child;
+            rest = end;
+        }
+    }
+    return found;
+}
+
 /* Calls `each` for the children of `parent`; 0: for all processes. */
 static void for_each_process(pid_t parent, arcp__proc_fn each, void *user)
 {

@@ -23,6 +23,16 @@ bool arcp__proc_stat_read(pid_t pid, arcp__proc_stat *out);
 /* Parses the text of /proc/PID/stat; false if it is malformed. */
 bool arcp__proc_stat_parse(const char *text, arcp__proc_stat *out);
 
+/* What a process and those below it use. */
+typedef struct arcp__proc_usage {
+    uint64_t cpu_ms, memory_bytes;
+} arcp__proc_usage;
+/* Of 64 processes at most. False if there is no such process. */
+bool arcp__proc_usage_read(pid_t pid, arcp__proc_usage *out);
+/* Reads one process's part from the text of /proc/PID/stat; false if it is malformed. */
+bool arcp__proc_usage_parse(const char *text, long ticks_per_sec, long page_bytes,
+                            arcp__proc_usage *out);
+
 typedef void (*arcp__proc_fn)(void *user, const arcp__proc_stat *process);
 /* Calls `each` for every process that /proc shows. */
 void arcp__proc_each(arcp__proc_fn each, void *user);

@@ -229,8 +229,9 @@ void arcp__port_drop(arcp__log *log, arcp__port *port)
 
 /* ---- reads of the store that are under way ---- */
 
-arcp__read *arcp__read_start(arcp__log *log, arcp_span stream, uint64_t from, size_t count_max,
-                             size_t bytes_max, arcp__read_done_fn done, void *user, void *owner)
+/* `effect` has the range, `as` who takes the result. */
+static arcp__read *start(arcp__log *log, arcp_span stream, arcp__effect *effect,
+                         const arcp__read *as, bool is_behind)
 {
     arcp__read *read = arcp__alloc(sizeof *read);
     arcp_buf key = arcp_buf_init();
@@ -238,17 +239,31 @@ arcp__read *arcp__read_start(arcp__log *log, arcp_span stream, uint64_t from, si
         arcp__context_no_memory(log->context);
         return NULL;
     }
-    *read = (arcp__read){.id = ++log->next_read_id, .done = done, .user = user, .owner = owner};
+    *read = *as;
+    read->id = ++log->next_read_id;
     DL_APPEND2(log->reads, read, previous, next);
     arcp_buf_append(&key, stream);
-    arcp__effect_push(log, NULL,
-                      &(arcp__effect){.kind = ARCP__EFFECT_READ,
-                                      .id = read->id,
-                                      .from = from,
-                                      .count_max = count_max,
-                                      .bytes_max = bytes_max},
-                      &key, false);
+    effect->kind = ARCP__EFFECT_READ;
+    effect->id = read->id;
+    arcp__effect_push(log, NULL, effect, &key, is_behind);
     return read;
+}
+
+arcp__read *arcp__read_start(arcp__log *log, arcp_span stream, uint64_t from, size_t count_max,
+                             size_t bytes_max, arcp__read_done_fn done, void *user, void *owner)
+{
+    return start(log, stream,
+                 &(arcp__effect){.from = from, .count_max = count_max, .bytes_max = bytes_max},
+                 &(arcp__read){.done = done, .user = user, .owner = owner}, false);
+}
+
+arcp__read *arcp__read_start_behind(arcp__log *log, arcp_span stream, uint64_t from,
+                                    size_t count_max, size_t bytes_max, arcp__read_done_fn done,
+                                    void *user, void *owner)
+{
+    return start(log, stream,
+                 &(arcp__effect){.from = from, .count_max = count_max, .bytes_max = bytes_max},
+                 &(arcp__read){.done = done, .user = user, .owner = owner}, true);
 }
 
 void arcp__read_end(arcp__log *log, arcp__read **read)

@@ -186,6 +186,10 @@ typedef void (*arcp__read_done_fn)(void *user, void *owner, const arcp__page *pa
 /* Starts to read records of a stream, given by its key (a READ effect). NULL when out of memory. */
 arcp__read *arcp__read_start(arcp__log *log, arcp_span stream, uint64_t from, size_t count_max,
                              size_t bytes_max, arcp__read_done_fn done, void *user, void *owner);
+/* The same, behind the open batch: the read finds all that was appended so far. */
+arcp__read *arcp__read_start_behind(arcp__log *log, arcp_span stream, uint64_t from,
+                                    size_t count_max, size_t bytes_max, arcp__read_done_fn done,
+                                    void *user, void *owner);
 /* Ends a read that is done, or whose result is not wanted any more; sets *read to NULL. */
 void arcp__read_end(arcp__log *log, arcp__read **read);
 /* Calls the read's `done`; ignored when this read is not under way. */

@@ -105,7 +105,8 @@ static void on_output(void *user, arcp_span bytes)
 
 static void on_log(void *user, arcp_span line)
 {
-    const process_job *pj = user;
+    process_job *pj = user;
+    arcp__process_job_keep_stderr(pj, line);
     if (pj->agent->spec.is_plain) {
         arcp__engine_agent_log(pj->runtime->engine, arcp__input_now(pj->runtime), pj->job, "info",
                                line);
@@ -135,6 +136,8 @@ static void on_exited(void *user, const arcp_process_exit *end, arcp_span stderr
         .failed_step = arcp_span_cstr(step),
         .failure = failure,
         .has_run_out = arcp__agent_process_has_run_out(pj->process),
+        .stderr_kept = arcp_buf_span(&pj->stderr_kept),
+        .shows_stderr = pj->agent->stderr_in_errors,
     };
     arcp__engine_agent_exited(pj->runtime->engine, arcp__input_now(pj->runtime), pj->job, &exit);
 }
@@ -475,6 +478,7 @@ static void forget(void *agent)
     arcp__agent_gateway_release(pj->gateway);
     pj->job->live->user = NULL;
     arcp_buf_fini(&pj->start);
+    arcp__process_job_drop_stderr(pj);
     arcp__agent_process_free(pj->process);
     arcp_runtime *runtime = pj->runtime;
     arcp__tls_ca_free(pj->ca);
@@ -536,5 +540,7 @@ const arcp__agent_host_ops arcp__agent_process_host = {
     .revoke = revoke_lease,
     .hold_stored = hold_stored,
     .settle = settle,
+    .usage = arcp__process_job_usage,
+    .stderr_tail = arcp__process_job_stderr,
     .forget = forget,
 };

@@ -27,6 +27,9 @@ typedef struct arcp__process_job {
     /* While it is queued or gets its lease: job.start and the lines after it; secret: credentials.
      */
     arcp_buf start;
+    arcp_buf stderr_kept;    /* the end of its standard error */
+    arcp__agent_usage usage; /* as of usage_mono_ns */
+    int64_t usage_mono_ns;   /* 0: never */
 } arcp__process_job;
 
 /* Whether the program gets its lease when it runs; NULL: it is not confined. */
@@ -45,5 +48,13 @@ ARCP_MUST_CHECK arcp_status arcp__process_job_plan(const arcp__process_job *pj,
 ARCP_MUST_CHECK arcp_status
 arcp__process_job_start_program(arcp__process_job *pj, const char *cwd, const arcp__job_plan *plan,
                                 const arcp__agent_process_callbacks *callbacks, arcp_error *err);
+
+/* ---- agent_process_look.c: what is shown of a program ---- */
+/* Adds a line of standard error. */
+void arcp__process_job_keep_stderr(arcp__process_job *pj, arcp_span line);
+void arcp__process_job_drop_stderr(arcp__process_job *pj);
+/* Operations of the host (arcp__agent_host_ops). */
+void arcp__process_job_usage(void *agent, arcp__agent_usage *out);
+bool arcp__process_job_stderr(void *agent, arcp_buf *out);
 
 #endif

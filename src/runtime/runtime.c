@@ -253,6 +253,8 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
         .now = arcp__clock_now(),
     };
     engine.hosts.settle = arcp__runtime_settle;
+    engine.hosts.usage = arcp__runtime_usage;
+    engine.hosts.stderr_tail = arcp__runtime_stderr;
     if (options->settings != NULL) {
         engine.settings = *options->settings;
     } else {

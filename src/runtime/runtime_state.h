@@ -71,6 +71,10 @@ typedef struct arcp__agent_host_ops {
     /* The job is about to end (arcp__agent_hosts.settle). NULL: nothing is done for it elsewhere.
      */
     void (*settle)(void *agent, const arcp__settle_sink *sink);
+    /* What it uses (arcp__agent_hosts.usage), and the end of its standard error; returns whether
+     * the submitter may read that. NULL: unknown. */
+    void (*usage)(void *agent, arcp__agent_usage *out);
+    bool (*stderr_tail)(void *agent, arcp_buf *out);
     /* The job has ended and its pointer becomes invalid. */
     void (*forget)(void *agent);
 } arcp__agent_host_ops;
@@ -212,6 +216,7 @@ struct arcp_runtime {
     struct arcp__process_job *waiting_process_jobs; /* the queue, in the order of rounds */
     uint64_t launch_round;                          /* of the job that was dequeued last */
     size_t starting_programs;                       /* requested from the thread for jobs */
+    size_t stderr_bytes;                            /* that are kept of all programs */
     arcp__agent_inbox inbox;
     arcp_status restore_status;
     arcp_error restore_error;
@@ -295,6 +300,11 @@ void arcp__agent_inbox_notify(arcp_runtime *runtime);
 /* Ends all waits of agents with ARCP_E_CLOSED, waits for the running and queued agents, and joins
  * the threads. */
 void arcp__agent_threads_end(arcp_runtime *runtime);
+
+/* ---- agent_process_look.c ---- */
+/* Functions of arcp__agent_hosts. */
+void arcp__runtime_usage(void *user, arcp__job *job, arcp__agent_usage *out);
+bool arcp__runtime_stderr(void *user, arcp__job *job, arcp_buf *out);
 
 /* ---- agent_process_host.c ---- */
 /* Appends a line for each program and each job that waits for one, at most `lines_max`. */

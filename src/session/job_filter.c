@@ -94,12 +94,10 @@ static bool has_text(const char *text, arcp_span part)
     return false;
 }
 
-/* The code that an ended job failed with; "" for others. */
 static const char *code_of(const arcp__job *job)
 {
-    return job->end_code == ARCP_OK || !arcp__job_has_ended(job)
-               ? ""
-               : arcp_status_wire_code(job->end_code);
+    const char *code = arcp__job_code(job);
+    return code == NULL ? "" : code;
 }
 
 bool arcp__job_filter_matches(const arcp__job_filter *filter, const arcp__job *job)

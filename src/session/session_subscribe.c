@@ -46,7 +46,13 @@ void arcp__session_subscribe(arcp__sessions *sessions, arcp__request *request,
     }
     arcp_error error = {0};
     arcp_buf text = arcp_buf_init();
-    if (!arcp__job_is_visible_to(sessions->jobs, job, session->principal)) {
+    const bool is_visible = arcp__job_is_visible_to(sessions->jobs, job, session->principal);
+    const char *rule = settings->authorization_subscribe == ARCP__SUBSCRIBE_ANY
+                           ? "authorization.subscribe: any"
+                           : "authorization.subscribe: same_principal";
+    if (!is_visible && session->role != ARCP_ROLE_NONE) {
+        rule = arcp__role_name(session->role); /* as any other observer, without credentials */
+    } else if (!is_visible) {
         if (settings->authorization_hide_existence == ARCP__CHOICE_TRUE) {
             (void)arcp_error_set(&error, ARCP_E_JOB_NOT_FOUND, "there is no job \"%s\"", job->id);
         } else {
@@ -66,9 +72,7 @@ void arcp__session_subscribe(arcp__sessions *sessions, arcp__request *request,
                                     .decision = error.status == ARCP_OK ? "allowed" : "denied",
                                     .who = arcp__session_who(session, job),
                                     .code = error.status,
-                                    .rule = settings->authorization_subscribe == ARCP__SUBSCRIBE_ANY
-                                                ? "authorization.subscribe: any"
-                                                : "authorization.subscribe: same_principal",
+                                    .rule = rule,
                                     .more = {{"owner", arcp_span_cstr(job->principal->name)}}});
     if (error.status != ARCP_OK) {
         arcp__request_refuse(sessions, request, &error, arcp_span_cstr(job->id),

@@ -55,6 +55,32 @@ static const arcp__member audit_rows[] = {
     {MEMBER(audit.limit, "limit", POSITIVE),
      .text = "most lines of the page (default: 100, at most 500)"},
 };
+static const arcp__member job_rows[] = {
+    {MEMBER(job.job_id, "job_id", STRING), .required = true,
+     .text = "the job: its id, or a beginning or end of it that no other job has"},
+};
+static const arcp__member events_rows[] = {
+    {MEMBER(job.job_id, "job_id", STRING), .required = true, .text = "the job, as in `job`"},
+    {MEMBER(job.after, "after", COUNT),
+     .text = "the events behind this position, the oldest first"},
+    {MEMBER(job.before, "before", COUNT),
+     .text = "the last events before this position (default: the last ones)"},
+    {MEMBER(job.kinds, "kinds", STRINGS),
+     .text = "kinds of events, `job.result`, `job.error` (default: all)"},
+    {MEMBER(job.limit, "limit", POSITIVE), .text = "most events (default: 100, at most 500)"},
+};
+static const arcp__member stderr_rows[] = {
+    {MEMBER(job.job_id, "job_id", STRING), .required = true, .text = "the job, as in `job`"},
+    {MEMBER(job.lines, "lines", POSITIVE), .text = "most lines (default: 100, at most 1000)"},
+};
+static const arcp__member end_rows[] = {
+    {MEMBER(job.job_id, "job_id", STRING), .required = true, .text = "the job, as in `job`"},
+    {MEMBER(job.reason, "reason", STRING),
+     .text = "text for the agent, the job's error and the audit log"},
+    {MEMBER(job.grace_ms, "grace_ms", COUNT),
+     .text = "how long its agent has to exit; 0: it is killed (default and at most: "
+             "`jobs.cancel_grace_ms`)"},
+};
 
 #define VIEW    ARCP_FEATURE_VIEW
 #define OPERATE ARCP_FEATURE_OPERATE
@@ -66,6 +92,10 @@ static const arcp__view_row rows[] = {
      arcp__view_end_session_handle},
     {"reload", OPERATE, ARCP_ROLE_OPERATOR, {NULL, 0}, arcp__view_reload_handle},
     {"audit", OPERATE, ARCP_ROLE_VIEWER, ARCP__MEMBERS(audit_rows), arcp__view_audit_handle},
+    {"job", VIEW, ARCP_ROLE_NONE, ARCP__MEMBERS(job_rows), arcp__view_job_handle},
+    {"events", VIEW, ARCP_ROLE_NONE, ARCP__MEMBERS(events_rows), arcp__view_events_handle},
+    {"stderr", VIEW, ARCP_ROLE_NONE, ARCP__MEMBERS(stderr_rows), arcp__view_stderr_handle},
+    {"end", VIEW, ARCP_ROLE_NONE, ARCP__MEMBERS(end_rows), arcp__view_end_handle},
 };
 
 const char *arcp__view_request(size_t i, const arcp__members **members)
@@ -181,16 +211,6 @@ void arcp__view_receive(arcp__sessions *sessions, arcp__session *session,
     arcp_buf_fini(&details);
 }
 
-/* The oldest request that waits for a turn, not for the engine's owner. */
-static arcp__view_wait *first_for_a_turn(const arcp__session *session)
-{
-    arcp__view_wait *wait = session->view_waits;
-    while (wait != NULL && wait->owner_id != 0) {
-        wait = wait->next;
-    }
-    return wait;
-}
-
 bool arcp__view_call_again(arcp__sessions *sessions, arcp__view_wait *wait, arcp__view_call *call)
 {
     const arcp_json_limits limits = ARCP__JSON_CHECKED_LIMITS;
@@ -208,16 +228,16 @@ bool arcp__view_call_again(arcp__sessions *sessions, arcp__view_wait *wait, arcp
     return true;
 }
 
-/* Goes on with the request that waits longest. */
+/* Goes on with one request. */
 void arcp__view_due(arcp__sessions *sessions, arcp__session *session)
 {
-    arcp__view_wait *wait = first_for_a_turn(session);
+    arcp__view_wait *wait = arcp__view_ready(session);
     arcp__view_call call;
     if (wait == NULL || !arcp__view_call_again(sessions, wait, &call)) {
         return;
     }
     call.row->handle(sessions, &call);
-    if (first_for_a_turn(session) != NULL) {
+    if (arcp__view_ready(session) != NULL) {
         arcp__view_arm(sessions, session);
     }
 }

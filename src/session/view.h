@@ -47,12 +47,24 @@ typedef struct arcp__view_audit_tail {
     uint64_t before, limit;                     /* 0: absent */
 } arcp__view_audit_tail;
 
+/* job, events, stderr, end */
+typedef struct arcp__view_job {
+    arcp_span job_id;
+    arcp_json_ref after, before; /* events: positions */
+    arcp_json_ref kinds;         /* events: an array of strings */
+    uint64_t limit;              /* events; 0: absent */
+    uint64_t lines;              /* stderr; 0: absent */
+    arcp_span reason;            /* end */
+    arcp_json_ref grace_ms;      /* end */
+} arcp__view_job;
+
 typedef struct arcp__view_payload {
     union {
         arcp__view_sessions sessions;
         arcp__view_end_session end_session;
         arcp__view_audit_tail audit;
         arcp__view_jobs jobs;
+        arcp__view_job job;
     };
 } arcp__view_payload;
 
@@ -78,25 +90,50 @@ struct arcp__view_call {
 /* A request that has no response yet. */
 struct arcp__view_wait {
     arcp__view_wait *prev, *next; /* of its session, oldest first */
+    arcp__sessions *sessions;
     arcp__session *session;
     arcp_buf frame;
-    arcp_buf out;             /* what was found so far */
-    uint64_t shown;           /* jobs in it */
-    char last[ARCP__ID_SIZE]; /* of the last job shown */
-    char at[ARCP__ID_SIZE];   /* of the last job looked at */
-    uint64_t owner_id;        /* the engine's owner answers under this number; 0: not the owner */
+    uint64_t owner_id;  /* the engine's owner answers under this number; 0: not the owner */
+    arcp__read *read;   /* what it waits for; NULL: for the next turn */
+    arcp_buf records;   /* that were read, each with a line feed; `is_read` once that is done */
+    uint64_t read_from; /* position of the first of them */
+    bool is_read;
+    arcp_status read_status;
+    unsigned step;  /* of the handler */
+    arcp_buf out;   /* what was found so far */
+    uint64_t shown; /* how many that is */
+    uint64_t position;
+    char last[ARCP__ID_SIZE]; /* jobs: the last one shown */
+    char at[ARCP__ID_SIZE];   /* jobs: the last one looked at */
 };
 
 /* ---- view_wait.c ---- */
-/* Has the request wait and be handled again in the next turn. NULL when out of memory. */
-arcp__view_wait *arcp__view_wait_new(arcp__sessions *sessions, arcp__view_call *call);
+/* Has the request wait, if it does not yet, and be handled again in the next turn. NULL when out of
+ * memory. */
+arcp__view_wait *arcp__view_later(arcp__sessions *sessions, arcp__view_call *call);
+/* The same, once these records of a stream were read; records that are not durable yet are waited
+ * for. */
+arcp__view_wait *arcp__view_read(arcp__sessions *sessions, arcp__view_call *call,
+                                 const char *stream, uint64_t from, size_t count_max,
+                                 size_t bytes_max);
+/* The next of the records that were read. */
+bool arcp__view_next_record(arcp_span *records, arcp_span *record);
+/* The request was answered: NULL is accepted. */
 void arcp__view_wait_free(arcp__view_wait *wait);
-/* Handles the requests that wait again in the next turn. */
+/* The oldest that can go on; NULL: none. */
+arcp__view_wait *arcp__view_ready(const arcp__session *session);
+/* Handles the requests that can go on in the next turn. */
 void arcp__view_arm(arcp__sessions *sessions, arcp__session *session);
 
 /* ---- view.c ---- */
 /* Reads the request that waits once more. False when out of memory. */
 bool arcp__view_call_again(arcp__sessions *sessions, arcp__view_wait *wait, arcp__view_call *call);
+
+/* ---- view_find.c ---- */
+/* Finds the job that the request names, by its id or a part of it, and which the session may look
+ * at (`role`: the least for jobs of other principals). Refuses the request and returns NULL when
+ * there is none. A look into another principal's job is audited once. */
+arcp__job *arcp__view_find(arcp__sessions *sessions, const arcp__view_call *call, arcp_role role);
 
 /* ---- view_answer.c ---- */
 /* Sends the response NAME.answer with this payload, an object. */
@@ -111,8 +148,10 @@ void arcp__view_audit(arcp__sessions *sessions, const arcp__view_call *call, con
                       arcp_span target, arcp_status code, const char *reason);
 
 /* ---- view_row.c ---- */
+/* Writes the members of a row. */
+void arcp__view_write_members(arcp__sessions *sessions, arcp__job *job, arcp_json_writer *writer);
 /* Appends the job as an object. */
-void arcp__view_write_job(arcp__sessions *sessions, const arcp__job *job, arcp_buf *out);
+void arcp__view_write_job(arcp__sessions *sessions, arcp__job *job, arcp_buf *out);
 
 /* ---- handlers ---- */
 void arcp__view_jobs_handle(arcp__sessions *sessions, arcp__view_call *call); /* view_jobs.c */
@@ -123,5 +162,10 @@ void arcp__view_end_session_handle(arcp__sessions *sessions, arcp__view_call *ca
 void arcp__view_reload_handle(arcp__sessions *sessions, arcp__view_call *call);
 void arcp__view_audit_handle(arcp__sessions *sessions, arcp__view_call *call);
 extern const char *const arcp__view_audit_filters[ARCP__VIEW_AUDIT_FILTERS];
+void arcp__view_jobs_handle(arcp__sessions *sessions, arcp__view_call *call);   /* view_jobs.c */
+void arcp__view_job_handle(arcp__sessions *sessions, arcp__view_call *call);    /* view_job.c */
+void arcp__view_events_handle(arcp__sessions *sessions, arcp__view_call *call); /* view_events.c */
+void arcp__view_stderr_handle(arcp__sessions *sessions, arcp__view_call *call); /* view_stderr.c */
+void arcp__view_end_handle(arcp__sessions *sessions, arcp__view_call *call);    /* view_end.c */
 
 #endif

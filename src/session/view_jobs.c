@@ -62,7 +62,7 @@ static arcp_status check_principal(arcp__sessions *sessions, const arcp__view_ca
 }
 
 /* Appends the job. False: the page is full. */
-static bool show(listing *page, const arcp__job *job)
+static bool show(listing *page, arcp__job *job)
 {
     if (page->shown == page->limit) {
         return false;
@@ -90,12 +90,12 @@ static const arcp__job *look(listing *page, arcp_span from)
         at = page->is_oldest_first ? arcp__job_list_after(list, from)
                                    : arcp__job_list_from(list, from);
     }
-    const arcp__job *job = NULL;
+    arcp__job *job = NULL;
     for (size_t looked = 0; page->is_oldest_first ? at < list->count : at > list->first;) {
         if (looked == ARCP__VIEW_JOBS_A_TURN) {
             return job;
         }
-        const arcp__job *next = list->jobs[page->is_oldest_first ? at : at - 1];
+        arcp__job *next = list->jobs[page->is_oldest_first ? at : at - 1];
         at = page->is_oldest_first ? at + 1 : at - 1;
         if (next == NULL) {
             continue;
@@ -128,10 +128,9 @@ static void answer(listing *page)
 }
 
 /* Keeps the page for the next turn. */
-static void wait(listing *page, const arcp__job *at)
+static void keep(listing *page, const arcp__job *at)
 {
-    arcp__view_wait *wait = page->call->wait;
-    wait = wait != NULL ? wait : arcp__view_wait_new(page->sessions, page->call);
+    arcp__view_wait *wait = arcp__view_later(page->sessions, page->call);
     if (wait == NULL) {
         arcp_buf_fini(&page->out);
         return;
@@ -156,6 +155,7 @@ void arcp__view_jobs_handle(arcp__sessions *sessions, arcp__view_call *call)
             ARCP_OK ||
         check_principal(sessions, call, &filter, &error) != ARCP_OK) {
         arcp__view_refuse(sessions, call, &error, ARCP__NOTHING);
+        arcp__view_wait_free(call->wait);
         return;
     }
     page.list =
@@ -171,12 +171,10 @@ void arcp__view_jobs_handle(arcp__sessions *sessions, arcp__view_call *call)
     }
     const arcp__job *at = look(&page, from);
     if (at != NULL) {
-        wait(&page, at);
+        keep(&page, at);
         return;
     }
     answer(&page);
     arcp_buf_fini(&page.out);
-    if (waited != NULL) {
-        arcp__view_wait_free(waited);
-    }
+    arcp__view_wait_free(waited);
 }

@@ -11,7 +11,7 @@ const char *const arcp__view_audit_filters[ARCP__VIEW_AUDIT_FILTERS] = {
 /* Passes the request on, with what the owner needs of its payload. */
 static void ask_owner(arcp__sessions *sessions, arcp__view_call *call, arcp_buf *payload)
 {
-    arcp__view_wait *wait = arcp__view_wait_new(sessions, call);
+    arcp__view_wait *wait = arcp__view_later(sessions, call);
     if (wait == NULL) {
         arcp_buf_fini(payload);
         return;

@@ -437,6 +437,40 @@ static void after_a_fatal_error_requests_fail_with_its_reason(void **state)
     story_end(&s);
 }
 
+/* Asks for a view of the runtime; its reply is logged as "v". */
+static arcp_status ask(story *s, const char *name, const char *payload)
+{
+    static char reply_name[] = "v";
+    arcp__client_request *request = NULL;
+    arcp_error err = {0};
+    return arcp__client_session_request(
+        s->session, s->now,
+        &(const arcp__client_request_args){.kind = ARCP__CLIENT_REQUEST_VIEW,
+                                           .view = name,
+                                           .payload = arcp_span_cstr(payload),
+                                           .user = reply_name},
+        &request, &err);
+}
+
+static void a_view_is_answered_by_its_own_response_only(void **state)
+{
+    story s;
+    (void)state;
+    story_live(&s, DEFAULTS);
+    assert_int_equal(ask(&s, "job", "{ \"job_id\": \"x\" }"), ARCP_OK);
+    story_drain(&s);
+    story_check_member(story_sent(&s, "x-vendor.arcpd.job"), "payload", "{\"job_id\":\"x\"}");
+    story_receive(&s, "{'arcp':'1.1','id':'p','type':'x-vendor.arcpd.changed',"
+                      "'session_id':'sess_1','payload':{'jobs':[]}}");
+    story_check_log(&s, "");
+    story_receive(&s, "{'arcp':'1.1','id':'v','type':'x-vendor.arcpd.job.answer',"
+                      "'session_id':'sess_1','payload':{'request_id':'$(x-vendor.arcpd.job)'}}");
+    story_check_log(&s, "reply v ok\n");
+    assert_int_equal(ask(&s, "Job", ""), ARCP_E_USAGE);
+    assert_int_equal(ask(&s, "job", "[]"), ARCP_E_INVALID_REQUEST);
+    story_end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -450,6 +484,7 @@ int main(void)
         cmocka_unit_test(after_a_repeated_accepted_the_submit_waits_for_the_response_that_names_it),
         cmocka_unit_test(a_repeated_accepted_answers_a_submit_that_was_sent_once),
         cmocka_unit_test(a_job_accepted_again_is_announced_if_its_second_submit_is_refused),
+        cmocka_unit_test(a_view_is_answered_by_its_own_response_only),
         cmocka_unit_test(requests_made_while_disconnected_follow_the_repeated_ones),
         cmocka_unit_test(a_request_abandoned_unsent_does_not_block_later_ones),
         cmocka_unit_test(a_request_that_timed_out_unsent_does_not_block_later_ones),

@@ -152,8 +152,9 @@ static arcp_status watch_submit(arcp_store *store, const arcp_store_batch *batch
     unsigned denials = 0;
     for (size_t i = 0; i < batch->count; i++) {
         const arcp_span value = batch->ops[i].value;
-        const bool is_denial =
-            value.size != 0 && memmem(value.data, value.size, "PERMISSION_DENIED", 17) != NULL;
+        const bool is_denial = /* an event: not the last denials among the job's details */
+            value.size != 0 && memmem(value.data, value.size, "tool_result", 11) != NULL &&
+            memmem(value.data, value.size, "PERMISSION_DENIED", 17) != NULL;
         denials += is_denial ? 1 : 0;
     }
     seen.stored += denials;

@@ -18,7 +18,8 @@ b< job.accepted {"job_id":"$theirs"}
 a> x-vendor.arcpd.jobs #4
 a< x-vendor.arcpd.jobs.answer {"id":"4","event_seq":"$absent","payload":{"request_id":"4",
     "jobs":[{"job_id":"$j3","principal":"alice","agent":"echo","status":"running","created_at":"$t3",
-    "ended_at":"$absent","code":"$absent","parent_job_id":null,"trace_id":"$string","budget":"$absent"},
+    "started_at":"$_","ended_at":"$absent","code":"$absent","parent_job_id":null,"children":0,"trace_id":"$string",
+    "budget":"$absent","expires_at":"$absent","progress":"$absent","denials":0,"silent_for_ms":"$number"},
     {"job_id":"$j2"},{"job_id":"$j1","budget":{"USD":{"cap":5,"spent":0}}}],"next_cursor":null}}
 a> x-vendor.arcpd.jobs #5 {"limit":2}
 a< {"payload":{"jobs":[{"job_id":"$j3"},{"job_id":"$j2"}],"next_cursor":"$next"}}
