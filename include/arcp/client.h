@@ -372,6 +372,15 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_list(arcp_client *client,
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_ping(arcp_client *client, int64_t timeout_ms,
                                                       int64_t *round_trip_ns, arcp_error *err);
 
+/* Sends a request of a vendor's extension, such as arcpd's x-vendor.arcpd.sessions (docs/protocol.md,
+ * The view), and appends the payload of its response, on one line. `payload` is a JSON object, or
+ * empty for {}. A request that was lost with its connection is sent again. ARCP_E_USAGE: `type` does
+ * not begin with x-vendor., or the payload is no object. A request to arcpd fails with
+ * ARCP_E_INVALID_REQUEST if the runtime has not offered its feature. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_ask(arcp_client *client, const char *type,
+                                                     arcp_span payload, int64_t timeout_ms,
+                                                     arcp_buf *answer, arcp_error *err);
+
 typedef struct arcp_retry_options {
     size_t struct_size;
     uint32_t attempts;  /* in all */
@@ -428,6 +437,7 @@ typedef struct arcp_reply {
     arcp_job *job;           /* submit, subscribe */
     arcp_job_page *page;     /* list */
     int64_t round_trip_ns;
+    arcp_span answer; /* ask: the payload of the response, on one line */
 } arcp_reply;
 
 /* Called exactly once per started request, later, on the loop's thread. */
@@ -456,6 +466,10 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_list_start(arcp_client *client,
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_ping_start(arcp_client *client,
                                                             arcp_reply_fn on_reply, void *user,
                                                             arcp_error *err);
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_ask_start(arcp_client *client, const char *type,
+                                                           arcp_span payload,
+                                                           arcp_reply_fn on_reply, void *user,
+                                                           arcp_error *err);
 
 /* ---- either form ---- */
 

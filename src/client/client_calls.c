@@ -77,6 +77,7 @@ typedef struct reply_slot {
     arcp_job **job;       /* the caller gets the handle */
     arcp_job_page **page; /* the caller frees it */
     int64_t *round_trip_ns;
+    arcp_buf *answer; /* appended to */
     bool done;
     arcp_status status;
 } reply_slot;
@@ -92,6 +93,8 @@ static void fill_slot(void *user, arcp_client *client, const arcp_reply *reply)
         *slot->job = reply->job;
     } else if (slot->page != NULL) {
         *slot->page = reply->page;
+    } else if (slot->answer != NULL) {
+        arcp_buf_append(slot->answer, reply->answer);
     } else if (slot->round_trip_ns != NULL) {
         *slot->round_trip_ns = reply->round_trip_ns;
     }
@@ -197,6 +200,26 @@ arcp_status arcp_client_ping(arcp_client *client, int64_t timeout_ms, int64_t *r
     const arcp__client_request_args args = {.kind = ARCP__CLIENT_REQUEST_PING};
     return request_and_wait(client, args, timeout_ms,
                             (reply_slot){.round_trip_ns = round_trip_ns, .err = err});
+}
+
+arcp_status arcp_client_ask_start(arcp_client *client, const char *type, arcp_span payload,
+                                  arcp_reply_fn on_reply, void *user, arcp_error *err)
+{
+    const arcp__client_request_args args = {
+        .kind = ARCP__CLIENT_REQUEST_ASK, .type = type, .payload = payload};
+    return start(client, args, on_reply, user, err);
+}
+
+arcp_status arcp_client_ask(arcp_client *client, const char *type, arcp_span payload,
+                            int64_t timeout_ms, arcp_buf *answer, arcp_error *err)
+{
+    const arcp__client_request_args args = {
+        .kind = ARCP__CLIENT_REQUEST_ASK, .type = type, .payload = payload};
+    const arcp_status status =
+        request_and_wait(client, args, timeout_ms, (reply_slot){.answer = answer, .err = err});
+    return status == ARCP_OK && answer->failed
+               ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+               : status;
 }
 
 /* ---- messages without a response ---- */

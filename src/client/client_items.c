@@ -51,6 +51,7 @@ void arcp__client_item_free(arcp__client_item *item)
     }
     arcp__client_job_drop(item->event.job);
     arcp_buf_fini(&item->error_details);
+    arcp_buf_fini(&item->answer);
     arcp__free(item->text);
     arcp__client_job_drop_handle(item->reply.job);
     arcp_job_page_free(item->reply.page);

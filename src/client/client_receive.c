@@ -109,6 +109,7 @@ static const struct {
     [ARCP_MESSAGE_SESSION_WELCOME] = {arcp__client_on_welcome, true, ARCP__MEMBERS(welcome_rows)},
     [ARCP_MESSAGE_SESSION_ERROR] = {arcp__client_on_session_error, true, {NULL, 0}},
     [ARCP_MESSAGE_SESSION_PING] = {arcp__client_on_ping, true, ARCP__MEMBERS(ping_rows)},
+    [ARCP_MESSAGE_VENDOR] = {arcp__client_on_vendor, false, {NULL, 0}},
     [ARCP_MESSAGE_SESSION_PONG] = {arcp__client_on_pong, false, ARCP__MEMBERS(pong_rows)},
     [ARCP_MESSAGE_SESSION_JOBS] = {arcp__client_on_jobs, false, ARCP__MEMBERS(jobs_rows)},
     [ARCP_MESSAGE_SESSION_CLOSED] = {on_session_closed, true, {NULL, 0}},
@@ -216,7 +217,7 @@ static void dispatch(arcp__client_session *session)
     const arcp__client_message *in = &session->in;
     if (messages[in->type].handle != NULL) {
         messages[in->type].handle(session);
-    } else if (in->type != ARCP_MESSAGE_VENDOR) {
+    } else {
         arcp__client_notice(session, "ignored a frame of the unknown type %.*s",
                             (int)in->type_text.size, in->type_text.data);
     }

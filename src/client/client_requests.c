@@ -22,6 +22,11 @@ static const char *const types[] = {
     [ARCP__CLIENT_REQUEST_PING] = "session.ping",
 };
 
+static const char *type_of(const arcp__client_request *request)
+{
+    return request->kind == ARCP__CLIENT_REQUEST_ASK ? request->type : types[request->kind];
+}
+
 static arcp_status no_memory(arcp_error *err)
 {
     return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
@@ -244,6 +249,9 @@ static arcp_status prepare(arcp__client_session *session, arcp__client_request *
     case ARCP__CLIENT_REQUEST_PING:
         arcp__client_payload_ping(session, request->id, &request->payload);
         break;
+    case ARCP__CLIENT_REQUEST_ASK:
+        status = arcp__client_prepare_ask(request, args, err);
+        break;
     }
     if (job_id.size != 0) {
         request->job_id = arcp__copy_cstr(job_id.data, job_id.size);
@@ -305,6 +313,7 @@ void arcp__client_request_free(arcp__client_session *session, arcp__client_reque
     }
     DL_DELETE(session->requests, request);
     arcp__free(request->job_id);
+    arcp__free(request->type);
     arcp_buf_fini(&request->payload);
     arcp_buf_fini(&request->extensions);
     arcp__client_item_free(request->reply_item);
@@ -323,6 +332,8 @@ static void queue_reply(arcp__client_session *session, arcp__client_request *req
     item->reply_user = request->user;
     item->reply = result;
     item->reply.round_trip_ns = session->now.mono_ns - request->sent_ns;
+    arcp_buf_append(&item->answer, result.answer);
+    item->reply.answer = arcp_buf_span(&item->answer);
     if (result.error != NULL) {
         item->reply.status = arcp_error_copy(&item->error, result.error);
         item->reply.error = &item->error;
@@ -377,7 +388,7 @@ void arcp__client_requests_blame(arcp__client_session *session, const arcp_error
         }
         if (why->status != ARCP_E_LIMIT && !request->is_internal) {
             arcp__client_request_fail(session, request, why->status, "%s was not sent again: %s",
-                                      types[request->kind], why->message);
+                                      type_of(request), why->message);
         } else if (largest == NULL || request->payload.size > largest->payload.size) {
             largest = request;
         }
@@ -386,7 +397,7 @@ void arcp__client_requests_blame(arcp__client_session *session, const arcp_error
         arcp__client_request_fail(
             session, largest, ARCP_E_LIMIT,
             "%s with %zu bytes is too large for the runtime (arcpd: limits.frame_bytes); %s",
-            types[largest->kind], largest->payload.size, why->message);
+            type_of(largest), largest->payload.size, why->message);
     }
 }
 
@@ -432,7 +443,7 @@ void arcp__client_request_abandon(arcp__client_session *session, arcp__client_re
 void arcp__client_request_expire(arcp__client_session *session, arcp__client_request *request)
 {
     arcp_error error = {0};
-    const char *type = types[request->kind];
+    const char *type = type_of(request);
     const char *unknown = request->kind == ARCP__CLIENT_REQUEST_SUBMIT
                               ? "; it is not known whether the job was started"
                               : "";
@@ -481,7 +492,7 @@ void arcp__client_session_announce_held(arcp__client_session *session)
 
 static bool send_request(arcp__client_session *session, arcp__client_request *request)
 {
-    arcp__client_envelope e = {.type = types[request->kind],
+    arcp__client_envelope e = {.type = type_of(request),
                                .id = arcp_span_make(request->id, ARCP__MESSAGE_ID_SIZE),
                                .payload = arcp_buf_span(&request->payload),
                                .extensions = arcp_buf_span(&request->extensions)};
@@ -505,7 +516,7 @@ void arcp__client_requests_flush(arcp__client_session *session)
 {
     while (session->state == ARCP__SESSION_LIVE && session->unsent != NULL) {
         arcp__client_request *request = session->unsent;
-        const char *type = types[request->kind];
+        const char *type = type_of(request);
         session->unsent = request->next;
         if (request->state != ARCP__REQUEST_UNSENT) {
             continue;

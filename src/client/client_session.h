@@ -93,6 +93,7 @@ typedef struct arcp__client_item {
     arcp_error error; /* what event.error or reply.error points to, with error_details */
     arcp_buf error_details;
     arcp_reply reply; /* reply.job and reply.page are owned until they are taken */
+    arcp_buf answer;  /* what reply.answer points to */
     arcp_reply_fn on_reply;
     void *reply_user;
     uint64_t floor_seq; /* all events up to this number come before this item */
@@ -123,7 +124,8 @@ typedef enum arcp__client_request_kind {
     ARCP__CLIENT_REQUEST_SUBSCRIBE,
     ARCP__CLIENT_REQUEST_CANCEL,
     ARCP__CLIENT_REQUEST_LIST,
-    ARCP__CLIENT_REQUEST_PING
+    ARCP__CLIENT_REQUEST_PING,
+    ARCP__CLIENT_REQUEST_ASK
 } arcp__client_request_kind;
 
 /* A request of the program; everything is borrowed for the call. */
@@ -135,6 +137,8 @@ typedef struct arcp__client_request_args {
         const arcp_list_options *list;
     };
     arcp_span job_id, reason; /* cancel */
+    const char *type;         /* ask */
+    arcp_span payload;        /* ask */
     arcp_reply_fn on_reply;
     void *user;
 } arcp__client_request_args;
@@ -160,6 +164,7 @@ typedef struct arcp__client_request {
     char id[ARCP__MESSAGE_ID_SIZE];     /* key of `hh` */
     char trace_id[ARCP__TRACE_ID_SIZE]; /* submit */
     char *job_id;                       /* owned; cancel and subscribe: the job meant */
+    char *type;                         /* owned; ask */
     arcp_buf payload;                   /* to be sent (again) */
     arcp_buf extensions;                /* JSON object, or empty */
     arcp_feature_set needs;
@@ -551,7 +556,13 @@ void arcp__client_silent_refused(arcp__client_session *session, arcp__client_req
 typedef void arcp__client_handler(arcp__client_session *session);
 arcp__client_handler arcp__client_on_welcome, arcp__client_on_session_error;
 arcp__client_handler arcp__client_on_accepted, arcp__client_on_subscribed;
-arcp__client_handler arcp__client_on_cancelled, arcp__client_on_jobs, arcp__client_on_pong;
+/* Checks the type and payload of an ask, and keeps them. arcpd's requests go only to a runtime that
+ * has offered their feature: others ignore them. */
+ARCP_MUST_CHECK arcp_status arcp__client_prepare_ask(arcp__client_request *request,
+                                                     const arcp__client_request_args *args,
+                                                     arcp_error *err);
+arcp__client_handler arcp__client_on_cancelled, arcp__client_on_jobs, arcp__client_on_pong,
+    arcp__client_on_vendor;
 arcp__client_handler arcp__client_on_ping;
 arcp__client_handler arcp__client_on_job_event, arcp__client_on_job_end;
 
