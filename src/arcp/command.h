@@ -19,6 +19,13 @@ int arcp__command_logs(arcp__program *program);
 int arcp__command_wait(arcp__program *program);
 int arcp__command_jobs(arcp__program *program);
 int arcp__command_cancel(arcp__program *program);
+int arcp__command_events(arcp__program *program);
+int arcp__command_top(arcp__program *program);
+/* 0: healthy; 1: it is not. */
+int arcp__command_status(arcp__program *program);
+int arcp__command_sessions(arcp__program *program);
+/* 0: the new configuration is in effect; 1: it is not. */
+int arcp__command_reload(arcp__program *program);
 int arcp__command_agents(arcp__program *program);
 int arcp__command_credentials(arcp__program *program);
 int arcp__command_ping(arcp__program *program);

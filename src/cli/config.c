@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -321,15 +322,68 @@ static arcp_status read_file(const arcp__arguments *arguments, arcp__config_file
     return status;
 }
 
+/* ---- the local socket ---- */
+
+#define SYSTEM_STATE "/var/lib/arcp" /* of the systemd unit */
+
+/* Whether there is a socket that this user may use. A link is not followed: it could lead to a
+ * socket of another user. */
+static bool is_usable(const char *path)
+{
+    struct stat about;
+    return lstat(path, &about) == 0 && S_ISSOCK(about.st_mode) &&
+           (about.st_uid == geteuid() || geteuid() == 0) && access(path, W_OK) == 0;
+}
+
+/* Appends unix:PATH of the socket of the local arcpd; false: there is none that may be used. */
+static bool find_socket(arcp_buf *out)
+{
+    arcp_buf path = arcp_buf_init();
+    bool is_found = false;
+    if (arcp__state_directory(true, &path)) {
+        arcp_buf_append_cstr(&path, "/arcpd.sock");
+        is_found = terminate(&path) && is_usable(path.data);
+    }
+    if (!is_found && geteuid() == 0) {
+        arcp_buf_clear(&path);
+        arcp_buf_append_cstr(&path, SYSTEM_STATE "/arcpd.sock");
+        is_found = terminate(&path) && is_usable(path.data);
+    }
+    if (is_found) {
+        arcp_buf_append_format(out, "unix:%s", path.data);
+        is_found = terminate(out);
+    }
+    arcp_buf_fini(&path);
+    return is_found;
+}
+
+/* Whether the command is for operators, who use the local socket when no runtime is named. */
+static bool is_for_operators(const arcp__arguments *arguments)
+{
+    static const arcp__command commands[] = {ARCP__COMMAND_EVENTS, ARCP__COMMAND_TOP,
+                                             ARCP__COMMAND_STATUS, ARCP__COMMAND_SESSIONS,
+                                             ARCP__COMMAND_RELOAD};
+    bool is_one = false;
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        is_one = is_one || arguments->command == commands[i];
+    }
+    return is_one;
+}
+
 arcp_status arcp__target_find(const arcp__arguments *arguments, arcp__target *out, arcp_error *err)
 {
     arcp__config_file file = {0};
+    arcp_buf socket = arcp_buf_init();
     *out = (arcp__target){0};
     arcp_status status = read_file(arguments, &file, err);
     if (status == ARCP_OK) {
         const char *url = first_set(arcp__value(arguments, ARCP__OPTION_URL),
                                     environment("ARCP_URL"), file.profile.url);
-        url = first_set(url, file.top.url, ARCP__DEFAULT_URL);
+        url = first_set(url, file.top.url, NULL);
+        if (url == NULL && is_for_operators(arguments) && find_socket(&socket)) {
+            url = socket.data;
+        }
+        url = first_set(url, ARCP__DEFAULT_URL, NULL);
         const char *ca_file = first_set(arcp__value(arguments, ARCP__OPTION_CA_FILE),
                                         environment("ARCP_CA_FILE"), NULL);
         ca_file = first_set(ca_file, file.profile.ca_file, file.top.ca_file);
@@ -344,6 +398,7 @@ arcp_status arcp__target_find(const arcp__arguments *arguments, arcp__target *ou
         status = find_token(arguments, &file, out, err);
     }
     arcp__config_file_fini(&file);
+    arcp_buf_fini(&socket);
     return status;
 }
 

@@ -45,7 +45,10 @@ static void write_session(const arcp__sessions *sessions, const arcp__session *s
     }
     arcp__put_cstr(writer, "client", session->client_name);
     arcp__put_cstr(writer, "client_version", session->client_version);
-    arcp__put_cstr(writer, "state", link == NULL ? "away" : "connected");
+    arcp__put_cstr(writer, "state",
+                   link != NULL                ? "connected"
+                   : session->closed_by_client ? "closed"
+                                               : "away");
     if (link != NULL && link->peer != NULL) {
         arcp__put_cstr(writer, "peer", link->peer);
     }
