@@ -38,7 +38,8 @@ static arcp_status serve(arcp__running *running, const int *sockets, size_t coun
                                           .denied = on_denied,
                                           .allowed = run->learn == NULL ? NULL : on_allowed,
                                           .user = running,
-                                          .ca = running->ca};
+                                          .ca = running->ca,
+                                          .opens_whole_hosts = run->learn != NULL};
     if (status == ARCP_OK) {
         running->ca = NULL;
         status = arcp__egress_open(running->egress, &job, &running->network, err);

@@ -90,6 +90,7 @@ typedef struct arcp__egress_job_options {
      * which the sandbox trusts, so that each request is decided. Owned from now on, also on
      * failure. NULL: such connections are denied. */
     arcp__tls_ca *ca;
+    bool opens_whole_hosts; /* with `ca`: also to hosts that the lease grants as a whole */
 } arcp__egress_job_options;
 
 typedef struct arcp__egress_counts {

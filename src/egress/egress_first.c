@@ -85,9 +85,10 @@ static void take_hello(arcp__egress_connection *c, const char *name)
                  "the server name of TLS is not the host connected to");
         return;
     }
-    if (decide(c, arcp__egress_decide_tunnel, &at, &decision)) {
+    const bool is_whole = decide(c, arcp__egress_decide_tunnel, &at, &decision);
+    if (is_whole && !c->job->opens_whole_hosts) {
         tunnel(c, &at, &decision);
-    } else if (decision.is_part && c->job->ca != NULL) {
+    } else if (is_whole || (decision.is_part && c->job->ca != NULL)) {
         arcp__egress_terminate(c, name);
     } else {
         deny_tls(c, decision.url, decision.code, decision.reason);

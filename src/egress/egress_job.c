@@ -174,6 +174,7 @@ static arcp_status job_new(arcp__egress *egress, const arcp__egress_job_options 
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for the network of a sandbox");
     }
     job->ca = options->ca;
+    job->opens_whole_hosts = options->ca != NULL && options->opens_whole_hosts;
     job->egress = egress;
     job->references = 1;
     job->authority = arcp_authority_ref(options->authority);

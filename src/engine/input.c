@@ -396,6 +396,9 @@ void arcp__engine_tick(arcp__engine *engine, arcp_time now)
         dispatch(engine, timer);
         arcp__engine_settle(engine);
     }
+    if (engine->jobs.agents_changed || engine->jobs.placement.due != NULL) {
+        arcp__engine_settle(engine); /* a reload may have made room for queued jobs */
+    }
     arcp__links_close_finished(&engine->sessions);
     finish_stopping(engine);
 }

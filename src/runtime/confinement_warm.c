@@ -16,15 +16,15 @@ struct arcp__warm {
     int64_t requested_mono_ns;
 };
 
-/* The plan by which a process would be started now, in the directory. */
-static arcp_status compile(struct arcp__warm *warm, arcp_span directory, arcp__job_plan **out,
-                           arcp_error *err)
+/* The plan by which a process would be started now, in the directory; NULL: the error says why. */
+static arcp__job_plan *compile(struct arcp__warm *warm, arcp_span directory, arcp_error *err)
 {
     char id[64];
     const arcp_runtime *runtime = warm->agent->runtime;
     arcp__job_plan *plan = arcp__alloc(sizeof *plan);
     if (plan == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        (void)arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        return NULL;
     }
     plan->text = arcp_buf_init();
     (void)snprintf(id, sizeof id, "warm-%p-%llu", (void *)warm, (unsigned long long)warm->made++);
@@ -40,10 +40,9 @@ static arcp_status compile(struct arcp__warm *warm, arcp_span directory, arcp__j
     }
     if (status != ARCP_OK) {
         arcp__job_plan_free(plan);
-        return status;
+        return NULL;
     }
-    *out = plan;
-    return ARCP_OK;
+    return plan;
 }
 
 /* Whether a process that was started by the plan that is kept is like one that is started now. */
@@ -68,17 +67,16 @@ static arcp_status confine(void *user, arcp__process_spec *spec, arcp_error *err
 {
     const arcp__process_agent *agent = user;
     struct arcp__warm *warm = agent->warm;
-    arcp__job_plan *plan = NULL;
-    arcp_status status = compile(warm, arcp_span_cstr(spec->cwd), &plan, err);
-    if (status != ARCP_OK) {
-        return status;
+    arcp__job_plan *plan = compile(warm, arcp_span_cstr(spec->cwd), err);
+    if (plan == NULL) {
+        return err->status;
     }
     replace_plan(warm, plan);
     arcp__environment_base(&warm->environment, agent->spec.user);
     arcp__environment_pass(&warm->environment, agent->env);
     arcp__confined_environment(plan, &warm->environment);
-    status = arcp__confined_start_init(&warm->start, agent->runtime, agent->spec.user, plan,
-                                       warm->nothing, err);
+    arcp_status status = arcp__confined_start_init(&warm->start, agent->runtime, agent->spec.user,
+                                                   plan, warm->nothing, err);
     if (status == ARCP_OK && warm->environment.failed) {
         status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
@@ -153,8 +151,10 @@ arcp__agent_process *arcp__warm_take(arcp__process_agent *agent, const arcp__job
     char directory[4096];
     const int written = snprintf(directory, sizeof directory, "%s/warm",
                                  arcp__process_table_directory(agent->runtime->processes));
-    if (written < 0 || (size_t)written >= sizeof directory ||
-        compile(warm, arcp_span_cstr(directory), &now, NULL) != ARCP_OK) {
+    if (written > 0 && (size_t)written < sizeof directory) {
+        now = compile(warm, arcp_span_cstr(directory), NULL);
+    }
+    if (now == NULL) {
         return NULL;
     }
     const bool was_current = is_current(warm, now);

@@ -117,7 +117,11 @@ static arcp__sandbox_line judge_parts(arcp__sandbox_compile *compile, arcp_span 
     case ARCP__URL_OPAQUE:
         return judge_opaque(parts);
     case ARCP__URL_ANY:
-        return ARCP__SANDBOX_UNDER(NAME, WEB_ONLY);
+        /* What is learnt of a command is each request, although all of them are allowed. */
+        return compile->request->origin == ARCP__SANDBOX_ORIGIN_LEARN &&
+                       compile->request->tls_terminate
+                   ? ARCP__SANDBOX_UNDER(TERMINATE, WEB_ONLY)
+                   : ARCP__SANDBOX_UNDER(NAME, WEB_ONLY);
     case ARCP__URL_WILD:
         break;
     }

@@ -183,8 +183,13 @@ confined() {
 
 # With the lease that is learnt from it the command does the same again, and nothing is denied.
 learnt() {
-    attempt "$bin/arcp" run --learn "$work/lease" -- &&
-        attempt "$bin/arcp" run --no-protect --lease "@$work/lease" --report "$work/report" -- &&
+    tls=${inside:+--tls terminate}
+    # shellcheck disable=SC2086 # words
+    attempt ${inside:+"SSL_CERT_FILE=$keys/ca.pem"} "$bin/arcp" run $tls --learn "$work/lease" -- &&
+        # Inside TLS the URLs are learnt, not the host as a whole.
+        { [ -z "$inside" ] || ! grep -q 'https://open.example/\*\*"' "$work/lease"; } &&
+        attempt ${inside:+"SSL_CERT_FILE=$keys/ca.pem"} "$bin/arcp" run $tls --no-protect --lease "@$work/lease" \
+            --report "$work/report" -- &&
         # git asks for the name of its host, which the host's /etc/hosts does not have: a lease that
         # names a file of /etc brings that. apt asks for services (SRV) before it asks for the host.
         ! grep '"type":"denied"' "$work/report" | grep -v '"target":"\(arcp[".]\|_\)' >"$work/out"
@@ -217,8 +222,6 @@ elsewhere='http://elsewhere.example/**'
 # try NAME PROGRAM PATTERN COMMAND; with proxy=no at level full only, because the program uses no proxy
 try() {
     name=$1
-    # TLS stays closed while a lease is learnt.
-    [ -z "$mode" ] || [ -z "$inside" ] || return
     # A Java program looks for files of others in /tmp, which a sandbox does not have.
     command="export JAVA_TOOL_OPTIONS=-XX:-UsePerfData CA='$keys/ca.pem' PROGRAMS='$work/programs'; $4"
     if ! command -v "$2" >/dev/null 2>&1 || ! attempt; then

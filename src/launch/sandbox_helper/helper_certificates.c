@@ -12,6 +12,7 @@
 #include "launch/sandbox_helper/helper_view.h"
 
 #define BUNDLE_BYTES_MAX ((size_t)16 << 20)
+#define DIRECTORY        "certificates"       /* in the private file system */
 #define IN_TMP           "/arcp-certificates" /* level landlock: the directory in TMPDIR */
 
 /* Programs that read the system's certificates need none of these in a prepared /etc. Others do:
@@ -29,20 +30,21 @@ enum { VARIABLES = sizeof variables / sizeof variables[0] };
 
 /* ---- files ---- */
 
+/* The host's, of Debian, Fedora, openSUSE and Alpine. */
+static const char *const bundles[] = {
+    "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"};
+
 /* Adds the certificates that the host trusts, from the first file that is there; all users may read
  * it. Without one only the authority is trusted. */
 static bool append_bundle(int host, int to)
 {
-    /* Of Debian, Fedora, openSUSE and Alpine. */
-    static const char *const bundles[] = {
-        "etc/ssl/certs/ca-certificates.crt", "etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
-        "etc/pki/tls/certs/ca-bundle.crt", "etc/ssl/ca-bundle.pem", "etc/ssl/cert.pem"};
     char chunk[65536];
     struct stat about;
     size_t left = BUNDLE_BYTES_MAX;
     int from = -1;
     for (size_t i = 0; i < sizeof bundles / sizeof *bundles && from < 0; i++) {
-        from = arcp__helper_open(host, bundles[i], O_RDONLY | O_NONBLOCK, RESOLVE_IN_ROOT);
+        from = arcp__helper_open(host, bundles[i] + 1, O_RDONLY | O_NONBLOCK, RESOLVE_IN_ROOT);
     }
     if (from < 0) {
         return true;
@@ -88,18 +90,41 @@ static bool make_directory(int host, int at, const char *name, const char *certi
 
 void arcp__helper_certificates(const arcp__helper_view *view, const char *certificate)
 {
-    static const char name[] = "certificates";
     const arcp_span target = ARCP_SPAN_LITERAL(ARCP__SANDBOX_CA_DIRECTORY);
     if (certificate[0] == '\0') {
         return;
     }
     arcp__helper_begin(ARCP__HELPER_CERTIFICATES);
-    if (!make_directory(view->host, view->scratch, name, certificate) ||
+    if (!make_directory(view->host, view->scratch, DIRECTORY, certificate) ||
         !arcp__helper_attach(
-            arcp__helper_copy(view->scratch, name,
+            arcp__helper_copy(view->scratch, DIRECTORY,
                               ARCP__HELPER_TREE | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC),
             arcp__helper_target(view, target, ARCP__HELPER_IS_DIRECTORY))) {
         arcp__helper_fail(ARCP__SANDBOX_CA_DIRECTORY);
+    }
+}
+
+void arcp__helper_replace_bundles(const arcp__helper_view *view, const char *certificate)
+{
+    if (certificate[0] == '\0') {
+        return;
+    }
+    arcp__helper_begin(ARCP__HELPER_CERTIFICATES);
+    for (size_t i = 0; i < sizeof bundles / sizeof *bundles; i++) {
+        const arcp_span target = arcp_span_cstr(bundles[i]);
+        struct stat about;
+        const int place = arcp__helper_target(view, target, ARCP__HELPER_MUST_EXIST);
+        if (place < 0) {
+            continue; /* absent, or a link: in a prepared /etc, or to another one of them */
+        }
+        if (fstat(place, &about) != 0 || !S_ISREG(about.st_mode)) {
+            (void)close(place);
+        } else if (!arcp__helper_attach(arcp__helper_copy(view->scratch,
+                                                          DIRECTORY "/" ARCP__SANDBOX_CA_BUNDLE,
+                                                          ARCP__HELPER_TREE | MOUNT_ATTR_RDONLY),
+                                        place)) {
+            arcp__helper_fail_at(target);
+        }
     }
 }
 

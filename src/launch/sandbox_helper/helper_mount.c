@@ -496,6 +496,7 @@ bool arcp__helper_mount(const arcp__helper *helper)
     for (size_t i = 0; i < plan->mount_count; i++) {
         mount_one(&view, helper, i);
     }
+    arcp__helper_replace_bundles(&view, helper->view.ca_certificate);
     if (plan->has_broker) {
         arcp__helper_make_beginnings(&view, plan);
     }
