@@ -57,6 +57,7 @@ static arcp__purse *add(arcp__jobs *jobs, arcp_span key)
 
 static void remove_purse(arcp__jobs *jobs, arcp__purse *purse)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): uthash knows its neighbours */
     HASH_DEL(jobs->purses, purse);
     arcp_budget_unref(purse->budget);
     arcp_lease_unref(purse->lease);
