@@ -81,7 +81,7 @@ interop: deps ## the published SDKs with arcpd and the client, both ways: docs/i
 		cat build-test/interop-gateways.log; [ $$sdks -eq 0 ] && [ $$gateways -eq 0 ]; }
 
 coding-agents: deps ## Claude Code and Codex, from the npm registry, under arcp run
-	@$(call build,test) && tests/coding_agents/run build-test
+	@$(call build,test) && tests/coding_agents/run build-test && tests/coding_agents/gateway build-test
 
 TOKENIZERS ?=
 tokenizers: deps ## the bound of tokens against real tokenizers, from PyPI

@@ -1,20 +1,25 @@
 #!/usr/bin/env python3
 """An agent with MCP tools. What a model would choose to call is written down here."""
+import json
 import os
-import sys
+import urllib.request
 
-from gate import Denied, GatedServer, Runtime
+WISHES = [("notes__read", "/notes/public/a.txt"), ("notes__read", "/notes/public/../secret/b.txt"),
+          ("notes__read", "/notes/secret/b.txt"), ("notes__delete", "/notes/public/a.txt")]
 
-WISHES = [("notes.read", "/notes/public/a.txt"), ("notes.read", "/notes/public/../secret/b.txt"),
-          ("notes.read", "/notes/secret/b.txt"), ("notes.delete", "/notes/public/a.txt")]
 
-runtime = Runtime()
-here = os.path.dirname(os.path.abspath(__file__))
-server = GatedServer(runtime, [sys.executable, os.path.join(here, "notes_server.py")])
-print("tools:", ", ".join(server.tools()), flush=True)
+def ask(method, params):
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+    request = urllib.request.Request(os.environ["ARCP_MCP_URL"], body, {
+        "Authorization": "Bearer " + os.environ["ARCP_MCP_KEY"], "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream"})
+    with urllib.request.urlopen(request, timeout=60) as response:
+        return json.load(response)["result"]
+
+
+lines = ["tools: " + ", ".join(tool["name"] for tool in ask("tools/list", {})["tools"])]
 for tool, path in WISHES:
-    try:
-        print(f"{tool} {path}: {server.call(tool, {'path': path})}", flush=True)
-    except Denied as denied:
-        print(f"{tool} {path}: {denied}", flush=True)
-server.close()
+    result = ask("tools/call", {"name": tool, "arguments": {"path": path}})
+    text = result["content"][0]["text"]
+    lines.append(f"{tool} {path}: {json.loads(text)['code'] if result.get('isError') else text}")
+print(json.dumps(lines))

@@ -12,8 +12,8 @@ def schema(*names):
 
 
 TOOLS = [
-    {"name": "notes.read", "description": "Reads a note", "inputSchema": schema("path")},
-    {"name": "notes.delete", "description": "Deletes a note", "inputSchema": schema("path")},
+    {"name": "read", "description": "Reads a note", "inputSchema": schema("path")},
+    {"name": "delete", "description": "Deletes a note", "inputSchema": schema("path")},
 ]
 
 
@@ -21,7 +21,7 @@ def call(name, arguments):
     path = arguments["path"]
     if path not in NOTES:
         return {"isError": True, "content": [{"type": "text", "text": "no such note"}]}
-    text = NOTES[path] if name == "notes.read" else NOTES.pop(path) and "deleted"
+    text = NOTES[path] if name == "read" else NOTES.pop(path) and "deleted"
     return {"content": [{"type": "text", "text": text}]}
 
 

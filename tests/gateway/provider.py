@@ -109,8 +109,10 @@ class Responses:
             content = {"type": "output_text", "text": answer.reply.text, "annotations": []}
             return [{"type": "message", "id": f"msg_{answer.number}", "role": "assistant", "status": "completed",
                      "content": [content]}]
+        namespace, _, tool = answer.reply.tool.rpartition("/")  # Codex names the server of an MCP tool
         return [{"type": "function_call", "id": f"fc_{answer.number}", "call_id": f"call_{answer.number}",
-                 "name": answer.reply.tool, "arguments": json.dumps(answer.reply.arguments), "status": "completed"}]
+                 **({"namespace": namespace} if namespace else {}),
+                 "name": tool, "arguments": json.dumps(answer.reply.arguments), "status": "completed"}]
 
     @staticmethod
     def whole(answer, status="completed"):

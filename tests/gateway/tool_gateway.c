@@ -1,14 +1,17 @@
 /* A gateway for the tools of one MCP server, for clients of other projects.
  *
  *   tool-gateway LEASE NAME COMMAND...
+ *   tool-gateway LEASE NAME URL
  *
  * Prints the URL and the key of a job with this lease on one line, and serves until its standard
  * input ends. */
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "gateway/tool.h"
+#include "http/web_client.h"
 
 static arcp__job_gates gates;
 
@@ -47,16 +50,25 @@ static arcp_status make_authority(const char *text, arcp_authority **out, arcp_e
     return status;
 }
 
+static arcp_status expand(const char *what, const char *text, arcp_buf *out, arcp_error *err)
+{
+    arcp_buf_append_cstr(out, text);
+    return ARCP_OK;
+}
+
 /* The settings that arcpd has by default. */
 static arcp_status open_gateway(uv_async_t *wake, char **words, arcp__gateway **out,
                                 arcp_error *err)
 {
+    const bool is_url = strncmp(words[1], "http://", 7) == 0;
     const arcp__tool_server_options server = {.name = words[0],
-                                              .argv = (const char *const *)words + 1,
+                                              .argv =
+                                                  is_url ? NULL : (const char *const *)words + 1,
+                                              .url = is_url ? words[1] : NULL,
                                               .timeout_ms = 60000,
                                               .total_ms = 600000,
                                               .start_ms = 20000};
-    const arcp__tool_options tools = {.servers = &server, .server_count = 1};
+    const arcp__tool_options tools = {.servers = &server, .server_count = 1, .expand = expand};
     arcp__tool_config *config = NULL;
     arcp_status status = arcp__tool_config_new(&tools, &config, err);
     if (status == ARCP_OK) {
@@ -71,6 +83,8 @@ static arcp_status open_gateway(uv_async_t *wake, char **words, arcp__gateway **
                        .idle_timeout_ms = 300000,
                        .hold_wait_ms = 60000},
             .gates = &gates,
+            .client = &arcp__web_client_by_libcurl,
+            .client_options = {.keeps_connections = true},
             .providers[ARCP__GATEWAY_MCP] = {&arcp__tool_service, config}};
         status = arcp__gateway_new(&options, out, err);
     }
