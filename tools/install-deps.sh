@@ -41,6 +41,7 @@ libclang-rt-14-dev sanitizer and fuzzer runtimes of clang
 shellcheck         make lint
 gcc-aarch64-linux-gnu tests: the sandbox compiles for aarch64
 libc6-dev-arm64-cross tests: the sandbox compiles for aarch64
+mold               links tests, in less time
 abigail-tools      tests: the binary interface of the libraries; make abi
 valgrind           make valgrind
 gcovr              make coverage

@@ -3,6 +3,10 @@
 # passed. Sourced by .ci/run and tools/soak.
 #
 #   step NAME COMMAND...    runs it, with its output; says how long it took
+#   compile_ahead PRESET... compiles the builds of later steps meanwhile, one after the other, with the processor time
+#                           that the tests leave: most of them wait for other programs
+#   after PRESET COMMAND... waits until that build has been compiled, and runs the command. What could not be compiled
+#                           fails in the command, which builds it too.
 #   steps_end               prints what failed, what passed only when it was tried again, and
 #                           "N passed, N failed"; its status is 0 when nothing failed
 export JOBS=${JOBS:-$(nproc)}
@@ -14,7 +18,31 @@ steps_failures=()
 steps_retried=()
 steps_times=()
 steps_log=$(mktemp)
-trap 'rm -f "$steps_log"' EXIT
+steps_ahead=
+steps_ahead_done=$(mktemp -d)
+trap 'rm -rf "$steps_log" "$steps_ahead_done"; [ -z "$steps_ahead" ] || kill -- "-$steps_ahead" 2>/dev/null || :' EXIT
+
+compile_ahead() {
+    # A session of its own, so that all of it can be ended.
+    # shellcheck disable=SC2016 # a script of its own
+    setsid nice -n 19 bash -c '
+        done=$1
+        shift
+        for preset; do
+            { cmake --preset "$preset" && cmake --build --preset "$preset" --parallel "$JOBS"; } >"$done/log" 2>&1 || :
+            touch "$done/$preset"
+        done' bash "$steps_ahead_done" "$@" &
+    steps_ahead=$!
+}
+
+after() {
+    local preset=$1
+    shift
+    while [ ! -e "$steps_ahead_done/$preset" ] && kill -0 "$steps_ahead" 2>/dev/null; do
+        sleep 0.2
+    done
+    "$@"
+}
 
 # steps_count STATUS NAME: what the step that wrote $steps_log adds up to. ctest and run-fuzzers
 # name what they ran; any other step is one thing that passed or failed.

@@ -118,9 +118,12 @@ with open(pages + "/apt/dists/stable/Release", "w") as out:
 END
 }
 
-# Programs of compiled languages, compiled once.
+# Programs of compiled languages, compiled once: the first compilation with Go takes 30 s of CPU time for its library,
+# also when another run of this file does the same.
 make_programs() {
     mkdir "$work/programs"
+    exec 9>"$tests/userland-net.lock"
+    flock 9
     if command -v go >/dev/null; then
         cat >"$work/programs/main.go" <<'END'
 package main
@@ -163,6 +166,7 @@ END
         (cd "$work/programs" && javac Fetch.java && keytool -importcert -noprompt -alias world -file "$keys/ca.pem" \
             -keystore trust -storepass password -storetype PKCS12)
     fi
+    exec 9>&-
     return 0 # what could not be compiled is not run
 }
 
