@@ -45,6 +45,7 @@ arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine *
                                         .log = engine->log,
                                         .credentials = &engine->credentials,
                                         .jobs = &engine->jobs,
+                                        .schedules = &engine->schedules,
                                         .runtime_name = options->runtime_name,
                                         .runtime_version = options->runtime_version,
                                         .timer_kinds = {.link = ARCP__TIMER_LINK,

@@ -402,6 +402,50 @@ static void schedules_are_listed_in_the_order_of_their_names(void **state)
     rig_stop(&rig);
 }
 
+static void a_principal_lists_its_own_schedules(void **state)
+{
+    arcp__schedule_options options[3] = {hourly(), hourly(), hourly()};
+    engine_rig rig;
+    (void)state;
+    options[0].name = ARCP_SPAN_LITERAL("b");
+    options[1].name = ARCP_SPAN_LITERAL("a");
+    options[2].principal = ARCP_SPAN_LITERAL("other");
+    rig_start(&rig, NULL);
+    rig_schedules(&rig, options, 3);
+    rig_clock(&rig, HOUR);
+    rig_client *client = rig_connect(&rig, "c");
+    rig_send(&rig, client,
+             "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{\"auth\":{"
+             "\"scheme\":\"bearer\",\"token\":\"t-ops\"},\"capabilities\":{\"encodings\":["
+             "\"json\"],\"features\":[\"x-vendor.arcpd.view\"]}}}");
+    arcp_free(rig_take(client));
+    rig_send(&rig, client,
+             "{\"arcp\":\"1.1\",\"id\":\"1\",\"type\":\"x-vendor.arcpd.schedules\","
+             "\"payload\":{\"limit\":1}}");
+    char *frame = rig_take(client);
+    assert_non_null(strstr(frame, "\"type\":\"x-vendor.arcpd.schedules.answer\""));
+    assert_non_null(strstr(frame, "[{\"name\":\"a\",\"agent\":\"echo\",\"principal\":\"ops\","
+                                  "\"next_due\":\"2026-01-01T02:00:00.000Z\","
+                                  "\"last_due\":\"2026-01-01T01:00:00.000Z\",\"last_job\":\"job_"));
+    assert_non_null(strstr(frame, "\"next_cursor\":\"a\""));
+    arcp_free(frame);
+    rig_send(&rig, client,
+             "{\"arcp\":\"1.1\",\"id\":\"2\",\"type\":\"x-vendor.arcpd.schedules\","
+             "\"payload\":{\"cursor\":\"a\"}}");
+    frame = rig_take(client);
+    assert_non_null(strstr(frame, "[{\"name\":\"b\""));
+    assert_null(strstr(frame, "other"));
+    assert_non_null(strstr(frame, "\"next_cursor\":null"));
+    arcp_free(frame);
+    rig_send(&rig, client,
+             "{\"arcp\":\"1.1\",\"id\":\"3\",\"type\":\"x-vendor.arcpd.schedules\","
+             "\"payload\":{\"limit\":501}}");
+    frame = rig_take(client);
+    assert_non_null(strstr(frame, "payload.limit must be from 1 to 500"));
+    arcp_free(frame);
+    rig_stop(&rig);
+}
+
 static void a_schedule_that_is_never_due_is_refused(void **state)
 {
     arcp__schedule_options options = hourly();
@@ -449,6 +493,7 @@ int main(void)
         cmocka_unit_test(the_job_of_a_schedule_may_delegate),
         cmocka_unit_test(nothing_begins_while_the_runtime_stops),
         cmocka_unit_test(schedules_are_listed_in_the_order_of_their_names),
+        cmocka_unit_test(a_principal_lists_its_own_schedules),
         cmocka_unit_test(a_schedule_that_is_never_due_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
