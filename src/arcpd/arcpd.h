@@ -39,6 +39,12 @@ bool arcp__module_directory_is_safe(const char *path);
 ARCP_MUST_CHECK arcp_status arcp__gateways_apply(arcp_runtime *runtime, const arcp__config *config,
                                                  arcp_error *err);
 
+/* ---- config_schedules.c ---- */
+
+/* Gives the runtime the configured schedules. The loop's thread. ARCP_E_USAGE, ARCP_E_IO. */
+ARCP_MUST_CHECK arcp_status arcp__schedules_apply(arcp_runtime *runtime, const arcp__config *config,
+                                                  arcp_error *err);
+
 /* ---- trusted_path.c ---- */
 
 /* arcpd trusts only files that no user except root and its own can change, like sshd with

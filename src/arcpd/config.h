@@ -39,6 +39,16 @@ typedef struct arcp__config_profile {
     char *profile;
 } arcp__config_profile;
 
+typedef struct arcp__config_schedule {
+    char *name, *agent, *principal;
+    char *cron;        /* NULL: every_sec */
+    char *zone;        /* NULL: UTC */
+    char *input;       /* JSON; NULL: null */
+    arcp_lease *lease; /* NULL: an empty one */
+    uint64_t every_sec;
+    int overlap, catch_up; /* arcp__overlap, arcp__catch_up */
+} arcp__config_schedule;
+
 /* Statuses that may be listed in credentials.http.gone. */
 #define ARCP__GONE_MAX 32u
 
@@ -130,6 +140,8 @@ typedef struct arcp__config {
     size_t agent_count;
     arcp_policy *policies; /* struct_size is not set; a NULL glob matches all */
     size_t policy_count;
+    arcp__config_schedule *schedules;
+    size_t schedule_count;
     arcp__config_profile *profiles;
     size_t profile_count;
     arcp__config_enforce enforce;
@@ -189,6 +201,8 @@ extern const arcp__config_fields arcp__config_top;
 extern const arcp__config_fields arcp__config_gateways;
 extern const arcp__config_fields arcp__config_models;
 extern const arcp__config_fields arcp__config_tools;
+/* An entry of `schedules` (config_schedules.c). */
+extern const arcp__config_row arcp__config_schedule_item;
 /* The words of log.level, in the order of arcp_log_level. */
 extern const char *const arcp__config_log_levels[];
 

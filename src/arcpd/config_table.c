@@ -570,6 +570,8 @@ static const arcp__config_row top_rows[] = {
     {SETTINGS("shutdown")},
     {GROUP("tracing", ROWS(tracing_rows)), .flags = RESTART},
     {LIST("policy", arcp__config, policies, policy_count, &policy_item)},
+    {LIST("schedules", arcp__config, schedules, schedule_count, &arcp__config_schedule_item),
+     .maximum = 10000, .item_name = "schedules"},
     {LIST("peer_profiles", arcp__config, profiles, profile_count, &profile_item)},
     {TEXTS("origins", arcp__config, origins.items, origins.count), .flags = RESTART},
     {TEXTS("hosts", arcp__config, hosts.items, hosts.count), .flags = RESTART},

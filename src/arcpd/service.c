@@ -102,7 +102,10 @@ arcp_status arcp__service_offer(arcp_runtime *runtime, const arcp__config *confi
         status = arcp_runtime_add_peer_profile(runtime, rule->client, rule->principal,
                                                rule->profile, err);
     }
-    return status == ARCP_OK ? arcp__gateways_apply(runtime, config, err) : status;
+    if (status == ARCP_OK) {
+        status = arcp__gateways_apply(runtime, config, err);
+    }
+    return status == ARCP_OK ? arcp__schedules_apply(runtime, config, err) : status;
 }
 
 void arcp__service_raise_file_limit(arcp_launch_limit *original)

@@ -4,7 +4,7 @@
 
 #include "calendar/calendar.h"
 
-#define ARCP__DAY_SEC 86400
+#define ARCP__DAY_SEC INT64_C(86400)
 
 /* ---- cron_read.c ---- */
 /* The first matching minute in [from, upto), in minutes of local time since 1970; `upto`: none. */

@@ -73,11 +73,11 @@ static bool read_value(const field *of, arcp_span text, unsigned *out)
     if (of->names == NULL || text.size != 3) {
         return false;
     }
-    for (unsigned i = 0; of->names[3 * i] != '\0'; i++) {
+    for (size_t i = 0; of->names[3 * i] != '\0'; i++) {
         char word[4] = "";
         memcpy(word, of->names + 3 * i, 3);
         if (same_word(text, word)) {
-            *out = of->first + i;
+            *out = of->first + (unsigned)i;
             return true;
         }
     }

@@ -121,7 +121,7 @@ static arcp_status read_rule(arcp_span text, arcp__zone *zone, arcp_error *err)
 
 arcp_status arcp__zone_new(arcp_span tzif, arcp__zone **out, arcp_error *err)
 {
-    block found;
+    block found = {0};
     arcp_status status = read_block(tzif, 4, &found, err);
     const bool has_rule = status == ARCP_OK && found.version >= '2';
     if (has_rule) {

@@ -38,10 +38,15 @@ arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine *
                                 .hosts = &engine->options.hosts,
                                 .in_order = {.of = ARCP__LIST_OF_ALL},
                                 .ended_leases_max = ARCP__ENDED_LEASES_MAX};
+    engine->schedules = (arcp__schedules){.context = &engine->context,
+                                          .log = engine->log,
+                                          .jobs = &engine->jobs,
+                                          .timer_kind = ARCP__TIMER_SCHEDULE};
     engine->sessions = (arcp__sessions){.context = &engine->context,
                                         .log = engine->log,
                                         .credentials = &engine->credentials,
                                         .jobs = &engine->jobs,
+                                        .schedules = &engine->schedules,
                                         .runtime_name = options->runtime_name,
                                         .runtime_version = options->runtime_version,
                                         .timer_kinds = {.link = ARCP__TIMER_LINK,
@@ -88,6 +93,7 @@ void arcp__engine_free(arcp__engine *engine)
     }
     arcp__credentials_fini(&engine->credentials);
     arcp__sessions_fini(&engine->sessions);
+    arcp__schedules_fini(&engine->schedules);
     drop_effects(engine);
     arcp__restore_free(engine);
     arcp__jobs_fini(&engine->jobs);
@@ -129,6 +135,26 @@ void arcp__engine_clear_policies(arcp__engine *engine)
 {
     ARCP__RECORD(engine, .kind = ARCP__CALL_CLEAR_POLICIES);
     arcp__policies_clear(&engine->jobs);
+}
+
+arcp_status arcp__engine_set_schedules(arcp__engine *engine, arcp_time now,
+                                       const arcp__schedule_options *options, size_t count,
+                                       arcp_error *err)
+{
+    ARCP__RECORD(engine, .kind = ARCP__CALL_SET_SCHEDULES, .now = now, .numbers = {count},
+                 .what = options);
+    arcp_status status = ARCP_OK;
+    if (arcp__engine_begin(engine, now)) {
+        status = arcp__schedules_set(&engine->schedules, options, count, err);
+        arcp__engine_settle(engine);
+    }
+    return arcp__record_status(engine, status);
+}
+
+bool arcp__engine_next_schedule(const arcp__engine *engine, const char *name,
+                                arcp__schedule_view *out)
+{
+    return arcp__schedule_next(&engine->schedules, name, out);
 }
 
 void arcp__engine_set_submit_policy(arcp__engine *engine, arcp_submit_policy_fn decide, void *user)

@@ -32,6 +32,7 @@
 #include "credential/credential.h"
 #include "engine/call.h"
 #include "log/log.h"
+#include "schedule/schedule.h"
 #include "session/session.h"
 
 typedef struct arcp__engine arcp__engine;
@@ -87,6 +88,16 @@ void arcp__engine_clear_policies(arcp__engine *engine);
  * called from within inputs: it decides from its arguments, does no I/O and does not call the
  * engine. */
 void arcp__engine_set_submit_policy(arcp__engine *engine, arcp_submit_policy_fn decide, void *user);
+
+/* Replaces all schedules, after the restart is done (schedule/schedule.h). ARCP_E_USAGE names the
+ * schedule and the key, and nothing was changed. */
+ARCP_MUST_CHECK arcp_status arcp__engine_set_schedules(arcp__engine *engine, arcp_time now,
+                                                       const arcp__schedule_options *options,
+                                                       size_t count, arcp_error *err);
+
+/* As arcp__schedule_next. */
+bool arcp__engine_next_schedule(const arcp__engine *engine, const char *name,
+                                arcp__schedule_view *out);
 
 /* The rules that choose a session's peer profile. */
 void arcp__engine_clear_peer_profiles(arcp__engine *engine);
@@ -152,11 +163,10 @@ void arcp__engine_read_done(arcp__engine *engine, arcp_time now, uint64_t read_i
                             arcp_status status, uint64_t first, const arcp_span *records,
                             size_t count);
 
-/* Restart: pass every row of the tables SESSIONS, JOBS, IDEMPOTENCY, SUBSCRIPTIONS and CREDENTIALS
- * in any order, then call restore_done once, before the first link. Jobs that were running end as
- * INTERNAL_ERROR, and their credentials are revoked; queued jobs start when their agents are
- * registered. ARCP_E_CORRUPT for a row that cannot be read
- * (the message names it). */
+/* Restart: pass every row of the tables SESSIONS, JOBS, IDEMPOTENCY, SUBSCRIPTIONS, CREDENTIALS and
+ * SCHEDULES in any order, then call restore_done once, before the first link. Jobs that were
+ * running end as INTERNAL_ERROR, and their credentials are revoked; queued jobs start when their
+ * agents are registered. ARCP_E_CORRUPT for a row that cannot be read (the message names it). */
 ARCP_MUST_CHECK arcp_status arcp__engine_restore_row(arcp__engine *engine, arcp_store_table table,
                                                      arcp_span key, arcp_span value,
                                                      arcp_error *err);

@@ -20,13 +20,14 @@ void arcp__engine_settle(arcp__engine *engine)
         arcp__notifications_deliver(&engine->sessions);
         arcp__jobs_end_over_limit(&engine->jobs);
         arcp__sessions_run_scheduled(&engine->sessions);
+        arcp__schedules_run(&engine->schedules);
         is_placing = arcp__jobs_place(&engine->jobs);
         /* After every input and not only after a commit, because a store that stalls commits
          * nothing. */
         arcp__jobs_update_pressure(&engine->jobs);
-    } while (
-        (engine->sessions.notification_end != 0 || engine->jobs.over_limit != NULL || is_placing) &&
-        !engine->context.failed);
+    } while ((engine->sessions.notification_end != 0 || engine->jobs.over_limit != NULL ||
+              engine->sessions.scheduled != NULL || is_placing) &&
+             !engine->context.failed && !engine->context.closing);
     if (engine->restore == NULL && !engine->context.closing) {
         arcp__jobs_evict_oldest(&engine->jobs);
     }
@@ -344,6 +345,9 @@ static void dispatch(arcp__engine *engine, arcp__timer *timer)
     case ARCP__TIMER_CREDENTIAL:
         arcp__credential_due(&engine->credentials, timer);
         break;
+    case ARCP__TIMER_SCHEDULE:
+        arcp__schedule_due(&engine->schedules, timer);
+        break;
     case ARCP__TIMER_SWEEP:
         /* Once a minute; again at once when one input could not do all of it. */
         arcp__context_arm(
@@ -379,6 +383,7 @@ static void watch_wall_clock(arcp__engine *engine)
     }
     engine->wall_ahead_ns = ahead_ns;
     arcp__jobs_wall_clock_set(&engine->jobs);
+    arcp__schedules_wall_clock_set(&engine->schedules);
     arcp__engine_settle(engine);
 }
 

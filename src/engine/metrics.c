@@ -69,6 +69,25 @@ static void write_enforced(const arcp__job_metrics *metrics, arcp_buf *out)
     }
 }
 
+static void write_schedules(const arcp__schedule_metrics *metrics, arcp_buf *out)
+{
+    const struct {
+        const char *outcome;
+        uint64_t count;
+    } rows[] = {{"submitted", metrics->submitted},
+                {"refused", metrics->refused},
+                {"overlapped", metrics->overlapped},
+                {"missed", metrics->missed}};
+    arcp__exposition_family(out, ARCP__METRIC_SCHEDULE_DUE);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *labels[] = {"outcome", rows[i].outcome, NULL};
+        if (rows[i].count != 0) {
+            arcp__exposition_u64(out, arcp__metric_name(ARCP__METRIC_SCHEDULE_DUE), labels,
+                                 rows[i].count);
+        }
+    }
+}
+
 void arcp__engine_write_metrics(const arcp__engine *engine, arcp_buf *out)
 {
     const arcp__session_metrics *metrics = &engine->sessions.metrics;
@@ -118,6 +137,7 @@ void arcp__engine_write_metrics(const arcp__engine *engine, arcp_buf *out)
         }
     }
     write_spent(jobs, out);
+    write_schedules(&engine->schedules.metrics, out);
 }
 
 bool arcp__engine_is_ready(const arcp__engine *engine, const char **why)

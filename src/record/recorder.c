@@ -237,6 +237,23 @@ static void put_policy(arcp__recorder *recorder, const arcp__call *call)
     arcp_buf_fini(&text);
 }
 
+static void put_schedules(arcp__recorder *recorder, const arcp__call *call)
+{
+    arcp_buf *out = &recorder->out;
+    const arcp__schedule_options *options = call->what;
+    for (uint64_t i = 0; i < call->numbers[0]; i++) {
+        const arcp_span texts[] = {options[i].name,   options[i].agent, options[i].principal,
+                                   options[i].cron,   options[i].zone,  options[i].tzif,
+                                   options[i].request};
+        for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {
+            put_text(out, texts[k]);
+        }
+        put_number(out, options[i].every_sec);
+        put_number(out, (uint64_t)options[i].overlap);
+        put_number(out, (uint64_t)options[i].catch_up);
+    }
+}
+
 static void put_link_options(arcp__recorder *recorder, const arcp__call *call)
 {
     arcp_buf *out = &recorder->out;

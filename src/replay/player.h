@@ -40,6 +40,11 @@ void arcp__player_set_functions(arcp__player *p, arcp__engine_options *options, 
 /* ---- player_calls.c ---- */
 /* Carries out a call, which keeps the rules. */
 void arcp__player_call(arcp__player *p, const arcp__recording_call *call);
+/* Whether the fields were read to their end; if not, the trace is damaged. */
+bool arcp__player_is_read(arcp__player *p, const arcp__recording_fields *more);
+
+/* ---- player_schedules.c ---- */
+void arcp__player_set_schedules(arcp__player *p, const arcp__recording_call *call);
 
 /* ---- player_rules.c ---- */
 /* The rule of an engine's owner that the call breaks, for people; NULL: none. */

@@ -67,7 +67,7 @@ static void read_terms(arcp__player *p, arcp__recording_fields *fields,
 }
 
 /* Whether all of a record was read. */
-static bool is_read(arcp__player *p, const arcp__recording_fields *more)
+bool arcp__player_is_read(arcp__player *p, const arcp__recording_fields *more)
 {
     if (more->is_wrong || more->rest.size != 0) {
         arcp__player_end_damaged(p, "it has other fields than a call of this build");
@@ -79,7 +79,7 @@ static bool is_read(arcp__player *p, const arcp__recording_fields *more)
 static bool has_settings(arcp__player *p, const arcp__recording_fields *more,
                          const arcp_settings *settings)
 {
-    if (!is_read(p, more)) {
+    if (!arcp__player_is_read(p, more)) {
         return false;
     }
     if (!arcp__settings_are_valid(settings)) {
@@ -176,7 +176,7 @@ static void add_policy(arcp__player *p, const arcp__recording_call *call)
     const arcp_span lease = arcp__recording_text(&more);
     const arcp_span constraints = arcp__recording_text(&more);
     const arcp_span daily = arcp__recording_text(&more);
-    if (!is_read(p, &more)) {
+    if (!arcp__player_is_read(p, &more)) {
         return;
     }
     if ((lease.size != 0 &&
@@ -240,7 +240,7 @@ static void open_link(arcp__player *p, const arcp__recording_call *call)
     options.role = (arcp_role)arcp__recording_number(&more);
     options.principal = arcp__recording_text(&more);
     options.peer = keep(p, arcp__recording_text(&more));
-    if (is_read(p, &more)) {
+    if (arcp__player_is_read(p, &more)) {
         p->restore_is_over = true;
         options.user = add_link(p); /* effects have it */
         (void)arcp__engine_connect(p->engine, call->now, &options);
@@ -364,7 +364,7 @@ static void read_done(arcp__player *p, const arcp__recording_call *call)
     for (size_t i = 0; i < count; i++) {
         records[i] = arcp__recording_text(&more);
     }
-    if (is_read(p, &more)) {
+    if (arcp__player_is_read(p, &more)) {
         arcp__engine_read_done(p->engine, call->now, call->numbers[0],
                                (arcp_status)call->numbers[1], call->numbers[2], records,
                                (size_t)count);
@@ -497,7 +497,7 @@ static void provisioned(arcp__player *p, const arcp__recording_call *call)
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         *texts[i] = arcp__recording_text(&more);
     }
-    if (is_read(p, &more)) {
+    if (arcp__player_is_read(p, &more)) {
         arcp__engine_provisioned(p->engine, call->now, &result);
     }
 }
@@ -555,6 +555,7 @@ static void (*const calls[ARCP__CALL_LINK])(arcp__player *p, const arcp__recordi
     [ARCP__CALL_CLEAR_AGENTS] = clear_agents,
     [ARCP__CALL_ADD_POLICY] = add_policy,
     [ARCP__CALL_CLEAR_POLICIES] = clear_policies,
+    [ARCP__CALL_SET_SCHEDULES] = arcp__player_set_schedules,
     [ARCP__CALL_ADD_PEER_PROFILE] = add_peer_profile,
     [ARCP__CALL_CLEAR_PEER_PROFILES] = clear_peer_profiles,
     [ARCP__CALL_CONNECT] = open_link,

@@ -11,15 +11,16 @@
 
 #include "base/timestamp.h"
 
+static const arcp__observer_ops observer_ops; /* others than sessions observe jobs, too */
+
 /* ---- the lists ---- */
 
 arcp__observation *arcp__observation_find(const arcp__session *session, const arcp__job *job)
 {
     /* A job usually has few observers, while a session may have many jobs. */
     for (arcp__observer *observer = job->observers; observer != NULL; observer = observer->next) {
-        arcp__observation *observation = arcp__observation_of(observer);
-        if (observation->session == session) {
-            return observation;
+        if (observer->ops == &observer_ops && arcp__observation_of(observer)->session == session) {
+            return arcp__observation_of(observer);
         }
     }
     return NULL;

@@ -33,6 +33,7 @@
 #include "credential/credential.h"
 #include "job/job.h"
 #include "log/log.h"
+#include "schedule/schedule.h"
 
 typedef struct arcp__sessions arcp__sessions;
 typedef struct arcp__session arcp__session;
@@ -151,6 +152,7 @@ struct arcp__sessions {
     arcp__log *log;
     arcp__credentials *credentials;
     arcp__jobs *jobs;
+    const arcp__schedules *schedules;           /* that are listed */
     const char *runtime_name, *runtime_version; /* for session.welcome */
     struct {
         int link, session, refusals; /* of the timers for arcp__sessions_due */
@@ -163,7 +165,7 @@ struct arcp__sessions {
     struct arcp__profile_row *profiles; /* owned */
     size_t profile_count;
     uint64_t next_auth_id;
-    uint64_t next_owner_id; /* of ASK_OWNER */
+    uint64_t next_owner_id;    /* of ASK_OWNER */
     bool has_inputs_over;      /* input_over may be set on a link */
     arcp__link *next_to_close; /* of a failed engine: the link to close next; NULL: none */
     bool is_closing_links;     /* next_to_close was set */

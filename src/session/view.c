@@ -27,6 +27,11 @@ static const arcp__member jobs_rows[] = {
     {MEMBER(jobs.cursor, "cursor", STRING), .text = "`next_cursor` of the page before"},
 };
 
+static const arcp__member schedules_rows[] = {
+    {MEMBER(schedules.limit, "limit", POSITIVE),
+     .text = "most rows of the page (default: 100, at most 500)"},
+    {MEMBER(schedules.cursor, "cursor", STRING), .text = "`next_cursor` of the page before"},
+};
 static const arcp__member sessions_rows[] = {
     {MEMBER(sessions.principal, "principal", STRING), .text = "glob of principals (default: all)"},
     {MEMBER(sessions.limit, "limit", POSITIVE),
@@ -86,6 +91,7 @@ static const arcp__member end_rows[] = {
 #define OPERATE ARCP_FEATURE_OPERATE
 static const arcp__view_row rows[] = {
     {"jobs", VIEW, ARCP_ROLE_NONE, ARCP__MEMBERS(jobs_rows), arcp__view_jobs_handle},
+    {"schedules", VIEW, ARCP_ROLE_NONE, ARCP__MEMBERS(schedules_rows), arcp__view_schedules_handle},
     {"sessions", OPERATE, ARCP_ROLE_VIEWER, ARCP__MEMBERS(sessions_rows),
      arcp__view_sessions_handle},
     {"end_session", OPERATE, ARCP_ROLE_OPERATOR, ARCP__MEMBERS(end_session_rows),

@@ -29,6 +29,12 @@ typedef struct arcp__view_jobs {
     uint64_t limit; /* 0: absent */
 } arcp__view_jobs;
 
+/* schedules */
+typedef struct arcp__view_schedules {
+    arcp_span cursor;
+    uint64_t limit; /* 0: absent */
+} arcp__view_schedules;
+
 /* sessions */
 typedef struct arcp__view_sessions {
     arcp_span principal, cursor;
@@ -60,6 +66,7 @@ typedef struct arcp__view_job {
 
 typedef struct arcp__view_payload {
     union {
+        arcp__view_schedules schedules;
         arcp__view_sessions sessions;
         arcp__view_end_session end_session;
         arcp__view_audit_tail audit;
@@ -154,6 +161,8 @@ void arcp__view_write_members(arcp__sessions *sessions, arcp__job *job, arcp_jso
 void arcp__view_write_job(arcp__sessions *sessions, arcp__job *job, arcp_buf *out);
 
 /* ---- handlers ---- */
+void arcp__view_schedules_handle(arcp__sessions *sessions,
+                                 arcp__view_call *call);                      /* view_schedules.c */
 void arcp__view_jobs_handle(arcp__sessions *sessions, arcp__view_call *call); /* view_jobs.c */
 /* view_sessions.c */
 void arcp__view_sessions_handle(arcp__sessions *sessions, arcp__view_call *call);

@@ -112,7 +112,7 @@ static const row job_statuses[] = {
 static const row store_tables[] = {
     PIN(ARCP_STORE_META, 0),          PIN(ARCP_STORE_SESSIONS, 1),    PIN(ARCP_STORE_JOBS, 2),
     PIN(ARCP_STORE_IDEMPOTENCY, 3),   PIN(ARCP_STORE_CREDENTIALS, 4), PIN(ARCP_STORE_PROCESSES, 5),
-    PIN(ARCP_STORE_SUBSCRIPTIONS, 6),
+    PIN(ARCP_STORE_SUBSCRIPTIONS, 6), PIN(ARCP_STORE_SCHEDULES, 7),
 };
 static const row store_ops[] = {
     PIN(ARCP_STORE_APPEND, 0), PIN(ARCP_STORE_TRIM, 1),   PIN(ARCP_STORE_DROP, 2),

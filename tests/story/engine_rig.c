@@ -159,14 +159,23 @@ void rig_policy(engine_rig *rig, const char *row)
     add_policy(rig, rig->policies[rig->policy_count++]);
 }
 
+void rig_schedules(engine_rig *rig, const arcp__schedule_options *options, size_t count)
+{
+    arcp_error error = {0};
+    rig->schedules = options;
+    rig->schedule_count = count;
+    check_ok(arcp__engine_set_schedules(rig->engine, rig->now, options, count, &error), &error);
+    rig_run(rig);
+}
+
 /* ---- start and stop ---- */
 
 /* False when memory ran out: then the runtime's owner would start it again. */
 static bool try_engine(engine_rig *rig)
 {
-    static const arcp_store_table tables[] = {ARCP_STORE_SESSIONS, ARCP_STORE_JOBS,
+    static const arcp_store_table tables[] = {ARCP_STORE_SESSIONS,    ARCP_STORE_JOBS,
                                               ARCP_STORE_IDEMPOTENCY, ARCP_STORE_SUBSCRIPTIONS,
-                                              ARCP_STORE_CREDENTIALS};
+                                              ARCP_STORE_CREDENTIALS, ARCP_STORE_SCHEDULES};
     arcp_error error = {0};
     arcp__engine_options options = {
         .runtime_name = "rig",
@@ -226,6 +235,9 @@ static bool try_engine(engine_rig *rig)
     assert_true(rig->is_dead || arcp__engine_is_restored(rig->engine));
     for (size_t i = 0; i < rig->profile_count; i++) {
         add_profile(rig, i); /* after restoring the sessions, as arcpd does */
+    }
+    if (rig->schedule_count != 0) {
+        rig_schedules(rig, rig->schedules, rig->schedule_count);
     }
     return true;
 }

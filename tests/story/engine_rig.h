@@ -77,6 +77,8 @@ struct engine_rig {
     size_t question_count;
     char *policies[8]; /* rows as JSON, given to each new engine */
     size_t policy_count;
+    const arcp__schedule_options *schedules; /* given to each new engine */
+    size_t schedule_count;
     bool keep_audit;
     rig_text *audit_records; /* with keep_audit: all records, oldest first */
     rig_text *newest_audit;
@@ -132,6 +134,9 @@ void rig_profile(engine_rig *rig, const char *client, const char *principal, con
 /* A row of `policy:` as JSON: principal, agent, max_lease, max_budget, max_lifetime_sec, and
  * spend (a lease); also for the engine of every restart. */
 void rig_policy(engine_rig *rig, const char *row);
+
+/* Replaces the schedules, which are borrowed: also for the engine of every restart. */
+void rig_schedules(engine_rig *rig, const arcp__schedule_options *options, size_t count);
 
 /* Carries out effects, batches and reads until nothing happens. */
 void rig_run(engine_rig *rig);
