@@ -66,6 +66,7 @@ static const arcp__view_row rows[] = {
      arcp__view_end_session_handle},
     {"reload", OPERATE, ARCP_ROLE_OPERATOR, {NULL, 0}, arcp__view_reload_handle},
     {"audit", OPERATE, ARCP_ROLE_VIEWER, ARCP__MEMBERS(audit_rows), arcp__view_audit_handle},
+    {"page", VIEW, ARCP_ROLE_NONE, {NULL, 0}, arcp__view_page_handle},
 };
 
 const char *arcp__view_request(size_t i, const arcp__members **members)

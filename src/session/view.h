@@ -87,6 +87,9 @@ struct arcp__view_wait {
     uint64_t owner_id;        /* the engine's owner answers under this number; 0: not the owner */
 };
 
+/* ---- page_key.c ---- */
+void arcp__view_page_handle(arcp__sessions *sessions, arcp__view_call *call);
+
 /* ---- view_wait.c ---- */
 /* Has the request wait and be handled again in the next turn. NULL when out of memory. */
 arcp__view_wait *arcp__view_wait_new(arcp__sessions *sessions, arcp__view_call *call);
