@@ -1,8 +1,11 @@
-// What the views share: the signed-in principal, the newest jobs as they change, and the figures. The shapes of the extension's
-// messages (docs/protocol.md) are known here and in the views' requests.
+// What the views share: the signed-in principal and the newest jobs, as they change.
 import { Wire, Refused } from "./wire.js";
 
 const JOBS_KEPT = 2000;
+const JOBS_ASKED = 100;
+const PAUSE_MS = 1500;
+const PAUSE_OF_ROLES_MS = 5000; // each look of a role into other principals' jobs is a line of the audit log
+const PAUSE_HIDDEN_MS = 60000;
 const KEY = "arcp.page_key";
 
 export class Session extends EventTarget {
@@ -10,7 +13,7 @@ export class Session extends EventTarget {
     super();
     this.url = url;
     this.jobs = new Map(); // id -> row, the newest ones and those that were asked for
-    this.figures = null;
+    this.texts = new Map(); // id -> the row as it came last
     this.role = "none";
   }
 
@@ -22,7 +25,6 @@ export class Session extends EventTarget {
     this.token = token;
     this.wire = new Wire(this.url, () => this.token);
     this.wire.addEventListener("state", (event) => this.onState(event.detail));
-    this.wire.addEventListener("frame", (event) => this.onFrame(event.detail));
     this.wire.open();
   }
 
@@ -31,6 +33,8 @@ export class Session extends EventTarget {
     this.wire?.close(true);
     this.token = undefined;
     this.jobs.clear();
+    this.texts.clear();
+    clearTimeout(this.timer);
   }
 
   emit(name, detail) { this.dispatchEvent(new CustomEvent(name, { detail })); }
@@ -47,6 +51,7 @@ export class Session extends EventTarget {
         sessionStorage.setItem(KEY, about.page_key);
       }
       this.jobs.clear();
+      this.texts.clear();
       this.watch();
     } else if (detail.state === "refused") {
       Session.forgetKey();
@@ -60,48 +65,36 @@ export class Session extends EventTarget {
   get everybody() { return this.seesAll ? { principal: "*" } : {}; }
   get seesAll() { return this.role === "viewer" || this.role === "operator"; }
 
+  get pause() { return this.seesAll ? PAUSE_OF_ROLES_MS : PAUSE_MS; }
+
+  /** Asks for the newest jobs, again and again while the page can be seen, and tells the views which have changed. */
   async watch() {
+    clearTimeout(this.timer);
     if (!this.hasView) return;
     try {
-      await this.wire.ask("watch", { what: "jobs" });
-      await this.wire.ask("watch", { what: "figures" });
-      await this.loadJobs();
+      const { jobs } = await this.wire.ask("jobs", { filter: this.everybody, limit: JOBS_ASKED });
+      const changed = jobs.filter((row) => this.take(row));
+      if (changed.length > 0) this.emit("jobs", changed);
     } catch (error) {
-      if (error.code !== "AWAY") this.emit("problem", error);
+      if (error.code === "AWAY") return; // a new connection watches again
+      this.emit("problem", error);
     }
+    this.timer = setTimeout(() => this.watch(), document.hidden ? PAUSE_HIDDEN_MS : this.pause);
   }
 
-  async loadJobs() {
-    const { jobs } = await this.wire.ask("jobs", { filter: this.everybody, limit: 200 });
-    this.take(jobs);
-    this.emit("jobs");
-  }
-
-  take(rows) {
-    rows.forEach((row) => this.jobs.set(row.job_id, { ...this.jobs.get(row.job_id), ...row }));
+  /** Keeps a row. True: it tells something new. */
+  take(row) {
+    const known = this.jobs.get(row.job_id);
+    const text = JSON.stringify(row);
+    if (this.texts.get(row.job_id) === text) return false;
+    this.texts.set(row.job_id, text);
+    this.jobs.set(row.job_id, { ...known, ...row });
     if (this.jobs.size > JOBS_KEPT) {
-      const oldest = [...this.jobs.values()].sort((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at));
-      oldest.slice(0, this.jobs.size - JOBS_KEPT).forEach((row) => this.jobs.delete(row.job_id));
+      const [oldest] = [...this.jobs.keys()].sort(); // ids are in the order of their creation
+      this.jobs.delete(oldest);
+      this.texts.delete(oldest);
     }
-  }
-
-  onFrame(frame) {
-    const { type, payload = {} } = frame;
-    if (type === "x-vendor.arcpd.changed") {
-      if (payload.reload) {
-        this.loadJobs().catch(() => {}); // a lost connection loads them again
-      } else {
-        this.take(payload.jobs);
-        this.emit("jobs", payload.jobs);
-      }
-    } else if (type === "x-vendor.arcpd.figures") {
-      this.figures = payload;
-      this.emit("figures", payload);
-    } else if (type === "x-vendor.arcpd.lagging") {
-      this.watch(); // this page was too slow, and is watched for no longer
-    } else {
-      this.emit("frame", frame);
-    }
+    return true;
   }
 
   ask(name, payload) { return this.wire.ask(name, payload); }

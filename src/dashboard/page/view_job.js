@@ -141,13 +141,14 @@ export function show(main, { session, id, tab }) {
   let closed = false;
   const draw = () => { if (job) fill(head, headOf(session, job)); };
   const load = async () => {
-    const answer = await session.ask("job", { job_id: id });
-    job = answer.job ?? answer;
-    session.take([job]);
+    const before = job;
+    job = await session.ask("job", { job_id: id });
+    session.take(job);
     draw();
+    if (before && isEnded(job) && !isEnded(before)) log.changed();
   };
   const onJobs = (event) => {
-    const row = (event.detail ?? []).find((one) => one.job_id === job?.job_id);
+    const row = event.detail.find((one) => one.job_id === job?.job_id);
     if (!row) return;
     const ends = isEnded(row) && !isEnded(job);
     job = { ...job, ...row };
@@ -157,6 +158,11 @@ export function show(main, { session, id, tab }) {
   fill(main, head, h("nav", { class: "tabs", "aria-label": "About this job" }, TABS.map(([name, label]) =>
     h("a", { href: `#/job/${encodeURIComponent(id)}/${name}`, "aria-current": name === current ? "page" : null }, label))), body);
   session.addEventListener("jobs", onJobs);
+  // The list of the newest jobs may lack this one.
+  let next = setTimeout(function again() {
+    if (closed || !job || isEnded(job)) return;
+    load().catch(() => {}).finally(() => { next = setTimeout(again, session.pause); });
+  }, 2 * session.pause);
   const timer = setInterval(draw, 1000);
   load().then(() => log.start()).then(() => {
     if (!closed) closeTab = VIEWS[current](body, { session, log, jobId: id, job: () => job });
@@ -166,6 +172,7 @@ export function show(main, { session, id, tab }) {
   return () => {
     closed = true;
     clearInterval(timer);
+    clearTimeout(next);
     session.removeEventListener("jobs", onJobs);
     log.close();
     closeTab?.();

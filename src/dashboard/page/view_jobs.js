@@ -113,12 +113,11 @@ export function show(main, { session, query }) {
     }
   };
   const onJobs = (event) => {
-    (event.detail ?? []).forEach((row) => {
+    event.detail.forEach((row) => {
       const whole = session.jobs.get(row.job_id) ?? row;
       if (rows.has(row.job_id) || matches(whole, filter)) rows.set(row.job_id, whole);
     });
-    if (!event.detail) load();
-    else draw();
+    draw();
   };
   fill(main, h("h1", null, "Jobs"),
     filterForm(session, filter, (next) => { location.hash = addressOf(next); }), note, holder, more);
