@@ -6,6 +6,7 @@
 #   tools/install-deps.sh --docs   also what `make docs` needs
 #   tools/install-deps.sh --python what `make python` needs, besides
 #   tools/install-deps.sh --packages what `make deb`, `make image` and `make packages` need, besides
+#   tools/install-deps.sh --browser  also the browser with which the dashboard is tested (400 MB)
 #   tools/install-deps.sh --interop  also what `make interop` needs to install the SDKs
 #   tools/install-deps.sh --list   the packages and what each is for; installs nothing
 #
@@ -61,6 +62,11 @@ python3-wheel      make python: the wheel
 python3-venv       make python: an environment of its own
 '
 
+browser='
+chromium           tests: the dashboard
+chromium-driver    tests: the dashboard
+'
+
 interop='
 python3-venv       make interop: the Python SDK in a folder of its own
 '
@@ -79,7 +85,7 @@ systemd-container  make packages: the unit under systemd
 '
 
 usage() {
-    sed -n '2,13s/^# \{0,1\}//p' "$0"
+    sed -n '2,14s/^# \{0,1\}//p' "$0"
 }
 
 wanted=$build
@@ -89,12 +95,14 @@ case "${1-}" in
 --docs) wanted="$build$docs" ;;
 --python) wanted="$build$python" ;;
 --packages) wanted="$build$packages" ;;
+--browser) wanted="$build$browser" ;;
 --interop) wanted="$build$interop" ;;
 --list)
     echo "To build and test:$build"
     echo "To work on the code, besides:$dev$python"
     echo "To build the documentation, besides:$docs"
     echo "To make Debian packages and the image, besides:$packages"
+    echo "To test the dashboard in a browser, besides:$browser"
     echo "To play the published SDKs, besides:$interop"
     exit 0
     ;;

@@ -286,7 +286,8 @@ static arcp_status start(arcp__daemon *state, arcp_error *err)
         arcp__logger_format(logger, ARCP_LOG_INFO, "metrics at http://%s/metrics", where);
     }
     if (status == ARCP_OK) {
-        status = arcp__listeners_open(state->runtime, config, &state->sockets, &urls, err);
+        status = arcp__listeners_open(state->runtime, config, &state->sockets, &state->dashboards,
+                                      &urls, err);
     }
     if (status == ARCP_OK && config->use_stdio) {
         status = serve_stdio(state, err);
@@ -341,6 +342,7 @@ static void clean_up(arcp__daemon *state)
     arcp__status_close(&state->status);
     arcp__audit_trail_attach(&state->audit, NULL);
     arcp_runtime_free(state->runtime);
+    arcp__dashboards_free(&state->dashboards);
     arcp__record_close(&state->record);
     arcp_store_close(state->store);
     arcp__trace_export_close(&state->traces);

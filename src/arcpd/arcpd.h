@@ -14,6 +14,7 @@
 #include "arcpd/audit_tail.h"
 #include "arcpd/config.h"
 #include "audit/audit_log.h"
+#include "dashboard/dashboard.h"
 #include "identity/identity.h"
 #include "tracing/span_exporter.h"
 #include "web/server.h"
@@ -31,6 +32,25 @@ void arcp__module_close(void *module); /* NULL is accepted */
 /* Whether modules may be loaded from the directory: it must belong to root, to arcpd's user or to
  * the owner of this program, and must not be world-writable. */
 bool arcp__module_directory_is_safe(const char *path);
+
+/* ---- dashboards.c ---- */
+
+/* The dashboards of the listeners. */
+typedef struct arcp__dashboards {
+    arcp__dashboard **items;
+    size_t count;
+} arcp__dashboards;
+
+/* Has the listener of `url` serve a dashboard if the configuration says so: sets the pages in
+ * `options`. ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__dashboards_add(arcp__dashboards *dashboards,
+                                                 const arcp__config *config, const char *url,
+                                                 arcp_listen_options *options, arcp_error *err);
+/* After the runtime was freed, which closes the listeners. */
+void arcp__dashboards_free(arcp__dashboards *dashboards);
+
+/* Whether the configured dashboard can be served. ARCP_E_USAGE names the key. */
+ARCP_MUST_CHECK arcp_status arcp__dashboards_check(const arcp__config *config, arcp_error *err);
 
 /* ---- gateways.c ---- */
 
@@ -500,7 +520,8 @@ void arcp__passed_sockets_find(arcp__passed_sockets *sockets);
  * and appends their URLs to the ready line. ARCP_E_USAGE for a passed socket that no listener
  * takes. */
 ARCP_MUST_CHECK arcp_status arcp__listeners_open(arcp_runtime *runtime, const arcp__config *config,
-                                                 arcp__passed_sockets *sockets, arcp_buf *ready,
+                                                 arcp__passed_sockets *sockets,
+                                                 arcp__dashboards *dashboards, arcp_buf *ready,
                                                  arcp_error *err);
 
 /* ---- status.c ---- */

@@ -112,6 +112,12 @@ typedef struct arcp__config_tools_values {
     size_t server_count;
     bool refuses_changes;
 } arcp__config_tools_values;
+/* Which listeners serve the dashboard. */
+typedef enum arcp__dashboard_use {
+    ARCP__DASHBOARD_AUTO, /* those on loopback */
+    ARCP__DASHBOARD_ON,   /* all of them */
+    ARCP__DASHBOARD_OFF
+} arcp__dashboard_use;
 
 typedef enum arcp__log_format { ARCP__LOG_TEXT, ARCP__LOG_JSON } arcp__log_format;
 
@@ -128,8 +134,10 @@ typedef struct arcp__config {
     arcp__text_list listen;
     char *store;
     char *token_file;
-    char *http_listen; /* NULL: no HTTP server */
-    char *audit_path;  /* NULL: the default name in the state directory; "": no audit log */
+    char *http_listen;    /* NULL: no HTTP server */
+    int dashboard_use;    /* arcp__dashboard_use */
+    char *dashboard_path; /* NULL: the default */
+    char *audit_path;     /* NULL: the default name in the state directory; "": no audit log */
     char *tls_certificate, *tls_key;
     arcp__text_list origins, hosts;
     arcp__token_row *tokens; /* wiped when freed */

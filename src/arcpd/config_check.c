@@ -223,6 +223,9 @@ arcp_status arcp__config_check(const arcp__config *config, arcp_error *err)
                                     why.message);
         }
     }
+    if (status == ARCP_OK) {
+        status = arcp__dashboards_check(config, err);
+    }
     for (size_t i = 0; status == ARCP_OK && i < config->agent_count; i++) {
         status = check_agent(config, i, err);
     }

@@ -4,6 +4,7 @@
 #include "arcpd/config_rows.h"
 
 #include "base/alloc.h"
+#include "dashboard/dashboard.h"
 #include "egress/egress.h"
 #include "launch/launch.h"
 #include "session/session.h"
@@ -537,6 +538,13 @@ static const char *const formats[] = {"text", "json", NULL};
 
 static const arcp__config_row http_rows[] = {{ROW("listen", text, arcp__config, http_listen)}};
 
+/* In the order of arcp__dashboard_use. */
+static const char *const dashboard_uses[] = {"auto", "true", "false", NULL};
+
+static const arcp__config_row dashboard_rows[] = {
+    {ROW("enabled", word, arcp__config, dashboard_use), .words = dashboard_uses},
+    {ROW("path", text, arcp__config, dashboard_path), .otherwise = ARCP__DASHBOARD_PATH}};
+
 static const arcp__config_row tls_rows[] = {
     {ROW("certificate", text, arcp__config, tls_certificate)},
     {ROW("key", text, arcp__config, tls_key)}};
@@ -576,6 +584,7 @@ static const arcp__config_row top_rows[] = {
     {TEXTS("origins", arcp__config, origins.items, origins.count), .flags = RESTART},
     {TEXTS("hosts", arcp__config, hosts.items, hosts.count), .flags = RESTART},
     {GROUP("http", ROWS(http_rows)), .flags = RESTART},
+    {GROUP("dashboard", ROWS(dashboard_rows)), .flags = RESTART},
     {GROUP("tls", ROWS(tls_rows)), .flags = RESTART},
     {GROUP("log", ROWS(log_rows))},
 };

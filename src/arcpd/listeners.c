@@ -81,7 +81,8 @@ static arcp_status check_all_used(const arcp__passed_sockets *sockets, arcp_erro
 }
 
 arcp_status arcp__listeners_open(arcp_runtime *runtime, const arcp__config *config,
-                                 arcp__passed_sockets *sockets, arcp_buf *ready, arcp_error *err)
+                                 arcp__passed_sockets *sockets, arcp__dashboards *dashboards,
+                                 arcp_buf *ready, arcp_error *err)
 {
     arcp_listen_options options = arcp_listen_options_init();
     options.certificate_file = config->tls_certificate;
@@ -101,8 +102,11 @@ arcp_status arcp__listeners_open(arcp_runtime *runtime, const arcp__config *conf
                               ARCP__PASSED_SOCKETS_MAX);
     }
     for (size_t i = 0; status == ARCP_OK && i < config->listen.count; i++) {
-        const char *url = NULL;
-        status = arcp_runtime_listen(runtime, config->listen.items[i], &options, &url, err);
+        const char *url = config->listen.items[i];
+        status = arcp__dashboards_add(dashboards, config, url, &options, err);
+        if (status == ARCP_OK) {
+            status = arcp_runtime_listen(runtime, url, &options, &url, err);
+        }
         if (status == ARCP_OK) {
             arcp_buf_append_format(ready, " %s", url);
         }

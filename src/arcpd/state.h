@@ -15,6 +15,7 @@ typedef struct arcp__daemon {
     arcp__audit_trail audit;
     arcp__trace_export traces;
     arcp__status status;
+    arcp__dashboards dashboards;
     arcp__state_dump state_dump;
     arcp__operator_socket operators;
     uv_timer_t asked_reload; /* due at once after a request; with `data` once it is open */

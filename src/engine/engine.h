@@ -143,7 +143,8 @@ void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t au
  * message of the refusal. A request whose session has lost its link meanwhile gets none. */
 void arcp__engine_owner_answered(arcp__engine *engine, arcp_time now, uint64_t id,
                                  arcp_status status, arcp_span text);
-/* Tokens or peers have changed: closes the links of sessions with a role, which may resume. */
+/* Tokens or peers have changed: ends the codes and keys of browsers, which stand for tokens, and
+ * closes the links of sessions with a role, which may resume. */
 void arcp__engine_recheck_roles(arcp__engine *engine, arcp_time now);
 
 /* ---- store ---- */

@@ -135,6 +135,7 @@ void arcp__engine_recheck_roles(arcp__engine *engine, arcp_time now)
 {
     ARCP__RECORD(engine, .kind = ARCP__CALL_RECHECK_ROLES, .now = now);
     if (arcp__engine_begin(engine, now)) {
+        arcp__page_keys_clear(&engine->sessions);
         arcp__links_recheck_roles(&engine->sessions);
         arcp__engine_settle(engine);
     }

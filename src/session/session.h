@@ -64,6 +64,9 @@ typedef struct arcp__authentication {
     arcp_span principal; /* with ARCP_OK */
     bool is_anonymous;   /* the principal is for this session only; it has no role */
     arcp_role role;
+    /* Set by src/session, for what browsers sign in with (page_key.h). */
+    enum { ARCP__PAGE_NONE, ARCP__PAGE_CODE, ARCP__PAGE_KEY } page;
+    uint8_t page_hash[32];
 } arcp__authentication;
 
 /* A connection or hello that was refused, by the owner or by the engine. */
@@ -183,8 +186,15 @@ struct arcp__sessions {
     struct arcp__read *reads;         /* in the order in which they were started */
     struct arcp__lost_stream *lost;   /* during a restart: see session_restore.c */
     struct arcp__kept_row *kept_rows; /* during a restart: rows of SUBSCRIPTIONS */
+    struct arcp__page_key *page_keys; /* owned */
+    arcp_buf page_principal;          /* of the latest authentication by one of them */
+    int64_t wrong_codes_since_ns;
+    unsigned wrong_codes; /* since then */
     arcp__session_metrics metrics;
 };
+
+/* The tokens have changed: ends the codes and keys of browsers, which stand for tokens. */
+void arcp__page_keys_clear(arcp__sessions *sessions);
 
 /* Frees everything except jobs. */
 void arcp__sessions_fini(arcp__sessions *sessions);

@@ -15,6 +15,7 @@
 #include "base/base64.h"
 #include "base/utf8.h"
 #include "core/role.h"
+#include "session/page_key.h"
 
 static void refuse(arcp__sessions *sessions, arcp__link *link, arcp_status status,
                    const char *message)
@@ -27,6 +28,22 @@ static void refuse(arcp__sessions *sessions, arcp__link *link, arcp_status statu
 /* ---- the welcome ---- */
 
 /* [arcp:6.2-2] */
+static void write_viewer(arcp__sessions *sessions, arcp__session *session, arcp_json_writer *writer)
+{
+    arcp_buf key = arcp_buf_secret_init();
+    arcp__put_object(writer, arcp_feature_name(ARCP_FEATURE_VIEW));
+    arcp__put_cstr(writer, "principal", session->principal->name);
+    if (session->role != ARCP_ROLE_NONE) {
+        arcp__put_cstr(writer, "role", arcp__role_name(session->role));
+    }
+    arcp__page_key_make(sessions, session, &key);
+    if (key.size != 0) {
+        arcp__put_string(writer, "page_key", arcp_buf_span(&key));
+    }
+    arcp_json_end_object(writer);
+    arcp_buf_fini(&key);
+}
+
 static void welcome(arcp__sessions *sessions, arcp__session *session, arcp_span request_id,
                     arcp_span token)
 {
@@ -58,6 +75,9 @@ static void welcome(arcp__sessions *sessions, arcp__session *session, arcp_span 
     arcp__agents_write(sessions->jobs,
                        arcp__session_has_feature(session, ARCP_FEATURE_AGENT_VERSIONS), &writer);
     arcp_json_end_object(&writer);
+    if (arcp__session_has_feature(session, ARCP_FEATURE_VIEW)) {
+        write_viewer(sessions, session, &writer);
+    }
     arcp__put_string(&writer, "request_id", request_id);
     arcp__put_string(&writer, "reply_to", request_id);
     arcp_json_end_object(&writer);
@@ -102,6 +122,8 @@ static void begin(arcp__sessions *sessions, arcp__session *session, arcp__link *
     const char *rule = "token";
     if (session->is_anonymous) {
         rule = "no_auth";
+    } else if (session->has_page_key) {
+        rule = "page key";
     } else if (link->preset_principal != NULL) {
         rule = "transport";
     }
@@ -190,6 +212,9 @@ static void open_session(arcp__sessions *sessions, arcp__link *link, arcp__princ
     }
     session->is_anonymous = by->is_anonymous;
     session->role = by->role;
+    session->is_by_page = by->page != ARCP__PAGE_NONE;
+    session->has_page_key = by->page == ARCP__PAGE_KEY;
+    memcpy(session->page_hash, by->page_hash, sizeof session->page_hash);
     for (arcp_json_ref item = arcp_json_first(json, hello->features); item != ARCP_JSON_ABSENT;
          item = arcp_json_next(json, hello->features, item)) {
         const arcp_feature feature =
@@ -260,7 +285,7 @@ static void refuse_resume(arcp__sessions *sessions, arcp__link *link,
 
 /* [arcp:6.3-3] [arcp:6.3-4] [arcp:7.7-3] */
 static void resume_session(arcp__sessions *sessions, arcp__link *link, arcp__principal *principal,
-                           const arcp__message *in, arcp_role role)
+                           const arcp__message *in, const arcp__authentication *by)
 {
     const arcp__resume_request *resume = &in->hello.resumed;
     uint8_t hash[32];
@@ -300,7 +325,8 @@ static void resume_session(arcp__sessions *sessions, arcp__link *link, arcp__pri
     memcpy(session->previous_hash, hash, sizeof hash);
     session->has_previous = true;
     session->sent_seq = resume->last_event_seq;
-    session->role = role;
+    session->role = by->role;
+    session->is_by_page = by->page != ARCP__PAGE_NONE;
     session->backlog_bytes = 0;
     sessions->metrics.sessions_resumed++;
     begin(sessions, session, link, in->envelope.id, "session.resume");
@@ -356,7 +382,7 @@ static void continue_hello(arcp__sessions *sessions, arcp__link *link,
     principal->is_held = true; /* must not be freed if no session is made */
     link->profile = arcp__peer_profile_of(sessions, in.hello.client_name, principal);
     if (in.hello.resumed.token.data != NULL) {
-        resume_session(sessions, link, by->is_anonymous ? NULL : principal, &in, by->role);
+        resume_session(sessions, link, by->is_anonymous ? NULL : principal, &in, by);
     } else {
         open_session(sessions, link, principal, &in, by);
     }
@@ -439,6 +465,12 @@ static void take_hello(arcp__sessions *sessions, arcp__link *link, arcp_span fra
         const arcp__authentication preset = {.principal = arcp_span_cstr(link->preset_principal),
                                              .role = link->preset_role};
         take_authentication(sessions, link, &preset);
+        return;
+    }
+    if (is_bearer && arcp__page_is_bearer(in->hello.token)) {
+        arcp__authentication page;
+        arcp__page_authenticate(sessions, in->hello.token, &page);
+        take_authentication(sessions, link, &page);
         return;
     }
     arcp_buf text = arcp_buf_secret_init();

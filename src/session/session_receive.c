@@ -1,5 +1,5 @@
 /* Frames of a session's client: the table of message types, and the handlers of the simple ones. */
-#include "session/session_state.h"
+#include "session/page_key.h"
 
 /* ---- messages that are no requests ---- */
 
@@ -38,6 +38,7 @@ static bool take_close(arcp__sessions *sessions, arcp__session *session, const a
 {
     const arcp_span id = in->envelope.id;
     arcp__session_settle_refusal(sessions, session);
+    arcp__page_key_end(sessions, session);
     session->closed_by_client = true;
     arcp_buf payload = arcp_buf_init();
     arcp_json_writer writer = arcp__put_begin(&payload);

@@ -102,6 +102,7 @@ static const arcp__view_row rows[] = {
     {"events", VIEW, ARCP_ROLE_NONE, ARCP__MEMBERS(events_rows), arcp__view_events_handle},
     {"stderr", VIEW, ARCP_ROLE_NONE, ARCP__MEMBERS(stderr_rows), arcp__view_stderr_handle},
     {"end", VIEW, ARCP_ROLE_NONE, ARCP__MEMBERS(end_rows), arcp__view_end_handle},
+    {"page", VIEW, ARCP_ROLE_NONE, {NULL, 0}, arcp__view_page_handle},
 };
 
 const char *arcp__view_request(size_t i, const arcp__members **members)

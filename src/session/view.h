@@ -114,6 +114,9 @@ struct arcp__view_wait {
     char at[ARCP__ID_SIZE];   /* jobs: the last one looked at */
 };
 
+/* ---- page_key.c ---- */
+void arcp__view_page_handle(arcp__sessions *sessions, arcp__view_call *call);
+
 /* ---- view_wait.c ---- */
 /* Has the request wait, if it does not yet, and be handled again in the next turn. NULL when out of
  * memory. */

@@ -1,4 +1,5 @@
 /* x-vendor.arcpd.sessions and end_session. */
+#include "session/page_key.h"
 #include "session/view.h"
 
 #include <stdio.h>
@@ -148,6 +149,7 @@ static void end_session(arcp__sessions *sessions, arcp__session *session, arcp_s
     arcp_json_end_object(&writer);
     arcp_buf frame = arcp__session_frame(session, "session.closed", arcp_span_cstr(id), &payload);
     arcp__session_send(sessions, session, &frame, false);
+    arcp__page_key_end(sessions, session);
     arcp__session_end(sessions, session, "an operator ended it");
 }
 
@@ -170,6 +172,9 @@ void arcp__view_end_session_handle(arcp__sessions *sessions, arcp__view_call *ca
         refuse(sessions, call, ARCP_E_INVALID_REQUEST,
                "a session does not end itself: send session.close");
         return;
+    }
+    if (one == NULL) {
+        arcp__page_keys_end(sessions, in->principal);
     }
     uint64_t count = 0;
     arcp__session *session = one != NULL ? one : sessions->all;

@@ -1,4 +1,5 @@
-/* ws:// and wss:// listeners: an HTTP server with one route, the upgrade. Until the upgrade a peer
+/* ws:// and wss:// listeners: an HTTP server with a route for the upgrade, and one for pages if the
+ * owner has some. Until the upgrade a peer
  * is an exchange of that server and counted as pending (web/admission.h), so that slow or silent
  * peers hold few resources, and not for long. After the upgrade the connection is counted instead.
  */
@@ -16,7 +17,7 @@
 typedef struct websocket_listener {
     arcp_listener base;
     arcp__web_server *server;
-    arcp__web_route route;
+    arcp__web_route routes[2];
     arcp__websocket_pool *pool;
     arcp_listen_options options; /* its pointers are not used after the start */
     arcp_listener_callbacks callbacks;
@@ -65,6 +66,34 @@ static void on_request(void *user, arcp__web_exchange *exchange)
     }
     arcp__web_exchange_leave(exchange);
     listener->callbacks.accepted(listener->callbacks.user, connection);
+}
+
+/* ---- pages ---- */
+
+static void on_page(void *user, arcp__web_exchange *exchange)
+{
+    const websocket_listener *listener = user;
+    const arcp__web_head *head = arcp__web_exchange_head(exchange);
+    arcp_page_request request = {.path = arcp__web_head_path(head),
+                                 .is_encrypted = listener->parsed.scheme == ARCP__URL_WSS};
+    (void)arcp__web_head_find(head, "Host", &request.host);
+    (void)arcp__web_head_find(head, "Accept-Encoding", &request.accept_encoding);
+    (void)arcp__web_head_find(head, "If-None-Match", &request.if_none_match);
+    arcp_buf headers = arcp_buf_init();
+    arcp_page page = {.headers = &headers};
+    arcp__web_response response = {.status = 404, .why = "there is nothing at this path"};
+    if (listener->options.page(listener->options.page_user, &request, &page)) {
+        response = (arcp__web_response){.status = page.status,
+                                        .type = page.type,
+                                        .headers = arcp_buf_cstr(&headers),
+                                        .body = page.body};
+    }
+    if (headers.failed) {
+        arcp__web_exchange_fail(exchange, "out of memory");
+    } else {
+        arcp__web_exchange_respond(exchange, &response);
+    }
+    arcp_buf_fini(&headers);
 }
 
 static void on_refused(void *user, const char *peer, int status, const char *why)
@@ -140,8 +169,9 @@ arcp_status arcp_listen_websocket(uv_loop_t *loop, const char *url,
     listener->options = options;
     listener->callbacks = *callbacks;
     listener->parsed = parsed;
-    listener->route =
+    listener->routes[0] =
         (arcp__web_route){.path = listener->parsed.path, .methods = "GET", .begin = on_request};
+    listener->routes[1] = (arcp__web_route){.methods = "GET, HEAD", .begin = on_page};
     const arcp__web_server_options server = {
         .listen = &parsed.authority,
         .sockets = options.sockets,
@@ -157,8 +187,8 @@ arcp_status arcp_listen_websocket(uv_loop_t *loop, const char *url,
                                                            : options.handshake_bytes_max,
         .linger_ms = options.close_timeout_ms == 0 ? ARCP_CLOSE_TIMEOUT_MS_DEFAULT
                                                    : options.close_timeout_ms,
-        .routes = &listener->route,
-        .route_count = 1,
+        .routes = listener->routes,
+        .route_count = options.page == NULL ? 1 : 2,
         .refused = on_refused,
         .freed = listener_free,
         .user = listener,

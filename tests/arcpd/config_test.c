@@ -339,6 +339,20 @@ static void checks_of_several_keys_are_made_on_the_whole_configuration(void **st
          "test.yaml:1: http.listen: \"localhost:1\" must be ADDRESS:PORT, such as 127.0.0.1:9464"},
         {"http: {listen: 127.0.0.1}\n",
          "test.yaml:1: http.listen: \"127.0.0.1\" must be ADDRESS:PORT, such as 127.0.0.1:9464"},
+        {"listen: ['ws://127.0.0.1:1/arcp', 'ws://0.0.0.0:1/arcp']\n"
+         "tokens: [{token: t, principal: a}]\ndashboard: {enabled: true}\n",
+         "test.yaml:3: dashboard: enabled: true serves it at ws://0.0.0.0:1/arcp, which is neither "
+         "on loopback nor wss://: use wss:// there, or enabled: auto (loopback only)"},
+        {"listen: ['ws://0.0.0.0:1/arcp']\n"
+         "tokens: [{token: t, principal: a}]\ndashboard: {enabled: auto}\n",
+         NULL},
+        {"dashboard: {path: /ui}\n",
+         "test.yaml:1: dashboard.path: \"/ui\": must begin and end with '/', and have letters, "
+         "digits, '-' and '/' only"},
+        {"listen: ['ws://127.0.0.1:1/x/']\ndashboard: {path: /x/}\n",
+         "test.yaml:2: dashboard.path: \"/x/\" is also the path of listen[0], "
+         "ws://127.0.0.1:1/x/: choose another one"},
+        {"listen: ['ws://127.0.0.1:1/x/']\ndashboard: {path: /x/, enabled: false}\n", NULL},
         {"hosts: ['a b']\n", "test.yaml:1: hosts[0]: \"a b\" is not a host name or HOST:PORT"},
         {"origins: [a.example]\n",
          "test.yaml:1: origins[0]: \"a.example\" is not an origin (expected "

@@ -74,6 +74,7 @@ static const row features[] = {
     PIN(ARCP_FEATURE_ACCEPTED_AGAIN, 11),
     PIN(ARCP_FEATURE_VIEW, 12),
     PIN(ARCP_FEATURE_OPERATE, 13),
+    PIN(ARCP_FEATURE_PAGE_KEY, 14),
 };
 static const row event_kinds[] = {
     PIN(ARCP_EVENT_UNKNOWN, 0),  PIN(ARCP_EVENT_VENDOR, 1),    PIN(ARCP_EVENT_LOG, 2),

@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <arcp/buf.h>
 #include <arcp/error.h>
 #include <arcp/span.h>
 #include <arcp/sys/admission.h>
@@ -161,6 +162,24 @@ struct arcp_listener {
 
 /* ---- WebSocket server ---------------------------------------------------------------- */
 
+/* A GET or HEAD of a path that is not the listener's own. Host and Origin are allowed. The texts
+ * are valid during the call. */
+typedef struct arcp_page_request {
+    arcp_span path; /* of the target, without its query */
+    arcp_span host;
+    arcp_span accept_encoding; /* empty: not sent */
+    arcp_span if_none_match;   /* empty: not sent */
+    bool is_encrypted;
+} arcp_page_request;
+
+/* The response to it; zeroed, with empty headers, when it is passed to be filled. */
+typedef struct arcp_page {
+    int status;
+    const char *type;  /* Content-Type; NULL: plain text in UTF-8 */
+    arcp_buf *headers; /* further lines, each with its CRLF, are appended to it */
+    arcp_span body;    /* valid until the listener is closed */
+} arcp_page;
+
 typedef struct arcp_listen_options {
     size_t struct_size;
     /* PEM files, for wss:// only: the chain with the server's own certificate first. */
@@ -189,6 +208,11 @@ typedef struct arcp_listen_options {
      * element becomes -1. Borrowed during the call only. */
     int *sockets;
     size_t socket_count;
+    /* Serves pages from the listener's port, on the loop's thread; it must not block. False: there
+     * is nothing at this path (404). NULL: there are no pages. `page_user` must outlive the
+     * listener. */
+    bool (*page)(void *page_user, const arcp_page_request *request, arcp_page *out);
+    void *page_user;
 } arcp_listen_options;
 
 static inline arcp_listen_options arcp_listen_options_init(void)

@@ -1,0 +1,133 @@
+// The page: who is signed in, which view is shown, and what is said when the connection is lost.
+import { h, fill, foreign } from "./dom.js";
+import { Session } from "./session.js";
+import { duration } from "./format.js";
+import * as signIn from "./view_signin.js";
+import * as overview from "./view_overview.js";
+import * as jobs from "./view_jobs.js";
+import * as job from "./view_job.js";
+import * as submit from "./view_submit.js";
+import * as agents from "./view_agents.js";
+import * as audit from "./view_audit.js";
+
+const code = signIn.takeCode(); // before anything else can see the address
+const main = document.getElementById("content");
+const notice = document.getElementById("notice");
+const socketPath = document.querySelector('meta[name="arcp-socket"]').content;
+const session = new Session(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${socketPath}`);
+
+const VIEWS = [
+  { path: "", label: "Overview", view: overview },
+  { path: "jobs", label: "Jobs", view: jobs },
+  { path: "agents", label: "Agents", view: agents },
+  { path: "submit", label: "Submit", view: submit },
+  { path: "audit", label: "Audit", view: audit, forRoles: true },
+];
+
+let closeView = null;
+let signedIn = false;
+
+function route() {
+  const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
+  const parts = path.split("/").map(decodeURIComponent);
+  return { name: parts[0] ?? "", id: parts[1], tab: parts[2], query: new URLSearchParams(query) };
+}
+
+function drawNav(name) {
+  fill(document.getElementById("nav"), VIEWS.filter((view) => !view.forRoles || session.seesAll).map((view) =>
+    h("a", { href: `#/${view.path}`, "aria-current": view.path === name ? "page" : null }, view.label)));
+}
+
+function draw() {
+  if (!signedIn) return;
+  closeView?.();
+  closeView = null;
+  const to = route();
+  const found = to.name === "job" ? { view: job, label: to.id } : VIEWS.find((view) => view.path === to.name) ?? VIEWS[0];
+  drawNav(to.name === "job" ? "jobs" : to.name);
+  document.title = `${found.label} · arcpd`;
+  closeView = found.view.show(main, { session, ...to }) ?? null;
+}
+
+function say(text) {
+  notice.textContent = text;
+  notice.hidden = text === "";
+}
+
+function askToken(message) {
+  closeView?.();
+  closeView = null;
+  signedIn = false;
+  fill(document.getElementById("nav"));
+  fill(document.getElementById("who"));
+  signIn.show(main, { message, onToken: (token) => session.signIn(token) });
+}
+
+function drawWho() {
+  fill(document.getElementById("who"), foreign(session.principal ?? ""), session.role && session.role !== "none" ? h("span", { class: "tag" }, session.role) : null,
+    h("button", { type: "button", class: "quiet", on: { click: () => { session.signOut(); askToken(); } } }, "Sign out"));
+}
+
+session.addEventListener("state", ({ detail }) => {
+  document.body.classList.toggle("stale", detail.state === "away");
+  if (detail.state === "open") {
+    say("");
+    drawWho();
+    if (!session.hasView) {
+      fill(main, h("p", { class: "empty" }, "This runtime does not offer the feature x-vendor.arcpd.view, which this page needs."));
+      return;
+    }
+    signedIn = true;
+    draw();
+  } else if (detail.state === "away") {
+    say(`The connection to arcpd is lost. What you see is not live. Trying again in ${duration(detail.again ?? 0)}.`);
+  } else if (detail.state === "refused") {
+    say("");
+    askToken(detail.code === "UNAUTHENTICATED" ? "This token is not valid here." : `${detail.code}: ${detail.message}`);
+  }
+});
+session.addEventListener("problem", ({ detail }) => say(`${detail.code}: ${detail.message}`));
+window.addEventListener("hashchange", draw);
+
+/** Keys that work everywhere outside of fields: ? shows them. */
+function showKeys() {
+  const dialog = document.getElementById("dialog");
+  fill(dialog, h("form", { method: "dialog" }, h("h2", null, "Keys"), h("dl", { class: "keys" },
+    [["g then o, j, a, s", "overview, jobs, agents, submit"], ["j, k", "the next and previous row of a table"], ["Enter", "open the row"], ["/", "search"], ["?", "this list"]]
+      .map(([keys, text]) => [h("dt", null, keys), h("dd", null, text)])), h("div", { class: "actions" }, h("button", { type: "submit" }, "Close"))));
+  dialog.showModal();
+}
+
+let waitsForView = false;
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog")) return;
+  if (waitsForView) {
+    waitsForView = false;
+    const path = { o: "#/", j: "#/jobs", a: "#/agents", s: "#/submit" }[event.key];
+    if (path) location.hash = path;
+  } else if (event.key === "g") {
+    waitsForView = true;
+  } else if (event.key === "?") {
+    showKeys();
+  } else if (event.key === "/") {
+    document.querySelector('input[type="search"]')?.focus();
+    event.preventDefault();
+  } else if ((event.key === "j" || event.key === "k") && !event.target.closest(".scroller")) {
+    document.querySelector(".scroller")?.focus();
+  }
+});
+
+/** Nobody is signed in as somebody else by a link: the page asks first. */
+function confirmCode() {
+  const dialog = document.getElementById("dialog");
+  fill(dialog, h("form", { on: { submit: (event) => { event.preventDefault(); dialog.close(); session.signIn(code); } } },
+    h("h2", null, "Sign in with this link?"), h("p", null, "The link was made by arcp ui, and signs this tab in as the principal of the one who made it."),
+    h("div", { class: "actions" }, h("button", { type: "button", class: "quiet", on: { click: () => { dialog.close(); askToken(); } } }, "No"), h("button", { type: "submit" }, "Sign in"))));
+  askToken();
+  dialog.showModal();
+}
+
+const key = Session.storedKey();
+if (code) confirmCode();
+else if (key) session.signIn(key);
+else askToken();

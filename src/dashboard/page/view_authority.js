@@ -1,0 +1,67 @@
+// What a job may do, line by line of its lease: what enforces it, how often it was used, what was refused.
+import { h, fill, empty, foreign, copyButton } from "./dom.js";
+import { at, count, dateTime, duration } from "./format.js";
+
+const VERDICTS = {
+  exact: "enforced exactly", under: "enforced, and a little less than it grants", advisory: "decided when the agent asks", refused: "cannot be enforced here",
+};
+
+/** The lease's lines: { capability, pattern, verdict, note, uses, lastAt }. */
+function linesOf(job) {
+  const verdicts = new Map((job.verdicts ?? []).map((line) => [`${line.capability}\n${line.pattern}`, line]));
+  const uses = new Map((job.uses ?? []).map(([line, times, last]) => [line, { times, last }]));
+  return Object.entries(job.lease ?? {}).flatMap(([capability, patterns]) => patterns.map((pattern) => {
+    const verdict = verdicts.get(`${capability}\n${pattern}`);
+    const use = uses.get(`${capability}=${pattern}`);
+    // What the kernel decides without the gate is not counted.
+    const isCounted = use !== undefined || verdict === undefined || verdict.verdict === "advisory";
+    return { capability, pattern, verdict, uses: isCounted ? use?.times ?? 0 : null, last: use?.last };
+  }));
+}
+
+function countdown(job) {
+  const expires = job.lease_constraints?.expires_at ?? job.expires_at;
+  if (!expires) return h("p", { class: "hint" }, "The lease has no expiry.");
+  const text = h("strong");
+  const draw = () => {
+    const left = at(expires) - Date.now();
+    text.textContent = left > 0 ? duration(left) : "expired";
+  };
+  draw();
+  const timer = setInterval(() => (text.isConnected ? draw() : clearInterval(timer)), 1000);
+  return h("p", null, "The lease expires at ", h("time", { datetime: expires }, dateTime(expires)), ", in ", text, ".");
+}
+
+function narrowed(job) {
+  const parent = job.parent_lease;
+  if (!parent) return null;
+  const removed = Object.entries(parent).flatMap(([capability, patterns]) => patterns.filter((pattern) => !(job.lease?.[capability] ?? []).includes(pattern))
+    .map((pattern) => [capability, pattern]));
+  return h("section", { class: "card" }, h("h3", null, "Narrowed by delegation"),
+    removed.length === 0 ? h("p", null, "The job has every line of its parent's lease.")
+      : h("ul", null, removed.map(([capability, pattern]) => h("li", null, capability, ": ", foreign(pattern, "code"), h("span", { class: "hint" }, " (a line of the parent's lease that this job does not have as it is)")))));
+}
+
+function refusals(job) {
+  const rows = job.refused ?? [];
+  return h("section", { class: "card" }, h("h3", null, "Refused"),
+    rows.length === 0 ? empty("Nothing was refused.") : h("div", { class: "scroll-x" }, h("table", { class: "plain" },
+      h("thead", null, h("tr", null, ["Capability", "Target", "Why", "By", "When", ""].map((name) => h("th", { scope: "col" }, name)))),
+      h("tbody", null, rows.map((row) => h("tr", null, h("td", null, row.capability), h("td", null, foreign(row.target, "code")), h("td", null, row.code),
+        h("td", null, row.layer ?? "gate"), h("td", null, dateTime(row.at)),
+        h("td", null, copyButton("Copy as lease line", () => JSON.stringify({ [row.capability]: [row.target] })))))))));
+}
+
+export function show(main, { job }) {
+  const lines = linesOf(job);
+  fill(main, countdown(job),
+    h("section", { class: "card" }, h("h3", null, "Lease"),
+      lines.length === 0 ? empty("The lease is empty: it grants nothing.") : h("div", { class: "scroll-x" }, h("table", { class: "plain" },
+        h("thead", null, h("tr", null, ["Capability", "Pattern", "Enforcement", "Used", "Last use"].map((name) => h("th", { scope: "col" }, name)))),
+        h("tbody", null, lines.map((line) => h("tr", null, h("th", { scope: "row" }, line.capability), h("td", null, foreign(line.pattern, "code")),
+          h("td", null, line.verdict ? [VERDICTS[line.verdict.verdict] ?? line.verdict.verdict, line.verdict.text ? h("span", { class: "hint" }, ` ${line.verdict.text}`) : null] : ""),
+          h("td", { class: "number" }, line.uses === null ? h("span", { class: "hint", title: "The kernel decides this line, and does not count." }, "not counted") : count(line.uses)),
+          h("td", null, line.last ? dateTime(line.last) : "")))))),
+      h("div", { class: "actions" }, copyButton("Copy the lease", () => JSON.stringify(job.lease ?? {}, null, 2)))),
+    narrowed(job), refusals(job));
+}

@@ -1,0 +1,176 @@
+// The events of a job, page by page. While it runs, the page asks for what follows its newest event.
+import { h, fill, foreign, link, copyButton, download, visible } from "./dom.js";
+import { WindowedTable } from "./window.js";
+import { bytes, clockTime, count, dateTime, isEnded } from "./format.js";
+
+const KEPT_EVENTS = 20000;
+const KEPT_BYTES = 16 * 1024 * 1024;
+const PAGE = 500;
+
+/** One line of text for an event, as `arcp watch` prints it. */
+export function lineOf({ kind, body }) {
+  switch (kind) {
+    case "log": return body.message;
+    case "thought": return body.text;
+    case "status": return body.message ? `${body.phase}: ${body.message}` : body.phase;
+    case "metric": return `${body.name} = ${body.value}${body.unit ? ` ${body.unit}` : ""}`;
+    case "progress": return `${count(body.current)}${body.total ? ` of ${count(body.total)}` : ""}${body.units ? ` ${body.units}` : ""}${body.message ? `: ${body.message}` : ""}`;
+    case "tool_call": return `${body.tool} ${JSON.stringify(body.args ?? {})}`;
+    case "tool_result": return body.error ? `${body.call_id}: ${body.error.code} ${body.error.message}` : `${body.call_id}: ${JSON.stringify(body.result)}`;
+    case "artifact_ref": return `${body.uri} (${body.content_type}${body.byte_size === undefined ? "" : `, ${bytes(body.byte_size)}`})`;
+    case "delegate": return `${body.agent} as ${body.child_job_id ?? "?"}`;
+    case "result_chunk": return `${count((body.data ?? "").length)} characters${body.more ? "" : ", the last"}`;
+    case "job.result": return body.summary ?? JSON.stringify(body.result ?? null);
+    case "job.error": return `${body.code}: ${body.message}`;
+    default: return JSON.stringify(body);
+  }
+}
+
+/** Whether a reader should look at it: refused, failed, or logged as such. */
+export function isBad({ kind, body }) {
+  return kind === "job.error" || (kind === "log" && body.level === "error") || (kind === "tool_result" && body.error !== undefined) ||
+    (kind === "status" && body.phase === "denied");
+}
+
+/** A stored record as an event. The job's end has the type of its message as kind. */
+function eventOf({ position, record: { type, payload } }) {
+  return { position, kind: payload.kind ?? type, ts: payload.ts ?? payload.completed_at, body: payload.body ?? payload };
+}
+
+/**
+ * The events of one job, as far as this page keeps them: at most 20 000, or 16 MiB. Older ones are asked for again when
+ * somebody scrolls to the beginning.
+ */
+export class EventLog extends EventTarget {
+  constructor(session, jobId) {
+    super();
+    Object.assign(this, { session, jobId, events: [], bytes: 0, hasOlder: false, loading: false });
+    this.timer = null;
+  }
+
+  /** Loads the newest page, and the live events after it. */
+  async start() {
+    const page = await this.session.ask("events", { job_id: this.jobId, limit: PAGE });
+    this.add(page.events, false);
+    this.hasOlder = page.more;
+    this.changed();
+    const row = this.session.jobs.get(this.jobId);
+    if (!row || !isEnded(row)) this.poll();
+  }
+
+  /** Asks for what follows the newest event, while the job runs. */
+  async follow() {
+    const newest = this.events.length === 0 ? undefined : this.events[this.events.length - 1].position;
+    const page = await this.session.ask("events", { job_id: this.jobId, limit: PAGE, after: newest ?? 0 });
+    this.add(page.events, false);
+    if (page.events.length > 0) this.changed();
+    return page.more;
+  }
+
+  poll() {
+    clearTimeout(this.timer);
+    if (this.closed) return;
+    this.follow().then((more) => {
+      const row = this.session.jobs.get(this.jobId);
+      const isOver = row && isEnded(row) && !more;
+      if (!isOver) this.timer = setTimeout(() => this.poll(), more ? 0 : 250);
+    }, () => { this.timer = setTimeout(() => this.poll(), 1000); });
+  }
+
+  async older() {
+    if (this.loading || !this.hasOlder || this.events.length === 0) return 0;
+    this.loading = true;
+    try {
+      const page = await this.session.ask("events", { job_id: this.jobId, limit: PAGE, before: this.events[0].position });
+      this.hasOlder = page.more;
+      this.add(page.events, true);
+      this.changed();
+      return page.events.length;
+    } finally {
+      this.loading = false;
+    }
+  }
+
+  add(records, isOlder) {
+    const events = records.map(eventOf);
+    events.forEach((event) => {
+      event.size = JSON.stringify(event.body).length;
+      this.bytes += event.size;
+    });
+    this.events = isOlder ? [...events, ...this.events] : [...this.events, ...events];
+    while (this.events.length > KEPT_EVENTS || this.bytes > KEPT_BYTES) {
+      const [gone] = this.events.splice(isOlder ? this.events.length - 1 : 0, 1);
+      this.bytes -= gone.size;
+      this.hasOlder = this.hasOlder || !isOlder;
+    }
+  }
+
+  changed() { this.dispatchEvent(new Event("changed")); }
+
+  close() {
+    this.closed = true;
+    clearTimeout(this.timer);
+  }
+}
+
+/** The whole of one event, in a dialog. */
+function openEvent(event) {
+  const dialog = document.getElementById("dialog");
+  const raw = JSON.stringify(event.body, null, 2);
+  fill(dialog, h("form", { method: "dialog", class: "event" },
+    h("h2", null, event.kind, " ", h("span", { class: "hint" }, dateTime(event.ts))),
+    event.kind === "artifact_ref" ? h("p", null, link(event.body.uri)) : null,
+    h("pre", { class: "raw", tabindex: 0, dir: "auto" }, raw),
+    h("div", { class: "actions" }, copyButton("Copy", () => raw), h("button", { type: "submit" }, "Close"))));
+  dialog.showModal();
+}
+
+export function show(main, { session, log, jobId }) {
+  let search = "";
+  let hidden = new Set();
+  let paused = false;
+  const columns = [{ label: "Time", className: "w-time" }, { label: "Kind", className: "w-kind" }, { label: "Event", className: "w-text" }];
+  const table = new WindowedTable({
+    label: "Events", columns, rowHeight: 26,
+    key: (event) => event.position,
+    open: openEvent,
+    describe: (event) => (isBad(event) ? "attention" : ""),
+    cells: (event) => [h("time", { title: dateTime(event.ts) }, clockTime(event.ts)), h("span", { class: `kind k-${event.kind.replace(/[^a-z_]/g, "-")}` }, event.kind),
+      h("bdi", { dir: "auto", class: "line" }, lineOf(event))],
+  });
+  table.follow = true;
+  const note = h("p", { class: "hint", role: "status" });
+  const kinds = h("fieldset", { class: "choices" }, h("legend", null, "Kinds"));
+  const known = new Set();
+  const draw = () => {
+    log.events.forEach(({ kind }) => {
+      if (known.has(kind)) return;
+      known.add(kind);
+      kinds.append(h("label", null, h("input", { type: "checkbox", checked: true, on: { change: (e) => { if (e.target.checked) hidden.delete(kind); else hidden.add(kind); draw(); } } }), kind));
+    });
+    const shown = log.events.filter((event) => !hidden.has(event.kind) && (search === "" || lineOf(event).toLowerCase().includes(search)));
+    if (!paused) table.set(shown);
+    note.textContent = `${count(shown.length)} of ${count(log.events.length)} events${log.hasOlder ? "; older ones are loaded at the beginning of the list" : ""}${paused ? "; paused" : ""}`;
+  };
+  const pause = h("button", { type: "button", class: "quiet", "aria-pressed": "false", on: { click: () => {
+    paused = !paused;
+    pause.setAttribute("aria-pressed", String(paused));
+    pause.textContent = paused ? "Continue" : "Pause";
+    draw();
+  } } }, "Pause");
+  const onScroll = async () => {
+    if (table.scroller.scrollTop > 0) return;
+    const added = await log.older().catch(() => 0);
+    table.scroller.scrollTop = added * table.rowHeight;
+  };
+  table.scroller.addEventListener("scroll", onScroll);
+  fill(main, h("div", { class: "filters", role: "search" },
+    h("label", null, "Search", h("input", { type: "search", on: { input: (e) => { search = e.target.value.toLowerCase(); draw(); } } })),
+    kinds, pause,
+    copyButton("Copy all", () => log.events.map((e) => `${e.ts} ${e.kind} ${visible(lineOf(e))}`).join("\n")),
+    h("button", { type: "button", class: "quiet", on: { click: () => download(`${jobId}.jsonl`, `${log.events.map((e) => JSON.stringify({ ts: e.ts, kind: e.kind, body: e.body })).join("\n")}\n`, "application/x-ndjson") } }, "Download")),
+    note, h("div", { class: "grow" }, table.element));
+  log.addEventListener("changed", draw);
+  draw();
+  return () => { log.removeEventListener("changed", draw); table.close(); };
+}

@@ -1,0 +1,383 @@
+#!/usr/bin/env python3
+"""The dashboard in a real browser, against a real arcpd.
+
+    tests/dashboard/browser_test.py PROGRAMS [--screenshots DIRECTORY] [NAME...]
+
+Needs Debian's chromium and chromium-driver (tools/install-deps.sh --browser). Without them it ends with status 77, and says so;
+with CI set that is a failure. Runs the tests whose names contain one of NAME (all without any).
+"""
+
+import inspect
+import json
+import os
+import re
+import sys
+import time
+import urllib.error
+import urllib.request
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from arcpd import Arcpd  # noqa: E402
+from webdriver import Browser, Failed, is_installed  # noqa: E402
+
+HOSTILE = "<img src=x onerror=alert(1)><script>document.title='owned'</script>\u202e\u001b[31mred javascript:alert(1)"
+
+AGENT = r"""#!/usr/bin/env python3
+import json, sys, time
+start = json.loads(sys.stdin.readline())["payload"]
+def say(type, payload, **more):
+    print(json.dumps({"type": type, "payload": payload, **more}), flush=True)
+def event(kind, body, **more):
+    say("job.event", {"kind": kind, "body": body}, **more)
+ask = start["input"] or {}
+for i in range(ask.get("events", 3)):
+    event("log", {"level": "info", "message": f"event {i} {ask.get('text', '')}"})
+for target in ask.get("read", []):
+    say("authorize", {"capability": "fs.read", "target": target}, id=target)
+    sys.stdin.readline()
+event("metric", {"name": "cost.inference", "value": 0.25, "unit": "USD", "dimensions": {"model": "small"}})
+event("progress", {"current": 3, "total": 4})
+event("tool_call", {"tool": "web.search", "args": {"q": "x"}, "call_id": "c1"})
+event("artifact_ref", {"uri": "javascript:alert(1)", "content_type": "text/plain"})
+if ask.get("wait"):
+    line = sys.stdin.readline()
+    event("log", {"level": "info", "message": "told: " + json.loads(line)["payload"].get("message", "")})
+    sys.exit(1)
+say("job.result", {"result": {"text": ask.get("text", "done"), "list": [1, 2, 3]}, "summary": "all done"})
+"""
+
+CONFIG = """
+store: {store}
+enforce: {{mode: off}}
+tokens:
+  - {{token: ta, principal: alice}}
+  - {{token: tb, principal: bob}}
+  - {{token: to, principal: olga, role: operator}}
+agents:
+  - {{name: work, version: 1.0.0, command: ['{directory}/agent.py']}}
+  - {{name: hello, command: [echo, hi], mode: plain}}
+  - {{name: broken, command: [sh, -c, 'exit 3']}}
+"""
+
+LEASE = {"fs.read": ["/srv/data/**"], "tool.call": ["web.*"], "cost.budget": ["USD:2"]}
+
+
+class Place:
+    """An arcpd with the agent, and what the tests do with it."""
+
+    def __init__(self, programs, store="'memory:'"):
+        self.arcpd = Arcpd(programs)
+        path = os.path.join(self.arcpd.directory, "agent.py")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(AGENT)
+        os.chmod(path, 0o755)
+        self.arcpd.write(CONFIG.format(directory=self.arcpd.directory, store=store))
+        self.arcpd.start()
+
+    def submit(self, token="ta", agent="work", lease=None, **ask):
+        words = ["submit", agent, "--detach", "--input", json.dumps(ask)]
+        if lease is not None:
+            words += ["--lease", json.dumps(lease)]
+        return self.arcpd.arcp(token, *words).split()[0]
+
+    def finish(self, token="ta", agent="work", lease=None, **ask):
+        job = self.submit(token, agent, lease, **ask)
+        self.arcpd.arcp(token, "wait", job, check=False)
+        return job
+
+
+def sign_in(browser, place, token="ta"):
+    browser.open(place.arcpd.page)
+    browser.wait_text("Sign in", "h1")
+    browser.type("#token", token)
+    browser.click("button[type=submit]")
+    browser.wait_text("Overview", "h1")
+
+
+def go(browser, to):
+    browser.run("location.hash = arguments[0];", to)
+
+
+def check(condition, what):
+    if not condition:
+        raise Failed(what)
+
+
+# ---- signing in ----
+
+def a_typed_token_is_used_once_and_only_a_key_is_kept(place, browser):
+    sign_in(browser, place)
+    kept = browser.run("return JSON.stringify([Object.entries(sessionStorage), Object.entries(localStorage), document.cookie]);")
+    check("page_key_" in kept and "\"ta\"" not in kept, f"kept: {kept}")
+    browser.open(place.arcpd.page)  # loaded again: the key signs in
+    browser.wait_text("Overview", "h1")
+    browser.wait_text("alice", "#who")
+
+
+def a_wrong_token_is_refused_and_asked_for_again(place, browser):
+    browser.open(place.arcpd.page)
+    browser.wait_text("Sign in", "h1")
+    browser.type("#token", "wrong")
+    browser.click("button[type=submit]")
+    browser.wait_text("not valid here", "[role=alert]")
+
+
+def signing_out_ends_the_key(place, browser):
+    sign_in(browser, place)
+    key = browser.run("return sessionStorage.getItem('arcp.page_key');")
+    browser.click("#who button")
+    browser.wait_text("Sign in", "h1")
+    check(browser.run("return sessionStorage.length;") == 0, "the key is still in the browser")
+    browser.run("sessionStorage.setItem('arcp.page_key', arguments[0]);", key)
+    browser.open(place.arcpd.page)
+    browser.wait_text("Sign in", "h1")
+
+
+def a_link_signs_in_once_after_asking(place, browser):
+    link = place.arcpd.arcp("to", "ui", "--print").split()[-1]
+    check(re.fullmatch(r"http://127\.0\.0\.1:\d+/\S*#code=page_code_[\w-]{22}", link), f"the link is {link}")
+    browser.open(link)
+    browser.wait_text("Sign in with this link?", "dialog")
+    check("code" not in browser.run("return location.href;"), "the code is still in the address")
+    browser.click("dialog button[type=submit]")
+    browser.wait_text("olga", "#who")
+    browser.wait_text("operator", "#who")
+    browser.run("sessionStorage.clear();")
+    browser.open("about:blank")
+    browser.open(link)
+    browser.wait_text("Sign in with this link?", "dialog")
+    browser.click("dialog button[type=submit]")
+    browser.wait_text("not valid here", "[role=alert]")
+
+
+def a_restart_is_noticed_and_asks_for_a_token_again(place, browser):
+    sign_in(browser, place)
+    place.arcpd.kill()
+    browser.wait_text("connection to arcpd is lost", "#notice")
+    check(browser.run("return document.body.classList.contains('stale');"), "what is not live is not greyed")
+    place.arcpd.start()
+    browser.wait_text("Sign in", "h1", )
+
+
+# ---- views ----
+
+def the_overview_follows_jobs_as_they_come(place, browser):
+    sign_in(browser, place)
+    browser.wait_text("No jobs yet")
+    job = place.finish()
+    browser.wait_text(job[-6:])
+    browser.wait_text("success", ".rows")
+
+
+def filters_are_in_the_address(place, browser):
+    place.finish()
+    place.finish(agent="broken")
+    sign_in(browser, place)
+    go(browser, "#/jobs")
+    browser.wait_text("2 jobs", "main")
+    browser.click("input[value=error]")
+    browser.wait("return location.hash.includes('status=error');", what="the address has the filter")
+    browser.wait_text("1 job", "main")
+    check("broken" in browser.text(".rows"), browser.text(".rows"))
+    go(browser, "#/jobs?text=no-such-job")
+    browser.wait_text("No job matches this filter", "main")
+
+
+def a_job_shows_its_log_authority_money_and_result(place, browser):
+    job = place.finish(lease=LEASE, read=["/etc/shadow", "/srv/data/a"], text="the text")
+    sign_in(browser, place)
+    go(browser, f"#/job/{job}")
+    browser.wait_text("event 0 the text", ".rows")
+    go(browser, f"#/job/{job}/authority")
+    browser.wait_text("/srv/data/**", ".tab-body")
+    browser.wait_text("/etc/shadow", ".tab-body")
+    browser.wait_text("PERMISSION_DENIED", ".tab-body")
+    go(browser, f"#/job/{job}/money")
+    browser.wait_text("0.25", ".tab-body")
+    browser.wait_text("of 2", ".tab-body")
+    browser.wait_text("small", ".tab-body")
+    go(browser, f"#/job/{job}/result")
+    browser.wait_text("all done", ".tab-body")
+    check(browser.run("return [...document.querySelectorAll('a')].every((a) => !a.href.startsWith('javascript:'));"), "a link runs code")
+    go(browser, f"#/job/{job}/timeline")
+    browser.wait("const c = document.querySelector('canvas'); return c && c.width > 0 && c.height > 0;", what="the timeline is drawn")
+    go(browser, f"#/job/{job}/input")
+    browser.wait_text("the text", ".tab-body")
+    go(browser, f"#/job/{job}/tree")
+    browser.wait_text("work", "[role=tree]")
+
+
+def a_failed_job_says_what_to_do(place, browser):
+    job = place.finish(agent="broken")
+    sign_in(browser, place)
+    go(browser, f"#/job/{job}/result")
+    browser.wait_text("INTERNAL_ERROR", ".tab-body")
+    browser.wait_text("may succeed when it is submitted again", ".tab-body")
+
+
+def a_job_is_ended_after_asking(place, browser):
+    job = place.submit(wait=True)
+    sign_in(browser, place)
+    go(browser, f"#/job/{job}")
+    browser.wait_text("running", ".status")
+    browser.click(".title .danger")
+    browser.wait_text("End this job?", "dialog")
+    browser.type("dialog input[name=reason]", "enough of it")
+    browser.click("dialog button[type=submit]")
+    browser.wait_text("cancelled", ".status")
+    browser.wait_text("told: enough of it", ".rows")
+
+
+def a_job_is_submitted_with_a_lease(place, browser):
+    sign_in(browser, place)
+    go(browser, "#/submit")
+    browser.wait_text("Submit a job", "h1")
+    browser.type("input[name=agent]", "work")
+    browser.type("textarea[name=input]", "{\"text\": 1")
+    browser.click("form button[type=submit]")
+    browser.wait_text("not JSON", "[role=alert]")
+    browser.type("textarea[name=input]", "}")
+    browser.click(".lease-lines + button")
+    browser.type("input[name=capability]", "fs.read")
+    browser.type("input[name=pattern]", "/srv/**")
+    browser.type("input[name=budget]", "USD:1")
+    browser.click("form button[type=submit]")
+    browser.wait("return location.hash.startsWith('#/job/');", what="the job is shown")
+    browser.wait_text("success", ".status")
+
+
+def an_operator_sees_the_jobs_of_all_principals(place, browser):
+    place.finish("ta")
+    place.finish("tb")
+    sign_in(browser, place, "to")
+    go(browser, "#/jobs")
+    browser.wait_text("2 jobs", "main")
+    check("alice" in browser.text(".rows") and "bob" in browser.text(".rows"), browser.text(".rows"))
+    go(browser, "#/audit")
+    browser.wait_text("authentication", "main")
+
+
+def a_principal_sees_only_its_own(place, browser):
+    theirs = place.finish("tb")
+    sign_in(browser, place)
+    go(browser, "#/jobs?principal=bob")
+    browser.wait_text("role", "[role=alert]")
+    go(browser, f"#/job/{theirs}")
+    browser.wait_text("All jobs", "main")
+    check("Audit" not in browser.text("#nav"), browser.text("#nav"))
+
+
+def keys_move_in_tables_and_open_rows(place, browser):
+    first = place.finish()
+    place.finish()
+    sign_in(browser, place)
+    go(browser, "#/jobs")
+    browser.wait_text("2 jobs", "main")
+    browser.run("document.activeElement.blur();")
+    browser.press("j")
+    browser.press("j", "j")
+    browser.press("\ue007")
+    browser.wait("return location.hash === arguments[0];", f"#/job/{first}", what="Enter opens the second row")
+    browser.press("?")
+    browser.wait_text("Keys", "dialog")
+
+
+# ---- under load ----
+
+def a_long_log_has_few_rows_on_the_page(place, browser):
+    job = place.finish(events=10000)
+    sign_in(browser, place)
+    go(browser, f"#/job/{job}")
+    browser.wait_text("tool_call", ".rows")
+    for _ in range(60):
+        browser.run("document.querySelector('.tab-body .scroller').scrollTop = 0;")
+        if "event 0 " in browser.text(".rows"):
+            break
+        time.sleep(0.05)
+    browser.wait_text("event 0 ", ".rows")
+    rows = browser.run("return document.querySelectorAll('.tab-body .rows .row').length;")
+    check(rows < 100, f"{rows} rows are on the page")
+
+
+# ---- attacks ----
+
+def hostile_texts_stay_texts(place, browser):
+    lease = {"tool.call": [HOSTILE.replace("*", "")[:60].replace("\u001b", "").replace("\u202e", "")], "fs.read": ["/srv/<b>x</b>/**"]}
+    job = place.finish(lease=lease, text=HOSTILE, read=["/" + HOSTILE.replace("\u001b", "")])
+    sign_in(browser, place)
+    browser.run("window.violations = []; document.addEventListener('securitypolicyviolation', (e) => violations.push(e.violatedDirective));")
+    for view in ("", "jobs", "agents", "submit", *(f"job/{job}/{tab}" for tab in ("log", "timeline", "authority", "money", "result", "input", "tree"))):
+        go(browser, f"#/{view}")
+        browser.wait("return document.querySelector('main').innerText.length > 20;", what=f"the view {view}")
+        time.sleep(0.2)
+        found = browser.run("return [document.title, document.querySelectorAll('main img, main script, main b:not(.json b), main iframe').length, violations.length];")
+        check("owned" not in found[0] and found[1] == 0 and found[2] == 0, f"{view}: {found}")
+    go(browser, f"#/job/{job}/log")
+    browser.wait_text("\\u{202e}", ".rows")
+    check("\u202e" not in browser.text() and "\u001b" not in browser.text(), "invisible characters are shown as they are")
+    violations = [line for line in browser.log() if "Content Security Policy" in line or "Uncaught" in line]
+    check(not violations, f"the console has {violations}")
+
+
+def get(url, **headers):
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=20) as answer:
+            return answer.status, dict(answer.headers), answer.read()
+    except urllib.error.HTTPError as error:
+        return error.code, dict(error.headers), error.read()
+
+
+def other_names_and_pages_are_refused(place, browser):
+    status, headers, _ = get(place.arcpd.page)
+    check(status == 200 and "unsafe" not in headers["Content-Security-Policy"] and "Set-Cookie" not in headers, str(headers))
+    check(get(place.arcpd.page, Host="evil.example")[0] == 403, "a Host that is not ours is served")
+    check(get(place.arcpd.page, Origin="http://evil.example")[0] == 403, "a page of another origin is served")
+    browser.open("data:text/html,<iframe src='" + place.arcpd.page + "'></iframe>")
+    browser.command("POST", "/frame", {"id": 0})
+    shown = browser.run("return document.body.innerText + location.protocol;")
+    browser.command("POST", "/frame", {"id": None})
+    check("Sign in" not in shown and "http:" not in shown, f"the page is shown in a frame: {shown}")
+
+
+def tests():
+    """The functions of this file that take a place and a browser, in their order."""
+    return [value for value in globals().values() if inspect.isfunction(value) and list(inspect.signature(value).parameters) == ["place", "browser"]]
+
+
+def main():
+    words = sys.argv[1:]
+    screenshots = None
+    if "--screenshots" in words:
+        at = words.index("--screenshots")
+        screenshots = words[at + 1]
+        del words[at:at + 2]
+    programs, names = os.path.abspath(words[0]), words[1:]
+    if not is_installed():
+        print("not run: Debian's chromium and chromium-driver are missing (tools/install-deps.sh --browser)")
+        return 1 if os.environ.get("CI") else 77
+    if screenshots:
+        import pictures
+        return pictures.take(programs, screenshots, Place)
+    failed = 0
+    with Browser() as browser:
+        for test in tests():
+            name = test.__name__
+            if names and not any(part in name for part in names):
+                continue
+            place = Place(programs)
+            try:
+                test(place, browser)
+                print(f"ok   {name}", flush=True)
+            except (Failed, RuntimeError) as error:
+                failed += 1
+                print(f"FAIL {name}: {error}", flush=True)
+            finally:
+                browser.open("about:blank")
+                browser.log()
+                place.arcpd.close()
+    print(f"{failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
