@@ -55,7 +55,8 @@ coproc daemon { exec /usr/bin/arcpd --config /etc/arcp/arcpd.yaml --agent hello=
 read -r -t 60 line <&"${daemon[0]}"
 [[ $line == "arcpd: ready "* ]]
 [ "$(id -un)" = arcp ]
-arcp submit hello 2>&1 | grep -qx 'log  *hello'
+said=$(arcp submit hello 2>&1) # not by a pipe, which grep would close before arcp has ended
+[[ $said == *"log       hello"* ]]
 /usr/libexec/arcp/image-health
 kill "$daemon_PID"
 wait "$daemon_PID"
