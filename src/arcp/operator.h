@@ -33,8 +33,8 @@ ARCP_MUST_CHECK arcp_status arcp__ask_pages(
     arcp_client *client, const char *name, const char *payload, const char *rows,
     bool (*each)(void *user, arcp__asked *page, arcp_json_ref row), void *user, arcp_error *err);
 
-/* Prints an object of a response as a line of JSON, or as an item in YAML; the payload itself (ROOT)
- * without the members that name the request. */
+/* Prints an object of a response as a line of JSON, or as an item in YAML; the payload itself
+ * (ROOT) without the members that name the request. */
 bool arcp__print_asked(arcp__program *program, arcp__format format, const arcp__asked *asked,
                        arcp_json_ref object);
 

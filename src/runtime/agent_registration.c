@@ -116,8 +116,7 @@ static arcp_status keep_warm(arcp__process_agent *agent, size_t size, bool is_co
 }
 
 /* Whether the agent can have warm processes; says so where it cannot, though it should. */
-static bool can_be_warm(arcp_runtime *runtime, const arcp_process_agent *from,
-                        bool is_confined)
+static bool can_be_warm(arcp_runtime *runtime, const arcp_process_agent *from, bool is_confined)
 {
     if (from->warm == 0 || from->is_plain) {
         return false;

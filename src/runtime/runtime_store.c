@@ -87,7 +87,7 @@ static void on_wake(void *user)
 
 arcp_status arcp__runtime_restore(arcp_runtime *runtime, arcp_error *err)
 {
-    static const arcp_store_table tables[] = {ARCP_STORE_SESSIONS, ARCP_STORE_JOBS,
+    static const arcp_store_table tables[] = {ARCP_STORE_SESSIONS,    ARCP_STORE_JOBS,
                                               ARCP_STORE_IDEMPOTENCY, ARCP_STORE_SUBSCRIPTIONS,
                                               ARCP_STORE_CREDENTIALS, ARCP_STORE_SCHEDULES};
     const arcp_store_callbacks callbacks = {

@@ -207,7 +207,7 @@ struct arcp__session {
     arcp_role role;        /* of the link's peer, who authenticated; not stored */
     uint8_t page_hash[32]; /* of the browser's key that opened it, or that it was given */
     bool has_page_key;
-    bool is_by_page; /* opened or resumed with a browser's code or key */
+    bool is_by_page;       /* opened or resumed with a browser's code or key */
     bool closed_by_client; /* by session.close or session.bye, and not resumed since */
     bool in_outbox;        /* listed in sessions->outbox */
     bool back_pressured;

@@ -343,10 +343,9 @@ static void a_check_reports_what_a_start_would_miss(void **state)
 static void purses_of_anonymous_sessions_are_reported(void **state)
 {
     (void)state;
-    check_warnings(
-        "no_auth: true\nmodels:\n  spend: [{budget: ['USD:5']}]\n", ARCP__CONFIG_START,
-        "models.spend: with no_auth each session is a principal of its own, and "
-        "has a purse of its own\n");
+    check_warnings("no_auth: true\nmodels:\n  spend: [{budget: ['USD:5']}]\n", ARCP__CONFIG_START,
+                   "models.spend: with no_auth each session is a principal of its own, and "
+                   "has a purse of its own\n");
     check_warnings(LONG_TOKEN "models:\n  spend: [{budget: ['USD:5']}]\n", ARCP__CONFIG_START, "");
 }
 

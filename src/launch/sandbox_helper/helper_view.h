@@ -63,7 +63,8 @@ bool arcp__helper_proc(const arcp__helper_view *view, uint32_t pids);
 
 /* Makes ARCP__SANDBOX_CA_DIRECTORY in /dev, which is there already, unless `certificate` is "". */
 void arcp__helper_certificates(const arcp__helper_view *view, const char *certificate);
-/* When all mounts are made: the same file is mounted over those of the host, if its /etc is seen. */
+/* When all mounts are made: the same file is mounted over those of the host, if its /etc is seen.
+ */
 void arcp__helper_replace_bundles(const arcp__helper_view *view, const char *certificate);
 
 #endif
