@@ -118,7 +118,8 @@ static inline arcp_client_options arcp_client_options_init(void)
     arcp_client_options options;
     memset(&options, 0, sizeof options);
     options.struct_size = sizeof options;
-    options.features = ARCP_FEATURES_ALL;
+    /* A page_key is a secret for browsers. */
+    options.features = ARCP_FEATURES_ALL & ~ARCP_FEATURE_BIT(ARCP_FEATURE_PAGE_KEY);
     options.connect_timeout_ms = 10000;
     options.request_timeout_ms = 30000;
     options.backoff_first_ms = 100;

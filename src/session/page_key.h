@@ -2,10 +2,10 @@
  * into it, and a link must not contain one. So there are two secrets that stand for a token, both a
  * bearer of session.hello:
  *
- *   code   made by the request x-vendor.arcpd.page of a session that a token opened; valid once,
- * for a minute; `arcp ui` puts it into a link key    in the welcome of a session that asks for the
- * feature x-vendor.arcpd.page_key and was opened by a token or a code; valid for 12 hours, and for
- * one hour without use
+ * - A code is made by the request x-vendor.arcpd.page of a session that a token opened. It is valid
+ *   once, for a minute, and belongs into a link.
+ * - A key is in the welcome of a session that asks for the feature x-vendor.arcpd.page_key and was
+ *   opened by a token or a code. It is valid for 12 hours, and for one hour without use.
  *
  * They give the principal and the role that the token gave. Only their hashes are kept, in memory.
  * All end when the tokens change, a key also when its page signs out (session.close), and when a

@@ -39,7 +39,7 @@ static void the_welcome_makes_the_session_live(void **state)
     story s;
     story_live(&s, DEFAULTS);
     assert_int_equal(s.session->state, ARCP__SESSION_LIVE);
-    assert_int_equal(s.session->features, ARCP_FEATURES_ALL);
+    assert_int_equal(s.session->features, arcp_client_options_init().features);
     check_span(arcp_buf_span(&s.session->id), "sess_1");
     check_span(arcp__client_session_resume_token(s.session), "rt_1");
     story_end(&s);

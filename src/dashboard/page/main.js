@@ -121,7 +121,7 @@ document.addEventListener("keydown", (event) => {
 function confirmCode() {
   const dialog = document.getElementById("dialog");
   fill(dialog, h("form", { on: { submit: (event) => { event.preventDefault(); dialog.close(); session.signIn(code); } } },
-    h("h2", null, "Sign in with this link?"), h("p", null, "The link was made by arcp ui, and signs this tab in as the principal of the one who made it."),
+    h("h2", null, "Sign in with this link?"), h("p", null, "The link signs this tab in as the principal of the session that made it."),
     h("div", { class: "actions" }, h("button", { type: "button", class: "quiet", on: { click: () => { dialog.close(); askToken(); } } }, "No"), h("button", { type: "submit" }, "Sign in"))));
   askToken();
   dialog.showModal();

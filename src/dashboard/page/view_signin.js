@@ -1,4 +1,4 @@
-// Signing in: with a token that is typed, or with a code that `arcp ui` made and that stands behind the # of the address.
+// Signing in: with a token that is typed, or with a code that stands behind the # of the address.
 import { h, fill, foreign } from "./dom.js";
 
 /** The code of the address, which is removed from it and from the history at once. */
