@@ -92,7 +92,7 @@ static bool has_end(arcp_client *client)
 }
 
 /* A job that had ended before is reported like the refusal of job.cancel. */
-static arcp_status check_end(arcp_span answer, bool is_now, arcp_error *err)
+static arcp_status check_end(arcp_span answer, arcp_error *err)
 {
     arcp_json *json = arcp_json_new();
     arcp_buf scratch = arcp_buf_init();
@@ -100,10 +100,11 @@ static arcp_status check_end(arcp_span answer, bool is_now, arcp_error *err)
     if (status == ARCP_OK) {
         const arcp_span word = arcp_json_string(
             json, arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("status")), &scratch);
-        const arcp_job_status now = arcp_job_status_from_wire(word);
-        if (arcp_job_status_is_terminal(now) && !(is_now && now == ARCP_JOB_CANCELLED)) {
-            status = arcp_error_set(err, ARCP_E_JOB_NOT_FOUND, "the job has ended already (%s)",
-                                    arcp_job_status_name(now));
+        const arcp_json_ref had_ended =
+            arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("had_ended"));
+        if (arcp_json_is(json, had_ended, ARCP_JSON_TRUE)) {
+            status = arcp_error_set(err, ARCP_E_JOB_NOT_FOUND, "the job has ended already (%.*s)",
+                                    (int)word.size, word.data);
         }
     }
     arcp_buf_fini(&scratch);
@@ -137,7 +138,7 @@ static arcp_status end(arcp__program *program, arcp_client *client, arcp_span jo
                                   &answer, err);
     }
     if (status == ARCP_OK) {
-        status = check_end(arcp_buf_span(&answer), is_now, err);
+        status = check_end(arcp_buf_span(&answer), err);
     }
     arcp_buf_fini(&payload);
     arcp_buf_fini(&answer);

@@ -69,7 +69,7 @@ arcp_status arcp__ask_pages(arcp_client *client, const char *name, const char *p
         arcp_buf_append_byte(&request, '}');
         status = request.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
                                 : arcp__ask(client, name, arcp_buf_span(&request), &page, err);
-        if (status == ARCP_OK) {
+        if (status == ARCP_OK && page.json.nodes != NULL) { /* it was scanned */
             const arcp_json_ref next =
                 arcp_json_member(&page.json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("next_cursor"));
             is_more = read_page(&page, rows, each, user) &&

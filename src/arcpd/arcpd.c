@@ -235,6 +235,14 @@ static void open_operator_socket(arcp__daemon *state)
     arcp__operator_socket_open(operators, &state->loop, &state->config);
 }
 
+static void say_ready(arcp__daemon *state, const arcp_buf *urls)
+{
+    FILE *to = state->config.use_stdio ? stderr : stdout;
+    (void)fprintf(to, "arcpd: ready%.*s\n", (int)urls->size, urls->size == 0 ? "" : urls->data);
+    (void)fflush(to);
+    arcp__service_manager_ready(&state->manager, &state->loop);
+}
+
 static arcp_status start(arcp__daemon *state, arcp_error *err)
 {
     const arcp__config *config = &state->config;
@@ -300,10 +308,7 @@ static arcp_status start(arcp__daemon *state, arcp_error *err)
         status = urls.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
     }
     if (status == ARCP_OK) {
-        FILE *to = config->use_stdio ? stderr : stdout;
-        (void)fprintf(to, "arcpd: ready%.*s\n", (int)urls.size, urls.size == 0 ? "" : urls.data);
-        (void)fflush(to);
-        arcp__service_manager_ready(&state->manager, &state->loop);
+        say_ready(state, &urls);
     }
     arcp_buf_fini(&urls);
     arcp__verifiers_fini(&verifiers);

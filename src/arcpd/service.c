@@ -33,6 +33,23 @@ static arcp_status limits_of(const arcp__config_agent *agent, const arcp_launch_
     return ARCP_OK;
 }
 
+/* What principals may spend on calls to models on a day. */
+static arcp_status offer_spends(arcp_runtime *runtime, const arcp__config *config, arcp_error *err)
+{
+    arcp_status status = ARCP_OK;
+    for (size_t i = 0; status == ARCP_OK && i < config->spend_count; i++) {
+        const char *principal = config->spends[i].principal;
+        arcp_lease *amounts = NULL;
+        status = arcp__models_spend(config, i, &amounts, err);
+        if (status == ARCP_OK) {
+            status =
+                arcp__runtime_add_spend(runtime, principal == NULL ? "*" : principal, amounts, err);
+        }
+        arcp_lease_unref(amounts);
+    }
+    return status;
+}
+
 arcp_status arcp__service_offer(arcp_runtime *runtime, const arcp__config *config,
                                 const arcp_launch_limit *files, arcp_error *err)
 {
@@ -83,16 +100,7 @@ arcp_status arcp__service_offer(arcp_runtime *runtime, const arcp__config *confi
     if (status != ARCP_OK) {
         return status;
     }
-    for (size_t i = 0; status == ARCP_OK && i < config->spend_count; i++) {
-        const char *principal = config->spends[i].principal;
-        arcp_lease *amounts = NULL;
-        status = arcp__models_spend(config, i, &amounts, err);
-        if (status == ARCP_OK) {
-            status =
-                arcp__runtime_add_spend(runtime, principal == NULL ? "*" : principal, amounts, err);
-        }
-        arcp_lease_unref(amounts);
-    }
+    status = offer_spends(runtime, config, err);
     if (status != ARCP_OK) {
         return status;
     }

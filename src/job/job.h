@@ -316,10 +316,11 @@ void arcp__job_cancel(arcp__jobs *jobs, arcp__job *job, const char *message);
 /* Ends a job for a principal that may end it, whichever session submitted it: as CANCELLED, once
  * its agent has exited or the grace period is over; without one, at once. */
 typedef struct arcp__job_ending {
-    const char *by, *reason; /* reason: one line, may be "" */
-    uint64_t grace_ms;       /* 0: its agent is killed */
+    const char *by;     /* of another principal's job; NULL: its own principal does */
+    const char *reason; /* one line, may be "" */
+    uint64_t grace_ms;  /* 0: its agent is killed */
 } arcp__job_ending;
-void arcp__job_end(arcp__jobs *jobs, arcp__job *job, const arcp__job_ending *ending);
+void arcp__job_end(arcp__jobs *jobs, arcp__job *job, const arcp__job_ending *order);
 /* Ends a job; does nothing when it has ended already. */
 void arcp__job_fail_with(arcp__jobs *jobs, arcp__job *job, arcp_status code, const char *message);
 /* The runtime stops: fails the jobs of arcp__jobs_left or, with `queued_only`, those of them that

@@ -377,7 +377,9 @@ void arcp__job_end(arcp__jobs *jobs, arcp__job *job, const arcp__job_ending *ord
     }
     if (!job->cancelling) {
         arcp_error whole = {0};
-        (void)arcp_error_set(&whole, ARCP_E_CANCELLED, "ended by %s%s%s", order->by,
+        (void)arcp_error_set(&whole, ARCP_E_CANCELLED, "%s%s%s%s",
+                             order->by == NULL ? "the job was cancelled" : "ended by ",
+                             order->by == NULL ? "" : order->by,
                              order->reason[0] == '\0' ? "" : ": ", order->reason);
         if (!keep_text(jobs, &job->live->cancel_message, order->reason) ||
             !keep_text(jobs, &job->live->end_message, whole.message)) {

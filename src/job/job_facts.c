@@ -55,7 +55,7 @@ void arcp__job_stderr_keep(arcp__jobs *jobs, arcp__job *job, arcp_span text, boo
     job->facts.stderr_tail = tail;
     DL_APPEND(jobs->stderr_tails.oldest, tail);
     jobs->stderr_tails.bytes += text.size;
-    while (jobs->stderr_tails.bytes > ARCP__STDERR_ALL_MAX) {
+    while (jobs->stderr_tails.oldest != NULL && jobs->stderr_tails.bytes > ARCP__STDERR_ALL_MAX) {
         arcp__job_stderr_drop(jobs, jobs->stderr_tails.oldest->job);
     }
 }

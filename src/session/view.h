@@ -174,7 +174,6 @@ void arcp__view_end_session_handle(arcp__sessions *sessions, arcp__view_call *ca
 void arcp__view_reload_handle(arcp__sessions *sessions, arcp__view_call *call);
 void arcp__view_audit_handle(arcp__sessions *sessions, arcp__view_call *call);
 extern const char *const arcp__view_audit_filters[ARCP__VIEW_AUDIT_FILTERS];
-void arcp__view_jobs_handle(arcp__sessions *sessions, arcp__view_call *call);   /* view_jobs.c */
 void arcp__view_job_handle(arcp__sessions *sessions, arcp__view_call *call);    /* view_job.c */
 void arcp__view_events_handle(arcp__sessions *sessions, arcp__view_call *call); /* view_events.c */
 void arcp__view_stderr_handle(arcp__sessions *sessions, arcp__view_call *call); /* view_stderr.c */

@@ -47,7 +47,8 @@ void arcp__view_end_handle(arcp__sessions *sessions, arcp__view_call *call)
     if (job == NULL) {
         return;
     }
-    if (!arcp__job_has_ended(job)) {
+    const bool had_ended = arcp__job_has_ended(job);
+    if (!had_ended) {
         /* Made into one line that can be shown, like the message of an error. */
         arcp_error reason = {0};
         const arcp_span text = call->in.job.reason;
@@ -56,7 +57,9 @@ void arcp__view_end_handle(arcp__sessions *sessions, arcp__view_call *call)
                              text.size == 0 ? "" : text.data);
         audit(sessions, call, job, reason.message);
         arcp__job_end(sessions->jobs, job,
-                      &(arcp__job_ending){.by = call->session->principal->name,
+                      &(arcp__job_ending){.by = job->principal == call->session->principal
+                                                    ? NULL
+                                                    : call->session->principal->name,
                                           .reason = reason.message,
                                           .grace_ms = grace_ms});
     }
@@ -64,6 +67,9 @@ void arcp__view_end_handle(arcp__sessions *sessions, arcp__view_call *call)
     arcp_json_writer writer = arcp__put_begin(&out);
     arcp__put_cstr(&writer, "job_id", job->id);
     arcp__put_cstr(&writer, "status", arcp_job_status_name(job->status));
+    if (had_ended) {
+        arcp__put_bool(&writer, "had_ended", true);
+    }
     arcp_json_end_object(&writer);
     arcp__view_answer(sessions, call, &out);
     arcp_buf_fini(&out);

@@ -300,7 +300,7 @@ arcp_status arcp__local_connection_new(uv_loop_t *loop, int fd, const char *peer
 {
     line_connection *connection = NULL;
     const arcp_status status = open_lines(loop, fd, fd, peer, options, &connection, err);
-    if (status == ARCP_OK) {
+    if (status == ARCP_OK && connection != NULL) {
         connection->base.transport = "unix";
         connection->is_local_socket = true;
         *out = &connection->base.base;

@@ -122,7 +122,7 @@ static void a_cancel_needs_no_saved_session(void **state)
     fixture_run(*state, &p, 0, WORDS("cancel", job, "--reason", "enough", "--now"));
     process_fini(&p);
     fixture_run(*state, &p, 5, WORDS("watch", job));
-    assert_non_null(strstr(p.err.data, "error: CANCELLED: ended by "));
+    assert_non_null(strstr(p.err.data, "error: CANCELLED: the job was cancelled"));
     assert_non_null(strstr(p.err.data, ": enough\n"));
     process_fini(&p);
     fixture_run(*state, &p, 1, WORDS("cancel", job));
@@ -170,7 +170,7 @@ static void a_detached_job_is_watched_listed_and_cancelled(void **state)
     assert_int_equal(process_finish(&watcher), 5);
     process_fini(&watcher);
     fixture_run(*state, &p, 5, WORDS("watch", job));
-    assert_non_null(strstr(p.err.data, "error: CANCELLED: ended by "));
+    assert_non_null(strstr(p.err.data, "error: CANCELLED: the job was cancelled"));
     process_fini(&p);
 }
 

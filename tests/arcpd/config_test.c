@@ -295,88 +295,88 @@ static void a_principal_may_have_an_equals_sign_in_the_file(void **state)
     arcp__config_fini(&config);
 }
 
+static const struct {
+    const char *text, *message;
+} whole_rows[] = {
+    {"", NULL},
+    {"listen: ['ws://127.0.0.1:7777/arcp', 'WS://[::1]:0']\nstore: 'memory:'\n"
+     "http: {listen: '127.0.0.1:0'}\nhosts: ['*', a.example]\norigins: ['https://a']\n"
+     "agents: [{name: a.b-c_1, version: 1.0+x, command: [x]}]\n",
+     NULL},
+    {"listen: ['127.0.0.1:7777']\n", "test.yaml:1: listen[0]: \"127.0.0.1:7777\": must be "
+                                     "ws://HOST:PORT/PATH or wss://HOST:PORT/PATH"},
+    {"listen: ['memory:x']\n", "test.yaml:1: listen[0]: \"memory:x\": must be "
+                               "ws://HOST:PORT/PATH or wss://HOST:PORT/PATH"},
+    {"listen: ['ws://127.0.0.1:65536/arcp']\n",
+     "test.yaml:1: listen[0]: \"ws://127.0.0.1:65536/arcp\": expected a valid HOST or "
+     "HOST:PORT"},
+    {"listen: ['wss://127.0.0.1:1/arcp']\n",
+     "test.yaml:1: listen[0]: wss://127.0.0.1:1/arcp needs tls.certificate and tls.key in the "
+     "configuration"},
+    {"listen: ['wss://127.0.0.1:1/arcp']\ntls: {certificate: /nowhere/c}\n",
+     "test.yaml:1: listen[0]: wss://127.0.0.1:1/arcp needs tls.certificate and tls.key in the "
+     "configuration"},
+    {"listen: ['wss://127.0.0.1:1/arcp']\ntls: {certificate: /nowhere/c, key: /nowhere/k}\n",
+     "cannot read the certificate /nowhere/c: No such file or directory"},
+    {"listen: ['ws://0.0.0.0:1/arcp']\n",
+     "test.yaml:1: listen[0]: refusing to listen on ws://0.0.0.0:1/arcp without configured "
+     "tokens: set tokens, token_file or jwt, or listen on 127.0.0.1"},
+    {"listen: ['ws://0.0.0.0:1/arcp']\ntokens: [{token: t, principal: a}]\n", NULL},
+    {"log: {level: info}\nlisten:\n  - ws://127.0.0.1:1/arcp\n  - http://x/\n",
+     "test.yaml:4: listen[1]: \"http://x/\": must be ws://HOST:PORT/PATH or "
+     "wss://HOST:PORT/PATH"},
+    {"hosts:\n  - a\n  - ''\n", "test.yaml:3: hosts[1]: \"\" is not a host name or HOST:PORT"},
+    {"agents:\n  - {name: a, command: [x]}\n  - command: [x]\n    name: B\n",
+     "test.yaml:4: agents[1].name: agent \"B\" is not of the form name or name@version (name: "
+     "a-z 0-9 . _ -, version: letters, digits and . + _ -)"},
+    {"store: foo\n", "test.yaml:1: store: \"foo\": must be sqlite:PATH or memory:"},
+    {"store: 'sqlite:'\n", "test.yaml:1: store: \"sqlite:\": must be sqlite:PATH or memory:"},
+    {"store: 'memory:x'\n", "test.yaml:1: store: \"memory:x\": must be sqlite:PATH or memory:"},
+    {"store: 'sqlite:x'\n", NULL},
+    {"http: {listen: localhost:1}\n",
+     "test.yaml:1: http.listen: \"localhost:1\" must be ADDRESS:PORT, such as 127.0.0.1:9464"},
+    {"http: {listen: 127.0.0.1}\n",
+     "test.yaml:1: http.listen: \"127.0.0.1\" must be ADDRESS:PORT, such as 127.0.0.1:9464"},
+    {"listen: ['ws://127.0.0.1:1/arcp', 'ws://0.0.0.0:1/arcp']\n"
+     "tokens: [{token: t, principal: a}]\ndashboard: {enabled: true}\n",
+     "test.yaml:3: dashboard: enabled: true serves it at ws://0.0.0.0:1/arcp, which is neither "
+     "on loopback nor wss://: use wss:// there, or enabled: auto (loopback only)"},
+    {"listen: ['ws://0.0.0.0:1/arcp']\n"
+     "tokens: [{token: t, principal: a}]\ndashboard: {enabled: auto}\n",
+     NULL},
+    {"dashboard: {path: /ui}\n",
+     "test.yaml:1: dashboard.path: \"/ui\": must begin and end with '/', and have letters, "
+     "digits, '-' and '/' only"},
+    {"listen: ['ws://127.0.0.1:1/x/']\ndashboard: {path: /x/}\n",
+     "test.yaml:2: dashboard.path: \"/x/\" is also the path of listen[0], "
+     "ws://127.0.0.1:1/x/: choose another one"},
+    {"listen: ['ws://127.0.0.1:1/x/']\ndashboard: {path: /x/, enabled: false}\n", NULL},
+    {"hosts: ['a b']\n", "test.yaml:1: hosts[0]: \"a b\" is not a host name or HOST:PORT"},
+    {"origins: [a.example]\n", "test.yaml:1: origins[0]: \"a.example\" is not an origin (expected "
+                               "http://HOST[:PORT] or https://HOST[:PORT])"},
+    {"agents: [{name: A, command: [x]}]\n",
+     "test.yaml:1: agents[0].name: agent \"A\" is not of the form name or name@version (name: "
+     "a-z 0-9 . _ -, version: letters, digits and . + _ -)"},
+    {"agents: [{name: a, version: '', command: [x]}]\n",
+     "test.yaml:1: agents[0].name: agent \"a@\" is not of the form name or name@version (name: "
+     "a-z 0-9 . _ -, version: letters, digits and . + _ -)"},
+    {"agents: [{name: a@1, command: [x]}]\n", "test.yaml:1: agents[0].name: \"a@1\": must not "
+                                              "contain a version, which is given by version:"},
+};
+
 static void checks_of_several_keys_are_made_on_the_whole_configuration(void **state)
 {
-    static const struct {
-        const char *text, *message;
-    } rows[] = {
-        {"", NULL},
-        {"listen: ['ws://127.0.0.1:7777/arcp', 'WS://[::1]:0']\nstore: 'memory:'\n"
-         "http: {listen: '127.0.0.1:0'}\nhosts: ['*', a.example]\norigins: ['https://a']\n"
-         "agents: [{name: a.b-c_1, version: 1.0+x, command: [x]}]\n",
-         NULL},
-        {"listen: ['127.0.0.1:7777']\n", "test.yaml:1: listen[0]: \"127.0.0.1:7777\": must be "
-                                         "ws://HOST:PORT/PATH or wss://HOST:PORT/PATH"},
-        {"listen: ['memory:x']\n", "test.yaml:1: listen[0]: \"memory:x\": must be "
-                                   "ws://HOST:PORT/PATH or wss://HOST:PORT/PATH"},
-        {"listen: ['ws://127.0.0.1:65536/arcp']\n",
-         "test.yaml:1: listen[0]: \"ws://127.0.0.1:65536/arcp\": expected a valid HOST or "
-         "HOST:PORT"},
-        {"listen: ['wss://127.0.0.1:1/arcp']\n",
-         "test.yaml:1: listen[0]: wss://127.0.0.1:1/arcp needs tls.certificate and tls.key in the "
-         "configuration"},
-        {"listen: ['wss://127.0.0.1:1/arcp']\ntls: {certificate: /nowhere/c}\n",
-         "test.yaml:1: listen[0]: wss://127.0.0.1:1/arcp needs tls.certificate and tls.key in the "
-         "configuration"},
-        {"listen: ['wss://127.0.0.1:1/arcp']\ntls: {certificate: /nowhere/c, key: /nowhere/k}\n",
-         "cannot read the certificate /nowhere/c: No such file or directory"},
-        {"listen: ['ws://0.0.0.0:1/arcp']\n",
-         "test.yaml:1: listen[0]: refusing to listen on ws://0.0.0.0:1/arcp without configured "
-         "tokens: set tokens, token_file or jwt, or listen on 127.0.0.1"},
-        {"listen: ['ws://0.0.0.0:1/arcp']\ntokens: [{token: t, principal: a}]\n", NULL},
-        {"log: {level: info}\nlisten:\n  - ws://127.0.0.1:1/arcp\n  - http://x/\n",
-         "test.yaml:4: listen[1]: \"http://x/\": must be ws://HOST:PORT/PATH or "
-         "wss://HOST:PORT/PATH"},
-        {"hosts:\n  - a\n  - ''\n", "test.yaml:3: hosts[1]: \"\" is not a host name or HOST:PORT"},
-        {"agents:\n  - {name: a, command: [x]}\n  - command: [x]\n    name: B\n",
-         "test.yaml:4: agents[1].name: agent \"B\" is not of the form name or name@version (name: "
-         "a-z 0-9 . _ -, version: letters, digits and . + _ -)"},
-        {"store: foo\n", "test.yaml:1: store: \"foo\": must be sqlite:PATH or memory:"},
-        {"store: 'sqlite:'\n", "test.yaml:1: store: \"sqlite:\": must be sqlite:PATH or memory:"},
-        {"store: 'memory:x'\n", "test.yaml:1: store: \"memory:x\": must be sqlite:PATH or memory:"},
-        {"store: 'sqlite:x'\n", NULL},
-        {"http: {listen: localhost:1}\n",
-         "test.yaml:1: http.listen: \"localhost:1\" must be ADDRESS:PORT, such as 127.0.0.1:9464"},
-        {"http: {listen: 127.0.0.1}\n",
-         "test.yaml:1: http.listen: \"127.0.0.1\" must be ADDRESS:PORT, such as 127.0.0.1:9464"},
-        {"listen: ['ws://127.0.0.1:1/arcp', 'ws://0.0.0.0:1/arcp']\n"
-         "tokens: [{token: t, principal: a}]\ndashboard: {enabled: true}\n",
-         "test.yaml:3: dashboard: enabled: true serves it at ws://0.0.0.0:1/arcp, which is neither "
-         "on loopback nor wss://: use wss:// there, or enabled: auto (loopback only)"},
-        {"listen: ['ws://0.0.0.0:1/arcp']\n"
-         "tokens: [{token: t, principal: a}]\ndashboard: {enabled: auto}\n",
-         NULL},
-        {"dashboard: {path: /ui}\n",
-         "test.yaml:1: dashboard.path: \"/ui\": must begin and end with '/', and have letters, "
-         "digits, '-' and '/' only"},
-        {"listen: ['ws://127.0.0.1:1/x/']\ndashboard: {path: /x/}\n",
-         "test.yaml:2: dashboard.path: \"/x/\" is also the path of listen[0], "
-         "ws://127.0.0.1:1/x/: choose another one"},
-        {"listen: ['ws://127.0.0.1:1/x/']\ndashboard: {path: /x/, enabled: false}\n", NULL},
-        {"hosts: ['a b']\n", "test.yaml:1: hosts[0]: \"a b\" is not a host name or HOST:PORT"},
-        {"origins: [a.example]\n",
-         "test.yaml:1: origins[0]: \"a.example\" is not an origin (expected "
-         "http://HOST[:PORT] or https://HOST[:PORT])"},
-        {"agents: [{name: A, command: [x]}]\n",
-         "test.yaml:1: agents[0].name: agent \"A\" is not of the form name or name@version (name: "
-         "a-z 0-9 . _ -, version: letters, digits and . + _ -)"},
-        {"agents: [{name: a, version: '', command: [x]}]\n",
-         "test.yaml:1: agents[0].name: agent \"a@\" is not of the form name or name@version (name: "
-         "a-z 0-9 . _ -, version: letters, digits and . + _ -)"},
-        {"agents: [{name: a@1, command: [x]}]\n", "test.yaml:1: agents[0].name: \"a@1\": must not "
-                                                  "contain a version, which is given by version:"},
-    };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof whole_rows / sizeof whole_rows[0]; i++) {
         arcp__config config;
         arcp_error error = {0};
-        check_ok(read_text(&config, rows[i].text, &error), &error);
+        check_ok(read_text(&config, whole_rows[i].text, &error), &error);
         const arcp_status status = arcp__config_check(&config, &error);
-        if ((status == ARCP_OK) != (rows[i].message == NULL)) {
-            fail_msg("%s: %s", rows[i].text, error.message);
+        if ((status == ARCP_OK) != (whole_rows[i].message == NULL)) {
+            fail_msg("%s: %s", whole_rows[i].text, error.message);
         }
-        if (rows[i].message != NULL) {
-            assert_string_equal(error.message, rows[i].message);
+        if (whole_rows[i].message != NULL) {
+            assert_string_equal(error.message, whole_rows[i].message);
         }
         arcp__config_fini(&config);
     }

@@ -298,12 +298,8 @@ def a_long_log_has_few_rows_on_the_page(place, browser):
     sign_in(browser, place)
     go(browser, f"#/job/{job}")
     browser.wait_text("job.result", ".rows")
-    for _ in range(60):
-        browser.run("document.querySelector('.tab-body .scroller').scrollTop = 0;")
-        if "event 0 " in browser.text(".rows"):
-            break
-        time.sleep(0.05)
-    browser.wait_text("event 0 ", ".rows")
+    browser.wait("const s = document.querySelector('.tab-body .scroller'); s.scrollTop = 0; return s.innerText.includes('event 0 ');",
+                 what="the beginning of the log", seconds=60)
     rows = browser.run("return document.querySelectorAll('.tab-body .rows .row').length;")
     check(rows < 100, f"{rows} rows are on the page")
 

@@ -139,7 +139,7 @@ static void a_job_draws_on_the_day_on_which_it_began(void **state)
     open_rig(f);
     rig_agent *first = run(f, "1");
     spends(f, first, "3");
-    rig_clock(&f->rig, 24 * 3600 * ARCP_NS_PER_SEC);
+    rig_clock(&f->rig, 86400 * ARCP_NS_PER_SEC);
     rig_drop(&f->rig, rig_find(&f->rig, "a"));
     hello_with(f, "b", "alice", FEATURES_ALL);
     request(f, "b", "2", "job.submit", "{\"agent\":\"echo\"}");

@@ -328,15 +328,13 @@ print(json.dumps(names()))
         self.server.has_stream = True
         daemon = self.daemon('''
 import time
-before = names()
-print("before", file=sys.stderr, flush=True)
-while names() == before:
+while "far__late" not in names():
     time.sleep(0.05)
 print(json.dumps(names()))
 ''')
         def change():
             self.server.wait("GET")
-            while not self.server.streams:
+            while not self.server.streams or not self.server.of("tools/list"):
                 self.server.over.wait(0.01)
             TOOLS.append({"name": "late", "inputSchema": {"type": "object"}})
             self.addCleanup(TOOLS.pop)

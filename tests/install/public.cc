@@ -46,7 +46,8 @@ void call_every_init()
 #define INIT(type, init) check_size(init(), #type);
 #include "inits.inc"
 #undef INIT
-    check(arcp_client_options_init().features == ARCP_FEATURES_ALL,
+    check(arcp_client_options_init().features ==
+              (ARCP_FEATURES_ALL & ~ARCP_FEATURE_BIT(ARCP_FEATURE_PAGE_KEY)),
           "a default of arcp_client_options");
     check(arcp_authority_options_init().model_use_required, "a default of arcp_authority_options");
 }

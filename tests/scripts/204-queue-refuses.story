@@ -10,7 +10,7 @@ a< job.error {"id":"2","payload":{"code":"INTERNAL_ERROR","retryable":true,
 agent $j1> {"type":"job.result","payload":{"result":1}}
 a< job.result {"job_id":"$j1"}
 agent $j1 exits 0
-later +1s
+clock +1s
 a> job.submit #3 {"agent":"echo"}
 a< job.accepted {"id":"3"}
 a< {"payload":{"body":{"phase":"running"}}}

@@ -26,7 +26,7 @@ a< job.accepted {"job_id":"$k"}
 a< {"payload":{"kind":"status"}}
 b> x-vendor.arcpd.end #3 {"job_id":"$k","reason":"stuck","grace_ms":0}
 b< x-vendor.arcpd.end.answer {"payload":{"job_id":"$k","status":"cancelled"}}
-a< job.error {"job_id":"$k","payload":{"code":"CANCELLED","message":"ended by alice: stuck"}}
+a< job.error {"job_id":"$k","payload":{"code":"CANCELLED","message":"the job was cancelled: stuck"}}
 agent $k killed
 # One that has ended stays as it is.
 b> x-vendor.arcpd.end #4 {"job_id":"$k"}

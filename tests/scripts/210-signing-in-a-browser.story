@@ -1,4 +1,5 @@
 # docs/protocol.md, The view: codes and keys, with which a browser signs in.
+clock +1s
 hello a alice
 a> x-vendor.arcpd.page #1
 a< x-vendor.arcpd.page.answer {"id":"1","event_seq":"$absent","payload":{"code":"$code"}}
