@@ -294,7 +294,7 @@ def keys_move_in_tables_and_open_rows(place, browser):
 # ---- under load ----
 
 def a_long_log_has_few_rows_on_the_page(place, browser):
-    job = place.finish(events=10000)
+    job = place.finish(events=1000)
     sign_in(browser, place)
     go(browser, f"#/job/{job}")
     browser.wait_text("job.result", ".rows")
