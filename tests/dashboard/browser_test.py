@@ -294,11 +294,11 @@ def keys_move_in_tables_and_open_rows(place, browser):
 # ---- under load ----
 
 def a_long_log_has_few_rows_on_the_page(place, browser):
-    job = place.finish(events=1000)
+    job = place.finish(events=10000, text="here")
     sign_in(browser, place)
     go(browser, f"#/job/{job}")
     browser.wait_text("job.result", ".rows")
-    browser.wait("const s = document.querySelector('.tab-body .scroller'); s.scrollTop = 0; return s.innerText.includes('event 0 ');",
+    browser.wait("const s = document.querySelector('.tab-body .scroller'); s.scrollTop = 0; return s.innerText.includes('event 0 here');",
                  what="the beginning of the log", seconds=60)
     rows = browser.run("return document.querySelectorAll('.tab-body .rows .row').length;")
     check(rows < 100, f"{rows} rows are on the page")

@@ -1,5 +1,4 @@
 # docs/protocol.md, The view: codes and keys, with which a browser signs in.
-clock +1s
 hello a alice
 a> x-vendor.arcpd.page #1
 a< x-vendor.arcpd.page.answer {"id":"1","event_seq":"$absent","payload":{"code":"$code"}}
@@ -34,17 +33,3 @@ g> session.hello #1 {"auth":{"scheme":"bearer","token":"$bob"},"capabilities":{"
 g< session.welcome {"payload":{"x-vendor.arcpd.view":{"principal":"bob","page_key":"$absent"}}}
 h> session.hello #1 {"auth":{"scheme":"bearer","token":"page_key_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}}
 h< session.error {"payload":{"code":"UNAUTHENTICATED"}}
-# An operator who ends the sessions of a principal ends its codes and keys.
-hello_role o o-olga
-o> x-vendor.arcpd.end_session #1 {"principal":"bob"}
-o< x-vendor.arcpd.end_session.answer
-i> session.hello #1 {"auth":{"scheme":"bearer","token":"$bob"}}
-i< session.error {"payload":{"code":"UNAUTHENTICATED"}}
-# The key of an operator's token has the role, too.
-j> session.hello #1 {"auth":{"scheme":"bearer","token":"o-olga"},
-    "capabilities":{"features":["x-vendor.arcpd.view","x-vendor.arcpd.operate","x-vendor.arcpd.page_key"]}}
-j< session.welcome {"payload":{"x-vendor.arcpd.view":{"principal":"olga","role":"operator","page_key":"$olga"}}}
-k> session.hello #1 {"auth":{"scheme":"bearer","token":"$olga"},
-    "capabilities":{"features":["x-vendor.arcpd.view","x-vendor.arcpd.operate"]}}
-k< session.welcome {"payload":{"x-vendor.arcpd.view":{"principal":"olga","role":"operator"},
-    "capabilities":{"features":["x-vendor.arcpd.view","x-vendor.arcpd.operate"]}}}

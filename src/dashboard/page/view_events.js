@@ -158,10 +158,14 @@ export function show(main, { session, log, jobId }) {
     pause.textContent = paused ? "Continue" : "Pause";
     draw();
   } } }, "Pause");
+  // A reader who is at the beginning again before the next frame causes no event of scrolling: hence the loop.
   const onScroll = async () => {
-    if (table.scroller.scrollTop > 0) return;
-    const added = await log.older().catch(() => 0);
-    table.scroller.scrollTop = added * table.rowHeight;
+    while (table.scroller.scrollTop === 0 && log.hasOlder && !log.loading) {
+      const added = await log.older().catch(() => 0);
+      if (added === 0) return;
+      table.scroller.scrollTop = added * table.rowHeight;
+      await new Promise(requestAnimationFrame);
+    }
   };
   table.scroller.addEventListener("scroll", onScroll);
   fill(main, h("div", { class: "filters", role: "search" },
