@@ -1,4 +1,4 @@
-# queue: false: a submit beyond max_jobs is refused; when a job has ended, the next is accepted.
+# queue: false: a submit beyond max_jobs is refused.
 max_jobs 1 refuses
 hello a alice
 a> job.submit #1 {"agent":"echo"}
@@ -7,10 +7,3 @@ a< {"payload":{"body":{"phase":"running"}}}
 a> job.submit #2 {"agent":"echo"}
 a< job.error {"id":"2","payload":{"code":"INTERNAL_ERROR","retryable":true,
     "details":{"limit":"max_jobs"}}}
-agent $j1> {"type":"job.result","payload":{"result":1}}
-a< job.result {"job_id":"$j1"}
-agent $j1 exits 0
-clock +1s
-a> job.submit #3 {"agent":"echo"}
-a< job.accepted {"id":"3"}
-a< {"payload":{"body":{"phase":"running"}}}
