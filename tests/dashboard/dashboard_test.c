@@ -12,6 +12,16 @@ static arcp__dashboard *make(const char *path, const char *socket_path)
     return dashboard;
 }
 
+/* A copy that ends with NUL; the caller frees it. */
+static char *copy_of(const char *data, size_t size)
+{
+    char *text = malloc(size + 1);
+    assert_non_null(text);
+    memcpy(text, data, size);
+    text[size] = '\0';
+    return text;
+}
+
 typedef struct reply {
     bool is_found;
     arcp_page page;
@@ -53,8 +63,7 @@ static void the_page_names_its_files_and_its_socket(void **state)
     assert_true(r.is_found);
     assert_int_equal(r.page.status, 200);
     assert_string_equal(r.page.type, "text/html; charset=utf-8");
-    char *text = strndup(r.page.body.data, r.page.body.size);
-    assert_non_null(text);
+    char *text = copy_of(r.page.body.data, r.page.body.size);
     assert_non_null(strstr(text, "content=\"/some/socket\""));
     assert_non_null(strstr(text, arcp__dashboard_hash));
     assert_null(strchr(text, '@'));
@@ -201,8 +210,7 @@ static void no_file_has_code_that_the_policy_forbids(void **state)
     (void)state;
     for (size_t i = 0; i < arcp__dashboard_file_count; i++) {
         const arcp__dashboard_file *file = &arcp__dashboard_files[i];
-        char *text = strndup(file->data, (size_t)(file->end - file->data));
-        assert_non_null(text);
+        char *text = copy_of(file->data, (size_t)(file->end - file->data));
         for (size_t k = 0; k < sizeof forbidden / sizeof forbidden[0]; k++) {
             if (strstr(text, forbidden[k]) != NULL) {
                 fail_msg("%s has %s", file->name, forbidden[k]);

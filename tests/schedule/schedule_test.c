@@ -233,7 +233,6 @@ static void a_clock_that_was_wrong_by_more_than_three_hours_is_corrected(void **
     (void)state;
     begin(&rig, &options);
     rig_clock(&rig, 12 * HOUR);
-    rig.agent_count = 0;
     rig.now.wall_ns -= 4 * HOUR;
     rig_run(&rig);
     assert_int_equal(view(&rig).next, 1767225600 + 9 * 3600);

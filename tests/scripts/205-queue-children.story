@@ -22,6 +22,7 @@ a< job.result {"job_id":"$one"}
 agent $parent< {"type":"reply","re":"d1","payload":{"job_id":"$one","final_status":"success","result":1}}
 agent $one exits 0
 a< {"job_id":"$two","payload":{"body":{"phase":"running"}}}
+agent $two< {"type":"job.start"}
 agent $parent> {"type":"delegate","id":"d3","payload":{"agent":"echo","delegate_id":"three"}}
 a< job.accepted {"job_id":"$three"}
 a< {"job_id":"$parent","payload":{"kind":"delegate","body":{"child_job_id":"$three"}}}
