@@ -20,7 +20,6 @@ static struct {
     arcp__broker *broker;
     bool is_over;
     const arcp__sandbox_plan *waiting;
-    pthread_t thread;
 } lease = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Waits for the message, and returns its descriptor; -1: the other end was closed, and nothing
@@ -92,10 +91,12 @@ void arcp__helper_lease_await(const arcp__helper *helper, arcp__broker *broker)
     arcp__helper_begin(ARCP__HELPER_LEASE);
     lease.waiting = helper->plan;
     lease.broker = broker;
-    errno = broker == NULL ? EINVAL : arcp__thread_start(&lease.thread, "arcp-lease", take, NULL);
+    pthread_t thread;
+    errno = broker == NULL ? EINVAL : arcp__thread_start(&thread, "arcp-lease", take, NULL);
     if (errno != 0) {
         arcp__helper_fail(NULL);
     }
+    (void)pthread_detach(thread); /* it may wait for the message until the process ends */
 }
 
 void arcp__helper_lease_end(void)
