@@ -24,6 +24,7 @@ a< job.error {"job_id":"$child","payload":{"code":"CANCELLED"}}
 a> job.submit #2 {"agent":"work"}
 a< job.accepted {"job_id":"$k"}
 a< {"payload":{"kind":"status"}}
+agent $k< {"type":"job.start"}
 b> x-vendor.arcpd.end #3 {"job_id":"$k","reason":"stuck","grace_ms":0}
 b< x-vendor.arcpd.end.answer {"payload":{"job_id":"$k","status":"cancelled"}}
 a< job.error {"job_id":"$k","payload":{"code":"CANCELLED","message":"the job was cancelled: stuck"}}
