@@ -1,5 +1,5 @@
-/* `arcp top`: the jobs that run, those that use most first. On a terminal the table is drawn again
- * each second; elsewhere it is printed once. */
+/* `arcp top` shows the running jobs, sorted by what they use. On a terminal the table is drawn
+ * again each second; elsewhere it is printed once. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>

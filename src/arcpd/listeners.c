@@ -1,5 +1,5 @@
-/* The listeners of `listen`, with sockets of their own or those that arcpd was started with
- * (sd_listen_fds(3)). */
+/* Opens the listeners of `listen`, on new sockets or on those that the service manager passed to
+ * arcpd (sd_listen_fds(3)). */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
