@@ -92,8 +92,10 @@ void arcp__helper_lease_await(const arcp__helper *helper, arcp__broker *broker)
     lease.waiting = helper->plan;
     lease.broker = broker;
     pthread_t thread;
-    errno = broker == NULL ? EINVAL : arcp__thread_start(&thread, "arcp-lease", take, NULL);
-    if (errno != 0) {
+    const int error =
+        broker == NULL ? EINVAL : arcp__thread_start(&thread, "arcp-lease", take, NULL);
+    if (error != 0) {
+        errno = error;
         arcp__helper_fail(NULL);
     }
     (void)pthread_detach(thread); /* it may wait for the message until the process ends */
