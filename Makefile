@@ -6,6 +6,8 @@ DESTDIR ?=
 FUZZ_SECONDS ?= 300
 # Where `make demo` looks around: a directory of your choice.
 DIR ?= .
+# `make demo UI=1` shows the job in a browser.
+UI ?=
 # More options for `make bench-peers`: see tools/bench-peers.
 PEERS ?=
 # How many compilers run at once, and tests: these wait more than they compute.
@@ -33,8 +35,8 @@ deps:
 dev-deps:
 	@tools/install-deps.sh --dev
 
-demo: all ## a real job, end to end, over a directory: make demo DIR=/etc
-	@examples/survey/demo.sh "$(DIR)"
+demo: all ## a real job, end to end, over a directory: make demo DIR=/etc; UI=1 in a browser
+	@UI=$(UI) examples/survey/demo.sh "$(DIR)"
 
 test: deps ## all tests, in a build of their own (build-test)
 	@$(call build,test) && $(call test,test)

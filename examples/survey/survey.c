@@ -2,13 +2,15 @@
  *
  * A program becomes an agent by reading lines from standard input and writing lines to
  * standard output (arcp-agent(7)). This one asks before it opens a file, reports its
- * progress and costs, and streams its report. Input: {"directory": "/path"}. */
+ * progress and costs, and streams its report. Input: {"directory": "/path"}; with "pause_ms" it
+ * waits after every 25 files, for an audience. */
 #include <errno.h>
 #include <fts.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include <arcp/json.h>
 
@@ -29,6 +31,7 @@ typedef struct survey {
     char largest[4096];
     unsigned long largest_bytes;
     unsigned asked;
+    uint64_t pause_ms;
     char *line;
     size_t line_capacity;
     arcp_json *json;
@@ -206,6 +209,12 @@ static void write_report(survey *s)
     arcp_buf_fini(&text);
 }
 
+static void pause_for(uint64_t ms)
+{
+    const struct timespec length = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+    (void)nanosleep(&length, NULL);
+}
+
 static int read_start(survey *s)
 {
     if (!read_line(s) || !is_type(s, "job.start")) {
@@ -221,6 +230,8 @@ static int read_start(survey *s)
     (void)snprintf(s->directory, sizeof s->directory, "%.*s", (int)path.size,
                    path.size == 0 ? "" : path.data);
     arcp_buf_fini(&scratch);
+    (void)arcp_json_u64(s->json, arcp_json_member(s->json, input, ARCP_SPAN_LITERAL("pause_ms")),
+                        &s->pause_ms);
     return path.size != 0 && path.size < sizeof s->directory && path.data[0] == '/';
 }
 
@@ -238,6 +249,12 @@ int main(void)
         "\"message\":%s}}}",
         quoted(s.directory));
     const size_t count = list_files(&s, paths, FILES_MAX);
+    /* An operation that the lease does not cover: the gate denies it. */
+    if (!may_read(&s, "/etc/shadow")) {
+        s.refused++;
+        say("{\"type\":\"job.event\",\"payload\":{\"kind\":\"log\",\"body\":{\"level\":\"warn\","
+            "\"message\":\"/etc/shadow is outside my lease: not read\"}}}");
+    }
     for (size_t i = 0; i < count; i++) {
         read_file(&s, paths[i]);
         if (i % 25 == 24 || i + 1 == count) {
@@ -247,13 +264,8 @@ int main(void)
             say("{\"type\":\"job.event\",\"payload\":{\"kind\":\"progress\",\"body\":{"
                 "\"current\":%zu,\"total\":%zu,\"units\":\"files\"}}}",
                 i + 1, count);
+            pause_for(s.pause_ms);
         }
-    }
-    /* An operation that the lease does not cover: the gate denies it. */
-    if (!may_read(&s, "/etc/shadow")) {
-        s.refused++;
-        say("{\"type\":\"job.event\",\"payload\":{\"kind\":\"log\",\"body\":{\"level\":\"warn\","
-            "\"message\":\"/etc/shadow is outside my lease: not read\"}}}");
     }
     write_report(&s);
     say("{\"type\":\"job.result\",\"payload\":{\"summary\":\"%lu files, %lu lines\"}}", s.files,

@@ -26,6 +26,7 @@ int arcp__command_status(arcp__program *program);
 int arcp__command_sessions(arcp__program *program);
 /* 0: the new configuration is in effect; 1: it is not. */
 int arcp__command_reload(arcp__program *program);
+int arcp__command_ui(arcp__program *program);
 int arcp__command_agents(arcp__program *program);
 int arcp__command_credentials(arcp__program *program);
 int arcp__command_ping(arcp__program *program);

@@ -304,6 +304,7 @@ static arcp_status start(arcp__daemon *state, arcp_error *err)
         arcp__state_dump_open(&state->state_dump, &state->loop, directory, state->runtime, logger);
         arcp__operator_requests_open(state);
         open_operator_socket(state);
+        arcp__dashboards_announce(&state->dashboards, directory, logger);
         watch_signals(state);
         status = urls.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
     }

@@ -33,25 +33,6 @@ void arcp__module_close(void *module); /* NULL is accepted */
  * the owner of this program, and must not be world-writable. */
 bool arcp__module_directory_is_safe(const char *path);
 
-/* ---- dashboards.c ---- */
-
-/* The dashboards of the listeners. */
-typedef struct arcp__dashboards {
-    arcp__dashboard **items;
-    size_t count;
-} arcp__dashboards;
-
-/* Has the listener of `url` serve a dashboard if the configuration says so: sets the pages in
- * `options`. ARCP_E_NO_MEMORY. */
-ARCP_MUST_CHECK arcp_status arcp__dashboards_add(arcp__dashboards *dashboards,
-                                                 const arcp__config *config, const char *url,
-                                                 arcp_listen_options *options, arcp_error *err);
-/* After the runtime was freed, which closes the listeners. */
-void arcp__dashboards_free(arcp__dashboards *dashboards);
-
-/* Whether the configured dashboard can be served. ARCP_E_USAGE names the key. */
-ARCP_MUST_CHECK arcp_status arcp__dashboards_check(const arcp__config *config, arcp_error *err);
-
 /* ---- gateways.c ---- */
 
 /* Opens the gateways if models are configured. If they are open already, they get the new
@@ -255,6 +236,34 @@ void arcp__logger_log_fields(void *user, arcp_log_level level, const char *text,
                              const char *fields);
 void arcp__logger_format(arcp__logger *logger, arcp_log_level level, const char *format, ...)
     ARCP_PRINTF(3, 4);
+
+/* ---- dashboards.c ---- */
+
+/* The dashboards of the listeners. */
+typedef struct arcp__dashboards {
+    arcp__dashboard **items;
+    size_t count;
+    arcp_buf addresses; /* of their pages, a line each */
+    char path[4096];    /* of the file that has them; "" until it is written */
+} arcp__dashboards;
+
+/* Has the listener of `url` serve a dashboard if the configuration says so: sets the pages in
+ * `options`. ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__dashboards_add(arcp__dashboards *dashboards,
+                                                 const arcp__config *config, const char *url,
+                                                 arcp_listen_options *options, arcp_error *err);
+/* After that listener was opened: its URL has the actual port. */
+void arcp__dashboards_note(arcp__dashboards *dashboards, const arcp__config *config,
+                           const char *text);
+/* Writes the addresses of the pages into the file `page` of the state directory, for `arcp ui`;
+ * without any, removes that file. What fails is logged. */
+void arcp__dashboards_announce(arcp__dashboards *dashboards, const char *state_directory,
+                               arcp__logger *logger);
+/* After the runtime was freed, which closes the listeners. Removes the file. */
+void arcp__dashboards_free(arcp__dashboards *dashboards);
+
+/* Whether the configured dashboard can be served. ARCP_E_USAGE names the key. */
+ARCP_MUST_CHECK arcp_status arcp__dashboards_check(const arcp__config *config, arcp_error *err);
 
 /* ---- notice.c ---- */
 

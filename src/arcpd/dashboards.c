@@ -1,6 +1,9 @@
 #include "arcpd/arcpd.h"
 
+#include <unistd.h>
+
 #include "base/alloc.h"
+#include "file/private_file.h"
 #include "transport/url.h"
 
 static const char *path_of(const arcp__config *config)
@@ -94,11 +97,54 @@ arcp_status arcp__dashboards_add(arcp__dashboards *dashboards, const arcp__confi
     return ARCP_OK;
 }
 
+void arcp__dashboards_note(arcp__dashboards *dashboards, const arcp__config *config,
+                           const char *text)
+{
+    arcp__url url;
+    arcp__authority named;
+    char where[ARCP__HOST_MAX + 16];
+    if (!is_served(config, text) || arcp__url_parse(arcp_span_cstr(text), &url, NULL) != ARCP_OK) {
+        return;
+    }
+    /* Beyond loopback a listener may be bound to any address; browsers use its first name. */
+    if (!arcp__authority_is_loopback(&url.authority) &&
+        arcp__authority_parse(arcp_span_cstr(config->hosts.items[0]), false, &named)) {
+        named.port = named.has_port ? named.port : url.authority.port;
+        named.has_port = true;
+        url.authority = named;
+    }
+    arcp__authority_format(&url.authority, where, sizeof where);
+    arcp_buf_append_format(&dashboards->addresses, "%s://%s%s\n",
+                           url.scheme == ARCP__URL_WSS ? "https" : "http", where, path_of(config));
+}
+
+void arcp__dashboards_announce(arcp__dashboards *dashboards, const char *state_directory,
+                               arcp__logger *logger)
+{
+    arcp_error error = {0};
+    const arcp__private_file file = {.what = "the file with the dashboard's address",
+                                     .path = dashboards->path};
+    if (!arcp__path_in(state_directory, "page", dashboards->path, sizeof dashboards->path)) {
+        dashboards->path[0] = '\0';
+    } else if (dashboards->addresses.size == 0) {
+        (void)unlink(dashboards->path);
+    } else if (dashboards->addresses.failed ||
+               arcp__private_file_replace(&file, arcp_buf_span(&dashboards->addresses), &error) !=
+                   ARCP_OK) {
+        arcp__logger_format(logger, ARCP_LOG_WARN, "`arcp ui` will not find the dashboard: %s",
+                            error.message);
+    }
+}
+
 void arcp__dashboards_free(arcp__dashboards *dashboards)
 {
+    if (dashboards->path[0] != '\0') {
+        (void)unlink(dashboards->path);
+    }
+    arcp_buf_fini(&dashboards->addresses);
     for (size_t i = 0; i < dashboards->count; i++) {
         arcp__dashboard_free(dashboards->items[i]);
     }
     arcp__free(dashboards->items);
-    *dashboards = (arcp__dashboards){NULL, 0};
+    *dashboards = (arcp__dashboards){.items = NULL};
 }

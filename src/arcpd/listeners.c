@@ -109,6 +109,7 @@ arcp_status arcp__listeners_open(arcp_runtime *runtime, const arcp__config *conf
         }
         if (status == ARCP_OK) {
             arcp_buf_append_format(ready, " %s", url);
+            arcp__dashboards_note(dashboards, config, url);
         }
     }
     return status == ARCP_OK ? check_all_used(sockets, err) : status;

@@ -10,7 +10,7 @@ with CI set that is a failure. Runs the tests whose names contain one of NAME (a
 import inspect
 import json
 import os
-import socket
+import subprocess
 import sys
 import time
 import urllib.error
@@ -80,16 +80,8 @@ class Place:
             words += ["--lease", json.dumps(lease)]
         return self.arcpd.arcp(token, *words).split()[0]
 
-    def code(self, token):
-        """A code for a link, which a session that a token opened asks for over arcpd.sock, whose frames are lines."""
-        with socket.socket(socket.AF_UNIX) as peer, peer.makefile("rw", encoding="utf-8") as lines:
-            peer.connect(os.path.join(self.arcpd.directory, "arcpd.sock"))
-            for type, payload in (("session.hello", {"auth": {"scheme": "bearer", "token": token}, "capabilities": {"features": ["x-vendor.arcpd.view"]}}),
-                                  ("x-vendor.arcpd.page", {})):
-                lines.write(json.dumps({"arcp": "1.1", "id": type, "type": type, "payload": payload}) + "\n")
-                lines.flush()
-                answer = json.loads(lines.readline())
-            return answer["payload"]["code"]
+    def link(self, token):
+        return self.arcpd.arcp(token, "ui")
 
     def finish(self, token="ta", agent="work", lease=None, **ask):
         job = self.submit(token, agent, lease, **ask)
@@ -145,18 +137,27 @@ def signing_out_ends_the_key(place, browser):
 
 
 def a_link_signs_in_once_after_asking(place, browser):
-    link = f"{place.arcpd.page}#code={place.code('to')}"
+    link = place.link("to")
     browser.open(link)
-    browser.wait_text("Sign in with this link?", "dialog")
+    browser.wait_text("Sign in as olga (operator)?", "dialog")
+    check(browser.run("return sessionStorage.length;") == 0, "a key is kept before the answer")
     check("code" not in browser.run("return location.href;"), "the code is still in the address")
     browser.click("dialog button[type=submit]")
-    browser.wait_text("local-operator", "#who")
+    browser.wait_text("olga", "#who")
+    check(browser.run("return location.pathname;") == "/ui/", "the link does not lead to the page")
     browser.run("sessionStorage.clear();")
     browser.open("about:blank")
     browser.open(link)
-    browser.wait_text("Sign in with this link?", "dialog")
-    browser.click("dialog button[type=submit]")
     browser.wait_text("not valid here", "[role=alert]")
+
+
+def a_link_that_is_declined_signs_nobody_in(place, browser):
+    browser.open(place.link("to"))
+    browser.wait_text("Sign in as olga (operator)?", "dialog")
+    browser.click("dialog button.quiet")
+    browser.wait_text("Sign in", "h1")
+    check(browser.run("return sessionStorage.length;") == 0, "a key is kept")
+    check("olga" not in browser.text(), "the page still shows the principal")
 
 
 def a_restart_is_noticed_and_asks_for_a_token_again(place, browser):
@@ -166,6 +167,29 @@ def a_restart_is_noticed_and_asks_for_a_token_again(place, browser):
     check(browser.run("return document.body.classList.contains('stale');"), "what is not live is not greyed")
     place.arcpd.start()
     browser.wait_text("Sign in", "h1", )
+
+
+def the_demo_shows_a_running_survey_to_a_stranger(place, browser):
+    demo = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/survey/demo.sh")
+    directory = os.path.dirname(demo)
+    environment = {**os.environ, "UI": "1", "ARCP_BIN": place.arcpd.programs, "HOME": place.arcpd.directory}
+    with subprocess.Popen([demo, os.path.join(directory, "../..", "tests")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          env=environment, text=True) as process:
+        browser.open(process.stdout.readline().strip())
+        browser.wait_text("Sign in as", "dialog")
+        browser.click("dialog button[type=submit]")
+        browser.wait_text("Overview", "h1")
+        browser.wait_text("running", ".rows")
+        browser.run("[...document.querySelectorAll('.rows .row')].find((row) => row.innerText.includes('running')).click();")
+        running = browser.wait("return /#\\/job\\/(job_\\w+)/.exec(location.hash)?.[1];", what="the running job is shown")
+        browser.wait_text("files", ".rows")
+        browser.wait_text("/etc/shadow", ".rows")
+        go(browser, f"#/job/{running}/authority")
+        browser.wait_text("/etc/shadow", ".tab-body")
+        go(browser, f"#/job/{running}/money")
+        browser.wait_text("of 1", ".tab-body")
+        process.stdin.close()
+        check(process.wait(30) == 0, "the demo did not end well")
 
 
 # ---- views ----

@@ -118,16 +118,18 @@ document.addEventListener("keydown", (event) => {
 });
 
 /** Nobody is signed in as somebody else by a link: the page asks first. */
-function confirmCode() {
+session.addEventListener("asks", () => {
   const dialog = document.getElementById("dialog");
-  fill(dialog, h("form", { on: { submit: (event) => { event.preventDefault(); dialog.close(); session.signIn(code); } } },
-    h("h2", null, "Sign in with this link?"), h("p", null, "The link signs this tab in as the principal of the session that made it."),
-    h("div", { class: "actions" }, h("button", { type: "button", class: "quiet", on: { click: () => { dialog.close(); askToken(); } } }, "No"), h("button", { type: "submit" }, "Sign in"))));
-  askToken();
+  const refuse = () => { if (session.asks) { session.signOut(); askToken(); } };
+  fill(dialog, h("form", { on: { submit: (event) => { event.preventDefault(); dialog.close(); session.confirm(); } } },
+    h("h2", null, "Sign in as ", foreign(session.principal ?? "?"), session.role === "none" ? "" : ` (${session.role})`, "?"),
+    h("p", null, "The link that you opened signs this tab in. Say no if you did not make it."),
+    h("div", { class: "actions" }, h("button", { type: "button", class: "quiet", on: { click: () => { dialog.close(); refuse(); } } }, "No"), h("button", { type: "submit" }, "Sign in"))));
+  dialog.addEventListener("cancel", refuse, { once: true });
   dialog.showModal();
-}
+});
 
 const key = Session.storedKey();
-if (code) confirmCode();
+if (code) session.signIn(code, true);
 else if (key) session.signIn(key);
 else askToken();

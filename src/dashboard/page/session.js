@@ -21,11 +21,19 @@ export class Session extends EventTarget {
   static storedKey() { return sessionStorage.getItem(KEY); }
   static forgetKey() { sessionStorage.removeItem(KEY); }
 
-  signIn(token) {
+  /** `asks`: nothing is kept, and no view is shown, until `confirm` is called. */
+  signIn(token, asks = false) {
     this.token = token;
+    this.asks = asks;
     this.wire = new Wire(this.url, () => this.token);
     this.wire.addEventListener("state", (event) => this.onState(event.detail));
     this.wire.open();
+  }
+
+  /** The reader wants to be who the link says. */
+  confirm() {
+    this.asks = false;
+    this.onState({ state: "open" });
   }
 
   signOut() {
@@ -48,10 +56,14 @@ export class Session extends EventTarget {
       if (about.page_key) {
         // The token was for this hello only; the key is what stays.
         this.token = about.page_key;
-        sessionStorage.setItem(KEY, about.page_key);
       }
       this.jobs.clear();
       this.texts.clear();
+      if (this.asks) {
+        this.emit("asks");
+        return;
+      }
+      if (about.page_key) sessionStorage.setItem(KEY, about.page_key);
       this.watch();
     } else if (detail.state === "refused") {
       Session.forgetKey();
