@@ -19,20 +19,6 @@
 #include "tracing/span_exporter.h"
 #include "web/server.h"
 
-/* ---- module.c: shared objects that are loaded only if the configuration needs them ---- */
-
-/* Loads NAME.so from the directory where modules are installed, or from beside this program in a
- * build tree, and stores the address of `symbol` in the function pointer that `function` points to.
- * *module is for arcp__module_close. ARCP_E_USAGE: it cannot be loaded; the message begins with
- * `key`, the configuration key that needs it. */
-ARCP_MUST_CHECK arcp_status arcp__module_open(const char *name, const char *symbol, const char *key,
-                                              void **module, void *function, arcp_error *err);
-void arcp__module_close(void *module); /* NULL is accepted */
-
-/* Whether modules may be loaded from the directory: it must belong to root, to arcpd's user or to
- * the owner of this program, and must not be world-writable. */
-bool arcp__module_directory_is_safe(const char *path);
-
 /* ---- gateways.c ---- */
 
 /* Opens the gateways if models are configured. If they are open already, they get the new

@@ -46,15 +46,15 @@ static arcp_status explain_gateways(const arcp__config *config, arcp_error *err)
     arcp__model_config *models = NULL;
     arcp__tool_config *tools = NULL;
     arcp_buf text = arcp_buf_init();
-    arcp_status status = arcp__models_configure(config, &models, err);
+    arcp_status status = arcp__setup_make_models(&config->setup, &models, err);
     if (status == ARCP_OK) {
-        status = arcp__tools_configure(config, NULL, NULL, &tools, err);
+        status = arcp__setup_make_tools(&config->setup, NULL, NULL, &tools, err);
     }
     if (status == ARCP_OK) {
         arcp__model_config_explain(models, &text);
         print_lines("models", &text);
         arcp_buf_clear(&text);
-        arcp__tools_explain(config, &text);
+        arcp__setup_explain_tools(&config->setup, !config->enforce.is_off, &text);
         print_lines("tools", &text);
     }
     arcp_buf_fini(&text);

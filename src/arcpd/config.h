@@ -8,10 +8,9 @@
 
 #include "config/config.h"
 #include "context/settings.h"
-#include "gateway/model_config.h"
-#include "gateway/tool_config.h"
 #include "identity/identity.h"
 #include "provisioner/http_provisioner.h"
+#include "setup/setup.h"
 #include "tracing/span_exporter.h"
 
 typedef struct arcp__config_agent {
@@ -78,40 +77,6 @@ typedef struct arcp__config_enforce {
     arcp__text_list private_hosts;
 } arcp__config_enforce;
 
-typedef struct arcp__config_gateways_values {
-    char *listen, *url; /* NULL: the default, and the listener's own address */
-    uint64_t request_bytes, buffer_bytes, response_bytes;
-    uint64_t calls_per_job;
-    uint64_t first_byte_ms, idle_timeout_ms, hold_wait_ms;
-} arcp__config_gateways_values;
-
-/* A rule of `targets`: an argument of a tool that is asked as a path or URL. */
-typedef struct arcp__config_tool_target {
-    char *tool, *capability, *pointer;
-} arcp__config_tool_target;
-
-typedef struct arcp__config_tool_server {
-    char *name;
-    arcp__text_list command;
-    char *url;
-    arcp__text_list headers; /* "Name: value" */
-    char *token_url, *client_id, *client_secret, *scope;
-    arcp__text_list env; /* as arcp__config_agent.env */
-    arcp_lease *lease;   /* NULL: it grants nothing */
-    bool is_unconfined;
-    bool is_shared;
-    uint64_t timeout_ms, total_ms, start_ms;
-    int log;                /* arcp__tool_log */
-    arcp__text_list prices; /* GLOB=CURRENCY:AMOUNT */
-    arcp__config_tool_target *targets;
-    size_t target_count;
-} arcp__config_tool_server;
-
-typedef struct arcp__config_tools_values {
-    arcp__config_tool_server *servers;
-    size_t server_count;
-    bool refuses_changes;
-} arcp__config_tools_values;
 /* Which listeners serve the dashboard. */
 typedef enum arcp__dashboard_use {
     ARCP__DASHBOARD_AUTO, /* those on loopback */
@@ -121,15 +86,8 @@ typedef enum arcp__dashboard_use {
 
 typedef enum arcp__log_format { ARCP__LOG_TEXT, ARCP__LOG_JSON } arcp__log_format;
 
-/* One of `models.spend`: what a principal may spend on calls to models on one UTC day. */
-typedef struct arcp__config_spend {
-    const char *principal; /* glob; NULL: all */
-    int per;               /* always a day */
-    const char *const *budget;
-    size_t budget_count;
-} arcp__config_spend;
-
 typedef struct arcp__config {
+    arcp__setup setup; /* must be first */
     arcp_settings settings;
     arcp__text_list listen;
     char *store;
@@ -153,11 +111,6 @@ typedef struct arcp__config {
     arcp__config_profile *profiles;
     size_t profile_count;
     arcp__config_enforce enforce;
-    arcp__config_gateways_values gateways;
-    arcp__model_options models;
-    arcp__config_tools_values tools;
-    arcp__config_spend *spends; /* models.spend */
-    size_t spend_count;
     arcp__config_credentials credentials;
     arcp__span_exporter_options
         tracing; /* only members that have a key are set; no url: no spans */
@@ -204,11 +157,6 @@ const char *arcp__config_request_key(arcp__http_request_kind kind);
 
 /* The rows' owner is an arcp__config. */
 extern const arcp__config_fields arcp__config_top;
-/* The groups `gateways` (config_gateways.c), `models` (config_models.c) and `tools`
- * (config_tools.c). */
-extern const arcp__config_fields arcp__config_gateways;
-extern const arcp__config_fields arcp__config_models;
-extern const arcp__config_fields arcp__config_tools;
 /* An entry of `schedules` (config_schedules.c). */
 extern const arcp__config_row arcp__config_schedule_item;
 /* The words of log.level, in the order of arcp_log_level. */
@@ -217,40 +165,8 @@ extern const char *const arcp__config_log_levels[];
 /* max_lease and max_budget of an arcp_policy (config_ceiling.c). */
 extern const arcp__config_type arcp__config_ceiling_lease;
 extern const arcp__config_type arcp__config_ceiling_budget;
-/* A lease without limits: arcp_lease *; NULL: null. */
-extern const arcp__config_type arcp__config_lease;
 /* Builds the ceiling from both, after all keys of an entry have been read. */
 arcp_status arcp__config_policy_check(arcp__yaml_reader *r, void *owner);
-
-/* ---- config_models.c ---- */
-
-/* The amounts of config->spends[index] as a lease. ARCP_E_USAGE: one is not valid, or in a currency
- * in which calls to models are not charged. */
-ARCP_MUST_CHECK arcp_status arcp__models_spend(const arcp__config *config, size_t index,
-                                               arcp_lease **out, arcp_error *err);
-
-/* Makes the configuration of the gateway for models: reads the price file and the keys of the
- * providers, of which there may be none. The caller unrefs *out. ARCP_E_USAGE and ARCP_E_IO name
- * the key. */
-ARCP_MUST_CHECK arcp_status arcp__models_configure(const arcp__config *config,
-                                                   arcp__model_config **out, arcp_error *err);
-
-/* Replaces {file:PATH} and {env:NAME}. The message begins with `key`. Any thread. */
-ARCP_MUST_CHECK arcp_status arcp__config_expand(const char *key, const char *text, arcp_buf *out,
-                                                arcp_error *err);
-
-/* ---- config_tools.c ---- */
-
-/* Makes the configuration of the gateway for tools, of which there may be none. `host` says with
- * what the sandboxes of servers are made; NULL: they have none. The caller unrefs *out.
- * ARCP_E_USAGE names the key. */
-ARCP_MUST_CHECK arcp_status arcp__tools_configure(const arcp__config *config,
-                                                  const arcp__tool_host *host,
-                                                  const char *work_directory,
-                                                  arcp__tool_config **out, arcp_error *err);
-
-/* Appends what --check-config says of the servers, in lines. */
-void arcp__tools_explain(const arcp__config *config, arcp_buf *out);
 
 /* ---- config_check.c ---- */
 

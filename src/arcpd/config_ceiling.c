@@ -1,4 +1,4 @@
-/* Leases in the configuration. max_lease and max_budget of a policy entry form one lease, the
+/* The ceilings of policies. max_lease and max_budget of a policy entry form one lease, the
  * ceiling, in which max_budget is the capability cost.budget. Reading a key checks only its type;
  * the ceiling is built from the YAML nodes of both when the whole entry has been read. */
 #include "arcpd/config.h"
@@ -54,52 +54,6 @@ const arcp__config_type arcp__config_ceiling_budget = {.read = budget_read, .pri
 
 /* ---- the ceiling ---- */
 
-static void write_scalar(const yaml_node_t *node, arcp_json_writer *writer)
-{
-    if (node->type == YAML_SCALAR_NODE) {
-        arcp_json_write_string(writer, arcp__yaml_scalar(node));
-    } else {
-        arcp_json_write_null(writer); /* the lease parser refuses it */
-    }
-}
-
-/* Writes the list of patterns of a capability. Nested lists are not followed, because a YAML alias
- * can make a list an element of itself. */
-static arcp_status write_capability(arcp__yaml_reader *r, void *user, arcp_span name)
-{
-    arcp_json_writer *writer = user;
-    const yaml_node_t *node = r->node;
-    arcp_json_name_span(writer, name);
-    if (node->type != YAML_SEQUENCE_NODE) {
-        write_scalar(node, writer);
-        return ARCP_OK;
-    }
-    arcp_json_begin_array(writer);
-    for (yaml_node_item_t *item = node->data.sequence.items.start;
-         item < node->data.sequence.items.top; item++) {
-        write_scalar(arcp__yaml_node(r, *item), writer);
-    }
-    arcp_json_end_array(writer);
-    return ARCP_OK;
-}
-
-/* Reads what was written; limits apply to requests, not to the configuration. */
-static arcp_status parse(arcp__yaml_reader *r, arcp_buf *text, arcp_lease **out)
-{
-    arcp_lease_limits limits = arcp_lease_limits_init();
-    arcp_error why = {0};
-    limits.patterns_max = SIZE_MAX;
-    limits.bytes_max = SIZE_MAX;
-    const arcp_status status =
-        text->failed
-            ? ARCP_E_NO_MEMORY
-            : arcp_lease_parse(arcp_buf_span(text), arcp_span_make(NULL, 0), &limits, out, &why);
-    if (status == ARCP_E_NO_MEMORY) {
-        return arcp__yaml_no_memory(r);
-    }
-    return status == ARCP_OK ? ARCP_OK : arcp__yaml_refuse(r, "%s", why.message);
-}
-
 arcp_status arcp__config_policy_check(arcp__yaml_reader *r, void *owner)
 {
     arcp_policy *policy = owner;
@@ -111,12 +65,12 @@ arcp_status arcp__config_policy_check(arcp__yaml_reader *r, void *owner)
     policy->leaves_others_open = max_lease == NULL;
     if (max_lease != NULL) {
         const arcp__yaml_place place = arcp__yaml_enter(r, max_lease, ".max_lease");
-        status = arcp__yaml_members(r, write_capability, &writer);
+        status = arcp__yaml_members(r, arcp__config_write_capability, &writer);
         arcp__yaml_leave(r, place);
     }
     if (max_budget != NULL && status == ARCP_OK) {
         const arcp__yaml_place place = arcp__yaml_enter(r, max_budget, ".max_budget");
-        status = write_capability(r, &writer, ARCP_SPAN_LITERAL("cost.budget"));
+        status = arcp__config_write_capability(r, &writer, ARCP_SPAN_LITERAL("cost.budget"));
         arcp__yaml_leave(r, place);
     }
     if (status == ARCP_OK && (max_lease != NULL || max_budget != NULL)) {
@@ -124,52 +78,10 @@ arcp_status arcp__config_policy_check(arcp__yaml_reader *r, void *owner)
         const yaml_node_t *entry = r->node;
         arcp_json_end_object(&writer);
         r->node = max_lease != NULL ? max_lease : max_budget;
-        status = parse(r, &text, &ceiling);
+        status = arcp__config_parse_lease(r, &text, &ceiling);
         r->node = entry;
         policy->ceiling = ceiling;
     }
     arcp_buf_fini(&text);
     return status;
 }
-
-/* ---- a lease of its own ---- */
-
-static arcp_status own_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
-{
-    arcp_buf text = arcp_buf_init();
-    arcp_json_writer writer = arcp__put_begin(&text);
-    arcp_lease **lease = arcp__config_value(row, owner);
-    arcp_status status = arcp__yaml_is_null(r->node)
-                             ? ARCP_E_NOT_FOUND
-                             : arcp__yaml_members(r, write_capability, &writer);
-    if (status == ARCP_E_NOT_FOUND) {
-        status = ARCP_OK;
-    } else if (status == ARCP_OK) {
-        arcp_json_end_object(&writer);
-        arcp_lease_unref(*lease);
-        *lease = NULL;
-        status = parse(r, &text, lease);
-    }
-    arcp_buf_fini(&text);
-    return status;
-}
-
-static void own_fini(const arcp__config_row *row, void *owner)
-{
-    arcp_lease **lease = arcp__config_value(row, owner);
-    arcp_lease_unref(*lease);
-    *lease = NULL;
-}
-
-static void own_print(const arcp__config_row *row, const void *owner, arcp_buf *out)
-{
-    arcp_lease *const *lease = arcp__config_value(row, owner);
-    if (*lease == NULL) {
-        arcp_buf_append_cstr(out, "null");
-    } else {
-        arcp_lease_format(*lease, out);
-    }
-}
-
-const arcp__config_type arcp__config_lease = {
-    .fini = own_fini, .read = own_read, .print = own_print};

@@ -61,11 +61,12 @@ static arcp_status visit_templates(const arcp__config *config, const file_visit 
             status = visit_template(visit, key, request->body, err);
         }
     }
-    for (size_t i = 0; i < config->models.provider_count && status == ARCP_OK; i++) {
-        status = visit_template(visit, "models.providers", config->models.providers[i].key, err);
+    for (size_t i = 0; i < config->setup.models.provider_count && status == ARCP_OK; i++) {
+        status =
+            visit_template(visit, "models.providers", config->setup.models.providers[i].key, err);
     }
-    for (size_t i = 0; i < config->tools.server_count && status == ARCP_OK; i++) {
-        const arcp__config_tool_server *server = &config->tools.servers[i];
+    for (size_t i = 0; i < config->setup.tools.server_count && status == ARCP_OK; i++) {
+        const arcp__setup_tool_server *server = &config->setup.tools.servers[i];
         status = visit_template(visit, "tools.servers", server->client_secret, err);
         for (size_t j = 0; j < server->headers.count && status == ARCP_OK; j++) {
             status = visit_template(visit, "tools.servers", server->headers.items[j], err);
@@ -92,7 +93,7 @@ arcp_status arcp__config_each_file(const arcp__config *config, arcp__config_file
         {"credentials.values_file", config->credentials.values_file, ARCP__TRUSTED_SECRET},
         {"credentials.http.ca_file", config->credentials.http.ca_file, ARCP__TRUSTED_FILE},
         {"tracing.otlp.ca_file", config->tracing.ca_file, ARCP__TRUSTED_FILE},
-        {"models.prices", config->models.prices, ARCP__TRUSTED_FILE},
+        {"models.prices", config->setup.models.prices, ARCP__TRUSTED_FILE},
     };
     arcp_status status = ARCP_OK;
     for (size_t i = 0; status == ARCP_OK && i < sizeof rows / sizeof rows[0]; i++) {

@@ -1,9 +1,9 @@
 /* The key `schedules`, and the schedules that it makes. */
 #include "arcpd/arcpd.h"
 #include "arcpd/config.h"
-#include "arcpd/config_rows.h"
 #include "base/alloc.h"
 #include "calendar/calendar.h"
+#include "config/config_rows.h"
 #include "core/agent_name.h"
 #include "file/private_file.h"
 #include "runtime/runtime_schedule.h"

@@ -1,7 +1,7 @@
 /* The keys of arcpd.yaml, in the order in which --check-config prints them. The runtime's settings
  * are in another table, arcp/settings.def. */
 #include "arcpd/config.h"
-#include "arcpd/config_rows.h"
+#include "config/config_rows.h"
 
 #include "base/alloc.h"
 #include "dashboard/dashboard.h"
@@ -572,9 +572,9 @@ static const arcp__config_row top_rows[] = {
     {GROUP("credentials", ROWS(credentials_rows), .others = &settings, .group = "credentials",
            .check = check_credentials)},
     {GROUP("audit", ROWS(audit_rows), .others = &settings, .group = "audit")},
-    {GROUPED("gateways", arcp__config_gateways)},
-    {GROUPED("models", arcp__config_models)},
-    {GROUPED("tools", arcp__config_tools)},
+    {GROUPED("gateways", arcp__setup_gateways)},
+    {GROUPED("models", arcp__setup_models)},
+    {GROUPED("tools", arcp__setup_tools)},
     {SETTINGS("shutdown")},
     {GROUP("tracing", ROWS(tracing_rows)), .flags = RESTART},
     {LIST("policy", arcp__config, policies, policy_count, &policy_item)},

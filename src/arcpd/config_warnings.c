@@ -272,7 +272,7 @@ void arcp__config_warn(const arcp__config *config, const arcp__token_facts *toke
         report(&w, arcp__config_name_of(&config->places, "enforce.mode"),
                "agents are not confined: a lease decides only the operations that they ask about");
     }
-    if (config->no_auth && config->spend_count != 0) {
+    if (config->no_auth && config->setup.spend_count != 0) {
         report(&w, arcp__config_name_of(&config->places, "models.spend"),
                "with no_auth each session is a principal of its own, and has a purse of its own");
     }

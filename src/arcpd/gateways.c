@@ -12,48 +12,20 @@
 
 #define LISTEN_DEFAULT "127.0.0.1:0"
 
-static arcp__gateway_limits limits_of(const arcp__config_gateways_values *from)
-{
-    return (arcp__gateway_limits){.request_bytes = from->request_bytes,
-                                  .buffer_bytes = from->buffer_bytes,
-                                  .response_bytes = from->response_bytes,
-                                  .calls_per_job = (uint32_t)from->calls_per_job,
-                                  .first_byte_ms = (uint32_t)from->first_byte_ms,
-                                  .idle_timeout_ms = (uint32_t)from->idle_timeout_ms,
-                                  .hold_wait_ms = (uint32_t)from->hold_wait_ms};
-}
-
 /* The configurations of both services. */
 typedef struct services {
     arcp__model_config *models;
     arcp__tool_config *tools;
 } services;
 
-/* Whether a server of tools is reached by HTTP. */
-static bool has_urls(const arcp__config *config)
-{
-    for (size_t i = 0; i < config->tools.server_count; i++) {
-        if (config->tools.servers[i].url != NULL) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static arcp_status open_gateway(arcp_runtime *runtime, const arcp__config *config,
                                 const services *made, arcp_error *err)
 {
     const arcp__web_client_ops *client = NULL;
-    void *module = NULL; /* stays loaded: the gateway uses it until arcpd exits */
     arcp__authority listen;
     const char *address =
-        config->gateways.listen == NULL ? LISTEN_DEFAULT : config->gateways.listen;
-    const bool has_models = config->models.provider_count != 0;
-    arcp_status status =
-        has_models || has_urls(config)
-            ? arcp__module_open(ARCP__WEB_CLIENT_MODULE, ARCP__WEB_CLIENT_SYMBOL,
-                                has_models ? "models" : "tools.servers", &module, &client, err)
-            : ARCP_OK;
+        config->setup.gateways.listen == NULL ? LISTEN_DEFAULT : config->setup.gateways.listen;
+    arcp_status status = arcp__setup_client(&config->setup, &client, err);
     if (status != ARCP_OK) {
         return status;
     }
@@ -64,16 +36,16 @@ static arcp_status open_gateway(arcp_runtime *runtime, const arcp__config *confi
         .listen = address,
         .certificate_file = has_tls ? config->tls_certificate : NULL,
         .key_file = has_tls ? config->tls_key : NULL,
-        .url = config->gateways.url,
-        .limits = limits_of(&config->gateways),
+        .url = config->setup.gateways.url,
+        .limits = arcp__setup_limits(&config->setup),
         .client = client,
         .client_options = {.keeps_connections = true},
     };
-    if (has_models) {
+    if (config->setup.models.provider_count != 0) {
         options.providers[ARCP__GATEWAY_LLM] =
             (arcp__gateway_provider){&arcp__model_service, made->models};
     }
-    if (config->tools.server_count != 0) {
+    if (config->setup.tools.server_count != 0) {
         options.providers[ARCP__GATEWAY_MCP] =
             (arcp__gateway_provider){&arcp__tool_service, made->tools};
     }
@@ -89,8 +61,8 @@ static arcp_status make_tools(arcp_runtime *runtime, const arcp__config *config,
     const char *run = arcp__runtime_directory(runtime);
     const char *end = run == NULL ? NULL : strrchr(run, '/');
     (void)snprintf(base, sizeof base, "%.*s", end == NULL ? 0 : (int)(end - run), run);
-    return arcp__tools_configure(config, is_confined ? &host : NULL, end == NULL ? NULL : base, out,
-                                 err);
+    return arcp__setup_make_tools(&config->setup, is_confined ? &host : NULL,
+                                  end == NULL ? NULL : base, out, err);
 }
 
 /* The services of a gateway are chosen when it is opened. */
@@ -100,8 +72,8 @@ static arcp_status check_kinds(arcp__gateway *gateway, const arcp__config *confi
         const char *key;
         size_t count;
     } kinds[ARCP__GATEWAY_KINDS] = {
-        [ARCP__GATEWAY_LLM] = {"models.providers", config->models.provider_count},
-        [ARCP__GATEWAY_MCP] = {"tools.servers", config->tools.server_count}};
+        [ARCP__GATEWAY_LLM] = {"models.providers", config->setup.models.provider_count},
+        [ARCP__GATEWAY_MCP] = {"tools.servers", config->setup.tools.server_count}};
     for (unsigned i = 0; i < ARCP__GATEWAY_KINDS; i++) {
         if (kinds[i].count != 0 && !arcp__gateway_has(gateway, (arcp__gateway_kind)i)) {
             return arcp_error_set(err, ARCP_E_USAGE,
@@ -110,7 +82,7 @@ static arcp_status check_kinds(arcp__gateway *gateway, const arcp__config *confi
                                   kinds[i].key);
         }
     }
-    return has_urls(config) && arcp__gateway_client(gateway) == NULL
+    return arcp__setup_has_urls(&config->setup) && arcp__gateway_client(gateway) == NULL
                ? arcp_error_set(err, ARCP_E_USAGE,
                                 "tools.servers: none had a url when the gateways were opened: "
                                 "arcpd must be restarted")
@@ -121,8 +93,9 @@ arcp_status arcp__gateways_apply(arcp_runtime *runtime, const arcp__config *conf
 {
     services made = {.models = NULL, .tools = NULL};
     arcp__gateway *gateway = arcp__runtime_gateway(runtime);
-    const bool is_wanted = config->models.provider_count != 0 || config->tools.server_count != 0;
-    arcp_status status = arcp__models_configure(config, &made.models, err);
+    const bool is_wanted =
+        config->setup.models.provider_count != 0 || config->setup.tools.server_count != 0;
+    arcp_status status = arcp__setup_make_models(&config->setup, &made.models, err);
     if (status == ARCP_OK) {
         status = make_tools(runtime, config, &made.tools, err);
     }
@@ -131,7 +104,7 @@ arcp_status arcp__gateways_apply(arcp_runtime *runtime, const arcp__config *conf
     } else if (status == ARCP_OK && gateway != NULL) {
         status = check_kinds(gateway, config, err);
         if (status == ARCP_OK) {
-            const arcp__gateway_limits limits = limits_of(&config->gateways);
+            const arcp__gateway_limits limits = arcp__setup_limits(&config->setup);
             void *const configurations[ARCP__GATEWAY_KINDS] = {
                 [ARCP__GATEWAY_LLM] = made.models, [ARCP__GATEWAY_MCP] = made.tools};
             arcp__gateway_reload(gateway, &limits, configurations);

@@ -46,9 +46,9 @@ const char *arcp__operator_socket_intruder(const arcp__config *config)
         }
     }
     /* Servers of tools run as arcpd's user, and do what agents ask of them. */
-    for (size_t i = 0; i < config->tools.server_count; i++) {
-        if (config->enforce.is_off || config->tools.servers[i].is_unconfined) {
-            return config->tools.servers[i].name;
+    for (size_t i = 0; i < config->setup.tools.server_count; i++) {
+        if (config->enforce.is_off || config->setup.tools.servers[i].is_unconfined) {
+            return config->setup.tools.servers[i].name;
         }
     }
     return NULL;

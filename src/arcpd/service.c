@@ -37,10 +37,10 @@ static arcp_status limits_of(const arcp__config_agent *agent, const arcp_launch_
 static arcp_status offer_spends(arcp_runtime *runtime, const arcp__config *config, arcp_error *err)
 {
     arcp_status status = ARCP_OK;
-    for (size_t i = 0; status == ARCP_OK && i < config->spend_count; i++) {
-        const char *principal = config->spends[i].principal;
+    for (size_t i = 0; status == ARCP_OK && i < config->setup.spend_count; i++) {
+        const char *principal = config->setup.spends[i].principal;
         arcp_lease *amounts = NULL;
-        status = arcp__models_spend(config, i, &amounts, err);
+        status = arcp__setup_read_spend(&config->setup, i, &amounts, err);
         if (status == ARCP_OK) {
             status =
                 arcp__runtime_add_spend(runtime, principal == NULL ? "*" : principal, amounts, err);

@@ -8,6 +8,7 @@
 
 #include <arcp/buf.h>
 #include <arcp/error.h>
+#include <arcp/lease.h>
 
 /* ---- places.c ---- */
 
@@ -201,10 +202,19 @@ extern const arcp__config_type arcp__config_error_code;  /* arcp_status */
 extern const arcp__config_type arcp__config_json;        /* char *: YAML as JSON */
 extern const arcp__config_type arcp__config_group;       /* a struct inside its owner */
 extern const arcp__config_type arcp__config_list;        /* pointer and count */
+extern const arcp__config_type arcp__config_lease; /* arcp_lease *, without limits; NULL: null */
 
 /* Items that are strings. */
 extern const arcp__config_row arcp__config_text_item;
 extern const arcp__config_row arcp__config_secret_item;
+
+/* ---- leases (lease.c) ---- */
+
+/* Writes the current value, a list of patterns, as the member `name` of a lease. `user`: an
+ * arcp_json_writer inside the object. */
+arcp_status arcp__config_write_capability(arcp__yaml_reader *r, void *user, arcp_span name);
+/* Reads the lease that was written; a mistake is reported at the current value. */
+arcp_status arcp__config_parse_lease(arcp__yaml_reader *r, arcp_buf *text, arcp_lease **out);
 
 /* ---- iteration ---- */
 

@@ -1,4 +1,4 @@
-#include "arcpd/arcpd.h"
+#include "setup/setup.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ arcp_status arcp__module_open(const char *name, const char *symbol, const char *
     program[program_size > 0 ? program_size : 0] = '\0';
     const char *slash = strrchr(program, '/');
     /* Relative to the program: an installation, then a build tree. A directory that others can
-     * write to is skipped, because a module runs with arcpd's rights. */
+     * write to is skipped, because a module runs with this program's rights. */
     for (size_t i = 0; slash != NULL && i < 2 && loaded == NULL; i++) {
         (void)snprintf(directory, sizeof directory, "%.*s/%s", (int)(slash - program), program,
                        places[i]);

@@ -1,4 +1,4 @@
-/* Where modules are loaded from (src/arcpd/module.c). */
+/* Where modules are loaded from (src/setup/module.c). */
 #include "support/check.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "arcpd/arcpd.h"
+#include "setup/setup.h"
 
 static void a_path_that_others_may_write_is_not_safe(void **state)
 {

@@ -2,12 +2,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arcpd/config.h"
-#include "arcpd/config_rows.h"
 #include "base/alloc.h"
+#include "config/config_rows.h"
 #include "core/lease_amount.h"
 #include "mcp/mcp.h"
 #include "mcp/mcp_rule.h"
+#include "setup/setup.h"
 #include "json/json.h"
 
 #define MS_MAX UINT64_C(86400000)
@@ -17,11 +17,11 @@
 static const char *const asked[] = {"fs.read", "fs.write", "net.fetch"};
 
 typedef struct target_reading {
-    arcp__config_tool_server *server;
+    arcp__setup_tool_server *server;
     arcp_span tool;
 } target_reading;
 
-static void target_fini(arcp__config_tool_target *target)
+static void target_fini(arcp__setup_tool_target *target)
 {
     arcp__free(target->tool);
     arcp__free(target->capability);
@@ -31,7 +31,7 @@ static void target_fini(arcp__config_tool_target *target)
 static arcp_status add_target(arcp__yaml_reader *r, void *user, arcp_span capability)
 {
     const target_reading *into = user;
-    arcp__config_tool_server *server = into->server;
+    arcp__setup_tool_server *server = into->server;
     const arcp_span pointer = arcp__yaml_scalar(r->node);
     bool is_known = false;
     for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
@@ -44,16 +44,16 @@ static arcp_status add_target(arcp__yaml_reader *r, void *user, arcp_span capabi
         return arcp__yaml_refuse(r, "must be a JSON pointer into the tool's arguments, such as "
                                     "/path");
     }
-    arcp__config_tool_target *grown =
+    arcp__setup_tool_target *grown =
         arcp__realloc_array(server->targets, server->target_count + 1, sizeof *grown);
     if (grown == NULL) {
         return arcp__yaml_no_memory(r);
     }
     server->targets = grown;
-    arcp__config_tool_target target = {.tool = arcp__copy_cstr(into->tool.data, into->tool.size),
-                                       .capability =
-                                           arcp__copy_cstr(capability.data, capability.size),
-                                       .pointer = arcp__copy_cstr(pointer.data, pointer.size)};
+    arcp__setup_tool_target target = {.tool = arcp__copy_cstr(into->tool.data, into->tool.size),
+                                      .capability =
+                                          arcp__copy_cstr(capability.data, capability.size),
+                                      .pointer = arcp__copy_cstr(pointer.data, pointer.size)};
     if (target.tool == NULL || target.capability == NULL || target.pointer == NULL) {
         target_fini(&target);
         return arcp__yaml_no_memory(r);
@@ -75,7 +75,7 @@ static arcp_status targets_read(arcp__yaml_reader *r, const arcp__config_row *ro
 
 static void targets_fini(const arcp__config_row *row, void *owner)
 {
-    arcp__config_tool_server *server = owner;
+    arcp__setup_tool_server *server = owner;
     for (size_t i = 0; i < server->target_count; i++) {
         target_fini(&server->targets[i]);
     }
@@ -86,10 +86,10 @@ static void targets_fini(const arcp__config_row *row, void *owner)
 
 static void targets_print(const arcp__config_row *row, const void *owner, arcp_buf *out)
 {
-    const arcp__config_tool_server *server = owner;
+    const arcp__setup_tool_server *server = owner;
     arcp_buf_append_byte(out, '{');
     for (size_t i = 0; i < server->target_count; i++) {
-        const arcp__config_tool_target *target = &server->targets[i];
+        const arcp__setup_tool_target *target = &server->targets[i];
         const bool is_first = i == 0 || strcmp(server->targets[i - 1].tool, target->tool) != 0;
         if (is_first) {
             arcp_buf_append_cstr(out, i == 0 ? "" : "}, ");
@@ -142,7 +142,7 @@ static arcp_status accept_header(arcp__yaml_reader *r, const char *name, const c
                : ARCP_OK;
 }
 
-#define SERVER(name, kind, member) ROW(name, kind, arcp__config_tool_server, member)
+#define SERVER(name, kind, member) ROW(name, kind, arcp__setup_tool_server, member)
 static const arcp__config_row oauth_rows[] = {
     {SERVER("token_url", text, token_url)},
     {SERVER("client_id", text, client_id)},
@@ -152,12 +152,12 @@ static const arcp__config_row oauth_rows[] = {
 
 static const arcp__config_row server_rows[] = {
     {SERVER("name", text, name)},
-    {TEXTS("command", arcp__config_tool_server, command.items, command.count)},
+    {TEXTS("command", arcp__setup_tool_server, command.items, command.count)},
     {SERVER("url", text, url)},
-    {PAIRS("headers", arcp__config_tool_server, headers.items, headers.count, secret),
+    {PAIRS("headers", arcp__setup_tool_server, headers.items, headers.count, secret),
      .separator = ": ", .accept_pair = accept_header},
     {GROUP("oauth", ROWS(oauth_rows)), .flags = SPARSE},
-    {PAIRS("env", arcp__config_tool_server, env.items, env.count, secret), .flags = NAMES,
+    {PAIRS("env", arcp__setup_tool_server, env.items, env.count, secret), .flags = NAMES,
      .separator = "=", .accept_pair = accept_variable},
     {SERVER("lease", lease, lease)},
     {SERVER("confine", word, is_unconfined), .words = yes_or_no},
@@ -166,12 +166,12 @@ static const arcp__config_row server_rows[] = {
     {SERVER("total_ms", number, total_ms), .initial = 600000, .minimum = 1, .maximum = MS_MAX},
     {SERVER("start_ms", number, start_ms), .initial = 20000, .minimum = 1, .maximum = MS_MAX},
     {SERVER("log", word, log), .initial = ARCP__TOOL_LOG_ARGS, .words = logs},
-    {PAIRS("prices", arcp__config_tool_server, prices.items, prices.count, text), .separator = "=",
+    {PAIRS("prices", arcp__setup_tool_server, prices.items, prices.count, text), .separator = "=",
      .accept_pair = accept_price},
     {SERVER("targets", targets, targets)},
 };
 
-static arcp_status check_program(const arcp__yaml_reader *r, const arcp__config_tool_server *server)
+static arcp_status check_program(const arcp__yaml_reader *r, const arcp__setup_tool_server *server)
 {
     return server->headers.count != 0 || server->token_url != NULL || server->client_id != NULL ||
                    server->client_secret != NULL || server->scope != NULL
@@ -184,7 +184,7 @@ static bool is_http(const char *url)
     return strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0;
 }
 
-static arcp_status check_url(const arcp__yaml_reader *r, const arcp__config_tool_server *server)
+static arcp_status check_url(const arcp__yaml_reader *r, const arcp__setup_tool_server *server)
 {
     const size_t keys =
         (server->token_url != NULL) + (server->client_id != NULL) + (server->client_secret != NULL);
@@ -201,15 +201,15 @@ static arcp_status check_url(const arcp__yaml_reader *r, const arcp__config_tool
 
 static arcp_status check_server(arcp__yaml_reader *r, void *owner)
 {
-    const arcp__config *config = r->root;
-    const arcp__config_tool_server *server = owner;
+    const arcp__setup *setup = r->root;
+    const arcp__setup_tool_server *server = owner;
     if (server->name == NULL || (server->command.count != 0) == (server->url != NULL)) {
         return arcp__yaml_refuse(r, "needs name, and command (a list of words) or url");
     }
     if (!arcp__mcp_name_is_valid(arcp_span_cstr(server->name))) {
         return arcp__yaml_refuse(r, "\"%.80s\": a name has " ARCP__MCP_NAME_RULE, server->name);
     }
-    for (const arcp__config_tool_server *other = config->tools.servers; other < server; other++) {
+    for (const arcp__setup_tool_server *other = setup->tools.servers; other < server; other++) {
         if (strcmp(other->name, server->name) == 0) {
             return arcp__yaml_refuse(r, "an entry above has the same name");
         }
@@ -221,20 +221,20 @@ static arcp_status check_server(arcp__yaml_reader *r, void *owner)
 }
 
 static const arcp__config_row server_item = {
-    ITEM(arcp__config_tool_server, ROWS(server_rows), .check = check_server)};
+    ITEM(arcp__setup_tool_server, ROWS(server_rows), .check = check_server)};
 
 static const arcp__config_row tool_rows[] = {
-    {LIST("servers", arcp__config, tools.servers, tools.server_count, &server_item),
+    {LIST("servers", arcp__setup, tools.servers, tools.server_count, &server_item),
      .maximum = ARCP__TOOL_SERVERS_MAX, .item_name = "servers"},
-    {ROW("on_change", word, arcp__config, tools.refuses_changes), .words = changes},
+    {ROW("on_change", word, arcp__setup, tools.refuses_changes), .words = changes},
 };
-const arcp__config_fields arcp__config_tools = {ROWS(tool_rows)};
+const arcp__config_fields arcp__setup_tools = {ROWS(tool_rows)};
 
 /* ---- the object ---- */
 
 /* The rules of one server, whose texts are borrowed from the configuration. False: out of memory.
  */
-static bool make_rules(const arcp__config_tool_server *from, arcp__tool_server_options *to,
+static bool make_rules(const arcp__setup_tool_server *from, arcp__tool_server_options *to,
                        arcp__arena *arena)
 {
     arcp__mcp_price *prices = arcp__arena_take(arena, (from->prices.count + 1) * sizeof *prices);
@@ -268,7 +268,7 @@ static bool make_rules(const arcp__config_tool_server *from, arcp__tool_server_o
     return true;
 }
 
-static bool make_server(const arcp__config_tool_server *from, bool is_confined,
+static bool make_server(const arcp__setup_tool_server *from, bool is_confined,
                         const arcp_lease *nothing, arcp__tool_server_options *to,
                         arcp__arena *arena)
 {
@@ -298,7 +298,7 @@ static bool make_server(const arcp__config_tool_server *from, bool is_confined,
 }
 
 /* Reads the secrets of a server once, so that what is missing is known at the start. */
-static arcp_status check_secrets(const arcp__config_tool_server *server, size_t index,
+static arcp_status check_secrets(const arcp__setup_tool_server *server, size_t index,
                                  arcp_error *err)
 {
     arcp_buf text = arcp_buf_secret_init();
@@ -306,21 +306,21 @@ static arcp_status check_secrets(const arcp__config_tool_server *server, size_t 
     char key[64];
     (void)snprintf(key, sizeof key, "tools.servers[%zu].headers", index);
     for (size_t i = 0; i < server->headers.count && status == ARCP_OK; i++) {
-        status = arcp__config_expand(key, server->headers.items[i], &text, err);
+        status = arcp__setup_expand(key, server->headers.items[i], &text, err);
     }
     (void)snprintf(key, sizeof key, "tools.servers[%zu].oauth", index);
     if (status == ARCP_OK && server->client_secret != NULL) {
-        status = arcp__config_expand(key, server->client_secret, &text, err);
+        status = arcp__setup_expand(key, server->client_secret, &text, err);
     }
     arcp_buf_fini(&text);
     return status;
 }
 
-arcp_status arcp__tools_configure(const arcp__config *config, const arcp__tool_host *host,
-                                  const char *work_directory, arcp__tool_config **out,
-                                  arcp_error *err)
+arcp_status arcp__setup_make_tools(const arcp__setup *setup, const arcp__tool_host *host,
+                                   const char *work_directory, arcp__tool_config **out,
+                                   arcp_error *err)
 {
-    const arcp__config_tools_values *tools = &config->tools;
+    const arcp__setup_tools_values *tools = &setup->tools;
     arcp__arena arena = {0};
     arcp_lease *nothing = NULL;
     arcp__tool_server_options *servers =
@@ -341,7 +341,7 @@ arcp_status arcp__tools_configure(const arcp__config *config, const arcp__tool_h
                                             .refuses_changes = tools->refuses_changes,
                                             .work_directory = work_directory,
                                             .host = host,
-                                            .expand = arcp__config_expand};
+                                            .expand = arcp__setup_expand};
         status = arcp__tool_config_new(&options, out, err);
     }
     arcp_lease_unref(nothing);
@@ -349,11 +349,11 @@ arcp_status arcp__tools_configure(const arcp__config *config, const arcp__tool_h
     return status;
 }
 
-void arcp__tools_explain(const arcp__config *config, arcp_buf *out)
+void arcp__setup_explain_tools(const arcp__setup *setup, bool confines, arcp_buf *out)
 {
-    for (size_t i = 0; i < config->tools.server_count; i++) {
-        const arcp__config_tool_server *server = &config->tools.servers[i];
-        const bool is_confined = !config->enforce.is_off && !server->is_unconfined;
+    for (size_t i = 0; i < setup->tools.server_count; i++) {
+        const arcp__setup_tool_server *server = &setup->tools.servers[i];
+        const bool is_confined = confines && !server->is_unconfined;
         if (server->url != NULL) {
             arcp_buf_append_format(out, "%s: %s, at %s\n", server->name,
                                    server->is_shared ? "one session for all jobs"

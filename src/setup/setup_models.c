@@ -1,9 +1,8 @@
 /* The keys of `models`, and the configuration of the gateway for models that they make. */
-#include "arcpd/arcpd.h"
-#include "arcpd/config.h"
-#include "arcpd/config_rows.h"
 #include "base/alloc.h"
+#include "config/config_rows.h"
 #include "file/private_file.h"
+#include "setup/setup.h"
 #include "json/json_put.h"
 
 #define KEY_BYTES_MAX 8192
@@ -51,40 +50,40 @@ static const arcp__config_row provider_item = {
 static const char *const periods[] = {"day", NULL};
 
 static const arcp__config_row spend_rows[] = {
-    {ROW("principal", text, arcp__config_spend, principal), .otherwise = "*"},
-    {ROW("per", word, arcp__config_spend, per), .words = periods},
-    {TEXTS("budget", arcp__config_spend, budget, budget_count)},
+    {ROW("principal", text, arcp__setup_spend, principal), .otherwise = "*"},
+    {ROW("per", word, arcp__setup_spend, per), .words = periods},
+    {TEXTS("budget", arcp__setup_spend, budget, budget_count)},
 };
 
 static arcp_status check_spend(arcp__yaml_reader *r, void *owner)
 {
-    const arcp__config_spend *spend = owner;
+    const arcp__setup_spend *spend = owner;
     return spend->budget_count == 0
                ? arcp__yaml_refuse(r, "needs budget (a list of amounts like USD:50)")
                : ARCP_OK;
 }
 
 static const arcp__config_row spend_item = {
-    ITEM(arcp__config_spend, ROWS(spend_rows), .is_flow = true, .check = check_spend)};
+    ITEM(arcp__setup_spend, ROWS(spend_rows), .is_flow = true, .check = check_spend)};
 
-#define MODELS(name, kind, member) ROW(name, kind, arcp__config, models.member)
+#define MODELS(name, kind, member) ROW(name, kind, arcp__setup, models.member)
 static const arcp__config_row model_rows[] = {
-    {LIST("providers", arcp__config, models.providers, models.provider_count, &provider_item),
+    {LIST("providers", arcp__setup, models.providers, models.provider_count, &provider_item),
      .maximum = 64, .item_name = "providers"},
-    {PAIRS("aliases", arcp__config, models.aliases, models.alias_count, text),
+    {PAIRS("aliases", arcp__setup, models.aliases, models.alias_count, text),
      .flags = ARCP__CONFIG_LISTS, .separator = "="},
     {MODELS("prices", text, prices)},
     {MODELS("unknown_price", word, unknown_is_free), .words = unknown_prices},
     {MODELS("currency", text, currency), .otherwise = "USD"},
-    {PAIRS("exchange", arcp__config, models.exchange, models.exchange_count, text),
+    {PAIRS("exchange", arcp__setup, models.exchange, models.exchange_count, text),
      .separator = "="},
     {MODELS("max_output_tokens", number, max_output_tokens), .initial = 32768, .minimum = 1,
      .maximum = 100000000},
     {MODELS("min_output_tokens", number, min_output_tokens), .initial = 256, .minimum = 1,
      .maximum = 100000000},
-    {LIST("spend", arcp__config, spends, spend_count, &spend_item), .maximum = 1024},
+    {LIST("spend", arcp__setup, spends, spend_count, &spend_item), .maximum = 1024},
 };
-const arcp__config_fields arcp__config_models = {ROWS(model_rows)};
+const arcp__config_fields arcp__setup_models = {ROWS(model_rows)};
 
 /* ---- keys of providers: {file:PATH} and {env:NAME} ---- */
 
@@ -116,7 +115,7 @@ static arcp_status append_variable(const char *key, const char *name, arcp_buf *
     return ARCP_OK;
 }
 
-arcp_status arcp__config_expand(const char *key, const char *text, arcp_buf *out, arcp_error *err)
+arcp_status arcp__setup_expand(const char *key, const char *text, arcp_buf *out, arcp_error *err)
 {
     arcp_status status = ARCP_OK;
     while (*text != '\0' && status == ARCP_OK) {
@@ -154,10 +153,10 @@ static bool is_charged(const arcp__model_options *models, arcp_span currency)
     return is_known;
 }
 
-arcp_status arcp__models_spend(const arcp__config *config, size_t index, arcp_lease **out,
-                               arcp_error *err)
+arcp_status arcp__setup_read_spend(const arcp__setup *setup, size_t index, arcp_lease **out,
+                                   arcp_error *err)
 {
-    const arcp__config_spend *spend = &config->spends[index];
+    const arcp__setup_spend *spend = &setup->spends[index];
     arcp_lease *lease = NULL;
     arcp_buf text = arcp_buf_init();
     arcp_error why = {0};
@@ -180,7 +179,7 @@ arcp_status arcp__models_spend(const arcp__config *config, size_t index, arcp_le
     for (size_t i = 0; i < spend->budget_count; i++) {
         const char *amount = spend->budget[i];
         const arcp_span currency = arcp_span_make(amount, strcspn(amount, ":"));
-        if (!is_charged(&config->models, currency)) {
+        if (!is_charged(&setup->models, currency)) {
             arcp_lease_unref(lease);
             return arcp_error_set(err, ARCP_E_USAGE,
                                   "models.spend[%zu].budget: \"%.100s\": calls are not charged in "
@@ -193,12 +192,12 @@ arcp_status arcp__models_spend(const arcp__config *config, size_t index, arcp_le
     return ARCP_OK;
 }
 
-static arcp_status check_spends(const arcp__config *config, arcp_error *err)
+static arcp_status check_spends(const arcp__setup *setup, arcp_error *err)
 {
     arcp_status status = ARCP_OK;
-    for (size_t i = 0; i < config->spend_count && status == ARCP_OK; i++) {
+    for (size_t i = 0; i < setup->spend_count && status == ARCP_OK; i++) {
         arcp_lease *lease = NULL;
-        status = arcp__models_spend(config, i, &lease, err);
+        status = arcp__setup_read_spend(setup, i, &lease, err);
         arcp_lease_unref(lease);
     }
     return status;
@@ -215,10 +214,10 @@ static arcp_status read_prices(const char *path, arcp_buf *out, arcp_error *err)
     return path == NULL ? ARCP_OK : arcp__private_file_read(&file, out, err);
 }
 
-arcp_status arcp__models_configure(const arcp__config *config, arcp__model_config **out,
-                                   arcp_error *err)
+arcp_status arcp__setup_make_models(const arcp__setup *setup, arcp__model_config **out,
+                                    arcp_error *err)
 {
-    const arcp__model_options *models = &config->models;
+    const arcp__model_options *models = &setup->models;
     const size_t count = models->provider_count;
     arcp_buf prices = arcp_buf_init();
     arcp_buf *keys = arcp__alloc_array(count + 1, sizeof *keys);
@@ -226,7 +225,7 @@ arcp_status arcp__models_configure(const arcp__config *config, arcp__model_confi
     *out = NULL;
     arcp_status status = keys == NULL || texts == NULL
                              ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                             : check_spends(config, err);
+                             : check_spends(setup, err);
     if (status == ARCP_OK) {
         status = read_prices(models->prices, &prices, err);
     }
@@ -235,7 +234,7 @@ arcp_status arcp__models_configure(const arcp__config *config, arcp__model_confi
         (void)snprintf(key, sizeof key, "models.providers[%zu].key", i);
         keys[i] = arcp_buf_secret_init();
         if (models->providers[i].key != NULL) {
-            status = arcp__config_expand(key, models->providers[i].key, &keys[i], err);
+            status = arcp__setup_expand(key, models->providers[i].key, &keys[i], err);
             texts[i] = arcp_buf_cstr(&keys[i]);
         }
         if (status == ARCP_OK && keys[i].failed) {

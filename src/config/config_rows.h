@@ -1,6 +1,6 @@
-/* How rows of the configuration's table are written, for the files that have some. */
-#ifndef ARCP_ARCPD_CONFIG_ROWS_H
-#define ARCP_ARCPD_CONFIG_ROWS_H
+/* How rows of configuration tables are written, for the files that have some. */
+#ifndef ARCP_CONFIG_CONFIG_ROWS_H
+#define ARCP_CONFIG_CONFIG_ROWS_H
 
 #include "config/config.h"
 

@@ -1,0 +1,126 @@
+/* The gateways as a configuration file says: the keys of `gateways`, `models` and `tools`, what
+ * they make, and modules that are loaded only if the configuration needs them. arcpd and `arcp`
+ * have these keys in their files. */
+#ifndef ARCP_SETUP_SETUP_H
+#define ARCP_SETUP_SETUP_H
+
+#include "config/config.h"
+#include "gateway/gateway.h"
+#include "gateway/model_config.h"
+#include "gateway/tool_config.h"
+
+typedef struct arcp__setup_gateways_values {
+    char *listen, *url; /* NULL: the default, and the listener's own address */
+    uint64_t request_bytes, buffer_bytes, response_bytes;
+    uint64_t calls_per_job;
+    uint64_t first_byte_ms, idle_timeout_ms, hold_wait_ms;
+} arcp__setup_gateways_values;
+
+/* One of `models.spend`: what a principal may spend on calls to models on one UTC day. */
+typedef struct arcp__setup_spend {
+    const char *principal; /* glob; NULL: all */
+    int per;               /* always a day */
+    const char *const *budget;
+    size_t budget_count;
+} arcp__setup_spend;
+
+/* A rule of `targets`: an argument of a tool that is asked as a path or URL. */
+typedef struct arcp__setup_tool_target {
+    char *tool, *capability, *pointer;
+} arcp__setup_tool_target;
+
+typedef struct arcp__setup_tool_server {
+    char *name;
+    arcp__text_list command;
+    char *url;
+    arcp__text_list headers; /* "Name: value" */
+    char *token_url, *client_id, *client_secret, *scope;
+    arcp__text_list env; /* as arcp__environment_pass */
+    arcp_lease *lease;   /* NULL: it grants nothing */
+    bool is_unconfined;
+    bool is_shared;
+    uint64_t timeout_ms, total_ms, start_ms;
+    int log;                /* arcp__tool_log */
+    arcp__text_list prices; /* GLOB=CURRENCY:AMOUNT */
+    arcp__setup_tool_target *targets;
+    size_t target_count;
+} arcp__setup_tool_server;
+
+typedef struct arcp__setup_tools_values {
+    arcp__setup_tool_server *servers;
+    size_t server_count;
+    bool refuses_changes;
+} arcp__setup_tools_values;
+
+/* The struct of a configuration that has these groups begins with one of these, and is the root of
+ * its reader. */
+typedef struct arcp__setup {
+    arcp__setup_gateways_values gateways;
+    arcp__model_options models;
+    arcp__setup_spend *spends; /* models.spend */
+    size_t spend_count;
+    arcp__setup_tools_values tools;
+} arcp__setup;
+
+/* The keys of the groups. */
+extern const arcp__config_fields arcp__setup_gateways;
+extern const arcp__config_fields arcp__setup_models;
+extern const arcp__config_fields arcp__setup_tools;
+
+/* ---- setup_gateways.c ---- */
+
+arcp__gateway_limits arcp__setup_limits(const arcp__setup *setup);
+
+/* Whether a server of tools is reached by HTTP. */
+bool arcp__setup_has_urls(const arcp__setup *setup);
+
+/* The client for upstream connections, if models or tools need one; else *out is NULL. Its module
+ * stays loaded. ARCP_E_USAGE. */
+ARCP_MUST_CHECK arcp_status arcp__setup_client(const arcp__setup *setup,
+                                               const arcp__web_client_ops **out, arcp_error *err);
+
+/* ---- setup_models.c ---- */
+
+/* The amounts of setup->spends[index] as a lease. ARCP_E_USAGE: one is not valid, or in a currency
+ * in which calls to models are not charged. */
+ARCP_MUST_CHECK arcp_status arcp__setup_read_spend(const arcp__setup *setup, size_t index,
+                                                   arcp_lease **out, arcp_error *err);
+
+/* Makes the configuration of the gateway for models: reads the price file and the keys of the
+ * providers, of which there may be none. The caller unrefs *out. ARCP_E_USAGE and ARCP_E_IO name
+ * the key. */
+ARCP_MUST_CHECK arcp_status arcp__setup_make_models(const arcp__setup *setup,
+                                                    arcp__model_config **out, arcp_error *err);
+
+/* Replaces {file:PATH} and {env:NAME}. The message begins with `key`. Any thread. */
+ARCP_MUST_CHECK arcp_status arcp__setup_expand(const char *key, const char *text, arcp_buf *out,
+                                               arcp_error *err);
+
+/* ---- setup_tools.c ---- */
+
+/* Makes the configuration of the gateway for tools, of which there may be none. `host` says with
+ * what the sandboxes of servers are made; NULL: they have none. The caller unrefs *out.
+ * ARCP_E_USAGE names the key. */
+ARCP_MUST_CHECK arcp_status arcp__setup_make_tools(const arcp__setup *setup,
+                                                   const arcp__tool_host *host,
+                                                   const char *work_directory,
+                                                   arcp__tool_config **out, arcp_error *err);
+
+/* Appends what --check-config says of the servers, in lines. */
+void arcp__setup_explain_tools(const arcp__setup *setup, bool confines, arcp_buf *out);
+
+/* ---- module.c ---- */
+
+/* Loads NAME.so from the directory where modules are installed, or from beside this program in a
+ * build tree, and stores the address of `symbol` in the function pointer that `function` points to.
+ * *module is for arcp__module_close. ARCP_E_USAGE: it cannot be loaded; the message begins with
+ * `key`, the configuration key that needs it. */
+ARCP_MUST_CHECK arcp_status arcp__module_open(const char *name, const char *symbol, const char *key,
+                                              void **module, void *function, arcp_error *err);
+void arcp__module_close(void *module); /* NULL is accepted */
+
+/* Whether modules may be loaded from the directory: it must belong to root, to the user or to the
+ * owner of this program, and must not be world-writable. */
+bool arcp__module_directory_is_safe(const char *path);
+
+#endif
