@@ -19,7 +19,7 @@ import questions  # noqa: E402
 import report  # noqa: E402
 import toolchains  # noqa: E402
 from figures import Figure, Samples, median, ratio, ratio_text, seconds_for_each, text_of  # noqa: E402
-from runtimes import READY, Running, Runtime  # noqa: E402
+from runtimes import READY, Running, Runtime, ours  # noqa: E402
 
 RATE = Figure("events_1", "events", "events/s")
 TIME = Figure("start_ms", "start", "ms")
@@ -239,6 +239,25 @@ class Writing(unittest.TestCase):
         self.assertEqual(kept["figures"]["host-memory"]["events_1"]["values"], [300, 500])
         self.assertEqual(kept["wrong_answers"], {"python": ["check/20"]})
         self.assertEqual(kept["not_run"], {"Java SDK": "no such artifact"})
+
+
+class Sandboxes(unittest.TestCase):
+    def test_each_daemon_is_measured_with_and_without_sandboxes(self):
+        all_of_ours = {one.key: one for one in ours("/build")}
+        confined = [one for one in all_of_ours.values() if one.beside]
+        self.assertEqual(len(confined), 2)
+        for one in confined:
+            bare = all_of_ours[one.beside]
+            at = one.command.index("--enforce") + 1
+            self.assertEqual((bare.command[at], one.command[at]), ("off", "on"))
+            self.assertEqual(one.command[:at] + one.command[at + 1:], bare.command[:at] + bare.command[at + 1:])
+
+    def test_what_is_left_with_sandboxes_is_a_table_of_its_own(self):
+        one = told()
+        self.assertEqual(report.sandboxes(one), "")
+        one.runtimes.append(Runtime("sandbox", "sandboxes", (), True, beside="host-memory"))
+        one.run.samples["sandbox"] = {"events_1": Samples([100])}
+        self.assertIn("| sandboxes : ours, `memory:` | 0.25× | –", report.section(one))
 
 
 class Rounds(unittest.TestCase):

@@ -140,7 +140,7 @@ def rounds(run, runtimes, programs, options, say):
 def arguments():
     parser = argparse.ArgumentParser(prog="tools/bench-peers", description=__doc__)
     parser.add_argument("build", type=lambda text: Path(text).resolve(), help="a release build")
-    parser.add_argument("--minutes", type=float, default=9, help="what the rounds may take (9)")
+    parser.add_argument("--minutes", type=float, default=11, help="what the rounds may take (11)")
     parser.add_argument("--rounds", type=int, default=5, help="at most so many (5)")
     parser.add_argument("--docs", type=Path, default=ROOT / "docs",
                         help="where performance.md and performance.svg go (docs/)")

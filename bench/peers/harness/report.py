@@ -102,6 +102,16 @@ def ratios(told):
     return table(["", *(SHORT[figure.key] for figure in FIGURES)], rows)
 
 
+def sandboxes(told):
+    rows = []
+    for one in told.ours():
+        for bare in (other for other in told.ours() if other.key == one.beside):
+            cells = [ratio_text(ratio(figure, told.median(one, figure.key), told.median(bare, figure.key)))
+                     for figure in FIGURES]
+            rows.append([f"{one.title} : {bare.title}", *cells])
+    return table(["", *(SHORT[figure.key] for figure in FIGURES)], rows) if rows else ""
+
+
 def share_of_push(told):
     push = [one for one in told.runtimes if one.only_pushes]
     rows = []
@@ -173,6 +183,8 @@ def section(told):
         "### How many times better ours is (below 1×: worse)",
         ratios(told) if told.theirs() else "No other runtime was there.",
     ]
+    if sandboxes(told):
+        parts += ["### What sandboxes leave of it (below 1×: worse)", sandboxes(told)]
     if share_of_push(told):
         parts += ["### Events, as a share of the bare push", share_of_push(told)]
     parts += ["### What the load generator took of a core", generator(told)]

@@ -27,23 +27,29 @@ class Runtime:
     is_ours: bool = False
     only_pushes: bool = False
     environment: tuple = ()  # pairs
+    beside: str = ""  # the key of the same runtime without sandboxes
 
 
 def ours(build):
-    """Our own: the daemon with agents that are processes, and callbacks inside a program."""
+    """Our own: the daemon with agents that are processes, bare (the peers confine nothing) and each in
+    its sandbox; and callbacks inside a program."""
     agent = f"{build}/bin/arcp-bench-agent"
     host = f"{build}/bench/arcp-bench-host"
 
-    def daemon(store):
+    def daemon(store, enforce):
         return (f"{build}/bin/arcpd", "--listen", "ws://127.0.0.1:0/arcp", "--store", store,
                 "--token", "bench=bench", "--agent", f"bench={agent}", "--agent", f"quick={agent}",
-                "--enforce", "off", "--log-level", "error")  # the peers confine nothing
+                "--enforce", enforce, "--log-level", "error")
 
     return [
         Runtime("host-memory", "ours, callbacks, `memory:`", (host, "memory:"), True),
         Runtime("host-sqlite", "ours, callbacks, `sqlite:`", (host, "sqlite:STORE"), True),
-        Runtime("arcpd-memory", "`arcpd`, processes, `memory:`", daemon("memory:"), True),
-        Runtime("arcpd-sqlite", "`arcpd`, processes, `sqlite:`", daemon("sqlite:STORE"), True),
+        Runtime("arcpd-memory", "`arcpd`, processes, `memory:`", daemon("memory:", "off"), True),
+        Runtime("arcpd-sqlite", "`arcpd`, processes, `sqlite:`", daemon("sqlite:STORE", "off"), True),
+        Runtime("sandbox-memory", "`arcpd`, sandboxes, `memory:`", daemon("memory:", "on"), True,
+                beside="arcpd-memory"),
+        Runtime("sandbox-sqlite", "`arcpd`, sandboxes, `sqlite:`", daemon("sqlite:STORE", "on"), True,
+                beside="arcpd-sqlite"),
     ]
 
 
