@@ -88,9 +88,13 @@ static arcp_status make_runtime(arcp__daemon *state, arcp__verifiers *verifiers,
     if (status == ARCP_OK) {
         status = arcp__verifiers_install(verifiers, state->runtime, err);
     }
-    return status == ARCP_OK
-               ? arcp__service_offer(state->runtime, &state->config, &state->files, err)
-               : status;
+    if (status == ARCP_OK) {
+        status = arcp__service_offer(state->runtime, &state->config, &state->files, err);
+    }
+    if (status == ARCP_OK) {
+        arcp__credentials_connect(&state->credentials, state->runtime);
+    }
+    return status;
 }
 
 /* ---- SIGHUP: reload ---- */

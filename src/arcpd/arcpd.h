@@ -322,7 +322,8 @@ void arcp__audit_trail_close(arcp__audit_trail *trail);
 typedef struct arcp__credentials {
     char key_file[4096];
     char used_file[4096];
-    void *module; /* from dlopen */
+    void *module;           /* from dlopen */
+    arcp_provisioner *keys; /* of the gateways, or NULL; the runtime's */
 } arcp__credentials;
 
 /* *out is NULL for `none`. The provisioner borrows the strings of `config`, which a reload does not
@@ -332,6 +333,8 @@ ARCP_MUST_CHECK arcp_status arcp__credentials_open(arcp__credentials *credential
                                                    const arcp__config_credentials *config,
                                                    struct uv_loop_s *loop, const char *directory,
                                                    arcp_provisioner **out, arcp_error *err);
+/* Lets the provisioner `gateway` issue keys; after the gateways were opened. */
+void arcp__credentials_connect(const arcp__credentials *credentials, arcp_runtime *runtime);
 /* Called after the provisioner was freed and the loop has run. */
 void arcp__credentials_close(arcp__credentials *credentials);
 

@@ -54,7 +54,8 @@ typedef struct arcp__config_schedule {
 typedef enum arcp__provisioner_kind {
     ARCP__PROVISIONER_NONE,
     ARCP__PROVISIONER_STATIC,
-    ARCP__PROVISIONER_HTTP
+    ARCP__PROVISIONER_HTTP,
+    ARCP__PROVISIONER_GATEWAY
 } arcp__provisioner_kind;
 
 typedef struct arcp__config_credentials {
@@ -157,6 +158,10 @@ const char *arcp__config_request_key(arcp__http_request_kind kind);
 
 /* The rows' owner is an arcp__config. */
 extern const arcp__config_fields arcp__config_top;
+/* The runtime's settings, as the keys of a group without rows. */
+extern const arcp__config_others arcp__config_settings;
+/* The group `credentials` (config_credentials.c). */
+extern const arcp__config_fields arcp__config_credentials_fields;
 /* An entry of `schedules` (config_schedules.c). */
 extern const arcp__config_row arcp__config_schedule_item;
 /* The words of log.level, in the order of arcp_log_level. */
@@ -167,6 +172,12 @@ extern const arcp__config_type arcp__config_ceiling_lease;
 extern const arcp__config_type arcp__config_ceiling_budget;
 /* Builds the ceiling from both, after all keys of an entry have been read. */
 arcp_status arcp__config_policy_check(arcp__yaml_reader *r, void *owner);
+
+/* ---- config_credentials.c ---- */
+
+/* What the provisioner needs of other groups. ARCP_E_USAGE. */
+ARCP_MUST_CHECK arcp_status arcp__config_check_credentials(const arcp__config *config,
+                                                           arcp_error *err);
 
 /* ---- config_check.c ---- */
 

@@ -230,5 +230,5 @@ arcp_status arcp__config_check(const arcp__config *config, arcp_error *err)
     for (size_t i = 0; status == ARCP_OK && i < config->agent_count; i++) {
         status = check_agent(config, i, err);
     }
-    return status;
+    return status == ARCP_OK ? arcp__config_check_credentials(config, err) : status;
 }

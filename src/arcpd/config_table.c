@@ -12,7 +12,7 @@
 /* ---- the runtime's settings ---- */
 
 /* A group of the runtime's settings. */
-#define SETTINGS(name) GROUP(name, .others = &settings, .group = (name))
+#define SETTINGS(name) GROUP(name, .others = &arcp__config_settings, .group = (name))
 
 static arcp_status read_setting(arcp__yaml_reader *r, const char *group, void *owner, arcp_span key)
 {
@@ -52,7 +52,7 @@ static void print_settings(const char *group, const void *owner, unsigned indent
     arcp__settings_each(&config->settings, print_setting, &printer);
 }
 
-static const arcp__config_others settings = {.read = read_setting, .print = print_settings};
+const arcp__config_others arcp__config_settings = {.read = read_setting, .print = print_settings};
 
 static bool is_empty(const char *text)
 {
@@ -258,180 +258,6 @@ static arcp_status check_profile(arcp__yaml_reader *r, void *owner)
 static const arcp__config_row profile_item = {
     ITEM(arcp__config_profile, ROWS(profile_rows), .is_flow = true, .check = check_profile)};
 
-/* ---- credentials ---- */
-
-static const char *const kinds[] = {"none", "static", "http", NULL};
-static const char *const enforceable[] = {"budget", "models", "expiry", NULL};
-
-static bool has_provisioner(const void *owner)
-{
-    const arcp__config *config = owner;
-    return config->credentials.kind != ARCP__PROVISIONER_NONE;
-}
-
-static bool is_static(const void *owner)
-{
-    const arcp__config *config = owner;
-    return config->credentials.kind == ARCP__PROVISIONER_STATIC;
-}
-
-static bool is_http(const void *owner)
-{
-    const arcp__config *config = owner;
-    return config->credentials.kind == ARCP__PROVISIONER_HTTP;
-}
-
-static const arcp__config_row error_rows[] = {
-    {ROW("code", error_code, arcp__upstream_rule, code)},
-    {ROW("status", http_status, arcp__upstream_rule, http_status), .flags = SPARSE},
-    {ROW("contains", text, arcp__upstream_rule, contains), .flags = SPARSE},
-};
-
-static arcp_status check_error(arcp__yaml_reader *r, void *owner)
-{
-    const arcp__upstream_rule *rule = owner;
-    if (rule->code == ARCP_OK) {
-        return arcp__yaml_refuse(r, "needs a code");
-    }
-    return rule->http_status == 0 && rule->contains == NULL
-               ? arcp__yaml_refuse(r, "needs a status, or contains")
-               : ARCP_OK;
-}
-
-static const arcp__config_row error_item = {
-    ITEM(arcp__upstream_rule, ROWS(error_rows), .is_flow = true, .check = check_error)};
-
-static arcp_status accept_pointer(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
-{
-    char *const *pointer = arcp__config_value(row, owner);
-    return *pointer != NULL && (*pointer)[0] != '/'
-               ? arcp__yaml_refuse(r, "must be a JSON pointer such as /key")
-               : ARCP_OK;
-}
-
-#define POINTER(name, kind)                                                                        \
-    ROW(name, text, arcp__http_request, pointers[kind]), .flags = SPARSE, .accept = accept_pointer
-static const arcp__config_row response_rows[] = {
-    {POINTER("value", ARCP__HTTP_VALUE)},       {POINTER("id", ARCP__HTTP_ID)},
-    {POINTER("endpoint", ARCP__HTTP_ENDPOINT)}, {POINTER("scheme", ARCP__HTTP_SCHEME)},
-    {POINTER("profile", ARCP__HTTP_PROFILE)},   {POINTER("lifetime_sec", ARCP__HTTP_LIFETIME)},
-    {POINTER("spent", ARCP__HTTP_SPENT)},
-};
-
-static arcp_status accept_url(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
-{
-    const arcp_span url = arcp_span_cstr(((const arcp__http_request *)owner)->url);
-    return arcp_span_starts_with(url, ARCP_SPAN_LITERAL("https://")) ||
-                   arcp_span_starts_with(url, ARCP_SPAN_LITERAL("http://"))
-               ? ARCP_OK
-               : arcp__yaml_refuse(r, "must begin with https:// or http://");
-}
-
-/* Headers and bodies may contain secrets. */
-static const arcp__config_row request_rows[] = {
-    {ROW("method", text, arcp__http_request, method)},
-    {ROW("url", text, arcp__http_request, url), .accept = accept_url},
-    {PAIRS("headers", arcp__http_request, headers, header_count, secret), .separator = ": "},
-    {ROW("body", json, arcp__http_request, body), .flags = SECRET},
-    {GROUP("response", ROWS(response_rows), .is_flow = true)},
-};
-static const arcp__config_fields request_fields = {ROWS(request_rows)};
-
-/* 0 means the default. */
-static arcp_status accept_zero(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
-{
-    uint64_t *number = arcp__config_value(row, owner);
-    *number = *number == 0 ? row->initial : *number;
-    return ARCP_OK;
-}
-
-static const arcp__config_row gone_item = {.type = &arcp__config_http_status, .size = sizeof(int)};
-
-#define REQUEST(name, kind)                                                                        \
-    ROW(name, group, arcp__config, credentials.http.requests[kind]), .fields = &request_fields,    \
-                                                                     .flags = SPARSE
-static const arcp__config_row upstream_rows[] = {
-    {REQUEST("issue", ARCP__HTTP_ISSUE)},
-    {REQUEST("revoke", ARCP__HTTP_REVOKE)},
-    {REQUEST("rotate", ARCP__HTTP_ROTATE)},
-    {REQUEST("usage", ARCP__HTTP_USAGE)},
-    {ROW("timeout_ms", number, arcp__config, credentials.http.timeout_ms), .initial = 10000,
-     .maximum = 3600000, .accept = accept_zero},
-    {ROW("connections", number, arcp__config, credentials.http.connections), .initial = 8,
-     .maximum = 1000, .accept = accept_zero},
-    {ROW("ca_file", text, arcp__config, credentials.http.ca_file)},
-    {LIST("gone", arcp__config, credentials.http.gone, credentials.http.gone_count, &gone_item),
-     .maximum = ARCP__GONE_MAX, .item_name = "statuses", .otherwise = "[404, 410]"},
-};
-
-const char *arcp__config_request_key(arcp__http_request_kind kind)
-{
-    return upstream_rows[kind].key;
-}
-
-#define TERMS(member)                  credentials.upstream.terms.member
-#define CREDENTIAL(name, kind, member) ROW(name, kind, arcp__config, credentials.member)
-static const arcp__config_row credentials_rows[] = {
-    {CREDENTIAL("provisioner", word, kind), .flags = RESTART, .words = kinds},
-    {CREDENTIAL("key_file", text, key_file), .flags = RESTART, .applies = has_provisioner},
-    {CREDENTIAL("endpoint", text, upstream.endpoint), .flags = RESTART, .applies = has_provisioner},
-    {CREDENTIAL("scheme", text, upstream.scheme), .flags = RESTART, .applies = has_provisioner},
-    {CREDENTIAL("profile", text, upstream.profile), .flags = RESTART, .applies = has_provisioner},
-    {CREDENTIAL("currency", text, upstream.terms.currency), .flags = RESTART,
-     .applies = has_provisioner},
-    {TEXTS("agents", arcp__config, TERMS(agents), TERMS(agent_count)), .flags = RESTART,
-     .applies = has_provisioner},
-    {TEXTS("models", arcp__config, TERMS(models), TERMS(model_count)), .flags = RESTART,
-     .applies = has_provisioner},
-    {CREDENTIAL("enforces", words, upstream.terms.enforces), .flags = RESTART, .words = enforceable,
-     .applies = has_provisioner},
-    {LIST("errors", arcp__config, credentials.upstream.error_rules,
-          credentials.upstream.error_rule_count, &error_item),
-     .flags = RESTART, .applies = has_provisioner},
-    {LIST("values", arcp__config, credentials.values.items, credentials.values.count,
-          &arcp__config_secret_item),
-     .flags = RESTART, .applies = is_static},
-    {CREDENTIAL("values_file", text, values_file), .flags = RESTART, .applies = is_static},
-    {GROUP("http", ROWS(upstream_rows)), .flags = RESTART, .applies = is_http},
-};
-
-static arcp_status check_credentials(arcp__yaml_reader *r, void *owner)
-{
-    const arcp__config_credentials *credentials = &((const arcp__config *)owner)->credentials;
-    const arcp__http_request *requests = credentials->http.requests;
-    const arcp__http_request *issue = &requests[ARCP__HTTP_ISSUE];
-    const arcp__http_request *revoke = &requests[ARCP__HTTP_REVOKE];
-    const arcp__http_request *usage = &requests[ARCP__HTTP_USAGE];
-    const char *endpoint = credentials->upstream.endpoint;
-    const arcp_provisioner_terms *terms = &credentials->upstream.terms;
-    const struct {
-        bool is_missing;
-        const char *what;
-    } rows[] = {
-        {is_static(owner) && credentials->values.count == 0 && credentials->values_file == NULL,
-         "provisioner: static needs values or values_file"},
-        {is_static(owner) && endpoint == NULL, "provisioner: static needs an endpoint"},
-        {is_http(owner) && (issue->url == NULL || revoke->url == NULL),
-         "provisioner: http needs http.issue.url and http.revoke.url"},
-        {is_http(owner) && issue->pointers[ARCP__HTTP_VALUE] == NULL,
-         "provisioner: http needs http.issue.response.value"},
-        {is_http(owner) && endpoint == NULL && issue->pointers[ARCP__HTTP_ENDPOINT] == NULL,
-         "provisioner: http needs an endpoint, or http.issue.response.endpoint"},
-        {is_http(owner) && usage->url != NULL && usage->pointers[ARCP__HTTP_SPENT] == NULL,
-         "http.usage needs response.spent"},
-        {(terms->enforces & ARCP_ENFORCES_BUDGET) != 0 && terms->currency == NULL,
-         "enforces: budget needs a currency"},
-        {(terms->enforces & ARCP_ENFORCES_MODELS) != 0 && terms->model_count == 0,
-         "enforces: models needs models"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (rows[i].is_missing) {
-            return arcp__yaml_refuse(r, "%s", rows[i].what);
-        }
-    }
-    return ARCP_OK;
-}
-
 /* ---- enforcement ---- */
 
 static const char *const enforce_modes[] = {"on", "off", NULL};
@@ -566,12 +392,11 @@ static const arcp__config_row top_rows[] = {
     {SETTINGS("jobs")},
     {SETTINGS("lease")},
     {SETTINGS("budget")},
-    {GROUP("enforce", ROWS(enforce_rows), .others = &settings, .group = "enforce")},
+    {GROUP("enforce", ROWS(enforce_rows), .others = &arcp__config_settings, .group = "enforce")},
     {SETTINGS("model_use")},
     {SETTINGS("authorization")},
-    {GROUP("credentials", ROWS(credentials_rows), .others = &settings, .group = "credentials",
-           .check = check_credentials)},
-    {GROUP("audit", ROWS(audit_rows), .others = &settings, .group = "audit")},
+    {GROUPED("credentials", arcp__config_credentials_fields)},
+    {GROUP("audit", ROWS(audit_rows), .others = &arcp__config_settings, .group = "audit")},
     {GROUPED("gateways", arcp__setup_gateways)},
     {GROUPED("models", arcp__setup_models)},
     {GROUPED("tools", arcp__setup_tools)},

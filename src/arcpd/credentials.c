@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "provisioner/gateway_provisioner.h"
 #include "provisioner/static_provisioner.h"
+#include "runtime/runtime_gateway.h"
 
 /* One value per line; empty lines and lines that begin with # are skipped. */
 static arcp_status read_values(const char *path, arcp__text_list *values, arcp_error *err)
@@ -95,6 +97,12 @@ arcp_status arcp__credentials_open(arcp__credentials *credentials,
     if (config->kind == ARCP__PROVISIONER_STATIC) {
         return open_static(credentials, config, loop, directory, out, err);
     }
+    if (config->kind == ARCP__PROVISIONER_GATEWAY) {
+        const arcp_status made =
+            arcp__gateway_provisioner_new(loop, &config->upstream, &credentials->keys, err);
+        *out = credentials->keys;
+        return made;
+    }
     const arcp_status status =
         arcp__module_open("arcp-provisioner-http", ARCP__HTTP_PROVISIONER_SYMBOL,
                           "credentials.provisioner: http", &credentials->module, &make, err);
@@ -110,6 +118,13 @@ arcp_status arcp__credentials_open(arcp__credentials *credentials,
         options.gone_count = sizeof default_gone / sizeof default_gone[0];
     }
     return make(&options, out, err);
+}
+
+void arcp__credentials_connect(const arcp__credentials *credentials, arcp_runtime *runtime)
+{
+    if (credentials->keys != NULL) {
+        arcp__gateway_provisioner_connect(credentials->keys, arcp__runtime_gateway(runtime));
+    }
 }
 
 void arcp__credentials_close(arcp__credentials *credentials)

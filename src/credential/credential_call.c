@@ -91,34 +91,77 @@ bool arcp__credential_is_wanted(const arcp__credentials *credentials,
            (terms->model_count == 0 || allowed_models(credentials, spec->lease, NULL) != 0);
 }
 
-/* [arcp:9.8.3-1] [arcp:9.8.3-4] */
-bool arcp__credential_limit(arcp__credentials *credentials, arcp__credential *credential,
-                            const arcp_lease *lease, const arcp_budget *budget)
+/* Whether a node below `node`, from `lowest` on, counts the currency. */
+static bool is_counted_below(const arcp_budget *lowest, const arcp_budget *node, arcp_span currency)
+{
+    for (; lowest != node; lowest = arcp_budget_parent(lowest)) {
+        for (size_t i = 0; i < arcp_budget_count(lowest); i++) {
+            if (arcp_span_equal(arcp_budget_currency(lowest, i), currency)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Writes what is left of each currency of the budget and of those above it. */
+static void write_amounts(arcp_json_writer *writer, const arcp_budget *budget)
+{
+    bool has_amounts = false;
+    for (const arcp_budget *node = budget; node != NULL; node = arcp_budget_parent(node)) {
+        for (size_t i = 0; i < arcp_budget_count(node); i++) {
+            const arcp_span currency = arcp_budget_currency(node, i);
+            char left[ARCP_DECIMAL_TEXT_MAX];
+            char amount[ARCP_DECIMAL_TEXT_MAX + 66];
+            arcp_decimal value = ARCP_DECIMAL_ZERO;
+            if (!is_counted_below(budget, node, currency) &&
+                arcp_budget_available(budget, currency, &value)) {
+                left[arcp_decimal_format(value, left)] = '\0';
+                if (!has_amounts) {
+                    arcp__put_array(writer, "cost.budget");
+                    has_amounts = true;
+                }
+                (void)snprintf(amount, sizeof amount, "%.*s:%s", (int)currency.size, currency.data,
+                               left);
+                arcp_json_write_cstr(writer, amount);
+            }
+        }
+    }
+    if (has_amounts) {
+        arcp_json_end_array(writer);
+    }
+}
+
+/* Writes the lines of the lease that gateways ask for each call. */
+static void write_lines(arcp_json_writer *writer, const arcp_lease *lease)
+{
+    static const char *const asked[] = {"model.use", "tool.call"};
+    for (size_t i = 0; i < arcp_lease_capability_count(lease); i++) {
+        const arcp_span name = arcp_lease_capability_name(lease, i);
+        for (size_t k = 0; k < sizeof asked / sizeof asked[0]; k++) {
+            if (arcp_span_equal_cstr(name, asked[k])) {
+                arcp__put_array(writer, asked[k]);
+                for (size_t j = 0; j < arcp_lease_pattern_count(lease, i); j++) {
+                    arcp_json_write_string(writer, arcp_lease_pattern(lease, i, j));
+                }
+                arcp_json_end_array(writer);
+            }
+        }
+    }
+}
+
+/* The limits that the upstream enforces, as shown to the client (§9.8.3). [arcp:9.8.1-6]
+ * [arcp:9.8.3-6] */
+static void write_constraints(arcp__credentials *credentials, arcp__credential *credential,
+                              const arcp_lease *lease, const arcp_budget *budget)
 {
     const arcp_provisioner_terms *terms = credentials->options->terms;
-    if (!read_budget(credentials, budget, credential->budget)) {
-        return false;
-    }
-    if (arcp_lease_has_expiry(lease)) {
-        credential->expires_wall_ns = arcp_lease_expires_wall_ns(lease);
-        arcp__timestamp_format(credential->expires_wall_ns, credential->expires_at);
-    }
-    if (terms->model_count != 0) {
-        credential->models =
-            arcp__arena_take(&credential->arena, terms->model_count * sizeof *credential->models);
-        if (credential->models == NULL) {
-            arcp__context_no_memory(credentials->context);
-            return false;
-        }
-        credential->model_count = allowed_models(credentials, lease, credential->models);
-        if (credential->model_count == 0) {
-            return false;
-        }
-    }
-    /* The limits that the upstream enforces, as shown to the client (§9.8.3). [arcp:9.8.1-6]
-     * [arcp:9.8.3-6] */
     arcp_buf text = arcp_buf_init();
     arcp_json_writer writer = arcp__put_begin(&text);
+    if ((terms->enforces & ARCP_ENFORCES_LEASE) != 0) {
+        write_amounts(&writer, budget);
+        write_lines(&writer, lease);
+    }
     if ((terms->enforces & ARCP_ENFORCES_BUDGET) != 0 && credential->budget[0] != '\0') {
         char amount[ARCP_DECIMAL_TEXT_MAX + 64];
         (void)snprintf(amount, sizeof amount, "%.60s:%s", terms->currency, credential->budget);
@@ -143,6 +186,33 @@ bool arcp__credential_limit(arcp__credentials *credentials, arcp__credential *cr
             arcp__credential_copy(credentials, credential, arcp_buf_span(&text));
     }
     arcp_buf_fini(&text);
+}
+
+/* [arcp:9.8.3-1] [arcp:9.8.3-4] */
+bool arcp__credential_limit(arcp__credentials *credentials, arcp__credential *credential,
+                            const arcp_lease *lease, const arcp_budget *budget)
+{
+    const arcp_provisioner_terms *terms = credentials->options->terms;
+    if (!read_budget(credentials, budget, credential->budget)) {
+        return false;
+    }
+    if (arcp_lease_has_expiry(lease)) {
+        credential->expires_wall_ns = arcp_lease_expires_wall_ns(lease);
+        arcp__timestamp_format(credential->expires_wall_ns, credential->expires_at);
+    }
+    if (terms->model_count != 0) {
+        credential->models =
+            arcp__arena_take(&credential->arena, terms->model_count * sizeof *credential->models);
+        if (credential->models == NULL) {
+            arcp__context_no_memory(credentials->context);
+            return false;
+        }
+        credential->model_count = allowed_models(credentials, lease, credential->models);
+        if (credential->model_count == 0) {
+            return false;
+        }
+    }
+    write_constraints(credentials, credential, lease, budget);
     return true;
 }
 

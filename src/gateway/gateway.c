@@ -249,6 +249,7 @@ static void gateway_free(arcp__gateway *gateway)
             }
         }
     }
+    arcp__gateway_keys_free(gateway);
     arcp__web_names_fini(&gateway->names);
     (void)pthread_cond_destroy(&gateway->changed);
     (void)pthread_mutex_destroy(&gateway->lock);

@@ -8,7 +8,7 @@
  *
  *   job    OPEN ── close ──> CLOSED ── its last call has ended ──> IDLE ── release ──> freed
  *
- * A call is accepted only while its job is OPEN. When the job is closed its key is dead at once,
+ * A call is accepted only while its job is OPEN. When the job is closed its keys are dead at once,
  * its calls are ended, and what they have cost is queued before it is IDLE.
  *
  * All functions are called on the runtime's thread. None waits for the other thread but
@@ -19,6 +19,7 @@
 #include <uv.h>
 
 #include <arcp/gate.h>
+#include <arcp/sys/provisioner.h>
 
 #include "core/job_port.h"
 #include "web/client.h"
@@ -134,6 +135,21 @@ arcp__gateway_open(arcp__gateway *gateway, const arcp__gateway_job_options *opti
                    arcp__gateway_endpoint endpoints[ARCP__GATEWAY_KINDS], arcp__gateway_job **out,
                    arcp_error *err);
 
+/* Makes a key by which others than the job's program call the gateways as the job with this id.
+ * It works while that job is open, which need not have begun; until then its calls are 503. `alias`
+ * names it, up to ARCP_CREDENTIAL_ALIAS_MAX bytes; it must be ended by revoke or by the job's
+ * close. `out` is the caller's to wipe. ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__gateway_issue(arcp__gateway *gateway, arcp_span job_id,
+                                                arcp_span alias, char out[ARCP__GATEWAY_KEY_MAX],
+                                                arcp_error *err);
+
+/* The key is dead when this returns. Does nothing for one that is dead already. */
+void arcp__gateway_revoke(arcp__gateway *gateway, arcp_span job_id, arcp_span alias);
+
+/* The URL under which others reach the listener, without a slash at its end. Valid as long as the
+ * gateway. */
+const char *arcp__gateway_url(const arcp__gateway *gateway);
+
 /* Serves a connection that the sandbox of the job has made to a gateway: the socket `fd`, which is
  * owned from now on. Any thread, as long as the job is not released, or is held. */
 void arcp__gateway_serve(arcp__gateway_job *job, arcp__gateway_kind kind, int fd);
@@ -149,8 +165,8 @@ void arcp__gateway_drop(arcp__gateway_job *job);
 /* Requests that the job's calls end; new ones are still accepted, and asked for at the gate. */
 void arcp__gateway_end_calls(arcp__gateway_job *job);
 
-/* Requests that the job's calls end. Its key is dead when this returns. Does nothing the second
- * time. */
+/* Requests that the job's calls end. All its keys are dead when this returns. Does nothing the
+ * second time. */
 void arcp__gateway_close(arcp__gateway_job *job);
 
 /* Closes the job, waits until it is idle, at most `wait_ms`, and passes what has been queued to

@@ -72,9 +72,10 @@ static arcp_span bearer(arcp_span value)
     return key;
 }
 
-/* The job of a request at the listener; NULL: *why says why there is none. */
+/* The job of a request at the listener; NULL: *why says why there is none, or *is_early is set: the
+ * job of the key has not started. */
 static arcp__gateway_job *find_job(const arcp__gateway_site *site, const arcp__web_head *head,
-                                   const char **why)
+                                   const char **why, bool *is_early)
 {
     arcp_span authorization = {NULL, 0};
     arcp_span plain = {NULL, 0};
@@ -98,7 +99,7 @@ static arcp__gateway_job *find_job(const arcp__gateway_site *site, const arcp__w
         *why = "Authorization and x-api-key have different keys";
         return NULL;
     }
-    return arcp__gateway_find(site->gateway, bearers == 1 ? token : plain);
+    return arcp__gateway_find(site->gateway, bearers == 1 ? token : plain, is_early);
 }
 
 /* The kind of gateway that a path belongs to. */
@@ -208,6 +209,7 @@ static void begin(void *user, arcp__web_exchange *exchange)
     const arcp_span path = arcp__web_head_path(head);
     const char *why = "the job has ended";
     bool is_closed = false;
+    bool is_early = false;
     if (!check_head(site, exchange)) {
         return;
     }
@@ -216,9 +218,11 @@ static void begin(void *user, arcp__web_exchange *exchange)
         arcp__web_exchange_respond(exchange, &(arcp__web_response){.status = 200});
         return;
     }
-    arcp__gateway_job *job = site->job == NULL ? find_job(site, head, &why) : site->job;
+    arcp__gateway_job *job = site->job == NULL ? find_job(site, head, &why, &is_early) : site->job;
     const arcp__gateway_kind kind = kind_of(path);
-    if (job == NULL) {
+    if (is_early) {
+        refuse(site, exchange, 503, "job_not_started", "the job of the key has not started");
+    } else if (job == NULL) {
         refuse(site, exchange, 401, "unauthenticated", why);
     } else if (gateway->services[kind] == NULL || (site->job != NULL && site->kind != kind)) {
         refuse(site, exchange, 404, "not_found", "there is nothing at this path");

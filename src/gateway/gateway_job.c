@@ -1,4 +1,4 @@
-/* Jobs of the gateway: their keys, what the runtime requests of them, and what is queued for the
+/* Jobs of the gateway: what the runtime requests of them, and what is queued for the
  * runtime.
  *
  * A job belongs to both threads. The runtime queues it for the gateway's thread, which does what is
@@ -10,70 +10,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include <openssl/evp.h>
-
 #include <arcp/secret.h>
 
-#include "base/base64.h"
 #include "base/clock.h"
-#include "base/random.h"
 
-#define KEY_BYTES      32u
 #define TAKEN_MAX      64u /* jobs at a time, so that the runtime's loop is not held */
 #define CALLS_HARD_MAX 16u /* times calls_per_job: more are refused, and do not wait in line */
-
-/* ---- keys ---- */
-
-bool arcp__gateway_digest(arcp_span key, unsigned char out[ARCP__GATEWAY_DIGEST_SIZE])
-{
-    unsigned int size = 0;
-    return EVP_Digest(key.data, key.size, out, &size, EVP_sha256(), NULL) == 1 &&
-           size == ARCP__GATEWAY_DIGEST_SIZE;
-}
-
-arcp__gateway_job *arcp__gateway_find(arcp__gateway *gateway, arcp_span key)
-{
-    unsigned char digest[ARCP__GATEWAY_DIGEST_SIZE];
-    arcp__gateway_job_parts *found = NULL;
-    if (!arcp__gateway_digest(key, digest)) {
-        return NULL;
-    }
-    (void)pthread_mutex_lock(&gateway->lock);
-    HASH_FIND(hh, gateway->keys, digest, sizeof digest, found);
-    (void)pthread_mutex_unlock(&gateway->lock);
-    arcp_wipe(digest, sizeof digest);
-    return found == NULL ? NULL : &found->job;
-}
-
-/* Writes a new key and its digest. */
-static bool make_key(char out[ARCP__GATEWAY_KEY_MAX],
-                     unsigned char digest[ARCP__GATEWAY_DIGEST_SIZE])
-{
-    unsigned char bytes[KEY_BYTES];
-    arcp_buf text = arcp_buf_secret_init();
-    arcp__random(bytes, sizeof bytes);
-    arcp_buf_append_cstr(&text, ARCP__GATEWAY_KEY_PREFIX);
-    arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof bytes), ARCP__BASE64_URL, &text);
-    arcp_wipe(bytes, sizeof bytes);
-    const bool is_made = !text.failed && text.size < ARCP__GATEWAY_KEY_MAX &&
-                         arcp__gateway_digest(arcp_buf_span(&text), digest);
-    if (is_made) {
-        memcpy(out, text.data, text.size);
-        out[text.size] = '\0';
-    }
-    arcp_buf_fini(&text);
-    return is_made;
-}
-
-/* Called with the lock held. */
-static void remove_key(arcp__gateway_job_parts *parts)
-{
-    if (parts->has_key) {
-        parts->has_key = false;
-        HASH_DELETE(hh, parts->job.gateway->keys, parts);
-        arcp_wipe(parts->digest, sizeof parts->digest);
-    }
-}
 
 /* ---- the runtime's thread: opening ---- */
 
@@ -163,11 +105,10 @@ arcp_status arcp__gateway_open(arcp__gateway *gateway, const arcp__gateway_job_o
 {
     char key[ARCP__GATEWAY_KEY_MAX] = ARCP__GATEWAY_SANDBOX_KEY;
     arcp__gateway_job_parts *parts = job_new(gateway, options);
-    bool is_made = parts != NULL && (options->is_confined || make_key(key, parts->digest));
-    if (is_made && !options->is_confined) {
+    bool is_made = parts != NULL;
+    if (is_made) {
         (void)pthread_mutex_lock(&gateway->lock);
-        HASH_ADD(hh, gateway->keys, digest, ARCP__GATEWAY_DIGEST_SIZE, parts);
-        parts->has_key = is_made = ARCP__HASH_ADDED(parts);
+        is_made = arcp__gateway_keys_open(parts, options->is_confined ? NULL : key);
         (void)pthread_mutex_unlock(&gateway->lock);
     }
     if (!is_made) {
@@ -252,7 +193,7 @@ static void close_job(arcp__gateway_job_parts *parts)
     if (!parts->is_closed) {
         parts->is_closed = true;
         arcp__job_port_end(&parts->job.port);
-        remove_key(parts);
+        arcp__gateway_keys_close(parts);
         queue(parts);
     }
 }

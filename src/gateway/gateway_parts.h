@@ -40,6 +40,9 @@ typedef struct arcp__gateway_stored {
     char call_id[40];
 } arcp__gateway_stored;
 
+typedef struct arcp__gateway_key arcp__gateway_key;     /* gateway_key.c */
+typedef struct arcp__gateway_owner arcp__gateway_owner; /* likewise: the keys of one job */
+
 struct arcp__gateway_job_parts {
     arcp__gateway_job job;
     arcp__gateway_site *sites[ARCP__GATEWAY_KINDS]; /* of the gateway's thread */
@@ -47,9 +50,8 @@ struct arcp__gateway_job_parts {
     arcp__gateway_events events;                    /* of the runtime's thread */
 
     /* Under the gateway's lock. */
-    UT_hash_handle hh; /* in `keys`, while it has a key that works */
-    unsigned char digest[ARCP__GATEWAY_DIGEST_SIZE];
-    bool has_key, is_queued, is_noticed, ends_calls, is_closed, is_idle, is_released;
+    arcp__gateway_owner *keys; /* NULL: it is closed */
+    bool is_queued, is_noticed, ends_calls, is_closed, is_idle, is_released;
     uint64_t call_count;
     uint32_t holds;
     arcp__gateway_arrival *arrivals;
@@ -85,7 +87,8 @@ struct arcp__gateway {
     pthread_mutex_t lock;
     pthread_cond_t changed;          /* a job has become idle, or the thread has started */
     uv_async_t *wake;                /* of the runtime */
-    arcp__gateway_job_parts *keys;   /* by digest */
+    arcp__gateway_key *keys;         /* by digest */
+    arcp__gateway_owner *owners;     /* by job id */
     arcp__gateway_job_parts *queued; /* for the gateway's thread */
     arcp__gateway_job_parts *noticed;
     arcp__gateway_limits new_limits;
@@ -110,13 +113,23 @@ static inline const arcp__gateway_service *arcp__gateway_service_of(const arcp__
 
 void arcp__gateway_count_call(arcp__gateway *gateway, bool is_refused);
 
+/* ---- gateway_key.c ---- */
+
+/* The job with this key, which is open; NULL: none, and *is_early says whether it is the key of one
+ * that is not open yet. The gateway's thread. */
+arcp__gateway_job *arcp__gateway_find(arcp__gateway *gateway, arcp_span key, bool *is_early);
+/* The keys that were issued for the job work from now on, and so does a new one of its own, which
+ * is written to `own` (NULL: it has none). False when memory is missing. Called with the lock held.
+ */
+ARCP_MUST_CHECK bool arcp__gateway_keys_open(arcp__gateway_job_parts *parts,
+                                             char own[ARCP__GATEWAY_KEY_MAX]);
+/* All keys of the job are dead. Does nothing the second time. Called with the lock held. */
+void arcp__gateway_keys_close(arcp__gateway_job_parts *parts);
+/* Frees what is left, when the gateway is freed. */
+void arcp__gateway_keys_free(arcp__gateway *gateway);
+
 /* ---- gateway_job.c ---- */
 
-/* The digest of a key. False when memory is missing. */
-ARCP_MUST_CHECK bool arcp__gateway_digest(arcp_span key,
-                                          unsigned char out[ARCP__GATEWAY_DIGEST_SIZE]);
-/* The job with this key; NULL: none, or it is closed. The gateway's thread. */
-arcp__gateway_job *arcp__gateway_find(arcp__gateway *gateway, arcp_span key);
 /* Does what was requested of a job, which is freed if it was released. The gateway's thread. */
 void arcp__gateway_job_handle(arcp__gateway_job_parts *parts);
 /* Counts a call; false: the job is closed, or has too many. The gateway's thread. */

@@ -79,7 +79,9 @@ void arcp__gateway_refusal_write(arcp__gateway_form form, int status, const char
     arcp_buf_append_format(headers, "x-arcp-code: %s\r\n", code);
     if (status == 429) {
         arcp_buf_append_cstr(headers, "retry-after: 5\r\n");
-    } else if (status != 503) {
+    } else if (status == 503) {
+        arcp_buf_append_cstr(headers, "retry-after: 1\r\n");
+    } else {
         arcp_buf_append_cstr(headers, "x-should-retry: false\r\n");
     }
 }

@@ -20,7 +20,7 @@ typedef struct arcp__upstream {
     size_t error_rule_count;
 } arcp__upstream;
 
-/* Both provisioners begin with this. */
+/* All provisioners begin with this. */
 typedef struct arcp__upstream_provisioner {
     arcp_provisioner base;
     arcp__upstream upstream;

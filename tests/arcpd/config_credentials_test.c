@@ -80,7 +80,9 @@ static const struct {
     const char *message;
 } wrong[] = {
     {"credentials: {provisioner: magic}",
-     "f.yaml:1: credentials.provisioner: must be none, static or http"},
+     "f.yaml:1: credentials.provisioner: must be none, static, http or gateway"},
+    {"credentials: {provisioner: gateway, profile: mistral}",
+     "f.yaml:1: credentials: provisioner: gateway needs the profile openai or anthropic"},
     {"credentials:\n  provisioner: static\n",
      "f.yaml:2: credentials: provisioner: static needs values or values_file"},
     {"credentials: {provisioner: static, values: [a]}",
@@ -374,9 +376,75 @@ static void files_that_others_can_change_or_read_are_refused(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+/* ---- keys of the gateways ---- */
+
+#define MODELS                                                                                     \
+    "models: {providers: [{name: p, dialect: openai, url: \"http://127.0.0.1:1/v1\", "             \
+    "price: free, models: [m]}]}\n"
+#define AGENTS "agents: [{name: a, command: [a]}, {name: shut, gateways: false, command: [a]}]\n"
+
+static void the_gateways_keys_need_gateways(void **state)
+{
+    static const struct {
+        const char *yaml, *problem;
+    } rows[] = {
+        {"credentials: {provisioner: gateway}\n" MODELS, NULL},
+        {"credentials: {provisioner: gateway, profile: anthropic}\n"
+         "tools: {servers: [{name: s, command: [s]}]}\n",
+         NULL},
+        {"credentials: {provisioner: gateway}\n",
+         "f.yaml:1: credentials: provisioner: gateway needs models.providers or tools.servers"},
+        {"credentials: {provisioner: gateway}\n" MODELS AGENTS,
+         "f.yaml:1: credentials: provisioner: gateway has no key for \"shut\", which has "
+         "gateways: false: agents must name the others"},
+        {"credentials: {provisioner: gateway, agents: [a, s*]}\n" MODELS AGENTS,
+         "f.yaml:1: credentials: provisioner: gateway has no key for \"shut\", which has "
+         "gateways: false: agents must name the others"},
+        {"credentials: {provisioner: gateway, agents: [a]}\n" MODELS AGENTS, NULL},
+        {MODELS AGENTS, NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        arcp__config config;
+        arcp_error error = {0};
+        check_ok(read_text(rows[i].yaml, &config, &error), &error);
+        if (rows[i].problem == NULL) {
+            check_ok(arcp__config_check(&config, &error), &error);
+        } else {
+            assert_int_equal(arcp__config_check(&config, &error), ARCP_E_USAGE);
+            assert_string_equal(error.message, rows[i].problem);
+        }
+        arcp__config_fini(&config);
+    }
+}
+
+static void limits_of_an_upstream_are_not_printed_for_the_gateways(void **state)
+{
+    arcp__config config;
+    arcp_error error = {0};
+    arcp_buf out = arcp_buf_init();
+    (void)state;
+    check_ok(read_text("credentials: {provisioner: gateway, currency: USD}\n", &config, &error),
+             &error);
+    arcp__config_print(&config, &out);
+    arcp_buf_append_byte(&out, '\0');
+    char *group = strstr(out.data, "\ncredentials:");
+    assert_non_null(group);
+    *strstr(group, "\naudit:") = '\0';
+    assert_non_null(strstr(group, "  provisioner: gateway\n"));
+    assert_non_null(strstr(group, "  profile:"));
+    assert_null(strstr(group, "  endpoint:"));
+    assert_null(strstr(group, "  currency:"));
+    assert_null(strstr(group, "  enforces:"));
+    arcp_buf_fini(&out);
+    arcp__config_fini(&config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_gateways_keys_need_gateways),
+        cmocka_unit_test(limits_of_an_upstream_are_not_printed_for_the_gateways),
         cmocka_unit_test(files_that_others_can_change_or_read_are_refused),
         cmocka_unit_test(an_upstream_is_described_by_templates),
         cmocka_unit_test(nothing_secret_is_printed),

@@ -143,6 +143,26 @@ static void constraints_list_only_what_the_upstream_enforces(void **state)
     check_has(next(f, "a"), "\"constraints\":{\"cost.budget\":[\"USD:2\"]}");
 }
 
+static void constraints_of_gateways_are_what_the_lease_has(void **state)
+{
+    fixture *f = *state;
+    f->up.terms.enforces = ARCP_ENFORCES_LEASE | ARCP_ENFORCES_EXPIRY;
+    start(f);
+    submit(f, "1",
+           "{\"agent\":\"echo\",\"lease_request\":{\"fs.read\":[\"/x\"],\"tool.call\":[\"web.*\"],"
+           "\"cost.budget\":[\"USD:5.00\",\"EUR:1\"],\"model.use\":[\"tier-fast/*\",\"m\"]},"
+           "\"lease_constraints\":{\"expires_at\":\"2026-01-01T01:00:00Z\"}}");
+    check_has(next(f, "a"), "\"constraints\":{\"cost.budget\":[\"USD:5\",\"EUR:1\"],"
+                            "\"tool.call\":[\"web.*\"],\"model.use\":[\"tier-fast/*\",\"m\"],"
+                            "\"expires_at\":\"2026-01-01T01:00:00.000Z\"}");
+    /* An empty lease has nothing that a key could be limited to: the gate denies each call. */
+    (void)next(f, "a");
+    submit(f, "2", "{\"agent\":\"echo\"}");
+    const char *frame = next(f, "a");
+    check_has(frame, "\"value\":\"sk-live-1\"");
+    check_has_not(frame, "constraints");
+}
+
 /* [arcp:9.8.3-5] */
 static void the_gate_enforces_what_the_upstream_does_not(void **state)
 {
@@ -483,6 +503,7 @@ int main(void)
         t(agents_that_the_operator_did_not_name_get_none),
         t(the_lease_becomes_the_upstream_s_limits),
         t(constraints_list_only_what_the_upstream_enforces),
+        t(constraints_of_gateways_are_what_the_lease_has),
         t(the_gate_enforces_what_the_upstream_does_not),
         t(a_lease_without_models_gets_no_credential),
         t(a_budget_of_nothing_gets_no_credential),

@@ -16,6 +16,10 @@ void play_upstream_begin(play *p)
     if (p->temper.provisions) {
         upstream_attach(&p->upstream, &p->rig);
         p->rig.settings.credentials_rotate_sec = play_one_in(p, 2) ? ROTATE_SEC : 0;
+        /* As the gateways' keys. */
+        p->upstream.terms.enforces = p->rig.settings.credentials_rotate_sec == 0
+                                         ? 0
+                                         : ARCP_ENFORCES_LEASE | ARCP_ENFORCES_EXPIRY;
     }
 }
 

@@ -244,8 +244,10 @@ arcp__gateway_job *gateway_fixture_open_job(gateway_fixture *f, bool is_confined
 {
     arcp__gateway_job *job = NULL;
     arcp_error err = {0};
+    char id[16];
+    snprintf(id, sizeof id, "job_%zu", ++f->jobs);
     const arcp__gateway_job_options options = {.authority = f->authority,
-                                               .job_id = ARCP_SPAN_LITERAL("job_1"),
+                                               .job_id = arcp_span_cstr(id),
                                                .principal = ARCP_SPAN_LITERAL("alice"),
                                                .agent = ARCP_SPAN_LITERAL("a"),
                                                .traceparent = ARCP_SPAN_LITERAL("00-1-2-00"),

@@ -50,6 +50,84 @@ static void the_key_is_dead_when_close_returns(void **state)
     gateway_fixture_close(&f);
 }
 
+/* Sends a request with this key on a new connection. */
+static void send_with(gateway_fixture *f, const char *key)
+{
+    char text[256];
+    gateway_fixture_reconnect(f);
+    snprintf(text, sizeof text,
+             "POST /v1/echo HTTP/1.1\r\nHost: %s\r\nx-api-key: %s\r\nContent-Length: 1\r\n\r\nx",
+             arcp__gateway_address(f->gateway), key);
+    gateway_fixture_send_raw(f, text);
+}
+
+static void issue(gateway_fixture *f, const char *job_id, const char *alias,
+                  char out[ARCP__GATEWAY_KEY_MAX])
+{
+    arcp_error err = {0};
+    check_ok(
+        arcp__gateway_issue(f->gateway, arcp_span_cstr(job_id), arcp_span_cstr(alias), out, &err),
+        &err);
+}
+
+static void a_key_that_was_issued_works_from_the_open_of_its_job_to_its_close(void **state)
+{
+    (void)state;
+    arcp__gateway_endpoint own[ARCP__GATEWAY_KINDS];
+    char early[ARCP__GATEWAY_KEY_MAX];
+    char late[ARCP__GATEWAY_KEY_MAX];
+    for (int is_confined = 0; is_confined < 2; is_confined++) {
+        gateway_fixture f;
+        gateway_fixture_open(&f, NULL);
+        issue(&f, "job_2", "cred_1", early);
+        send_with(&f, early);
+        raw_peer_expect(&f.peer, "HTTP/1.1 503 ");
+        raw_peer_expect(&f.peer, "x-arcp-code: job_not_started\r\n");
+        raw_peer_expect(&f.peer, "retry-after: 1\r\n");
+        arcp__gateway_job *job = gateway_fixture_open_job(&f, is_confined == 1, own);
+        issue(&f, "job_2", "cred_1.2", late);
+        const char *const keys[] = {early, late, own[ARCP__GATEWAY_LLM].key};
+        for (size_t i = 0; i < (is_confined == 1 ? 2 : 3); i++) {
+            send_with(&f, keys[i]);
+            raw_peer_expect(&f.peer, "HTTP/1.1 200 ");
+        }
+        arcp__gateway_close(job);
+        for (size_t i = 0; i < 3; i++) {
+            send_with(&f, keys[i]);
+            raw_peer_expect(&f.peer, "HTTP/1.1 401 ");
+            raw_peer_expect(&f.peer, "not that of a running job");
+        }
+        arcp__gateway_release(job);
+        gateway_fixture_close(&f);
+    }
+}
+
+static void a_revoked_key_is_dead_and_the_others_of_its_job_are_not(void **state)
+{
+    (void)state;
+    char first[ARCP__GATEWAY_KEY_MAX];
+    char second[ARCP__GATEWAY_KEY_MAX];
+    gateway_fixture f;
+    gateway_fixture_open(&f, NULL);
+    issue(&f, "job_1", "cred_1", first);
+    issue(&f, "job_1", "cred_1.2", second);
+    arcp__gateway_revoke(f.gateway, ARCP_SPAN_LITERAL("job_1"), ARCP_SPAN_LITERAL("cred_1"));
+    send_with(&f, first);
+    raw_peer_expect(&f.peer, "HTTP/1.1 401 ");
+    send_with(&f, second);
+    raw_peer_expect(&f.peer, "HTTP/1.1 200 ");
+    send_with(&f, f.endpoints[ARCP__GATEWAY_LLM].key);
+    raw_peer_expect(&f.peer, "HTTP/1.1 200 ");
+    /* Of a job that never began, and of none. */
+    issue(&f, "job_9", "cred_9", first);
+    arcp__gateway_revoke(f.gateway, ARCP_SPAN_LITERAL("job_9"), ARCP_SPAN_LITERAL("cred_9"));
+    arcp__gateway_revoke(f.gateway, ARCP_SPAN_LITERAL("job_9"), ARCP_SPAN_LITERAL("cred_9"));
+    send_with(&f, first);
+    raw_peer_expect(&f.peer, "HTTP/1.1 401 ");
+    issue(&f, "job_9", "cred_10", first); /* is freed with the gateway */
+    gateway_fixture_close(&f);
+}
+
 /* ---- what comes of calls ---- */
 
 static void denials_and_messages_reach_the_runtime_in_order(void **state)
@@ -333,6 +411,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_job_has_a_key_of_32_random_bytes_and_both_endpoints),
         cmocka_unit_test(the_key_is_dead_when_close_returns),
+        cmocka_unit_test(a_key_that_was_issued_works_from_the_open_of_its_job_to_its_close),
+        cmocka_unit_test(a_revoked_key_is_dead_and_the_others_of_its_job_are_not),
         cmocka_unit_test(denials_and_messages_reach_the_runtime_in_order),
         cmocka_unit_test(grants_reach_the_runtime_if_they_are_logged),
         cmocka_unit_test(a_client_that_leaves_ends_neither_its_call_nor_its_cost),

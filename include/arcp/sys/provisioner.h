@@ -43,7 +43,10 @@ typedef struct arcp_provisioner arcp_provisioner;
 enum {
     ARCP_ENFORCES_BUDGET = 1, /* a spending limit in the provisioner's currency */
     ARCP_ENFORCES_MODELS = 2, /* a list of allowed models */
-    ARCP_ENFORCES_EXPIRY = 4  /* an end of validity */
+    ARCP_ENFORCES_EXPIRY = 4, /* an end of validity */
+    /* model.use, tool.call and every currency of cost.budget as they are in the lease, and each
+     * call for itself; the terms need neither a currency nor models. */
+    ARCP_ENFORCES_LEASE = 8
 };
 
 /* For which jobs and limits a provisioner issues values; constant as long as it exists. */
