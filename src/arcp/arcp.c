@@ -56,6 +56,10 @@ static int command_completion(arcp__program *program)
     const char *shell = program->arguments.words[0];
     if (strcmp(shell, "manual") == 0) { /* for man/arcp.1.scd */
         arcp__usage_manual(&text);
+    } else if (strcmp(shell, "profiles") == 0) { /* for the scripts */
+        if (arcp__config_profiles(&program->arguments, &text, &err) != ARCP_OK) {
+            return arcp__program_fail_file(program, &err);
+        }
     } else if (!arcp__completion_script(shell, &text)) {
         (void)arcp_error_set(&err, ARCP_E_USAGE, "unknown shell '%s' (expected bash, zsh or fish)",
                              shell);

@@ -35,7 +35,7 @@ arcp__command arcp__command_of(const char *name)
 
 bool arcp__option_has_words(const arcp__option_row *row)
 {
-    static const char *const kinds[] = {"", "file", "job", "agent"};
+    static const char *const kinds[] = {"", "file", "job", "agent", "session", "profile"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(row->completes, kinds[i]) == 0) {
             return false;
@@ -194,10 +194,30 @@ static arcp_status parse_option(arcp__arguments *out, char **words, int count, i
     return add_value(out, (arcp__option)option, words[1], err);
 }
 
-/* The long name of a short option that some commands have; NULL: there is none. */
+static const struct {
+    char letter;
+    const char *name;
+} letters[] = {{'o', "output"}, {'f', "follow"}, {'h', "help"}, {'V', "version"}};
+
+char arcp__option_letter(const char *name)
+{
+    for (size_t i = 0; i < sizeof letters / sizeof letters[0]; i++) {
+        if (strcmp(letters[i].name, name) == 0) {
+            return letters[i].letter;
+        }
+    }
+    return '\0';
+}
+
+/* The long name of -LETTER; NULL: there is none. */
 static const char *long_name_of(const char *word)
 {
-    return strcmp(word, "-o") == 0 ? "--output" : strcmp(word, "-f") == 0 ? "--follow" : NULL;
+    for (size_t i = 0; i < sizeof letters / sizeof letters[0]; i++) {
+        if (word[0] == '-' && word[1] == letters[i].letter && word[2] == '\0') {
+            return letters[i].name;
+        }
+    }
+    return NULL;
 }
 
 static arcp_status parse_short(arcp__arguments *out, char **words, int count, int *used,
@@ -205,7 +225,7 @@ static arcp_status parse_short(arcp__arguments *out, char **words, int count, in
 {
     char name[16];
     char *long_words[] = {name, count < 2 ? NULL : words[1]};
-    (void)snprintf(name, sizeof name, "%s", long_name_of(words[0]));
+    (void)snprintf(name, sizeof name, "--%s", long_name_of(words[0]));
     return parse_option(out, long_words, count < 2 ? 1 : 2, used, err);
 }
 
@@ -281,10 +301,6 @@ arcp_status arcp__arguments_parse(arcp__arguments *out, arcp__command command, i
             options_end = true;
         } else if (!options_end && strncmp(word, "--", 2) == 0) {
             status = parse_option(out, argv + i, argc - i, &used, err);
-        } else if (!options_end && strcmp(word, "-h") == 0 && !may_be_target) {
-            status = add_switch(out, ARCP__OPTION_HELP, err);
-        } else if (!options_end && strcmp(word, "-V") == 0 && !may_be_target) {
-            status = add_switch(out, ARCP__OPTION_VERSION, err);
         } else if (!options_end && !may_be_target && long_name_of(word) != NULL) {
             status = parse_short(out, argv + i, argc - i, &used, err);
         } else if (!options_end && word[0] == '-' && word[1] != '\0' && !may_be_target) {

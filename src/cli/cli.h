@@ -64,6 +64,9 @@ static inline bool arcp__command_starts_program(arcp__command command)
 /* Whether `completes` of an option is the words that it accepts, not what kind of thing. */
 bool arcp__option_has_words(const arcp__option_row *row);
 
+/* The letter of the short form of an option with this name; '\0': it has none. */
+char arcp__option_letter(const char *name);
+
 /* `arcp lease learn` is ARCP__COMMAND_RUN without a sandbox (is_lease_learn). */
 extern const char arcp__learn_name[];
 
@@ -276,6 +279,7 @@ typedef struct arcp__config_file {
     arcp__config_level top;
     arcp__config_level profile; /* the selected one */
     char *default_profile;
+    arcp__text_list profile_names;
 } arcp__config_file;
 
 /* Reads the file and its profile `profile` (NULL: the one that the file's `profile:` names, if
@@ -285,6 +289,10 @@ ARCP_MUST_CHECK arcp_status arcp__config_file_read(const char *path, bool may_be
                                                    const char *profile, arcp__config_file *out,
                                                    arcp_error *err);
 void arcp__config_file_fini(arcp__config_file *file);
+
+/* Appends the names of the profiles of the configuration file, a line each. ARCP_E_USAGE. */
+ARCP_MUST_CHECK arcp_status arcp__config_profiles(const arcp__arguments *arguments, arcp_buf *out,
+                                                  arcp_error *err);
 
 /* The runtime to connect to. */
 typedef struct arcp__target {

@@ -297,15 +297,13 @@ static arcp_status find_token(const arcp__arguments *arguments, const arcp__conf
 
 /* ---- the target ---- */
 
-static arcp_status read_file(const arcp__arguments *arguments, arcp__config_file *out,
-                             arcp_error *err)
+static arcp_status read_file(const arcp__arguments *arguments, const char *profile,
+                             arcp__config_file *out, arcp_error *err)
 {
     const char *given = arcp__value(arguments, ARCP__OPTION_CONFIG);
-    const char *profile = arcp__value(arguments, ARCP__OPTION_PROFILE);
     const char *config_home = folder("XDG_CONFIG_HOME");
     const char *home = folder("HOME");
     arcp_buf path = arcp_buf_init();
-    profile = profile != NULL ? profile : environment("ARCP_PROFILE");
     if (given != NULL) {
         arcp_buf_append_cstr(&path, given);
     } else if (config_home != NULL) {
@@ -319,6 +317,17 @@ static arcp_status read_file(const arcp__arguments *arguments, arcp__config_file
         terminate(&path) ? arcp__config_file_read(path.data, given == NULL, profile, out, err)
                          : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     arcp_buf_fini(&path);
+    return status;
+}
+
+arcp_status arcp__config_profiles(const arcp__arguments *arguments, arcp_buf *out, arcp_error *err)
+{
+    arcp__config_file file = {0};
+    const arcp_status status = read_file(arguments, NULL, &file, err);
+    for (size_t i = 0; status == ARCP_OK && i < file.profile_names.count; i++) {
+        arcp_buf_append_format(out, "%s\n", file.profile_names.items[i]);
+    }
+    arcp__config_file_fini(&file);
     return status;
 }
 
@@ -375,7 +384,9 @@ arcp_status arcp__target_find(const arcp__arguments *arguments, arcp__target *ou
     arcp__config_file file = {0};
     arcp_buf socket = arcp_buf_init();
     *out = (arcp__target){0};
-    arcp_status status = read_file(arguments, &file, err);
+    const char *profile = arcp__value(arguments, ARCP__OPTION_PROFILE);
+    arcp_status status =
+        read_file(arguments, profile != NULL ? profile : environment("ARCP_PROFILE"), &file, err);
     if (status == ARCP_OK) {
         const char *url = first_set(arcp__value(arguments, ARCP__OPTION_URL),
                                     environment("ARCP_URL"), file.profile.url);

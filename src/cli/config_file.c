@@ -84,6 +84,16 @@ static const arcp__config_fields level_fields = {.rows = rows, .count = LEVEL_KE
 
 /* ---- profiles ---- */
 
+static arcp_status add_name(reading *into, arcp_span name, arcp_error *err)
+{
+    char *text = arcp__copy_cstr(name.data, name.size);
+    const arcp_status status = text == NULL
+                                   ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                                   : arcp__text_list_add(&into->file.profile_names, text, err);
+    arcp__free(text);
+    return status;
+}
+
 /* Reads every profile, so that each mistake is reported, and keeps the selected one. */
 static arcp_status read_profile(arcp__yaml_reader *r, void *user, arcp_span name)
 {
@@ -97,7 +107,7 @@ static arcp_status read_profile(arcp__yaml_reader *r, void *user, arcp_span name
         arcp__config_fields_read(r, &level_fields, is_selected ? &into->file.profile : &other);
     into->profile_found = into->profile_found || is_selected;
     arcp__config_fields_fini(&level_fields, &other);
-    return status;
+    return status != ARCP_OK ? status : add_name(into, name, r->err);
 }
 
 static arcp_status read_profiles(arcp__yaml_reader *r, void *owner)
@@ -114,6 +124,22 @@ static arcp_status read_profiles(arcp__yaml_reader *r, void *owner)
 
 static const arcp__config_fields file_fields = {
     .rows = rows, .count = sizeof rows / sizeof rows[0], .check = read_profiles};
+
+/* Names the profiles that there are. */
+static arcp_status refuse_profile(const reading *into, const char *path, arcp_error *err)
+{
+    const arcp__text_list *names = &into->file.profile_names;
+    arcp_buf text = arcp_buf_init();
+    for (size_t i = 0; i < names->count && i < 10; i++) {
+        arcp_buf_append_format(&text, "%s%s", i == 0 ? " (it has " : ", ", names->items[i]);
+    }
+    arcp_buf_append_cstr(&text, names->count > 10 ? ", ...)" : names->count != 0 ? ")" : "");
+    const arcp_status status =
+        arcp_error_set(err, ARCP_E_USAGE, "%s: there is no profile %s%s", path, into->profile,
+                       text.failed ? "" : arcp_buf_cstr(&text));
+    arcp_buf_fini(&text);
+    return status;
+}
 
 /* ---- the file ---- */
 
@@ -138,8 +164,7 @@ arcp_status arcp__config_file_read(const char *path, bool may_be_missing, const 
     arcp_status status = arcp__config_stream_read(&r, &file_fields, file);
     (void)fclose(file);
     if (status == ARCP_OK && into.profile != NULL && !into.profile_found) {
-        status =
-            arcp_error_set(err, ARCP_E_USAGE, "%s: there is no profile %s", path, into.profile);
+        status = refuse_profile(&into, path, err);
     }
     arcp__config_places_fini(&places);
     *out = into.file;
@@ -148,6 +173,7 @@ arcp_status arcp__config_file_read(const char *path, bool may_be_missing, const 
 
 void arcp__config_file_fini(arcp__config_file *file)
 {
+    arcp__text_list_clear(&file->profile_names);
     arcp__config_fields_fini(&level_fields, &file->profile);
     arcp__config_fields_fini(&file_fields, file);
 }

@@ -4,3 +4,8 @@ arcp_test(arcp_rendering_test SOURCES rendering_test.c NEEDS arcp_commands)
 arcp_test(arcp_session_file_test SOURCES session_file_test.c temp_tree.c NEEDS arcp_commands)
 arcp_test(arcp_run_report_test SOURCES run_report_test.c NEEDS arcp_commands)
 arcp_test(arcp_run_fetch_test SOURCES run_fetch_test.c NEEDS arcp_commands)
+find_program(ARCP_PYTHON python3)
+if(ARCP_PYTHON)
+  arcp_register_test(arcp_commands LABELS house
+    COMMAND ${ARCP_PYTHON} -B ${CMAKE_CURRENT_LIST_DIR}/commands.py ${PROJECT_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+endif()

@@ -163,6 +163,21 @@ static const struct completion_row {
     {"arcp jobs --parent job_02", "job_02"},
     {"arcp jobs --order n", "newest"},
     {"arcp watch --from", "--from-start"},
+    {"arcp sessions e", "end"},
+    {"arcp sessions end sess", "sess_1"},
+    {"arcp --profile w", "work"},
+    {"arcp help sess", "sessions"},
+    /* An option of a command is completed as that command has it. */
+    {"arcp jobs --output y", "yaml"},
+    {"arcp jobs -o y", "yaml"},
+    {"arcp jobs --output = y", "yaml"},
+    {"arcp submit --output /proc/self/mountin", "/proc/self/mountinfo"},
+    {"arcp bench --agent he", "hello"},
+    {"arcp logs --level w", "warn"},
+    /* The value of an option is not the command. */
+    {"arcp --profile store jobs --sta", "--status"},
+    {"arcp --profile = store jobs --sta", "--status"},
+    {"arcp lease check ch", ""},
 };
 
 static void bash_completes(void **state)
@@ -174,8 +189,12 @@ static void bash_completes(void **state)
         print_message("  %s\n", completion_rows[row].words);
         snprintf(
             more, sizeof more,
-            "arcp() { case $1 in jobs) echo job_01 job_02;; agents) echo hello;; esac; }\n"
-            "COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _arcp\n"
+            "timeout() { shift; \"$@\"; }\n"
+            "arcp() { echo \"$*\" >&2; case $* in *jobs\\ *) echo job_01 job_02;; agents\\ *) echo "
+            "hello;;\n"
+            "    *completion*) echo home work;; *sessions*) echo sess_1;; esac; }\n"
+            "COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]}-1))\n"
+            "COMP_LINE=\"${COMP_WORDS[*]}\"; COMP_POINT=${#COMP_LINE}; _arcp\n"
             "[ \"${COMPREPLY[*]}\" = \"%s\" ] || { echo \"got: ${COMPREPLY[*]}\" >&2; exit 9; }\n",
             completion_rows[row].words, completion_rows[row].expected);
         assert_int_equal(run_bash(arcp_buf_span(&script), more), 0);

@@ -173,6 +173,8 @@ runs "CMake, static" "$work/cmake/consumer_static"
 for file in bin/arcp bin/arcpd share/man/man1/arcp.1 share/man/man8/arcpd.8 \
     share/arcp/arcp_agent.py share/arcp/arcp-agent.mjs share/arcp/arcp-agent.d.ts \
     share/man/man5/arcpd.yaml.5 share/man/man7/arcp-agent.7 share/man/man7/arcp-events.7 \
+    share/bash-completion/completions/arcp share/zsh/site-functions/_arcp share/fish/vendor_completions.d/arcp.fish \
+    share/bash-completion/completions/arcpd share/zsh/site-functions/_arcpd share/fish/vendor_completions.d/arcpd.fish \
     lib/systemd/system/arcpd.service lib/systemd/system/arcpd.socket lib/sysusers.d/arcpd.conf share/doc/arcp/apparmor/arcp-sandbox; do
     [ -s "$prefix/$file" ] || fail "$file is not installed"
 done

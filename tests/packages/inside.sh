@@ -32,9 +32,10 @@ export ARCP_TOKEN=edited
 
 commands() {
     arcp --version && arcpd --version && arcp doctor
-    for file in /usr/share/bash-completion/completions/arcp /usr/share/zsh/vendor-completions/_arcp \
-        /usr/share/fish/vendor_completions.d/arcp.fish; do
-        [ -s "$file" ]
+    for program in arcp arcpd; do
+        for file in "bash-completion/completions/$program" "zsh/vendor-completions/_$program" "fish/vendor_completions.d/$program.fish"; do
+            [ -s "/usr/share/$file" ]
+        done
     done
     for page in man1/arcp.1 man5/arcpd.yaml.5 man7/arcp-agent.7 man7/arcp-events.7 man8/arcpd.8; do
         dpkg -L arcp arcpd | grep -qx "/usr/share/man/$page.gz"
