@@ -44,6 +44,8 @@ gcc-aarch64-linux-gnu tests: the sandbox compiles for aarch64
 libc6-dev-arm64-cross tests: the sandbox compiles for aarch64
 mold               links tests, in less time
 abigail-tools      tests: the binary interface of the libraries; make abi
+zsh                tests: completion
+fish               tests: completion
 valgrind           make valgrind
 gcovr              make coverage
 python3-pytest     tests of the Python package
