@@ -46,6 +46,14 @@ static bool has(arcp_span text, const char *part)
 
 static void learn(disk *d, const arcp_store_op *op)
 {
+    if (op->table == ARCP_STORE_JOBS &&
+        (arcp_span_starts_with(op->key, ARCP_SPAN_LITERAL("purse/")) ||
+         arcp_span_starts_with(op->key, ARCP_SPAN_LITERAL("hold/")))) {
+        if (d->on_money != NULL) {
+            d->on_money(d->on_money_user, op);
+        }
+        return;
+    }
     if (op->kind == ARCP_STORE_APPEND && arcp_span_starts_with(op->key, ARCP_SPAN_LITERAL("j:"))) {
         note(d, arcp_span_from(op->key, 2))->bytes += op->value.size;
     }
@@ -321,6 +329,8 @@ void disk_init(disk *d)
     d->submitted = d->reported = 0;
     d->failures = d->crashes = 0;
     d->is_held = d->refuses = d->refuses_submit = false;
+    d->on_money = NULL;
+    d->on_money_user = NULL;
     d->inner = NULL;
     check_ok(arcp_store_open_memory(&d->inner, &error), &error);
     d->inner->ops->set_callbacks(d->inner, &callbacks);

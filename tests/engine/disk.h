@@ -53,6 +53,9 @@ typedef struct disk {
     disk_read reads[512];
     size_t read_count;
     arcp_status inner_status;
+    /* A row of a purse or of a hold was written or deleted. NULL: there are none. */
+    void (*on_money)(void *user, const arcp_store_op *op);
+    void *on_money_user;
     disk_known known[DISK_KNOWN_MAX];
     size_t known_count;
     size_t failures, crashes; /* statistics */

@@ -58,6 +58,7 @@ static void begin(play *p, const arcp_settings *settings)
     }
     play_upstream_begin(p);
     rig_open(&p->rig);
+    play_purse_begin(p);
     p->rig.on_effect = on_effect;
     p->rig.on_effect_user = p;
     p->rig.recover = recover;
@@ -165,6 +166,8 @@ void play_begin_recorded(play *p, uint64_t seed,
         settings.enforce_denials_per_job = play_pick(p, 4);
     }
     p->temper.queues = seed % 4 == 1;
+    /* A purse is of one day; what its host reports is not in a trace (src/record). */
+    p->temper.purses = seed % 5 == 2 && !p->temper.jumps && prepare == NULL;
     begin(p, &settings);
     label_seed(p, seed, "engine_simulation_test");
 }
@@ -305,6 +308,7 @@ void play_restart(play *p)
     play_look(p);
     play_queue_before_restart(p);
     disk_crash(&p->disk);
+    play_purse_crash(p);
     play_upstream_crash(p);
     p->rig.fail_store = p->rig.fail_start = p->rig.hold_start = false;
     p->is_stopping = false;
@@ -380,6 +384,7 @@ bool play_step(play *p)
     rig_run(&p->rig); /* also those of an earlier step */
     play_look(p);
     play_check(p);
+    play_purse_check(p);
     return p->rig.agent_count + 16 < RIG_AGENTS_MAX && play_upstream_has_room(p) &&
            p->watch.session_count + 8 < WATCH_SESSIONS_MAX &&
            p->watch.job_count + 16 < WATCH_JOBS_MAX;
@@ -440,6 +445,8 @@ void play_settle(play *p)
         play_restart(p);
         end_agents(p);
     }
+    play_purse_check(p);
+    play_purse_settled(p);
     static const size_t observers[] = {0, PLAY_BOB};
     const size_t job_count = p->watch.job_count;
     for (size_t i = 0; i < PLAY_CLIENTS; i++) {

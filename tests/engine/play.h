@@ -34,6 +34,7 @@ typedef struct play_temper {
     bool provisions; /* jobs get credentials from an upstream */
     bool confines;   /* hosts confine agents, and refuse jobs */
     bool queues;     /* agents with max_jobs, and reloads */
+    bool purses;     /* principals have purses, and jobs call through gateways */
 } play_temper;
 
 /* What the play knows of an agent in addition to the rig. */
@@ -51,6 +52,34 @@ typedef struct play_noted {
     size_t number;
 } play_noted;
 
+/* What is known of the purse of a principal; in tenths of a USD. */
+typedef struct play_purse {
+    int64_t stored;       /* spent, as its row on the disk says */
+    int64_t billed;       /* what its calls have cost, and what lost ones may have */
+    int64_t may_be_spent; /* at most, beside what agents report themselves */
+} play_purse;
+
+/* A call through a gateway: HELD -> TOLD -> SENT, and settled from any of them. */
+typedef struct play_call {
+    char id[40];
+    const rig_agent *agent;
+    play_purse *purse;
+    unsigned held;
+    enum {
+        PLAY_CALL_HELD, /* the engine was not told yet */
+        PLAY_CALL_TOLD,
+        PLAY_CALL_SENT /* its hold is durable */
+    } state;
+} play_call;
+
+/* The row of a hold on the disk. */
+typedef struct play_hold {
+    char id[40];
+    size_t purse;
+    int64_t held;
+} play_hold;
+
+#define PLAY_CALLS_MAX   128
 #define PLAY_STARTED_MAX 4096
 #define PLAY_NOTED_MAX   64
 
@@ -86,6 +115,11 @@ typedef struct play {
     size_t started_count;
     play_noted noted[PLAY_NOTED_MAX];
     size_t noted_count;
+    play_purse purses[2]; /* alice's and bob's */
+    play_call calls[PLAY_CALLS_MAX];
+    play_hold holds[PLAY_CALLS_MAX];
+    size_t call_count, hold_count, call_ids;
+    size_t sent, settled; /* figures */
 } play;
 
 /* As play_begin_seed; `prepare` is the rig's. */
@@ -171,6 +205,20 @@ void play_host_prepare(void *user, arcp__engine_options *options);
 bool play_host_acts(play *p, rig_agent *agent);
 /* No engine is left. */
 void play_host_check_released(const play *p);
+
+/* ---- play_purse.c ---- */
+/* After the engine was opened. */
+void play_purse_begin(play *p);
+/* The agent's job calls through a gateway; false: not now. */
+bool play_purse_acts(play *p, const rig_agent *agent);
+/* The hold of a call is durable. */
+void play_purse_stored(play *p, const char *id);
+/* arcp__agent_hosts.settle. */
+void play_purse_job_ends(void *user, struct arcp__job *job, const arcp__settle_sink *sink);
+void play_purse_crash(play *p);
+void play_purse_check(play *p);
+/* All jobs have ended. */
+void play_purse_settled(play *p);
 
 /* ---- play_upstream.c ---- */
 /* Before the engine is opened. */

@@ -276,7 +276,7 @@ void play_agent_acts(play *p)
     const size_t back = play_pick(p, 10);
     rig_agent *agent = &p->rig.agents[back < count ? count - 1 - back : count - 1];
     play_trace(p, "acts", agent->job_id);
-    if (play_host_acts(p, agent)) {
+    if (play_host_acts(p, agent) || play_purse_acts(p, agent)) {
         return;
     }
     if (agent->starting &&
@@ -302,6 +302,8 @@ void play_agents_look(play *p)
                 p->agents[i].may_spend = strstr(line, "\"allow\":true") != NULL;
             } else if (strstr(line, "\"type\":\"job.start\"") != NULL) {
                 join(p, agent);
+            } else if (strncmp(line, "call_", 5) == 0) {
+                play_purse_stored(p, line);
             }
             arcp__free(line);
         }

@@ -54,6 +54,10 @@ void play_host_prepare(void *user, arcp__engine_options *options)
     if (p->temper.confines) {
         options->hosts = (arcp__agent_hosts){.admit = admit, .release = release, .user = p};
     }
+    if (p->temper.purses) {
+        options->hosts.settle = play_purse_job_ends;
+        options->hosts.user = p;
+    }
     if (p->prepare != NULL) {
         p->prepare(p->prepare_user, options); /* a recorder: it gets what is set above */
     }

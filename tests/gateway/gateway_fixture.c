@@ -228,6 +228,15 @@ static void on_message(void *user, const arcp__job_message *message)
     f->delivered++;
     arcp_buf_append_format(&f->seen, "%.*s %.*s\n", (int)message->kind_text.size,
                            message->kind_text.data, (int)message->body.size, message->body.data);
+    if (message->call != NULL) {
+        const arcp__job_call *call = message->call;
+        assert_true(call->start_wall_ns > 0 && call->end_wall_ns >= call->start_wall_ns);
+        assert_int_equal(call->span_id.size, 16);
+        arcp_buf_append_format(&f->seen, "span %s %.*s %.*s [%.*s]\n", call->name,
+                               (int)call->target.size, call->target.data, (int)call->server.size,
+                               call->server.data, (int)call->error.size,
+                               call->error.size == 0 ? "" : call->error.data);
+    }
 }
 
 static void on_denied(void *user, const arcp__gateway_denial *denial)
@@ -251,6 +260,7 @@ arcp__gateway_job *gateway_fixture_open_job(gateway_fixture *f, bool is_confined
                                                .principal = ARCP_SPAN_LITERAL("alice"),
                                                .agent = ARCP_SPAN_LITERAL("a"),
                                                .traceparent = ARCP_SPAN_LITERAL("00-1-2-00"),
+                                               .makes_spans = f->makes_spans,
                                                .is_confined = is_confined,
                                                .events = f->events};
     check_ok(arcp__gateway_open(f->gateway, &options, endpoints, &job, &err), &err);

@@ -31,7 +31,8 @@ typedef struct gateway_fixture {
     arcp__gateway_events events;
     arcp_buf seen; /* what was delivered: one line for each message and denial */
     size_t delivered;
-    size_t jobs; /* that were opened: their ids are job_1, job_2 and so on */
+    bool makes_spans; /* of the calls of jobs that are opened from now on */
+    size_t jobs;      /* that were opened: their ids are job_1, job_2 and so on */
     /* Of both threads. */
     atomic_bool may_end;
     atomic_size_t held, ended, dropped, over, configured;

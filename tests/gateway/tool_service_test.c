@@ -343,6 +343,43 @@ static void a_job_has_a_process_of_its_own_unless_it_is_shared(void **state)
     close_rig(&r);
 }
 
+/* The number of spans that were delivered. */
+static size_t spans_in(const rig *r)
+{
+    size_t count = 0;
+    const char *end = r->f.seen.data + r->f.seen.size;
+    for (const char *at = r->f.seen.data; (at = memmem(at, (size_t)(end - at), "\nspan ", 6));
+         at += 6) {
+        count++;
+    }
+    return count;
+}
+
+static void each_call_that_was_sent_has_a_span(void **state)
+{
+    const arcp__tool_server_options servers[] = {server_named("web"), server_named("other")};
+    arcp__gateway_endpoint traced[ARCP__GATEWAY_KINDS];
+    rig r;
+    open_rig(&r, WEB, servers, 2);
+    post(&r, "/", CALL("1", "web__odd_name", "")); /* of a job whose trace is not recorded */
+    expect(&r, "odd.name null");
+    r.f.makes_spans = true;
+    arcp__gateway_job *job = gateway_fixture_open_job(&r.f, false, traced);
+    memcpy(r.f.endpoints, traced, sizeof traced);
+    post(&r, "/", CALL("2", "web__odd_name", ""));
+    expect(&r, "\"id\":2,\"result\":{\"content\"");
+    await_seen(&r, "span arcp.tool web.odd.name web []\n");
+    post(&r, "/", CALL("3", "other__echo", ""));
+    expect(&r, "PERMISSION_DENIED");
+    await_seen(&r, "denied tool.call other.echo NO_MATCH");
+    post(&r, "/", CALL("4", "web__die", ""));
+    raw_peer_expect(&r.f.peer, "\"id\":4,");
+    await_seen(&r, "span arcp.tool web.die web [INTERNAL_ERROR]\n");
+    assert_int_equal(spans_in(&r), 2);
+    arcp__gateway_release(job);
+    close_rig(&r);
+}
+
 /* Sends the request of a second client of the job. */
 static void post_beside(rig *r, raw_peer *other, const char *body)
 {
@@ -562,6 +599,7 @@ int main(void)
         cmocka_unit_test(arguments_that_rules_name_are_asked),
         cmocka_unit_test(the_end_of_a_job_ends_its_calls),
         cmocka_unit_test(a_job_has_a_process_of_its_own_unless_it_is_shared),
+        cmocka_unit_test(each_call_that_was_sent_has_a_span),
         cmocka_unit_test(a_client_cancels_by_a_notification),
         cmocka_unit_test(calls_at_once_are_limited),
         cmocka_unit_test(a_server_may_do_what_its_own_lease_grants),
