@@ -7,6 +7,8 @@
 #                           that the tests leave: most of them wait for other programs
 #   after PRESET COMMAND... waits until that build has been compiled, and runs the command. What could not be compiled
 #                           fails in the command, which builds it too.
+#   begin NAME COMMAND...   starts a step beside those that follow: one that waits for others more than it computes
+#   finish NAME             waits for it, prints what it said and counts it as `step` does
 #   steps_end               prints what failed, what passed only when it was tried again, and
 #                           "N passed, N failed"; its status is 0 when nothing failed
 export JOBS=${JOBS:-$(nproc)}
@@ -18,9 +20,18 @@ steps_failures=()
 steps_retried=()
 steps_times=()
 steps_log=$(mktemp)
+declare -A steps_begun=()
+steps_groups=() # what runs beside the steps, each a process group of its own
 steps_ahead=
-steps_ahead_done=$(mktemp -d)
-trap 'rm -rf "$steps_log" "$steps_ahead_done"; [ -z "$steps_ahead" ] || kill -- "-$steps_ahead" 2>/dev/null || :' EXIT
+steps_beside=$(mktemp -d)
+steps_leave() {
+    local group
+    for group in "${steps_groups[@]+"${steps_groups[@]}"}"; do
+        kill -- "-$group" 2>/dev/null || :
+    done
+    rm -rf "$steps_log" "$steps_beside"
+}
+trap steps_leave EXIT
 
 compile_ahead() {
     # A session of its own, so that all of it can be ended.
@@ -31,17 +42,41 @@ compile_ahead() {
         for preset; do
             { cmake --preset "$preset" && cmake --build --preset "$preset" --parallel "$JOBS"; } >"$done/log" 2>&1 || :
             touch "$done/$preset"
-        done' bash "$steps_ahead_done" "$@" &
+        done' bash "$steps_beside" "$@" &
     steps_ahead=$!
+    steps_groups+=("$!")
 }
 
 after() {
     local preset=$1
     shift
-    while [ ! -e "$steps_ahead_done/$preset" ] && kill -0 "$steps_ahead" 2>/dev/null; do
+    while [ ! -e "$steps_beside/$preset" ] && kill -0 "$steps_ahead" 2>/dev/null; do
         sleep 0.2
     done
     "$@"
+}
+
+begin() {
+    local name=$1
+    shift
+    echo "==== $name: begun beside the next steps: $*"
+    # shellcheck disable=SC2016 # a script of its own
+    setsid bash -c '
+        beside=$1
+        shift
+        status=0
+        "$@" >"$beside.log" 2>&1 || status=$?
+        echo "$SECONDS $status" >"$beside.ended"' bash "$steps_beside/$name" "$@" &
+    steps_groups+=("$!")
+    steps_begun[$name]=$!
+}
+
+finish() {
+    local beside=$steps_beside/$1 took status
+    wait "${steps_begun[$1]}" || :
+    read -r took status <"$beside.ended" || { took=0 status=1; }
+    tee "$steps_log" <"$beside.log"
+    steps_end_one "$1" "$status" "$took"
 }
 
 # steps_count STATUS NAME: what the step that wrote $steps_log adds up to. ctest and run-fuzzers
@@ -76,9 +111,14 @@ step() {
     shift
     echo "==== $name: $*"
     "$@" 2>&1 | tee "$steps_log" || status=$?
-    steps_count "$status" "$name"
-    steps_times+=("$(printf '%5d s  %s' $((SECONDS - started)) "$name")")
-    echo "==== $name: $([ "$status" -eq 0 ] && echo passed || echo FAILED) in $((SECONDS - started)) s"
+    steps_end_one "$name" "$status" $((SECONDS - started))
+}
+
+# steps_end_one NAME STATUS SECONDS: counts the step that wrote $steps_log.
+steps_end_one() {
+    steps_count "$2" "$1"
+    steps_times+=("$(printf '%5d s  %s' "$3" "$1")")
+    echo "==== $1: $([ "$2" -eq 0 ] && echo passed || echo FAILED) in $3 s"
 }
 
 steps_end() {
