@@ -18,7 +18,8 @@ typedef struct arcp__ulid_source {
     arcp__random_fn random;
     void *user;
     int64_t last_ms;
-    uint8_t tail[10]; /* the last id's random part */
+    char last[ARCP__ULID_SIZE]; /* the last id: the next one of its millisecond is counted in its
+                                   digits */
 } arcp__ulid_source;
 
 /* Writes 26 upper-case characters (no NUL). A clock that went backwards is held at the

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/timestamp.h"
 #include "json/json_put.h"
 
 bool arcp__context_init(arcp__context *context, const arcp_settings *settings, arcp_time now,
@@ -41,6 +40,16 @@ void arcp__context_set_time(arcp__context *context, arcp_time now)
     if (now.mono_ns > context->now.mono_ns) {
         context->now.mono_ns = now.mono_ns;
     }
+}
+
+void arcp__context_format_now(arcp__context *context, char out[ARCP__TIMESTAMP_SIZE])
+{
+    const int64_t ms = context->now.wall_ns / ARCP_NS_PER_MS;
+    if (ms != context->formatted_ms || context->formatted_now[0] == '\0') {
+        arcp__timestamp_format(context->now.wall_ns, context->formatted_now);
+        context->formatted_ms = ms;
+    }
+    memcpy(out, context->formatted_now, ARCP__TIMESTAMP_SIZE);
 }
 
 static int64_t after(const arcp__context *context, uint64_t amount, int64_t unit_ns)

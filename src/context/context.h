@@ -10,6 +10,7 @@
 #include <arcp/time.h>
 
 #include "base/timer_heap.h"
+#include "base/timestamp.h"
 #include "base/ulid.h"
 #include "context/settings.h"
 #include "core/envelope.h"
@@ -23,6 +24,8 @@
 typedef struct arcp__context {
     arcp_settings settings;
     arcp_time now;
+    int64_t formatted_ms; /* the time of formatted_now */
+    char formatted_now[ARCP__TIMESTAMP_SIZE];
     arcp__ulid_source ids;
     arcp__timer_heap timers;
     struct evp_md_st *sha256; /* OpenSSL's EVP_MD, and the EVP_MD_CTX that it is computed in */
@@ -44,6 +47,8 @@ void arcp__context_fini(arcp__context *context);
 
 /* Sets the time of a new input. The monotonic clock never goes back. */
 void arcp__context_set_time(arcp__context *context, arcp_time now);
+/* Writes the wall clock's time. Many events have the same millisecond: its text is kept. */
+void arcp__context_format_now(arcp__context *context, char out[ARCP__TIMESTAMP_SIZE]);
 /* The monotonic time after so many seconds or milliseconds; ARCP_TIME_NEVER on overflow. */
 int64_t arcp__context_after_sec(const arcp__context *context, uint64_t seconds);
 int64_t arcp__context_after_ms(const arcp__context *context, uint64_t milliseconds);

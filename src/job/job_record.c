@@ -9,7 +9,6 @@
  * principal's ended jobs are evicted. */
 #include "job/job_state.h"
 
-#include "base/timestamp.h"
 #include "base/utf8.h"
 #include "core/event_body.h"
 
@@ -96,7 +95,7 @@ void arcp__job_emit_event(arcp__jobs *jobs, arcp__job *job, arcp_feature feature
                           arcp_span kind_text, arcp_span body)
 {
     char ts[ARCP__TIMESTAMP_SIZE + 9] = "\",\"ts\":\"";
-    arcp__timestamp_format(jobs->context->now.wall_ns, ts + 8);
+    arcp__context_format_now(jobs->context, ts + 8);
     if (arcp__job_has_ended(job) || job->over_limit != NULL) {
         return; /* nothing follows the terminal record; after an exceeded limit only that follows */
     }

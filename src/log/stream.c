@@ -124,13 +124,13 @@ static arcp__chunk *chunk_for(arcp__log *log, arcp__stream *stream, size_t size)
     size_t bytes = newest == NULL ? CHUNK_BYTES_MIN : (size_t)newest->capacity * 4;
     bytes = bytes > CHUNK_BYTES_MAX ? CHUNK_BYTES_MAX : bytes;
     bytes = bytes < need ? need : bytes;
-    arcp__chunk *chunk = arcp__alloc(sizeof *chunk + bytes);
+    /* Its bytes are not zeroed: none is read before it was written. */
+    arcp__chunk *chunk = arcp__realloc(NULL, sizeof *chunk + bytes);
     if (chunk == NULL) {
         arcp__context_no_memory(log->context);
         return NULL;
     }
-    chunk->first = stream->next;
-    chunk->capacity = (uint32_t)bytes;
+    *chunk = (arcp__chunk){.first = stream->next, .capacity = (uint32_t)bytes};
     if (newest == NULL) {
         stream->oldest = chunk;
         DL_APPEND2(log->tails, stream, older, newer);

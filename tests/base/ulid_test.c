@@ -47,8 +47,31 @@ static void one_millisecond_counts_up(void **state)
     check_next(&source, 5, "00000000050000000000000001");
     check_next(&source, 5, "00000000050000000000000002");
     assert_int_equal(from.calls, 1);
-    memset(source.tail + 1, 0xff, sizeof source.tail - 1);
+    memcpy(source.last, "000000000503ZZZZZZZZZZZZZZ", sizeof source.last);
     check_next(&source, 5, "00000000050400000000000000");
+    assert_int_equal(from.calls, 1);
+}
+
+static void the_last_digit_counts_through_the_alphabet(void **state)
+{
+    (void)state;
+    static const char alphabet[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    script from = {.fill = 0};
+    arcp__ulid_source source = {.random = fill_bytes, .user = &from};
+    char id[ARCP__ULID_SIZE];
+    for (size_t i = 0; i < 32 * 32; i++) {
+        arcp__ulid_next(&source, 5, id);
+        assert_int_equal(id[25], alphabet[i % 32]);
+        assert_int_equal(id[24], alphabet[i / 32]);
+    }
+}
+
+static void the_first_id_of_a_clock_at_zero_is_random(void **state)
+{
+    (void)state;
+    script from = {.fill = 0x7f};
+    arcp__ulid_source source = {.random = fill_bytes, .user = &from};
+    check_next(&source, 0, "0000000000FXZQYZVZFXZQYZVZ");
 }
 
 static void a_clock_that_goes_back_is_held(void **state)
@@ -72,7 +95,7 @@ static void used_up_random_bits_borrow_the_next_millisecond(void **state)
     script from = {.fill = 0};
     arcp__ulid_source source = {.random = fill_bytes, .user = &from};
     check_next(&source, 7, "00000000070000000000000000");
-    memset(source.tail, 0xff, sizeof source.tail);
+    memset(source.last + 10, 'Z', sizeof source.last - 10);
     check_next(&source, 7, "00000000080000000000000000");
     /* And the clock catching up does not repeat it. */
     check_next(&source, 8, "00000000080000000000000001");
@@ -145,6 +168,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_comes_first_then_the_random_bits),
         cmocka_unit_test(one_millisecond_counts_up),
+        cmocka_unit_test(the_last_digit_counts_through_the_alphabet),
+        cmocka_unit_test(the_first_id_of_a_clock_at_zero_is_random),
         cmocka_unit_test(a_clock_that_goes_back_is_held),
         cmocka_unit_test(used_up_random_bits_borrow_the_next_millisecond),
         cmocka_unit_test(ids_always_grow_and_are_valid),
