@@ -1,8 +1,8 @@
 # The three installed libraries, shared and static:
 #
 #   libarcp           base json core sandbox; libc only
-#   libarcp-runtime   context log credential job calendar schedule session engine stream web egress gateway transport store file launch process identity runtime
-#   libarcp-client    context log credential job calendar schedule session engine stream web transport client
+#   libarcp-runtime   context log credential job calendar schedule hook session engine stream web egress gateway transport store file launch process identity runtime
+#   libarcp-client    context log credential job calendar schedule hook session engine stream web transport client
 #
 # The upper two stand on the code of libarcp. A static one takes it from libarcp.a. A shared one has a
 # copy of its own, with nothing of it to be seen, and imports one symbol of libarcp: the guard that
@@ -84,12 +84,12 @@ file(RELATIVE_PATH ARCP_PC_PREFIX
 string(REGEX REPLACE "/$" "" ARCP_PC_PREFIX "${ARCP_PC_PREFIX}")
 
 arcp_library(arcp MODULES base json core sandbox EXPORT_NAME arcp)
-arcp_library(arcp-runtime MODULES context log credential job calendar schedule session engine record stream web egress gateway transport store file launch process identity runtime
+arcp_library(arcp-runtime MODULES context log credential job calendar schedule hook session engine record stream web egress gateway transport store file launch process identity runtime
   EXPORT_NAME runtime LIBARCP
   NEEDS PkgConfig::UV PkgConfig::SSL PkgConfig::CRYPTO PkgConfig::SQLITE arcp_wslay arcp_http_parser
         Threads::Threads
   SYSTEM_LIBRARIES uv ssl crypto sqlite3 wslay http_parser pthread)
-arcp_library(arcp-client MODULES context log credential job calendar schedule session engine stream web transport client
+arcp_library(arcp-client MODULES context log credential job calendar schedule hook session engine stream web transport client
   EXPORT_NAME client LIBARCP
   NEEDS PkgConfig::UV PkgConfig::SSL PkgConfig::CRYPTO arcp_wslay arcp_http_parser Threads::Threads
   SYSTEM_LIBRARIES uv ssl crypto wslay http_parser pthread)

@@ -26,7 +26,8 @@ typedef struct arcp__call {
     uint64_t numbers[4];
     arcp_span texts[4];
     /* For BEGIN arcp__engine_options, SET_SETTINGS arcp_settings, ADD_POLICY arcp__policy,
-     * SET_SCHEDULES arcp__schedule_options (numbers[0] is their number), CONNECT
+     * SET_SCHEDULES arcp__schedule_options (numbers[0] is their number), SET_HOOKS
+     * arcp__hook_options (likewise), CONNECT
      * arcp__link_options, READ_DONE the records (numbers[3] is their number), PROVISIONED
      * arcp_provision_result, REQUEST arcp_provision_request, BATCH arcp_store_batch or NULL, EFFECT
      * arcp__effect, ADMIT arcp__admit_answer. */

@@ -1,6 +1,11 @@
 /* The life of an engine and its statistics. Its inputs are in input.c. */
 #include "engine/state.h"
 
+static void write_job(void *user, arcp__job *job, arcp_buf *out)
+{
+    arcp__sessions_write_job(user, job, out);
+}
+
 arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine **out,
                              arcp_error *err)
 {
@@ -42,11 +47,19 @@ arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine *
                                           .log = engine->log,
                                           .jobs = &engine->jobs,
                                           .timer_kind = ARCP__TIMER_SCHEDULE};
+    engine->hooks = (arcp__hooks){.context = &engine->context,
+                                  .log = engine->log,
+                                  .jobs = &engine->jobs,
+                                  .timer_kind = ARCP__TIMER_HOOK,
+                                  .write_job = write_job,
+                                  .user = &engine->sessions,
+                                  .bytes_max = ARCP__OUTBOX_BYTES_MAX};
     engine->sessions = (arcp__sessions){.context = &engine->context,
                                         .log = engine->log,
                                         .credentials = &engine->credentials,
                                         .jobs = &engine->jobs,
                                         .schedules = &engine->schedules,
+                                        .hooks = &engine->hooks,
                                         .runtime_name = options->runtime_name,
                                         .runtime_version = options->runtime_version,
                                         .timer_kinds = {.link = ARCP__TIMER_LINK,
@@ -94,6 +107,7 @@ void arcp__engine_free(arcp__engine *engine)
     arcp__credentials_fini(&engine->credentials);
     arcp__sessions_fini(&engine->sessions);
     arcp__schedules_fini(&engine->schedules);
+    arcp__hooks_fini(&engine->hooks);
     drop_effects(engine);
     arcp__restore_free(engine);
     arcp__jobs_fini(&engine->jobs);
@@ -155,6 +169,23 @@ bool arcp__engine_next_schedule(const arcp__engine *engine, const char *name,
                                 arcp__schedule_view *out)
 {
     return arcp__schedule_next(&engine->schedules, name, out);
+}
+
+void arcp__engine_set_hooks(arcp__engine *engine, arcp_time now, const arcp__hook_options *options,
+                            size_t count)
+{
+    ARCP__RECORD(engine, .kind = ARCP__CALL_SET_HOOKS, .now = now, .numbers = {count},
+                 .what = options);
+    if (arcp__engine_begin(engine, now)) {
+        arcp__hooks_set(&engine->hooks, options, count);
+        arcp__engine_settle(engine);
+    }
+}
+
+bool arcp__engine_next_notification(const arcp__engine *engine, const char *id,
+                                    arcp__notification_view *out)
+{
+    return arcp__notification_next(&engine->hooks, id, out);
 }
 
 void arcp__engine_set_submit_policy(arcp__engine *engine, arcp_submit_policy_fn decide, void *user)

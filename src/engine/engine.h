@@ -31,6 +31,7 @@
 #include "core/job_port.h"
 #include "credential/credential.h"
 #include "engine/call.h"
+#include "hook/hook.h"
 #include "log/log.h"
 #include "schedule/schedule.h"
 #include "session/session.h"
@@ -99,6 +100,17 @@ ARCP_MUST_CHECK arcp_status arcp__engine_set_schedules(arcp__engine *engine, arc
 bool arcp__engine_next_schedule(const arcp__engine *engine, const char *name,
                                 arcp__schedule_view *out);
 
+/* Replaces all hooks (hook/hook.h). To be called before the restart, too, because jobs that it ends
+ * make notifications. */
+void arcp__engine_set_hooks(arcp__engine *engine, arcp_time now, const arcp__hook_options *options,
+                            size_t count);
+/* What became of a NOTIFY effect: ARCP_OK, or why it was not delivered. */
+void arcp__engine_notified(arcp__engine *engine, arcp_time now, uint64_t id, arcp_status status,
+                           arcp_span message);
+/* As arcp__notification_next. */
+bool arcp__engine_next_notification(const arcp__engine *engine, const char *id,
+                                    arcp__notification_view *out);
+
 /* The rules that choose a session's peer profile. */
 void arcp__engine_clear_peer_profiles(arcp__engine *engine);
 ARCP_MUST_CHECK arcp_status arcp__engine_add_peer_profile(arcp__engine *engine,
@@ -164,10 +176,11 @@ void arcp__engine_read_done(arcp__engine *engine, arcp_time now, uint64_t read_i
                             arcp_status status, uint64_t first, const arcp_span *records,
                             size_t count);
 
-/* Restart: pass every row of the tables SESSIONS, JOBS, IDEMPOTENCY, SUBSCRIPTIONS, CREDENTIALS and
- * SCHEDULES in any order, then call restore_done once, before the first link. Jobs that were
- * running end as INTERNAL_ERROR, and their credentials are revoked; queued jobs start when their
- * agents are registered. ARCP_E_CORRUPT for a row that cannot be read (the message names it). */
+/* Restart: pass every row of the tables SESSIONS, JOBS, IDEMPOTENCY, SUBSCRIPTIONS, CREDENTIALS,
+ * SCHEDULES and OUTBOX in any order, then call restore_done once, before the first link. Jobs that
+ * were running end as INTERNAL_ERROR, and their credentials are revoked; queued jobs start when
+ * their agents are registered. ARCP_E_CORRUPT for a row that cannot be read (the message names it).
+ */
 ARCP_MUST_CHECK arcp_status arcp__engine_restore_row(arcp__engine *engine, arcp_store_table table,
                                                      arcp_span key, arcp_span value,
                                                      arcp_error *err);

@@ -29,6 +29,7 @@ void arcp__engine_settle(arcp__engine *engine)
               engine->sessions.scheduled != NULL || is_placing) &&
              !engine->context.failed && !engine->context.closing);
     if (engine->restore == NULL && !engine->context.closing) {
+        arcp__hooks_run(&engine->hooks);
         arcp__jobs_evict_oldest(&engine->jobs);
     }
 }
@@ -313,6 +314,17 @@ void arcp__engine_provisioned(arcp__engine *engine, arcp_time now,
     }
 }
 
+void arcp__engine_notified(arcp__engine *engine, arcp_time now, uint64_t id, arcp_status status,
+                           arcp_span message)
+{
+    ARCP__RECORD(engine, .kind = ARCP__CALL_NOTIFIED, .now = now, .numbers = {id, (uint64_t)status},
+                 .texts = {message});
+    if (arcp__engine_begin(engine, now)) {
+        arcp__hooks_notified(&engine->hooks, id, status, message);
+        arcp__engine_settle(engine);
+    }
+}
+
 /* ---- time ---- */
 
 /* How long links have, once no job is left, to send the last events, above all how the last jobs
@@ -348,6 +360,9 @@ static void dispatch(arcp__engine *engine, arcp__timer *timer)
         break;
     case ARCP__TIMER_SCHEDULE:
         arcp__schedule_due(&engine->schedules, timer);
+        break;
+    case ARCP__TIMER_HOOK:
+        arcp__hook_due(&engine->hooks, timer);
         break;
     case ARCP__TIMER_SWEEP:
         /* Once a minute; again at once when one input could not do all of it. */

@@ -88,6 +88,29 @@ static void write_schedules(const arcp__schedule_metrics *metrics, arcp_buf *out
     }
 }
 
+static void write_hooks(const arcp__hooks *hooks, arcp_buf *out)
+{
+    const struct {
+        const char *outcome;
+        uint64_t count;
+    } rows[] = {{"made", hooks->metrics.made},
+                {"delivered", hooks->metrics.delivered},
+                {"retried", hooks->metrics.retried},
+                {"failed", hooks->metrics.failed},
+                {"dropped", hooks->metrics.dropped}};
+    arcp__exposition_family(out, ARCP__METRIC_NOTIFICATIONS);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *labels[] = {"outcome", rows[i].outcome, NULL};
+        if (rows[i].count != 0) {
+            arcp__exposition_u64(out, arcp__metric_name(ARCP__METRIC_NOTIFICATIONS), labels,
+                                 rows[i].count);
+        }
+    }
+    arcp__exposition_one(out, ARCP__METRIC_OUTBOX_WAITING,
+                         arcp__notification_count(hooks) - hooks->failed_count);
+    arcp__exposition_one(out, ARCP__METRIC_OUTBOX_FAILED, hooks->failed_count);
+}
+
 void arcp__engine_write_metrics(const arcp__engine *engine, arcp_buf *out)
 {
     const arcp__session_metrics *metrics = &engine->sessions.metrics;
@@ -138,6 +161,7 @@ void arcp__engine_write_metrics(const arcp__engine *engine, arcp_buf *out)
     }
     write_spent(jobs, out);
     write_schedules(&engine->schedules.metrics, out);
+    write_hooks(&engine->hooks, out);
 }
 
 bool arcp__engine_is_ready(const arcp__engine *engine, const char **why)

@@ -79,6 +79,8 @@ static arcp_status restore_row(arcp__engine *engine, arcp_store_table table, arc
         return arcp__idempotency_restore_row(&engine->jobs, key, err);
     case ARCP_STORE_SCHEDULES:
         return arcp__schedule_restore_row(&engine->schedules, key, err);
+    case ARCP_STORE_OUTBOX:
+        return arcp__hook_restore_row(&engine->hooks, key, err);
     case ARCP_STORE_META:
     case ARCP_STORE_PROCESSES:
     case ARCP_STORE_SUBSCRIPTIONS:

@@ -5,6 +5,7 @@
 
 #include "context/context.h"
 #include "engine/engine.h"
+#include "hook/hook.h"
 #include "job/job.h"
 #include "schedule/schedule.h"
 #include "session/session.h"
@@ -16,6 +17,7 @@ typedef enum arcp__timer_kind {
     ARCP__TIMER_JOB,
     ARCP__TIMER_CREDENTIAL,
     ARCP__TIMER_SCHEDULE,
+    ARCP__TIMER_HOOK,
     ARCP__TIMER_SWEEP,
     ARCP__TIMER_STORE_RETRY,
     ARCP__TIMER_SHUTDOWN
@@ -28,6 +30,7 @@ struct arcp__engine {
     arcp__credentials credentials;
     arcp__jobs jobs;
     arcp__schedules schedules;
+    arcp__hooks hooks;
     arcp__sessions sessions;
     struct arcp__restore *restore; /* NULL when no restart is in progress */
     int64_t wall_ahead_ns;         /* wall minus monotonic clock when expiries were last checked */

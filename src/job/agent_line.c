@@ -88,6 +88,9 @@ static void spent(arcp__jobs *jobs, arcp__job *job, const arcp_budget_report *re
     for (arcp__job *ancestor = job; ancestor != NULL; ancestor = ancestor->parent) {
         if (!arcp__job_has_ended(ancestor) && ancestor->budget != NULL) {
             arcp__job_store_with_batch(jobs, ancestor, ARCP__ROW_SPENT);
+            if (jobs->watch != NULL) {
+                jobs->watch->spent(jobs->watch->user, ancestor);
+            }
         }
     }
     /* Reports are debounced, so the counters are checked instead. */

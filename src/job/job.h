@@ -407,6 +407,14 @@ typedef struct arcp__job_answer {
     arcp_buf details;           /* REFUSED: JSON object or empty; owned by the caller */
 } arcp__job_answer;
 
+/* What src/hook has notified of, which it sets. */
+typedef struct arcp__job_hooked {
+    int64_t next_denial_ns;  /* no notification of a denial before */
+    uint64_t spent_percent;  /* of the budget of which most was spent */
+    int64_t silent_since_ns; /* the silence that was looked at last, and its length then */
+    uint64_t silent_sec;
+} arcp__job_hooked;
+
 /* What a job needs only until its end and its agent's release: many ended jobs are kept long. */
 struct arcp__job_live {
     arcp__trace trace;
@@ -439,6 +447,7 @@ struct arcp__job_live {
     arcp__id_set delegate_ids;    /* of all its children, ended ones included */
     arcp__agent_metrics *metrics; /* where it is counted as running */
     arcp__job_details details;
+    arcp__job_hooked hooked;
     int64_t last_input_ns; /* when its agent last wrote something, or was started */
     uint64_t chunk_next, result_size;
     arcp_buf inline_result, plain_output; /* the first: chunks for a session without result_chunk */
@@ -500,8 +509,9 @@ struct arcp__jobs {
     const arcp__agent_hosts *hosts;      /* borrowed */
     arcp_submit_policy_fn submit_policy; /* the embedding program's; or NULL */
     void *submit_policy_user;
-    bool is_restoring;         /* rows of an earlier run are being restored: no job is removed */
-    uint64_t ended_leases_max; /* ARCP__ENDED_LEASES_MAX; less in tests */
+    const arcp__job_watch *watch; /* NULL: nothing watches all jobs */
+    bool is_restoring;            /* rows of an earlier run are being restored: no job is removed */
+    uint64_t ended_leases_max;    /* ARCP__ENDED_LEASES_MAX; less in tests */
 
     arcp__job *all;                  /* by id */
     arcp__job_list in_order;         /* the same, in the order of their ids */

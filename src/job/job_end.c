@@ -159,6 +159,9 @@ static void finish(arcp__jobs *jobs, arcp__job *job, arcp_job_status status, con
     for (arcp__observer *observer = job->observers; observer != NULL; observer = observer->next) {
         observer->ops->ended(jobs->user, observer);
     }
+    if (jobs->watch != NULL) {
+        jobs->watch->ended(jobs->watch->user, job);
+    }
     tell_parent(jobs, job, arcp_buf_span(payload));
     /* [arcp:9.8.2-13] */
     for (arcp__job *child = job->children; child != NULL; child = child->next_child) {

@@ -230,6 +230,9 @@ void arcp__job_note_refused(arcp__jobs *jobs, arcp__job *job, const arcp__denied
 {
     arcp__job_details *details = &job->live->details;
     job->facts.denials += note->count;
+    if (jobs->watch != NULL && !arcp__job_has_ended(job)) {
+        jobs->watch->denied(jobs->watch->user, job);
+    }
     if (note->target.size == 0) {
         return; /* it only counts others */
     }

@@ -36,4 +36,12 @@ typedef struct arcp__submitter_ops {
     void (*ready)(void *user, arcp__submitter *submitter);
 } arcp__submitter_ops;
 
+/* What becomes of all jobs, for one that watches them (src/hook). It must not change a job. */
+typedef struct arcp__job_watch {
+    void (*ended)(void *user, struct arcp__job *job);
+    void (*denied)(void *user, struct arcp__job *job); /* an operation of it */
+    void (*spent)(void *user, struct arcp__job *job);  /* of its own budget */
+    void *user;
+} arcp__job_watch;
+
 #endif

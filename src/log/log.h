@@ -99,7 +99,9 @@ typedef enum arcp__effect_kind {
                                   is an arcp_status. Only of confined agents */
     ARCP__EFFECT_ASK_OWNER,    /* id, `text` = an operator's request, {"request", "principal",
                                   "payload"}: arcp__engine_owner_answered */
-    ARCP__EFFECT_HOLD_STORED   /* job: the hold `text` of its call through a gateway is durable */
+    ARCP__EFFECT_HOLD_STORED,  /* job: the hold `text` of its call through a gateway is durable */
+    ARCP__EFFECT_NOTIFY        /* id, `text` = the name of a hook, a line feed and the body of a
+                                  notification: deliver it, then arcp__engine_notified */
 } arcp__effect_kind;
 
 typedef enum arcp__log_level {

@@ -1,5 +1,7 @@
 #include "record/record.h"
 
+#include "record/recorder_put.h"
+
 #include <assert.h>
 
 #include "base/alloc.h"
@@ -35,34 +37,15 @@ struct arcp__recorder {
 
 /* ---- fields ---- */
 
-static void put_number(arcp_buf *out, uint64_t value)
-{
-    while (value >= 0x80) {
-        arcp_buf_append_byte(out, (char)(0x80 | (value & 0x7f)));
-        value >>= 7;
-    }
-    arcp_buf_append_byte(out, (char)value);
-}
-
-static void put_text(arcp_buf *out, arcp_span text)
-{
-    if (text.data == NULL) {
-        put_number(out, 0);
-        return;
-    }
-    put_number(out, (uint64_t)text.size + 1);
-    arcp_buf_append(out, text);
-}
-
 /* Of an outcome: enough to find a difference, and to show it. */
 #define BEGINNING_BYTES_MAX 256u
 
 static void put_digest(arcp_buf *out, arcp_span text)
 {
     static const uint64_t key[2] = {0, 0};
-    put_number(out, text.size);
-    put_number(out, text.size == 0 ? 0 : arcp__siphash(key, text.data, text.size));
-    put_text(out, arcp_span_first(text, BEGINNING_BYTES_MAX));
+    arcp__recorder_put_number(out, text.size);
+    arcp__recorder_put_number(out, text.size == 0 ? 0 : arcp__siphash(key, text.data, text.size));
+    arcp__recorder_put_text(out, arcp_span_first(text, BEGINNING_BYTES_MAX));
 }
 
 static void put_u32(char *out, uint32_t value)
@@ -153,9 +136,9 @@ arcp__job *arcp__recorder_job(const arcp__recorder *recorder, uint64_t number)
 static void put_all_settings(arcp_buf *out, const arcp_settings *settings)
 {
 #define ARCP_SETTING_NUMBER(group, key, initial, minimum, maximum, text)                           \
-    put_number(out, settings->group##_##key);
+    arcp__recorder_put_number(out, settings->group##_##key);
 #define ARCP_SETTING_CHOICE(group, key, initial, words, text)                                      \
-    put_number(out, settings->group##_##key);
+    arcp__recorder_put_number(out, settings->group##_##key);
 #include <arcp/settings.def>
 #undef ARCP_SETTING_NUMBER
 #undef ARCP_SETTING_CHOICE
@@ -163,9 +146,9 @@ static void put_all_settings(arcp_buf *out, const arcp_settings *settings)
 
 static void put_cstrs(arcp_buf *out, const char *const *texts, size_t count)
 {
-    put_number(out, count);
+    arcp__recorder_put_number(out, count);
     for (size_t i = 0; i < count; i++) {
-        put_text(out, arcp_span_cstr(texts[i]));
+        arcp__recorder_put_text(out, arcp_span_cstr(texts[i]));
     }
 }
 
@@ -183,24 +166,24 @@ static void put_options(arcp__recorder *recorder, const arcp__call *call)
     const arcp__engine_options *options = call->what;
     const arcp__credential_options *credentials = &options->credentials;
     const arcp_provisioner_terms *terms = credentials->terms;
-    put_text(out, arcp_span_cstr(options->runtime_name));
-    put_text(out, arcp_span_cstr(options->runtime_version));
+    arcp__recorder_put_text(out, arcp_span_cstr(options->runtime_name));
+    arcp__recorder_put_text(out, arcp_span_cstr(options->runtime_version));
     put_all_settings(out, &options->settings);
-    put_number(out, options->store_is_durable);
-    put_text(out, options->work_directory);
-    put_number(out, options->makes_spans);
-    put_number(out, options->has_no_log);
-    put_number(out, options->hosts.admit != NULL);
-    put_text(out, arcp_span_cstr(credentials->provisioner));
-    put_number(out, credentials->can_measure);
-    put_number(out, credentials->translate != NULL);
-    put_number(out, terms != NULL);
+    arcp__recorder_put_number(out, options->store_is_durable);
+    arcp__recorder_put_text(out, options->work_directory);
+    arcp__recorder_put_number(out, options->makes_spans);
+    arcp__recorder_put_number(out, options->has_no_log);
+    arcp__recorder_put_number(out, options->hosts.admit != NULL);
+    arcp__recorder_put_text(out, arcp_span_cstr(credentials->provisioner));
+    arcp__recorder_put_number(out, credentials->can_measure);
+    arcp__recorder_put_number(out, credentials->translate != NULL);
+    arcp__recorder_put_number(out, terms != NULL);
     if (terms != NULL) {
         put_cstrs(out, terms->agents, terms->agent_count);
-        put_number(out, terms->models != NULL);
+        arcp__recorder_put_number(out, terms->models != NULL);
         put_cstrs(out, terms->models, terms->models == NULL ? 0 : terms->model_count);
-        put_text(out, arcp_span_cstr(terms->currency));
-        put_number(out, terms->enforces);
+        arcp__recorder_put_text(out, arcp_span_cstr(terms->currency));
+        arcp__recorder_put_number(out, terms->enforces);
     }
 }
 
@@ -211,66 +194,36 @@ static void put_settings(arcp__recorder *recorder, const arcp__call *call)
 
 static void put_policy(arcp__recorder *recorder, const arcp__call *call)
 {
-    arcp_buf *out = &recorder->out;
-    const arcp__policy *policy = call->what;
-    put_text(out, policy->principal_glob);
-    put_text(out, policy->agent_glob);
-    put_number(out, policy->leaves_others_open);
-    put_number(out, policy->max_lifetime_sec);
-    arcp_buf text = arcp_buf_init();
-    for (int part = 0; part < 2; part++) {
-        arcp_buf_clear(&text);
-        if (policy->ceiling != NULL && part == 0) {
-            arcp_lease_format(policy->ceiling, &text);
-        } else if (policy->ceiling != NULL) {
-            arcp_lease_format_constraints(policy->ceiling, &text);
-        }
-        out->failed = out->failed || text.failed;
-        put_text(out, arcp_buf_span(&text));
-    }
-    arcp_buf_clear(&text);
-    if (policy->spend != NULL) {
-        arcp_lease_format(policy->spend, &text);
-    }
-    out->failed = out->failed || text.failed;
-    put_text(out, arcp_buf_span(&text));
-    arcp_buf_fini(&text);
+    arcp__recorder_put_policy(&recorder->out, call);
 }
 
 static void put_schedules(arcp__recorder *recorder, const arcp__call *call)
 {
-    arcp_buf *out = &recorder->out;
-    const arcp__schedule_options *options = call->what;
-    for (uint64_t i = 0; i < call->numbers[0]; i++) {
-        const arcp_span texts[] = {options[i].name,   options[i].agent, options[i].principal,
-                                   options[i].cron,   options[i].zone,  options[i].tzif,
-                                   options[i].request};
-        for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {
-            put_text(out, texts[k]);
-        }
-        put_number(out, options[i].every_sec);
-        put_number(out, (uint64_t)options[i].overlap);
-        put_number(out, (uint64_t)options[i].catch_up);
-    }
+    arcp__recorder_put_schedules(&recorder->out, call);
+}
+
+static void put_hooks(arcp__recorder *recorder, const arcp__call *call)
+{
+    arcp__recorder_put_hooks(&recorder->out, call);
 }
 
 static void put_link_options(arcp__recorder *recorder, const arcp__call *call)
 {
     arcp_buf *out = &recorder->out;
     const arcp__link_options *link = call->what;
-    put_number(out, link->is_local);
-    put_number(out, link->is_encrypted);
-    put_number(out, link->waited_ms);
-    put_number(out, (uint64_t)link->role);
-    put_text(out, link->principal);
-    put_text(out, arcp_span_cstr(link->peer));
+    arcp__recorder_put_number(out, link->is_local);
+    arcp__recorder_put_number(out, link->is_encrypted);
+    arcp__recorder_put_number(out, link->waited_ms);
+    arcp__recorder_put_number(out, (uint64_t)link->role);
+    arcp__recorder_put_text(out, link->principal);
+    arcp__recorder_put_text(out, arcp_span_cstr(link->peer));
 }
 
 static void put_records(arcp__recorder *recorder, const arcp__call *call)
 {
     const arcp_span *records = call->what;
     for (uint64_t i = 0; i < call->numbers[3]; i++) {
-        put_text(&recorder->out, records[i]);
+        arcp__recorder_put_text(&recorder->out, records[i]);
     }
 }
 
@@ -285,13 +238,13 @@ static void put_result(arcp__recorder *recorder, const arcp__call *call)
                                result->endpoint,
                                result->profile,
                                result->spent};
-    put_number(out, result->call_id);
-    put_number(out, (uint64_t)result->outcome);
-    put_number(out, (uint64_t)result->status);
-    put_number(out, result->lifetime_sec);
-    put_number(out, result->replaced);
+    arcp__recorder_put_number(out, result->call_id);
+    arcp__recorder_put_number(out, (uint64_t)result->outcome);
+    arcp__recorder_put_number(out, (uint64_t)result->status);
+    arcp__recorder_put_number(out, result->lifetime_sec);
+    arcp__recorder_put_number(out, result->replaced);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        put_text(out, texts[i]);
+        arcp__recorder_put_text(out, texts[i]);
     }
 }
 
@@ -306,11 +259,11 @@ static void put_request(arcp__recorder *recorder, const arcp__call *call)
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         put_digest(out, texts[i]);
     }
-    put_number(out, request->ttl_sec);
-    put_number(out, request->has_models);
-    put_number(out, request->model_count);
+    arcp__recorder_put_number(out, request->ttl_sec);
+    arcp__recorder_put_number(out, request->has_models);
+    arcp__recorder_put_number(out, request->model_count);
     for (size_t i = 0; i < request->model_count; i++) {
-        put_text(out, request->models[i]);
+        arcp__recorder_put_text(out, request->models[i]);
     }
 }
 
@@ -318,18 +271,18 @@ static void put_batch(arcp__recorder *recorder, const arcp__call *call)
 {
     arcp_buf *out = &recorder->out;
     const arcp_store_batch *batch = call->what;
-    put_number(out, batch != NULL);
+    arcp__recorder_put_number(out, batch != NULL);
     if (batch == NULL) {
         return;
     }
-    put_number(out, batch->id);
-    put_number(out, batch->count);
+    arcp__recorder_put_number(out, batch->id);
+    arcp__recorder_put_number(out, batch->count);
     for (size_t i = 0; i < batch->count; i++) {
         const arcp_store_op *op = &batch->ops[i];
-        put_number(out, (uint64_t)op->kind);
-        put_number(out, (uint64_t)op->table);
-        put_number(out, op->position);
-        put_text(out, op->key);
+        arcp__recorder_put_number(out, (uint64_t)op->kind);
+        arcp__recorder_put_number(out, (uint64_t)op->table);
+        arcp__recorder_put_number(out, op->position);
+        arcp__recorder_put_text(out, op->key);
         put_digest(out, op->value);
     }
 }
@@ -339,7 +292,7 @@ static void put_effect(arcp__recorder *recorder, const arcp__call *call)
     arcp_buf *out = &recorder->out;
     const arcp__effect *effect = call->what;
     const handle *link = NULL;
-    put_number(out, effect != NULL);
+    arcp__recorder_put_number(out, effect != NULL);
     if (effect == NULL) {
         return;
     }
@@ -347,19 +300,19 @@ static void put_effect(arcp__recorder *recorder, const arcp__call *call)
         add_handle(recorder, &recorder->jobs, effect->job, effect->job);
     }
     HASH_FIND(hh_user, recorder->links.by_user, &effect->link_user, sizeof effect->link_user, link);
-    put_number(out, (uint64_t)effect->kind);
-    put_number(out, link == NULL ? 0 : link->number);
-    put_number(out, number_of(&recorder->jobs, effect->job));
+    arcp__recorder_put_number(out, (uint64_t)effect->kind);
+    arcp__recorder_put_number(out, link == NULL ? 0 : link->number);
+    arcp__recorder_put_number(out, number_of(&recorder->jobs, effect->job));
     put_digest(out, effect->text);
-    put_number(out, effect->id);
-    put_number(out, effect->from);
-    put_number(out, effect->count_max);
-    put_number(out, effect->bytes_max);
-    put_number(out, (uint64_t)effect->close_code);
-    put_number(out, (uint64_t)effect->level);
+    arcp__recorder_put_number(out, effect->id);
+    arcp__recorder_put_number(out, effect->from);
+    arcp__recorder_put_number(out, effect->count_max);
+    arcp__recorder_put_number(out, effect->bytes_max);
+    arcp__recorder_put_number(out, (uint64_t)effect->close_code);
+    arcp__recorder_put_number(out, (uint64_t)effect->level);
     put_digest(out, effect->fields);
-    put_number(out, (uint64_t)effect->reason);
-    put_number(out, (uint64_t)effect->grace_ms);
+    arcp__recorder_put_number(out, (uint64_t)effect->reason);
+    arcp__recorder_put_number(out, (uint64_t)effect->grace_ms);
     if (effect->kind == ARCP__EFFECT_FORGET_AGENT) {
         drop_handle(&recorder->jobs, find_object(&recorder->jobs, effect->job));
     }
@@ -369,15 +322,15 @@ static void put_admit_answer(arcp__recorder *recorder, const arcp__call *call)
 {
     arcp_buf *out = &recorder->out;
     const arcp__admit_answer *answer = call->what;
-    put_number(out, (uint64_t)answer->status);
-    put_number(out, answer->is_shown);
+    arcp__recorder_put_number(out, (uint64_t)answer->status);
+    arcp__recorder_put_number(out, answer->is_shown);
     bool has_failed = false; /* for lack of memory: that decides, too */
     for (size_t i = 0; i < ARCP__ADMIT_TEXTS; i++) {
         has_failed = has_failed || answer->texts[i].failed;
     }
-    put_number(out, has_failed);
+    arcp__recorder_put_number(out, has_failed);
     for (size_t i = 0; i < ARCP__ADMIT_TEXTS; i++) {
-        put_text(out, arcp_buf_span(&answer->texts[i]));
+        arcp__recorder_put_text(out, arcp_buf_span(&answer->texts[i]));
     }
 }
 
@@ -410,16 +363,16 @@ static void on_call(void *user, const arcp__call *call)
                    ((const arcp__link_options *)call->what)->user);
     }
     arcp_buf_append(out, arcp_span_make("\0\0\0\0\0\0\0\0\0\0\0\0", ARCP__RECORDING_HEAD_SIZE));
-    put_number(out, (uint64_t)call->kind);
-    put_number(out, (uint64_t)call->now.wall_ns);
-    put_number(out, (uint64_t)call->now.mono_ns);
-    put_number(out, number_of(&recorder->links, call->link));
-    put_number(out, number_of(&recorder->jobs, call->job));
+    arcp__recorder_put_number(out, (uint64_t)call->kind);
+    arcp__recorder_put_number(out, (uint64_t)call->now.wall_ns);
+    arcp__recorder_put_number(out, (uint64_t)call->now.mono_ns);
+    arcp__recorder_put_number(out, number_of(&recorder->links, call->link));
+    arcp__recorder_put_number(out, number_of(&recorder->jobs, call->job));
     for (size_t i = 0; i < 4; i++) {
-        put_number(out, call->numbers[i]);
+        arcp__recorder_put_number(out, call->numbers[i]);
     }
     for (size_t i = 0; i < 4; i++) {
-        put_text(out, call->texts[i]);
+        arcp__recorder_put_text(out, call->texts[i]);
     }
     put_more[call->kind](recorder, call);
     if (call->kind == ARCP__CALL_DISCONNECT) {

@@ -46,6 +46,11 @@ bool arcp__player_is_read(arcp__player *p, const arcp__recording_fields *more);
 /* ---- player_schedules.c ---- */
 void arcp__player_set_schedules(arcp__player *p, const arcp__recording_call *call);
 
+/* ---- player_hooks.c ---- */
+void arcp__player_set_hooks(arcp__player *p, const arcp__recording_call *call);
+void arcp__player_notified(arcp__player *p, const arcp__recording_call *call);
+void arcp__player_owner_answered(arcp__player *p, const arcp__recording_call *call);
+
 /* ---- player_rules.c ---- */
 /* The rule of an engine's owner that the call breaks, for people; NULL: none. */
 const char *arcp__player_broken_rule(const arcp__player *p, const arcp__recording_call *call);

@@ -315,12 +315,6 @@ static void authenticated(arcp__player *p, const arcp__recording_call *call)
     arcp__engine_authenticated(p->engine, call->now, call->numbers[0], &result);
 }
 
-static void owner_answered(arcp__player *p, const arcp__recording_call *call)
-{
-    arcp__engine_owner_answered(p->engine, call->now, call->numbers[0],
-                                (arcp_status)call->numbers[1], call->texts[0]);
-}
-
 static void recheck_roles(arcp__player *p, const arcp__recording_call *call)
 {
     arcp__engine_recheck_roles(p->engine, call->now);
@@ -556,6 +550,8 @@ static void (*const calls[ARCP__CALL_LINK])(arcp__player *p, const arcp__recordi
     [ARCP__CALL_ADD_POLICY] = add_policy,
     [ARCP__CALL_CLEAR_POLICIES] = clear_policies,
     [ARCP__CALL_SET_SCHEDULES] = arcp__player_set_schedules,
+    [ARCP__CALL_SET_HOOKS] = arcp__player_set_hooks,
+    [ARCP__CALL_NOTIFIED] = arcp__player_notified,
     [ARCP__CALL_ADD_PEER_PROFILE] = add_peer_profile,
     [ARCP__CALL_CLEAR_PEER_PROFILES] = clear_peer_profiles,
     [ARCP__CALL_CONNECT] = open_link,
@@ -567,7 +563,7 @@ static void (*const calls[ARCP__CALL_LINK])(arcp__player *p, const arcp__recordi
     [ARCP__CALL_DISCONNECT] = close_link,
     [ARCP__CALL_AUTHENTICATED] = authenticated,
     [ARCP__CALL_REFUSED] = refused,
-    [ARCP__CALL_OWNER_ANSWERED] = owner_answered,
+    [ARCP__CALL_OWNER_ANSWERED] = arcp__player_owner_answered,
     [ARCP__CALL_RECHECK_ROLES] = recheck_roles,
     [ARCP__CALL_RESTORE_ROW] = restore_row,
     [ARCP__CALL_RESTORE_DONE] = restore_done,

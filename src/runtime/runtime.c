@@ -302,6 +302,14 @@ static arcp_status check_parts(const arcp_runtime_options *options, arcp_error *
 arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options *given,
                              arcp_runtime **out, arcp_error *err)
 {
+    const arcp__hook_setup none = {.count = 0};
+    return arcp__runtime_new_with_hooks(loop, given, &none, out, err);
+}
+
+arcp_status arcp__runtime_new_with_hooks(struct uv_loop_s *loop, const arcp_runtime_options *given,
+                                         const arcp__hook_setup *setup, arcp_runtime **out,
+                                         arcp_error *err)
+{
     arcp_runtime_options options = arcp_runtime_options_init();
     arcp_status status =
         arcp__options_take(&options, given, sizeof options, "arcp_runtime_options", err);
@@ -327,6 +335,8 @@ arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options 
     runtime->options.failed = NULL; /* during creation a failure is returned instead */
     runtime->store = options.store;
     runtime->provisioner = options.provisioner;
+    runtime->deliver = setup->deliver;
+    runtime->deliver_user = setup->user;
     runtime->inbox.turn.limits = &arcp__turn_of_agents;
     (void)pthread_mutex_init(&runtime->inbox.mutex, NULL);
     (void)pthread_cond_init(&runtime->inbox.changed, NULL);
@@ -344,6 +354,9 @@ arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options 
             (void)sigaction(SIGPIPE, &now, NULL);
         }
         open_handles(runtime);
+        if (setup->count != 0) {
+            arcp__engine_set_hooks(runtime->engine, arcp__clock_now(), setup->hooks, setup->count);
+        }
         status = arcp__runtime_restore(runtime, err);
     }
     if (status != ARCP_OK) {

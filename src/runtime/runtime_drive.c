@@ -102,6 +102,9 @@ static void perform(arcp_runtime *runtime, const arcp__effect *effect)
     case ARCP__EFFECT_ASK_OWNER:
         arcp__runtime_ask_owner(runtime, effect);
         break;
+    case ARCP__EFFECT_NOTIFY:
+        arcp__runtime_notify(runtime, effect);
+        break;
     }
 }
 

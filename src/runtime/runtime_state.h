@@ -19,6 +19,7 @@
 #include "launch/sandbox_record.h"
 #include "process/process.h"
 #include "record/record.h"
+#include "runtime/runtime_hook.h"
 #include "runtime/runtime_owner.h"
 
 /* Batches in the store at a time: one is written, and one waits so that the writer is never idle.
@@ -189,7 +190,9 @@ struct arcp_runtime {
     uv_timer_t timer;     /* the engine's deadline */
     uv_async_t wake;      /* sent by the store and by agents' threads */
     int open_handles;
-    bool roles_are_due; /* the verifiers were replaced: sessions with a role must resume */
+    bool roles_are_due;       /* the verifiers were replaced: sessions with a role must resume */
+    arcp__deliver_fn deliver; /* NULL: notifications wait */
+    void *deliver_user;
     arcp__runtime_asked_fn asked; /* NULL: what operators ask of the owner is refused */
     void *asked_user;
     bool is_dirty; /* the engine got an input and must be driven */
@@ -256,6 +259,9 @@ bool arcp__runtime_is_driven_here(const arcp_runtime *runtime);
 void arcp__runtime_log(arcp_runtime *runtime, const arcp__job *job, arcp_log_level level,
                        const char *format, ...) ARCP_PRINTF(4, 5);
 /* Logs a line of the engine. */
+/* ---- runtime_hook.c ---- */
+void arcp__runtime_notify(arcp_runtime *runtime, const arcp__effect *effect);
+
 /* ---- runtime_owner.c ---- */
 void arcp__runtime_ask_owner(arcp_runtime *runtime, const arcp__effect *effect);
 

@@ -31,6 +31,7 @@
 #include "context/context.h"
 #include "core/decode.h"
 #include "credential/credential.h"
+#include "hook/hook.h"
 #include "job/job.h"
 #include "log/log.h"
 #include "schedule/schedule.h"
@@ -156,6 +157,7 @@ struct arcp__sessions {
     arcp__credentials *credentials;
     arcp__jobs *jobs;
     const arcp__schedules *schedules;           /* that are listed */
+    arcp__hooks *hooks;                         /* whose outbox operators see */
     const char *runtime_name, *runtime_version; /* for session.welcome */
     struct {
         int link, session, refusals; /* of the timers for arcp__sessions_due */
@@ -202,6 +204,8 @@ void arcp__sessions_due(arcp__sessions *sessions, arcp__timer *timer);
 /* Delivers the queued messages of jobs, and those that this causes. */
 void arcp__notifications_deliver(arcp__sessions *sessions);
 /* Handles submits and children whose turn it is. */
+/* Appends the job as a row of x-vendor.arcpd.jobs. It never has a credential. */
+void arcp__sessions_write_job(arcp__sessions *sessions, arcp__job *job, arcp_buf *out);
 void arcp__sessions_run_scheduled(arcp__sessions *sessions);
 /* Before the open batch is taken: writes index records for the numbers that sessions gave since the
  * last batch. */

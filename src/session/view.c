@@ -32,6 +32,14 @@ static const arcp__member schedules_rows[] = {
      .text = "most rows of the page (default: 100, at most 500)"},
     {MEMBER(schedules.cursor, "cursor", STRING), .text = "`next_cursor` of the page before"},
 };
+static const arcp__member hooks_rows[] = {
+    {MEMBER(hooks.limit, "limit", POSITIVE),
+     .text = "most rows of the page (default: 100, at most 500)"},
+    {MEMBER(hooks.cursor, "cursor", STRING), .text = "`next_cursor` of the page before"},
+};
+static const arcp__member notification_rows[] = {
+    {MEMBER(hooks.id, "id", STRING), .required = true, .text = "the notification"},
+};
 static const arcp__member sessions_rows[] = {
     {MEMBER(sessions.principal, "principal", STRING), .text = "glob of principals (default: all)"},
     {MEMBER(sessions.limit, "limit", POSITIVE),
@@ -92,6 +100,11 @@ static const arcp__member end_rows[] = {
 static const arcp__view_row rows[] = {
     {"jobs", VIEW, ARCP_ROLE_NONE, ARCP__MEMBERS(jobs_rows), arcp__view_jobs_handle},
     {"schedules", VIEW, ARCP_ROLE_NONE, ARCP__MEMBERS(schedules_rows), arcp__view_schedules_handle},
+    {"hooks", OPERATE, ARCP_ROLE_VIEWER, ARCP__MEMBERS(hooks_rows), arcp__view_hooks_handle},
+    {"retry_notification", OPERATE, ARCP_ROLE_OPERATOR, ARCP__MEMBERS(notification_rows),
+     arcp__view_retry_handle},
+    {"drop_notification", OPERATE, ARCP_ROLE_OPERATOR, ARCP__MEMBERS(notification_rows),
+     arcp__view_drop_handle},
     {"sessions", OPERATE, ARCP_ROLE_VIEWER, ARCP__MEMBERS(sessions_rows),
      arcp__view_sessions_handle},
     {"end_session", OPERATE, ARCP_ROLE_OPERATOR, ARCP__MEMBERS(end_session_rows),

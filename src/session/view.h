@@ -35,6 +35,12 @@ typedef struct arcp__view_schedules {
     uint64_t limit; /* 0: absent */
 } arcp__view_schedules;
 
+/* hooks, retry_notification, drop_notification */
+typedef struct arcp__view_hooks {
+    arcp_span cursor, id;
+    uint64_t limit; /* 0: absent */
+} arcp__view_hooks;
+
 /* sessions */
 typedef struct arcp__view_sessions {
     arcp_span principal, cursor;
@@ -67,6 +73,7 @@ typedef struct arcp__view_job {
 typedef struct arcp__view_payload {
     union {
         arcp__view_schedules schedules;
+        arcp__view_hooks hooks;
         arcp__view_sessions sessions;
         arcp__view_end_session end_session;
         arcp__view_audit_tail audit;
@@ -160,12 +167,14 @@ void arcp__view_audit(arcp__sessions *sessions, const arcp__view_call *call, con
 /* ---- view_row.c ---- */
 /* Writes the members of a row. */
 void arcp__view_write_members(arcp__sessions *sessions, arcp__job *job, arcp_json_writer *writer);
-/* Appends the job as an object. */
-void arcp__view_write_job(arcp__sessions *sessions, arcp__job *job, arcp_buf *out);
 
 /* ---- handlers ---- */
 void arcp__view_schedules_handle(arcp__sessions *sessions,
-                                 arcp__view_call *call);                      /* view_schedules.c */
+                                 arcp__view_call *call); /* view_schedules.c */
+/* view_hooks.c */
+void arcp__view_hooks_handle(arcp__sessions *sessions, arcp__view_call *call);
+void arcp__view_retry_handle(arcp__sessions *sessions, arcp__view_call *call);
+void arcp__view_drop_handle(arcp__sessions *sessions, arcp__view_call *call);
 void arcp__view_jobs_handle(arcp__sessions *sessions, arcp__view_call *call); /* view_jobs.c */
 /* view_sessions.c */
 void arcp__view_sessions_handle(arcp__sessions *sessions, arcp__view_call *call);

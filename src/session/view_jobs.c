@@ -68,7 +68,7 @@ static bool show(listing *page, arcp__job *job)
         return false;
     }
     arcp_buf entry = arcp__context_take_buf(page->sessions->context);
-    arcp__view_write_job(page->sessions, job, &entry);
+    arcp__sessions_write_job(page->sessions, job, &entry);
     const bool fits = page->shown == 0 || page->out.size + 1 + entry.size <= page->bytes_max;
     if (fits) {
         arcp_buf_append(&page->out, page->shown == 0 ? ARCP__NOTHING : ARCP_SPAN_LITERAL(","));

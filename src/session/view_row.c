@@ -98,7 +98,7 @@ void arcp__view_write_members(arcp__sessions *sessions, arcp__job *job, arcp_jso
     }
 }
 
-void arcp__view_write_job(arcp__sessions *sessions, arcp__job *job, arcp_buf *out)
+void arcp__sessions_write_job(arcp__sessions *sessions, arcp__job *job, arcp_buf *out)
 {
     arcp_json_writer writer = arcp__put_begin(out);
     arcp__view_write_members(sessions, job, &writer);

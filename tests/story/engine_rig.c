@@ -168,6 +168,14 @@ void rig_schedules(engine_rig *rig, const arcp__schedule_options *options, size_
     rig_run(rig);
 }
 
+void rig_hooks(engine_rig *rig, const arcp__hook_options *options, size_t count)
+{
+    rig->hooks = options;
+    rig->hook_count = count;
+    arcp__engine_set_hooks(rig->engine, rig->now, options, count);
+    rig_run(rig);
+}
+
 /* ---- start and stop ---- */
 
 /* False when memory ran out: then the runtime's owner would start it again. */
@@ -175,7 +183,8 @@ static bool try_engine(engine_rig *rig)
 {
     static const arcp_store_table tables[] = {ARCP_STORE_SESSIONS,    ARCP_STORE_JOBS,
                                               ARCP_STORE_IDEMPOTENCY, ARCP_STORE_SUBSCRIPTIONS,
-                                              ARCP_STORE_CREDENTIALS, ARCP_STORE_SCHEDULES};
+                                              ARCP_STORE_CREDENTIALS, ARCP_STORE_SCHEDULES,
+                                              ARCP_STORE_OUTBOX};
     arcp_error error = {0};
     arcp__engine_options options = {
         .runtime_name = "rig",
@@ -200,6 +209,9 @@ static bool try_engine(engine_rig *rig)
     }
     check_ok(status, &error);
     register_agents(rig);
+    if (rig->hook_count != 0) { /* before jobs end, as arcpd does */
+        arcp__engine_set_hooks(rig->engine, rig->now, rig->hooks, rig->hook_count);
+    }
     arcp_store_callbacks callbacks = {
         .done = on_done, .read = on_read, .scan = on_scan, .user = rig};
     for (size_t i = 0; i < rig->policy_count; i++) {

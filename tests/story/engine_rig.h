@@ -79,6 +79,9 @@ struct engine_rig {
     size_t policy_count;
     const arcp__schedule_options *schedules; /* given to each new engine */
     size_t schedule_count;
+    const arcp__hook_options *hooks; /* given to each new engine */
+    size_t hook_count;
+    void (*deliver)(engine_rig *rig, const arcp__effect *effect); /* NOTIFY; may be NULL */
     bool keep_audit;
     rig_text *audit_records; /* with keep_audit: all records, oldest first */
     rig_text *newest_audit;
@@ -137,6 +140,9 @@ void rig_policy(engine_rig *rig, const char *row);
 
 /* Replaces the schedules, which are borrowed: also for the engine of every restart. */
 void rig_schedules(engine_rig *rig, const arcp__schedule_options *options, size_t count);
+
+/* Replaces the hooks, which are borrowed: also for the engine of every restart. */
+void rig_hooks(engine_rig *rig, const arcp__hook_options *options, size_t count);
 
 /* Carries out effects, batches and reads until nothing happens. */
 void rig_run(engine_rig *rig);

@@ -201,6 +201,11 @@ static void perform(engine_rig *rig, const arcp__effect *effect)
     case ARCP__EFFECT_ASK_OWNER:
         answer_as_owner(rig, effect);
         break;
+    case ARCP__EFFECT_NOTIFY:
+        if (rig->deliver != NULL) {
+            rig->deliver(rig, effect);
+        }
+        break;
     }
 }
 

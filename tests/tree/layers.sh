@@ -25,7 +25,7 @@ BEGIN {
     threads = "^(uv|pthread|threads|sqlite3|yaml|http_parser|netdb|poll|spawn)\\.h$" \
               "|^(wslay|curl|arpa|netinet)/|^sys/(socket|epoll|poll|select|un|wait)\\.h$"
     others = "^(openssl|zlib)/"
-    quiet = " base json core sandbox llm mcp context log credential job calendar schedule session engine "
+    quiet = " base json core sandbox llm mcp context log credential job calendar schedule hook session engine "
     # One folder knows the parser of HTTP.
     parser = "^(http_parser|llhttp)\\.h$"
     for (i = 1; i < ARGC; i++)

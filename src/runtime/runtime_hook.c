@@ -1,0 +1,29 @@
+#include "runtime/runtime_hook.h"
+
+#include "base/clock.h"
+#include "runtime/runtime_state.h"
+
+void arcp__runtime_set_hooks(arcp_runtime *runtime, const arcp__hook_options *hooks, size_t count)
+{
+    arcp__engine_set_hooks(runtime->engine, arcp__input_now(runtime), hooks, count);
+    runtime->is_dirty = true;
+    (void)uv_async_send(&runtime->wake);
+}
+
+void arcp__runtime_notify(arcp_runtime *runtime, const arcp__effect *effect)
+{
+    const arcp_span text = effect->text;
+    const char *end = memchr(text.data, '\n', text.size);
+    const size_t name_size = (size_t)(end - text.data);
+    if (runtime->deliver != NULL) {
+        runtime->deliver(runtime->deliver_user, runtime, effect->id,
+                         arcp_span_first(text, name_size), arcp_span_from(text, name_size + 1));
+    }
+}
+
+void arcp__runtime_notified(arcp_runtime *runtime, uint64_t id, arcp_status status, arcp_span why)
+{
+    arcp__engine_notified(runtime->engine, arcp__clock_now(), id, status, why);
+    runtime->is_dirty = true;
+    (void)uv_async_send(&runtime->wake);
+}
