@@ -166,7 +166,7 @@ static bool print_event(events *e, const arcp_client_event *event)
         arcp_buf_fini(&line);
         return true;
     }
-    return arcp__program_print_buf_line(e->program, &line);
+    return arcp__program_print_text_line(e->program, &line);
 }
 
 /* The job's handle is given back, and its id stays known. */

@@ -175,7 +175,7 @@ static bool on_event(void *user, const arcp_client_event *event)
         return true;
     }
     if (l->tail == NULL) {
-        return arcp__program_print_buf_line(l->program, &line);
+        return arcp__program_print_text_line(l->program, &line);
     }
     if (l->tail_size == 0) {
         arcp_buf_fini(&line);
@@ -197,7 +197,7 @@ static bool on_caught_up(void *user)
     bool is_printed = true;
     for (size_t i = 0; l->tail != NULL && i < count; i++) {
         arcp_buf *line = &l->tail[(first + i) % count];
-        is_printed = arcp__program_print_buf_line(l->program, line) && is_printed;
+        is_printed = arcp__program_print_text_line(l->program, line) && is_printed;
     }
     arcp__free(l->tail);
     l->tail = NULL;

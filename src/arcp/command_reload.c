@@ -11,15 +11,15 @@ static void print_problem(arcp__program *program, arcp__asked *asked, arcp_json_
     uint64_t number = 0;
     arcp_buf_append_cstr(&line, is_warning ? "warning: " : "error: ");
     if (file.size != 0) {
-        arcp__append_safe(&line, file, 512);
+        arcp__asked_append(asked, problem, "file", 512, &line);
         (void)arcp__asked_number(asked, problem, "line", &number);
         arcp_buf_append_format(&line, ":%llu: ", (unsigned long long)number);
     }
     if (key.size != 0) {
-        arcp__append_safe(&line, key, 256);
+        arcp__asked_append(asked, problem, "key", 256, &line);
         arcp_buf_append_cstr(&line, ": ");
     }
-    arcp__append_safe(&line, arcp__asked_text(asked, problem, "message"), 2048);
+    arcp__asked_append(asked, problem, "message", 2048, &line);
     arcp__screen_line(&program->screen, arcp_buf_span(&line));
     arcp_buf_fini(&line);
 }

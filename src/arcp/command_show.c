@@ -380,7 +380,8 @@ static bool print(shown *s)
     arcp_buf_fini(&json);
     arcp__json_fini(&descriptor);
     arcp__json_fini(&end);
-    return arcp__program_print_buf(s->program, &text);
+    return s->format == ARCP__FORMAT_TABLE ? arcp__program_print_text(s->program, &text)
+                                           : arcp__program_print_buf(s->program, &text);
 }
 
 /* ---- the command ---- */

@@ -143,7 +143,7 @@ static bool print(const status *s, arcp_client *client)
     arcp_buf yaml = arcp_buf_init();
     if (s->format == ARCP__FORMAT_TABLE) {
         append_table(s, client, &text);
-        return arcp__program_print_buf(s->program, &text);
+        return arcp__program_print_text(s->program, &text);
     }
     if (s->format == ARCP__FORMAT_NAME) {
         arcp__runtime_name(client, &text);

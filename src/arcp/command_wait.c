@@ -80,7 +80,7 @@ static bool print_end(const wait *w, const arcp_client_event *event)
         arcp_buf_append_byte(&line, ' ');
         arcp__append_safe(&line, arcp_span_cstr(outcome->error->message), ARCP_ERROR_MESSAGE_MAX);
     }
-    return arcp__program_print_buf_line(w->program, &line);
+    return arcp__program_print_text_line(w->program, &line);
 }
 
 static bool on_end(wait *w, const arcp_client_event *event)

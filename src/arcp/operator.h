@@ -22,6 +22,10 @@ void arcp__asked_fini(arcp__asked *asked);
 /* A string of an object of the response, with its escapes; empty when it is missing. Valid as long
  * as the response. */
 arcp_span arcp__asked_text(const arcp__asked *asked, arcp_json_ref object, const char *name);
+/* Appends the text of a string of an object of the response, safe for a terminal; nothing when it
+ * is missing. */
+void arcp__asked_append(const arcp__asked *asked, arcp_json_ref object, const char *name,
+                        size_t bytes_max, arcp_buf *out);
 /* False when it is missing. */
 bool arcp__asked_number(const arcp__asked *asked, arcp_json_ref object, const char *name,
                         uint64_t *out);

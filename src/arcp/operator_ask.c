@@ -28,6 +28,16 @@ arcp_span arcp__asked_text(const arcp__asked *asked, arcp_json_ref object, const
                : ARCP_SPAN_LITERAL("");
 }
 
+void arcp__asked_append(const arcp__asked *asked, arcp_json_ref object, const char *name,
+                        size_t bytes_max, arcp_buf *out)
+{
+    arcp_buf room = arcp_buf_init();
+    const arcp_json_ref value = arcp_json_member(&asked->json, object, arcp_span_cstr(name));
+    arcp__append_safe(out, arcp_json_string(&asked->json, value, &room), bytes_max);
+    out->failed = out->failed || room.failed;
+    arcp_buf_fini(&room);
+}
+
 bool arcp__asked_number(const arcp__asked *asked, arcp_json_ref object, const char *name,
                         uint64_t *out)
 {

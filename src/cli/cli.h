@@ -187,6 +187,18 @@ void arcp__append_column(arcp_buf *out, arcp_span text, size_t columns);
  * the piece, `held` keeps its beginning for the next call. */
 void arcp__append_shown(arcp_buf *out, arcp_span piece, arcp_buf *held, bool is_last);
 
+/* ---- wrap.c: what fits a terminal ---- */
+
+/* The size of the character that the text (not empty) begins with, and how many columns it takes on
+ * a terminal: none for an escape sequence of a colour, two for a wide character. */
+size_t arcp__character_size(arcp_span text, size_t *columns);
+size_t arcp__text_columns(arcp_span text);
+
+/* Appends lines for a terminal of `columns` columns (0: as they are). A wider line is broken at
+ * blanks, and goes on below its text: behind its label, which two blanks end, or behind a first
+ * word with a colon. A word that is wider than a line stays whole, so that it can be copied. */
+void arcp__append_wrapped(arcp_buf *out, arcp_span text, size_t columns);
+
 /* ---- record.c: how a list or an object is printed ---- */
 
 typedef enum arcp__format {
@@ -210,8 +222,9 @@ size_t arcp__output_columns(void);
 /* Appends the object as YAML; `is_item`: as an item of a list. Scalars are written as in JSON. */
 void arcp__append_yaml(const arcp_json *json, bool is_item, arcp_buf *out);
 
-/* Appends untrusted text as the cell of a table: cut at `columns` characters (0: not cut, 1 KiB at
- * most), and unless it is the last one of its line, with blanks up to that width and one more. */
+/* Appends untrusted text as the cell of a table: cut at `columns` columns of a terminal (0: not
+ * cut, 1 KiB at most), where "…" or "~" then stands for the rest, and unless it is the last one of
+ * its line, with blanks up to that width and one more. */
 void arcp__append_cell(arcp_buf *out, arcp_span text, size_t columns, bool is_last);
 
 /* ---- arguments.c: parsing the command line ---- */
@@ -373,6 +386,10 @@ bool arcp__program_print_line(arcp__program *program, arcp_span text);
 /* Free the text; a text that ran out of memory is an error. */
 bool arcp__program_print_buf(arcp__program *program, arcp_buf *text);
 bool arcp__program_print_buf_line(arcp__program *program, arcp_buf *text);
+/* The same for text that people read: on a terminal, lines are broken at its width. Not with
+ * --json. */
+bool arcp__program_print_text(arcp__program *program, arcp_buf *text);
+bool arcp__program_print_text_line(arcp__program *program, arcp_buf *text);
 
 /* The client options for the runtime that the arguments select; they borrow from the program. */
 ARCP_MUST_CHECK arcp_status arcp__program_options(arcp__program *program, arcp_client_options *out,

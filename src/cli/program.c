@@ -182,6 +182,24 @@ bool arcp__program_print_buf_line(arcp__program *program, arcp_buf *text)
     return arcp__program_print_buf(program, text);
 }
 
+bool arcp__program_print_text(arcp__program *program, arcp_buf *text)
+{
+    const size_t columns = program->is_json ? 0 : arcp__output_columns();
+    if (columns == 0 || text->failed) {
+        return arcp__program_print_buf(program, text);
+    }
+    arcp_buf lines = arcp_buf_init();
+    arcp__append_wrapped(&lines, arcp_buf_span(text), columns);
+    arcp_buf_fini(text);
+    return arcp__program_print_buf(program, &lines);
+}
+
+bool arcp__program_print_text_line(arcp__program *program, arcp_buf *text)
+{
+    arcp_buf_append_byte(text, '\n');
+    return arcp__program_print_text(program, text);
+}
+
 bool arcp__program_print_line(arcp__program *program, arcp_span text)
 {
     arcp_buf line = arcp_buf_init();
@@ -389,7 +407,7 @@ static int begin(arcp__program *program, int (*run)(arcp__program *program))
         arcp_buf_append_cstr(&text, "arcp " ARCP_VERSION_STRING " (ARCP 1.1)\n");
     }
     if (text.size != 0 || text.failed) {
-        return arcp__program_print_buf(program, &text) ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
+        return arcp__program_print_text(program, &text) ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
     }
     (void)arcp__state_directory(false, &program->state_directory);
     return run(program);

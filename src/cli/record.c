@@ -1,11 +1,11 @@
 /* Records that a command lists: a JSON object each, printed as JSON, YAML or a row of a table. */
 #include "cli/cli.h"
 
+#include <langinfo.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/utf8.h"
 
 static const char *const formats[] = {
     [ARCP__FORMAT_TABLE] = "table",
@@ -124,17 +124,25 @@ void arcp__append_yaml(const arcp_json *json, bool is_item, arcp_buf *out)
 void arcp__append_cell(arcp_buf *out, arcp_span text, size_t columns, bool is_last)
 {
     arcp_buf safe = arcp_buf_init();
-    size_t used = 0;
-    size_t end = 0;
     arcp__append_safe(&safe, text, 1024);
-    const arcp_span shown = arcp_buf_span(&safe);
-    while (end < shown.size && (columns == 0 || used < columns)) {
-        const size_t size =
-            arcp__utf8_character_size((const unsigned char *)shown.data + end, shown.size - end);
-        end += size == 0 ? 1 : size;
+    arcp_span rest = arcp_buf_span(&safe);
+    const bool is_cut = columns != 0 && arcp__text_columns(rest) > columns;
+    const size_t most = is_cut ? columns - 1 : columns;
+    size_t used = 0;
+    while (rest.size != 0) {
+        size_t width;
+        const size_t size = arcp__character_size(rest, &width);
+        if (columns != 0 && used + width > most) {
+            break;
+        }
+        arcp_buf_append(out, arcp_span_first(rest, size));
+        rest = arcp_span_from(rest, size);
+        used += width;
+    }
+    if (is_cut) {
+        arcp_buf_append_cstr(out, strcmp(nl_langinfo(CODESET), "UTF-8") == 0 ? "…" : "~");
         used++;
     }
-    arcp_buf_append(out, arcp_span_first(shown, end));
     if (!is_last) {
         arcp_buf_append_format(out, "%*s", (int)(columns > used ? columns - used : 0) + 1, "");
     }

@@ -71,7 +71,7 @@ static void erase_status(arcp__screen *screen)
 void arcp__screen_line(arcp__screen *screen, arcp_span text)
 {
     erase_status(screen);
-    arcp_buf_append(&screen->out, text);
+    arcp__append_wrapped(&screen->out, text, screen->is_terminal ? screen->columns : 0);
     arcp_buf_append_byte(&screen->out, '\n');
     write_out(screen);
 }
@@ -89,27 +89,16 @@ void arcp__screen_format(arcp__screen *screen, const char *format, ...)
 /* Appends at most `columns` columns of a line; escape sequences take no columns. */
 static void append_cut(arcp_buf *out, arcp_span line, size_t columns)
 {
-    size_t i = 0;
-    while (i < line.size) {
-        const unsigned char byte = (unsigned char)line.data[i];
-        if (byte == 033) {
-            size_t end = i;
-            while (end < line.size && line.data[end] != 'm') {
-                end++;
-            }
-            end = end < line.size ? end + 1 : end;
-            arcp_buf_append(out, arcp_span_make(line.data + i, end - i));
-            i = end;
-            continue;
+    while (line.size != 0) {
+        size_t width;
+        const size_t size = arcp__character_size(line, &width);
+        if (width > columns) {
+            arcp_buf_append_cstr(out, "\033[0m");
+            return;
         }
-        if ((byte & 0xc0) != 0x80) {
-            if (columns == 0) {
-                arcp_buf_append_cstr(out, "\033[0m");
-                return;
-            }
-            columns--;
-        }
-        arcp_buf_append_byte(out, line.data[i++]);
+        columns -= width;
+        arcp_buf_append(out, arcp_span_first(line, size));
+        line = arcp_span_from(line, size);
     }
 }
 
@@ -172,10 +161,7 @@ void arcp__append_column(arcp_buf *out, arcp_span text, size_t columns)
 {
     const size_t start = out->size;
     arcp__append_safe(out, text, 80);
-    size_t used = 0;
-    for (size_t i = start; i < out->size; i++) {
-        used += ((unsigned char)out->data[i] & 0xc0) != 0x80; /* count characters, not bytes */
-    }
+    const size_t used = arcp__text_columns(arcp_span_from(arcp_buf_span(out), start));
     arcp_buf_append_format(out, "%*s", used < columns ? (int)(columns - used) + 1 : 1, "");
 }
 

@@ -85,7 +85,8 @@ static bool is_about_runtime(arcp__option option)
 {
     return option == ARCP__OPTION_URL || option == ARCP__OPTION_TOKEN ||
            option == ARCP__OPTION_PROFILE || option == ARCP__OPTION_CONFIG ||
-           option == ARCP__OPTION_TIMESTAMPS || option == ARCP__OPTION_QUIET;
+           option == ARCP__OPTION_TIMESTAMPS || option == ARCP__OPTION_QUIET ||
+           option == ARCP__OPTION_CA_FILE;
 }
 
 /* The text of an option; where its values are words, these follow: "; WHEN is a, b or c". */

@@ -210,7 +210,7 @@ static void a_terminal_of_each_width_shows_what_fits(void **state)
              "C AGE  success   hello@1.0.0\n"},
         {30, "JOB      AGE  STATUS    AGENT\n"
              "P AGE  success   parent\n"
-             "C AGE  success   hello@\n"},
+             "C AGE  success   hello~\n"},
         {80, "JOB                            AGE  STATUS    COST         AGENT\n"
              "P AGE  success   -            parent\n"
              "C AGE  success   -            hello@1.0.0\n"},

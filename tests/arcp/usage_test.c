@@ -44,7 +44,7 @@ static void every_option_is_in_the_help_of_its_command(void **state)
 
 static void a_command_without_a_runtime_has_no_connection_options(void **state)
 {
-    static const char *const options[] = {"--url",    "--token",      "--profile",
+    static const char *const options[] = {"--url",    "--token",      "--profile", "--ca-file",
                                           "--config", "--timestamps", "--quiet"};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         arcp_buf remote = arcp_buf_init();

@@ -148,6 +148,11 @@ static void a_reload_has_a_verdict(void **state)
     expect(&p.out, "{\"applied\":false,\"problems\":[{\"file\":\"");
     expect(&p.out, "\"line\":10,\"key\":\"agnts\",\"message\":\"is not a key");
     process_fini(&p);
+    /* Messages are shown without the escapes of JSON. */
+    host_configure(place, YAML "  - {name: a b, command: [echo, hi]}\n");
+    run_local(&p, 1, WORDS("reload"));
+    expect(&p.err, "agents[2].name: agent \"a b\" is not of the form");
+    process_fini(&p);
     host_configure(place, YAML "origins: [\"https://example.org\"]\n");
     run_local(&p, 0, WORDS("reload", "--json"));
     expect(&p.out, "{\"applied\":true,\"problems\":[],\"needs_restart\":[\"origins\"]}");
