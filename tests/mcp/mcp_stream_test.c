@@ -56,12 +56,15 @@ static void check_size(size_t size, size_t line, const char *events)
     arcp__mcp_stream stream = {0};
     arcp_buf text = arcp_buf_init();
     arcp_buf out = arcp_buf_init();
-    for (size_t i = 0; i < size; i++) {
-        arcp_buf_append_cstr(&text, i == 0 ? "data:" : i % line == 0 ? "\ndata:" : "");
-        arcp_buf_append_byte(&text, (i + 1) % line == 0 && i + 1 != size ? '\n' : 'a');
-        if ((i + 1) % line == 0 && i + 1 != size) {
-            text.size--; /* the line feed between two lines is a byte of the data, too */
-        }
+    for (size_t at = 0, data = 0; at < size; at += data) {
+        data = size - at < line ? size - at : line;
+        /* The line feed between two lines is a byte of the data, too. */
+        const size_t letters = at + data == size ? data : data - 1;
+        arcp_buf_append_cstr(&text, "data:");
+        assert_true(arcp_buf_reserve(&text, letters));
+        memset(text.data + text.size, 'a', letters);
+        text.size += letters;
+        arcp_buf_append_cstr(&text, letters == data ? "" : "\n");
     }
     arcp_buf_append_cstr(&text, "\n\ndata: next\n\n");
     feed(&stream, arcp_buf_span(&text), 65536, &out);
