@@ -117,7 +117,7 @@ def rounds(run, runtimes, programs, options, say):
     budget = options.minutes * 60
     seconds = seconds_for_each(budget, options.rounds, len(runtimes), MEASUREMENTS, OVERHEAD_SEC)
     if options.quick:
-        seconds = 1.0
+        seconds = 0.5
     longest = 0.0
     with tempfile.TemporaryDirectory(prefix="arcp-bench-peers-") as place:
         file = Path(place) / "questions.json"
