@@ -86,7 +86,7 @@ static arcp_status make_runtime(arcp__daemon *state, arcp__verifiers *verifiers,
         (void)arcp_error_set(err, status, "%s (see DAMAGED STORES in arcpd(8))", found.message);
     }
     if (status == ARCP_OK) {
-        status = arcp__verifiers_install(verifiers, state->runtime, err);
+        status = arcp__verifiers_install(verifiers, &state->config, state->runtime, err);
     }
     if (status == ARCP_OK) {
         status = arcp__service_offer(state->runtime, &state->config, &state->files, err);

@@ -142,8 +142,10 @@ typedef struct arcp__verifiers {
 } arcp__verifiers;
 
 void arcp__verifiers_fini(arcp__verifiers *verifiers);
-/* Moves the verifiers to the runtime, even on failure. */
+/* Moves the verifiers to the runtime, even on failure. Keys of browsers for what the configuration
+ * does not accept any more end. */
 ARCP_MUST_CHECK arcp_status arcp__verifiers_install(arcp__verifiers *verifiers,
+                                                    const arcp__config *config,
                                                     arcp_runtime *runtime, arcp_error *err);
 
 /* Whether tokens, or keys to verify them, are configured. */

@@ -59,7 +59,7 @@ static arcp_status apply(arcp__daemon *state, const arcp__config *fresh, arcp__t
         status = arcp_runtime_reload_tls(state->runtime, err);
     }
     if (status == ARCP_OK) {
-        status = arcp__verifiers_install(&verifiers, state->runtime, err);
+        status = arcp__verifiers_install(&verifiers, fresh, state->runtime, err);
     }
     arcp__verifiers_fini(&verifiers);
     if (status != ARCP_OK) {

@@ -3,11 +3,13 @@
 #include <arcp/secret.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/base64.h"
 #include "base/random.h"
 #include "file/private_file.h"
+#include "runtime/runtime_owner.h"
 #include "transport/url.h"
 
 #define TOKEN_BYTES_MIN 16u
@@ -76,9 +78,11 @@ void arcp__verifiers_fini(arcp__verifiers *verifiers)
     *verifiers = (arcp__verifiers){NULL, 0};
 }
 
-arcp_status arcp__verifiers_install(arcp__verifiers *verifiers, arcp_runtime *runtime,
-                                    arcp_error *err)
+arcp_status arcp__verifiers_install(arcp__verifiers *verifiers, const arcp__config *config,
+                                    arcp_runtime *runtime, arcp_error *err)
 {
+    const bool has_local = geteuid() == 0 || arcp__operator_socket_intruder(config) == NULL;
+    arcp__runtime_set_local_operator(runtime, has_local ? ARCP__LOCAL_OPERATOR : NULL);
     const arcp_status status =
         arcp_runtime_set_token_verifiers(runtime, verifiers->items, verifiers->count, err);
     verifiers->count = 0;

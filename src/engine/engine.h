@@ -155,8 +155,14 @@ void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t au
  * message of the refusal. A request whose session has lost its link meanwhile gets none. */
 void arcp__engine_owner_answered(arcp__engine *engine, arcp_time now, uint64_t id,
                                  arcp_status status, arcp_span text);
-/* Tokens or peers have changed: ends the codes and keys of browsers, which stand for tokens, and
- * closes the links of sessions with a role, which may resume. */
+/* The codes and keys of browsers, each of which stands for what opened a session. After a restart,
+ * and when tokens have changed, the owner checks whether that is still valid. `after` NULL: the
+ * first; NULL after the last. */
+const arcp__page_key *arcp__engine_page_key_next(const arcp__engine *engine,
+                                                 const arcp__page_key *after);
+void arcp__engine_page_key_checked(arcp__engine *engine, arcp_time now, const uint8_t hash[32],
+                                   bool is_valid);
+/* Tokens or peers have changed: closes the links of sessions with a role, which may resume. */
 void arcp__engine_recheck_roles(arcp__engine *engine, arcp_time now);
 
 /* ---- store ---- */

@@ -108,9 +108,11 @@ void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t au
                                 const arcp__authentication *result)
 {
     ARCP__RECORD(engine, .kind = ARCP__CALL_AUTHENTICATED, .now = now,
-                 .numbers = {auth_id, (uint64_t)result->status, result->is_anonymous,
-                             (uint64_t)result->role},
-                 .texts = {result->principal});
+                 .numbers = {auth_id, (uint64_t)result->status,
+                             (uint64_t)result->role << 1 | result->is_anonymous,
+                             (uint64_t)result->origin.expires_wall_ns},
+                 .texts = {result->principal, arcp_span_make((const char *)result->origin.hash,
+                                                             sizeof result->origin.hash)});
     if (!arcp__engine_begin(engine, now)) {
         return;
     }
@@ -132,11 +134,27 @@ void arcp__engine_owner_answered(arcp__engine *engine, arcp_time now, uint64_t i
     }
 }
 
+const arcp__page_key *arcp__engine_page_key_next(const arcp__engine *engine,
+                                                 const arcp__page_key *after)
+{
+    return arcp__page_key_next(&engine->sessions, after);
+}
+
+void arcp__engine_page_key_checked(arcp__engine *engine, arcp_time now, const uint8_t hash[32],
+                                   bool is_valid)
+{
+    ARCP__RECORD(engine, .kind = ARCP__CALL_PAGE_KEY_CHECKED, .now = now, .numbers = {is_valid},
+                 .texts = {arcp_span_make((const char *)hash, 32)});
+    if (arcp__engine_begin(engine, now)) {
+        arcp__page_key_checked(&engine->sessions, hash, is_valid);
+        arcp__engine_settle(engine);
+    }
+}
+
 void arcp__engine_recheck_roles(arcp__engine *engine, arcp_time now)
 {
     ARCP__RECORD(engine, .kind = ARCP__CALL_RECHECK_ROLES, .now = now);
     if (arcp__engine_begin(engine, now)) {
-        arcp__page_keys_clear(&engine->sessions);
         arcp__links_recheck_roles(&engine->sessions);
         arcp__engine_settle(engine);
     }

@@ -58,6 +58,9 @@ static arcp_status restore_row(arcp__engine *engine, arcp_store_table table, arc
     if (table == ARCP_STORE_SUBSCRIPTIONS) {
         return arcp__subscription_keep_row(&engine->sessions, key, value, err);
     }
+    if (table == ARCP_STORE_META && !arcp__page_key_is_row(key)) {
+        return ARCP_OK;
+    }
     arcp__context *context = &engine->context;
     arcp_json_limits limits = {512, 1000000, UINT32_MAX - 1};
     arcp_error why = {0};
@@ -82,6 +85,7 @@ static arcp_status restore_row(arcp__engine *engine, arcp_store_table table, arc
     case ARCP_STORE_OUTBOX:
         return arcp__hook_restore_row(&engine->hooks, key, err);
     case ARCP_STORE_META:
+        return arcp__page_key_restore_row(&engine->sessions, key, err);
     case ARCP_STORE_PROCESSES:
     case ARCP_STORE_SUBSCRIPTIONS:
     case ARCP_STORE_TABLE_COUNT:

@@ -36,6 +36,7 @@ struct arcp_token_request {
     arcp_status status; /* the last response */
     bool is_anonymous;
     arcp_role role;
+    int64_t expires_wall_ns;
     bool is_undecided; /* some verifier could not decide */
     char principal[ARCP_PRINCIPAL_BYTES_MAX];
     size_t principal_size;
@@ -164,6 +165,7 @@ static void keep_response(arcp_token_request *request, const arcp_token_response
         request->status = ARCP_OK;
         request->is_anonymous = response.is_anonymous;
         request->role = response.role;
+        request->expires_wall_ns = response.expires_wall_ns;
         request->principal_size = response.principal.size;
         memcpy(request->principal, response.principal.data, response.principal.size);
     }
@@ -294,11 +296,35 @@ void arcp__authenticator_verify(arcp__authenticator *authenticator, uint64_t aut
     pass_to(request, authenticator->entries);
 }
 
+static arcp__origin origin_of(const arcp_token_request *request)
+{
+    arcp__origin origin = {.expires_wall_ns = request->expires_wall_ns};
+    const arcp_token_verifier *verifier = request->current->verifier;
+    (void)(arcp__token_table_origin(verifier, arcp_secret_reveal(request->token), origin.hash) ||
+           arcp__jwt_origin(verifier, origin.hash));
+    return origin;
+}
+
+bool arcp__authenticator_knows(const arcp__authenticator *authenticator, const arcp__origin *origin,
+                               const char *principal, arcp_role role)
+{
+    uint8_t rules[sizeof origin->hash];
+    for (const entry *at = authenticator->entries; at != NULL; at = at->next) {
+        if (arcp__token_table_knows(at->verifier, origin->hash, principal, role) ||
+            (arcp__jwt_origin(at->verifier, rules) &&
+             memcmp(rules, origin->hash, sizeof rules) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* After a response: passes a refused token to the next verifier, or reports the result. */
 static void advance(arcp__authenticator *authenticator, arcp_token_request *request)
 {
     entry *from = request->current;
     entry *next = from->is_retired ? authenticator->entries : from->next;
+    const arcp__origin origin = origin_of(request);
     from->open--;
     if (from->is_retired && from->open == 0) {
         LL_DELETE(authenticator->retired, from);
@@ -318,7 +344,8 @@ static void advance(arcp__authenticator *authenticator, arcp_token_request *requ
     const arcp__identity identity = {
         .principal = arcp_span_make(request->principal, request->principal_size),
         .is_anonymous = request->is_anonymous,
-        .role = request->role};
+        .role = request->role,
+        .origin = origin};
     report(authenticator, request->auth_id, status, status == ARCP_OK ? &identity : &nobody);
     request_free(request);
 }

@@ -6,6 +6,8 @@
 
 #include <arcp/token.h>
 
+#include "core/origin.h"
+
 /* ---- the authenticator ---- */
 
 typedef struct arcp__authenticator arcp__authenticator;
@@ -15,6 +17,7 @@ typedef struct arcp__identity {
     arcp_span principal;
     bool is_anonymous;
     arcp_role role;
+    arcp__origin origin;
 } arcp__identity;
 
 /* The owner of an authenticator. */
@@ -44,6 +47,11 @@ void arcp__authenticator_close(arcp__authenticator *authenticator);
 ARCP_MUST_CHECK arcp_status arcp__authenticator_set(arcp__authenticator *authenticator,
                                                     arcp_token_verifier *const *verifiers,
                                                     size_t count, arcp_error *err);
+
+/* Whether one of the verifiers would still accept what has this origin, for this principal and
+ * role. Those of the embedding program cannot be asked. */
+bool arcp__authenticator_knows(const arcp__authenticator *authenticator, const arcp__origin *origin,
+                               const char *principal, arcp_role role);
 
 /* Starts to verify a token, as of `wall_ns`. `peer` is for the log. */
 void arcp__authenticator_verify(arcp__authenticator *authenticator, uint64_t auth_id,
@@ -77,6 +85,16 @@ typedef struct arcp__token_row {
 /* arcp_token_verifier_new_table, with roles. */
 ARCP_MUST_CHECK arcp_status arcp__token_table_new(const arcp__token_row *rows, size_t count,
                                                   arcp_token_verifier **out, arcp_error *err);
+
+/* ---- origins ---- */
+
+/* Of a token that the verifier has accepted; unknown for other verifiers than these. */
+bool arcp__token_table_origin(const arcp_token_verifier *verifier, arcp_span token,
+                              uint8_t out[32]);
+bool arcp__token_table_knows(const arcp_token_verifier *verifier, const uint8_t hash[32],
+                             const char *principal, arcp_role role);
+/* The rules of a verifier of JSON Web Tokens: their hash, false for other verifiers. */
+bool arcp__jwt_origin(const arcp_token_verifier *verifier, uint8_t out[32]);
 
 /* ---- facts about configured tokens, for warnings to the operator ---- */
 

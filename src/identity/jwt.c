@@ -2,6 +2,7 @@
  * the key: a token cannot choose its algorithm or key. RFC 7519 §7.2, RFC 8725. */
 #include "identity/jwt.h"
 
+#include <openssl/sha.h>
 #include <string.h>
 #include <strings.h>
 
@@ -172,7 +173,7 @@ static bool read_date(const arcp_json *json, arcp_json_ref ref, uint64_t *second
 /* Valid from nbf - leeway on, and before exp + leeway; fractions of a second count against
  * the token. */
 static arcp_status check_dates(const arcp__jwt_rules *rules, const arcp_json *json, int64_t now_ns,
-                               arcp_error *err)
+                               int64_t *expires_ns, arcp_error *err)
 {
     const uint64_t now = now_ns < 0 ? 0 : (uint64_t)(now_ns / ARCP_NS_PER_SEC);
     uint64_t seconds = 0;
@@ -183,6 +184,8 @@ static arcp_status check_dates(const arcp__jwt_rules *rules, const arcp_json *js
     if (now >= seconds + rules->leeway_sec) {
         return refuse(err, "it has expired");
     }
+    seconds += rules->leeway_sec;
+    *expires_ns = seconds > INT64_MAX / ARCP_NS_PER_SEC ? 0 : (int64_t)seconds * ARCP_NS_PER_SEC;
     const arcp_json_ref not_before = member(json, "nbf");
     if (not_before == ARCP_JSON_ABSENT) {
         return ARCP_OK;
@@ -235,7 +238,7 @@ static arcp_status check_claims(const arcp__jwt_rules *rules, const arcp_json *j
                                 arcp__jwt_identity *out, arcp_error *err)
 {
     arcp_buf *principal = &out->principal;
-    arcp_status status = check_dates(rules, json, now_ns, err);
+    arcp_status status = check_dates(rules, json, now_ns, &out->expires_wall_ns, err);
     if (status != ARCP_OK) {
         return status;
     }
@@ -324,6 +327,7 @@ arcp_status arcp__jwt_check(const arcp__jwt_rules *rules, arcp_span token, int64
 typedef struct jwt_verifier {
     arcp_token_verifier base;
     arcp__jwt_rules rules;
+    uint8_t hash[SHA256_DIGEST_LENGTH]; /* of the rules and the key */
 } jwt_verifier;
 
 static void verify(arcp_token_verifier *base, arcp_token_request *request)
@@ -339,6 +343,7 @@ static void verify(arcp_token_verifier *base, arcp_token_request *request)
         response.status = ARCP_OK;
         response.principal = arcp_buf_span(&identity.principal);
         response.role = identity.role;
+        response.expires_wall_ns = identity.expires_wall_ns;
     } else {
         response.status =
             status == ARCP_E_NO_MEMORY ? ARCP_E_INTERNAL_ERROR : ARCP_E_UNAUTHENTICATED;
@@ -355,6 +360,37 @@ static void free_jwt(arcp_token_verifier *base)
     arcp__free(verifier);
 }
 
+static const arcp_token_verifier_ops jwt_ops = {
+    .struct_size = sizeof jwt_ops, .name = "jwt", .verify = verify, .free = free_jwt};
+
+bool arcp__jwt_origin(const arcp_token_verifier *verifier, uint8_t out[32])
+{
+    if (verifier->ops != &jwt_ops) {
+        return false;
+    }
+    memcpy(out, ((const jwt_verifier *)verifier)->hash, SHA256_DIGEST_LENGTH);
+    return true;
+}
+
+static bool hash_rules(jwt_verifier *verifier)
+{
+    const arcp__jwt_rules *rules = &verifier->rules;
+    const char *const texts[] = {arcp__jwt_key_algorithm(rules->key), rules->key_id, rules->issuer,
+                                 rules->audience, rules->principal_claim};
+    arcp_buf all = arcp_buf_init();
+    arcp_buf_append(
+        &all, arcp_span_make((const char *)arcp__jwt_key_hash(rules->key), SHA256_DIGEST_LENGTH));
+    arcp_buf_append_format(&all, "%llu", (unsigned long long)rules->leeway_sec);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        arcp_buf_append_byte(&all, '\0'); /* no text has one */
+        arcp_buf_append_cstr(&all, texts[i] == NULL ? "" : texts[i]);
+    }
+    (void)SHA256((const unsigned char *)all.data, all.size, verifier->hash);
+    const bool is_made = !all.failed;
+    arcp_buf_fini(&all);
+    return is_made;
+}
+
 arcp_status arcp_token_verifier_new_jwt(const arcp_jwt_options *given, arcp_token_verifier **out,
                                         arcp_error *err)
 {
@@ -364,14 +400,16 @@ arcp_status arcp_token_verifier_new_jwt(const arcp_jwt_options *given, arcp_toke
     if (status != ARCP_OK) {
         return status;
     }
-    static const arcp_token_verifier_ops ops = {
-        .struct_size = sizeof ops, .name = "jwt", .verify = verify, .free = free_jwt};
     jwt_verifier *verifier = arcp__alloc(sizeof *verifier);
     if (verifier == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    verifier->base.ops = &ops;
+    verifier->base.ops = &jwt_ops;
     status = arcp__jwt_rules_init(&verifier->rules, &options, err);
+    if (status == ARCP_OK && !hash_rules(verifier)) {
+        arcp__jwt_rules_fini(&verifier->rules);
+        status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
     if (status != ARCP_OK) {
         arcp__free(verifier);
         return status;

@@ -19,6 +19,9 @@ void arcp__jwt_key_free(arcp__jwt_key *key); /* NULL is accepted */
 /* The algorithm as in a token's header, for example "HS256". */
 const char *arcp__jwt_key_algorithm(const arcp__jwt_key *key);
 
+/* The SHA-256 of the bytes that the key was made from. */
+const uint8_t *arcp__jwt_key_hash(const arcp__jwt_key *key);
+
 /* Whether `signature`, in the form of a token, is a valid signature of `text` by this key. False
  * for any error. */
 bool arcp__jwt_key_verify(const arcp__jwt_key *key, arcp_span text, arcp_span signature);
@@ -41,6 +44,7 @@ void arcp__jwt_rules_fini(arcp__jwt_rules *rules);
 typedef struct arcp__jwt_identity {
     arcp_buf principal;
     arcp_role role;
+    int64_t expires_wall_ns; /* with the leeway; 0: beyond what can be expressed */
 } arcp__jwt_identity;
 
 /* On ARCP_OK appends the principal's name to out->principal and sets the role.

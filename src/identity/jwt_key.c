@@ -25,6 +25,7 @@ struct arcp__jwt_key {
     arcp_jwt_algorithm algorithm;
     arcp_secret *secret; /* HS256 */
     EVP_PKEY *public_key;
+    uint8_t hash[SHA256_DIGEST_LENGTH];
 };
 
 static const char *const names[] = {"HS256", "RS256", "ES256"};
@@ -42,6 +43,11 @@ void arcp__jwt_key_free(arcp__jwt_key *key)
 const char *arcp__jwt_key_algorithm(const arcp__jwt_key *key)
 {
     return names[key->algorithm];
+}
+
+const uint8_t *arcp__jwt_key_hash(const arcp__jwt_key *key)
+{
+    return key->hash;
 }
 
 /* ---- making a key ---- */
@@ -132,6 +138,7 @@ arcp_status arcp__jwt_key_new(arcp_jwt_algorithm algorithm, arcp_span bytes, arc
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     key->algorithm = algorithm;
+    (void)SHA256((const unsigned char *)bytes.data, bytes.size, key->hash);
     const arcp_status status =
         algorithm == ARCP_JWT_HS256 ? take_secret(key, bytes, err) : take_public(key, bytes, err);
     if (status != ARCP_OK) {

@@ -128,6 +128,28 @@ void arcp__token_table_look(const arcp_token_verifier *verifier, arcp__token_fac
     }
 }
 
+bool arcp__token_table_origin(const arcp_token_verifier *verifier, arcp_span token, uint8_t out[32])
+{
+    if (verifier->ops != &table_ops) {
+        return false;
+    }
+    (void)SHA256((const unsigned char *)token.data, token.size, out);
+    return true;
+}
+
+bool arcp__token_table_knows(const arcp_token_verifier *verifier, const uint8_t hash[32],
+                             const char *principal, arcp_role role)
+{
+    const table_verifier *table = (const table_verifier *)verifier;
+    bool is_known = false;
+    for (size_t i = 0; verifier->ops == &table_ops && i < table->count; i++) {
+        const table_row *row = &table->rows[i];
+        is_known = is_known || (memcmp(row->hash, hash, sizeof row->hash) == 0 &&
+                                strcmp(row->principal, principal) == 0 && row->role == role);
+    }
+    return is_known;
+}
+
 static arcp_status hand_out(table_verifier *table, arcp_status status, arcp_token_verifier **out)
 {
     if (status == ARCP_OK) {

@@ -50,6 +50,7 @@ void arcp__player_set_schedules(arcp__player *p, const arcp__recording_call *cal
 void arcp__player_set_hooks(arcp__player *p, const arcp__recording_call *call);
 void arcp__player_notified(arcp__player *p, const arcp__recording_call *call);
 void arcp__player_owner_answered(arcp__player *p, const arcp__recording_call *call);
+void arcp__player_page_key_checked(arcp__player *p, const arcp__recording_call *call);
 
 /* ---- player_rules.c ---- */
 /* The rule of an engine's owner that the call breaks, for people; NULL: none. */

@@ -308,10 +308,14 @@ static void close_link(arcp__player *p, const arcp__recording_call *call)
 
 static void authenticated(arcp__player *p, const arcp__recording_call *call)
 {
-    const arcp__authentication result = {.status = (arcp_status)call->numbers[1],
-                                         .principal = call->texts[0],
-                                         .is_anonymous = call->numbers[2] != 0,
-                                         .role = (arcp_role)call->numbers[3]};
+    arcp__authentication result = {.status = (arcp_status)call->numbers[1],
+                                   .principal = call->texts[0],
+                                   .is_anonymous = (call->numbers[2] & 1) != 0,
+                                   .role = (arcp_role)(call->numbers[2] >> 1),
+                                   .origin.expires_wall_ns = (int64_t)call->numbers[3]};
+    if (call->texts[1].size == sizeof result.origin.hash) {
+        memcpy(result.origin.hash, call->texts[1].data, call->texts[1].size);
+    }
     arcp__engine_authenticated(p->engine, call->now, call->numbers[0], &result);
 }
 
@@ -564,6 +568,7 @@ static void (*const calls[ARCP__CALL_LINK])(arcp__player *p, const arcp__recordi
     [ARCP__CALL_AUTHENTICATED] = authenticated,
     [ARCP__CALL_REFUSED] = refused,
     [ARCP__CALL_OWNER_ANSWERED] = arcp__player_owner_answered,
+    [ARCP__CALL_PAGE_KEY_CHECKED] = arcp__player_page_key_checked,
     [ARCP__CALL_RECHECK_ROLES] = recheck_roles,
     [ARCP__CALL_RESTORE_ROW] = restore_row,
     [ARCP__CALL_RESTORE_DONE] = restore_done,

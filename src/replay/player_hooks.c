@@ -42,3 +42,11 @@ void arcp__player_owner_answered(arcp__player *p, const arcp__recording_call *ca
     arcp__engine_owner_answered(p->engine, call->now, call->numbers[0],
                                 (arcp_status)call->numbers[1], call->texts[0]);
 }
+
+void arcp__player_page_key_checked(arcp__player *p, const arcp__recording_call *call)
+{
+    if (call->texts[0].size == 32) {
+        arcp__engine_page_key_checked(p->engine, call->now, (const uint8_t *)call->texts[0].data,
+                                      call->numbers[0] != 0);
+    }
+}

@@ -144,7 +144,8 @@ static void on_answered(void *user, uint64_t auth_id, arcp_status status,
     const arcp__authentication authentication = {.status = status,
                                                  .principal = identity->principal,
                                                  .is_anonymous = identity->is_anonymous,
-                                                 .role = identity->role};
+                                                 .role = identity->role,
+                                                 .origin = identity->origin};
     arcp__engine_authenticated(runtime->engine, arcp__clock_now(), auth_id, &authentication);
 }
 
@@ -168,6 +169,7 @@ arcp_status arcp_runtime_set_token_verifiers(arcp_runtime *runtime,
     const arcp_status status =
         arcp__authenticator_set(runtime->authenticator, verifiers, count, err);
     if (status == ARCP_OK) {
+        arcp__runtime_check_page_keys(runtime); /* before a listener accepts one */
         runtime->roles_are_due = true;
         runtime->is_dirty = true;
         (void)uv_async_send(&runtime->wake);

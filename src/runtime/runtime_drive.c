@@ -215,6 +215,7 @@ static bool drive_once(arcp_runtime *runtime, arcp_time now)
     bool more = arcp__authenticator_take(runtime->authenticator);
     if (runtime->roles_are_due) { /* after what the former verifiers have accepted */
         runtime->roles_are_due = false;
+        arcp__runtime_check_page_keys(runtime);
         arcp__engine_recheck_roles(runtime->engine, arcp__clock_now());
         more = true;
     }

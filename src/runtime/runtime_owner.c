@@ -9,6 +9,11 @@ void arcp__runtime_set_owner(arcp_runtime *runtime, arcp__runtime_asked_fn asked
     runtime->asked_user = user;
 }
 
+void arcp__runtime_set_local_operator(arcp_runtime *runtime, const char *principal)
+{
+    runtime->local_operator = principal;
+}
+
 void arcp__runtime_ask_owner(arcp_runtime *runtime, const arcp__effect *effect)
 {
     if (runtime->asked != NULL) {
@@ -25,4 +30,24 @@ void arcp__runtime_answer(arcp_runtime *runtime, uint64_t id, arcp_status status
     arcp__engine_owner_answered(runtime->engine, arcp__clock_now(), id, status, text);
     runtime->is_dirty = true;
     (void)uv_async_send(&runtime->wake);
+}
+
+void arcp__runtime_check_page_keys(arcp_runtime *runtime)
+{
+    const arcp__origin transport = arcp__origin_of_transport();
+    const arcp__page_key *next = NULL;
+    for (const arcp__page_key *key = arcp__engine_page_key_next(runtime->engine, NULL); key != NULL;
+         key = next) {
+        arcp__page_key_facts facts;
+        next = arcp__engine_page_key_next(runtime->engine, key);
+        arcp__page_key_look(key, &facts);
+        const bool is_valid = arcp__origin_equals(facts.origin, &transport)
+                                  ? runtime->local_operator != NULL &&
+                                        strcmp(facts.principal, runtime->local_operator) == 0
+                                  : arcp__authenticator_knows(runtime->authenticator, facts.origin,
+                                                              facts.principal, facts.role);
+        if (!is_valid || facts.is_restored) {
+            arcp__engine_page_key_checked(runtime->engine, arcp__clock_now(), facts.hash, is_valid);
+        }
+    }
 }

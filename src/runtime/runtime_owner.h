@@ -15,4 +15,9 @@ void arcp__runtime_set_owner(arcp_runtime *runtime, arcp__runtime_asked_fn asked
  * refusal. On the loop's thread. */
 void arcp__runtime_answer(arcp_runtime *runtime, uint64_t id, arcp_status status, arcp_span text);
 
+/* The name that local connections may have as operators (arcp_serve_options), now and after the
+ * next verifiers were set: keys of browsers that such a connection made stay valid. NULL: none.
+ * Static. */
+void arcp__runtime_set_local_operator(arcp_runtime *runtime, const char *principal);
+
 #endif

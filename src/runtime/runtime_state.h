@@ -190,8 +190,9 @@ struct arcp_runtime {
     uv_timer_t timer;     /* the engine's deadline */
     uv_async_t wake;      /* sent by the store and by agents' threads */
     int open_handles;
-    bool roles_are_due;       /* the verifiers were replaced: sessions with a role must resume */
-    arcp__deliver_fn deliver; /* NULL: notifications wait */
+    const char *local_operator; /* static; see runtime_owner.h */
+    bool roles_are_due;         /* the verifiers were replaced: sessions with a role must resume */
+    arcp__deliver_fn deliver;   /* NULL: notifications wait */
     void *deliver_user;
     arcp__runtime_asked_fn asked; /* NULL: what operators ask of the owner is refused */
     void *asked_user;
@@ -264,6 +265,8 @@ void arcp__runtime_notify(arcp_runtime *runtime, const arcp__effect *effect);
 
 /* ---- runtime_owner.c ---- */
 void arcp__runtime_ask_owner(arcp_runtime *runtime, const arcp__effect *effect);
+/* Ends the codes and keys of browsers that stand for what the verifiers do not accept any more. */
+void arcp__runtime_check_page_keys(arcp_runtime *runtime);
 
 void arcp__runtime_log_effect(arcp_runtime *runtime, const arcp__effect *effect);
 

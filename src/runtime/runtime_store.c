@@ -90,7 +90,7 @@ arcp_status arcp__runtime_restore(arcp_runtime *runtime, arcp_error *err)
     static const arcp_store_table tables[] = {ARCP_STORE_SESSIONS,    ARCP_STORE_JOBS,
                                               ARCP_STORE_IDEMPOTENCY, ARCP_STORE_SUBSCRIPTIONS,
                                               ARCP_STORE_CREDENTIALS, ARCP_STORE_SCHEDULES,
-                                              ARCP_STORE_OUTBOX};
+                                              ARCP_STORE_OUTBOX,      ARCP_STORE_META};
     const arcp_store_callbacks callbacks = {
         .done = on_done, .read = on_read, .scan = on_scan, .wake = on_wake, .user = runtime};
     const arcp_store_ops *ops = runtime->store->ops;

@@ -316,11 +316,14 @@ void arcp__links_fail(arcp__sessions *sessions, const arcp_error *error, int clo
 
 void arcp__links_recheck_roles(arcp__sessions *sessions)
 {
+    const bool is_failing = arcp__log_is_failing(sessions->log);
     for (arcp__link *link = sessions->links, *next = NULL; link != NULL; link = next) {
         next = link->next;
         if (link->session != NULL && link->session->role != ARCP_ROLE_NONE) {
+            /* Behind the response to the reload, which waits for the store. */
             arcp__link_close(sessions, link, 1000,
-                             "the tokens were read again: resume to have the role checked", false);
+                             "the tokens were read again: resume to have the role checked",
+                             !is_failing);
         }
     }
 }

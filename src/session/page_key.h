@@ -7,8 +7,10 @@
  * - A key is in the welcome of a session that asks for the feature x-vendor.arcpd.page_key and was
  *   opened by a token or a code. It is valid for 12 hours, and for one hour without use.
  *
- * They give the principal and the role that the token gave. Only their hashes are kept, in memory.
- * All end when the tokens change, a key also when its page signs out (session.close), and when a
+ * They give the principal and the role that the token gave. Only their hashes are kept; those of
+ * keys are rows of META, so that a page stays signed in when arcpd is started again. All end when
+ * what opened the session is not valid any more, which the owner finds out (arcp__page_key_look),
+ * a key also when its page signs out (session.close), when an operator ends its session, and when a
  * principal gets more than 100 keys. A key makes neither codes nor keys. Private to src/session. */
 #ifndef ARCP_SESSION_PAGE_KEY_H
 #define ARCP_SESSION_PAGE_KEY_H
@@ -35,6 +37,9 @@ void arcp__page_key_make(arcp__sessions *sessions, arcp__session *session, arcp_
 
 /* Ends the codes and keys of a principal. */
 void arcp__page_keys_end(arcp__sessions *sessions, arcp_span principal);
+
+/* The session's page has sent something, so its key is in use. */
+void arcp__page_key_use(arcp__sessions *sessions, const arcp__session *session);
 
 /* Ends the session's key, if it has one. */
 void arcp__page_key_end(arcp__sessions *sessions, arcp__session *session);

@@ -30,6 +30,7 @@
 
 #include "context/context.h"
 #include "core/decode.h"
+#include "core/origin.h"
 #include "credential/credential.h"
 #include "hook/hook.h"
 #include "job/job.h"
@@ -65,6 +66,7 @@ typedef struct arcp__authentication {
     arcp_span principal; /* with ARCP_OK */
     bool is_anonymous;   /* the principal is for this session only; it has no role */
     arcp_role role;
+    arcp__origin origin;
     /* Set by src/session, for what browsers sign in with (page_key.h). */
     enum { ARCP__PAGE_NONE, ARCP__PAGE_CODE, ARCP__PAGE_KEY } page;
     uint8_t page_hash[32];
@@ -195,8 +197,30 @@ struct arcp__sessions {
     arcp__session_metrics metrics;
 };
 
-/* The tokens have changed: ends the codes and keys of browsers, which stand for tokens. */
-void arcp__page_keys_clear(arcp__sessions *sessions);
+/* ---- codes and keys of browsers (page_key.h), which stand for what opened a session ---- */
+
+typedef struct arcp__page_key arcp__page_key;
+
+/* Borrowed until the next call for any of them. */
+typedef struct arcp__page_key_facts {
+    const arcp__origin *origin;
+    const char *principal;
+    arcp_role role;
+    bool is_restored; /* by a restart, and not checked yet: it opens no session */
+    uint8_t hash[32]; /* of itself */
+} arcp__page_key_facts;
+
+/* The next one; NULL after the last. `after` NULL: the first. */
+const arcp__page_key *arcp__page_key_next(const arcp__sessions *sessions,
+                                          const arcp__page_key *after);
+void arcp__page_key_look(const arcp__page_key *key, arcp__page_key_facts *out);
+/* Whether what it stands for is still valid; otherwise it ends. */
+void arcp__page_key_checked(arcp__sessions *sessions, const uint8_t hash[32], bool is_valid);
+void arcp__page_keys_fini(arcp__sessions *sessions);
+/* Rows of META; those of others have keys of another form. */
+bool arcp__page_key_is_row(arcp_span key);
+ARCP_MUST_CHECK arcp_status arcp__page_key_restore_row(arcp__sessions *sessions, arcp_span name,
+                                                       arcp_error *err);
 
 /* Frees everything except jobs. */
 void arcp__sessions_fini(arcp__sessions *sessions);

@@ -212,6 +212,7 @@ static void open_session(arcp__sessions *sessions, arcp__link *link, arcp__princ
     }
     session->is_anonymous = by->is_anonymous;
     session->role = by->role;
+    session->origin = by->origin;
     session->is_by_page = by->page != ARCP__PAGE_NONE;
     session->has_page_key = by->page == ARCP__PAGE_KEY;
     memcpy(session->page_hash, by->page_hash, sizeof session->page_hash);
@@ -326,6 +327,7 @@ static void resume_session(arcp__sessions *sessions, arcp__link *link, arcp__pri
     session->has_previous = true;
     session->sent_seq = resume->last_event_seq;
     session->role = by->role;
+    session->origin = by->origin;
     session->is_by_page = by->page != ARCP__PAGE_NONE;
     session->backlog_bytes = 0;
     sessions->metrics.sessions_resumed++;
@@ -463,7 +465,8 @@ static void take_hello(arcp__sessions *sessions, arcp__link *link, arcp_span fra
     link->auth_id = ++sessions->next_auth_id;
     if (link->preset_principal != NULL) {
         const arcp__authentication preset = {.principal = arcp_span_cstr(link->preset_principal),
-                                             .role = link->preset_role};
+                                             .role = link->preset_role,
+                                             .origin = arcp__origin_of_transport()};
         take_authentication(sessions, link, &preset);
         return;
     }

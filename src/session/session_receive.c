@@ -134,6 +134,7 @@ void arcp__session_receive(arcp__sessions *sessions, arcp__session *session, arc
         return; /* earlier requests are still answered */
     }
     session->last_received_ns = sessions->context->now.mono_ns;
+    arcp__page_key_use(sessions, session);
     if (session->has_previous) {
         /* The new link has sent a frame: the previous token is invalid from here on. */
         session->has_previous = false;

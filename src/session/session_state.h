@@ -205,6 +205,7 @@ struct arcp__session {
     bool has_previous; /* the previous token is still valid */
     bool is_anonymous;
     arcp_role role;        /* of the link's peer, who authenticated; not stored */
+    arcp__origin origin;   /* what it was authenticated by; unknown after a restart; not stored */
     uint8_t page_hash[32]; /* of the browser's key that opened it, or that it was given */
     bool has_page_key;
     bool is_by_page;       /* opened or resumed with a browser's code or key */

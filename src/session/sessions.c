@@ -45,6 +45,6 @@ void arcp__sessions_fini(arcp__sessions *sessions)
     arcp__free(sessions->notifications);
     arcp_buf_fini(&sessions->sending);
     arcp__peer_profiles_clear(sessions);
-    arcp__page_keys_clear(sessions);
+    arcp__page_keys_fini(sessions);
     arcp_buf_fini(&sessions->page_principal);
 }

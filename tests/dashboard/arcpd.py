@@ -48,6 +48,11 @@ class Arcpd:
             raise RuntimeError(f"arcp {' '.join(words)}: {done.returncode}\n{done.stderr}")
         return done.stdout.strip()
 
+    def local(self, *words):
+        """As the local operator, by the socket in the state directory."""
+        return subprocess.run([os.path.join(self.programs, "arcp"), *words], capture_output=True, text=True, env=self.environment, cwd=self.directory,
+                              timeout=60, check=True).stdout.strip()
+
     def begin(self, token, *words):
         return subprocess.Popen([os.path.join(self.programs, "arcp"), "--url", self.url, "--token", token, *words],
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self.environment, cwd=self.directory)

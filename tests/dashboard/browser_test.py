@@ -47,7 +47,7 @@ say("job.result", {"result": {"text": ask.get("text", "done"), "list": [1, 2, 3]
 """
 
 CONFIG = """
-store: {store}
+store: "sqlite:{directory}/arcp.db"
 enforce: {{mode: off}}
 tokens:
   - {{token: ta, principal: alice}}
@@ -65,13 +65,14 @@ LEASE = {"fs.read": ["/srv/data/**"], "tool.call": ["web.*"], "cost.budget": ["U
 class Place:
     """An arcpd with the agent, and what the tests do with it."""
 
-    def __init__(self, programs, store="'memory:'"):
+    def __init__(self, programs):
         self.arcpd = Arcpd(programs)
         path = os.path.join(self.arcpd.directory, "agent.py")
         with open(path, "w", encoding="utf-8") as file:
             file.write(AGENT)
         os.chmod(path, 0o755)
-        self.arcpd.write(CONFIG.format(directory=self.arcpd.directory, store=store))
+        self.config = CONFIG.format(directory=self.arcpd.directory)
+        self.arcpd.write(self.config)
         self.arcpd.start()
 
     def submit(self, token="ta", agent="work", lease=None, **ask):
@@ -160,13 +161,64 @@ def a_link_that_is_declined_signs_nobody_in(place, browser):
     check("olga" not in browser.text(), "the page still shows the principal")
 
 
-def a_restart_is_noticed_and_asks_for_a_token_again(place, browser):
+def restart(place, config=None):
+    """kill -9, then the same again, or with another configuration."""
+    place.arcpd.kill()
+    if config:
+        place.arcpd.write(config)
+    place.arcpd.start()
+
+
+def a_key_survives_a_restart(place, browser):
     sign_in(browser, place)
     place.arcpd.kill()
     browser.wait_text("connection to arcpd is lost", "#notice")
     check(browser.run("return document.body.classList.contains('stale');"), "what is not live is not greyed")
     place.arcpd.start()
-    browser.wait_text("Sign in", "h1", )
+    browser.wait("return !document.body.classList.contains('stale') && document.querySelector('#notice').hidden;", what="the page is live again")
+    browser.wait_text("alice", "#who")
+    browser.open(place.arcpd.page)  # loaded anew, as well
+    browser.wait_text("Overview", "h1")
+
+
+def a_key_ends_when_its_token_is_removed_while_arcpd_is_down(place, browser):
+    sign_in(browser, place)
+    restart(place, place.config.replace("{token: ta, principal: alice}", "{token: tz, principal: alice}"))
+    browser.wait_text("Sign in", "h1")
+    check(browser.run("return sessionStorage.length;") == 0, "the key is still in the browser")
+
+
+def a_key_ends_when_its_token_gets_another_role(place, browser):
+    sign_in(browser, place, "to")
+    restart(place, place.config.replace("role: operator", "role: viewer"))
+    browser.wait_text("Sign in", "h1")
+
+
+def a_reload_ends_the_keys_of_removed_tokens_only(place, browser):
+    keys = {}
+    for token in ("ta", "tb"):
+        sign_in(browser, place, token)
+        keys[token] = browser.run("return sessionStorage.getItem('arcp.page_key');")
+        browser.run("sessionStorage.clear();")
+    place.arcpd.write(place.config.replace("{token: tb, principal: bob}", "{token: tz, principal: bob}"))
+    place.arcpd.arcp("to", "reload")
+    for token, shown in (("ta", "Overview"), ("tb", "Sign in")):
+        browser.run("sessionStorage.setItem('arcp.page_key', arguments[0]);", keys[token])
+        browser.open(place.arcpd.page)
+        browser.wait_text(shown, "h1")
+
+
+def a_key_of_the_local_operator_survives_a_restart_while_it_may_use_the_socket(place, browser):
+    own = "store: 'sqlite:{0}/arcp.db'\ntokens: [{{token: ta, principal: alice}}]\n".format(place.arcpd.directory)
+    restart(place, own)  # without agents, so that arcpd's user may use the socket
+    browser.open(place.arcpd.local("ui"))
+    browser.wait_text("Sign in as local-operator (operator)?", "dialog")
+    browser.click("dialog button[type=submit]")
+    browser.wait_text("Overview", "h1")
+    restart(place)
+    browser.wait("return !document.body.classList.contains('stale');", what="the page is live again")
+    browser.open(place.arcpd.page)
+    browser.wait_text("local-operator", "#who")
 
 
 def the_demo_shows_a_running_survey_to_a_stranger(place, browser):

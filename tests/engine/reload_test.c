@@ -94,11 +94,41 @@ static void the_links_of_roles_are_closed_when_roles_are_read_again(void **state
     rig_stop(&rig);
 }
 
+/* Also with a slow store: otherwise the operator would reload again and again. */
+static void the_response_to_a_reload_comes_before_the_link_is_closed(void **state)
+{
+    (void)state;
+    rig_start(&rig, NULL);
+    rig_client *client = rig_connect(&rig, "o");
+    rig_send(&rig, client,
+             FRAME("h", "session.hello",
+                   "{\"auth\":{\"scheme\":\"bearer\",\"token\":\"o-olga\"},\"capabilities\":{"
+                   "\"encodings\":[\"json\"],\"features\":[\"x-vendor.arcpd.view\","
+                   "\"x-vendor.arcpd.operate\"]}}"));
+    assert_true(takes(client, "session.welcome"));
+    rig.hold_store = true;
+    rig_send(&rig, rig_connect(&rig, "a"), /* the row of its session is not stored yet */
+             FRAME("h", "session.hello",
+                   "{\"auth\":{\"scheme\":\"bearer\",\"token\":\"t-alice\"},"
+                   "\"capabilities\":{\"encodings\":[\"json\"],\"features\":[]}}"));
+    rig_send(&rig, client, FRAME("r", "x-vendor.arcpd.reload", "{}"));
+    arcp__engine_recheck_roles(rig.engine, rig.now);
+    rig_run(&rig);
+    assert_null(client->frames);
+    rig.hold_store = false;
+    rig_run(&rig);
+    assert_true(takes(client, "x-vendor.arcpd.reload.answer"));
+    assert_null(client->link);
+    assert_int_equal(client->close_code, 1000);
+    rig_stop(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_session_does_not_idle_out_when_that_was_switched_off),
         cmocka_unit_test(a_hello_that_waits_for_its_verifier_keeps_the_limits_of_its_arrival),
+        cmocka_unit_test(the_response_to_a_reload_comes_before_the_link_is_closed),
         cmocka_unit_test(the_links_of_roles_are_closed_when_roles_are_read_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -379,9 +379,149 @@ static void without_memory_no_token_is_accepted(void **state)
     free(token);
 }
 
+/* ---- what keys of browsers stand for ---- */
+
+static void take_identity(void *user, uint64_t auth_id, arcp_status status,
+                          const arcp__identity *identity)
+{
+    arcp__identity *into = user;
+    (void)auth_id;
+    assert_int_equal(status, ARCP_OK);
+    into->origin = identity->origin;
+}
+
+static void ignore_wake(void *user)
+{
+    (void)user;
+}
+
+/* The origin of an accepted token. The verifiers are then the authenticator's. */
+static arcp__authenticator *origin_of(arcp_token_verifier *verifier, const char *token,
+                                      arcp__identity *out)
+{
+    const arcp__authenticator_owner owner = {
+        .answered = take_identity, .wake = ignore_wake, .user = out};
+    arcp_error error = {0};
+    arcp__authenticator *authenticator = arcp__authenticator_new(&owner, 4);
+    check_ok(arcp__authenticator_set(authenticator, &verifier, 1, &error), &error);
+    arcp__authenticator_verify(authenticator, 1, arcp_span_cstr(token), "peer",
+                               1700000000 * ARCP_NS_PER_SEC);
+    assert_true(arcp__authenticator_take(authenticator));
+    return authenticator;
+}
+
+static arcp_token_verifier *table_of(const char *token, const char *principal, arcp_role role)
+{
+    const arcp__token_row row = {token, principal, role};
+    arcp_token_verifier *table = NULL;
+    arcp_error error = {0};
+    check_ok(arcp__token_table_new(&row, 1, &table, &error), &error);
+    return table;
+}
+
+static void a_configured_token_is_known_while_it_names_the_same_principal_and_role(void **state)
+{
+    static const struct {
+        const char *token, *principal;
+        arcp_role role;
+        bool is_known;
+    } rows[] = {{"t1", "alice", ARCP_ROLE_VIEWER, true},
+                {"t2", "alice", ARCP_ROLE_VIEWER, false},
+                {"t1", "bob", ARCP_ROLE_VIEWER, false},
+                {"t1", "alice", ARCP_ROLE_NONE, false},
+                {"t1", "alice", ARCP_ROLE_OPERATOR, false}};
+    arcp__identity identity = {.role = ARCP_ROLE_NONE};
+    arcp_error error = {0};
+    (void)state;
+    arcp__authenticator *authenticator =
+        origin_of(table_of("t1", "alice", ARCP_ROLE_VIEWER), "t1", &identity);
+    assert_int_equal(identity.origin.expires_wall_ns, 0);
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
+        arcp_token_verifier *table = table_of(rows[row].token, rows[row].principal, rows[row].role);
+        check_ok(arcp__authenticator_set(authenticator, &table, 1, &error), &error);
+        assert_int_equal(
+            arcp__authenticator_knows(authenticator, &identity.origin, "alice", ARCP_ROLE_VIEWER),
+            rows[row].is_known);
+    }
+    arcp__authenticator_close(authenticator);
+}
+
+#define OTHER_KEY   "0123456789abcdef0123456789abcdeF"
+#define EXPIRES_SEC INT64_C(1700000100)
+
+static arcp_token_verifier *jwt_of(const char *secret, const char *issuer, uint64_t leeway_sec)
+{
+    arcp_jwt_options options = arcp_jwt_options_init();
+    arcp_token_verifier *verifier = NULL;
+    arcp_error error = {0};
+    options.algorithm = ARCP_JWT_HS256;
+    options.key = arcp_span_cstr(secret);
+    options.issuer = issuer;
+    options.leeway_sec = leeway_sec;
+    check_ok(arcp_token_verifier_new_jwt(&options, &verifier, &error), &error);
+    return verifier;
+}
+
+static void a_signed_token_is_known_while_its_rules_and_key_are_the_same(void **state)
+{
+    static const struct {
+        const char *secret, *issuer;
+        uint64_t leeway_sec;
+        bool is_known;
+    } rows[] = {{JWT_SECRET, "https://a", 7, true},
+                {OTHER_KEY, "https://a", 7, false},
+                {JWT_SECRET, "https://b", 7, false},
+                {JWT_SECRET, NULL, 7, false},
+                {JWT_SECRET, "https://a", 8, false}};
+    arcp__identity identity = {.role = ARCP_ROLE_NONE};
+    arcp_error error = {0};
+    (void)state;
+    char *token = jwt_hs256("{\"sub\":\"alice\",\"exp\":1700000100,\"iss\":\"https://a\"}");
+    arcp__authenticator *authenticator =
+        origin_of(jwt_of(JWT_SECRET, "https://a", 7), token, &identity);
+    assert_int_equal(identity.origin.expires_wall_ns, (EXPIRES_SEC + 7) * ARCP_NS_PER_SEC);
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
+        arcp_token_verifier *verifier =
+            jwt_of(rows[row].secret, rows[row].issuer, rows[row].leeway_sec);
+        check_ok(arcp__authenticator_set(authenticator, &verifier, 1, &error), &error);
+        assert_int_equal(
+            arcp__authenticator_knows(authenticator, &identity.origin, "alice", ARCP_ROLE_NONE),
+            rows[row].is_known);
+    }
+    arcp__authenticator_close(authenticator);
+    free(token);
+}
+
+static void accept_any(void *user, arcp_token_request *request)
+{
+    arcp_token_response response = arcp_token_response_init();
+    response.status = ARCP_OK;
+    response.principal = ARCP_SPAN_LITERAL("alice");
+    response.expires_wall_ns = 5;
+    (void)user;
+    arcp_token_request_respond(request, &response);
+}
+
+static void what_the_embedding_program_accepts_is_not_known_later(void **state)
+{
+    arcp__identity identity = {.role = ARCP_ROLE_NONE};
+    arcp_token_verifier *verifier = NULL;
+    arcp_error error = {0};
+    (void)state;
+    check_ok(arcp_token_verifier_new_callback(accept_any, NULL, NULL, &verifier, &error), &error);
+    arcp__authenticator *authenticator = origin_of(verifier, "t", &identity);
+    assert_int_equal(identity.origin.expires_wall_ns, 5);
+    assert_false(
+        arcp__authenticator_knows(authenticator, &identity.origin, "alice", ARCP_ROLE_NONE));
+    arcp__authenticator_close(authenticator);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_configured_token_is_known_while_it_names_the_same_principal_and_role),
+        cmocka_unit_test(a_signed_token_is_known_while_its_rules_and_key_are_the_same),
+        cmocka_unit_test(what_the_embedding_program_accepts_is_not_known_later),
         cmocka_unit_test(a_table_knows_its_tokens_and_nothing_else),
         cmocka_unit_test(a_table_has_no_empty_token_and_no_odd_principal),
         cmocka_unit_test(a_file_has_a_token_a_line),

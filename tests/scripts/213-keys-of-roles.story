@@ -18,3 +18,10 @@ k> session.hello #1 {"auth":{"scheme":"bearer","token":"$olga"},
     "capabilities":{"features":["x-vendor.arcpd.view","x-vendor.arcpd.operate"]}}
 k< session.welcome {"payload":{"x-vendor.arcpd.view":{"principal":"olga","role":"operator"},
     "capabilities":{"features":["x-vendor.arcpd.view","x-vendor.arcpd.operate"]}}}
+# After a restart as well.
+restart
+l> session.hello #1 {"auth":{"scheme":"bearer","token":"$olga"},
+    "capabilities":{"features":["x-vendor.arcpd.view","x-vendor.arcpd.operate"]}}
+l< session.welcome {"payload":{"x-vendor.arcpd.view":{"principal":"olga","role":"operator"}}}
+m> session.hello #1 {"auth":{"scheme":"bearer","token":"$bob"}}
+m< session.error {"payload":{"code":"UNAUTHENTICATED"}}

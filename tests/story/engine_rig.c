@@ -184,7 +184,7 @@ static bool try_engine(engine_rig *rig)
     static const arcp_store_table tables[] = {ARCP_STORE_SESSIONS,    ARCP_STORE_JOBS,
                                               ARCP_STORE_IDEMPOTENCY, ARCP_STORE_SUBSCRIPTIONS,
                                               ARCP_STORE_CREDENTIALS, ARCP_STORE_SCHEDULES,
-                                              ARCP_STORE_OUTBOX};
+                                              ARCP_STORE_OUTBOX,      ARCP_STORE_META};
     arcp_error error = {0};
     arcp__engine_options options = {
         .runtime_name = "rig",
@@ -245,6 +245,7 @@ static bool try_engine(engine_rig *rig)
         return false;
     }
     assert_true(rig->is_dead || arcp__engine_is_restored(rig->engine));
+    rig_check_page_keys(rig, true);
     for (size_t i = 0; i < rig->profile_count; i++) {
         add_profile(rig, i); /* after restoring the sessions, as arcpd does */
     }
@@ -252,6 +253,20 @@ static bool try_engine(engine_rig *rig)
         rig_schedules(rig, rig->schedules, rig->schedule_count);
     }
     return true;
+}
+
+void rig_check_page_keys(engine_rig *rig, bool is_valid)
+{
+    const arcp__page_key *next = NULL;
+    for (const arcp__page_key *key = rig->is_dead || rig->keeps_keys_unchecked
+                                         ? NULL
+                                         : arcp__engine_page_key_next(rig->engine, NULL);
+         key != NULL; key = next) {
+        arcp__page_key_facts facts;
+        next = arcp__engine_page_key_next(rig->engine, key);
+        arcp__page_key_look(key, &facts);
+        arcp__engine_page_key_checked(rig->engine, rig->now, facts.hash, is_valid);
+    }
 }
 
 static void make_engine(engine_rig *rig)

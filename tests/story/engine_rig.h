@@ -48,13 +48,16 @@ struct engine_rig {
     rig_client clients[RIG_CLIENTS_MAX];
     rig_agent agents[RIG_AGENTS_MAX];
     size_t agent_count;
-    bool keep_store;     /* across a restart */
-    bool hold_store;     /* batches are submitted but not completed */
-    bool fail_store;     /* batches fail */
-    bool has_no_memory;  /* the engine could not be started because memory ran out */
-    arcp_error *refusal; /* receives the error of a store that cannot be restored; NULL: fail */
-    bool fail_start;     /* agents cannot be started */
-    bool hold_start;     /* starts are reported by rig_agent_started */
+    bool keep_store;         /* across a restart */
+    bool hold_store;         /* batches are submitted but not completed */
+    bool fail_store;         /* batches fail */
+    bool has_no_memory;      /* the engine could not be started because memory ran out */
+    arcp_error *refusal;     /* receives the error of a store that cannot be restored; NULL: fail */
+    bool fail_start;         /* agents cannot be started */
+    bool hold_start;         /* starts are reported by rig_agent_started */
+    bool has_unknown_origin; /* tokens are of a verifier that cannot be asked */
+    int64_t token_expires_wall_ns; /* of all tokens; 0: never */
+    bool keeps_keys_unchecked;     /* a restart does not check the keys of browsers */
     /* With is_stepping, rig_run returns after effects_left effects. */
     bool is_stepping;
     size_t effects_left;
@@ -130,6 +133,8 @@ void rig_restart(engine_rig *rig);
 
 /* Registers the agents again, as a reload of the configuration does. */
 void rig_reload(engine_rig *rig);
+/* Tells the engine whether what the keys of browsers stand for is valid. */
+void rig_check_page_keys(engine_rig *rig, bool is_valid);
 
 /* A rule of peer_profiles, also for the engine of every restart. */
 void rig_profile(engine_rig *rig, const char *client, const char *principal, const char *name);

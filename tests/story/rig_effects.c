@@ -56,11 +56,15 @@ static void authenticate(engine_rig *rig, const arcp__effect *effect)
     if (known) {
         memcpy(name, principal.data, principal.size);
     }
-    const arcp__authentication result = {.status = known ? ARCP_OK : ARCP_E_UNAUTHENTICATED,
-                                         .principal = arcp_span_cstr(name),
-                                         .is_anonymous = rig->is_anonymous,
-                                         .role =
-                                             known ? (arcp_role)(kind - kinds) : ARCP_ROLE_NONE};
+    arcp__authentication result = {.status = known ? ARCP_OK : ARCP_E_UNAUTHENTICATED,
+                                   .principal = arcp_span_cstr(name),
+                                   .is_anonymous = rig->is_anonymous,
+                                   .role = known ? (arcp_role)(kind - kinds) : ARCP_ROLE_NONE};
+    result.origin.expires_wall_ns = rig->token_expires_wall_ns;
+    if (known && !rig->has_unknown_origin) {
+        memcpy(result.origin.hash, token.data,
+               token.size < sizeof result.origin.hash ? token.size : sizeof result.origin.hash);
+    }
     arcp__engine_authenticated(rig->engine, rig->now, effect->id, &result);
 }
 

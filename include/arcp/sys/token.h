@@ -46,6 +46,9 @@ typedef struct arcp_token_response {
     const char *why;
     /* Of the session, until it is resumed with another response. Any other value refuses. */
     arcp_role role;
+    /* When the token expires, in ns since 1970; 0: never, or not known. A key that a browser got
+     * for the token ends then. An open session goes on. */
+    int64_t expires_wall_ns;
 } arcp_token_response;
 
 /* Refuses. */
