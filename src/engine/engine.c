@@ -69,6 +69,9 @@ arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine *
                             options->random_user)) {
         arcp__context_no_memory(&engine->context);
     }
+    if (!arcp__figures_init(&engine->sessions)) {
+        arcp__context_no_memory(&engine->context);
+    }
     arcp__audit_update_gates(engine->log);
     arcp__context_arm(&engine->context, &engine->sweep_timer, ARCP__TIMER_SWEEP, engine,
                       arcp__context_after_sec(&engine->context, 60));

@@ -10,6 +10,7 @@
 bool arcp__engine_begin(arcp__engine *engine, arcp_time now)
 {
     arcp__context_set_time(&engine->context, now);
+    arcp__figures_turn(&engine->sessions);
     return !engine->context.failed;
 }
 
@@ -28,6 +29,7 @@ void arcp__engine_settle(arcp__engine *engine)
     } while ((engine->sessions.notification_end != 0 || engine->jobs.over_limit != NULL ||
               engine->sessions.scheduled != NULL || is_placing) &&
              !engine->context.failed && !engine->context.closing);
+    arcp__watches_wake(&engine->sessions);
     if (engine->restore == NULL && !engine->context.closing) {
         arcp__hooks_run(&engine->hooks);
         arcp__jobs_evict_oldest(&engine->jobs);
@@ -291,6 +293,7 @@ void arcp__engine_committed(arcp__engine *engine, arcp_time now, uint64_t batch_
     }
     switch (arcp__log_committed(engine->log, batch_id, status)) {
     case ARCP__COMMIT_DONE:
+        arcp__figures_committed(&engine->sessions, engine->log->commit_ns);
         arcp__sessions_durable(&engine->sessions);
         arcp__jobs_committed(&engine->jobs);
         break;

@@ -105,6 +105,8 @@ typedef struct arcp__agent_hosts {
     /* Appends the end of the standard error of such an agent; returns whether the submitter may
      * read it. NULL: none is kept. */
     bool (*stderr_tail)(void *user, struct arcp__job *job, arcp_buf *out);
+    /* How many bytes of memory the runtime's process uses. NULL: unknown. */
+    uint64_t (*memory_bytes)(void *user);
 } arcp__agent_hosts;
 
 /* ---- how an agent ended ---- */

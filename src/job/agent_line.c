@@ -88,6 +88,7 @@ static void spent(arcp__jobs *jobs, arcp__job *job, const arcp_budget_report *re
     for (arcp__job *ancestor = job; ancestor != NULL; ancestor = ancestor->parent) {
         if (!arcp__job_has_ended(ancestor) && ancestor->budget != NULL) {
             arcp__job_store_with_batch(jobs, ancestor, ARCP__ROW_SPENT);
+            arcp__job_changed(jobs, ancestor);
             if (jobs->watch != NULL) {
                 jobs->watch->spent(jobs->watch->user, ancestor);
             }

@@ -54,6 +54,7 @@ arcp__principal *arcp__principal_get(arcp__jobs *jobs, arcp_span name)
 static void principal_free(arcp__jobs *jobs, arcp__principal *principal)
 {
     unlist(jobs, principal);
+    arcp__principal_forget_changes(jobs, principal);
     HASH_DEL(jobs->principals, principal);
     if (jobs->over_share == principal) {
         jobs->over_share = NULL;

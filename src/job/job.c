@@ -170,6 +170,7 @@ void arcp__job_drop(arcp__jobs *jobs, arcp__job *job)
     }
     arcp__job_details_drop(jobs, job);
     arcp__job_stderr_drop(jobs, job);
+    arcp__job_forget_changes(job);
     arcp__job_list_remove(&job->principal->jobs, job);
     arcp__job_list_remove(&jobs->in_order, job);
     job->principal->stored_bytes -= job->stream->bytes;

@@ -44,6 +44,7 @@
 #include "core/trace.h"
 #include "credential/credential.h"
 #include "job/agent_host.h"
+#include "job/job_changes.h"
 #include "job/job_facts.h"
 #include "job/job_list.h"
 #include "job/job_metrics.h"
@@ -114,6 +115,7 @@ struct arcp__principal {
     size_t key_count;      /* of its idempotency keys */
     uint64_t key_bytes;    /* of the job.accepted payloads that answer them */
     arcp__job_list jobs;
+    arcp__principal_marks marks;
 };
 
 /* NULL when out of memory. */
@@ -197,13 +199,6 @@ typedef enum arcp__row_due {
     ARCP__ROW_WHOLE  /* the job's row: it has ended */
 } arcp__row_due;
 
-/* Maps positions of the job's stream to the event numbers of the owning session. */
-typedef struct arcp__owner_run {
-    uint64_t first_seq;
-    uint64_t first_position;
-    uint64_t count;
-} arcp__owner_run;
-
 /* A part of a text that is owned elsewhere. */
 typedef struct arcp__piece {
     uint32_t at, size;
@@ -215,6 +210,7 @@ struct arcp__job {
     UT_hash_handle hh;
     arcp__principal *principal;
     size_t places[ARCP__JOB_LISTS]; /* in each list */
+    arcp__job_mark mark;
     char session_id[ARCP__ID_SIZE]; /* of the session it runs on */
     char parent_id[ARCP__ID_SIZE];  /* "" for none */
     char trace_id[33];
@@ -513,8 +509,9 @@ struct arcp__jobs {
     bool is_restoring;            /* rows of an earlier run are being restored: no job is removed */
     uint64_t ended_leases_max;    /* ARCP__ENDED_LEASES_MAX; less in tests */
 
-    arcp__job *all;                  /* by id */
-    arcp__job_list in_order;         /* the same, in the order of their ids */
+    arcp__job *all;          /* by id */
+    arcp__job_list in_order; /* the same, in the order of their ids */
+    arcp__marks marks;
     size_t running;                  /* jobs that have not ended, and admissions */
     arcp__stderr_tails stderr_tails; /* of ended jobs */
     arcp__principal *principals;

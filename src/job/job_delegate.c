@@ -167,6 +167,7 @@ static void begin(arcp__jobs *jobs, arcp__job *parent, arcp__job *child,
     LL_PREPEND2(parent->children, child, next_child);
     parent->live_children++;
     parent->facts.children++;
+    arcp__job_changed(jobs, parent);
     audit(jobs, parent, child, order, ARCP_OK);
     parent->submitter->ops->child(jobs->user, parent->submitter, child);
     emit_delegate(jobs, parent, child, order);

@@ -141,6 +141,7 @@ static void finish(arcp__jobs *jobs, arcp__job *job, arcp_job_status status, con
         arcp__job_leave_place(jobs, job);
     }
     job->ended_wall_ns = jobs->context->now.wall_ns;
+    arcp__job_changed(jobs, job);
     arcp__job_details_end(jobs, job);
     arcp__span_job_ended(jobs, job);
     arcp__job_log_end(jobs, job);

@@ -83,6 +83,7 @@ void arcp__job_note_progress(arcp__jobs *jobs, arcp__job *job, arcp_span body)
         if (copy != NULL) {
             arcp__free(job->facts.progress);
             job->facts.progress = copy;
+            arcp__job_changed(jobs, job);
         }
         arcp__context_give_buf(jobs->context, &text);
     }
@@ -230,6 +231,7 @@ void arcp__job_note_refused(arcp__jobs *jobs, arcp__job *job, const arcp__denied
 {
     arcp__job_details *details = &job->live->details;
     job->facts.denials += note->count;
+    arcp__job_changed(jobs, job);
     if (jobs->watch != NULL && !arcp__job_has_ended(job)) {
         jobs->watch->denied(jobs->watch->user, job);
     }

@@ -63,6 +63,7 @@ void arcp__job_note_cost(arcp__jobs *jobs, arcp__job *job, arcp_span currency, a
     size_t index =
         sum_of(metrics->spent, &metrics->currency_count, ARCP__METRIC_CURRENCIES_MAX, currency);
     (void)!arcp_decimal_add(metrics->spent[index].amount, amount, &metrics->spent[index].amount);
+    arcp__job_changed(jobs, job);
     if (facts->costs == NULL) {
         facts->costs = arcp__alloc_array(COSTS_MAX, sizeof *facts->costs);
     }

@@ -29,7 +29,7 @@ typedef struct arcp__job_metrics {
     size_t currency_count;
     uint64_t denials[ARCP_STATUS_COUNT][ARCP__CAPABILITY_COUNT];
     uint64_t enforced[ARCP__DENIAL_LAYER_COUNT][ARCP__CAPABILITY_COUNT]; /* by sandboxes */
-    uint64_t denial_count, event_count, agent_pauses;
+    uint64_t began_count, denial_count, event_count, agent_pauses;
 } arcp__job_metrics;
 
 #endif

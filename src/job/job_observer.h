@@ -44,4 +44,11 @@ typedef struct arcp__job_watch {
     void *user;
 } arcp__job_watch;
 
+/* Maps positions of the job's stream to the event numbers of the owning session. */
+typedef struct arcp__owner_run {
+    uint64_t first_seq;
+    uint64_t first_position;
+    uint64_t count;
+} arcp__owner_run;
+
 #endif

@@ -25,6 +25,7 @@ void arcp__job_agent_started(arcp__jobs *jobs, arcp__job *job, arcp_status statu
     if (!arcp__job_has_ended(job)) {
         arcp__job_enter(job, ARCP_JOB_RUNNING);
         job->facts.started_wall_ns = jobs->context->now.wall_ns;
+        arcp__job_changed(jobs, job);
         arcp__job_emit_status(jobs, job, "running", arcp_span_make(NULL, 0));
         arcp__job_log(jobs, ARCP__LOG_INFO, job, "job started");
         arcp__agent_revoke_if_without_budget(jobs, job);

@@ -74,6 +74,7 @@ void arcp__job_begin_wait(arcp__jobs *jobs, arcp__job *job, arcp__place_agent *p
     live->enforcement = NULL;
     live->host = NULL;
     arcp__agent_enter(job, ARCP__AGENT_QUEUED);
+    arcp__job_changed(jobs, job);
     arcp__job_count_wait(jobs, job);
     arcp__job_arm_wait(jobs, job, 0);
     arcp__queue_write_start(jobs, job);

@@ -74,6 +74,12 @@ typedef enum arcp__cancel_reason {
     ARCP__CANCEL_SHUTDOWN
 } arcp__cancel_reason;
 
+/* ---- job_changes.c ---- */
+/* Marks a job whose row has changed, if anybody watches it. */
+void arcp__job_changed(arcp__jobs *jobs, arcp__job *job);
+void arcp__job_forget_changes(arcp__job *job);
+void arcp__principal_forget_changes(arcp__jobs *jobs, arcp__principal *principal);
+
 /* ---- job_lifecycle.c ---- */
 /* Whether a job whose status is `from` may get the status `to`. */
 bool arcp__job_status_may_become(arcp_job_status from, arcp_job_status to);

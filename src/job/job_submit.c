@@ -197,6 +197,8 @@ arcp__job *arcp__job_create(arcp__jobs *jobs, const arcp__job_order *order, arcp
     arcp__job_format_head(job);
     arcp__job_store(jobs, job);
     arcp__metrics_job_began(jobs, job);
+    jobs->metrics.began_count++;
+    arcp__job_changed(jobs, job);
     return job;
 }
 

@@ -176,6 +176,7 @@ const arcp_store_batch *arcp__log_take(arcp__log *log)
         LL_APPEND(log->batches, batch);
     }
     batch->taken = true;
+    batch->taken_ns = log->context->now.mono_ns;
     return &batch->store;
 }
 
@@ -219,6 +220,7 @@ arcp__commit arcp__log_committed(arcp__log *log, uint64_t batch_id, arcp_status 
                                                      : ARCP__COMMIT_PENDING;
     }
     log->committed_id = batch_id;
+    log->commit_ns = log->context->now.mono_ns - batch->taken_ns;
     log->queue_bytes -= batch->bytes;
     LL_DELETE(log->batches, batch);
     arcp__arena_reset(&batch->arena);

@@ -42,9 +42,9 @@ typedef struct arcp__log {
     size_t tail_bytes;     /* of records in memory */
     unsigned failures;     /* of the store in a row; 0: it can be written */
     arcp__job_gates gates; /* for the ports of jobs; follow from the settings and audit_failing */
+    bool audit_failing;    /* the audit log cannot be written */
+    int64_t commit_ns;     /* from taking the last batch that is durable until it was that */
     /* ---- */
-
-    bool audit_failing; /* the audit log cannot be written */
 
     arcp__pending_effect *lines; /* LOG effects: never wait, and go first */
     arcp__pending_effect *ready, *waiting;

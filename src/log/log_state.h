@@ -33,6 +33,7 @@ struct arcp__batch {
     size_t touches; /* things other than operations that wait for it */
     size_t bytes;
     bool taken;
+    int64_t taken_ns; /* the last time */
     arcp__batch *next;
 };
 

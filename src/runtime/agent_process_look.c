@@ -104,3 +104,10 @@ void arcp__runtime_usage(void *user, arcp__job *job, arcp__agent_usage *out)
         entry->ops->usage(job->live->user, out);
     }
 }
+
+uint64_t arcp__runtime_memory_bytes(void *user)
+{
+    size_t bytes = 0;
+    (void)user;
+    return uv_resident_set_memory(&bytes) == 0 ? bytes : 0;
+}

@@ -313,6 +313,7 @@ void arcp__agent_threads_end(arcp_runtime *runtime);
 /* ---- agent_process_look.c ---- */
 /* Functions of arcp__agent_hosts. */
 void arcp__runtime_usage(void *user, arcp__job *job, arcp__agent_usage *out);
+uint64_t arcp__runtime_memory_bytes(void *user);
 bool arcp__runtime_stderr(void *user, arcp__job *job, arcp_buf *out);
 
 /* ---- agent_process_host.c ---- */

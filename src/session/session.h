@@ -40,6 +40,7 @@
 typedef struct arcp__sessions arcp__sessions;
 typedef struct arcp__session arcp__session;
 typedef struct arcp__link arcp__link; /* one transport connection, as the engine sees it */
+typedef struct arcp__figures arcp__figures;
 
 /* The members of the payload of a message of a client; none of other types. */
 const arcp__members *arcp__message_members(arcp_message_type type);
@@ -191,6 +192,9 @@ struct arcp__sessions {
     struct arcp__lost_stream *lost;   /* during a restart: see session_restore.c */
     struct arcp__kept_row *kept_rows; /* during a restart: rows of SUBSCRIPTIONS */
     struct arcp__page_key *page_keys; /* owned */
+    arcp__figures *figures;           /* owned */
+    struct arcp__watch *idle_watches; /* of several principals' jobs */
+    uint64_t woken;                   /* the mark up to which watches were woken */
     arcp_buf page_principal;          /* of the latest authentication by one of them */
     int64_t wrong_codes_since_ns;
     unsigned wrong_codes; /* since then */
@@ -221,6 +225,15 @@ void arcp__page_keys_fini(arcp__sessions *sessions);
 bool arcp__page_key_is_row(arcp_span key);
 ARCP_MUST_CHECK arcp_status arcp__page_key_restore_row(arcp__sessions *sessions, arcp_span name,
                                                        arcp_error *err);
+
+/* Makes the memory for figures. False when out of memory. */
+ARCP_MUST_CHECK bool arcp__figures_init(arcp__sessions *sessions);
+/* At the beginning of each input: closes the seconds and minutes that have ended. */
+void arcp__figures_turn(arcp__sessions *sessions);
+/* Notes how long a batch took until it was durable. */
+void arcp__figures_committed(arcp__sessions *sessions, int64_t took_ns);
+/* At the end of each input: jobs that changed will be shown to those who watch them. */
+void arcp__watches_wake(arcp__sessions *sessions);
 
 /* Frees everything except jobs. */
 void arcp__sessions_fini(arcp__sessions *sessions);

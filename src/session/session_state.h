@@ -23,6 +23,7 @@ typedef struct arcp__notification arcp__notification;
 typedef struct arcp__cached_request arcp__cached_request;
 typedef struct arcp__answer arcp__answer;
 typedef struct arcp__view_wait arcp__view_wait;
+typedef struct arcp__watch arcp__watch;
 
 /* ---- message.c: clients' messages, the members of each read once into a struct ----
  *
@@ -264,6 +265,7 @@ struct arcp__session {
     arcp__token_bucket view_requests; /* how many it may still send (view.h) */
     arcp__view_wait *view_waits;      /* those without a response, oldest first */
     arcp__timer view_timer;           /* to go on with them */
+    arcp__watch *watch;               /* owned; NULL: it watches nothing */
 
     arcp__session *outbox_previous, *outbox_next;
     arcp__session *undurable_previous, *undurable_next;
@@ -531,8 +533,11 @@ void arcp__session_list_jobs(arcp__sessions *sessions, arcp__request *request,
 void arcp__view_receive(arcp__sessions *sessions, arcp__session *session,
                         const arcp__envelope *envelope);
 void arcp__view_due(arcp__sessions *sessions, arcp__session *session);
-/* The session loses its link: drops what it waits for. */
+/* The session loses its link: drops what it waits for and what it watches. */
 void arcp__view_drop(arcp__sessions *sessions, arcp__session *session);
+void arcp__watch_end(arcp__sessions *sessions, arcp__session *session);
+/* False: the timer is not that of a watch. */
+bool arcp__watch_due(arcp__sessions *sessions, arcp__session *session, const arcp__timer *timer);
 
 /* ---- session_receive.c ---- */
 /* Handles a frame whose envelope was read. */

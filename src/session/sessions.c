@@ -29,7 +29,7 @@ void arcp__sessions_due(arcp__sessions *sessions, arcp__timer *timer)
         arcp__session_window_due(sessions, session);
     } else if (timer == &session->view_timer) {
         arcp__view_due(sessions, session);
-    } else {
+    } else if (!arcp__watch_due(sessions, session, timer)) {
         arcp__session_settle_refusal(sessions, session);
     }
 }
@@ -42,6 +42,7 @@ void arcp__sessions_fini(arcp__sessions *sessions)
     }
     arcp__sessions_end_restore(sessions);
     arcp__free(sessions->refusals);
+    arcp__free(sessions->figures);
     arcp__free(sessions->notifications);
     arcp_buf_fini(&sessions->sending);
     arcp__peer_profiles_clear(sessions);

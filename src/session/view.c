@@ -68,6 +68,19 @@ static const arcp__member audit_rows[] = {
     {MEMBER(audit.limit, "limit", POSITIVE),
      .text = "most lines of the page (default: 100, at most 500)"},
 };
+static const arcp__member watch_rows[] = {
+    {MEMBER(watch.what, "what", STRINGS), .required = true,
+     .text = "`jobs`, `figures` (with a role), or both: in addition to what is watched already"},
+    {MEMBER(watch.principal, "principal", STRING),
+     .text = "jobs, with a role: glob of principals, `*` for all (default: the session's own)"},
+};
+static const arcp__member unwatch_rows[] = {
+    {MEMBER(watch.what, "what", STRINGS), .text = "`jobs`, `figures` (default: both)"},
+};
+static const arcp__member figures_rows[] = {
+    {MEMBER(figures_range, "range", STRING),
+     .text = "`1h` (default): an hour in seconds; `24h`: a day in minutes"},
+};
 static const arcp__member job_rows[] = {
     {MEMBER(job.job_id, "job_id", STRING), .required = true,
      .text = "the job: its id, or a beginning or end of it that no other job has"},
@@ -115,6 +128,9 @@ static const arcp__view_row rows[] = {
     {"events", VIEW, ARCP_ROLE_NONE, ARCP__MEMBERS(events_rows), arcp__view_events_handle},
     {"stderr", VIEW, ARCP_ROLE_NONE, ARCP__MEMBERS(stderr_rows), arcp__view_stderr_handle},
     {"end", VIEW, ARCP_ROLE_NONE, ARCP__MEMBERS(end_rows), arcp__view_end_handle},
+    {"watch", VIEW, ARCP_ROLE_NONE, ARCP__MEMBERS(watch_rows), arcp__view_watch_handle},
+    {"unwatch", VIEW, ARCP_ROLE_NONE, ARCP__MEMBERS(unwatch_rows), arcp__view_unwatch_handle},
+    {"figures", OPERATE, ARCP_ROLE_VIEWER, ARCP__MEMBERS(figures_rows), arcp__view_figures_handle},
     {"page", VIEW, ARCP_ROLE_NONE, {NULL, 0}, arcp__view_page_handle},
 };
 

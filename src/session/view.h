@@ -70,8 +70,16 @@ typedef struct arcp__view_job {
     arcp_json_ref grace_ms;      /* end */
 } arcp__view_job;
 
+/* watch, unwatch */
+typedef struct arcp__view_watch {
+    arcp_json_ref what; /* an array of strings */
+    arcp_span principal;
+} arcp__view_watch;
+
 typedef struct arcp__view_payload {
     union {
+        arcp__view_watch watch;
+        arcp_span figures_range;
         arcp__view_schedules schedules;
         arcp__view_hooks hooks;
         arcp__view_sessions sessions;
@@ -187,5 +195,9 @@ void arcp__view_job_handle(arcp__sessions *sessions, arcp__view_call *call);    
 void arcp__view_events_handle(arcp__sessions *sessions, arcp__view_call *call); /* view_events.c */
 void arcp__view_stderr_handle(arcp__sessions *sessions, arcp__view_call *call); /* view_stderr.c */
 void arcp__view_end_handle(arcp__sessions *sessions, arcp__view_call *call);    /* view_end.c */
+/* view_watch.c */
+void arcp__view_watch_handle(arcp__sessions *sessions, arcp__view_call *call);
+void arcp__view_unwatch_handle(arcp__sessions *sessions, arcp__view_call *call);
+void arcp__view_figures_handle(arcp__sessions *sessions, arcp__view_call *call);
 
 #endif

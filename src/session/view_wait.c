@@ -94,4 +94,5 @@ void arcp__view_drop(arcp__sessions *sessions, arcp__session *session)
     while (session->view_waits != NULL) {
         arcp__view_wait_free(session->view_waits);
     }
+    arcp__watch_end(sessions, session);
 }

@@ -83,6 +83,16 @@ static const struct {
 #undef ARCP__SENT
 };
 
+static bool is_sent(const char *type)
+{
+    for (size_t i = 0; i < sizeof sent / sizeof sent[0]; i++) {
+        if (strcmp(sent[i].type, type) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void write_sent(FILE *out, const char *type)
 {
     bool has_table = false;
@@ -143,16 +153,27 @@ static void write_view(FILE *out)
     const arcp__members *members = NULL;
     const char *name = NULL;
     for (size_t i = 0; (name = arcp__view_request(i, &members)) != NULL; i++) {
+        char type[64];
         char answer[64];
-        (void)snprintf(answer, sizeof answer, "x-vendor.arcpd.%s.answer", name);
-        (void)fprintf(out, "\n## x-vendor.arcpd.%s\n\nFrom a client.\n", name);
+        (void)snprintf(type, sizeof type, "x-vendor.arcpd.%s", name);
+        (void)snprintf(answer, sizeof answer, "%s.answer", type);
+        (void)fprintf(out, "\n## %s\n\nFrom a client.\n", type);
         if (members->count == 0) {
             (void)fprintf(out, "\nNo member of the payload is read.\n");
         } else {
             write_members(out, members);
         }
+        if (is_sent(type)) {
+            (void)fprintf(out, "\nFrom the runtime, to a session that watches.\n");
+            write_sent(out, type);
+        }
         (void)fprintf(out, "\n## %s\n\nFrom the runtime.\n", answer);
         write_sent(out, answer);
+    }
+    static const char *const pushes[] = {"x-vendor.arcpd.changed", "x-vendor.arcpd.lagging"};
+    for (size_t i = 0; i < sizeof pushes / sizeof pushes[0]; i++) {
+        (void)fprintf(out, "\n## %s\n\nFrom the runtime, to a session that watches.\n", pushes[i]);
+        write_sent(out, pushes[i]);
     }
 }
 
