@@ -66,7 +66,7 @@ typedef struct play_call {
     play_purse *purse;
     unsigned held;
     enum {
-        PLAY_CALL_HELD, /* the engine was not told yet */
+        PLAY_CALL_HELD, /* the engine does not know of it yet */
         PLAY_CALL_TOLD,
         PLAY_CALL_SENT /* its hold is durable */
     } state;
