@@ -6,7 +6,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-
 static const char *const formats[] = {
     [ARCP__FORMAT_TABLE] = "table",
     [ARCP__FORMAT_JSON] = "json",

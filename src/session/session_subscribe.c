@@ -83,7 +83,11 @@ void arcp__session_subscribe(arcp__sessions *sessions, arcp__request *request,
     const uint64_t end = job->stream->next;
     uint64_t start = end;
     arcp__observation *added = NULL;
-    if (arcp__observation_find(session, job) == NULL) { /* else it gets each event already */
+    arcp__observation *existing = arcp__observation_find(session, job);
+    if (existing != NULL) { /* it gets each event already */
+        /* Nothing changes, but the response waits for the commit, as the audit line requires. */
+        arcp__observation_store(sessions, existing);
+    } else {
         start = in->job.history ? arcp__job_position_after(job, in->job.from_event_seq) : end;
         added = arcp__observation_add(sessions, session, job);
         if (added == NULL) {
