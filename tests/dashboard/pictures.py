@@ -1,4 +1,7 @@
-"""Pictures of each view for the documentation: light, dark, and on a narrow screen."""
+"""Each view of the dashboard in turn: for pictures, and for whoever else looks at all of them.
+
+    tests/dashboard/browser_test.py PROGRAMS --screenshots DIRECTORY
+"""
 
 import os
 
@@ -6,6 +9,7 @@ from webdriver import Browser
 
 LEASE = {"fs.read": ["/srv/reports/**"], "net.fetch": ["https://api.example.com/v1/**"], "tool.call": ["web.*"], "model.use": ["small"], "cost.budget": ["USD:2"]}
 SCREENS = [("light", 1280, 800, False), ("dark", 1280, 800, True), ("narrow", 360, 740, False)]
+TABS = ("log", "timeline", "authority", "money", "result", "input", "tree")
 
 
 def fill(place):
@@ -18,26 +22,36 @@ def fill(place):
     return place.finish(lease=LEASE, read=["/srv/reports/q3.csv", "/etc/shadow"], events=12, text="quarterly numbers")
 
 
+def walk(place, browser, job):
+    """Yields the name of each view when it is shown, beginning with the one that asks for a token."""
+    views = {"overview": "#/", "jobs": "#/jobs", "agents": "#/agents", "submit": "#/submit", "audit": "#/audit",
+             **{f"job-{tab}": f"#/job/{job}/{tab}" for tab in TABS}}
+    browser.open(place.arcpd.page)
+    browser.wait_text("Sign in", "h1")
+    yield "signin"
+    browser.type("#token", "to")
+    browser.click("button[type=submit]")
+    browser.wait_text("Overview", "h1")
+    for name, address in views.items():
+        browser.run("location.hash = arguments[0];", address)
+        browser.wait("return document.querySelector('main').innerText.length > 40 && !document.querySelector('main').innerText.includes('Loading');", what=name)
+        browser.settle()
+        yield name
+    browser.run("document.activeElement.blur();")
+    browser.press("?")
+    browser.wait_text("Keys", "dialog")
+    yield "keys"
+
+
 def take(programs, directory, make_place):
     os.makedirs(directory, exist_ok=True)
     place = make_place(programs)
     try:
         job = fill(place)
-        views = {"overview": "#/", "jobs": "#/jobs", "agents": "#/agents", "submit": "#/submit", "audit": "#/audit",
-                 **{f"job-{tab}": f"#/job/{job}/{tab}" for tab in ("log", "timeline", "authority", "money", "result", "input", "tree")}}
         for screen, width, height, dark in SCREENS:
             with Browser(width, height, dark) as browser:
                 browser.narrow(width, height)
-                browser.open(place.arcpd.page)
-                browser.wait_text("Sign in", "h1")
-                browser.screenshot(os.path.join(directory, f"signin-{screen}.png"))
-                browser.type("#token", "to")
-                browser.click("button[type=submit]")
-                browser.wait_text("Overview", "h1")
-                for name, address in views.items():
-                    browser.run("location.hash = arguments[0];", address)
-                    browser.wait("return document.querySelector('main').innerText.length > 40 && !document.querySelector('main').innerText.includes('Loading');", what=name)
-                    browser.settle()
+                for name in walk(place, browser, job):
                     browser.screenshot(os.path.join(directory, f"{name}-{screen}.png"))
     finally:
         place.arcpd.close()

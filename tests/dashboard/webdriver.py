@@ -73,6 +73,10 @@ class Browser:
         """Runs the body of a function in the page, and returns what it returns."""
         return self.command("POST", "/execute/sync", {"script": script, "args": list(arguments)})
 
+    def run_async(self, script, *arguments):
+        """The same; the script calls its last argument with what to return."""
+        return self.command("POST", "/execute/async", {"script": script, "args": list(arguments)})
+
     def find(self, selector):
         return self.command("POST", "/element", {"using": "css selector", "value": selector})[ELEMENT]
 

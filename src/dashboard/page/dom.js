@@ -92,3 +92,8 @@ export function download(name, value, type = "application/json") {
 export function empty(sentence, command) {
   return h("div", { class: "empty" }, h("p", null, sentence), command ? h("pre", null, command) : null);
 }
+
+/** What may be wider than the screen: it can be scrolled by keyboard, too. */
+export function scrolling(label, ...children) {
+  return h("div", { class: "scroll-x", role: "region", "aria-label": `${label}, wide`, tabindex: 0 }, children);
+}

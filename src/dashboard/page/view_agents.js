@@ -1,5 +1,5 @@
 // The agents of this runtime, and what their jobs did.
-import { h, fill, empty, foreign } from "./dom.js";
+import { h, fill, empty, foreign, scrolling } from "./dom.js";
 import { count, isEnded } from "./format.js";
 
 export function show(main, { session }) {
@@ -17,7 +17,7 @@ export function show(main, { session }) {
     const agents = (session.agents ?? []).map((agent) => (typeof agent === "string" ? { name: agent } : agent));
     fill(main, h("h1", null, "Agents"),
       h("p", { class: "hint" }, "The counts are those of the newest jobs that this page has loaded."),
-      agents.length === 0 ? empty("This runtime has no agents. Give it one:", "arcpd --agent NAME=COMMAND") : h("div", { class: "scroll-x" }, h("table", { class: "plain" },
+      agents.length === 0 ? empty("This runtime has no agents. Give it one:", "arcpd --agent NAME=COMMAND") : scrolling("Agents", h("table", { class: "plain" },
         h("thead", null, h("tr", null, ["Agent", "Versions", "Sandbox", "Running", "Ended", "Failed", "Denied"].map((name) => h("th", { scope: "col" }, name)))),
         h("tbody", null, agents.map((agent) => {
           const use = uses.get(agent.name) ?? { running: 0, ended: 0, failed: 0, denials: 0 };

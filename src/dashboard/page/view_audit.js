@@ -1,5 +1,5 @@
 // The newest lines of the audit log, and whether its chain is whole. For roles.
-import { h, fill, empty, foreign } from "./dom.js";
+import { h, fill, empty, foreign, scrolling } from "./dom.js";
 import { count, dateTime } from "./format.js";
 
 export function show(main, { session }) {
@@ -10,7 +10,7 @@ export function show(main, { session }) {
       h("p", { class: "hint" }, "The newest decisions of this arcpd, from its memory. Older ones: ", h("code", null, "arcp audit grep")),
       answer.chain === null ? h("p", { class: "bad" }, "This arcpd writes no audit log.") : h("p", { class: answer.chain.failing ? "bad" : "" },
         answer.chain.failing ? "The audit log cannot be written. " : "", `The file ends with line ${count(answer.chain.seq)}.`, answer.chain.lost ? ` ${count(answer.chain.lost)} lines were lost.` : ""),
-      rows.length === 0 ? empty("No decisions yet.") : h("div", { class: "scroll-x" }, h("table", { class: "plain" },
+      rows.length === 0 ? empty("No decisions yet.") : scrolling("Decisions", h("table", { class: "plain" },
         h("thead", null, h("tr", null, ["Time", "Event", "Decision", "Principal", "Job", "About"].map((name) => h("th", { scope: "col" }, name)))),
         h("tbody", null, rows.map((line) => h("tr", { class: line.decision === "denied" ? "attention" : "" }, h("td", null, dateTime(line.ts)),
           h("td", null, line.event), h("td", null, line.decision), h("td", null, foreign(line.principal)),

@@ -1,5 +1,5 @@
 // What a job may do, line by line of its lease: what enforces it, how often it was used, what was refused.
-import { h, fill, empty, foreign, copyButton } from "./dom.js";
+import { h, fill, empty, foreign, copyButton, scrolling } from "./dom.js";
 import { at, count, dateTime, duration } from "./format.js";
 
 const VERDICTS = {
@@ -45,7 +45,7 @@ function narrowed(job) {
 function refusals(job) {
   const rows = job.refused ?? [];
   return h("section", { class: "card" }, h("h3", null, "Refused"),
-    rows.length === 0 ? empty("Nothing was refused.") : h("div", { class: "scroll-x" }, h("table", { class: "plain" },
+    rows.length === 0 ? empty("Nothing was refused.") : scrolling("Refused", h("table", { class: "plain" },
       h("thead", null, h("tr", null, ["Capability", "Target", "Why", "By", "When", ""].map((name) => h("th", { scope: "col" }, name)))),
       h("tbody", null, rows.map((row) => h("tr", null, h("td", null, row.capability), h("td", null, foreign(row.target, "code")), h("td", null, row.code),
         h("td", null, row.layer ?? "gate"), h("td", null, dateTime(row.at)),
@@ -56,7 +56,7 @@ export function show(main, { job }) {
   const lines = linesOf(job);
   fill(main, countdown(job),
     h("section", { class: "card" }, h("h3", null, "Lease"),
-      lines.length === 0 ? empty("The lease is empty: it grants nothing.") : h("div", { class: "scroll-x" }, h("table", { class: "plain" },
+      lines.length === 0 ? empty("The lease is empty: it grants nothing.") : scrolling("Lease", h("table", { class: "plain" },
         h("thead", null, h("tr", null, ["Capability", "Pattern", "Enforcement", "Used", "Last use"].map((name) => h("th", { scope: "col" }, name)))),
         h("tbody", null, lines.map((line) => h("tr", null, h("th", { scope: "row" }, line.capability), h("td", null, foreign(line.pattern, "code")),
           h("td", null, line.verdict ? [VERDICTS[line.verdict.verdict] ?? line.verdict.verdict, line.verdict.text ? h("span", { class: "hint" }, ` ${line.verdict.text}`) : null] : ""),

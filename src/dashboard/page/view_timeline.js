@@ -1,6 +1,6 @@
 // A job and its children over time: waits, tool calls, model calls and denials, on a canvas. The same is in a table, which screen
 // readers and keyboards use.
-import { h, fill, foreign } from "./dom.js";
+import { h, fill, foreign, scrolling } from "./dom.js";
 import { at, clockTime, duration, isEnded } from "./format.js";
 
 const ROW = 22;
@@ -64,7 +64,7 @@ export function show(main, { session, job, log }) {
   const canvas = h("canvas", { class: "timeline", role: "img", "aria-label": "The job over time; the table below says the same." });
   const rows = h("tbody");
   const note = h("p", { class: "hint" });
-  fill(main, h("div", { class: "card" }, canvas, note), h("details", null, h("summary", null, "As a table"), h("div", { class: "scroll-x" }, h("table", { class: "plain" },
+  fill(main, h("div", { class: "card" }, canvas, note), h("details", null, h("summary", null, "As a table"), scrolling("Timeline", h("table", { class: "plain" },
     h("thead", null, h("tr", null, ["What", "From", "Took"].map((name) => h("th", { scope: "col" }, name)))), rows))));
   const draw = () => {
     const all = spansOf(job(), children, log.events, Date.now());

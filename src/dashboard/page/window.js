@@ -3,6 +3,7 @@
 import { h } from "./dom.js";
 
 const SPARE_ROWS = 8; // made above and below what can be seen
+let tables = 0;
 
 /**
  * `columns`: [{ name, label, className }]; `cells(item)` returns what the columns show, in their order. `open(item)` is
@@ -15,12 +16,14 @@ export class WindowedTable {
     this.selected = null;
     this.rows = new Map(); // key -> { element, item, index }
     this.follow = false; // stays at the end as items are added
+    this.id = `table${tables += 1}`;
+    this.made = 0;
     this.body = h("div", { class: "rows", role: "rowgroup" });
     this.head = h("div", { class: "row head", role: "row", "aria-rowindex": 1 },
       columns.map((column) => h("div", { role: "columnheader", class: `cell ${column.className ?? ""}` }, column.label)));
-    this.scroller = h("div", { class: "scroller", tabindex: 0, role: "group", "aria-label": `${label}, rows` }, this.body);
-    this.element = h("div", { class: "table", role: "table", "aria-label": label, "aria-colcount": columns.length },
-      h("div", { role: "rowgroup" }, this.head), this.scroller);
+    this.scroller = h("div", { class: "scroller", tabindex: 0, role: "grid", "aria-label": label, "aria-colcount": columns.length, "aria-readonly": "true" },
+      h("div", { class: "sticky", role: "rowgroup" }, this.head), this.body);
+    this.element = h("div", { class: "table" }, this.scroller);
     this.scroller.addEventListener("scroll", () => {
       this.follow = this.follow && this.atEnd();
       this.draw();
@@ -37,7 +40,7 @@ export class WindowedTable {
 
   set(items) {
     this.items = items;
-    this.element.setAttribute("aria-rowcount", items.length + 1);
+    this.scroller.setAttribute("aria-rowcount", items.length + 1);
     this.body.style.height = `${items.length * this.rowHeight}px`;
     if (this.follow) this.scroller.scrollTop = this.scroller.scrollHeight;
     this.draw();
@@ -62,8 +65,12 @@ export class WindowedTable {
       }
       row.element.style.top = `${i * this.rowHeight}px`;
       row.element.setAttribute("aria-rowindex", i + 2);
-      row.element.classList.toggle("selected", key === this.selected);
+      const isSelected = key === this.selected;
+      row.element.classList.toggle("selected", isSelected);
+      row.element.setAttribute("aria-selected", isSelected);
+      if (isSelected) this.scroller.setAttribute("aria-activedescendant", row.element.id);
     }
+    if (!kept.has(this.selected)) this.scroller.removeAttribute("aria-activedescendant");
     for (const [key, row] of this.rows) {
       if (!kept.has(key)) {
         row.element.remove();
@@ -81,8 +88,9 @@ export class WindowedTable {
 
   make(item) {
     const values = this.cells(item);
-    return h("div", { class: `row ${this.describe ? this.describe(item) : ""}`, role: "row", on: { click: () => this.choose(item, true) } },
-      this.columns.map((column, i) => h("div", { role: "cell", class: `cell ${column.className ?? ""}`, data: { label: column.label } }, values[i])));
+    this.made += 1;
+    return h("div", { class: `row ${this.describe ? this.describe(item) : ""}`, role: "row", id: `${this.id}-${this.made}`, on: { click: () => this.choose(item, true) } },
+      this.columns.map((column, i) => h("div", { role: "gridcell", class: `cell ${column.className ?? ""}`, data: { label: column.label } }, values[i])));
   }
 
   choose(item, opens) {
@@ -111,13 +119,12 @@ export class WindowedTable {
   move(to) {
     const i = Math.max(0, Math.min(this.items.length - 1, to));
     if (this.items.length === 0) return;
-    const top = i * this.rowHeight;
+    const top = i * this.rowHeight; // below the head, which stays where it is
     const s = this.scroller;
+    const seen = s.clientHeight - this.head.offsetHeight;
     if (top < s.scrollTop) s.scrollTop = top;
-    else if (top + this.rowHeight > s.scrollTop + s.clientHeight) s.scrollTop = top + this.rowHeight - s.clientHeight;
+    else if (top + this.rowHeight > s.scrollTop + seen) s.scrollTop = top + this.rowHeight - seen;
     this.choose(this.items[i], false);
-    const row = this.rows.get(this.selected);
-    if (row) this.scroller.setAttribute("aria-label", row.element.textContent);
   }
 
   close() {
