@@ -86,19 +86,14 @@ static arcp_status make_plan(arcp__tool_sandbox *sandbox, arcp__own_paths *own,
 static arcp_status prepare_etc(arcp__tool_sandbox *sandbox, arcp_error *err)
 {
     arcp_buf directory = arcp_buf_init();
-    arcp_buf_append_format(&directory, "%s/etc",
-                           arcp__process_table_directory(sandbox->service->processes));
+    arcp_status status = arcp__sandbox_etc_directory(
+        arcp__process_table_base(sandbox->service->processes), &directory, err);
     const arcp__sandbox_etc request = {
         .directory = arcp_buf_cstr(&directory),
         .uid = geteuid(),
         .gid = getegid(),
         .home = ARCP__AGENT_HOME,
         .ca_link = arcp__sandbox_terminates(sandbox->plan) ? ARCP__TLS_CA_LINK : NULL};
-    arcp_status status = request.directory == NULL ? no_memory(err) : ARCP_OK;
-    if (status == ARCP_OK && mkdir(request.directory, 0711) != 0 && errno != EEXIST) {
-        status = arcp_error_set(err, ARCP_E_IO, "the directory %s cannot be made: %s",
-                                request.directory, strerror(errno));
-    }
     if (status == ARCP_OK) {
         status = arcp__sandbox_etc_prepare(&request, &sandbox->etc, err);
     }

@@ -477,6 +477,40 @@ static arcp_status make(int directory, const arcp__sandbox_etc *request, const c
     return status;
 }
 
+arcp_status arcp__sandbox_etc_directory(arcp_span base, arcp_buf *path, arcp_error *err)
+{
+    struct stat about;
+    arcp_buf_append(path, base);
+    arcp_buf_append_format(path, "/etc-%u", (unsigned)geteuid()); /* other users may share the base */
+    const char *name = arcp_buf_cstr(path);
+    if (name == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    if ((mkdir(name, 0700) == 0 && chmod(name, 0711) != 0) || lstat(name, &about) != 0) {
+        return arcp_error_set(err, ARCP_E_IO, "the directory %s cannot be made: %s", name,
+                              strerror(errno));
+    }
+    if (!S_ISDIR(about.st_mode) || about.st_uid != geteuid() ||
+        (about.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+        return arcp_error_set(err, ARCP_E_IO,
+                              "%s is not a directory that only the user of this program can change",
+                              name);
+    }
+    return ARCP_OK;
+}
+
+/* Which start of the host this is. */
+static void append_boot(arcp_buf *head)
+{
+    arcp_buf text = arcp_buf_init();
+    const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && read_file(fd, ARCP_SPAN_LITERAL(""), &text)) {
+        arcp_buf_append(head, arcp_buf_span(&text));
+    }
+    arcp__close(fd);
+    arcp_buf_fini(&text);
+}
+
 /* Another release copies and makes other files: what it has prepared is not ours. */
 static uint32_t release_mark(void)
 {
@@ -511,6 +545,7 @@ arcp_status arcp__sandbox_etc_prepare(const arcp__sandbox_etc *request, arcp_buf
                            (unsigned)request->gid, names[0], names[1], request->home,
                            request->ca_link == NULL ? "-" : request->ca_link,
                            (unsigned)release_mark());
+    append_boot(&head);
     arcp_status status =
         head.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
     if (status == ARCP_OK && !find(directory, arcp_buf_span(&head), name)) {

@@ -46,6 +46,8 @@ void arcp__process_table_free(arcp__process_table *table);
 /* The absolute path of this run's directory, in which jobs get directories; NULL: none. Valid as
  * long as the table. */
 const char *arcp__process_table_directory(const arcp__process_table *table);
+/* The directory that it is in, the same in each run; empty: none. */
+arcp_span arcp__process_table_base(const arcp__process_table *table);
 
 /* The number of processes or groups of earlier runs that were killed when the table was created. */
 size_t arcp__process_table_swept(const arcp__process_table *table);

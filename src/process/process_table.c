@@ -251,6 +251,12 @@ const char *arcp__process_table_directory(const arcp__process_table *table)
     return table->directory == NULL ? NULL : arcp__work_directory_path(table->directory);
 }
 
+arcp_span arcp__process_table_base(const arcp__process_table *table)
+{
+    return table->directory == NULL ? ARCP_SPAN_LITERAL("")
+                                    : arcp__work_directory_base(table->directory);
+}
+
 unsigned arcp__process_table_find_limits(const arcp__process_table *table)
 {
     return arcp__cgroups_find_limits(table->cgroups);

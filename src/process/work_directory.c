@@ -25,6 +25,7 @@
 struct arcp__work_directory {
     int fd; /* with the lock */
     char path[4096];
+    size_t base_size; /* of the path */
 };
 
 /* ---- directories ---- */
@@ -212,6 +213,7 @@ static arcp_status make_run(const char *base, arcp__work_directory *directory, a
     if (written < 0 || (size_t)written >= sizeof directory->path - 300) {
         return arcp_error_set(err, ARCP_E_USAGE, "the path of the work directory is too long");
     }
+    directory->base_size = strlen(base);
     arcp_status status = arcp__directory_make(directory->path, NULL, err);
     if (status != ARCP_OK) {
         return status;
@@ -271,4 +273,9 @@ void arcp__work_directory_close(arcp__work_directory *directory)
 const char *arcp__work_directory_path(const arcp__work_directory *directory)
 {
     return directory->path;
+}
+
+arcp_span arcp__work_directory_base(const arcp__work_directory *directory)
+{
+    return arcp_span_make(directory->path, directory->base_size);
 }

@@ -4,6 +4,7 @@
  *   <base>/run-XXXXXXXXXXXX/          locked (flock) while its runtime runs
  *                           <job>/    work directory of a job (0700), removed with its process
  *                           process-N note about process N, removed with it
+ *   <base>/etc-UID/           what is prepared for sandboxes (launch/sandbox_etc.h), of all runs
  *
  * Several runtimes may share a base: only directories that are not locked are cleaned up. */
 #ifndef ARCP_PROCESS_WORK_DIRECTORY_H
@@ -25,8 +26,9 @@ ARCP_MUST_CHECK arcp_status arcp__work_directory_open(const char *base, arcp__wo
 /* Removes the directory and its contents. NULL is accepted. */
 void arcp__work_directory_close(arcp__work_directory *directory);
 
-/* The absolute path, valid until close. */
+/* The absolute path, and that of the base; valid until close. */
 const char *arcp__work_directory_path(const arcp__work_directory *directory);
+arcp_span arcp__work_directory_base(const arcp__work_directory *directory);
 
 /* Writes and removes the note about a process. Failing to write it is not an error: the next run
  * would only not find the process if it became an orphan. */

@@ -139,6 +139,16 @@ static arcp_status fill(arcp__confinement *confinement, const arcp_runtime *runt
         arcp__own_paths_add(&confinement->own, own[i], options->own[i][size - 1] == '/');
     }
     arcp__own_paths_add(&confinement->own, work, true);
+    arcp_buf etc = arcp_buf_init();
+    const arcp_status made =
+        arcp__sandbox_etc_directory(arcp__process_table_base(runtime->processes), &etc, err);
+    if (made == ARCP_OK) {
+        arcp__own_paths_add(&confinement->own, arcp_buf_cstr(&etc), true);
+    }
+    arcp_buf_fini(&etc);
+    if (made != ARCP_OK) {
+        return made;
+    }
     if (own == NULL) {
         return err->status;
     }

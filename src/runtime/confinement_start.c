@@ -72,7 +72,7 @@ static arcp_status find_user(const char *user, arcp__sandbox_etc *request, arcp_
     return ARCP_OK;
 }
 
-/* Appends the path. The directory is in that of this run, which no program may write. */
+/* Appends the path. The directory is one of the runtime's own, which no program may write. */
 static arcp_status prepare_etc(arcp_runtime *runtime, const char *user, bool has_ca, arcp_buf *out,
                                arcp_error *err)
 {
@@ -86,16 +86,11 @@ static arcp_status prepare_etc(arcp_runtime *runtime, const char *user, bool has
     }
     arcp_status status = ARCP_OK;
     if (etc->path.size == 0 || now_ns - etc->looked_mono_ns > ETC_TRUSTED_NS) {
-        arcp_buf_append_format(&directory, "%s/etc",
-                               arcp__process_table_directory(runtime->processes));
+        status = arcp__sandbox_etc_directory(arcp__process_table_base(runtime->processes),
+                                             &directory, err);
         request.directory = arcp_buf_cstr(&directory);
-        status = request.directory == NULL ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                                           : find_user(user, &request, err);
-        /* Agents with a user of their own pass through it. */
-        if (status == ARCP_OK && mkdir(request.directory, 0700) == 0 &&
-            chmod(request.directory, 0711) != 0) {
-            status = arcp_error_set(err, ARCP_E_IO, "the directory %s cannot be made: %s",
-                                    request.directory, strerror(errno));
+        if (status == ARCP_OK) {
+            status = find_user(user, &request, err);
         }
         arcp_buf_clear(&etc->path);
         if (status == ARCP_OK) {

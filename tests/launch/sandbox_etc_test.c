@@ -159,6 +159,38 @@ static void it_is_made_anew_by_another_release(void **state)
     assert_string_not_equal(prepare(f), first);
 }
 
+/* What was written shortly before the power failed may be cut. */
+static void it_is_made_anew_after_a_start_of_the_host(void **state)
+{
+    fixture *f = *state;
+    char first[256];
+    (void)snprintf(first, sizeof first, "%s", prepare(f));
+    check_command(first, "cd ..; grep -q \"^$(cat /proc/sys/kernel/random/boot_id)$\" sources; "
+                         "sed -i '2s/^./x/' sources");
+    assert_string_not_equal(prepare(f), first);
+}
+
+static void its_directory_is_one_that_no_other_user_can_change(void **state)
+{
+    fixture *f = *state;
+    const arcp_span base = arcp_span_cstr(f->directory);
+    arcp_buf_clear(&f->path);
+    check_ok(arcp__sandbox_etc_directory(base, &f->path, &f->error), &f->error);
+    const char *path = arcp_buf_cstr(&f->path);
+    arcp_buf again = arcp_buf_init();
+    check_ok(arcp__sandbox_etc_directory(base, &again, &f->error), &f->error);
+    assert_string_equal(arcp_buf_cstr(&again), path);
+    assert_int_equal(chmod(path, 0731), 0);
+    arcp_buf_clear(&again);
+    assert_int_equal(arcp__sandbox_etc_directory(base, &again, &f->error), ARCP_E_IO);
+    assert_non_null(strstr(f->error.message, path));
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(symlink("/etc", path), 0);
+    arcp_buf_clear(&again);
+    assert_int_equal(arcp__sandbox_etc_directory(base, &again, &f->error), ARCP_E_IO);
+    arcp_buf_fini(&again);
+}
+
 static void it_is_readable_by_all_whatever_the_umask(void **state)
 {
     const mode_t mask = umask(077);
@@ -224,6 +256,8 @@ int main(void)
         ETC_TEST(it_is_made_once_for_a_user_and_a_home),
         ETC_TEST(it_is_made_anew_when_a_file_of_the_host_has_changed),
         ETC_TEST(it_is_made_anew_by_another_release),
+        ETC_TEST(it_is_made_anew_after_a_start_of_the_host),
+        ETC_TEST(its_directory_is_one_that_no_other_user_can_change),
         ETC_TEST(it_is_readable_by_all_whatever_the_umask),
         ETC_TEST(a_home_that_would_be_more_than_one_field_is_left_out),
         ETC_TEST(what_not_every_user_may_read_and_passwords_are_left_out),
