@@ -94,6 +94,15 @@ ARCP_MUST_CHECK int arcp__broker_start(const arcp__sandbox_plan *plan,
  * any thread. Returns 0 or an errno, and then nothing has changed. */
 ARCP_MUST_CHECK int arcp__broker_set_lease(arcp__broker *broker, const arcp__sandbox_plan *plan);
 
+/* Whether the lease of the plan, or one that comes late, is served by the broker in part. */
+ARCP_MUST_CHECK bool arcp__broker_serves_lease(const arcp__sandbox_plan *plan);
+
+/* The lease grants nothing any more: calls that are taken from now on are denied what the broker
+ * served for it. What the kernel grants by mounts and rules stays, and so do files that are open.
+ * At most once, from the thread of arcp__broker_set_lease if there is one. Returns 0 or an errno,
+ * and then nothing has changed. */
+ARCP_MUST_CHECK int arcp__broker_revoke(arcp__broker *broker);
+
 /* Reports what is left to report and frees the broker; NULL is accepted. Called when the program
  * and all its processes have ended; threads that still carry something out are waited for, at most
  * one second, and are then left behind with their memory. */

@@ -51,6 +51,11 @@ bool arcp__broker_traps_names(const arcp__sandbox_plan *plan)
     return plan->has_broker && (plan->is_late || serves(plan, has_wildcard));
 }
 
+bool arcp__broker_serves_lease(const arcp__sandbox_plan *plan)
+{
+    return plan->has_broker && (plan->is_late || serves(plan, is_any));
+}
+
 bool arcp__broker_traps_files(const arcp__sandbox_plan *plan)
 {
     return plan->has_broker &&

@@ -242,6 +242,8 @@ static void free_broker(arcp__broker *broker)
     arcp__broker_denials_free(broker->denials);
     arcp__broker_classes_free(broker->first_classes);
     arcp__broker_classes_free(broker->lease_classes);
+    arcp__broker_classes_free(broker->revoked_classes);
+    arcp__sandbox_plan_free(broker->revoked_plan);
     (void)pthread_mutex_destroy(&broker->change);
     (void)pthread_mutex_destroy(&broker->lock);
     (void)pthread_cond_destroy(&broker->ended);
@@ -350,6 +352,22 @@ int arcp__broker_set_lease(arcp__broker *broker, const arcp__sandbox_plan *plan)
     }
     arcp__broker_denials_clear(broker->denials);
     atomic_store(&broker->classes, broker->lease_classes);
+    return 0;
+}
+
+int arcp__broker_revoke(arcp__broker *broker)
+{
+    arcp_error error = {0};
+    const arcp__sandbox_plan *plan = arcp__broker_classes_plan(atomic_load(&broker->classes));
+    if (broker->revoked_plan != NULL) {
+        return EPERM;
+    }
+    if (arcp__sandbox_plan_before_lease(plan, &broker->revoked_plan, &error) != ARCP_OK ||
+        arcp__broker_classes_new(broker->revoked_plan, &broker->revoked_classes, &error) !=
+            ARCP_OK) {
+        return error.status == ARCP_E_NO_MEMORY ? ENOMEM : EINVAL;
+    }
+    atomic_store(&broker->classes, broker->revoked_classes);
     return 0;
 }
 

@@ -24,9 +24,10 @@ typedef struct arcp__broker_connects arcp__broker_connects;
 /* Immutable after the start but for what has a lock of its own, and the classes. */
 struct arcp__broker {
     const arcp__sandbox_plan *plan; /* by which it was started */
-    /* Of that plan; and of the one with the lease that came late, or NULL. Neither is freed before
-     * the end, because tasks use them. */
-    arcp__broker_classes *first_classes, *lease_classes;
+    /* Of that plan; of the one with the lease that came late, or NULL; and of what is left when the
+     * lease is revoked, or NULL. None is freed before the end, because tasks use them. */
+    arcp__broker_classes *first_classes, *lease_classes, *revoked_classes;
+    arcp__sandbox_plan *revoked_plan;
     _Atomic(const arcp__broker_classes *) classes; /* for the next task: one of them */
     arcp__broker_denials *denials;
     arcp__broker_views *views; /* NULL: no listings */

@@ -265,3 +265,17 @@ arcp_status arcp__launch_control_lease(const arcp__launch_control *control, arcp
     arcp__close(fd);
     return ARCP_OK;
 }
+
+arcp_status arcp__launch_control_revoke(const arcp__launch_control *control, arcp_error *err)
+{
+    static const char text[] = ARCP__LAUNCH_REVOKE_TEXT;
+    if (control->fd < 0 ||
+        send(control->fd, text, sizeof text - 1, MSG_DONTWAIT | MSG_NOSIGNAL) ==
+            (ssize_t)sizeof text - 1 ||
+        errno == EPIPE || errno == ECONNRESET) {
+        return ARCP_OK;
+    }
+    return arcp_error_set(err, ARCP_E_IO,
+                          "the sandbox cannot be told that its lease is revoked: %s",
+                          strerror(errno));
+}

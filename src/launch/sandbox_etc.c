@@ -481,7 +481,8 @@ arcp_status arcp__sandbox_etc_directory(arcp_span base, arcp_buf *path, arcp_err
 {
     struct stat about;
     arcp_buf_append(path, base);
-    arcp_buf_append_format(path, "/etc-%u", (unsigned)geteuid()); /* other users may share the base */
+    arcp_buf_append_format(path, "/etc-%u",
+                           (unsigned)geteuid()); /* other users may share the base */
     const char *name = arcp_buf_cstr(path);
     if (name == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");

@@ -24,16 +24,16 @@ typedef struct arcp__sandbox_etc {
 } arcp__sandbox_etc;
 
 /* Appends the path of this user's directory etc-* below `base`, for arcp__sandbox_etc.directory.
- * Makes it when it is absent; others can pass through it. ARCP_E_IO also when it is not a directory that this
- * user alone can change: what is prepared in it would be anybody's. */
+ * Makes it when it is absent; others can pass through it. ARCP_E_IO also when it is not a directory
+ * that this user alone can change: what is prepared in it would be anybody's. */
 ARCP_MUST_CHECK arcp_status arcp__sandbox_etc_directory(arcp_span base, arcp_buf *path,
                                                         arcp_error *err);
 
 /* Appends the path of the prepared directory, for arcp_confinement.etc. Makes it when there is none
- * for this user, when a file of the host's has changed since, or after a new start of the host (what
- * was written before it may be cut): some milliseconds; otherwise it only looks at each of the
- * files, below a millisecond. Earlier ones stay for running sandboxes, and are removed a week after
- * they were replaced.
+ * for this user, when a file of the host's has changed since, or after a new start of the host
+ * (what was written before it may be cut): some milliseconds; otherwise it only looks at each of
+ * the files, below a millisecond. Earlier ones stay for running sandboxes, and are removed a week
+ * after they were replaced.
  *
  * Only what every user may read is copied, and no file that holds a URL with a password. Several
  * processes can prepare the same directory at once. ARCP_E_IO names the file, ARCP_E_NO_MEMORY. Any

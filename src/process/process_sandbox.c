@@ -41,14 +41,20 @@ bool arcp__agent_process_has_run_out(const arcp__agent_process *process)
     return process->has_run_out;
 }
 
-void arcp__agent_process_fail_network(arcp__agent_process *process, const char *why)
+/* `step` is one of launch_stage.def. */
+static void fail(arcp__agent_process *process, const char *step, const char *what, const char *why)
 {
     arcp__process_sandbox *sandbox = process->sandbox;
     if (sandbox != NULL && sandbox->step == NULL) {
-        sandbox->step = "listeners"; /* of launch_stage.def */
-        arcp_buf_append_format(&sandbox->failure, "network: %s", why);
+        sandbox->step = step;
+        arcp_buf_append_format(&sandbox->failure, "%s: %s", what, why);
     }
     arcp__agent_process_kill(process);
+}
+
+void arcp__agent_process_fail_network(arcp__agent_process *process, const char *why)
+{
+    fail(process, "listeners", "network", why);
 }
 
 /* Whether the sandbox should have a network, and its sockets have not arrived. */
@@ -135,6 +141,15 @@ arcp_status arcp__agent_process_lease(arcp__agent_process *process, arcp_span pl
     const arcp__process_sandbox *sandbox = process->sandbox;
     return sandbox == NULL ? arcp_error_set(err, ARCP_E_IO, "the process is not confined")
                            : arcp__launch_control_lease(&sandbox->control, plan, err);
+}
+
+void arcp__agent_process_revoke(arcp__agent_process *process)
+{
+    arcp_error err = {0};
+    if (process->sandbox != NULL &&
+        arcp__launch_control_revoke(&process->sandbox->control, &err) != ARCP_OK) {
+        fail(process, "lease", "lease", err.message);
+    }
 }
 
 static void on_refused(void *user, const char *reason)

@@ -74,6 +74,9 @@ static void revoke_lease(void *agent, arcp_status code)
 {
     process_job *pj = agent;
     cut_off(pj); /* the gate says why; a connection does not */
+    if (pj->process != NULL) {
+        arcp__agent_process_revoke(pj->process);
+    }
     arcp__agent_gateway_revoke(pj->gateway, code);
 }
 

@@ -153,7 +153,7 @@ static const plan_words nothing = {.lease = "{}", .own = "own"};
 static const plan_words reads_a = {.lease = "{\"fs.read\":[\"@/tree/a*\"]}", .own = "own"};
 static const plan_words reads_b = {.lease = "{\"fs.read\":[\"@/tree/b*\"]}", .own = "own"};
 
-static void start(sandbox_fixture *f, late *one)
+static void start_with(sandbox_fixture *f, late *one, const plan_words *words)
 {
     char script[512];
     const char *const argv[] = {"/bin/sh", "-c", script, NULL};
@@ -167,7 +167,7 @@ static void start(sandbox_fixture *f, late *one)
     (void)snprintf(script, sizeof script, script_format, f->directory);
     sandbox_outside("echo A > %s/tree/a.txt; echo B > %s/tree/b.txt; mkdir %s/own", f->directory,
                     f->directory, f->directory);
-    *one = (late){.f = f, .waiting = make_plan(f, &nothing)};
+    *one = (late){.f = f, .waiting = make_plan(f, words)};
     f->plan = *one->waiting;
     f->plan.mounts = f->mounts; /* the fixture sorts them */
     f->plan.rules = f->rules;
@@ -182,6 +182,11 @@ static void start(sandbox_fixture *f, late *one)
     (void)close(out[1]);
     one->input = in[1];
     one->output = out[0];
+}
+
+static void start(sandbox_fixture *f, late *one)
+{
+    start_with(f, one, &nothing);
 }
 
 /* Ends it; returns its status. */
@@ -228,6 +233,44 @@ static void a_second_lease_changes_nothing(void **state)
     assert_null(strstr(strstr(one.f->records.data, "leased") + 1, "leased"));
 }
 
+/* The thread of the broker takes the message when it comes to it: the program looks until then. */
+static const char *look_until_it_has_nothing(const late *one)
+{
+    const char *seen;
+    do {
+        seen = look_again(one);
+    } while (*seen != '\0' && strcmp(seen, "no\nno\n.\n") != 0);
+    return seen;
+}
+
+static void a_lease_that_is_revoked_grants_nothing_any_more(void **state)
+{
+    late one;
+    start(*state, &one);
+    assert_string_equal(next_look(&one), "no\nno\n.\n");
+    send_plan(&one, &reads_a, true);
+    assert_true(await_record(&one, "leased"));
+    assert_string_equal(look_again(&one), "A\nno\n.\n");
+    send_text(&one, ARCP__LAUNCH_REVOKE_TEXT, -1, 0);
+    assert_string_equal(look_until_it_has_nothing(&one), "no\nno\n.\n");
+    send_plan(&one, &reads_a, true);
+    for (int i = 0; i < 5; i++) {
+        assert_string_equal(look_again(&one), "no\nno\n.\n");
+    }
+    assert_int_equal(finish(&one), 0);
+    assert_non_null(strstr(one.f->records.data, "a.txt")); /* denied, and reported */
+}
+
+static void a_lease_of_the_start_is_revoked_too(void **state)
+{
+    late one;
+    start_with(*state, &one, &(plan_words){.lease = reads_a.lease, .own = "own", .is_cold = true});
+    assert_string_equal(next_look(&one), "A\nno\n.\n");
+    send_text(&one, ARCP__LAUNCH_REVOKE_TEXT, -1, 0);
+    assert_string_equal(look_until_it_has_nothing(&one), "no\nno\n.\n");
+    assert_int_equal(finish(&one), 0);
+}
+
 static void what_was_denied_before_the_lease_is_reported_again_after_it(void **state)
 {
     late one;
@@ -257,6 +300,13 @@ static void send_longer_text(const late *one)
 {
     const int fd = seal(one->waiting, true);
     send_text(one, ARCP__LAUNCH_LEASE_TEXT " ", fd, 1);
+    (void)close(fd);
+}
+
+static void send_revoke_with_file(const late *one)
+{
+    const int fd = seal(one->waiting, true);
+    send_text(one, ARCP__LAUNCH_REVOKE_TEXT, fd, 1);
     (void)close(fd);
 }
 
@@ -308,8 +358,8 @@ static void send_cold_plan(const late *one)
 static void a_message_that_is_not_its_lease_ends_the_sandbox(void **state)
 {
     static void (*const sends[])(const late *one) = {
-        send_other_text,    send_longer_text, send_no_file,    send_two_files, send_open_file,
-        send_ordinary_file, send_no_plan,     send_other_plan, send_cold_plan,
+        send_other_text, send_longer_text,   send_revoke_with_file, send_no_file,    send_two_files,
+        send_open_file,  send_ordinary_file, send_no_plan,          send_other_plan, send_cold_plan,
     };
     sandbox_fixture *f = *state;
     for (size_t i = 0; i < sizeof sends / sizeof sends[0]; i++) {
@@ -365,6 +415,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         SANDBOX_TEST(a_program_has_nothing_before_its_lease_and_then_what_it_grants),
         SANDBOX_TEST(a_second_lease_changes_nothing),
+        SANDBOX_TEST(a_lease_that_is_revoked_grants_nothing_any_more),
+        SANDBOX_TEST(a_lease_of_the_start_is_revoked_too),
         SANDBOX_TEST(what_was_denied_before_the_lease_is_reported_again_after_it),
         SANDBOX_TEST(a_message_that_is_not_its_lease_ends_the_sandbox),
         SANDBOX_TEST(without_a_lease_a_program_runs_on_with_nothing),

@@ -99,6 +99,66 @@ static void a_lease_that_expires_ends_the_agent(void **state)
     (void)runtime_rig_wait(&rig, "\"LEASE_EXPIRED\"");
 }
 
+static void restart(const arcp_settings *settings)
+{
+    const arcp_enforce_options enforce = confined_options();
+    runtime_rig_stop(&rig);
+    confined_start(settings, &enforce);
+}
+
+/* Reads a file until it is denied: the sandbox is told while the program runs. */
+static void register_reader(size_t warm)
+{
+    char script[700];
+    arcp_process_agent more = arcp_process_agent_init();
+    more.warm = warm;
+    (void)snprintf(script, sizeof script,
+                   "%swhile cat %s/granted >/dev/null 2>&1; do :; done; echo ended",
+                   warm == 0 ? "" : "read start; ", data);
+    runtime_rig_register_sh(&rig, "reader", script, &more);
+}
+
+static void a_used_up_budget_that_denies_ends_what_the_broker_grants(void **state)
+{
+    arcp_settings settings;
+    (void)state;
+    confined_needs_a_level();
+    if (!has_broker) {
+        print_message("this host has no broker\n");
+        skip();
+    }
+    arcp__settings_default(&settings);
+    settings.budget_on_exhaustion = ARCP__ON_EXHAUSTION_DENY;
+    for (size_t warm = 0; warm < 2; warm++) {
+        restart(&settings);
+        register_reader(warm);
+        confined_submit("reader", "\"fs.read\":[\"%s/gran*\"],\"cost.budget\":[\"USD:0\"]");
+        (void)runtime_rig_wait(&rig, "\"message\":\"ended\"");
+        (void)runtime_rig_wait(&rig, "\"job.result\"");
+    }
+}
+
+static void an_expiry_that_denies_ends_what_the_broker_grants(void **state)
+{
+    arcp_settings settings;
+    char request[512];
+    (void)state;
+    confined_needs_a_level();
+    if (!has_broker) {
+        print_message("this host has no broker\n");
+        skip();
+    }
+    arcp__settings_default(&settings);
+    settings.lease_on_expiry = ARCP__ON_EXPIRY_DENY;
+    restart(&settings);
+    register_reader(0);
+    (void)snprintf(request, sizeof request, ",\"lease_request\":{\"fs.read\":[\"%s/gran*\"]}%s",
+                   data, runtime_rig_expires_in(3));
+    runtime_rig_submit(&rig, "reader", request);
+    (void)runtime_rig_wait(&rig, "\"message\":\"ended\"");
+    (void)runtime_rig_wait(&rig, "\"job.result\"");
+}
+
 /* Their directories and the memory of their plans, too. */
 static void many_jobs_at_once_leave_nothing(void **state)
 {
@@ -130,6 +190,8 @@ int main(void)
         CONFINED_TEST(an_agent_that_is_not_confined_says_so),
         CONFINED_TEST(what_a_killed_agent_has_started_is_gone),
         CONFINED_TEST(a_lease_that_expires_ends_the_agent),
+        CONFINED_TEST(a_used_up_budget_that_denies_ends_what_the_broker_grants),
+        CONFINED_TEST(an_expiry_that_denies_ends_what_the_broker_grants),
         CONFINED_TEST(many_jobs_at_once_leave_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

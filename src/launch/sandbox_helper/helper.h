@@ -77,10 +77,10 @@ const arcp__sandbox_plan *arcp__helper_read_plan(int fd);
 
 /* ---- helper_lease ---- */
 
-/* Of a plan that is late: starts the thread that takes the lease, once, from
- * ARCP__LAUNCH_CONTROL_FD. */
+/* Of a plan whose lease the broker serves: starts the thread that takes a late lease, once, and its
+ * end, from ARCP__LAUNCH_CONTROL_FD. */
 void arcp__helper_lease_await(const arcp__helper *helper, arcp__broker *broker);
-/* The broker takes no lease any more: it is about to be freed. */
+/* The broker is not changed any more: it is about to be freed. */
 void arcp__helper_lease_end(void);
 
 /* ---- helper_report ---- */

@@ -1,9 +1,10 @@
-/* A lease that comes when the program runs.
+/* A lease that changes while the program runs: it comes late, or it is revoked.
  *
- * A thread of the monitor takes it from the control socket, once: the program has no descriptor of
- * that socket. The message is {"lease":true} with the plan in a sealed file, as that of a start. It
- * must be a plan that differs from the one of the start in its lease alone. Anything else ends the
- * sandbox: the process that starts us does not send it. */
+ * A thread of the monitor takes messages from the control socket: the program has no descriptor of
+ * that socket. {"lease":true} has the plan in a sealed file, as that of a start; a sandbox whose
+ * plan is late takes it once. It must be a plan that differs from the one of the start in its lease
+ * alone. {"revoke":true} is the last message. Anything else ends the sandbox: the process that
+ * starts us does not send it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -22,49 +23,71 @@ static struct {
     const arcp__sandbox_plan *waiting;
 } lease = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Waits for the message, and returns its descriptor; -1: the other end was closed, and nothing
- * comes any more. */
-static int receive(void)
+typedef enum message_type {
+    MESSAGE_NONE, /* the other end was closed, and nothing comes any more */
+    MESSAGE_LEASE,
+    MESSAGE_REVOKE,
+} message_type;
+
+static bool is_text(const char *text, ssize_t size, const char *wanted)
 {
-    static const char wanted[] = ARCP__LAUNCH_LEASE_TEXT;
+    return size == (ssize_t)strlen(wanted) && memcmp(text, wanted, (size_t)size) == 0;
+}
+
+/* Waits for the next message; *fd is the descriptor that came with a lease. */
+static message_type receive(int *fd)
+{
     union {
         struct cmsghdr header;
         char bytes[CMSG_SPACE(sizeof(int))];
     } extra;
-    char text[sizeof wanted];
+    char text[64];
     struct iovec part = {.iov_base = text, .iov_len = sizeof text};
     struct msghdr message = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = &extra, .msg_controllen = sizeof extra};
-    int fd = -1;
     ssize_t size;
     do {
         size = recvmsg(ARCP__LAUNCH_CONTROL_FD, &message, MSG_CMSG_CLOEXEC);
     } while (size < 0 && errno == EINTR);
     if (size <= 0) {
-        return -1;
+        return MESSAGE_NONE;
     }
+    *fd = -1;
     const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
     if (header != NULL && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
-        header->cmsg_len == CMSG_LEN(sizeof fd)) {
-        memcpy(&fd, CMSG_DATA(header), sizeof fd);
+        header->cmsg_len == CMSG_LEN(sizeof *fd)) {
+        memcpy(fd, CMSG_DATA(header), sizeof *fd);
     }
-    if (fd < 0 || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ||
-        size != (ssize_t)sizeof wanted - 1 || memcmp(text, wanted, sizeof wanted - 1) != 0) {
-        errno = EPROTO;
-        arcp__helper_fail(NULL);
+    const bool is_whole = (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
+    if (is_whole && *fd >= 0 && is_text(text, size, ARCP__LAUNCH_LEASE_TEXT)) {
+        return MESSAGE_LEASE;
     }
-    return fd;
+    if (is_whole && header == NULL && is_text(text, size, ARCP__LAUNCH_REVOKE_TEXT)) {
+        return MESSAGE_REVOKE;
+    }
+    errno = EPROTO;
+    arcp__helper_fail(NULL);
 }
 
-static void *take(void *unused)
+/* Carries out a change of the broker, unless it is over: that is no error. */
+static void change(const arcp__sandbox_plan *plan)
+{
+    int number = 0;
+    (void)pthread_mutex_lock(&lease.lock);
+    if (!lease.is_over) {
+        number = plan != NULL ? arcp__broker_set_lease(lease.broker, plan)
+                              : arcp__broker_revoke(lease.broker);
+    }
+    (void)pthread_mutex_unlock(&lease.lock);
+    if (number != 0) {
+        errno = number;
+        arcp__helper_fail(NULL);
+    }
+}
+
+static void take_lease(int fd)
 {
     arcp__sandbox_plan *plan = NULL;
-    (void)unused;
-    arcp__helper_begin(ARCP__HELPER_LEASE);
-    const int fd = receive();
-    if (fd < 0) {
-        return NULL;
-    }
     const arcp__sandbox_plan *given = arcp__helper_read_plan(fd);
     if (!arcp__sandbox_plan_takes(lease.waiting, given)) {
         errno = EPERM;
@@ -75,14 +98,28 @@ static void *take(void *unused)
         errno = ENOMEM;
         arcp__helper_fail(NULL);
     }
-    (void)pthread_mutex_lock(&lease.lock);
-    const int number = lease.is_over ? 0 : arcp__broker_set_lease(lease.broker, plan);
-    (void)pthread_mutex_unlock(&lease.lock);
-    if (number != 0) {
-        errno = number;
+    change(plan);
+    arcp__helper_report_leased();
+}
+
+static void *take(void *unused)
+{
+    int fd = -1;
+    (void)unused;
+    arcp__helper_begin(ARCP__HELPER_LEASE);
+    message_type type = receive(&fd);
+    if (type == MESSAGE_LEASE && lease.waiting->is_late) {
+        take_lease(fd);
+        while ((type = receive(&fd)) == MESSAGE_LEASE) { /* once */
+            (void)close(fd);
+        }
+    }
+    if (type == MESSAGE_REVOKE) {
+        change(NULL);
+    } else if (type == MESSAGE_LEASE) {
+        errno = EPERM;
         arcp__helper_fail(NULL);
     }
-    arcp__helper_report_leased();
     return NULL;
 }
 
@@ -98,7 +135,7 @@ void arcp__helper_lease_await(const arcp__helper *helper, arcp__broker *broker)
         errno = error;
         arcp__helper_fail(NULL);
     }
-    (void)pthread_detach(thread); /* it may wait for the message until the process ends */
+    (void)pthread_detach(thread); /* it may wait for a message until the process ends */
 }
 
 void arcp__helper_lease_end(void)

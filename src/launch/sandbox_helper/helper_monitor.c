@@ -172,7 +172,7 @@ static void let_go(const arcp__helper *helper, told_state *state, int listener)
             arcp__helper_fail(NULL);
         }
     }
-    if (helper->plan->is_late) {
+    if (arcp__broker_serves_lease(helper->plan)) {
         arcp__helper_lease_await(helper, state->broker);
     }
     (void)send(helper->channel, "", 1, MSG_NOSIGNAL);
