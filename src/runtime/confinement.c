@@ -267,7 +267,12 @@ static void complete(const arcp_runtime *runtime, const arcp__process_agent *age
     if (agent->confinement.tls != ARCP_ENFORCE_TLS_DEFAULT) {
         request->tls_terminate = agent->confinement.tls == ARCP_ENFORCE_TLS_TERMINATE;
     }
-    request->has_gateways = runtime->gateway != NULL && !agent->without_gateways;
+    if (runtime->gateway != NULL && !agent->without_gateways) {
+        request->has_model_gateway = arcp__gateway_has(runtime->gateway, ARCP__GATEWAY_LLM);
+        request->has_tool_gateway = arcp__gateway_has(runtime->gateway, ARCP__GATEWAY_MCP);
+    }
+    request->outlasts_expiry = runtime->enforce.outlasts_expiry;
+    request->outlasts_budget = runtime->enforce.outlasts_budget;
     request->limits.memory_bytes = agent->confinement.memory_bytes;
     request->limits.cpu_percent = agent->confinement.cpu_percent;
     if (agent->confinement.pids != 0) {

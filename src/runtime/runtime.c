@@ -237,6 +237,8 @@ static void take_settings(arcp_runtime *runtime, const arcp_settings *settings)
     runtime->enforce.cgroup = settings->enforce_cgroup;
     runtime->enforce.tls = settings->enforce_tls;
     runtime->enforce.egress_idle_sec = settings->enforce_egress_idle_sec;
+    runtime->enforce.outlasts_expiry = settings->lease_on_expiry == ARCP__ON_EXPIRY_DENY;
+    runtime->enforce.outlasts_budget = settings->budget_on_exhaustion == ARCP__ON_EXHAUSTION_DENY;
 }
 
 static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options *options,

@@ -175,6 +175,7 @@ struct arcp_runtime {
     struct {
         uint32_t min, tls, cgroup;
         bool hides, is_silent;
+        bool outlasts_expiry, outlasts_budget; /* lease.on_expiry and budget.on_exhaustion: deny */
         uint64_t scratch_bytes, pids, egress_idle_sec;
     } enforce; /* the settings of the group enforce; is_silent is not enforce.report */
     struct {

@@ -159,7 +159,12 @@ typedef struct arcp__sandbox_request {
     /* The program may be started before its lease is known (arcp__sandbox_plan.is_late), if the
      * lease can be enforced in that way, and `min` accepts it. */
     bool may_be_late;
-    bool has_gateways; /* the sandbox has a network even if its lease has no net.fetch */
+    /* A gateway for models, and one for tools. With one
+     * of them the sandbox has a network even if its lease has no net.fetch. */
+    bool has_model_gateway, has_tool_gateway;
+    /* The program goes on when its lease has expired, or when a budget is used up, and only what
+     * the runtime decides ends then. */
+    bool outlasts_expiry, outlasts_budget;
     bool has_terminal; /* stdin is one: /dev/tty is there */
     bool hides;        /* what is not granted does not exist, also where it could be denied */
     bool is_silent;    /* what the kernel denies by itself is not reported */

@@ -301,9 +301,25 @@ static arcp__sandbox_line judge(const arcp__sandbox_compile *compile,
     return judge_pattern(compile, wish);
 }
 
+/* Whether the program keeps what is granted when its lease has expired: what is mounted cannot be
+ * taken away. The directory of the job is its own. */
+static bool outlasts(const arcp__sandbox_compile *compile, const arcp__sandbox_wish *wish,
+                     const arcp__sandbox_line *verdict)
+{
+    const arcp_span fresh = compile->draft.fresh;
+    return compile->request->outlasts_expiry && arcp_lease_has_expiry(compile->request->lease) &&
+           (verdict->mechanism == ARCP__SANDBOX_MECHANISM_DIRECTORY ||
+            verdict->mechanism == ARCP__SANDBOX_MECHANISM_FILE) &&
+           (fresh.size == 0 || !arcp__path_is_within(wish->path, fresh));
+}
+
 void arcp__sandbox_judge_wish(arcp__sandbox_compile *compile, const arcp__sandbox_wish *wish)
 {
-    const arcp__sandbox_line verdict = judge(compile, wish);
+    arcp__sandbox_line verdict = judge(compile, wish);
+    if (outlasts(compile, wish, &verdict)) {
+        verdict.verdict = ARCP__SANDBOX_VERDICT_ADVISORY;
+        verdict.note = ARCP__SANDBOX_NOTE_OUTLASTS;
+    }
     arcp__sandbox_line *line = &compile->lines[wish->line];
     line->verdict = verdict.verdict;
     line->mechanism = verdict.mechanism;

@@ -11,8 +11,43 @@ static void add(arcp__sandbox_compile *compile, arcp_span capability, arcp_span 
     arcp__sandbox_add_line(compile, &verdict);
 }
 
+/* Whether calls of models reach no model but by the gateway: a host of net.fetch may be one. */
+static bool has_only_model_gateway(const arcp__sandbox_request *request)
+{
+    bool has_hosts = false;
+    for (size_t i = 0; i < arcp_lease_capability_count(request->lease); i++) {
+        has_hosts = has_hosts ||
+                    arcp__capability_from_name(arcp_lease_capability_name(request->lease, i)) ==
+                        ARCP__CAPABILITY_NET_FETCH;
+    }
+    return request->has_model_gateway && !has_hosts;
+}
+
+/* A call that only a gateway can make, which asks the gate about each. */
+static arcp__sandbox_line judge_call(bool has_gateway)
+{
+    return has_gateway ? (arcp__sandbox_line){.mechanism = ARCP__SANDBOX_MECHANISM_GATEWAY}
+                       : (arcp__sandbox_line){.verdict = ARCP__SANDBOX_VERDICT_ADVISORY,
+                                              .mechanism = ARCP__SANDBOX_MECHANISM_GATE,
+                                              .note = ARCP__SANDBOX_NOTE_ONLY_ASKED};
+}
+
+static arcp__sandbox_line judge_budget(const arcp__sandbox_request *request)
+{
+    const bool is_counted = has_only_model_gateway(request);
+    arcp__sandbox_line line = judge_call(is_counted);
+    const bool is_kept = request->outlasts_budget;
+    if (is_counted) {
+        line.note = is_kept ? ARCP__SANDBOX_NOTE_ONLY_MODELS_KEPT : ARCP__SANDBOX_NOTE_ONLY_MODELS;
+    } else if (is_kept) {
+        line.note = ARCP__SANDBOX_NOTE_ONLY_ASKED_KEPT;
+    }
+    return line;
+}
+
 /* What needs no knowledge of other lines. */
-static arcp__sandbox_line judge_kind(arcp__capability capability)
+static arcp__sandbox_line judge_kind(const arcp__sandbox_request *request,
+                                     arcp__capability capability)
 {
     arcp__sandbox_line line = {.verdict = ARCP__SANDBOX_VERDICT_ADVISORY,
                                .mechanism = ARCP__SANDBOX_MECHANISM_GATE};
@@ -22,10 +57,11 @@ static arcp__sandbox_line judge_kind(arcp__capability capability)
         line.mechanism = ARCP__SANDBOX_MECHANISM_RUNTIME;
         break;
     case ARCP__CAPABILITY_TOOL_CALL:
+        return judge_call(request->has_tool_gateway);
     case ARCP__CAPABILITY_MODEL_USE:
+        return judge_call(has_only_model_gateway(request));
     case ARCP__CAPABILITY_COST_BUDGET:
-        line.note = ARCP__SANDBOX_NOTE_ONLY_ASKED;
-        break;
+        return judge_budget(request);
     case ARCP__CAPABILITY_VENDOR:
         line.note = ARCP__SANDBOX_NOTE_VENDOR;
         break;
@@ -88,7 +124,7 @@ void arcp__sandbox_read_lines(arcp__sandbox_compile *compile)
         for (size_t j = 0; j < arcp_lease_pattern_count(lease, i); j++) {
             const arcp_span pattern = arcp_lease_pattern(lease, i, j);
             const uint32_t line = (uint32_t)compile->line_count;
-            add(compile, name, pattern, judge_kind(capability));
+            add(compile, name, pattern, judge_kind(compile->request, capability));
             if (capability == ARCP__CAPABILITY_FS_READ || capability == ARCP__CAPABILITY_FS_WRITE) {
                 arcp__sandbox_read_wish(compile, capability, pattern, line);
             } else if (capability == ARCP__CAPABILITY_NET_FETCH) {

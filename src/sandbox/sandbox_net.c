@@ -206,7 +206,8 @@ static arcp__sandbox_line judge(arcp__sandbox_compile *compile, arcp_span patter
 void arcp__sandbox_add_network(arcp__sandbox_compile *compile)
 {
     /* What comes late can be a lease with lines of net.fetch. */
-    const bool has_gateways = compile->request->has_gateways || compile->draft.is_late;
+    const bool has_gateways = compile->request->has_model_gateway ||
+                              compile->request->has_tool_gateway || compile->draft.is_late;
     if ((compile->request->origin == ARCP__SANDBOX_ORIGIN_JOB && !has_gateways) ||
         !has_network(compile)) {
         return;

@@ -159,6 +159,10 @@ static void read_request(golden *g)
     request->has_terminal = is_true(g, object, "terminal");
     request->tls_terminate = is_true(g, object, "terminate");
     request->may_be_late = is_true(g, object, "late");
+    request->has_model_gateway = is_true(g, object, "model_gateway");
+    request->has_tool_gateway = is_true(g, object, "tool_gateway");
+    request->outlasts_expiry = is_true(g, object, "outlasts_expiry");
+    request->outlasts_budget = is_true(g, object, "outlasts_budget");
     request->hides = is_true(g, object, "hide");
     request->is_silent = is_true(g, object, "silent");
     request->protect = (arcp__sandbox_protect)read_name(g, object, "protect", protections, 0);
