@@ -76,6 +76,8 @@ static void *run(void *argument)
              &error);
     }
     options.settings = settings;
+    options.enforce = served->enforce;
+    options.work_directory = served->work_directory;
     served->runtime = runtime_open(&served->loop, served->store_url, &options);
     arcp_settings_free(settings);
     served->add_agents(served);

@@ -20,6 +20,8 @@ typedef struct served_runtime {
     arcp_runtime *runtime;
     int port;
     const char *store_url;
+    const arcp_enforce_options *enforce;               /* NULL: agents are not confined */
+    const char *work_directory;                        /* where they are */
     void (*add_agents)(struct served_runtime *served); /* on its thread, before it serves */
     uv_loop_t loop;
     uv_async_t stop;

@@ -275,7 +275,6 @@ arcp_status arcp__launch_control_revoke(const arcp__launch_control *control, arc
         errno == EPIPE || errno == ECONNRESET) {
         return ARCP_OK;
     }
-    return arcp_error_set(err, ARCP_E_IO,
-                          "the sandbox cannot be told that its lease is revoked: %s",
+    return arcp_error_set(err, ARCP_E_IO, "the end of the lease cannot be sent to its sandbox: %s",
                           strerror(errno));
 }

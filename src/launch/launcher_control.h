@@ -63,8 +63,8 @@ bool arcp__launch_control_take(arcp__launch_control *control);
 ARCP_MUST_CHECK arcp_status arcp__launch_control_lease(const arcp__launch_control *control,
                                                        arcp_span plan, arcp_error *err);
 
-/* What is sent down, once, when the lease grants nothing any more: the broker denies what it has
- * served until then. */
+/* What is sent down, once, when the lease grants nothing any more: the broker then
+ * denies what it served. */
 #define ARCP__LAUNCH_REVOKE_TEXT "{\"revoke\":true}"
 
 /* Revokes the lease; never waits. Nothing happens to a sandbox that has ended. ARCP_E_IO. */

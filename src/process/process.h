@@ -191,8 +191,8 @@ void arcp__agent_process_fail_network(arcp__agent_process *process, const char *
 ARCP_MUST_CHECK arcp_status arcp__agent_process_lease(arcp__agent_process *process, arcp_span plan,
                                                       arcp_error *err);
 
-/* The lease of a confined process grants nothing any more: its broker denies what it served. If its
- * sandbox cannot be told, the process is killed. */
+/* The lease of a confined process grants nothing any more: its broker denies what it served. A
+ * process whose sandbox cannot be reached is killed. */
 void arcp__agent_process_revoke(arcp__agent_process *process);
 
 /* Calls `listeners` if they came, and were kept, before that callback was set. */

@@ -78,10 +78,11 @@ pid_t confined_start(const confined *one, const char *script, int output)
     /* What a late lease cannot have: the program's own HOME, and another port. */
     const char *port = one->is_late ? "" : ":9";
     const char *home = one->is_late ? "write" : "home";
-    (void)snprintf(lease, sizeof lease,
-                   "{\"fs.read\":[\"%s/read/**\",\"%s/write/**\"],\"fs.write\":[\"%s/write/"
-                   "**\",\"%s/%s/**\"],\"net.fetch\":[\"http://localhost%s/**\"]}",
-                   one->dir, one->dir, one->dir, one->dir, home, port);
+    (void)snprintf(
+        lease, sizeof lease,
+        "{\"fs.read\":[\"%s/read/**\",\"%s/write/**\",\"%s/*.pattern\"],\"fs.write\":[\"%s/write/"
+        "**\",\"%s/%s/**\"],\"net.fetch\":[\"http://localhost%s/**\"]}",
+        one->dir, one->dir, one->dir, one->dir, one->dir, home, port);
     if (one->in_container) {
         argv[count++] = CONTAINER;
     }

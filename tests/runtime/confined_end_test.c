@@ -106,7 +106,7 @@ static void restart(const arcp_settings *settings)
     confined_start(settings, &enforce);
 }
 
-/* Reads a file until it is denied: the sandbox is told while the program runs. */
+/* Reads a file until it is denied, which happens while the program runs. */
 static void register_reader(size_t warm)
 {
     char script[700];
