@@ -159,9 +159,9 @@ void arcp__progress_remove(arcp__progress *progress, arcp_span job);
 /* Updates the job's row from a progress or status event; ignores other kinds. */
 void arcp__progress_note(arcp__progress *progress, arcp_span job, const arcp_event_body *body);
 
-/* Appends the area's text, a line per job. */
-void arcp__progress_draw(const arcp__progress *progress, int64_t now_ns, bool is_utf8,
-                         bool has_color, arcp_buf *out);
+/* Appends the area's text for this screen, a line per job. */
+void arcp__progress_draw(const arcp__progress *progress, const arcp__screen *screen, int64_t now_ns,
+                         arcp_buf *out);
 
 /* ---- result_writer.c ---- */
 

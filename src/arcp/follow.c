@@ -241,7 +241,7 @@ static void redraw(arcp__follow *f)
         arcp__screen_measure(screen);
     }
     arcp_buf area = arcp_buf_init();
-    arcp__progress_draw(&f->progress, now_ns(), screen->is_utf8, screen->has_color, &area);
+    arcp__progress_draw(&f->progress, screen, now_ns(), &area);
     arcp__screen_status(screen, arcp_buf_span(&area));
     arcp_buf_fini(&area);
 }

@@ -6,8 +6,10 @@
 #include "base/utf8.h"
 #include "cli/cli.h"
 
-#define BAR_COLUMNS 24
-#define FRAME_NS    (100 * ARCP_NS_PER_MS)
+#define BAR_COLUMNS       24
+#define SHORT_BAR_COLUMNS 8 /* on a narrow terminal: figures matter more */
+#define NARROW            60
+#define FRAME_NS          (100 * ARCP_NS_PER_MS)
 
 static arcp__progress_row *find(arcp__progress *progress, arcp_span job)
 {
@@ -106,13 +108,15 @@ void arcp__progress_note(arcp__progress *progress, arcp_span job, const arcp_eve
 
 /* ---- drawing ---- */
 
-static void draw_bar(const arcp__progress_row *row, bool is_utf8, arcp_buf *out)
+static void draw_bar(const arcp__progress_row *row, const arcp__screen *screen, arcp_buf *out)
 {
+    const bool is_utf8 = screen->is_utf8;
+    const int columns = screen->columns < NARROW ? SHORT_BAR_COLUMNS : BAR_COLUMNS;
     double part = row->current / row->total;
     part = part > 1 ? 1 : part;
-    const int full = (int)(part * BAR_COLUMNS);
+    const int full = (int)(part * columns);
     arcp_buf_append_cstr(out, is_utf8 ? "" : "[");
-    for (int column = 0; column < BAR_COLUMNS; column++) {
+    for (int column = 0; column < columns; column++) {
         arcp_buf_append_cstr(out, column < full ? (is_utf8 ? "\xe2\x96\x88" : "#")
                                                 : (is_utf8 ? "\xe2\x96\x91" : "."));
     }
@@ -132,7 +136,7 @@ static void draw_elapsed(int64_t elapsed_ns, arcp_buf *out)
     }
 }
 
-static void draw_row(const arcp__progress_row *row, int64_t now_ns, bool is_utf8, bool has_color,
+static void draw_row(const arcp__progress_row *row, const arcp__screen *screen, int64_t now_ns,
                      arcp_buf *out)
 {
     static const char *const plain[] = {"|", "/", "-", "\\"};
@@ -143,13 +147,13 @@ static void draw_row(const arcp__progress_row *row, int64_t now_ns, bool is_utf8
     const size_t frame = (size_t)(now_ns / FRAME_NS);
     const bool has_bar = row->has_progress && row->total > 0;
     arcp_buf_append_format(out, "%*s", (int)(row->depth < 16 ? row->depth : 16) * 2, "");
-    arcp_buf_append_cstr(out, has_color ? "\033[32m" : "");
+    arcp_buf_append_cstr(out, screen->has_color ? "\033[32m" : "");
     if (has_bar) {
-        draw_bar(row, is_utf8, out);
+        draw_bar(row, screen, out);
     } else {
-        arcp_buf_append_cstr(out, is_utf8 ? fine[frame % 8] : plain[frame % 4]);
+        arcp_buf_append_cstr(out, screen->is_utf8 ? fine[frame % 8] : plain[frame % 4]);
     }
-    arcp_buf_append_cstr(out, has_color ? "\033[0m" : "");
+    arcp_buf_append_cstr(out, screen->has_color ? "\033[0m" : "");
     arcp_buf_append_format(out, " %s%s%s", row->label, row->amount[0] != '\0' ? " " : "",
                            row->amount);
     if (!has_bar) {
@@ -158,13 +162,13 @@ static void draw_row(const arcp__progress_row *row, int64_t now_ns, bool is_utf8
     arcp_buf_append_format(out, "%s%s", row->message[0] != '\0' ? "  " : "", row->message);
 }
 
-void arcp__progress_draw(const arcp__progress *progress, int64_t now_ns, bool is_utf8,
-                         bool has_color, arcp_buf *out)
+void arcp__progress_draw(const arcp__progress *progress, const arcp__screen *screen, int64_t now_ns,
+                         arcp_buf *out)
 {
     for (size_t row = 0; row < progress->count; row++) {
         if (row != 0) {
             arcp_buf_append_byte(out, '\n');
         }
-        draw_row(&progress->rows[row], now_ns, is_utf8, has_color, out);
+        draw_row(&progress->rows[row], screen, now_ns, out);
     }
 }

@@ -14,6 +14,9 @@
 #define ERASE_LINE "\r\033[K"
 #define LINE_UP    "\033[A"
 
+/* Kept free behind the status area: the terminal shows Ctrl-C as ^C, which must not wrap. */
+#define ECHO_COLUMNS 3
+
 void arcp__screen_measure(arcp__screen *screen)
 {
     struct winsize size = {0};
@@ -114,7 +117,8 @@ void arcp__screen_status(arcp__screen *screen, arcp_span text)
         if (screen->status_lines++ != 0) {
             arcp_buf_append_byte(&screen->out, '\n');
         }
-        append_cut(&screen->out, arcp_span_first(text, size), screen->columns - 1);
+        append_cut(&screen->out, arcp_span_first(text, size),
+                   screen->columns > ECHO_COLUMNS ? screen->columns - ECHO_COLUMNS : 1);
         text = arcp_span_from(text, line_end == NULL ? size : size + 1);
     }
     write_out(screen);

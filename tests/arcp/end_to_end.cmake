@@ -40,10 +40,12 @@ foreach(name run run_learn run_network run_terminal)
 endforeach()
 arcp_test(arcp_run_limits_test SOURCES run_limits_test.c NEEDS arcp_run_fixture arcp_launch LABELS integration slow)
 
-# Completion in bash, zsh and fish.
+# Completion in bash, zsh and fish; screens of three widths.
 find_program(ARCP_PYTHON python3)
 if(ARCP_PYTHON AND NOT ARCP_SANITIZE AND NOT ARCP_COVERAGE AND NOT ARCP_VALGRIND)
   arcp_register_test(arcp_shells LABELS integration native
     COMMAND ${ARCP_PYTHON} -B ${CMAKE_CURRENT_LIST_DIR}/shells.py ${PROJECT_SOURCE_DIR} ${CMAKE_BINARY_DIR})
   set_tests_properties(arcp_shells PROPERTIES SKIP_RETURN_CODE 77)
+  arcp_register_test(arcp_screens LABELS integration native
+    COMMAND ${ARCP_PYTHON} -B ${CMAKE_CURRENT_LIST_DIR}/screens.py ${PROJECT_SOURCE_DIR} ${CMAKE_BINARY_DIR})
 endif()

@@ -273,7 +273,8 @@ static void check_drawing(const arcp__progress *progress, int64_t ms, bool is_ut
                           const char *text)
 {
     arcp_buf out = arcp_buf_init();
-    arcp__progress_draw(progress, ms * ARCP_NS_PER_MS, is_utf8, has_color, &out);
+    const arcp__screen screen = {.columns = 80, .is_utf8 = is_utf8, .has_color = has_color};
+    arcp__progress_draw(progress, &screen, ms * ARCP_NS_PER_MS, &out);
     check_span(arcp_buf_span(&out), text);
     arcp_buf_fini(&out);
 }
@@ -308,6 +309,22 @@ static void a_job_with_a_total_has_a_bar(void **state)
     check_drawing(&progress, 0, false, false, "[########################] 100% echo 500/120");
     note(&progress, "job_1", "progress", "{\"current\":3}");
     check_drawing(&progress, 0, false, false, "| echo 3 0s");
+}
+
+static void on_a_narrow_terminal_a_bar_is_short(void **state)
+{
+    arcp__progress progress = {0};
+    arcp_buf out = arcp_buf_init();
+    arcp__progress_add(&progress, ARCP_SPAN_LITERAL("job_1"), ARCP_SPAN_LITERAL("echo"), 0, 0);
+    note(&progress, "job_1", "progress", "{\"current\":60,\"total\":120}");
+    const arcp__screen narrow = {.columns = 59};
+    arcp__progress_draw(&progress, &narrow, 0, &out);
+    check_span(arcp_buf_span(&out), "[####....]  50% echo 60/120");
+    const arcp__screen wide = {.columns = 60};
+    arcp_buf_clear(&out);
+    arcp__progress_draw(&progress, &wide, 0, &out);
+    check_span(arcp_buf_span(&out), "[############............]  50% echo 60/120");
+    arcp_buf_fini(&out);
 }
 
 static void several_jobs_have_a_line_each(void **state)
@@ -386,7 +403,7 @@ static void on_a_terminal_lines_go_above_the_status_area(void **state)
     screen.columns = 8;
     arcp__screen_status(&screen, ARCP_SPAN_LITERAL("one\nsomething long"));
     read_pipe(ends[0], got, sizeof got);
-    assert_string_equal(got, "one\nsomethi\033[0m");
+    assert_string_equal(got, "one\nsomet\033[0m");
     arcp__screen_line(&screen, ARCP_SPAN_LITERAL("line"));
     read_pipe(ends[0], got, sizeof got);
     assert_string_equal(got, "\r\033[K\033[A\r\033[Kline\n");
@@ -476,6 +493,7 @@ int main(void)
         cmocka_unit_test(a_result_cannot_control_the_terminal),
         cmocka_unit_test(a_job_without_progress_spins),
         cmocka_unit_test(a_job_with_a_total_has_a_bar),
+        cmocka_unit_test(on_a_narrow_terminal_a_bar_is_short),
         cmocka_unit_test(several_jobs_have_a_line_each),
         cmocka_unit_test(a_pipe_gets_only_lines),
         cmocka_unit_test(a_text_that_ran_out_of_memory_is_an_error_and_not_printed),
