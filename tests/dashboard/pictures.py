@@ -1,6 +1,8 @@
 """Each view of the dashboard in turn: for pictures, and for whoever else looks at all of them.
 
     tests/dashboard/browser_test.py PROGRAMS --screenshots DIRECTORY
+
+docs/dashboard has some of them, made smaller by ImageMagick: convert FROM.png -colors 64 -define png:compression-level=9 TO.png
 """
 
 import os

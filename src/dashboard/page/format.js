@@ -25,8 +25,9 @@ export const at = (time) => (time ? Date.parse(time) : NaN);
 export const age = (row, now) => now - at(row.created_at);
 export const took = (row, now) => (isEnded(row) ? at(row.ended_at) : now) - at(row.started_at ?? row.created_at);
 
-const clock = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const short = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+// 24 hours, as in logs: the same width for each time.
+const clock = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const short = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 
 /** The time in the reader's zone. */
 export const dateTime = (time) => (Number.isNaN(at(time)) ? "" : clock.format(at(time)));

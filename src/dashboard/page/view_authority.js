@@ -48,7 +48,7 @@ function refusals(job) {
     rows.length === 0 ? empty("Nothing was refused.") : scrolling("Refused", h("table", { class: "plain" },
       h("thead", null, h("tr", null, ["Capability", "Target", "Why", "By", "When", ""].map((name) => h("th", { scope: "col" }, name)))),
       h("tbody", null, rows.map((row) => h("tr", null, h("td", null, row.capability), h("td", null, foreign(row.target, "code")), h("td", null, row.code),
-        h("td", null, row.layer ?? "gate"), h("td", null, dateTime(row.at)),
+        h("td", null, row.layer ?? "gate"), h("td", { class: "time" }, dateTime(row.at)),
         h("td", null, copyButton("Copy as lease line", () => JSON.stringify({ [row.capability]: [row.target] })))))))));
 }
 
@@ -57,11 +57,11 @@ export function show(main, { job }) {
   fill(main, countdown(job),
     h("section", { class: "card" }, h("h3", null, "Lease"),
       lines.length === 0 ? empty("The lease is empty: it grants nothing.") : scrolling("Lease", h("table", { class: "plain" },
-        h("thead", null, h("tr", null, ["Capability", "Pattern", "Enforcement", "Used", "Last use"].map((name) => h("th", { scope: "col" }, name)))),
+        h("thead", null, h("tr", null, ["Capability", "Pattern", "Enforcement", "Used", "Last use"].map((name) => h("th", { scope: "col", class: name === "Used" ? "number" : null }, name)))),
         h("tbody", null, lines.map((line) => h("tr", null, h("th", { scope: "row" }, line.capability), h("td", null, foreign(line.pattern, "code")),
           h("td", null, line.verdict ? [VERDICTS[line.verdict.verdict] ?? line.verdict.verdict, line.verdict.text ? h("span", { class: "hint" }, ` ${line.verdict.text}`) : null] : ""),
           h("td", { class: "number" }, line.uses === null ? h("span", { class: "hint", title: "The kernel decides this line, and does not count." }, "not counted") : count(line.uses)),
-          h("td", null, line.last ? dateTime(line.last) : "")))))),
+          h("td", { class: "time" }, line.last ? dateTime(line.last) : "")))))),
       h("div", { class: "actions" }, copyButton("Copy the lease", () => JSON.stringify(job.lease ?? {}, null, 2)))),
     narrowed(job), refusals(job));
 }

@@ -1,6 +1,6 @@
 // The first view: what runs, what was refused, and what it costs.
 import { h, fill, empty, foreign, setText } from "./dom.js";
-import { count, isEnded, at } from "./format.js";
+import { count, at } from "./format.js";
 import { addDecimals } from "./view_money.js";
 import { jobTable } from "./view_jobs.js";
 
@@ -38,7 +38,7 @@ export function show(main, { session }) {
       fill(list, h("h2", null, "Newest jobs"), empty("No jobs yet. Submit one:", "arcp submit AGENT"));
     } else {
       if (!list.contains(table.element)) fill(list, h("h2", null, "Newest jobs"), running, table.element);
-      setText(running, `${rows.filter((row) => !isEnded(row)).length} of these ${rows.length} are not over. The figures above are those of these jobs.`);
+      setText(running, `The figures above count ${rows.length === 1 ? "this job" : `these ${rows.length} jobs`}.`);
       table.set(rows);
       fill(top, tiles(rows));
     }

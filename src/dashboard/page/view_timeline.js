@@ -6,17 +6,18 @@ import { at, clockTime, duration, isEnded } from "./format.js";
 const ROW = 22;
 const LABEL_WIDTH = 150;
 
-/** Spans and moments: { name, from, to, kind }. A tool call ends with its result; what has not ended goes on until now. */
+/** Spans and moments: { name, from, to, kind }. A tool call ends with its result, or with the job; what has not ended goes on until now. */
 function spansOf(job, children, events, now) {
   const spans = [];
+  const last = isEnded(job) ? at(job.ended_at) : now;
   const started = at(job.started_at ?? job.created_at);
   if (job.started_at && at(job.created_at) < started) spans.push({ name: "waited to start", from: at(job.created_at), to: started, kind: "wait" });
-  spans.push({ name: job.agent, from: started, to: isEnded(job) ? at(job.ended_at) : now, kind: "job" });
+  spans.push({ name: job.agent, from: started, to: last, kind: "job" });
   children.forEach((child) => spans.push({ name: `${child.agent} (child)`, from: at(child.started_at ?? child.created_at), to: isEnded(child) ? at(child.ended_at) : now, kind: "child" }));
   const calls = new Map();
   events.forEach(({ kind, body, ts }) => {
     if (kind === "tool_call") {
-      calls.set(body.call_id, spans.push({ name: body.tool, from: at(ts), to: now, kind: "tool" }) - 1);
+      calls.set(body.call_id, spans.push({ name: body.tool, from: at(ts), to: Math.max(at(ts), last), kind: "tool" }) - 1);
     } else if (kind === "tool_result") {
       const i = calls.get(body.call_id);
       if (i !== undefined) Object.assign(spans[i], { to: at(ts), kind: body.error ? "bad" : "tool" });
