@@ -106,6 +106,18 @@ typedef struct arcp__line_style {
     unsigned depth; /* of delegation: two spaces each */
 } arcp__line_style;
 
+/* An event as it is shown. */
+typedef struct arcp__shown_event {
+    arcp_span ts; /* empty: none is shown */
+    arcp_span kind_text;
+    arcp_span json; /* the body, and its members */
+    const arcp_event_body *body;
+    arcp_job *job; /* whose budget is shown; NULL: it is not known */
+} arcp__shown_event;
+
+/* The line for an event that no client has received: arcp__event_line. */
+bool arcp__shown_line(const arcp__line_style *style, const arcp__shown_event *event, arcp_buf *out);
+
 /* Appends the line for an event of a job, without newline. False (and nothing) for events that have
  * none: result chunks. */
 bool arcp__event_line(const arcp__line_style *style, const arcp_client_event *event, arcp_buf *out);

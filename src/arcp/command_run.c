@@ -8,6 +8,7 @@
 
 #include "arcp/command.h"
 #include "arcp/run.h"
+#include "arcp/run_gateways.h"
 #include "arcp/run_learn.h"
 #include "launch/sandbox_etc.h"
 #include "process/process.h"
@@ -32,29 +33,13 @@ static int exit_of_refusal(arcp_status status)
 
 /* ---- directories of ours on the host ---- */
 
-/* Makes a directory for this run, and remembers to remove it. NULL: the error says why. */
-static const char *make_temporary(arcp__run *run, arcp_error *err)
-{
-    char path[PATH_MAX];
-    const char *given = getenv("TMPDIR");
-    const char **slot = run->temporary[0] == NULL ? &run->temporary[0] : &run->temporary[1];
-    (void)snprintf(path, sizeof path, "%s/arcp-run-XXXXXX",
-                   given != NULL && given[0] == '/' ? given : "/tmp");
-    if (mkdtemp(path) == NULL) {
-        (void)arcp_error_set(err, ARCP_E_IO, "%.200s cannot be made: %s", path, strerror(errno));
-        return NULL;
-    }
-    *slot = arcp__run_path(&run->arena, "/", "", path, err);
-    return *slot;
-}
-
 /* Where the /etc of sandboxes is prepared: in the user's cache, or, for a user who can have none,
  * for this run only. */
 static arcp_status find_cache(arcp__run *run, arcp_error *err)
 {
     run->cache = arcp__run_cache(&run->arena, run->home);
     if (run->cache != NULL && !arcp__make_directories(run->cache)) {
-        run->cache = make_temporary(run, err);
+        run->cache = arcp__run_temporary(run, err);
         return run->cache == NULL ? err->status : ARCP_OK;
     }
     return run->cache == NULL ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
@@ -68,7 +53,7 @@ static arcp_status make_scratch(arcp__run *run, arcp_error *err)
     if (arcp__sandbox_level_of(&run->request.abilities) != ARCP__SANDBOX_LEVEL_LANDLOCK) {
         return ARCP_OK;
     }
-    const char *path = make_temporary(run, err);
+    const char *path = arcp__run_temporary(run, err);
     for (size_t i = 0; i < 2 && path != NULL; i++) {
         (void)snprintf(below, sizeof below, "%s/%s", path, names[i]);
         if (mkdir(below, 0700) != 0) {
@@ -128,7 +113,10 @@ static int read_command_line(arcp__run *run, arcp_error *err)
     if (find_cache(run, err) != ARCP_OK) {
         return ARCP__EXIT_NOT_CONFINED;
     }
-    status = arcp__run_request(run, err);
+    status = arcp__run_gateways_read(run, err);
+    if (status == ARCP_OK) {
+        status = arcp__run_request(run, err);
+    }
     return status == ARCP_OK ? 0 : exit_of_refusal(status);
 }
 
@@ -170,6 +158,9 @@ static int make_plan(arcp__run *run, arcp_error *err)
     }
     arcp__run_find_cgroups(run);
     arcp_status status = arcp__run_bases(run, err);
+    if (status == ARCP_OK) {
+        status = arcp__run_gateways_make(run, err);
+    }
     if (status != ARCP_OK) {
         return exit_of_refusal(status);
     }
@@ -279,12 +270,13 @@ int arcp__command_run(arcp__program *program)
         exit_status = make_plan(&run, &err);
     }
     exit_status = exit_status == 0 ? execute(&run, &is_busy) : refuse(program, &err, exit_status);
-    for (size_t i = 0; i < 2 && run.temporary[i] != NULL; i++) {
+    for (size_t i = 0; i < ARCP__RUN_TEMPORARY_MAX && run.temporary[i] != NULL; i++) {
         arcp__directory_remove(run.temporary[i]);
     }
     arcp__cgroups_close(run.cgroups);
     arcp_buf_fini(&run.etc);
     arcp__run_learn_free(run.learn);
+    arcp__run_gateways_free(&run);
     arcp__sandbox_plan_free(run.plan);
     arcp__own_paths_fini(&run.own);
     arcp__command_base_fini(&run.base);

@@ -68,7 +68,7 @@ void arcp__plain_line(const arcp__line_style *style, const char *word, int color
 
 typedef struct line {
     const arcp__line_style *style;
-    const arcp_client_event *event;
+    const arcp__shown_event *event;
     const arcp_event_body *body;
     arcp_buf *out;
 } line;
@@ -194,7 +194,7 @@ static bool status_line(const line *l)
     }
     arcp_json json = ARCP__JSON_INIT;
     const arcp_json_limits limits = {64, 10000, UINT32_MAX};
-    bool is_shown = arcp_json_scan(&json, l->event->body, &limits, NULL) == ARCP_OK;
+    bool is_shown = arcp_json_scan(&json, l->event->json, &limits, NULL) == ARCP_OK;
     if (is_shown && is_denied) {
         denied_line(l, &json);
     } else if (is_shown) {
@@ -232,7 +232,7 @@ static bool model_line(const line *l)
     arcp_json json = ARCP__JSON_INIT;
     const arcp_json_limits limits = {64, 10000, UINT32_MAX};
     if (!arcp_span_equal_cstr(l->body->metric.name, "cost.inference") ||
-        arcp_json_scan(&json, l->event->body, &limits, NULL) != ARCP_OK) {
+        arcp_json_scan(&json, l->event->json, &limits, NULL) != ARCP_OK) {
         return false;
     }
     const arcp_json_ref labels =
@@ -287,16 +287,23 @@ static void other_line(const line *l)
     (void)snprintf(word, sizeof word, "%.*s", (int)l->event->kind_text.size,
                    l->event->kind_text.size == 0 ? "" : l->event->kind_text.data);
     begin(l, word[0] == '\0' ? "event" : word, ARCP__COLOR_DIM);
-    append_json(l->out, l->event->body);
+    append_json(l->out, l->event->json);
 }
 
 bool arcp__event_line(const arcp__line_style *style, const arcp_client_event *event, arcp_buf *out)
 {
-    const arcp_event_body *body = arcp_client_event_body(event);
+    const arcp__shown_event shown = {.ts = event->ts,
+                                     .kind_text = event->kind_text,
+                                     .json = event->body,
+                                     .body = arcp_client_event_body(event),
+                                     .job = event->job};
+    return event->kind != ARCP_EVENT_RESULT_CHUNK && arcp__shown_line(style, &shown, out);
+}
+
+bool arcp__shown_line(const arcp__line_style *style, const arcp__shown_event *event, arcp_buf *out)
+{
+    const arcp_event_body *body = event->body;
     const line l = {style, event, body, out};
-    if (event->kind == ARCP_EVENT_RESULT_CHUNK) {
-        return false;
-    }
     switch (body->kind) {
     case ARCP_EVENT_LOG:
         log_line(&l);

@@ -10,14 +10,17 @@
 
 #include "base/arena.h"
 #include "cli/cli.h"
+#include "core/job_port.h"
 #include "launch/cgroups.h"
 #include "launch/command_base.h"
 #include "launch/sandbox_host.h"
 #include "sandbox/sandbox.h"
 
-#define ARCP__RUN_PIDS_MAX 4194304 /* the kernel's */
+#define ARCP__RUN_PIDS_MAX      4194304 /* the kernel's */
+#define ARCP__RUN_TEMPORARY_MAX 3u
 
 struct arcp__run_learn;
+typedef struct arcp__run_gateways arcp__run_gateways;
 
 typedef struct arcp__run {
     arcp__program *program;
@@ -32,17 +35,18 @@ typedef struct arcp__run {
     arcp__own_paths own;     /* with `cache` */
     arcp__sandbox_request request;
     arcp__sandbox_plan *plan;
-    const char *cache;        /* directory of prepared files: ~/.cache/arcp, or one for this run */
-    arcp_buf etc;             /* the directory that is /etc inside; empty: none is needed */
-    const char *temporary[2]; /* directories made for this run, removed after it; NULL: none */
-    const char **env;         /* of the command: NAME=VALUE, NULL-terminated; in the arena */
-    size_t kept_back;         /* variables of our environment that are not passed */
-    uint64_t max_runtime_sec; /* 0: none */
+    const char *cache; /* directory of prepared files: ~/.cache/arcp, or one for this run */
+    arcp_buf etc;      /* the directory that is /etc inside; empty: none is needed */
+    const char *temporary[ARCP__RUN_TEMPORARY_MAX]; /* made for this run, removed after it */
+    const char **env;               /* of the command: NAME=VALUE, NULL-terminated; in the arena */
+    size_t kept_back;               /* variables of our environment that are not passed */
+    uint64_t max_runtime_sec;       /* 0: none */
     const arcp_span *private_hosts; /* names that may lead to private addresses; in the arena */
     size_t private_host_count;
     arcp__cgroups *cgroups;        /* for limits; NULL: none are set in a cgroup */
     bool is_learning;              /* the command is watched, not confined (run_learn.h) */
     struct arcp__run_learn *learn; /* what was seen of it; NULL: it is confined */
+    arcp__run_gateways *gateways;  /* to models and tools (run_gateways.h); NULL: none */
 } arcp__run;
 
 /* ---- abilities.c: what a host can do for sandboxes ---- */
@@ -187,7 +191,9 @@ void arcp__run_terminal_take(arcp__run_terminal *terminal);
 
 /* ---- run_report.c: reports of a run, on standard error and in the file of --report ---- */
 
-#define ARCP__RUN_DENIALS_MAX 1024
+#define ARCP__RUN_DENIALS_MAX  1024
+#define ARCP__RUN_COSTS_MAX    16
+#define ARCP__RUN_CURRENCY_MAX 32u /* bytes, with a NUL */
 
 /* Why the command ended. */
 typedef enum arcp__run_end {
@@ -209,11 +215,18 @@ typedef struct arcp__run_result {
 
 typedef struct arcp__run_denial {
     arcp_span capability, target; /* the target with \xNN for what cannot be shown */
-    arcp_span reason;             /* of the network's; empty: the lease lacks it */
+    arcp_span reason;             /* of our layers; empty: the lease lacks it */
     uint64_t count;
-    uint64_t written; /* of these, in the file; only the network's are written by us */
-    bool is_of_network;
+    uint64_t written;   /* of these, in the file; only those of our layers are written by us */
+    const char *layer;  /* "egress", "gateway"; NULL: arcp-sandbox has reported it */
+    bool has_no_option; /* none would allow it */
 } arcp__run_denial;
+
+/* What calls through the gateways have cost in one currency. */
+typedef struct arcp__run_cost {
+    char currency[ARCP__RUN_CURRENCY_MAX];
+    arcp_decimal amount;
+} arcp__run_cost;
 
 typedef struct arcp__run_report {
     const arcp__run *run;
@@ -222,7 +235,10 @@ typedef struct arcp__run_report {
     arcp__arena arena;
     arcp__run_denial denials[ARCP__RUN_DENIALS_MAX];
     size_t denial_count;
-    uint64_t more;   /* denials beyond those */
+    uint64_t more;                    /* denials beyond those */
+    uint64_t model_calls, tool_calls; /* through the gateways */
+    arcp__run_cost costs[ARCP__RUN_COSTS_MAX];
+    size_t cost_count;
     bool is_running; /* the record `running` has arrived */
     /* Why the command was not started, or was ended by us: the record `failed`, or the network. */
     arcp_buf failure;
@@ -239,17 +255,41 @@ void arcp__run_report_plan(arcp__run_report *report);
 /* A record of arcp-sandbox: `running`, `denied` or `failed`, as JSON. Others are ignored. */
 void arcp__run_report_record(arcp__run_report *report, arcp_span record);
 
-/* What the network of the sandbox refused. The bytes of the target may be any; `reason` is one
- * line, which is printed unless `is_lacking`: the lease does not grant it. */
-void arcp__run_report_network(arcp__run_report *report, arcp_span capability, arcp_span target,
-                              const char *reason, bool is_lacking);
+/* What the network of the sandbox, or a gateway, refused. */
+typedef struct arcp__run_refusal {
+    arcp_span capability, target; /* the bytes of the target may be any */
+    const char *reason;           /* one line, which is printed unless is_lacking */
+    const char *layer;            /* static */
+    bool is_lacking;              /* the lease does not grant it */
+    bool has_no_option;           /* none would allow it */
+} arcp__run_refusal;
+
+void arcp__run_report_refusal(arcp__run_report *report, const arcp__run_refusal *refusal);
 
 /* After the end: the summary with the options that would allow what was denied. */
 void arcp__run_report_end(arcp__run_report *report, const arcp__run_result *result);
 
+/* The file of --report gets a line; arcp_buf_fini is called for it. */
+void arcp__run_report_write(arcp__run_report *report, arcp_buf *line);
+
+/* run_calls.c: what a call through a gateway has led to. */
+void arcp__run_report_message(arcp__run_report *report, const arcp__job_message *message);
+
+/* run_calls.c: says at the end how many calls there were, and what they cost of the lease's
+ * budget. */
+void arcp__run_report_calls(const arcp__run_report *report);
+
+/* run_calls.c: the same in the record of the end. */
+void arcp__run_report_put_calls(const arcp__run_report *report, arcp_json_writer *writer);
+
 /* run_suggest.c: appends the options that would allow what was denied, shortest first; nothing for
  * targets that an option cannot name. */
 void arcp__run_suggest(const arcp__run_report *report, arcp_buf *out);
+
+/* ---- run_temporary.c ---- */
+
+/* Makes a directory for this run, which is removed after it. NULL: the error says why. */
+const char *arcp__run_temporary(arcp__run *run, arcp_error *err);
 
 /* ---- run_process.c ---- */
 

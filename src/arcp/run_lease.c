@@ -155,6 +155,18 @@ static arcp_status add_paths(grants *g, arcp_error *err)
     return ARCP_OK;
 }
 
+/* What the gateways ask for. */
+static void add_calls(grants *g)
+{
+    const arcp__arguments *arguments = &g->run->program->arguments;
+    for (size_t i = 0; i < arguments->counts[ARCP__OPTION_RUN_MODEL]; i++) {
+        add(g, "model.use", arguments->values[ARCP__OPTION_RUN_MODEL][i]);
+    }
+    for (size_t i = 0; i < arguments->counts[ARCP__OPTION_RUN_TOOL]; i++) {
+        add(g, "tool.call", arguments->values[ARCP__OPTION_RUN_TOOL][i]);
+    }
+}
+
 static arcp_status add_urls(grants *g, arcp_error *err)
 {
     const arcp__arguments *arguments = &g->run->program->arguments;
@@ -265,22 +277,22 @@ arcp_status arcp__run_lease(arcp__run *run, int64_t now_wall_ns, arcp_error *err
     if (status != ARCP_OK) {
         return status;
     }
-    /* --read, --write (two each), --fetch, and the current directory. */
-    g.rows = arcp__alloc_array(arguments->counts[ARCP__OPTION_RUN_READ] +
-                                   2 * arguments->counts[ARCP__OPTION_RUN_WRITE] +
-                                   arguments->counts[ARCP__OPTION_RUN_FETCH] + 1,
-                               sizeof *g.rows);
+    /* --read, --write (two each), --fetch, --model, --tool, and the current directory. */
+    g.rows = arcp__alloc_array(
+        arguments->counts[ARCP__OPTION_RUN_READ] + 2 * arguments->counts[ARCP__OPTION_RUN_WRITE] +
+            arguments->counts[ARCP__OPTION_RUN_FETCH] + arguments->counts[ARCP__OPTION_RUN_MODEL] +
+            arguments->counts[ARCP__OPTION_RUN_TOOL] + 1,
+        sizeof *g.rows);
     if (g.rows == NULL) {
-        status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    if (status == ARCP_OK) {
-        status = add_paths(&g, err);
-    }
+    status = add_paths(&g, err);
     if (status == ARCP_OK) {
         status = add_cwd(&g, err);
     }
     if (status == ARCP_OK) {
         status = add_urls(&g, err);
+        add_calls(&g);
     }
     if (status == ARCP_OK) {
         status = arcp__run_private_hosts(run, err);

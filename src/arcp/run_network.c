@@ -1,5 +1,6 @@
 /* The network of the sandbox: the sockets that arcp-sandbox made inside are served here, on the
  * loop. What the lease does not grant is refused and reported. */
+#include "arcp/run_gateways.h"
 #include "arcp/run_learn.h"
 #include "arcp/run_process.h"
 #include "base/directory.h"
@@ -7,8 +8,12 @@
 static void on_denied(void *user, const arcp__egress_denial *denial)
 {
     arcp__running *running = user;
-    arcp__run_report_network(running->report, denial->capability, denial->target, denial->reason,
-                             denial->code == ARCP__EGRESS_NO_PATTERN);
+    const arcp__run_refusal refusal = {.capability = denial->capability,
+                                       .target = denial->target,
+                                       .reason = denial->reason,
+                                       .layer = "egress",
+                                       .is_lacking = denial->code == ARCP__EGRESS_NO_PATTERN};
+    arcp__run_report_refusal(running->report, &refusal);
 }
 
 static void on_allowed(void *user, arcp_span url, bool is_host)
@@ -22,15 +27,8 @@ static arcp_status serve(arcp__running *running, const int *sockets, size_t coun
     const arcp__run *run = running->run;
     const arcp__egress_options options = {.private_hosts = run->private_hosts,
                                           .private_host_count = run->private_host_count};
-    arcp_authority_options authority_options = arcp_authority_options_init();
-    arcp_authority *authority = NULL;
-    authority_options.now = running->begun;
-    authority_options.cwd = arcp_span_cstr(run->cwd);
-    arcp_status status = arcp_authority_new(run->lease, &authority_options, &authority, err);
-    if (status == ARCP_OK) {
-        status = arcp__egress_new(&running->loop, &options, &running->egress, err);
-    }
-    const arcp__egress_job_options job = {.authority = authority,
+    arcp_status status = arcp__egress_new(&running->loop, &options, &running->egress, err);
+    const arcp__egress_job_options job = {.authority = running->authority,
                                           .sockets = sockets,
                                           .socket_count = count,
                                           .proxy_secret =
@@ -38,6 +36,9 @@ static arcp_status serve(arcp__running *running, const int *sockets, size_t coun
                                           .denied = on_denied,
                                           .allowed = run->learn == NULL ? NULL : on_allowed,
                                           .user = running,
+                                          .gateways = arcp__run_gateways_bits(run),
+                                          .serve = arcp__run_gateways_serve,
+                                          .serve_user = run->gateways,
                                           .ca = running->ca,
                                           .opens_whole_hosts = run->learn != NULL};
     if (status == ARCP_OK) {
@@ -48,7 +49,6 @@ static arcp_status serve(arcp__running *running, const int *sockets, size_t coun
             arcp__close(sockets[i]);
         }
     }
-    arcp_authority_unref(authority);
     return status;
 }
 

@@ -1,5 +1,6 @@
 /* The process of `arcp run`: arcp-sandbox is started, and what it reports is read until it ends. */
 #include "arcp/run_process.h"
+#include "arcp/run_gateways.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -133,6 +134,15 @@ static arcp_status make_ca(arcp__running *running, arcp_error *err)
                : ARCP_OK;
 }
 
+/* What the network and the gateways ask: both draw on one budget. */
+static arcp_status make_authority(arcp__running *running, arcp_error *err)
+{
+    arcp_authority_options options = arcp_authority_options_init();
+    options.now = running->begun;
+    options.cwd = arcp_span_cstr(running->run->cwd);
+    return arcp_authority_new(running->run->lease, &options, &running->authority, err);
+}
+
 static arcp_status begin(arcp__running *running, arcp_error *err)
 {
     const arcp__run *run = running->run;
@@ -151,6 +161,12 @@ static arcp_status begin(arcp__running *running, arcp_error *err)
             running->max_runtime_ns = INT64_MAX;
         }
         status = make_ca(running, err);
+    }
+    if (status == ARCP_OK) {
+        status = make_authority(running, err);
+    }
+    if (status == ARCP_OK) {
+        status = arcp__run_gateways_open(running, err);
     }
     if (status == ARCP_OK) {
         status = arcp__run_cgroup_take(run, &running->cgroup, err);
@@ -192,7 +208,9 @@ arcp_status arcp__run_process(arcp__run *run, arcp__run_report *report, arcp__ru
     for (size_t i = 0; i < ARCP__RUN_RELAYS; i++) {
         arcp__run_relay_fini(&running.relays[i]);
     }
+    arcp__run_gateways_end(&running);
     arcp__run_loop_fini(&running);
+    arcp_authority_unref(running.authority);
     arcp__tls_ca_free(running.ca);
     out->is_busy = running.is_busy;
     arcp__launch_control_fini(&running.control);

@@ -33,6 +33,7 @@ typedef struct arcp__running {
     uv_timer_t timer;
     arcp__launch_control control; /* records of arcp-sandbox, and the sockets of its network */
     int signals;                  /* a signalfd */
+    arcp_authority *authority;    /* of the command */
     arcp__tls_ca *ca;             /* NULL: TLS stays closed, or egress has it */
     arcp__egress *egress;         /* NULL: the sandbox has no network, or not yet */
     arcp__egress_job *network;    /* NULL: likewise, or it is closed */

@@ -44,8 +44,7 @@ void arcp__run_report_close(arcp__run_report *report)
     arcp__arena_fini(&report->arena);
 }
 
-/* Writes a line to the file. */
-static void write_line(arcp__run_report *report, arcp_buf *line)
+void arcp__run_report_write(arcp__run_report *report, arcp_buf *line)
 {
     arcp_buf_append_byte(line, '\n');
     if (report->file >= 0 && !report->is_incomplete &&
@@ -110,7 +109,7 @@ void arcp__run_report_plan(arcp__run_report *report)
         arcp_json_end_object(&writer);
         line.failed = line.failed || plan_text.failed;
         arcp_buf_fini(&plan_text);
-        write_line(report, &line);
+        arcp__run_report_write(report, &line);
     }
 }
 
@@ -137,7 +136,8 @@ static arcp__run_denial *add_denial(arcp__run_report *report, const arcp__run_de
                                     .target = arcp__arena_copy(&report->arena, given->target),
                                     .reason = arcp__arena_copy(&report->arena, given->reason),
                                     .count = given->count,
-                                    .is_of_network = given->is_of_network};
+                                    .layer = given->layer,
+                                    .has_no_option = given->has_no_option};
     if (report->denial_count == ARCP__RUN_DENIALS_MAX || given->target.size == 0 ||
         added.capability.data == NULL || added.target.data == NULL || added.reason.data == NULL) {
         report->more += given->count;
@@ -203,7 +203,7 @@ static void take_denied(arcp__run_report *report, const arcp_json *json, arcp_js
     }
 }
 
-/* Writes a denial of the network to the file, as arcp-sandbox writes those of files. */
+/* Writes a denial of our own layers to the file, as arcp-sandbox writes those of files. */
 static void write_denial(arcp__run_report *report, arcp__run_denial *denial)
 {
     if (report->file < 0 || denial->written == denial->count) {
@@ -219,32 +219,33 @@ static void write_denial(arcp__run_report *report, arcp__run_denial *denial)
     arcp__put_string(&writer, "capability", denial->capability);
     arcp__put_string(&writer, "target", denial->target);
     arcp__put_string(&writer, "reason", denial->reason);
-    arcp__put_cstr(&writer, "layer", "egress");
+    arcp__put_cstr(&writer, "layer", denial->layer);
     arcp__put_u64(&writer, "count", denial->count);
     arcp_json_end_object(&writer);
     arcp_json_end_object(&writer);
     arcp_json_end_object(&writer);
-    write_line(report, &line);
+    arcp__run_report_write(report, &line);
     denial->written = denial->count;
 }
 
-void arcp__run_report_network(arcp__run_report *report, arcp_span capability, arcp_span target,
-                              const char *reason, bool is_lacking)
+void arcp__run_report_refusal(arcp__run_report *report, const arcp__run_refusal *refusal)
 {
     arcp_buf shown = arcp_buf_init();
-    arcp__utf8_append_escaped(&shown, target);
-    arcp__run_denial *known = find_denial(report, capability, arcp_buf_span(&shown));
+    arcp__utf8_append_escaped(&shown, refusal->target);
+    arcp__run_denial *known = find_denial(report, refusal->capability, arcp_buf_span(&shown));
     if (known != NULL) {
         known->count++;
     } else {
-        const arcp__run_denial given = {.capability = capability,
+        const arcp__run_denial given = {.capability = refusal->capability,
                                         .target = arcp_buf_span(&shown),
-                                        .reason = arcp_span_cstr(reason),
+                                        .reason = arcp_span_cstr(refusal->reason),
                                         .count = 1,
-                                        .is_of_network = true};
+                                        .layer = refusal->layer,
+                                        .has_no_option = refusal->has_no_option};
         known = add_denial(report, &given);
         if (known != NULL) {
-            say_denial(report, known, is_lacking ? arcp_span_make(NULL, 0) : known->reason);
+            say_denial(report, known,
+                       refusal->is_lacking ? arcp_span_make(NULL, 0) : known->reason);
             write_denial(report, known);
         }
     }
@@ -331,7 +332,7 @@ void arcp__run_report_record(arcp__run_report *report, arcp_span record)
                 arcp__put_cstr(&writer, "type", types[i]);
                 arcp__put_raw(&writer, "record", record);
                 arcp_json_end_object(&writer);
-                write_line(report, &line);
+                arcp__run_report_write(report, &line);
             }
             break;
         }
@@ -360,9 +361,10 @@ static void write_end(arcp__run_report *report, const arcp__run_result *result, 
     }
     arcp__put_text(&writer, "failure", arcp_buf_span(&report->failure));
     arcp__put_u64(&writer, "denied", denials);
+    arcp__run_report_put_calls(report, &writer);
     arcp__put_i64(&writer, "runtime_ms", result->runtime_ms);
     arcp_json_end_object(&writer);
-    write_line(report, &line);
+    arcp__run_report_write(report, &line);
 }
 
 void arcp__run_report_end(arcp__run_report *report, const arcp__run_result *result)
@@ -373,7 +375,7 @@ void arcp__run_report_end(arcp__run_report *report, const arcp__run_result *resu
     uint64_t denials = report->more;
     for (size_t i = 0; i < report->denial_count; i++) {
         denials += report->denials[i].count;
-        if (report->denials[i].is_of_network) {
+        if (report->denials[i].layer != NULL) {
             write_denial(report, &report->denials[i]);
         }
     }
@@ -398,6 +400,7 @@ void arcp__run_report_end(arcp__run_report *report, const arcp__run_result *resu
     if (run->program->is_quiet) {
         return;
     }
+    arcp__run_report_calls(report);
     if (denials != 0) { /* each name once: a program may ask for one many times */
         arcp_buf text = arcp_buf_init();
         arcp_buf options = arcp_buf_init();

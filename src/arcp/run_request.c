@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "arcp/command.h"
+#include "arcp/run_gateways.h"
 #include "base/digits.h"
 
 #define SCRATCH_BYTES ((uint64_t)256 << 20)
@@ -70,6 +71,7 @@ static bool find_own(arcp__run *run)
     for (size_t i = 0; i < sizeof system / sizeof system[0]; i++) {
         arcp__own_paths_add(&run->own, system[i], true);
     }
+    arcp__run_gateways_own(run);
     arcp__own_paths_set(&run->own, &run->request);
     return !run->own.failed;
 }

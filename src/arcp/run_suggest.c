@@ -97,8 +97,11 @@ static const char *protection_of(const arcp__sandbox_plan *plan, const char *pat
 
 static const char *option_for(arcp_span capability)
 {
-    static const char *const options[][2] = {
-        {"fs.read", "--read"}, {"fs.write", "--write"}, {"net.fetch", "--fetch"}};
+    static const char *const options[][2] = {{"fs.read", "--read"},
+                                             {"fs.write", "--write"},
+                                             {"net.fetch", "--fetch"},
+                                             {"model.use", "--model"},
+                                             {"tool.call", "--tool"}};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         if (arcp_span_equal_cstr(capability, options[i][0])) {
             return options[i][1];
@@ -131,7 +134,7 @@ static bool is_too_wide(const arcp__run *run, const char *path)
 /* Whether what `other` allows includes what `one` allows. */
 static bool includes(const suggestion *other, const suggestion *one)
 {
-    const bool is_path = one->name.size != 0 && strcmp(one->option, "--fetch") != 0;
+    const bool is_path = one->name.size != 0 && one->name.data[0] == '/';
     const bool has_right = strcmp(other->option, one->option) == 0 ||
                            (is_path && strcmp(other->option, "--write") == 0);
     return has_right && (is_path ? arcp__path_is_within_cstr(one->name.data, other->name.data)
@@ -273,7 +276,7 @@ static void join_paths(suggestion *list, size_t count)
 /* The option that would allow a denial, in `one`; false: there is none. */
 static bool suggest(const arcp__run *run, const arcp__run_denial *denial, suggestion *one)
 {
-    one->option = option_for(denial->capability);
+    one->option = denial->has_no_option ? NULL : option_for(denial->capability);
     if (one->option == NULL || !plain_name(denial->target, &one->name) ||
         arcp_buf_cstr(&one->name) == NULL) {
         return false;

@@ -53,7 +53,8 @@ bool arcp__option_is_for_learning(arcp__option option)
         ARCP__OPTION_RUN_GRANT,      ARCP__OPTION_RUN_BUDGET,     ARCP__OPTION_RUN_EXPIRES_IN,
         ARCP__OPTION_RUN_EXPIRES_AT, ARCP__OPTION_RUN_MIN,        ARCP__OPTION_RUN_PIDS,
         ARCP__OPTION_RUN_PROTECT,    ARCP__OPTION_RUN_NO_PROTECT, ARCP__OPTION_RUN_REPORT,
-        ARCP__OPTION_RUN_MEMORY,
+        ARCP__OPTION_RUN_MEMORY,     ARCP__OPTION_RUN_MODEL,      ARCP__OPTION_RUN_PROVIDER,
+        ARCP__OPTION_RUN_TOOL,
     };
     bool is_refused = arcp__options[option].command != ARCP__COMMAND_RUN;
     for (size_t i = 0; i < sizeof refused_options / sizeof *refused_options; i++) {

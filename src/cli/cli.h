@@ -307,6 +307,11 @@ void arcp__config_file_fini(arcp__config_file *file);
 ARCP_MUST_CHECK arcp_status arcp__config_profiles(const arcp__arguments *arguments, arcp_buf *out,
                                                   arcp_error *err);
 
+/* Appends the path of the configuration file, with a NUL that is not counted: --config, which must
+ * exist, or the one in the user's directory. ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__config_path(const arcp__arguments *arguments, arcp_buf *out,
+                                              bool *may_be_missing, arcp_error *err);
+
 /* The runtime to connect to. */
 typedef struct arcp__target {
     char *url;          /* owned */

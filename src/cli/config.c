@@ -297,25 +297,34 @@ static arcp_status find_token(const arcp__arguments *arguments, const arcp__conf
 
 /* ---- the target ---- */
 
-static arcp_status read_file(const arcp__arguments *arguments, const char *profile,
-                             arcp__config_file *out, arcp_error *err)
+arcp_status arcp__config_path(const arcp__arguments *arguments, arcp_buf *out, bool *may_be_missing,
+                              arcp_error *err)
 {
     const char *given = arcp__value(arguments, ARCP__OPTION_CONFIG);
     const char *config_home = folder("XDG_CONFIG_HOME");
     const char *home = folder("HOME");
-    arcp_buf path = arcp_buf_init();
+    *may_be_missing = given == NULL;
     if (given != NULL) {
-        arcp_buf_append_cstr(&path, given);
+        arcp_buf_append_cstr(out, given);
     } else if (config_home != NULL) {
-        arcp_buf_append_format(&path, "%s/arcp/config.yaml", config_home);
+        arcp_buf_append_format(out, "%s/arcp/config.yaml", config_home);
     } else if (home != NULL) {
-        arcp_buf_append_format(&path, "%s/.config/arcp/config.yaml", home);
+        arcp_buf_append_format(out, "%s/.config/arcp/config.yaml", home);
     } else {
-        arcp_buf_append_cstr(&path, "/nonexistent");
+        arcp_buf_append_cstr(out, "/nonexistent");
     }
-    const arcp_status status =
-        terminate(&path) ? arcp__config_file_read(path.data, given == NULL, profile, out, err)
-                         : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    return terminate(out) ? ARCP_OK : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+}
+
+static arcp_status read_file(const arcp__arguments *arguments, const char *profile,
+                             arcp__config_file *out, arcp_error *err)
+{
+    bool may_be_missing = false;
+    arcp_buf path = arcp_buf_init();
+    arcp_status status = arcp__config_path(arguments, &path, &may_be_missing, err);
+    if (status == ARCP_OK) {
+        status = arcp__config_file_read(path.data, may_be_missing, profile, out, err);
+    }
     arcp_buf_fini(&path);
     return status;
 }

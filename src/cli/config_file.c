@@ -5,6 +5,8 @@
  *   profile: prod                      # used unless --profile or ARCP_PROFILE names another
  *   profiles:
  *     prod: {url: ..., token_command: [pass, show, arcp]}
+ *   models: ...                        # of `arcp run` and others (arcp/setup_file.c); not read
+ * here
  *
  * The keys of a profile take precedence over those at the top level. */
 #include <errno.h>
@@ -79,6 +81,9 @@ static const arcp__config_row rows[] = {
     {ARCP__CONFIG_ROW("ca_file", text, arcp__config_level, ca_file), .accept = accept_path},
     {ARCP__CONFIG_ROW("profile", text, arcp__config_file, default_profile), .accept = accept_text},
     {.key = "profiles", .type = &profiles_type},
+    {.key = "gateways", .type = &arcp__config_ignored},
+    {.key = "models", .type = &arcp__config_ignored},
+    {.key = "tools", .type = &arcp__config_ignored},
 };
 static const arcp__config_fields level_fields = {.rows = rows, .count = LEVEL_KEYS};
 

@@ -201,6 +201,7 @@ extern const arcp__config_type arcp__config_http_status; /* int; 0: none */
 extern const arcp__config_type arcp__config_error_code;  /* arcp_status */
 extern const arcp__config_type arcp__config_json;        /* char *: YAML as JSON */
 extern const arcp__config_type arcp__config_group;       /* a struct inside its owner */
+extern const arcp__config_type arcp__config_ignored;     /* another reader's; any value */
 extern const arcp__config_type arcp__config_list;        /* pointer and count */
 extern const arcp__config_type arcp__config_lease; /* arcp_lease *, without limits; NULL: null */
 

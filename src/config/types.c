@@ -516,3 +516,12 @@ static arcp_status json_read(arcp__yaml_reader *r, const arcp__config_row *row, 
 
 const arcp__config_type arcp__config_json = {
     .fini = text_fini, .read = json_read, .print = text_print};
+
+/* ---- keys that another reader has ---- */
+
+static arcp_status ignored_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
+{
+    return ARCP_OK;
+}
+
+const arcp__config_type arcp__config_ignored = {.read = ignored_read};

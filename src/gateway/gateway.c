@@ -295,7 +295,7 @@ arcp_status arcp__gateway_new(const arcp__gateway_options *options, arcp__gatewa
     if (gateway == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for the gateways");
     }
-    arcp_status status = open_listener(gateway, options, err);
+    arcp_status status = options->listen == NULL ? ARCP_OK : open_listener(gateway, options, err);
     if (status == ARCP_OK) {
         status = open_services(gateway, options, err);
     }

@@ -59,8 +59,8 @@ typedef struct arcp__gateway_provider {
 } arcp__gateway_provider;
 
 typedef struct arcp__gateway_options {
-    uv_async_t *wake;                        /* is sent when there is something to take */
-    const char *listen;                      /* "127.0.0.1:0" */
+    uv_async_t *wake;   /* is sent when there is something to take */
+    const char *listen; /* "127.0.0.1:0"; NULL: nowhere, and all jobs are confined */
     const char *certificate_file, *key_file; /* NULL: without TLS */
     /* Under which others reach the listener: "https://HOST[:PORT]". NULL: its address. */
     const char *url;
@@ -89,7 +89,8 @@ void arcp__gateway_reload(arcp__gateway *gateway, const arcp__gateway_limits *li
 /* Whether it has a service of this kind. */
 bool arcp__gateway_has(const arcp__gateway *gateway, arcp__gateway_kind kind);
 
-/* "127.0.0.1:40123", with the actual port. Valid as long as the gateway. */
+/* "127.0.0.1:40123", with the actual port; empty: it listens nowhere. Valid as long as the gateway.
+ */
 const char *arcp__gateway_address(const arcp__gateway *gateway);
 
 /* ---- jobs ---- */

@@ -245,8 +245,12 @@ static const char *lacking(void)
 
 static void deny_network(fixture *f, const char *target, const char *reason)
 {
-    arcp__run_report_network(&f->report, ARCP_SPAN_LITERAL("net.fetch"), arcp_span_cstr(target),
-                             reason, strcmp(reason, lacking()) == 0);
+    const arcp__run_refusal refusal = {.capability = ARCP_SPAN_LITERAL("net.fetch"),
+                                       .target = arcp_span_cstr(target),
+                                       .reason = reason,
+                                       .layer = "egress",
+                                       .is_lacking = strcmp(reason, lacking()) == 0};
+    arcp__run_report_refusal(&f->report, &refusal);
 }
 
 static void a_denial_of_the_network_is_a_line_once(void **state)

@@ -370,6 +370,19 @@ static void a_file_that_was_named_must_exist(void **state)
                      ARCP_E_USAGE);
 }
 
+/* Those of `arcp run`, which reads them itself: a mistake in them is no concern of others. */
+static void groups_of_other_commands_are_left_alone(void **state)
+{
+    const place *p = *state;
+    arcp__target target;
+    arcp_error err = {0};
+    write_text(p->config, "url: ws://one.example/arcp\ntoken: t\n"
+                          "models: {providers: 3}\ntools: []\ngateways: {no_such_key: 1}\n");
+    assert_int_equal(find(NULL, NULL, NULL, &target, &err), ARCP_OK);
+    assert_string_equal(target.url, "ws://one.example/arcp");
+    arcp__target_fini(&target);
+}
+
 static void an_empty_file_sets_nothing(void **state)
 {
     const place *p = *state;
@@ -435,6 +448,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_longest_token_is_accepted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(errors_name_file_line_and_key, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_file_that_was_named_must_exist, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(groups_of_other_commands_are_left_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_empty_file_sets_nothing, set_up, tear_down),
         cmocka_unit_test(only_this_machine_is_local),
     };

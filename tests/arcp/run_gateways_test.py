@@ -1,0 +1,283 @@
+"""`arcp run` with gateways: a confined command that calls models and tools of the user's configuration, the stand-in
+provider, servers of tools in sandboxes of their own, and what the user sees of it.
+
+    tests/arcp/run_gateways_test.py BIN_DIR
+"""
+import decimal
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+GATEWAY = os.path.join(os.path.dirname(HERE), "gateway")
+sys.path.insert(0, GATEWAY)
+
+import provider  # noqa: E402
+
+BIN = ""
+SERVER = os.path.join(GATEWAY, "tool_server.py")
+SECRET = "sk-of-the-provider"
+PRICES = {name: {"mode": "chat", "max_input_tokens": 100000, "max_output_tokens": 1000,
+                 "input_cost_per_token": 3e-06, "output_cost_per_token": 1.5e-05} for name in ("m", "other", "m--slow")}
+# Of each call: 100 tokens of input and 10 of output.
+COST = decimal.Decimal("0.00045")
+# The body has 65 bytes, 512 tokens may be added, and at least 256 tokens of output must be affordable.
+LEAST = decimal.Decimal("0.005571")
+COMMAND = '''
+import json, os, sys, urllib.error, urllib.request
+def post(url, body, headers={}):
+    request = urllib.request.Request(url, json.dumps(body).encode(), {
+        "Content-Type": "application/json", "Accept": "application/json, text/event-stream", **headers})
+    try:
+        with urllib.request.urlopen(request, timeout=60) as response:
+            return response.status, dict(response.headers), json.load(response)
+    except urllib.error.HTTPError as error:
+        return error.code, dict(error.headers), json.load(error)
+def model(name="m"):
+    return post(os.environ["OPENAI_BASE_URL"] + "/chat/completions",
+                {"model": name, "messages": [{"role": "user", "content": "ping"}]},
+                {"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"]})
+def ask(method, params):
+    return post(os.environ["ARCP_MCP_URL"], {"jsonrpc": "2.0", "id": 1, "method": method, "params": params})[2]["result"]
+def call(name, arguments={}):
+    result = ask("tools/call", {"name": name, "arguments": arguments})
+    return result.get("isError", False), result["content"][0]["text"]
+def tools():
+    return sorted(tool["name"] for tool in ask("tools/list", {})["tools"])
+'''
+
+
+class User:
+    """A user with a directory of his own, whose configuration file has these groups."""
+
+    def __init__(self, directory, groups):
+        self.directory = directory
+        self.home = self.make("home")
+        self.work = self.make("work")
+        self.make("home/.config/arcp")
+        self.write("prices.json", json.dumps(PRICES))
+        self.key = self.write("home/provider.key", SECRET + "\n", 0o600)
+        self.config = self.write("home/.config/arcp/config.yaml", groups.replace("PRICES", self.path("prices.json")))
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def make(self, name):
+        os.makedirs(self.path(name))
+        return self.path(name)
+
+    def write(self, name, text, mode=0o644):
+        with open(os.open(self.path(name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w", encoding="utf8") as file:
+            file.write(text)
+        return self.path(name)
+
+    def run(self, *options, does, environment=()):
+        """Returns the process that ended, what the command printed as JSON, and the lines of the report."""
+        self.write("work/command.py", COMMAND + does)
+        report = self.path("report")
+        done = subprocess.run(
+            [f"{BIN}/arcp", "run", "--report", report, *options, "--", sys.executable, "-B", "command.py"],
+            capture_output=True, text=True, cwd=self.work, timeout=120, check=False,
+            env={"PATH": os.environ["PATH"], "HOME": self.home, "TMPDIR": self.directory, **dict(environment)})
+        printed = json.loads(done.stdout) if done.stdout.startswith(("{", "[", '"')) else None
+        with open(report, encoding="utf8") as file:
+            lines = [json.loads(line, parse_float=decimal.Decimal) for line in file]
+        return done, printed, lines
+
+    def refuse(self, *options):
+        """The error message for a command line that is refused."""
+        done = subprocess.run([f"{BIN}/arcp", "run", *options, "--", "true"], capture_output=True, text=True,
+                              cwd=self.work, timeout=60, check=False,
+                              env={"PATH": os.environ["PATH"], "HOME": self.home, "PROVIDER_KEY": SECRET})
+        assert done.returncode == 2, done
+        return done.stderr
+
+
+def costs_of(lines):
+    return [line["body"]["value"] for line in lines if line.get("kind") == "metric"]
+
+
+class Test(unittest.TestCase):
+    def setUp(self):
+        self.provider = provider.Provider()
+        self.addCleanup(self.provider.__exit__)
+        self.directory = tempfile.TemporaryDirectory()
+        self.addCleanup(self.directory.cleanup)
+
+    def user(self, groups):
+        return User(self.directory.name, groups)
+
+    def models(self, key="{file:~/provider.key}", more=""):
+        return f"""
+models:
+  prices: PRICES
+  providers:
+    - {{name: stand-in, dialect: openai, url: "http://127.0.0.1:{self.provider.server_port}/v1", key: "{key}", models: ["m", "other", "m--*"]}}
+{more}"""
+
+    @staticmethod
+    def tools(more="", lease="{}"):
+        return f"""
+tools:
+  servers:
+    - {{name: web, command: ["{sys.executable}", "-B", "{SERVER}"], lease: {lease}{more}}}
+"""
+
+    def test_a_command_stops_at_the_ceiling_and_the_user_sees_each_cost(self):
+        user = self.user(self.models())
+        done, printed, lines = user.run("--model", "m", "--budget", "USD:0.05", does='''
+answered = 0
+while True:
+    status, headers, body = model()
+    if status != 200:
+        break
+    answered += 1
+print(json.dumps([answered, status, headers["x-arcp-code"], body["error"]["message"]]))
+''')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        answered, status, code, message = printed
+        self.assertEqual((status, code), (402, "budget_exhausted"), message)
+        self.assertEqual(costs_of(lines), [COST] * answered)
+        spent = COST * answered
+        self.assertLess(decimal.Decimal("0.05") - spent, LEAST)
+        end = lines[-1]
+        self.assertEqual((end["model_calls"], end["tool_calls"], end["spent"]), (answered, 0, {"USD": f"{spent.normalize():f}"}))
+        self.assertIn(f"model     m {COST} USD, 100+10 tokens, ", done.stderr)
+        self.assertIn(f"arcp run: {answered} model calls; spent {spent.normalize():f} of 0.05 USD\n", done.stderr)
+        self.assertIn("denied    model.use m (the budget of USD does not pay it)", done.stderr)
+        self.assertNotIn("To allow", done.stderr)
+        plan = lines[0]["plan"]
+        self.assertEqual([line["verdict"] for line in plan["lines"] if line["capability"] in ("model.use", "cost.budget")],
+                         ["exact", "exact"])
+
+    def test_the_key_reaches_the_provider_and_never_the_command(self):
+        user = self.user(self.models())
+        done, printed, _ = user.run("--model", "m", "--read", self.directory.name, does=f'''
+def text(path):
+    try:
+        with open(path) as file:
+            return file.read()
+    except OSError as problem:
+        return type(problem).__name__
+status = model()[0]
+print(json.dumps({{"status": status, "key": text("{user.home}/provider.key"), "config": text("{user.home}/.config/arcp/config.yaml"),
+                  "price": len(text("{user.path("prices.json")}")), "environment": dict(os.environ)}}))
+''')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(printed["status"], 200)
+        self.assertEqual(self.provider.requests[-1].headers["Authorization"], "Bearer " + SECRET)
+        self.assertNotIn(SECRET, done.stdout + done.stderr)
+        self.assertRegex(printed["key"], "Error$")
+        self.assertRegex(printed["config"], "Error$")
+        self.assertGreater(printed["price"], 50)  # the directory itself is granted
+        self.assertEqual(printed["environment"]["OPENAI_API_KEY"], "sk-arcp-job")
+        self.assertEqual(printed["environment"]["ANTHROPIC_BASE_URL"], "http://llm.arcp")
+        self.assertNotIn("ARCP_MCP_URL", printed["environment"])
+
+    def test_a_key_of_the_environment_cannot_be_passed_to_the_command(self):
+        user = self.user(self.models(key="{env:PROVIDER_KEY}"))
+        self.assertIn("--env PROVIDER_KEY: ", user.refuse("--model", "m", "--env", "PROVIDER_KEY"))
+        done, printed, _ = user.run("--model", "m", environment={"PROVIDER_KEY": SECRET},
+                                    does='print(json.dumps([model()[0], "PROVIDER_KEY" in os.environ]))')
+        self.assertEqual(printed, [200, False], done.stderr)
+
+    def test_a_model_that_is_not_granted_is_denied_and_named(self):
+        user = self.user(self.models())
+        done, printed, lines = user.run("--model", "m", does='print(json.dumps([model("other")[0], model("other")[0]]))')
+        self.assertEqual(printed, [403, 403], done.stderr)
+        self.assertEqual(len(self.provider.requests), 0)
+        denials = [line["record"]["denied"] for line in lines if line["type"] == "denied"]
+        self.assertEqual([(one["capability"], one["target"], one["layer"]) for one in denials][:1],
+                         [("model.use", "other", "gateway")])
+        self.assertEqual(denials[-1]["count"], 2)
+        self.assertIn("arcp run: 1 denied. To allow: --model other\n", done.stderr)
+
+    def test_a_lease_that_names_no_currency_of_the_prices_pays_nothing(self):
+        user = self.user(self.models())
+        _, printed, lines = user.run("--model", "m", "--budget", "EUR:1", does="print(json.dumps([model()[0]]))")
+        self.assertEqual((printed, len(self.provider.requests), lines[-1]["spent"]), ([403], 0, {}))
+
+    def test_of_tools_those_that_are_granted_are_listed_and_called(self):
+        user = self.user(self.tools())
+        done, printed, lines = user.run("--tool", "web.echo", does='''
+print(json.dumps({"tools": tools(), "echo": call("web__echo", {"a": 1}), "pid": call("web__pid")}))
+''')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(printed["tools"], ["web__echo"])
+        self.assertFalse(printed["echo"][0])
+        self.assertTrue(printed["pid"][0])
+        self.assertIn("PERMISSION_DENIED", printed["pid"][1])
+        self.assertEqual([line["body"]["tool"] for line in lines if line.get("kind") == "tool_call"], ["web.echo"])
+        self.assertIn('call      web.echo {"a":1}\n', done.stderr)
+        self.assertIn("arcp run: 1 tool call\n", done.stderr)
+        self.assertIn("To allow: --tool web.pid\n", done.stderr)
+
+    def test_a_server_has_the_lease_of_its_configuration_not_that_of_the_command(self):
+        self.directory_of_server = os.path.join(self.directory.name, "servers")
+        os.mkdir(self.directory_of_server)
+        for name, text in (("servers/own", "the server's"), ("commands", "the command's")):
+            with open(os.path.join(self.directory.name, name), "w", encoding="utf8") as file:
+                file.write(text)
+        user = self.user(self.tools(lease=f'{{fs.read: ["{self.directory_of_server}/**"]}}'))
+        done, printed, _ = user.run("--tool", "web.*", "--read", f"{self.directory.name}/commands", does=f'''
+print(json.dumps([call("web__read", {{"of": "{self.directory.name}/" + name}})[1] for name in ("servers/own", "commands")]))
+''')
+        self.assertEqual(printed, ["the server's", "no: FileNotFoundError"], done.stderr)
+
+    def test_a_tool_with_a_price_draws_on_the_same_budget(self):
+        user = self.user(self.tools(more=', prices: {"*": "USD:0.02"}'))
+        done, printed, lines = user.run("--tool", "web.echo", "--budget", "USD:0.05",
+                                        does='print(json.dumps([call("web__echo")[0] for _ in range(3)]))')
+        self.assertEqual(printed, [False, False, True], done.stderr)
+        self.assertEqual(lines[-1]["spent"], {"USD": "0.04"})
+
+    def test_a_call_that_is_under_way_when_the_command_ends_is_charged(self):
+        user = self.user(self.models())
+        done, _, lines = user.run("--model", "m--slow", "--budget", "USD:1", does='''
+import socket
+body = json.dumps({"model": "m--slow", "stream": True, "messages": [{"role": "user", "content": "ping"}]}).encode()
+s = socket.create_connection(("llm.arcp", 80))
+s.sendall(b"POST /v1/chat/completions HTTP/1.1\\r\\nHost: llm.arcp\\r\\nContent-Type: application/json\\r\\nContent-Length: %d\\r\\n\\r\\n" % len(body) + body)
+assert s.recv(12) == b"HTTP/1.1 200"
+os._exit(0)
+''')
+        self.assertEqual((done.returncode, lines[-1]["model_calls"]), (0, 1), done.stderr)
+        self.assertGreater(decimal.Decimal(lines[-1]["spent"]["USD"]), 0)
+
+    def test_a_command_without_grants_of_calls_needs_no_configuration(self):
+        user = self.user("models: [not, a, mapping]\n")
+        done, printed, lines = user.run(does='print(json.dumps(["OPENAI_BASE_URL" in os.environ]))')
+        self.assertEqual((done.returncode, printed), (0, [False]), done.stderr)
+        self.assertNotIn("spent", lines[-1])
+        self.assertIn("config.yaml:1: models: ", user.refuse("--model", "m"))
+
+    def test_what_an_option_asks_for_must_be_configured(self):
+        user = self.user(self.models())
+        self.assertIn("has no tools.servers", user.refuse("--tool", "web.*"))
+        self.assertIn("--provider nobody: ", user.refuse("--model", "m", "--provider", "nobody"))
+        self.assertIn("--provider needs --model", user.refuse("--provider", "stand-in"))
+        self.assertIn("cannot be given when a lease is learnt", user.refuse("--learn", "/dev/null", "--model", "m"))
+
+    def test_what_only_a_daemon_has_is_refused(self):
+        cases = [("  spend: [{budget: [\"USD:5\"]}]\n", "models.spend is for arcpd"),
+                 ("gateways: {listen: \"127.0.0.1:0\"}\n", "gateways.listen and gateways.url are for arcpd")]
+        for i, (more, message) in enumerate(cases):
+            with self.subTest(message):
+                directory = os.path.join(self.directory.name, str(i))
+                user = User(directory, self.models(more=more))
+                self.assertIn(message, user.refuse("--model", "m"))
+
+    def test_a_provider_that_is_not_chosen_serves_nothing(self):
+        second = ('    - {name: second, dialect: openai, url: "http://127.0.0.1:1/v1", key: "{file:~/absent}", models: ["m"]}\n')
+        user = self.user(self.models(more=second))
+        done, printed, _ = user.run("--model", "m", "--provider", "stand-in", does="print(json.dumps([model()[0]]))")
+        self.assertEqual(printed, [200], done.stderr)
+
+
+if __name__ == "__main__":
+    BIN = sys.argv.pop(1)
+    unittest.main(verbosity=2)
