@@ -20,7 +20,8 @@ ARCP_API bool arcp_lease_explain(const arcp_authority *authority, arcp_time now,
 /* Appends one line of text per finding, or a JSON array of {kind, capability, index, pattern,
  * message} and a newline; returns their number. Kinds: dead (the pattern can match no canonical
  * target), redundant (the rest of its list covers it), broad (it grants more than it seems to),
- * narrow (it grants less than it seems to: `*` in tool.call), budget_zero, expired. */
+ * narrow (it grants less than it seems to: `*` in tool.call, `~/x`, `/a[12]`), budget_zero,
+ * expired. */
 ARCP_API size_t arcp_lease_lint(const arcp_lease *lease, arcp_time now, bool as_json,
                                 arcp_buf *out);
 

@@ -173,8 +173,9 @@ static bool check_next_seq(arcp__audit_check *check, uint64_t seq)
     const unsigned long long next = check->head.seq + 1;
     char message[160];
     if (seq < next) {
-        (void)snprintf(message, sizeof message, "number %llu follows number %llu",
-                       (unsigned long long)seq, next - 1);
+        (void)snprintf(message, sizeof message, "number %llu follows number %llu%s",
+                       (unsigned long long)seq, next - 1,
+                       seq == 1 ? "; the file of another arcpd has a chain of its own" : "");
         report(check, ARCP__AUDIT_PROBLEM_ORDER, seq, message);
         return false;
     }

@@ -268,6 +268,24 @@ int arcp__arguments_command_at(int argc, char *const *argv)
     return i < argc && strcmp(argv[i], "help") != 0 ? i : 0;
 }
 
+/* What other programs call a command; NULL: nothing like that. */
+static const char *known_elsewhere(const char *word)
+{
+    static const struct {
+        const char *word, *command;
+    } rows[] = {{"ls", "jobs"},          {"list", "jobs"},    {"ps", "jobs"},
+                {"kill", "cancel"},      {"stop", "cancel"},  {"rm", "cancel"},
+                {"describe", "show"},    {"inspect", "show"}, {"get", "show"},
+                {"attach", "watch"},     {"follow", "watch"}, {"info", "status"},
+                {"version", "--version"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strcmp(rows[i].word, word) == 0) {
+            return rows[i].command;
+        }
+    }
+    return NULL;
+}
+
 /* Parses the word that names the command. */
 static arcp_status parse_command(arcp__arguments *out, const char *word, arcp_error *err)
 {
@@ -282,6 +300,10 @@ static arcp_status parse_command(arcp__arguments *out, const char *word, arcp_er
     size_t most = 0;
     for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
         arcp__keep_most_similar(word, arcp__commands[command].name, &best, &most);
+    }
+    if (known_elsewhere(word) != NULL) {
+        best = known_elsewhere(word);
+        most = 1;
     }
     return arcp_error_set(err, ARCP_E_USAGE, "unknown command %s%s%s%s", word,
                           most == 0 ? "" : "; did you mean ", best, most == 0 ? "" : "?");

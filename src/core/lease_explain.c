@@ -271,6 +271,24 @@ static const char *why_broad(arcp__target_kind kind, arcp_span pattern)
     return NULL;
 }
 
+/* Why the pattern grants less than it seems to, or NULL. */
+static const char *why_narrow(arcp__target_kind kind, arcp_span pattern)
+{
+    /* `*` seems to grant everything but does not. */
+    if (kind == ARCP__TARGET_TOOL && arcp_span_equal_cstr(pattern, "*")) {
+        return "does not grant names with dots, such as web.search: ** does";
+    }
+    if (kind == ARCP__TARGET_PATH && arcp_span_starts_with(pattern, ARCP_SPAN_LITERAL("~"))) {
+        return "~ does not stand for a home directory: write its path";
+    }
+    if (kind != ARCP__TARGET_URL && (memchr(pattern.data, '[', pattern.size) != NULL ||
+                                     memchr(pattern.data, '?', pattern.size) != NULL ||
+                                     memchr(pattern.data, '{', pattern.size) != NULL)) {
+        return "only * and ** stand for something else; [, ? and { stand for themselves";
+    }
+    return NULL;
+}
+
 /* The findings about one pattern. */
 typedef struct finding {
     bool is_dead;
@@ -317,6 +335,7 @@ static arcp_status lint_capability(const arcp__lease_capability *capability, lis
     for (size_t i = 0; i < capability->count && status == ARCP_OK; i++) {
         const arcp_span pattern = capability->patterns[i];
         const char *broad = why_broad(kind, pattern);
+        const char *narrow = why_narrow(kind, pattern);
         if (findings[i].is_dead) {
             report(found, "dead", capability->name, i, pattern,
                    "is not in canonical form: no target can match it");
@@ -329,10 +348,8 @@ static arcp_status lint_capability(const arcp__lease_capability *capability, lis
         if (broad != NULL) {
             report(found, "broad", capability->name, i, pattern, broad);
         }
-        /* `*` seems to grant everything but does not. */
-        if (kind == ARCP__TARGET_TOOL && arcp_span_equal_cstr(pattern, "*")) {
-            report(found, "narrow", capability->name, i, pattern,
-                   "does not grant names with dots, such as web.search: ** does");
+        if (narrow != NULL) {
+            report(found, "narrow", capability->name, i, pattern, narrow);
         }
     }
     arcp__free(rest);

@@ -6,7 +6,8 @@
 #define LINES 6
 
 typedef struct findings {
-    char text[512]; /* file:line:problem, one after the other */
+    char text[512];  /* file:line:problem, one after the other */
+    char order[160]; /* the first message about the order */
 } findings;
 
 static void note(void *user, const arcp__audit_finding *finding)
@@ -16,6 +17,9 @@ static void note(void *user, const arcp__audit_finding *finding)
     snprintf(f->text + size, sizeof f->text - size, "%s%s:%llu:%s", size == 0 ? "" : " ",
              finding->file, (unsigned long long)finding->line,
              arcp__audit_problem_name(finding->problem));
+    if (finding->problem == ARCP__AUDIT_PROBLEM_ORDER && f->order[0] == '\0') {
+        snprintf(f->order, sizeof f->order, "%s", finding->message);
+    }
 }
 
 /* Lines of a chain, each with its line feed; the first has the hash of the line before it. */
@@ -78,7 +82,7 @@ static void expect_knowing(const log *l, const arcp__audit_head *known, const ch
     /* In one piece, byte by byte, and in pieces that end anywhere. */
     static const size_t steps[] = {1 << 20, 1, 7, 100};
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
-        findings f = {""};
+        findings f = {"", ""};
         arcp__audit_check check;
         arcp__audit_check_init(&check, note, &f);
         if (known != NULL) {
@@ -127,7 +131,7 @@ static void any_changed_byte_of_any_line_is_found_in_its_line(void **state)
         log l;
         log_init(&l);
         for (size_t i = 0; i + 1 < l.lines[line].size; i++) {
-            findings f = {""};
+            findings f = {"", ""};
             char wanted[16];
             arcp__audit_check check;
             l.lines[line].data[i] ^= 1;
@@ -231,7 +235,7 @@ static void a_file_without_a_line_was_emptied(void **state)
     log nothing = {.head = {0, ""}};
     log_init(&l);
     expect(&nothing, "a:1:empty");
-    findings f = {""};
+    findings f = {"", ""};
     arcp__audit_check check;
     arcp__audit_check_init(&check, note, &f);
     check_file(&check, "a", &l, 64);
@@ -292,7 +296,7 @@ static void files_follow_each_other_and_each_can_be_checked_alone(void **state)
     b.head = a.head;
     make_lines(&b.head, LINES, b.lines);
     expect(&b, "");
-    findings f = {""};
+    findings f = {"", ""};
     arcp__audit_check check;
     arcp__audit_check_init(&check, note, &f);
     check_file(&check, "a", &a, 64);
@@ -306,6 +310,9 @@ static void files_follow_each_other_and_each_can_be_checked_alone(void **state)
     check_file(&check, "b", &b, 64);
     check_file(&check, "a", &a, 64);
     assert_non_null(strstr(f.text, "a:1:order"));
+    assert_string_equal(f.order,
+                        "number 1 follows number 12; the file of another arcpd has a chain "
+                        "of its own");
     arcp__audit_check_fini(&check);
     f.text[0] = '\0';
     arcp__audit_check_init(&check, note, &f);

@@ -102,6 +102,8 @@ static const struct bad {
 } bad_lines[] = {
     {"dance", "unknown command dance"},
     {"sumbit echo", "did you mean submit?"},
+    {"ps", "unknown command ps; did you mean jobs?"},
+    {"version", "unknown command version; did you mean --version?"},
     {"submit", "AGENT is missing"},
     {"submit echo again", "unexpected argument 'again'"},
     {"agents now", "unexpected argument 'now'"},

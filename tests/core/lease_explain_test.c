@@ -217,6 +217,17 @@ static const lint_row lints[] = {
      "broad: fs.read[0] \"/a**\": also grants siblings with longer names: put a / before **\n"},
     {"a star that is narrower than it looks", "{\"tool.call\":[\"*\"]}",
      "narrow: tool.call[0] \"*\": does not grant names with dots, such as web.search: ** does\n"},
+    {"a home directory", "{\"fs.read\":[\"~/x\"]}",
+     "narrow: fs.read[0] \"~/x\": ~ does not stand for a home directory: write its path\n"},
+    {"a name with a tilde", "{\"tool.call\":[\"~x\"],\"fs.read\":[\"/a/~x\"]}", ""},
+    {"what shells expand", "{\"fs.read\":[\"/a[12]\",\"/b?\",\"/{c,d}\"]}",
+     "narrow: fs.read[0] \"/a[12]\": only * and ** stand for something else; [, ? and { stand for "
+     "themselves\n"
+     "narrow: fs.read[1] \"/b?\": only * and ** stand for something else; [, ? and { stand for "
+     "themselves\n"
+     "narrow: fs.read[2] \"/{c,d}\": only * and ** stand for something else; [, ? and { stand for "
+     "themselves\n"},
+    {"a query, and an address", "{\"net.fetch\":[\"https://[::1]/x?y={z}\"]}", ""},
     {"every tool", "{\"tool.call\":[\"**\"],\"model.use\":[\"*\"]}",
      "broad: tool.call[0] \"**\": grants every name\n"},
     {"a budget of zero", "{\"cost.budget\":[\"EUR:1\",\"USD:0\",\"USD:0.0\"]}",
