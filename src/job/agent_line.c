@@ -88,7 +88,6 @@ static void spent(arcp__jobs *jobs, arcp__job *job, const arcp_budget_report *re
     for (arcp__job *ancestor = job; ancestor != NULL; ancestor = ancestor->parent) {
         if (!arcp__job_has_ended(ancestor) && ancestor->budget != NULL) {
             arcp__job_store_with_batch(jobs, ancestor, ARCP__ROW_SPENT);
-            arcp__job_changed(jobs, ancestor);
             if (jobs->watch != NULL) {
                 jobs->watch->spent(jobs->watch->user, ancestor);
             }
@@ -150,6 +149,9 @@ static void take_message(arcp__jobs *jobs, arcp__job *job, const arcp__job_messa
     }
     if (message->is_spent) {
         arcp__purse_spent(jobs, job);
+        for (arcp__job *counted = job; counted != NULL; counted = counted->parent) {
+            arcp__job_changed(jobs, counted); /* its budget counts what its children spend */
+        }
     }
     const bool is_denial = message->decision.code != ARCP_OK;
     /* A grant is recorded even after the job's end, because it was used; but not once the job is

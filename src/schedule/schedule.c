@@ -206,6 +206,11 @@ static void remove_others(arcp__schedules *schedules)
     }
 }
 
+static int by_name(const arcp__schedule *a, const arcp__schedule *b)
+{
+    return strcmp(a->name, b->name);
+}
+
 arcp_status arcp__schedules_set(arcp__schedules *schedules, const arcp__schedule_options *options,
                                 size_t count, arcp_error *err)
 {
@@ -236,6 +241,7 @@ arcp_status arcp__schedules_set(arcp__schedules *schedules, const arcp__schedule
     }
     if (!schedules->context->failed) {
         remove_others(schedules);
+        HASH_SORT(schedules->all, by_name);
     }
     return ARCP_OK;
 }
@@ -267,12 +273,13 @@ bool arcp__schedule_next(const arcp__schedules *schedules, const char *name,
                          arcp__schedule_view *out)
 {
     const arcp__schedule *first = NULL;
-    for (const arcp__schedule *schedule = schedules->all; schedule != NULL;
-         schedule = schedule->hh.next) {
-        if (schedule->agent != NULL && (name == NULL || strcmp(schedule->name, name) > 0) &&
-            (first == NULL || strcmp(schedule->name, first->name) < 0)) {
-            first = schedule;
-        }
+    if (name != NULL) {
+        HASH_FIND(hh, schedules->all, name, strlen(name), first);
+    }
+    first = first == NULL ? schedules->all : first->hh.next;
+    while (first != NULL &&
+           (first->agent == NULL || (name != NULL && strcmp(first->name, name) <= 0))) {
+        first = first->hh.next;
     }
     if (first != NULL) {
         *out =

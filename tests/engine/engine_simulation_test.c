@@ -20,7 +20,7 @@ static seed_range wanted;
 
 typedef struct figures {
     size_t frames, ends, replays, jobs, spends, children, silences, restarts, failures;
-    size_t lost, leaves, values, answers, overs, queued, reloads, sent, settled;
+    size_t lost, leaves, values, answers, overs, queued, reloads, sent, settled, pushes, watched;
     size_t unsent_max, tail_max, queue_max;
 } figures;
 
@@ -49,6 +49,8 @@ static void add(figures *sum, const play *one)
     sum->reloads += one->reloads;
     sum->sent += one->sent;
     sum->settled += one->settled;
+    sum->pushes += one->pushes;
+    sum->watched += one->watched;
     sum->unsent_max = larger(sum->unsent_max, one->unsent_max);
     sum->tail_max = larger(sum->tail_max, one->tail_max);
     sum->queue_max = larger(sum->queue_max, one->queue_max);
@@ -80,10 +82,11 @@ static void check_figures(const figures *sum, uint64_t seeds)
     if (seeds < 200) {
         return;
     }
-    const size_t counts[] = {
-        sum->frames,   sum->ends,     sum->replays,  sum->jobs,    sum->spends, sum->children,
-        sum->silences, sum->restarts, sum->failures, sum->lost,    sum->leaves, sum->values,
-        sum->answers,  sum->overs,    sum->queued,   sum->reloads, sum->sent,   sum->settled};
+    const size_t counts[] = {sum->frames,   sum->ends,     sum->replays,  sum->jobs,
+                             sum->spends,   sum->children, sum->silences, sum->restarts,
+                             sum->failures, sum->lost,     sum->leaves,   sum->values,
+                             sum->answers,  sum->overs,    sum->queued,   sum->reloads,
+                             sum->sent,     sum->settled,  sum->watched,  sum->pushes};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         assert_true(counts[i] > seeds / 20);
     }
@@ -106,12 +109,13 @@ static void every_promise_holds_in_random_sessions(void **state)
                   "%zu spends, %zu children, %zu silent peers, %zu restarts, %zu failed batches, "
                   "%zu lost ends, "
                   "%zu ends of input, %zu calls to models, %zu credentials, %zu answers to "
-                  "submits; at most %zu bytes "
+                  "submits, %zu rows sent to watchers, %zu compared; at most %zu bytes "
                   "unsent to a peer, %zu for the store, %zu of streams\n",
                   (unsigned long long)played, (unsigned long long)wanted.first, sum.frames,
                   sum.jobs, sum.ends, sum.replays, sum.spends, sum.children, sum.silences,
                   sum.restarts, sum.failures, sum.lost, sum.leaves, sum.sent, sum.values,
-                  sum.answers, sum.unsent_max, sum.queue_max, sum.tail_max);
+                  sum.answers, sum.pushes, sum.watched, sum.unsent_max, sum.queue_max,
+                  sum.tail_max);
     check_figures(&sum, played);
 }
 

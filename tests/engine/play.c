@@ -243,6 +243,10 @@ static void clock_step(play *p)
     if (p->waited_sec + forward < UINT64_C(20) * 3600) { /* ended jobs are kept a day */
         p->waited_sec += forward;
         play_clock(p, (int64_t)forward * ARCP_NS_PER_SEC + play_pick(p, 3));
+        if (forward != 0 && play_is_quiet(p)) {
+            play_look(p);
+            play_watch_check(p);
+        }
     }
     if (p->temper.jumps && play_one_in(p, 2)) {
         /* Up to ten minutes, either way; or the machine slept. */
@@ -437,10 +441,25 @@ static void end_agents(play *p)
     play_check_stopped(p);
 }
 
+/* A client of each principal that has a session watches what follows. */
+static void watch_again(play *p)
+{
+    static const size_t watchers[] = {1, PLAY_BOB + 1};
+    for (size_t i = 0; i < 2 && !p->is_stopping; i++) {
+        if (play_client(p, watchers[i])->link == NULL && p->away[watchers[i]] != WATCH_NONE) {
+            play_client_returns(p, watchers[i]);
+        }
+    }
+}
+
 void play_settle(play *p)
 {
     calm_down(p);
+    watch_again(p);
     end_agents(p);
+    play_clock(p, ARCP_NS_PER_SEC);
+    play_look(p);
+    play_watch_check(p);
     if (p->is_stopping) {
         play_restart(p);
         end_agents(p);

@@ -83,6 +83,21 @@ typedef struct play_hold {
 #define PLAY_STARTED_MAX 4096
 #define PLAY_NOTED_MAX   64
 
+#define PLAY_ROWS_MAX 512
+
+typedef struct play_row {
+    char job_id[ARCP__ID_SIZE];
+    uint64_t hash; /* of the row's text; 0: none came */
+} play_row;
+
+/* What a client was sent on its present connection. */
+typedef struct play_watch {
+    bool is_asked, is_valid;
+    char newest[ARCP__ID_SIZE]; /* of the jobs that had ended before */
+    play_row rows[PLAY_ROWS_MAX];
+    size_t count;
+} play_watch;
+
 typedef struct play {
     engine_rig rig;
     disk disk;
@@ -92,6 +107,8 @@ typedef struct play {
     char slots[PLAY_CLIENTS][8]; /* the rig's client that each one is just now */
     size_t away[PLAY_CLIENTS];   /* the session a client had last; WATCH_NONE: none */
     bool is_over[PLAY_CLIENTS];  /* nothing more comes from it on this connection */
+    play_watch watches[PLAY_CLIENTS];
+    size_t pushes, watched; /* rows, and those that were compared with their jobs */
     play_agent agents[RIG_AGENTS_MAX];
     play_temper temper;
     const uint8_t *data; /* NULL: numbers come from `random` */
@@ -197,6 +214,13 @@ void play_client_subscribes(play *p, size_t slot, const char *job_id);
 /* A frame goes to a client that reads. */
 void play_client_gets(play *p, const rig_client *client, arcp_span frame);
 void play_clients_look(play *p);
+
+/* ---- play_watch.c ---- */
+/* A client that has a session watches its principal's jobs. */
+void play_watch_begin(play *p, size_t slot);
+void play_watch_gets(play *p, size_t slot, arcp_span frame);
+/* The time of a push has passed, and everything is durable. */
+void play_watch_check(play *p);
 
 /* ---- play_host.c ---- */
 /* Sets the hosts of a new engine, then calls the play's own `prepare`. */

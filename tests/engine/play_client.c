@@ -21,7 +21,8 @@ static const char hello_head[] =
     "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{\"client\":{\"name\":"
     "\"play\",\"version\":\"1\"},\"auth\":{\"scheme\":\"bearer\",\"token\":\"%s\"},"
     "\"capabilities\":{\"encodings\":[\"json\"],\"features\":[\"heartbeat\",\"ack\",\"list_jobs\","
-    "\"subscribe\",\"lease_expires_at\",\"cost.budget\"%s%s,\"agent_versions\"]}";
+    "\"subscribe\",\"lease_expires_at\",\"cost.budget\"%s%s,\"agent_versions\",\"x-vendor.arcpd."
+    "view\"]}";
 
 static void say(play *p, size_t slot, const char *frame)
 {
@@ -82,6 +83,7 @@ void play_client_returns(play *p, size_t slot)
     (void)rig_connect(&p->rig, p->slots[slot]);
     p->is_over[slot] = false;
     p->clients[slot] = (watch_client){.session = WATCH_NONE, .is_bobs = slot >= PLAY_BOB};
+    p->watches[slot] = (play_watch){0};
     if (which == WATCH_NONE) {
         say_hello(p, slot, principal_of(slot));
         play_look(p);
@@ -105,6 +107,7 @@ static void connect(play *p, size_t slot)
     (void)rig_connect(&p->rig, p->slots[slot]);
     p->is_over[slot] = false;
     p->clients[slot] = (watch_client){.session = WATCH_NONE, .is_bobs = slot >= PLAY_BOB};
+    p->watches[slot] = (play_watch){0};
     play_client(p, slot)->slow = p->temper.slow && play_one_in(p, 3);
 }
 
@@ -135,6 +138,7 @@ static void go_silent(play *p, size_t slot)
         old->slow = true;
         p->is_over[slot] = false;
         p->clients[slot] = (watch_client){.session = WATCH_NONE, .is_bobs = slot >= PLAY_BOB};
+        p->watches[slot] = (play_watch){0};
         p->silences++;
         return;
     }
@@ -345,6 +349,7 @@ void play_client_gets(play *p, const rig_client *client, arcp_span frame)
             assert_non_null(text);
             play_trace(p, p->slots[i], text);
             watch_frame(&p->watch, &p->clients[i], text);
+            play_watch_gets(p, i, frame);
             arcp__free(text);
         }
     }
@@ -359,7 +364,9 @@ void play_clients_look(play *p)
         if (play_client(p, i)->link == NULL) {
             p->clients[i].session = WATCH_NONE;
             p->clients[i].resuming = false;
+            p->watches[i] = (play_watch){0};
         }
+        play_watch_begin(p, i);
     }
     /* Frames that waited for a slow peer are lost with its connection; those of the others were
      * checked when they were sent; those of a silent one are never read. */
