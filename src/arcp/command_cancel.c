@@ -6,6 +6,7 @@
 
 #include "arcp/command.h"
 #include "arcp/jobs.h"
+#include "base/alloc.h"
 #include "cli/cli.h"
 
 #define LOCK_TRIES    200
@@ -200,6 +201,49 @@ static int cancel_by_owner(arcp__program *program, const arcp_client_options *op
     return exit_status;
 }
 
+/* The job that a word of the command line names; empty when there is none. */
+static arcp_buf find(arcp__program *program, arcp_client *client, const char *word,
+                     int *exit_status)
+{
+    arcp_buf id = arcp_buf_init();
+    if (arcp__job_id_is_whole(arcp_span_cstr(word))) {
+        arcp_buf_append_cstr(&id, word);
+    } else if (!arcp__job_resolve(program, client, word, &id, exit_status)) {
+        arcp_buf_clear(&id);
+    }
+    return id;
+}
+
+/* All jobs are tried; the exit status is that of the first one that could not be cancelled. Ends
+ * the client. */
+static int cancel_jobs(arcp__program *program, const arcp_client_options *options,
+                       arcp_client *client)
+{
+    const arcp__arguments *arguments = &program->arguments;
+    const bool is_ended_here = has_end(client);
+    arcp_buf *ids = arcp__alloc_array(arguments->word_count, sizeof *ids);
+    int first = ids == NULL ? ARCP__EXIT_ERROR : ARCP__EXIT_SUCCESS;
+    for (size_t i = 0; i < arguments->word_count && ids != NULL; i++) {
+        int one = ARCP__EXIT_SUCCESS;
+        ids[i] = find(program, client, arguments->words[i], &one);
+        if (ids[i].size != 0 && is_ended_here) {
+            one = cancel(program, client, arcp_buf_span(&ids[i]));
+        }
+        first = first == ARCP__EXIT_SUCCESS ? one : first;
+    }
+    arcp_client_close(client);
+    arcp_client_free(client);
+    for (size_t i = 0; i < arguments->word_count && ids != NULL; i++) {
+        const int one = ids[i].size == 0 || is_ended_here
+                            ? ARCP__EXIT_SUCCESS
+                            : cancel_by_owner(program, options, arcp_buf_span(&ids[i]));
+        first = first == ARCP__EXIT_SUCCESS ? one : first;
+        arcp_buf_fini(&ids[i]);
+    }
+    arcp__free(ids);
+    return first;
+}
+
 int arcp__command_cancel(arcp__program *program)
 {
     arcp_client_options options;
@@ -214,22 +258,5 @@ int arcp__command_cancel(arcp__program *program)
     if (client == NULL) {
         return exit_status;
     }
-    const char *word = program->arguments.words[0];
-    arcp_buf id = arcp_buf_init();
-    const bool is_whole = arcp__job_id_is_whole(arcp_span_cstr(word));
-    if (is_whole) {
-        arcp_buf_append_cstr(&id, word);
-    }
-    const bool is_found = is_whole || arcp__job_resolve(program, client, word, &id, &exit_status);
-    const bool is_ended_here = has_end(client);
-    if (is_found && is_ended_here) {
-        exit_status = cancel(program, client, arcp_buf_span(&id));
-    }
-    arcp_client_close(client);
-    arcp_client_free(client);
-    if (is_found && !is_ended_here) {
-        exit_status = cancel_by_owner(program, &options, arcp_buf_span(&id));
-    }
-    arcp_buf_fini(&id);
-    return exit_status;
+    return cancel_jobs(program, &options, client);
 }

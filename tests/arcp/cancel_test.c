@@ -131,6 +131,28 @@ static void a_cancel_needs_no_saved_session(void **state)
     assert_int_equal(remove_session_files(*state), 1);
 }
 
+/* Each is tried, and the first failure is the exit status. */
+static void several_jobs_are_cancelled_at_once(void **state)
+{
+    process p;
+    char jobs[2][64];
+    for (size_t i = 0; i < 2; i++) {
+        fixture_run(*state, &p, 0, WORDS("submit", "wait", "--detach", "--quiet"));
+        assert_int_equal(sscanf(p.out.data, "%63s", jobs[i]), 1);
+        process_fini(&p);
+    }
+    fixture_run(*state, &p, 1,
+                WORDS("cancel", jobs[0], "job_01ARZ3NDEKTSV4RRFFQ69G5FAV", jobs[1], "--now"));
+    assert_non_null(strstr(p.err.data, "error: JOB_NOT_FOUND"));
+    process_fini(&p);
+    for (size_t i = 0; i < 2; i++) {
+        fixture_run(*state, &p, 5, WORDS("watch", jobs[i]));
+        assert_non_null(strstr(p.err.data, "error: CANCELLED: the job was cancelled"));
+        process_fini(&p);
+    }
+    assert_int_equal(remove_session_files(*state), 2);
+}
+
 static void a_cancel_in_another_process_leaves_the_session_of_the_submit_alone(void **state)
 {
     process submitter;
@@ -217,6 +239,7 @@ int main(void)
         cmocka_unit_test(ctrl_c_detaches_a_watch_and_the_job_goes_on),
         cmocka_unit_test(ctrl_c_twice_detaches),
         cmocka_unit_test(a_cancel_needs_no_saved_session),
+        cmocka_unit_test(several_jobs_are_cancelled_at_once),
         cmocka_unit_test(a_cancel_in_another_process_leaves_the_session_of_the_submit_alone),
         cmocka_unit_test(a_detached_job_is_watched_listed_and_cancelled),
     };

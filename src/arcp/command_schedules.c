@@ -1,0 +1,119 @@
+/* `arcp schedules`: when which agent is due. */
+#include <string.h>
+
+#include "arcp/command.h"
+#include "arcp/jobs.h"
+#include "arcp/operator.h"
+
+typedef struct listing {
+    arcp__program *program;
+    arcp__format format;
+    size_t columns; /* of the terminal; 0: standard output is none */
+    uint64_t count;
+    bool has_failed;
+} listing;
+
+typedef enum column { NAME, NEXT, LAST, JOB, STATE, PRINCIPAL, AGENT, COUNT } column;
+
+/* A column is shown on terminals of at least this width, and where the output is not a terminal. */
+static const struct {
+    const char *title;
+    size_t columns, from;
+} columns[COUNT] = {
+    [NAME] = {"NAME", 16, 0},  [NEXT] = {"NEXT", 20, 0},   [LAST] = {"LAST", 20, 100},
+    [JOB] = {"JOB", 30, 140},  [STATE] = {"STATE", 7, 80}, [PRINCIPAL] = {"PRINCIPAL", 12, 120},
+    [AGENT] = {"AGENT", 0, 0},
+};
+
+static bool print_cells(const listing *l, const arcp_span cells[COUNT])
+{
+    arcp_buf line = arcp_buf_init();
+    size_t used = 0;
+    for (column i = 0; i < COUNT; i++) {
+        const bool is_last = i == AGENT;
+        const size_t left = l->columns > used ? l->columns - used : 1;
+        if (l->columns != 0 && l->columns < columns[i].from) {
+            continue;
+        }
+        arcp__append_cell(&line, cells[i].size == 0 ? ARCP_SPAN_LITERAL("-") : cells[i],
+                          is_last && l->columns != 0 ? left : columns[i].columns, is_last);
+        used += columns[i].columns + 1;
+    }
+    return arcp__program_print_buf_line(l->program, &line);
+}
+
+/* Due times are whole seconds. */
+static arcp_span seconds_of(arcp_span time, char out[21])
+{
+    if (time.size < 19) {
+        return arcp_span_make(NULL, 0);
+    }
+    memcpy(out, time.data, 19);
+    out[19] = 'Z';
+    return arcp_span_make(out, 20);
+}
+
+static bool print_row(listing *l, arcp__asked *page, arcp_json_ref row)
+{
+    arcp_span titles[COUNT];
+    char next[21];
+    char last[21];
+    if (l->count == 0) {
+        for (column i = 0; i < COUNT; i++) {
+            titles[i] = arcp_span_cstr(columns[i].title);
+        }
+    }
+    const bool waits =
+        arcp_json_is(&page->json, arcp_json_member(&page->json, row, ARCP_SPAN_LITERAL("waiting")),
+                     ARCP_JSON_TRUE);
+    const arcp_span cells[COUNT] = {
+        [NAME] = arcp__asked_text(page, row, "name"),
+        [NEXT] = seconds_of(arcp__asked_text(page, row, "next_due"), next),
+        [LAST] = seconds_of(arcp__asked_text(page, row, "last_due"), last),
+        [JOB] = arcp__asked_text(page, row, "last_job"),
+        [STATE] = waits ? ARCP_SPAN_LITERAL("waiting") : ARCP_SPAN_LITERAL(""),
+        [PRINCIPAL] = arcp__asked_text(page, row, "principal"),
+        [AGENT] = arcp__asked_text(page, row, "agent"),
+    };
+    return (l->count != 0 || print_cells(l, titles)) && print_cells(l, cells);
+}
+
+static bool on_row(void *user, arcp__asked *page, arcp_json_ref row)
+{
+    listing *l = user;
+    bool is_printed = false;
+    if (l->format == ARCP__FORMAT_TABLE) {
+        is_printed = print_row(l, page, row);
+    } else if (l->format == ARCP__FORMAT_NAME) {
+        arcp_buf line = arcp_buf_init();
+        arcp__append_safe(&line, arcp__asked_text(page, row, "name"), 256);
+        is_printed = arcp__program_print_buf_line(l->program, &line);
+    } else {
+        is_printed = arcp__print_asked(l->program, l->format, page, row);
+    }
+    l->count++;
+    l->has_failed = !is_printed;
+    return is_printed;
+}
+
+static int schedules(arcp__program *program, arcp_client *client, void *user)
+{
+    listing *l = user;
+    arcp_error err = {.details = &program->error_details};
+    if (arcp__ask_pages(client, "schedules", "{", "schedules", on_row, l, &err) != ARCP_OK) {
+        return arcp__program_fail(program, &err);
+    }
+    if (l->count == 0 && !program->is_quiet) {
+        arcp__screen_format(&program->screen, "no schedules");
+    }
+    return l->has_failed ? ARCP__EXIT_ERROR : ARCP__EXIT_SUCCESS;
+}
+
+int arcp__command_schedules(arcp__program *program)
+{
+    listing l = {.program = program, .columns = arcp__output_columns()};
+    arcp_error err = {0};
+    return arcp__format_read(program, ARCP__OPTION_SCHEDULES_OUTPUT, &l.format, &err) == ARCP_OK
+               ? arcp__program_request(program, schedules, &l)
+               : arcp__program_usage(program, &err);
+}
