@@ -20,7 +20,7 @@ build = cmake --preset $(1) $(CMAKE_QUIET) $(2) >/dev/null && cmake --build --pr
 REPEAT ?=
 test = ctest --preset $(1) --parallel $(TEST_JOBS) $(REPEAT) $(2)
 
-.PHONY: dist deb image packages all help deps dev-deps demo test check-fast asan msan tsan valgrind fuzz soak bench bench-hostile bench-peers \
+.PHONY: dist deb image packages all help deps dev-deps demo test check-fast asan msan tsan valgrind fuzz soak bench bench-gateway bench-hostile bench-peers \
 	interop coding-agents tokenizers coverage analyze lint format abi reference docs python helpers install uninstall clean
 
 all: deps ## build/bin/arcpd, build/bin/arcp, build/lib (the default)
@@ -67,6 +67,9 @@ bench: deps ## every benchmark: medians over several runs, then the programs und
 
 bench-hostile: deps ## what one principal has while another does its worst: docs/performance.md
 	@$(call build,bench) && build-bench/bench/hostile_load
+
+bench-gateway: deps ## calls to models through arcpd, beside a LiteLLM proxy
+	@$(call build,bench) && tools/bench-gateway build-bench
 
 bench-peers: deps ## beside the runtimes of other SDKs: docs/performance.md (PEERS='--minutes 3')
 	@python3 -c 'import ensurepip, venv' 2>/dev/null || tools/install-deps.sh --interop || true
