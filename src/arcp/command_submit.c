@@ -285,6 +285,11 @@ static int attempt(submission *s, arcp_client *client, bool *again)
     }
     if (job != NULL && arcp__has(&s->program->arguments, ARCP__OPTION_DETACH)) {
         const arcp_span text = s->program->is_json ? arcp_job_descriptor(job) : arcp_job_id(job);
+        /* Where any session of the principal may cancel, this one is not needed again. */
+        if (s->file != NULL &&
+            (arcp_client_features(client) & ARCP_FEATURE_BIT(ARCP_FEATURE_VIEW)) != 0) {
+            arcp__session_file_remove(s->file);
+        }
         exit_status =
             arcp__program_print_line(s->program, text) ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
     } else if (job != NULL) {
