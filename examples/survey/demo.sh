@@ -41,7 +41,7 @@ if [ -z "${UI:-}" ]; then
     exit
 fi
 
-survey 0 --expires-in 10m --detach --quiet >"$state/job"
+survey 0 --expires-in 10m --quiet >"$state/report"
 survey 1500 --expires-in 30m --detach --quiet >"$state/job"
 while :; do
     echo "the dashboard: Ctrl-click the link, or paste it into a browser" >&2

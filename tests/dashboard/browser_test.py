@@ -254,6 +254,45 @@ def the_overview_follows_jobs_as_they_come(place, browser):
     browser.wait_text("success", ".rows")
 
 
+def a_page_is_told_what_changes_and_asks_for_nothing(place, browser):
+    sign_in(browser, place, "to")
+    browser.run("window.sent = []; const send = WebSocket.prototype.send; WebSocket.prototype.send = function (text) { sent.push(JSON.parse(text).type); send.call(this, text); };")
+    first = place.finish("ta")
+    second = place.finish("tb", agent="broken")
+    browser.wait_text(first[-6:], ".rows")
+    browser.wait_text(second[-6:], ".rows")
+    browser.wait("return [...document.querySelectorAll('.rows .row')].filter((row) => /success|error/.test(row.innerText)).length === 2;", what="both have ended")
+    sent = browser.run("return sent.filter((type) => !['session.pong', 'session.ack'].includes(type));")
+    check(not sent, f"the page has sent {sent}")
+
+
+def a_role_sees_the_figures_of_each_second(place, browser):
+    sign_in(browser, place, "to")
+    browser.wait_text("arcpd has run since", ".charts")
+    check(browser.run("return document.querySelectorAll('.charts svg').length;") == 6, browser.text(".charts"))
+    place.submit(wait=True)
+    browser.wait("return /Jobs not over\\s+1/.test(document.querySelector('.charts').innerText);", what="the chart of jobs has the running one")
+    go(browser, "#/jobs")
+    browser.wait_text("1 job", "main")
+    browser.run("sessionStorage.clear();")
+    sign_in(browser, place)  # without a role there are none
+    check(browser.run("return document.querySelector('.charts');") is None, "a principal without a role sees figures")
+
+
+def live_events_come_by_subscription(place, browser):
+    job = place.submit(wait=True, events=2)
+    sign_in(browser, place)
+    go(browser, f"#/job/{job}")
+    browser.wait_text("event 1", ".rows")
+    browser.run("window.sent = []; const send = WebSocket.prototype.send; WebSocket.prototype.send = function (text) { sent.push(JSON.parse(text).type); send.call(this, text); };")
+    place.arcpd.arcp("ta", "cancel", job, "--reason", "enough")
+    browser.wait_text("told: enough", ".rows")
+    browser.wait_text("CANCELLED", ".rows")
+    place.finish("ta")  # another job's events are not asked for
+    events = browser.run("return sent.filter((type) => type === 'x-vendor.arcpd.events').length;")
+    check(0 < events < 10, f"{events} requests for events")
+
+
 def filters_are_in_the_address(place, browser):
     place.finish()
     place.finish(agent="broken")

@@ -46,7 +46,7 @@ export function bytes(value) {
 
 /** "spent of cap CUR"; amounts are decimal texts and stay as they are. */
 export function budget(of) {
-  return Object.entries(of ?? {}).map(([currency, { cap, spent }]) => `${spent ?? "0"} of ${cap ?? "?"} ${currency}`).join(", ");
+  return Object.entries(of ?? {}).map(([currency, { cap, spent }]) => `${spent ?? "0"}${cap === undefined || cap === null ? "" : ` of ${cap}`} ${currency}`).join(", ");
 }
 
 /** The share of a budget that is spent, from 0 to 1. Only for drawing: the exact amounts are shown as text. */

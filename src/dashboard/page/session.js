@@ -3,9 +3,7 @@ import { Wire, Refused } from "./wire.js";
 
 const JOBS_KEPT = 2000;
 const JOBS_ASKED = 100;
-const PAUSE_MS = 1500;
-const PAUSE_OF_ROLES_MS = 5000; // each look of a role into other principals' jobs is a line of the audit log
-const PAUSE_HIDDEN_MS = 60000;
+const AGAIN_MS = 2000;
 const KEY = "arcp.page_key";
 
 export class Session extends EventTarget {
@@ -27,6 +25,7 @@ export class Session extends EventTarget {
     this.asks = asks;
     this.wire = new Wire(this.url, () => this.token);
     this.wire.addEventListener("state", (event) => this.onState(event.detail));
+    this.wire.addEventListener("frame", (event) => this.onFrame(event.detail));
     this.wire.open();
   }
 
@@ -77,21 +76,42 @@ export class Session extends EventTarget {
   get everybody() { return this.seesAll ? { principal: "*" } : {}; }
   get seesAll() { return this.role === "viewer" || this.role === "operator"; }
 
-  get pause() { return this.seesAll ? PAUSE_OF_ROLES_MS : PAUSE_MS; }
-
-  /** Asks for the newest jobs, again and again while the page can be seen, and tells the views which have changed. */
+  /** From now on the views are told which jobs change. Who watches first, and then asks for all, misses nothing. */
   async watch() {
     clearTimeout(this.timer);
     if (!this.hasView) return;
     try {
-      const { jobs } = await this.wire.ask("jobs", { filter: this.everybody, limit: JOBS_ASKED });
-      const changed = jobs.filter((row) => this.take(row));
-      if (changed.length > 0) this.emit("jobs", changed);
+      await this.wire.ask("watch", { what: this.seesAll ? ["jobs", "figures"] : ["jobs"], ...this.everybody });
+      await this.load();
     } catch (error) {
       if (error.code === "AWAY") return; // a new connection watches again
       this.emit("problem", error);
+      this.timer = setTimeout(() => this.watch(), AGAIN_MS);
     }
-    this.timer = setTimeout(() => this.watch(), document.hidden ? PAUSE_HIDDEN_MS : this.pause);
+  }
+
+  /** The newest jobs, all at once. */
+  async load() {
+    const { jobs } = await this.wire.ask("jobs", { filter: this.everybody, limit: JOBS_ASKED });
+    this.changed(jobs);
+  }
+
+  changed(rows) {
+    const changed = rows.filter((row) => this.take(row));
+    if (changed.length > 0) this.emit("jobs", changed);
+  }
+
+  onFrame({ type, job_id: jobId, payload = {} }) {
+    if (type === "x-vendor.arcpd.changed") {
+      this.changed(payload.jobs ?? []);
+      if (payload.reload) this.load().catch(() => {});
+    } else if (type === "x-vendor.arcpd.lagging") {
+      this.timer = setTimeout(() => this.watch(), AGAIN_MS);
+    } else if (type === "x-vendor.arcpd.figures") {
+      this.emit("figures", payload);
+    } else if (type === "job.event" || type === "job.result" || type === "job.error") {
+      this.emit("event", jobId ?? payload.job_id);
+    }
   }
 
   /** Keeps a row. True: it tells something new. */
@@ -109,6 +129,7 @@ export class Session extends EventTarget {
     return true;
   }
 
+  request(type, payload) { return this.wire.request(type, payload); }
   ask(name, payload) { return this.wire.ask(name, payload); }
 }
 

@@ -1,4 +1,4 @@
-// The events of a job, page by page. While it runs, the page asks for what follows its newest event.
+// The events of a job, page by page. While it runs, a subscription says that there are more, and the page asks for those after its newest one.
 import { h, fill, foreign, link, copyButton, download, visible } from "./dom.js";
 import { WindowedTable } from "./window.js";
 import { bytes, clockTime, count, dateTime, isEnded } from "./format.js";
@@ -6,6 +6,9 @@ import { bytes, clockTime, count, dateTime, isEnded } from "./format.js";
 const KEPT_EVENTS = 20000;
 const KEPT_BYTES = 16 * 1024 * 1024;
 const PAGE = 500;
+const PAUSE_MS = 100;
+const PAUSE_OF_OTHERS_MS = 2000; // each look of a role into another principal's job is a line of the audit log
+const PAUSE_UNTOLD_MS = 2000; // where no subscription is allowed
 
 /** One line of text for an event, as `arcp watch` prints it. */
 export function lineOf({ kind, body }) {
@@ -54,8 +57,20 @@ export class EventLog extends EventTarget {
     this.add(page.events, false);
     this.hasOlder = page.more;
     this.changed();
+    if (this.isOver()) return;
+    this.onEvent = ({ detail }) => { if (detail === this.jobId) this.wake(this.pause); };
+    this.session.addEventListener("event", this.onEvent);
+    this.session.request("job.subscribe", { job_id: this.jobId }).then(() => { this.isTold = true; }, () => {}).finally(() => this.wake(0));
+  }
+
+  isOver() {
     const row = this.session.jobs.get(this.jobId);
-    if (!row || !isEnded(row)) this.poll();
+    return row !== undefined && isEnded(row);
+  }
+
+  get pause() {
+    const row = this.session.jobs.get(this.jobId);
+    return row?.principal === undefined || row.principal === this.session.principal ? PAUSE_MS : PAUSE_OF_OTHERS_MS;
   }
 
   /** Asks for what follows the newest event, while the job runs. */
@@ -67,14 +82,17 @@ export class EventLog extends EventTarget {
     return page.more;
   }
 
-  poll() {
-    clearTimeout(this.timer);
-    if (this.closed) return;
-    this.follow().then((more) => {
-      const row = this.session.jobs.get(this.jobId);
-      const isOver = row && isEnded(row) && !more;
-      if (!isOver) this.timer = setTimeout(() => this.poll(), more ? 0 : 250);
-    }, () => { this.timer = setTimeout(() => this.poll(), 1000); });
+  /** Asks in a moment for what is new, unless that is due anyway. */
+  wake(pause) {
+    if (this.closed || this.timer !== null) return;
+    this.timer = setTimeout(async () => {
+      const wasOver = this.isOver();
+      const more = await this.follow().catch((error) => error);
+      this.timer = null;
+      if (more instanceof Error) this.wake(PAUSE_UNTOLD_MS); // a new connection draws the view anew
+      else if (more) this.wake(0);
+      else if (!this.isTold && !wasOver) this.wake(PAUSE_UNTOLD_MS);
+    }, pause);
   }
 
   async older() {
@@ -110,6 +128,8 @@ export class EventLog extends EventTarget {
   close() {
     this.closed = true;
     clearTimeout(this.timer);
+    this.session.removeEventListener("event", this.onEvent);
+    if (this.isTold) this.session.request("job.unsubscribe", { job_id: this.jobId }).catch(() => {});
   }
 }
 

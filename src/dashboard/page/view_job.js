@@ -8,6 +8,7 @@ import { show as showMoney } from "./view_money.js";
 import { show as showTree } from "./view_tree.js";
 import { show as showTimeline } from "./view_timeline.js";
 
+const LOOK_MS = 5000;
 const TABS = [["log", "Log"], ["timeline", "Timeline"], ["authority", "Authority"], ["money", "Money"], ["result", "Result"], ["input", "Input"], ["tree", "Tree"]];
 
 // What a reader can do about an error: the codes of the protocol.
@@ -158,11 +159,11 @@ export function show(main, { session, id, tab }) {
   fill(main, head, h("nav", { class: "tabs", "aria-label": "About this job" }, TABS.map(([name, label]) =>
     h("a", { href: `#/job/${encodeURIComponent(id)}/${name}`, "aria-current": name === current ? "page" : null }, label))), body);
   session.addEventListener("jobs", onJobs);
-  // The list of the newest jobs may lack this one.
+  // What a process uses is no change that is sent. For another principal's job each look would be a line of the audit log.
   let next = setTimeout(function again() {
-    if (closed || !job || isEnded(job)) return;
-    load().catch(() => {}).finally(() => { next = setTimeout(again, session.pause); });
-  }, 2 * session.pause);
+    if (closed || !job || isEnded(job) || job.principal !== session.principal) return;
+    load().catch(() => {}).finally(() => { next = setTimeout(again, LOOK_MS); });
+  }, LOOK_MS);
   const timer = setInterval(draw, 1000);
   load().then(() => log.start()).then(() => {
     if (!closed) closeTab = VIEWS[current](body, { session, log, jobId: id, job: () => job });

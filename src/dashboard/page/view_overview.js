@@ -1,6 +1,7 @@
 // The first view: what runs, what was refused, and what it costs.
 import { h, fill, empty, foreign, setText } from "./dom.js";
-import { count, at } from "./format.js";
+import { at, bytes, count, dateTime } from "./format.js";
+import { sparkline } from "./chart.js";
 import { addDecimals } from "./view_money.js";
 import { jobTable } from "./view_jobs.js";
 
@@ -27,8 +28,57 @@ function tiles(rows) {
     ...spent(rows).map(([currency, amount]) => tile("Spent", `${amount} ${currency}`))];
 }
 
+const POINTS_MAX = 3600;
+const BUCKETS = 240;
+const sum = (of) => Object.values(of ?? {}).reduce((all, value) => all + value, 0);
+// What a chart shows of the figures of a second, how several seconds become one point, and how its newest value is written.
+const CHARTS = [
+  { name: "Jobs not over", of: (second) => second.running, join: Math.max, write: count },
+  { name: "Events", of: (second) => second.events, join: Math.max, write: (value) => `${count(value)} /s` },
+  { name: "Denials", of: (second) => sum(second.denials), join: (a, b) => a + b, write: (value) => `${count(value)} /s` },
+  { name: "Commit, p99", of: (second) => second.commit_p99_us / 1000, join: Math.max, write: (value) => `${value.toFixed(1)} ms` },
+  { name: "Sessions", of: (second) => second.sessions, join: Math.max, write: count },
+  { name: "Memory", of: (second) => second.memory_bytes ?? 0, join: Math.max, write: bytes },
+];
+
+/** The i-th second of an answer with series. */
+function secondOf(answer, i) {
+  const pick = (value) => (Array.isArray(value) ? value[i] : Object.fromEntries(Object.entries(value ?? {}).map(([name, series]) => [name, series[i]])));
+  return { running: answer.running[i], events: answer.events[i], denials: pick(answer.denials), commit_p99_us: answer.commit_p99_us[i], sessions: answer.sessions[i],
+    memory_bytes: answer.memory_bytes?.[i] };
+}
+
+function joined(points, join) {
+  const size = Math.ceil(points.length / BUCKETS);
+  return size <= 1 ? points : Array.from({ length: Math.ceil(points.length / size) }, (_, i) => points.slice(i * size, (i + 1) * size).reduce(join));
+}
+
+/** Charts of the last hour, for roles: one request, then the figures of each second as they come. */
+function charts(session) {
+  const box = h("section", { class: "charts", "aria-label": "The last hour" });
+  let seconds = [];
+  let since = "";
+  const draw = () => fill(box, h("p", { class: "hint" }, `The last hour, at most; this arcpd has run since ${since}.`), h("div", { class: "tiles" }, CHARTS.map(({ name, of, join, write }) => {
+    const points = seconds.map(of);
+    return h("section", { class: "tile" }, h("h3", null, name), h("p", { class: "big" }, write(points[points.length - 1] ?? 0)), sparkline(joined(points, join), name));
+  })));
+  const onFigures = ({ detail }) => {
+    if (since === "") return;
+    seconds = [...seconds.slice(1 - POINTS_MAX), detail];
+    draw();
+  };
+  session.addEventListener("figures", onFigures);
+  session.ask("figures", { range: "1h" }).then((answer) => {
+    since = dateTime(answer.since);
+    seconds = Array.from({ length: answer.points }, (_, i) => secondOf(answer, i));
+    draw();
+  }).catch((error) => { if (error.code !== "AWAY") fill(box, h("p", { class: "bad" }, foreign(error.message))); });
+  return { element: box, close: () => session.removeEventListener("figures", onFigures) };
+}
+
 export function show(main, { session }) {
   const top = h("div", { class: "tiles" });
+  const figures = session.seesAll ? charts(session) : null;
   const running = h("p", { class: "hint" });
   const table = jobTable(session, "Newest jobs");
   const list = h("section", { class: "card grow" }, h("h2", null, "Newest jobs"), running, table.element);
@@ -38,7 +88,7 @@ export function show(main, { session }) {
       fill(list, h("h2", null, "Newest jobs"), empty("No jobs yet. Submit one:", "arcp submit AGENT"));
     } else {
       if (!list.contains(table.element)) fill(list, h("h2", null, "Newest jobs"), running, table.element);
-      setText(running, `The figures above count ${rows.length === 1 ? "this job" : `these ${rows.length} jobs`}.`);
+      setText(running, `“Running” to “Spent” above count ${rows.length === 1 ? "this job" : `these ${rows.length} jobs`}.`);
       table.set(rows);
       fill(top, tiles(rows));
     }
@@ -46,11 +96,12 @@ export function show(main, { session }) {
   fill(main, h("h1", null, "Overview"),
     h("p", { class: "hint" }, "Signed in as ", foreign(session.principal ?? "?"), session.role === "none" ? "" : `, ${session.role}`,
       session.seesAll ? ". You see the jobs of all principals." : ". You see your own jobs."),
-    top, list);
+    top, figures ? figures.element : null, list);
   session.addEventListener("jobs", drawJobs);
   drawJobs();
   return () => {
     session.removeEventListener("jobs", drawJobs);
+    figures?.close();
     table.close();
   };
 }
