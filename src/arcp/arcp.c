@@ -89,6 +89,7 @@ static int (*const built_in[ARCP__COMMAND_COUNT])(arcp__program *program) = {
     [ARCP__COMMAND_PING] = arcp__command_ping,
     [ARCP__COMMAND_RUN] = arcp__command_run,
     [ARCP__COMMAND_MCP] = arcp__command_mcp,
+    [ARCP__COMMAND_MCP_STDIO] = arcp__command_mcp_stdio,
     [ARCP__COMMAND_DOCTOR] = arcp__command_doctor,
     [ARCP__COMMAND_LEASE] = arcp__command_lease,
     [ARCP__COMMAND_MODELS] = arcp__command_models,

@@ -46,6 +46,7 @@ int arcp__command_debug(arcp__program *program);
 int arcp__command_run(arcp__program *program);
 /* The status of the server, or 2, 4, 126 or 127 when it was not started. */
 int arcp__command_mcp(arcp__program *program);
+int arcp__command_mcp_stdio(arcp__program *program);
 /* 0: this host has level full; 1: landlock; 4: none. */
 int arcp__command_doctor(arcp__program *program);
 

@@ -216,6 +216,48 @@ print(json.dumps({"tools": tools(), "echo": call("web__echo", {"a": 1}), "pid": 
         self.assertIn("arcp run: 1 tool call\n", done.stderr)
         self.assertIn("To allow: --tool web.pid\n", done.stderr)
 
+    def test_a_client_that_starts_a_command_reaches_the_gateway_by_mcp_stdio(self):
+        user = self.user(self.tools())
+        build = os.path.dirname(BIN)
+        # LeakSanitizer cannot work in a sandbox.
+        done, printed, _ = user.run("--env", "ASAN_OPTIONS=detect_leaks=0", "--tool", "web.echo", "--tool", "web.slow", "--base", BIN, "--base", f"{build}/modules", does=f'''
+import subprocess
+lines = [{{"id": 1, "method": "initialize", "params": {{"protocolVersion": "2025-11-25", "capabilities": {{}}, "clientInfo": {{"name": "t", "version": "1"}}}}}},
+         {{"method": "notifications/initialized"}},
+         {{"id": "list", "method": "tools/list"}},
+         {{"id": 2, "method": "tools/call", "params": {{"name": "web__echo", "arguments": {{"a": 1}}, "_meta": {{"progressToken": 7}}}}}},
+         {{"id": 3, "method": "tools/call", "params": {{"name": "web__pid"}}}},
+         {{"id": 4, "method": "server/discover", "params": {{"_meta": {{"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {{}}}}}}}}]
+text = "".join(json.dumps({{"jsonrpc": "2.0", **line}}) + "\\n" for line in lines) + "no JSON\\n"
+ended = subprocess.run(["{BIN}/arcp", "mcp-stdio"], input=text, capture_output=True, text=True, timeout=100)
+answers = [json.loads(line) for line in ended.stdout.splitlines()]
+print(json.dumps({{"status": ended.returncode, "error": ended.stderr, "ids": [a["id"] for a in answers if "id" in a], "answers": {{str(a.get("id")): a for a in answers}}}}))
+''')
+        self.assertEqual((printed["status"], printed["error"]), (0, ""), done.stderr)
+        self.assertEqual(sorted(map(str, printed["ids"])), ["1", "2", "3", "4", "None", "list"])
+        answers = printed["answers"]
+        self.assertEqual(answers["1"]["result"]["protocolVersion"], "2025-11-25")
+        self.assertEqual([tool["name"] for tool in answers["list"]["result"]["tools"]], ["web__echo", "web__slow"])
+        self.assertFalse(answers["2"]["result"].get("isError", False))
+        self.assertTrue(answers["3"]["result"]["isError"])
+        self.assertIn("2026-07-28", json.dumps(answers["4"].get("result")), answers["4"])
+        self.assertEqual(answers["None"]["error"]["code"], -32700)
+
+    def test_a_request_gets_an_error_when_there_is_no_gateway(self):
+        text = '{"jsonrpc": "2.0", "id": "a", "method": "ping"}\n{"jsonrpc": "2.0", "method": "notifications/initialized"}\n'
+        done = subprocess.run([f"{BIN}/arcp", "mcp-stdio"], input=text, capture_output=True, text=True, timeout=60,
+                              check=False, env={**os.environ, "ARCP_MCP_URL": "http://127.0.0.1:1"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        answers = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([answer["id"] for answer in answers], ["a"])
+        self.assertIn("cannot be reached", answers[0]["error"]["message"])
+
+    def test_mcp_stdio_needs_the_environment_of_a_job(self):
+        done = subprocess.run([f"{BIN}/arcp", "mcp-stdio"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=60, check=False, env={"PATH": os.environ["PATH"], "HOME": self.directory.name})
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("ARCP_MCP_URL is not set", done.stderr)
+
     def test_a_server_has_the_lease_of_its_configuration_not_that_of_the_command(self):
         self.directory_of_server = os.path.join(self.directory.name, "servers")
         os.mkdir(self.directory_of_server)
