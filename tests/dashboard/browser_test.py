@@ -7,11 +7,13 @@ Needs Debian's chromium and chromium-driver (tools/install-deps.sh --browser). W
 with CI set that is a failure. Runs the tests whose names contain one of NAME (all without any).
 """
 
+import http.server
 import inspect
 import json
 import os
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -42,6 +44,8 @@ event("artifact_ref", {"uri": "javascript:alert(1)", "content_type": "text/plain
 if ask.get("wait"):
     line = sys.stdin.readline()
     event("log", {"level": "info", "message": "told: " + json.loads(line)["payload"].get("message", "")})
+    for i in range(ask.get("then", 0)):
+        event("log", {"level": "info", "message": f"live {i}"})
     sys.exit(1)
 say("job.result", {"result": {"text": ask.get("text", "done"), "list": [1, 2, 3]}, "summary": "all done"})
 """
@@ -419,6 +423,20 @@ def a_long_log_has_few_rows_on_the_page(place, browser):
     check(rows < 100, f"{rows} rows are on the page")
 
 
+def ten_thousand_live_events_are_shown_without_a_gap(place, browser):
+    job = place.submit(wait=True, then=10000)
+    sign_in(browser, place)
+    go(browser, f"#/job/{job}")
+    browser.wait_text("artifact_ref", ".rows")
+    place.arcpd.arcp("ta", "cancel", job, "--reason", "go on")
+    browser.wait("return document.querySelector('.tab-body').innerText.includes('job.error');", what="the end of the job", seconds=60)
+    before = browser.run("return /of ([\\d,]+) events/.exec(document.querySelector('.tab-body').innerText)[1];")
+    shown = int(before.replace(",", ""))
+    listed = place.arcpd.arcp("ta", "logs", job).count("live ")
+    check(listed == 10000 and shown > listed, f"arcp lists {listed} live events, and the page has {shown} events in all")
+    browser.wait("const s = document.querySelector('.tab-body .scroller'); s.scrollTop = s.scrollHeight; return s.innerText.includes('live 9999');", what="the last event")
+
+
 # ---- attacks ----
 
 def hostile_texts_stay_texts(place, browser):
@@ -457,6 +475,36 @@ def other_names_and_pages_are_refused(place, browser):
     shown = browser.run("return document.body.innerText + location.protocol;")
     browser.command("POST", "/frame", {"id": None})
     check("Sign in" not in shown and "http:" not in shown, f"the page is shown in a frame: {shown}")
+
+
+def a_page_of_another_origin_opens_no_websocket(place, browser):
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Other) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            browser.open(f"http://127.0.0.1:{server.server_port}/")
+            result = browser.run_async("const done = arguments[1]; const s = new WebSocket(arguments[0]); s.onopen = () => done('open'); s.onerror = () => done('refused');",
+                                       place.arcpd.url)
+            check(result == "refused", "a page of another origin has a connection")
+            fetched = browser.run_async("const done = arguments[1]; fetch(arguments[0]).then(() => done('read'), () => done('refused'));", place.arcpd.page)
+            check(fetched == "refused", "a page of another origin reads the page")
+            browser.log()
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class Other(http.server.BaseHTTPRequestHandler):
+    """A site that is not arcpd's."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><title>other</title>")
+
+    def log_message(self, *_):
+        pass
 
 
 def tests():
