@@ -47,6 +47,71 @@ static void the_submitter_s_other_sessions_see_the_live_value(void **state)
     check_has_not(f->frame, "sk-live");
 }
 
+/* Takes all frames of a client; none has a credential's value or a token. */
+static size_t take_clean(fixture *f, const char *name)
+{
+    size_t answers = 0;
+    for (const char *frame = next(f, name); frame[0] != '\0'; frame = next(f, name)) {
+        answers += strstr(frame, ".answer\"") != NULL;
+        check_has_not(frame, "sk-live");
+        check_has_not(frame, "rt_");
+        check_has_not(frame, "t-alice");
+        check_has_not(frame, "o-olga");
+    }
+    return answers;
+}
+
+static void no_response_of_the_view_has_a_value_or_a_token(void **state)
+{
+    static const char *const names[] = {"jobs", "job", "events", "stderr", "schedules", "watch"};
+    static const char *const of_roles[] = {"sessions", "figures"};
+    static const char *const readers[] = {"b", "o"};
+    fixture *f = *state;
+    char payload[256];
+    f->rig.settings.credentials_rotate_sec = 60;
+    rig_agent *agent = run_one(f, "{\"agent\":\"echo\"}");
+    hello_with(f, "b", "alice", "\"provisioned_credentials\",\"x-vendor.arcpd.view\"");
+    (void)next(f, "b");
+    (void)rig_connect(&f->rig, "o");
+    request(f, "o", "h", "session.hello",
+            "{\"client\":{\"name\":\"test\"},\"auth\":{\"scheme\":\"bearer\",\"token\":\"o-olga\"},"
+            "\"capabilities\":{\"features\":[\"provisioned_credentials\",\"x-vendor.arcpd.view\","
+            "\"x-vendor.arcpd.operate\"]}}");
+    check_has(next(f, "o"), "session.welcome");
+    for (unsigned round = 0; round < 3; round++) { /* it runs, it was rotated, it has ended */
+        for (size_t reader = 0; reader < 2; reader++) {
+            for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+                char type[64];
+                char id[16];
+                (void)snprintf(type, sizeof type, "x-vendor.arcpd.%s", names[i]);
+                (void)snprintf(id, sizeof id, "%u-%zu", round, i);
+                (void)snprintf(
+                    payload, sizeof payload,
+                    "{\"job_id\":\"%s\",\"what\":[\"jobs\"],\"filter\":{\"agent\":\"echo\"}%s}",
+                    agent->job_id, reader == 1 && i == 5 ? ",\"principal\":\"*\"" : "");
+                request(f, readers[reader], id, type, payload);
+            }
+        }
+        for (size_t i = 0; i < 2; i++) {
+            char type[64];
+            (void)snprintf(type, sizeof type, "x-vendor.arcpd.%s", of_roles[i]);
+            request(f, "o", of_roles[i], type, "{}");
+        }
+        rig_clock(&f->rig, ARCP_NS_PER_MS); /* what is read from the store comes in the next turn */
+        assert_int_equal(take_clean(f, "b"), 6);
+        assert_int_equal(take_clean(f, "o"), 8);
+        if (round == 0) {
+            rig_clock(&f->rig, 61 * ARCP_NS_PER_SEC);
+            assert_int_equal(f->up.issue_calls, 2);
+        } else if (round == 1) {
+            ends(f, agent);
+            rig_clock(&f->rig, ARCP_NS_PER_SEC);
+        }
+        (void)take_clean(f, "b"); /* what changed */
+        (void)take_clean(f, "o");
+    }
+}
+
 static void the_same_submit_again_shows_the_value_while_it_lives(void **state)
 {
     fixture *f = *state;
@@ -406,6 +471,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         t(other_principals_never_see_a_value),
         t(the_submitter_s_other_sessions_see_the_live_value),
+        t(no_response_of_the_view_has_a_value_or_a_token),
         t(the_same_submit_again_shows_the_value_while_it_lives),
         t(a_resume_over_an_open_link_shows_no_value),
         t(a_rotation_notifies_submitter_and_agent_and_revokes_the_old_value),
