@@ -11,6 +11,7 @@ import urllib.request
 
 DRIVER = "/usr/bin/chromedriver"
 BROWSER = "/usr/bin/chromium"
+SCRIPT_TIMEOUT_MS = 50000
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 
 
@@ -36,6 +37,7 @@ class Browser:
             arguments.append("--blink-settings=preferredColorScheme=0")
         capabilities = {"alwaysMatch": {"goog:chromeOptions": {"binary": BROWSER, "args": arguments}, "goog:loggingPrefs": {"browser": "ALL"}}}
         self.session = self._send("POST", "/session", {"capabilities": capabilities})["sessionId"]
+        self.command("POST", "/timeouts", {"script": SCRIPT_TIMEOUT_MS})
 
     def _port(self):
         for line in self.driver.stdout:
@@ -72,6 +74,10 @@ class Browser:
     def run(self, script, *arguments):
         """Runs the body of a function in the page, and returns what it returns."""
         return self.command("POST", "/execute/sync", {"script": script, "args": list(arguments)})
+
+    def open_tab(self):
+        """A new tab, to which the commands go from now on."""
+        self.command("POST", "/window", {"handle": self.command("POST", "/window/new", {"type": "tab"})["handle"]})
 
     def run_async(self, script, *arguments):
         """The same; the script calls its last argument with what to return."""
