@@ -17,20 +17,22 @@ void arcp__completion_runtime_options(arcp_buf *out, const char *between)
 
 const char *arcp__completion_lister(const char *kind)
 {
-    return strcmp(kind, "job") == 0       ? "jobs -o name --limit 50"
-           : strcmp(kind, "agent") == 0   ? "agents -o name"
-           : strcmp(kind, "session") == 0 ? "sessions -o name"
-           : strcmp(kind, "profile") == 0 ? "completion profiles"
-                                          : NULL;
+    return strcmp(kind, "job") == 0            ? "jobs -o name --limit 50"
+           : strcmp(kind, "agent") == 0        ? "agents -o name"
+           : strcmp(kind, "session") == 0      ? "sessions -o name"
+           : strcmp(kind, "notification") == 0 ? "hooks -o name"
+           : strcmp(kind, "profile") == 0      ? "completion profiles"
+                                               : NULL;
 }
 
 const char *arcp__completion_arguments_lister(arcp__command command)
 {
     const char *arguments = arcp__commands[command].arguments;
-    return strncmp(arguments, "JOB", 3) == 0      ? arcp__completion_lister("job")
-           : strcmp(arguments, "AGENT") == 0      ? arcp__completion_lister("agent")
-           : strstr(arguments, "SESSION") != NULL ? arcp__completion_lister("session")
-                                                  : NULL;
+    return strncmp(arguments, "JOB", 3) == 0           ? arcp__completion_lister("job")
+           : strcmp(arguments, "AGENT") == 0           ? arcp__completion_lister("agent")
+           : strstr(arguments, "SESSION") != NULL      ? arcp__completion_lister("session")
+           : strstr(arguments, "NOTIFICATION") != NULL ? arcp__completion_lister("notification")
+                                                       : NULL;
 }
 
 void arcp__completion_words(arcp_buf *out, const char *alternatives)

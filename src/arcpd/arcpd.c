@@ -40,6 +40,27 @@ static void on_failed(void *user)
     uv_stop(&state->loop);
 }
 
+/* The hooks are there before the restart, which ends jobs. */
+static arcp_status make_with_hooks(arcp__daemon *state, const arcp_runtime_options *options,
+                                   arcp_error *err)
+{
+    arcp__hook_set set;
+    arcp_status status = arcp__hook_set_make(&state->config, &set, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    status = arcp__hook_sender_set(&state->hooks, &state->loop, &set, err);
+    if (status == ARCP_OK) {
+        const arcp__hook_setup setup = {.hooks = state->hooks.set.options,
+                                        .count = state->hooks.set.count,
+                                        .deliver = arcp__hook_sender_deliver,
+                                        .user = &state->hooks};
+        status = arcp__runtime_new_with_hooks(&state->loop, options, &setup, &state->runtime, err);
+    }
+    arcp__hook_set_fini(&set);
+    return status;
+}
+
 static arcp_status make_runtime(arcp__daemon *state, arcp__verifiers *verifiers, arcp_error *err)
 {
     arcp_runtime_options options = arcp_runtime_options_init();
@@ -78,7 +99,7 @@ static arcp_status make_runtime(arcp__daemon *state, arcp__verifiers *verifiers,
     status = arcp__enforcement_options_init(&enforcement, &state->config, &in_use, err);
     if (status == ARCP_OK) {
         options.enforce = state->config.enforce.is_off ? NULL : &enforcement.options;
-        status = arcp_runtime_new(&state->loop, &options, &state->runtime, err);
+        status = make_with_hooks(state, &options, err);
     }
     arcp__enforcement_options_fini(&enforcement);
     if (status == ARCP_E_CORRUPT) { /* the message names what is damaged */
@@ -351,6 +372,7 @@ static void clean_up(arcp__daemon *state)
     arcp__operator_requests_close(state);
     arcp__status_close(&state->status);
     arcp__audit_trail_attach(&state->audit, NULL);
+    arcp__hook_sender_close(&state->hooks);
     arcp_runtime_free(state->runtime);
     arcp__dashboards_free(&state->dashboards);
     arcp__record_close(&state->record);

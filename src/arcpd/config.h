@@ -48,6 +48,15 @@ typedef struct arcp__config_schedule {
     int overlap, catch_up; /* arcp__overlap, arcp__catch_up */
 } arcp__config_schedule;
 
+typedef struct arcp__config_hook {
+    char *name;
+    arcp__text_list on;      /* words for arcp__hook_event */
+    char *agent, *principal; /* globs; NULL: all */
+    uint64_t budget_left_percent, stuck_after_sec, timeout_ms;
+    char *url, *secret;      /* may have {file:PATH} and {env:NAME}; NULL: none */
+    arcp__text_list command; /* empty: url */
+} arcp__config_hook;
+
 /* Statuses that may be listed in credentials.http.gone. */
 #define ARCP__GONE_MAX 32u
 
@@ -109,6 +118,8 @@ typedef struct arcp__config {
     size_t policy_count;
     arcp__config_schedule *schedules;
     size_t schedule_count;
+    arcp__config_hook *hooks;
+    size_t hook_count;
     arcp__config_profile *profiles;
     size_t profile_count;
     arcp__config_enforce enforce;
@@ -164,6 +175,11 @@ extern const arcp__config_others arcp__config_settings;
 extern const arcp__config_fields arcp__config_credentials_fields;
 /* An entry of `schedules` (config_schedules.c). */
 extern const arcp__config_row arcp__config_schedule_item;
+/* For a name of 1 to 64 letters, digits, '-', '_' and '.'. */
+arcp_status arcp__config_accept_name(arcp__yaml_reader *r, const arcp__config_row *row,
+                                     void *owner);
+/* An entry of `hooks` (config_hooks.c). */
+extern const arcp__config_row arcp__config_hook_item;
 /* The words of log.level, in the order of arcp_log_level. */
 extern const char *const arcp__config_log_levels[];
 

@@ -72,6 +72,12 @@ static arcp_status visit_templates(const arcp__config *config, const file_visit 
             status = visit_template(visit, "tools.servers", server->headers.items[j], err);
         }
     }
+    for (size_t i = 0; i < config->hook_count && status == ARCP_OK; i++) {
+        status = visit_template(visit, "hooks", config->hooks[i].url, err);
+        if (status == ARCP_OK) {
+            status = visit_template(visit, "hooks", config->hooks[i].secret, err);
+        }
+    }
     for (size_t i = 0; i < config->tracing.header_count && status == ARCP_OK; i++) {
         status = visit_template(visit, "tracing.otlp.headers", config->tracing.headers[i], err);
     }

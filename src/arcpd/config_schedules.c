@@ -87,9 +87,10 @@ static arcp_status accept_cron(arcp__yaml_reader *r, const arcp__config_row *row
                : arcp__yaml_refuse(r, "%s", why.message);
 }
 
-static arcp_status accept_name(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
+arcp_status arcp__config_accept_name(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
-    const char *name = ((const arcp__config_schedule *)owner)->name;
+    char *const *value = arcp__config_value(row, owner);
+    const char *name = *value;
     const size_t size = name == NULL ? 0 : strlen(name);
     for (size_t i = 0; i < size; i++) {
         if (strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.", name[i]) ==
@@ -114,7 +115,7 @@ static arcp_status accept_agent(arcp__yaml_reader *r, const arcp__config_row *ro
 
 #define SCHEDULE(name, kind, member) ROW(name, kind, arcp__config_schedule, member)
 static const arcp__config_row schedule_rows[] = {
-    {SCHEDULE("name", text, name), .accept = accept_name},
+    {SCHEDULE("name", text, name), .accept = arcp__config_accept_name},
     {SCHEDULE("cron", text, cron), .accept = accept_cron, .flags = SPARSE},
     {SCHEDULE("every_sec", number, every_sec), .maximum = EVERY_SEC_MAX, .flags = SPARSE},
     {SCHEDULE("zone", text, zone), .accept = accept_zone, .otherwise = "UTC"},

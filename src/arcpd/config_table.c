@@ -405,6 +405,8 @@ static const arcp__config_row top_rows[] = {
     {LIST("policy", arcp__config, policies, policy_count, &policy_item)},
     {LIST("schedules", arcp__config, schedules, schedule_count, &arcp__config_schedule_item),
      .maximum = 10000, .item_name = "schedules"},
+    {LIST("hooks", arcp__config, hooks, hook_count, &arcp__config_hook_item), .maximum = 100,
+     .item_name = "hooks"},
     {LIST("peer_profiles", arcp__config, profiles, profile_count, &profile_item)},
     {TEXTS("origins", arcp__config, origins.items, origins.count), .flags = RESTART},
     {TEXTS("hosts", arcp__config, hosts.items, hosts.count), .flags = RESTART},

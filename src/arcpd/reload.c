@@ -39,12 +39,17 @@ static arcp_status apply(arcp__daemon *state, const arcp__config *fresh, arcp__t
                          arcp_error *err)
 {
     arcp__verifiers verifiers = {NULL, 0};
+    arcp__hook_set hooks = {.count = 0};
     /* A reload does not change the listeners. */
     arcp_status status = arcp__listen_is_safe(fresh, &state->config.listen, err);
+    if (status == ARCP_OK) {
+        status = arcp__hook_set_make(fresh, &hooks, err);
+    }
     if (status == ARCP_OK) {
         status = arcp__verifiers_make(fresh, state->directories.state, &verifiers, err);
     }
     if (status != ARCP_OK) {
+        arcp__hook_set_fini(&hooks);
         return status;
     }
     *tokens = arcp__verifiers_facts(&verifiers);
@@ -62,6 +67,13 @@ static arcp_status apply(arcp__daemon *state, const arcp__config *fresh, arcp__t
         status = arcp__verifiers_install(&verifiers, fresh, state->runtime, err);
     }
     arcp__verifiers_fini(&verifiers);
+    if (status == ARCP_OK) {
+        status = arcp__hook_sender_set(&state->hooks, &state->loop, &hooks, err);
+    }
+    if (status == ARCP_OK) {
+        arcp__runtime_set_hooks(state->runtime, state->hooks.set.options, state->hooks.set.count);
+    }
+    arcp__hook_set_fini(&hooks);
     if (status != ARCP_OK) {
         /* Back to the previous configuration, which was accepted before. */
         const arcp_status ignored[] = {

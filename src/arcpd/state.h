@@ -3,6 +3,7 @@
 #define ARCP_ARCPD_STATE_H
 
 #include "arcpd/arcpd.h"
+#include "arcpd/hooks.h"
 
 /* Requests for a reload that wait together; more are refused. */
 #define ARCP__RELOADS_ASKED_MAX 16u
@@ -32,6 +33,7 @@ typedef struct arcp__daemon {
     arcp__directories directories;
     arcp_store *store; /* NULL once the runtime owns it */
     arcp__credentials credentials;
+    arcp__hook_sender hooks;
     arcp__arguments arguments;
     arcp_launch_limit files; /* the limit of descriptors that arcpd was started with */
     int argc;

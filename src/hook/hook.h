@@ -1,5 +1,5 @@
 /* Hooks: what becomes of jobs is reported outside, by notifications that wait in an outbox until
- * they are delivered (docs/decisions/0035-hooks.md).
+ * they are delivered (docs/hooks.md).
  *
  * A notification is a row of the table OUTBOX that is written in the batch that ends the job or
  * records the event. The owner gets it (NOTIFY) when that batch is durable, and reports whether it

@@ -165,6 +165,8 @@ static const struct completion_row {
     {"arcp watch --from", "--from-start"},
     {"arcp sessions e", "end"},
     {"arcp sessions end sess", "sess_1"},
+    {"arcp hooks r", "retry"},
+    {"arcp hooks drop nt", "ntf_1"},
     {"arcp --profile w", "work"},
     {"arcp help sess", "sessions"},
     /* An option of a command is completed as that command has it. */
@@ -192,7 +194,7 @@ static void bash_completes(void **state)
             "timeout() { shift; \"$@\"; }\n"
             "arcp() { echo \"$*\" >&2; case $* in *jobs\\ *) echo job_01 job_02;; agents\\ *) echo "
             "hello;;\n"
-            "    *completion*) echo home work;; *sessions*) echo sess_1;; esac; }\n"
+            "    *completion*) echo home work;; *sessions*) echo sess_1;; *hooks*) echo ntf_1;; esac; }\n"
             "COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]}-1))\n"
             "COMP_LINE=\"${COMP_WORDS[*]}\"; COMP_POINT=${#COMP_LINE}; _arcp\n"
             "[ \"${COMPREPLY[*]}\" = \"%s\" ] || { echo \"got: ${COMPREPLY[*]}\" >&2; exit 9; }\n",

@@ -14,6 +14,10 @@ c> x-vendor.arcpd.end_session #3 {"principal":"alice"}
 c< job.error {"payload":{"code":"PERMISSION_DENIED"}}
 c> x-vendor.arcpd.reload #4
 c< job.error {"payload":{"code":"PERMISSION_DENIED"}}
+c> x-vendor.arcpd.hooks #6
+c< job.error {"payload":{"code":"PERMISSION_DENIED"}}
+c> x-vendor.arcpd.drop_notification #7 {"id":"ntf_1"}
+c< job.error {"payload":{"code":"PERMISSION_DENIED"}}
 c> x-vendor.arcpd.audit #5
 c< job.error {"payload":{"code":"PERMISSION_DENIED"}}
 audit< {"event":"operator","decision":"denied","principal":"carol","rule":"no role","request":"audit"}

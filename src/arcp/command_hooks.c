@@ -1,0 +1,206 @@
+/* `arcp hooks`: the notifications that wait for their delivery, and what becomes of them. */
+#include <string.h>
+
+#include "arcp/command.h"
+#include "arcp/jobs.h"
+#include "arcp/operator.h"
+#include "json/json_put.h"
+
+typedef struct listing {
+    arcp__program *program;
+    arcp__format format;
+    int64_t now_wall_ns;
+    size_t columns; /* of the terminal; 0: standard output is none */
+    uint64_t count;
+    bool has_failed;
+} listing;
+
+typedef enum column { ID, HOOK, EVENT, AGE, STATE, TRIES, JOB, ERROR, COUNT } column;
+
+/* A column is shown on terminals of at least this width, and where the output is not a terminal. */
+static const struct {
+    const char *title;
+    size_t columns, from;
+} columns[COUNT] = {
+    [ID] = {"NOTIFICATION", 30, 0}, [HOOK] = {"HOOK", 12, 0},        [EVENT] = {"EVENT", 6, 60},
+    [AGE] = {"AGE", 4, 0},          [STATE] = {"STATE", 7, 0},       [TRIES] = {"TRIES", 5, 80},
+    [JOB] = {"JOB", 30, 140},       [ERROR] = {"LAST ERROR", 0, 80},
+};
+
+/* On a narrow terminal the end of an id stands for it. */
+#define NARROW        80
+#define SHORT_ID_SIZE 12
+
+static bool print_cells(const listing *l, const arcp_span cells[COUNT])
+{
+    const bool is_narrow = l->columns != 0 && l->columns < NARROW;
+    arcp_buf line = arcp_buf_init();
+    size_t used = 0;
+    for (column i = 0; i < COUNT; i++) {
+        const size_t width = i == ID && is_narrow ? SHORT_ID_SIZE : columns[i].columns;
+        const bool is_last = i == ERROR;
+        const size_t left = l->columns > used ? l->columns - used : 1;
+        if (l->columns != 0 && l->columns < columns[i].from) {
+            continue;
+        }
+        arcp_span cell = cells[i].size == 0 ? ARCP_SPAN_LITERAL("-") : cells[i];
+        if (i == ID && is_narrow && cell.size > width) {
+            cell = arcp_span_from(cell, cell.size - width);
+        }
+        arcp__append_cell(&line, cell, is_last && l->columns != 0 ? left : width, is_last);
+        used += width + 1;
+    }
+    return arcp__program_print_buf_line(l->program, &line);
+}
+
+static bool print_row(const listing *l, arcp__asked *page, arcp_json_ref row)
+{
+    arcp_span titles[COUNT];
+    arcp_buf age = arcp_buf_init();
+    arcp_buf tries = arcp_buf_init();
+    uint64_t count = 0;
+    bool is_printed = true;
+    if (l->count == 0) {
+        for (column i = 0; i < COUNT; i++) {
+            titles[i] = arcp_span_cstr(columns[i].title);
+        }
+        is_printed = print_cells(l, titles);
+    }
+    arcp__append_age(arcp__asked_text(page, row, "at"), l->now_wall_ns, &age);
+    (void)arcp__asked_number(page, row, "tries", &count);
+    arcp_buf_append_format(&tries, "%llu", (unsigned long long)count);
+    const arcp_span cells[COUNT] = {
+        [ID] = arcp__asked_text(page, row, "id"),
+        [HOOK] = arcp__asked_text(page, row, "hook"),
+        [EVENT] = arcp__asked_text(page, row, "event"),
+        [AGE] = arcp_buf_span(&age),
+        [STATE] = arcp__asked_text(page, row, "state"),
+        [TRIES] = arcp_buf_span(&tries),
+        [JOB] = arcp__asked_text(page, row, "job_id"),
+        [ERROR] = arcp__asked_text(page, row, "last_error"),
+    };
+    is_printed = is_printed && print_cells(l, cells);
+    arcp_buf_fini(&age);
+    arcp_buf_fini(&tries);
+    return is_printed;
+}
+
+static bool on_row(void *user, arcp__asked *page, arcp_json_ref row)
+{
+    listing *l = user;
+    bool is_printed = false;
+    if (l->format == ARCP__FORMAT_TABLE) {
+        is_printed = print_row(l, page, row);
+    } else if (l->format == ARCP__FORMAT_NAME) {
+        arcp_buf line = arcp_buf_init();
+        arcp__append_safe(&line, arcp__asked_text(page, row, "id"), 256);
+        is_printed = arcp__program_print_buf_line(l->program, &line);
+    } else {
+        is_printed = arcp__print_asked(l->program, l->format, page, row);
+    }
+    l->count++;
+    l->has_failed = !is_printed;
+    return is_printed;
+}
+
+/* ---- retry and drop ---- */
+
+/* An id may be given by its end, as the table has it on a narrow terminal. */
+typedef struct search {
+    arcp_span word;
+    char found[64];
+    uint64_t count;
+} search;
+
+static bool on_candidate(void *user, arcp__asked *page, arcp_json_ref row)
+{
+    search *s = user;
+    const arcp_span id = arcp__asked_text(page, row, "id");
+    if (id.size < sizeof s->found && arcp_span_ends_with(id, s->word)) {
+        memcpy(s->found, id.data, id.size);
+        s->found[id.size] = '\0';
+        s->count++;
+    }
+    return true;
+}
+
+static int decide(arcp__program *program, arcp_client *client)
+{
+    const arcp__arguments *arguments = &program->arguments;
+    const bool is_retry = strcmp(arguments->words[0], "retry") == 0;
+    search s = {.word = arcp_span_cstr(arguments->words[1])};
+    arcp_error err = {.details = &program->error_details};
+    arcp__asked asked = {.json = ARCP__JSON_INIT};
+    arcp_buf payload = arcp_buf_init();
+    arcp_status status =
+        arcp__ask_pages(client, "hooks", "{", "notifications", on_candidate, &s, &err);
+    if (status == ARCP_OK && s.count != 1) {
+        status = arcp_error_set(&err, ARCP_E_INVALID_REQUEST,
+                                "%s notification has the id '%.64s' (see arcp hooks)",
+                                s.count == 0 ? "no" : "more than one", arguments->words[1]);
+    }
+    if (status == ARCP_OK) {
+        arcp_json_writer writer = arcp__put_begin(&payload);
+        arcp__put_cstr(&writer, "id", s.found);
+        arcp_json_end_object(&writer);
+        status = arcp__ask(client, is_retry ? "retry_notification" : "drop_notification",
+                           arcp_buf_span(&payload), &asked, &err);
+    }
+    int exit_status = ARCP__EXIT_SUCCESS;
+    if (status != ARCP_OK) {
+        exit_status = arcp__program_fail(program, &err);
+    } else if (program->is_json) {
+        exit_status = arcp__print_asked(program, ARCP__FORMAT_JSON, &asked, ARCP_JSON_ROOT)
+                          ? ARCP__EXIT_SUCCESS
+                          : ARCP__EXIT_ERROR;
+    } else if (!program->is_quiet) {
+        arcp__screen_format(&program->screen, "%s %s",
+                            is_retry ? "attempted again:" : "removed:", s.found);
+    }
+    arcp__asked_fini(&asked);
+    arcp_buf_fini(&payload);
+    return exit_status;
+}
+
+/* ---- the command ---- */
+
+static int hooks(arcp__program *program, arcp_client *client, void *user)
+{
+    listing *l = user;
+    arcp_error err = {.details = &program->error_details};
+    if (program->arguments.word_count != 0) {
+        return decide(program, client);
+    }
+    if (arcp__ask_pages(client, "hooks", "{", "notifications", on_row, l, &err) != ARCP_OK) {
+        return arcp__program_fail(program, &err);
+    }
+    if (l->count == 0 && !program->is_quiet) {
+        arcp__screen_format(&program->screen, "no notification waits");
+    }
+    return l->has_failed ? ARCP__EXIT_ERROR : ARCP__EXIT_SUCCESS;
+}
+
+static arcp_status check_words(const arcp__arguments *arguments, arcp_error *err)
+{
+    const char *word = arguments->word_count == 0 ? "" : arguments->words[0];
+    if (arguments->word_count != 0 && strcmp(word, "retry") != 0 && strcmp(word, "drop") != 0) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "unknown hooks command '%.64s' (expected retry or drop)", word);
+    }
+    return arguments->word_count != 1
+               ? ARCP_OK
+               : arcp_error_set(err, ARCP_E_USAGE, "hooks %s needs the id of a notification", word);
+}
+
+int arcp__command_hooks(arcp__program *program)
+{
+    listing l = {
+        .program = program, .now_wall_ns = arcp__now_wall_ns(), .columns = arcp__output_columns()};
+    arcp_error err = {0};
+    arcp_status status = check_words(&program->arguments, &err);
+    if (status == ARCP_OK) {
+        status = arcp__format_read(program, ARCP__OPTION_HOOKS_OUTPUT, &l.format, &err);
+    }
+    return status == ARCP_OK ? arcp__program_request(program, hooks, &l)
+                             : arcp__program_usage(program, &err);
+}
