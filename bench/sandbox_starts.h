@@ -27,9 +27,9 @@ void starts_end(void);
 const char *starts_directory(void);
 const char *starts_etc(void);
 
-/* The text of a plan for a lease in which each @ stands for the directory; empty on a host that has
- * not this level. */
-arcp_buf starts_plan(arcp__sandbox_level level, const char *lease, bool is_silent);
+/* The text of a plan for a lease by a pattern in which each @ stands for the directory; empty on a
+ * host that has not this level. */
+arcp_buf starts_plan(arcp__sandbox_level level, const char *pattern, bool is_silent);
 
 /* Starts a program whose standard output is `out`; -1: the null device. */
 started starts_start(const start_case *one, int out);

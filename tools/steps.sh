@@ -8,7 +8,7 @@
 #   after PRESET COMMAND... waits until that build has been compiled, and runs the command. What could not be compiled
 #                           fails in the command, which builds it too.
 #   begin NAME COMMAND...   starts a step beside those that follow: one that waits for others more than it computes
-#   finish NAME             waits for it, prints what it said and counts it as `step` does
+#   finish NAME             waits for it, prints its output and counts it as `step` does
 #   steps_end               prints what failed, what passed only when it was tried again, and
 #                           "N passed, N failed"; its status is 0 when nothing failed
 export JOBS=${JOBS:-$(nproc)}

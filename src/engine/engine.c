@@ -6,24 +6,10 @@ static void write_job(void *user, arcp__job *job, arcp_buf *out)
     arcp__sessions_write_job(user, job, out);
 }
 
-arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine **out,
-                             arcp_error *err)
+/* Tells each part of the others, and of its options. */
+static void connect_parts(arcp__engine *engine)
 {
-    arcp__engine *engine = arcp__alloc(sizeof *engine);
-    if (engine == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    engine->options = *options;
-    ARCP__RECORD(engine, .kind = ARCP__CALL_BEGIN, .now = options->now, .what = options);
-    engine->wall_ahead_ns = options->now.wall_ns - options->now.mono_ns;
-    engine->log = arcp__log_new(&engine->context,
-                                &(arcp__log_options){.keeps_rows = options->store_is_durable,
-                                                     .has_no_lines = options->has_no_log,
-                                                     .retry_timer = ARCP__TIMER_STORE_RETRY});
-    if (engine->log == NULL) {
-        arcp__free(engine);
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
+    const arcp__engine_options *options = &engine->options;
     engine->credentials = (arcp__credentials){.context = &engine->context,
                                               .log = engine->log,
                                               .options = &engine->options.credentials,
@@ -65,11 +51,30 @@ arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine *
                                         .timer_kinds = {.link = ARCP__TIMER_LINK,
                                                         .session = ARCP__TIMER_SESSION,
                                                         .refusals = ARCP__TIMER_REFUSALS}};
-    if (!arcp__context_init(&engine->context, &options->settings, options->now, options->random,
-                            options->random_user)) {
-        arcp__context_no_memory(&engine->context);
+}
+
+arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine **out,
+                             arcp_error *err)
+{
+    arcp__engine *engine = arcp__alloc(sizeof *engine);
+    if (engine == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    if (!arcp__figures_init(&engine->sessions)) {
+    engine->options = *options;
+    ARCP__RECORD(engine, .kind = ARCP__CALL_BEGIN, .now = options->now, .what = options);
+    engine->wall_ahead_ns = options->now.wall_ns - options->now.mono_ns;
+    engine->log = arcp__log_new(&engine->context,
+                                &(arcp__log_options){.keeps_rows = options->store_is_durable,
+                                                     .has_no_lines = options->has_no_log,
+                                                     .retry_timer = ARCP__TIMER_STORE_RETRY});
+    if (engine->log == NULL) {
+        arcp__free(engine);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    connect_parts(engine);
+    if (!arcp__context_init(&engine->context, &options->settings, options->now, options->random,
+                            options->random_user) ||
+        !arcp__figures_init(&engine->sessions)) {
         arcp__context_no_memory(&engine->context);
     }
     arcp__audit_update_gates(engine->log);

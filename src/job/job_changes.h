@@ -2,8 +2,8 @@
  *
  * A job is marked when what its row shows has changed: a new job, its status, progress, costs,
  * denials or children. Each mark has a number. Principals, and the marked jobs of each, are in the
- * order of their last marks, so whoever remembers a number finds all that changed since by going
- * back from the end, each job once, however often it changed. Nothing is marked while nobody
+ * order of their last marks, so a session that remembers a number finds all that changed since by going
+ * back from the end, each job once, however often it changed. Nothing is marked while no session
  * watches. */
 #ifndef ARCP_JOB_JOB_CHANGES_H
 #define ARCP_JOB_JOB_CHANGES_H

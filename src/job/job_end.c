@@ -106,34 +106,9 @@ static void tell_parent(arcp__jobs *jobs, const arcp__job *job, arcp_span termin
     }
 }
 
-static void finish(arcp__jobs *jobs, arcp__job *job, arcp_job_status status, const char *type,
-                   arcp_buf *payload)
+/* The job has ended: its terminal record has been emitted. */
+static void enter_end(arcp__jobs *jobs, arcp__job *job, arcp_job_status status, arcp_span terminal)
 {
-    if (!arcp__job_status_may_become(job->status, status)) {
-        return;
-    }
-    settle(jobs, job);
-    if (!arcp__job_status_may_become(job->status, status)) {
-        return;
-    }
-    arcp__denials_emit_rest(jobs, job);
-    const bool is_over_limit = job->over_limit != NULL;
-    if (is_over_limit && status == ARCP_JOB_SUCCESS) {
-        return; /* some of its records were discarded */
-    }
-    if (payload->size > arcp__frame_payload_max(jobs->context)) {
-        arcp__job_fail(jobs, job, ARCP_E_INTERNAL_ERROR,
-                       ARCP_SPAN_LITERAL("the result is too large for one frame "
-                                         "(limits.frame_bytes): it can be sent in chunks"),
-                       true, ARCP__FRAME_LIMIT);
-        return;
-    }
-    /* The runtime's own terminal records are stored whatever their size. */
-    const bool is_bounded = !is_over_limit && (job->result_sent || status == ARCP_JOB_SUCCESS);
-    arcp__context_check_text(jobs->context, payload);
-    if (!arcp__job_emit_terminal(jobs, job, type, arcp_buf_span(payload), is_bounded)) {
-        return; /* the record exceeds a limit: that ends the job (job_record.c) */
-    }
     arcp__job_live *live = job->live;
     arcp__job_enter(job, status);
     job->cancelling = false;
@@ -163,7 +138,7 @@ static void finish(arcp__jobs *jobs, arcp__job *job, arcp_job_status status, con
     if (jobs->watch != NULL) {
         jobs->watch->ended(jobs->watch->user, job);
     }
-    tell_parent(jobs, job, arcp_buf_span(payload));
+    tell_parent(jobs, job, terminal);
     /* [arcp:9.8.2-13] */
     for (arcp__job *child = job->children; child != NULL; child = child->next_child) {
         arcp__job_fail_with(jobs, child, ARCP_E_CANCELLED, "the parent job has ended");
@@ -179,6 +154,37 @@ static void finish(arcp__jobs *jobs, arcp__job *job, arcp_job_status status, con
     if (!arcp__job_has_agent(job)) {
         arcp__agent_queue_release(jobs, job);
     }
+}
+
+static void finish(arcp__jobs *jobs, arcp__job *job, arcp_job_status status, const char *type,
+                   arcp_buf *payload)
+{
+    if (!arcp__job_status_may_become(job->status, status)) {
+        return;
+    }
+    settle(jobs, job);
+    if (!arcp__job_status_may_become(job->status, status)) {
+        return;
+    }
+    arcp__denials_emit_rest(jobs, job);
+    const bool is_over_limit = job->over_limit != NULL;
+    if (is_over_limit && status == ARCP_JOB_SUCCESS) {
+        return; /* some of its records were discarded */
+    }
+    if (payload->size > arcp__frame_payload_max(jobs->context)) {
+        arcp__job_fail(jobs, job, ARCP_E_INTERNAL_ERROR,
+                       ARCP_SPAN_LITERAL("the result is too large for one frame "
+                                         "(limits.frame_bytes): it can be sent in chunks"),
+                       true, ARCP__FRAME_LIMIT);
+        return;
+    }
+    /* The runtime's own terminal records are stored whatever their size. */
+    const bool is_bounded = !is_over_limit && (job->result_sent || status == ARCP_JOB_SUCCESS);
+    arcp__context_check_text(jobs->context, payload);
+    if (!arcp__job_emit_terminal(jobs, job, type, arcp_buf_span(payload), is_bounded)) {
+        return; /* the record exceeds a limit: that ends the job (job_record.c) */
+    }
+    enter_end(jobs, job, status, arcp_buf_span(payload));
 }
 
 /* [arcp:8.4-8] */

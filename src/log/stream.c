@@ -133,6 +133,7 @@ static arcp__chunk *chunk_for(arcp__log *log, arcp__stream *stream, size_t size)
     *chunk = (arcp__chunk){.first = stream->next, .capacity = (uint32_t)bytes};
     if (newest == NULL) {
         stream->oldest = chunk;
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): utlist knows its neighbours */
         DL_APPEND2(log->tails, stream, older, newer);
     } else {
         /* The chunk may stay empty, and the newest chunk says until which batch all older ones are

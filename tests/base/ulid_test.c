@@ -59,7 +59,7 @@ static void the_last_digit_counts_through_the_alphabet(void **state)
     script from = {.fill = 0};
     arcp__ulid_source source = {.random = fill_bytes, .user = &from};
     char id[ARCP__ULID_SIZE];
-    for (size_t i = 0; i < 32 * 32; i++) {
+    for (size_t i = 0; i < 1024; i++) {
         arcp__ulid_next(&source, 5, id);
         assert_int_equal(id[25], alphabet[i % 32]);
         assert_int_equal(id[24], alphabet[i / 32]);

@@ -178,13 +178,30 @@ void rig_hooks(engine_rig *rig, const arcp__hook_options *options, size_t count)
 
 /* ---- start and stop ---- */
 
-/* False when memory ran out: then the runtime's owner would start it again. */
-static bool try_engine(engine_rig *rig)
+static void restore_rows(engine_rig *rig)
 {
     static const arcp_store_table tables[] = {ARCP_STORE_SESSIONS,    ARCP_STORE_JOBS,
                                               ARCP_STORE_IDEMPOTENCY, ARCP_STORE_SUBSCRIPTIONS,
                                               ARCP_STORE_CREDENTIALS, ARCP_STORE_SCHEDULES,
                                               ARCP_STORE_OUTBOX,      ARCP_STORE_META};
+    arcp_error error = {0};
+    arcp_store_callbacks callbacks = {
+        .done = on_done, .read = on_read, .scan = on_scan, .user = rig};
+    rig->store->ops->set_callbacks(rig->store, &callbacks);
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        check_ok(rig->store->ops->scan(rig->store, tables[i], tables[i], arcp_span_make(NULL, 0),
+                                       &error),
+                 &error);
+        rig->scans++;
+    }
+    while (rig->scans != 0) {
+        (void)rig->store->ops->poll(rig->store);
+    }
+}
+
+/* False when memory ran out: then the runtime's owner would start it again. */
+static bool try_engine(engine_rig *rig)
+{
     arcp_error error = {0};
     arcp__engine_options options = {
         .runtime_name = "rig",
@@ -212,21 +229,10 @@ static bool try_engine(engine_rig *rig)
     if (rig->hook_count != 0) { /* before jobs end, as arcpd does */
         arcp__engine_set_hooks(rig->engine, rig->now, rig->hooks, rig->hook_count);
     }
-    arcp_store_callbacks callbacks = {
-        .done = on_done, .read = on_read, .scan = on_scan, .user = rig};
     for (size_t i = 0; i < rig->policy_count; i++) {
         add_policy(rig, rig->policies[i]); /* before a queued job starts, as arcpd does */
     }
-    rig->store->ops->set_callbacks(rig->store, &callbacks);
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
-        check_ok(rig->store->ops->scan(rig->store, tables[i], tables[i], arcp_span_make(NULL, 0),
-                                       &error),
-                 &error);
-        rig->scans++;
-    }
-    while (rig->scans != 0) {
-        (void)rig->store->ops->poll(rig->store);
-    }
+    restore_rows(rig);
     if (!rig->has_no_memory) {
         arcp__engine_restore_done(rig->engine, rig->now);
         rig_run(rig);
