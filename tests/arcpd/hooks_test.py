@@ -3,6 +3,7 @@
     tests/arcpd/hooks_test.py BIN_DIR
 """
 import json
+import os
 import socketserver
 import threading
 import unittest
@@ -156,6 +157,31 @@ class Hooks(unittest.TestCase):
         daemon.arcp("submit", "quick")
         second.wait(lambda arrived: len(arrived) == 2)
         self.assertEqual(len(first.arrived), 1)
+
+    def test_a_stop_ends_what_is_under_way_and_the_next_start_delivers_it(self):
+        go_on = threading.Event()
+        receiver = Receiver(lambda handler: 204 if go_on.wait(100) else 500)
+        self.addCleanup(go_on.set)
+
+        def text(d):
+            return d.hook("pager", "end", receiver.url) + f"""  - name: runs
+    on: [end]
+    command: [sh, -c, 'if [ -e "$1" ]; then echo >"$1.done"; else echo >"$1"; exec sleep 1000; fi', sh, "{d.path('begun')}"]
+"""
+        daemon = self.daemon(text)
+        daemon.arcp("submit", "quick")
+        receiver.wait(lambda arrived: len(arrived) == 1)
+        while not os.path.exists(daemon.path("begun")):
+            pass
+        daemon.process.terminate()
+        self.assertEqual(daemon.process.wait(), 0, daemon.log)
+        go_on.set()
+        daemon.start()
+        receiver.wait(lambda arrived: len(arrived) == 2)
+        self.assertEqual(receiver.arrived[0], receiver.arrived[1])
+        while daemon.waiting():
+            pass
+        self.assertTrue(os.path.exists(daemon.path("begun.done")))
 
     def test_an_operator_retries_and_drops_what_waits(self):
         receiver = Receiver(lambda handler: 500)
