@@ -1,5 +1,6 @@
 /* `arcp reload`: the daemon reads its configuration again, and says what became of it. */
 #include "arcp/command.h"
+#include "arcp/jobs.h"
 #include "arcp/operator.h"
 
 static void print_problem(arcp__program *program, arcp__asked *asked, arcp_json_ref problem,
@@ -50,7 +51,7 @@ static int reload(arcp__program *program, arcp_client *client, void *user)
 {
     arcp_error err = {.details = &program->error_details};
     arcp__asked asked;
-    (void)user;
+    const arcp__format format = *(const arcp__format *)user;
     if (arcp__ask(client, "reload", ARCP_SPAN_LITERAL(""), &asked, &err) != ARCP_OK) {
         arcp__asked_fini(&asked);
         return arcp__program_fail(program, &err);
@@ -61,8 +62,8 @@ static int reload(arcp__program *program, arcp_client *client, void *user)
     const arcp_json_ref problems =
         arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("problems"));
     bool is_printed = true;
-    if (program->is_json) {
-        is_printed = arcp__print_asked(program, ARCP__FORMAT_JSON, &asked, ARCP_JSON_ROOT);
+    if (format != ARCP__FORMAT_TABLE) {
+        is_printed = arcp__print_asked(program, format, &asked, ARCP_JSON_ROOT);
     } else {
         for (arcp_json_ref problem = arcp_json_first(json, problems); problem != ARCP_JSON_ABSENT;
              problem = arcp_json_next(json, problems, problem)) {
@@ -81,5 +82,9 @@ static int reload(arcp__program *program, arcp_client *client, void *user)
 
 int arcp__command_reload(arcp__program *program)
 {
-    return arcp__program_request(program, reload, NULL);
+    arcp__format format = ARCP__FORMAT_TABLE;
+    arcp_error err = {0};
+    return arcp__format_read(program, ARCP__OPTION_RELOAD_OUTPUT, &format, &err) == ARCP_OK
+               ? arcp__program_request(program, reload, &format)
+               : arcp__program_usage(program, &err);
 }

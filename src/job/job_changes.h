@@ -2,9 +2,9 @@
  *
  * A job is marked when what its row shows has changed: a new job, its status, progress, costs,
  * denials or children. Each mark has a number. Principals, and the marked jobs of each, are in the
- * order of their last marks, so a session that remembers a number finds all that changed since by going
- * back from the end, each job once, however often it changed. Nothing is marked while no session
- * watches. */
+ * order of their last marks, so a watcher that remembers a number finds all that changed since by
+ * going back from the end, each job once, however often it changed. Nothing is marked without
+ * watchers. */
 #ifndef ARCP_JOB_JOB_CHANGES_H
 #define ARCP_JOB_JOB_CHANGES_H
 

@@ -157,6 +157,9 @@ static void a_reload_has_a_verdict(void **state)
     run_local(&p, 0, WORDS("reload", "--json"));
     expect(&p.out, "{\"applied\":true,\"problems\":[],\"needs_restart\":[\"origins\"]}");
     process_fini(&p);
+    run_local(&p, 0, WORDS("reload", "-o", "yaml"));
+    expect(&p.out, "applied: true\n");
+    process_fini(&p);
     host_run(place, OLGA, &p, 0, WORDS("reload"));
     expect(&p.err, "after a restart only: ");
     process_fini(&p);
