@@ -137,6 +137,22 @@ static void tools_that_the_lease_does_not_grant_are_denied(void **state)
     close_rig(&r);
 }
 
+/* Other gateways let calls pass while their policy engine has an error. */
+static void what_cannot_be_recorded_is_denied(void **state)
+{
+    const arcp__tool_server_options servers[] = {server_named("web")};
+    rig r;
+    open_rig(&r, WEB, servers, 1);
+    atomic_store(&r.f.gates.are_closed, true);
+    post(&r, "/", CALL("1", "web__echo", ""));
+    expect(&r, "\"isError\":true");
+    assert_false(has_received(&r, "echo null"));
+    atomic_store(&r.f.gates.are_closed, false);
+    post(&r, "/", CALL("2", "web__echo", ""));
+    expect(&r, "echo null");
+    close_rig(&r);
+}
+
 static void what_is_not_a_call_is_refused(void **state)
 {
     const arcp__tool_server_options servers[] = {server_named("web")};
@@ -586,6 +602,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tools_that_the_lease_grants_are_listed_and_called),
         cmocka_unit_test(tools_that_the_lease_does_not_grant_are_denied),
+        cmocka_unit_test(what_cannot_be_recorded_is_denied),
         cmocka_unit_test(what_is_not_a_call_is_refused),
         cmocka_unit_test(servers_have_an_environment_of_their_own),
         cmocka_unit_test(progress_is_streamed),
