@@ -105,7 +105,7 @@ static void take_message(post *p, arcp_span text)
     const arcp_json_ref why = member(&json, member(&json, ARCP_JSON_ROOT, "error"), "message");
     const bool is_response = member(&json, ARCP_JSON_ROOT, "method") == ARCP_JSON_ABSENT;
     if (is_response && p->is_notice) {
-        /* Nobody waits for it. */
+        /* No client waits for it. */
     } else if (is_response && p->id.size != 0 && arcp_json_is_missing(&json, id)) {
         const arcp_span reason = arcp_json_string(&json, why, &room);
         arcp_buf message = arcp_buf_init();

@@ -89,7 +89,8 @@ void arcp__streams_committed(arcp__log *log)
             next = &stream->next_dying;
         }
     }
-    /* The least recently appended stream is durable before all others. */
+    /* The least recently appended stream is durable before all others. While there are bytes there
+     * is a stream that has them. NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
     while (log->tail_bytes > TAILS_BYTES_MAX && log->tails->oldest->batch_id <= log->committed_id) {
         /* A dying stream is freed by its newest chunk's batch, so it must not lose that chunk. */
         assert(log->tails->refs != 0 || log->tails->oldest->next != NULL);

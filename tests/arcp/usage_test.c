@@ -194,7 +194,8 @@ static void bash_completes(void **state)
             "timeout() { shift; \"$@\"; }\n"
             "arcp() { echo \"$*\" >&2; case $* in *jobs\\ *) echo job_01 job_02;; agents\\ *) echo "
             "hello;;\n"
-            "    *completion*) echo home work;; *sessions*) echo sess_1;; *hooks*) echo ntf_1;; esac; }\n"
+            "    *completion*) echo home work;; *sessions*) echo sess_1;; *hooks*) echo ntf_1;; "
+            "esac; }\n"
             "COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]}-1))\n"
             "COMP_LINE=\"${COMP_WORDS[*]}\"; COMP_POINT=${#COMP_LINE}; _arcp\n"
             "[ \"${COMPREPLY[*]}\" = \"%s\" ] || { echo \"got: ${COMPREPLY[*]}\" >&2; exit 9; }\n",

@@ -146,7 +146,8 @@ static void what_a_placeholder_lacks_is_refused_with_the_key(void **state)
     } rows[] = {
         {ENTRY("url: \"{env:NO_SUCH_HOOK}\""), "hooks[0].url: the environment has no variable"},
         {ENTRY("url: \"{env:HOOK_TEST_FTP}\""), "hooks[0].url: must begin with http://"},
-        {ENTRY("url: http://x\n    secret: \"{file:/no/such/file}\""), "hooks[0].secret /no/such/file cannot be read"},
+        {ENTRY("url: http://x\n    secret: \"{file:/no/such/file}\""),
+         "hooks[0].secret /no/such/file cannot be read"},
         {ENTRY("url: http://x\n    secret: \"{env:HOOK_TEST_EMPTY}\""),
          "hooks[0].secret: is empty"},
     };

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A host of which we know that it can confine programs wholly does: else most of the tests of sandboxes
-# would be skipped, or run at a lower level, and nobody would notice.
+# would be skipped, or run at a lower level, and no result would show it.
 #
 #   tests/enforce/host.sh BIN_DIR
 set -euo pipefail
