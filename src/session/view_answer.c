@@ -16,9 +16,9 @@ void arcp__view_answer(arcp__sessions *sessions, const arcp__view_call *call,
                        const arcp_buf *payload)
 {
     char type[64];
-    arcp__request *request = request_of(sessions, call);
     arcp__context_check_text(sessions->context, payload);
-    if (request == NULL || payload->failed) {
+    arcp__request *request = payload->failed ? NULL : request_of(sessions, call);
+    if (request == NULL) {
         return;
     }
     (void)snprintf(type, sizeof type, ARCP__VIEW_PREFIX "%s.answer", call->row->name);

@@ -62,8 +62,10 @@ static void authenticate(engine_rig *rig, const arcp__effect *effect)
                                    .role = known ? (arcp_role)(kind - kinds) : ARCP_ROLE_NONE};
     result.origin.expires_wall_ns = rig->token_expires_wall_ns;
     if (known && !rig->has_unknown_origin) {
-        memcpy(result.origin.hash, token.data,
-               token.size < sizeof result.origin.hash ? token.size : sizeof result.origin.hash);
+        /* Another one for each token, and not its text: no memory may have that. */
+        for (size_t i = 0; i < token.size && i < sizeof result.origin.hash; i++) {
+            result.origin.hash[i] = (uint8_t)(token.data[i] ^ 0x5a);
+        }
     }
     arcp__engine_authenticated(rig->engine, rig->now, effect->id, &result);
 }
