@@ -57,6 +57,9 @@ typedef struct arcp_enforce_options {
     /* Host names that may lead to private addresses. A name in a lease that leads to this machine,
      * or to an address that is not on the public internet, is refused otherwise. */
     const char *const *private_hosts;
+    /* URLs of model providers that a gateway calls for agents: no lease's net.fetch reaches their
+     * hosts, or on this machine their ports. */
+    const char *const *model_urls;
 } arcp_enforce_options;
 
 /* Options without lists; nothing needs to be freed. Any thread. */

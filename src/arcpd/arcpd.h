@@ -360,6 +360,7 @@ void arcp__service_raise_file_limit(arcp_launch_limit *original);
 typedef struct arcp__enforcement_options {
     arcp_enforce_options options;
     arcp__text_list own;
+    arcp__text_list models;
 } arcp__enforcement_options;
 
 /* Files of arcpd that a configuration which is being read does not name. */

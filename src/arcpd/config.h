@@ -85,6 +85,7 @@ typedef struct arcp__config_enforce {
     arcp__text_list base;            /* absolute paths */
     arcp__text_list may_be_advisory; /* empty: the default */
     arcp__text_list private_hosts;
+    bool allows_direct_models; /* net.fetch reaches the hosts of models.providers */
 } arcp__config_enforce;
 
 /* Which listeners serve the dashboard. */

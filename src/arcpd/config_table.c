@@ -291,6 +291,7 @@ static const arcp__config_row enforce_rows[] = {
     {TEXTS("base", arcp__config, enforce.base.items, enforce.base.count), .accept = accept_paths},
     {TEXTS("private_hosts", arcp__config, enforce.private_hosts.items, enforce.private_hosts.count),
      .accept = accept_hosts},
+    {ROW("allow_direct_models", flag, arcp__config, enforce.allows_direct_models)},
 };
 
 /* ---- audit ---- */

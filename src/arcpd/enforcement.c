@@ -76,10 +76,17 @@ arcp_status arcp__enforcement_options_init(arcp__enforcement_options *out,
 {
     const arcp__config_enforce *enforce = &config->enforce;
     *out = (arcp__enforcement_options){.options = arcp_enforce_options_init()};
-    const arcp_status status = add_own(out, config, in_use, err);
+    arcp_status status = add_own(out, config, in_use, err);
+    const arcp__model_options *models = &config->setup.models;
+    const size_t count = enforce->allows_direct_models ? 0 : models->provider_count;
+    for (size_t i = 0; i < count && status == ARCP_OK; i++) {
+        const char *url = models->providers[i].url; /* without one the gateway refuses it */
+        status = url == NULL ? ARCP_OK : arcp__text_list_add(&out->models, url, err);
+    }
     out->options.base = (const char *const *)enforce->base.items;
     out->options.own = (const char *const *)out->own.items;
     out->options.may_be_advisory = (const char *const *)enforce->may_be_advisory.items;
+    out->options.model_urls = (const char *const *)out->models.items;
     out->options.private_hosts = (const char *const *)enforce->private_hosts.items;
     return status;
 }
@@ -87,6 +94,7 @@ arcp_status arcp__enforcement_options_init(arcp__enforcement_options *out,
 void arcp__enforcement_options_fini(arcp__enforcement_options *options)
 {
     arcp__text_list_clear(&options->own);
+    arcp__text_list_clear(&options->models);
 }
 
 arcp_status arcp__enforcement_apply(arcp_runtime *runtime, const arcp__config *config,

@@ -52,7 +52,11 @@ arcp_status arcp__egress_new(uv_loop_t *loop, const arcp__egress_options *option
     egress->linger_ms = LINGER_MS;
     egress->system = (arcp__egress_system){uv_getaddrinfo, uv_freeaddrinfo, arcp__tcp_stream_local,
                                            arcp__tcp_stream_connect};
-    if (!copy_private_hosts(egress, options)) {
+    arcp__egress_options copy;
+    const bool has_copy = arcp__egress_options_copy(&egress->arena, options, &copy);
+    egress->model_hosts = copy.model_hosts;
+    egress->model_host_count = copy.model_host_count;
+    if (!has_copy || !copy_private_hosts(egress, options)) {
         arcp__egress_unref(egress);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for the network of sandboxes");
     }

@@ -19,6 +19,7 @@
 #include <arcp/error.h>
 #include <arcp/gate.h>
 
+#include "base/arena.h"
 #include "stream/tls_ca.h"
 
 #define ARCP__EGRESS_LISTENERS_MAX   512
@@ -39,6 +40,10 @@ typedef struct arcp__egress_options {
     /* Host names that may lead to private addresses; copied. */
     const arcp_span *private_hosts;
     size_t private_host_count;
+    /* Hosts that no lease grants, because models there are called by the gateway: as URLs have
+     * them, with a port where only that one counts (arcp__egress_model_hosts_add); copied. */
+    const arcp_span *model_hosts;
+    size_t model_host_count;
     uint32_t idle_ms; /* a connection without a byte is closed; 0: 300 s */
     uint32_t head_ms; /* for a hello or a request head; 0: 10 s */
 } arcp__egress_options;
@@ -102,6 +107,20 @@ typedef struct arcp__egress_counts {
 /* Whether a text can be one of private_hosts: the name of a host, or an address as URLs have it,
  * without a port. Others are left out. Any thread. */
 ARCP_MUST_CHECK bool arcp__egress_is_private_host(arcp_span text);
+
+/* Appends the hosts by which connections lead to the server of a URL of http or https, a model
+ * provider's: its host, whatever the port, or of this machine each spelling with the URL's port.
+ * Nothing for a host that no connection leads to. At most ARCP__EGRESS_MODEL_HOSTS_MAX. False: out
+ * of memory. Any thread. */
+#define ARCP__EGRESS_MODEL_HOSTS_MAX 3
+ARCP_MUST_CHECK bool arcp__egress_model_hosts_add(arcp__arena *arena, arcp_span url,
+                                                  arcp_span *hosts, size_t *count);
+
+/* Options whose lists are in the arena. False: out of memory. Any thread. */
+ARCP_MUST_CHECK bool arcp__egress_options_copy(arcp__arena *arena, const arcp__egress_options *from,
+                                               arcp__egress_options *out);
+ARCP_MUST_CHECK bool arcp__egress_options_equal(const arcp__egress_options *a,
+                                                const arcp__egress_options *b);
 
 /* ARCP_E_NO_MEMORY, ARCP_E_IO. */
 ARCP_MUST_CHECK arcp_status arcp__egress_new(uv_loop_t *loop, const arcp__egress_options *options,

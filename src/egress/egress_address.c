@@ -85,6 +85,35 @@ bool arcp__egress_address_is_public(const arcp__egress_address *address,
            is_public_v6(address->v6.sin6_addr.s6_addr, own, own_count);
 }
 
+static bool is_here_v4(uint32_t address, const arcp__egress_address *own, size_t own_count)
+{
+    bool is_here = address >> 24 == 127 || address == INADDR_ANY;
+    for (size_t i = 0; i < own_count; i++) {
+        is_here = is_here ||
+                  (own[i].any.sa_family == AF_INET && ntohl(own[i].v4.sin_addr.s_addr) == address);
+    }
+    return is_here;
+}
+
+bool arcp__egress_address_is_here(const arcp__egress_address *address,
+                                  const arcp__egress_address *own, size_t own_count)
+{
+    if (address->any.sa_family != AF_INET6) {
+        return address->any.sa_family == AF_INET &&
+               is_here_v4(ntohl(address->v4.sin_addr.s_addr), own, own_count);
+    }
+    const struct in6_addr *six = &address->v6.sin6_addr;
+    if (IN6_IS_ADDR_V4MAPPED(six)) {
+        return is_here_v4(word(six->s6_addr + 12), own, own_count);
+    }
+    bool is_here = IN6_IS_ADDR_LOOPBACK(six) || IN6_IS_ADDR_UNSPECIFIED(six);
+    for (size_t i = 0; i < own_count; i++) {
+        is_here = is_here || (own[i].any.sa_family == AF_INET6 &&
+                              IN6_ARE_ADDR_EQUAL(&own[i].v6.sin6_addr, six));
+    }
+    return is_here;
+}
+
 bool arcp__egress_own_addresses(arcp__egress_address **out, size_t *count)
 {
     struct ifaddrs *found = NULL;

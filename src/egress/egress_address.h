@@ -27,6 +27,12 @@ ARCP_MUST_CHECK bool arcp__egress_address_is_public(const arcp__egress_address *
                                                     const arcp__egress_address *own,
                                                     size_t own_count);
 
+/* Whether a connection to the address leads to this host: the loopback's, the unspecified one, and
+ * those of `own`; also when an IPv6 address stands for one of IPv4 (::ffff:0:0/96). */
+ARCP_MUST_CHECK bool arcp__egress_address_is_here(const arcp__egress_address *address,
+                                                  const arcp__egress_address *own,
+                                                  size_t own_count);
+
 /* All addresses of this host, also those of interfaces that are down or not running: the kernel
  * answers at the address of one whose cable is not plugged in. The caller frees *out with
  * arcp__free. False: out of memory, or the system refuses; then nothing is set. Asks the kernel,

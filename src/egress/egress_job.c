@@ -187,6 +187,7 @@ static arcp_status job_new(arcp__egress *egress, const arcp__egress_job_options 
     DL_APPEND(egress->jobs, job);
     arcp_status status = arcp__egress_policy_new(options->authority, &job->policy, err);
     if (status == ARCP_OK) {
+        arcp__egress_policy_set_models(job->policy, egress->model_hosts, egress->model_host_count);
         status = arcp__egress_names_new(arcp_authority_lease(options->authority), &job->names, err);
     }
     if (status == ARCP_OK) {

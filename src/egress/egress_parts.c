@@ -10,6 +10,7 @@ void arcp__egress_unref(arcp__egress *egress)
     }
     arcp__loop_share_unref(egress->share);
     arcp__free(egress->private_hosts);
+    arcp__arena_fini(&egress->arena);
     arcp__free(egress->own);
     arcp__tls_context_free(egress->tls);
     arcp__free(egress);

@@ -20,6 +20,9 @@ struct arcp__egress {
     arcp__egress_job *jobs;
     arcp__egress_host *private_hosts;
     size_t private_host_count;
+    arcp__arena arena; /* of the options */
+    const arcp_span *model_hosts;
+    size_t model_host_count;
     uint32_t idle_ms;
     uint32_t head_ms;
     uint32_t dial_ms;   /* for a lookup, and for each address */

@@ -26,6 +26,8 @@ typedef struct pattern_line {
 
 struct arcp__egress_policy {
     arcp_authority *authority;
+    const arcp_span *model_hosts;
+    size_t model_host_count;
     char url[ARCP_TARGET_BYTES_MAX + 2]; /* one byte more than a target may have, and a NUL */
     size_t url_size;
     arcp_target_scratch scratch;
@@ -72,6 +74,13 @@ arcp_status arcp__egress_policy_new(const arcp_authority *authority, arcp__egres
     return ARCP_OK;
 }
 
+void arcp__egress_policy_set_models(arcp__egress_policy *policy, const arcp_span *hosts,
+                                    size_t count)
+{
+    policy->model_hosts = hosts;
+    policy->model_host_count = count;
+}
+
 void arcp__egress_policy_free(arcp__egress_policy *policy)
 {
     if (policy != NULL) {
@@ -79,6 +88,25 @@ void arcp__egress_policy_free(arcp__egress_policy *policy)
         arcp__free(policy->near);
         arcp__free(policy);
     }
+}
+
+/* Why nobody's lease grants the place; NULL: a lease may. */
+static const char *reason_against(const arcp__egress_policy *policy, const arcp__egress_target *at)
+{
+    char port[sizeof ":65535"];
+    (void)snprintf(port, sizeof port, ":%u", (unsigned)at->port);
+    if (arcp__egress_name_is_reserved(at->host)) {
+        return reason_reserved;
+    }
+    for (size_t i = 0; i < policy->model_host_count; i++) {
+        const arcp_span host = without_port(policy->model_hosts[i]);
+        const arcp_span rest = arcp_span_from(policy->model_hosts[i], host.size);
+        if (arcp_span_equal(host, at->host) &&
+            (rest.size == 0 || arcp_span_equal_cstr(rest, port))) {
+            return ARCP__EGRESS_REASON_MODEL;
+        }
+    }
+    return NULL;
 }
 
 /* ---- URLs ---- */
@@ -196,13 +224,11 @@ bool arcp__egress_decide_request(arcp__egress_policy *policy, arcp_time now,
     const uint16_t fallback = at->is_tls ? ARCP__URL_PORT_HTTPS : ARCP__URL_PORT_HTTP;
     const bool is_default = at->port == fallback;
     url_origin from = {.scheme = of[0], .at = at, .has_port = !is_default};
-    if (arcp__egress_name_is_reserved(at->host) ||
-        !arcp_span_starts_with(request->path, ARCP_SPAN_LITERAL("/"))) {
+    const char *against = reason_against(policy, at);
+    if (against != NULL || !arcp_span_starts_with(request->path, ARCP_SPAN_LITERAL("/"))) {
         (void)make_url(policy, &from, ARCP_SPAN_LITERAL("/"));
         (void)ask(policy, now, out);
-        return refuse(out, ARCP__EGRESS_REFUSED,
-                      arcp__egress_name_is_reserved(at->host) ? reason_reserved
-                                                              : reason_not_a_path);
+        return refuse(out, ARCP__EGRESS_REFUSED, against != NULL ? against : reason_not_a_path);
     }
     for (size_t scheme = 0; scheme <= (request->is_upgrade ? 1 : 0); scheme++) {
         for (size_t port = is_default ? 0 : 1; port <= 1; port++) {
@@ -271,9 +297,9 @@ bool arcp__egress_decide_tunnel(arcp__egress_policy *policy, arcp_time now,
 {
     static const char *const schemes[] = {"https", "wss"};
     const bool is_default = at->port == ARCP__URL_PORT_HTTPS;
-    const bool is_reserved = arcp__egress_name_is_reserved(at->host);
+    const char *against = reason_against(policy, at);
     url_origin from;
-    for (size_t i = 0; !is_reserved && i < sizeof schemes / sizeof *schemes; i++) {
+    for (size_t i = 0; against == NULL && i < sizeof schemes / sizeof *schemes; i++) {
         for (size_t port = is_default ? 0 : 1; port <= 1; port++) {
             from = (url_origin){.scheme = schemes[i], .at = at, .has_port = port == 1};
             if (ask_tunnel(policy, now, &from, out)) {
@@ -284,9 +310,9 @@ bool arcp__egress_decide_tunnel(arcp__egress_policy *policy, arcp_time now,
     from = (url_origin){.scheme = schemes[0], .at = at, .has_port = !is_default};
     (void)make_url(policy, &from, ARCP_SPAN_LITERAL("/"));
     (void)ask(policy, now, out);
-    out->is_part = !is_reserved && grants_a_part(policy, at->host);
-    return is_reserved || out->is_part
-               ? refuse(out, ARCP__EGRESS_REFUSED, is_reserved ? reason_reserved : reason_part)
+    out->is_part = against == NULL && grants_a_part(policy, at->host);
+    return against != NULL || out->is_part
+               ? refuse(out, ARCP__EGRESS_REFUSED, against != NULL ? against : reason_part)
                : refuse(out, ARCP__EGRESS_NO_PATTERN, arcp_deny_reason_text(ARCP_DENY_NO_MATCH));
 }
 
@@ -323,8 +349,8 @@ static bool ask_opaque(arcp__egress_policy *policy, arcp_time now, const pattern
 bool arcp__egress_decide_opaque(arcp__egress_policy *policy, arcp_time now,
                                 const arcp__egress_target *at, arcp__egress_decision *out)
 {
-    const bool is_reserved = arcp__egress_name_is_reserved(at->host);
-    for (size_t i = 0; !is_reserved && i < policy->count; i++) {
+    const char *against = reason_against(policy, at);
+    for (size_t i = 0; against == NULL && i < policy->count; i++) {
         const pattern_line *line = &policy->lines[i];
         if (line->parts.kind != ARCP__URL_OPAQUE || line->parts.port != at->port) {
             continue;
@@ -343,6 +369,6 @@ bool arcp__egress_decide_opaque(arcp__egress_policy *policy, arcp_time now,
     (void)ask(policy, now, out);
     const size_t begin = sizeof "tcp://" - 1;
     out->url = arcp_span_make(policy->url + begin, size - begin);
-    return is_reserved ? refuse(out, ARCP__EGRESS_REFUSED, reason_reserved)
-                       : refuse(out, ARCP__EGRESS_NO_PATTERN, reason_opaque);
+    return against != NULL ? refuse(out, ARCP__EGRESS_REFUSED, against)
+                           : refuse(out, ARCP__EGRESS_NO_PATTERN, reason_opaque);
 }

@@ -15,6 +15,13 @@ ARCP_MUST_CHECK arcp_status arcp__egress_policy_new(const arcp_authority *author
                                                     arcp__egress_policy **out, arcp_error *err);
 void arcp__egress_policy_free(arcp__egress_policy *policy); /* NULL is accepted */
 
+#define ARCP__EGRESS_REASON_MODEL "models of this host are called by the gateway, llm.arcp"
+
+/* Hosts that are denied, whatever the lease grants: as arcp__egress_options.model_hosts; borrowed.
+ */
+void arcp__egress_policy_set_models(arcp__egress_policy *policy, const arcp_span *hosts,
+                                    size_t count);
+
 /* Where a connection goes, as it was found inside. */
 typedef struct arcp__egress_target {
     arcp_span host; /* canonical: a name, or an address as URLs have it, with brackets */

@@ -120,17 +120,37 @@ static bool read_own(arcp__egress *egress)
     return arcp__egress_own_addresses(&egress->own, &egress->own_count);
 }
 
+/* Whether models are called by the gateway at this port of this host. */
+static bool is_model_port(const arcp__egress *egress, uint16_t port)
+{
+    char place[sizeof "localhost:65535"];
+    (void)snprintf(place, sizeof place, "localhost:%u", (unsigned)port);
+    for (size_t i = 0; i < egress->model_host_count; i++) {
+        if (arcp_span_equal_cstr(egress->model_hosts[i], place)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Dials the addresses if each of them may be dialled. One that may not refuses them all: a name
  * that has public and private addresses is an attempt to have both. */
 static void check_addresses(arcp__egress_upstream *upstream)
 {
     arcp__egress *egress = upstream->job->egress;
-    if (!upstream->may_be_private && !read_own(egress)) {
+    const bool is_model = is_model_port(egress, upstream->port);
+    if ((is_model || !upstream->may_be_private) && !read_own(egress)) {
         end_with(upstream, ARCP__EGRESS_UNREACHABLE, "the addresses of this host are not known");
         return;
     }
-    for (size_t i = 0; i < upstream->count && !upstream->may_be_private; i++) {
-        if (!arcp__egress_address_is_public(&upstream->addresses[i], egress->own,
+    for (size_t i = 0; i < upstream->count; i++) {
+        if (is_model &&
+            arcp__egress_address_is_here(&upstream->addresses[i], egress->own, egress->own_count)) {
+            end_with(upstream, ARCP__EGRESS_NOT_PUBLIC, ARCP__EGRESS_REASON_MODEL);
+            return;
+        }
+        if (!upstream->may_be_private &&
+            !arcp__egress_address_is_public(&upstream->addresses[i], egress->own,
                                             egress->own_count)) {
             end_with(upstream, ARCP__EGRESS_NOT_PUBLIC, "the address is not public");
             return;

@@ -115,6 +115,8 @@ static void copy_host(arcp__tool_config *config, const arcp__tool_host *from, bo
     copy_own(config, &from->request, failed);
     host->request.exempt =
         copy_spans(config, from->request.exempt, from->request.exempt_count, failed);
+    host->request.model_hosts =
+        copy_spans(config, from->request.model_hosts, from->request.model_host_count, failed);
     host->request.lease = NULL;
     host->request.bases = NULL;
     host->request.base_count = 0;

@@ -209,6 +209,9 @@ arcp_status arcp__tool_sandbox_serve(arcp__tool_sandbox *sandbox, const int *soc
     arcp__tool_service_state *service = sandbox->service;
     const arcp__egress_options options = {.private_hosts = sandbox->host->private_hosts,
                                           .private_host_count = sandbox->host->private_host_count,
+                                          .model_hosts = sandbox->host->request.model_hosts,
+                                          .model_host_count =
+                                              sandbox->host->request.model_host_count,
                                           .idle_ms = sandbox->host->egress_idle_ms};
     arcp_status status = ARCP_OK;
     if (service->egress == NULL) {

@@ -424,41 +424,18 @@ void arcp__agent_network_free(arcp__agent_network *network)
     unref(network);
 }
 
-static bool are_terms(const terms *now, const arcp__egress_options *options)
-{
-    const arcp__egress_options *have = now == NULL ? NULL : &now->options;
-    if (have == NULL || have->idle_ms != options->idle_ms || have->head_ms != options->head_ms ||
-        have->private_host_count != options->private_host_count) {
-        return false;
-    }
-    for (size_t i = 0; i < options->private_host_count; i++) {
-        if (!arcp_span_equal(have->private_hosts[i], options->private_hosts[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* NULL when out of memory. */
 static terms *terms_new(const arcp__egress_options *options)
 {
     terms *made = arcp__alloc(sizeof *made);
-    const size_t count = options->private_host_count;
-    arcp_span *hosts =
-        made == NULL ? NULL : arcp__arena_take(&made->arena, (count + 1) * sizeof *hosts);
-    bool failed = hosts == NULL;
-    for (size_t i = 0; i < count && !failed; i++) {
-        hosts[i] = arcp__arena_copy(&made->arena, options->private_hosts[i]);
-        failed = hosts[i].data == NULL;
-    }
-    if (made == NULL || failed) {
-        arcp__arena_fini(made == NULL ? &(arcp__arena){0} : &made->arena);
+    if (made != NULL && !arcp__egress_options_copy(&made->arena, options, &made->options)) {
+        arcp__arena_fini(&made->arena);
         arcp__free(made);
         return NULL;
     }
-    made->references = 1;
-    made->options = *options;
-    made->options.private_hosts = hosts;
+    if (made != NULL) {
+        made->references = 1;
+    }
     return made;
 }
 
@@ -480,7 +457,7 @@ arcp_status arcp__agent_network_open(arcp__agent_network *network,
     arcp__agent_network_job *job = arcp__alloc(sizeof *job);
     int *sockets = arcp__alloc_array(options->socket_count + 1, sizeof *sockets);
     terms *by = network->current;
-    if (!are_terms(by, &options->egress)) {
+    if (by == NULL || !arcp__egress_options_equal(&by->options, &options->egress)) {
         by = terms_new(&options->egress);
     }
     arcp_secret *secret = options->proxy_secret == NULL

@@ -110,6 +110,25 @@ static arcp_status take_private_hosts(arcp__confinement *confinement, const char
     return failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
 }
 
+static arcp_status take_models(arcp__confinement *confinement, const char *const *urls,
+                               arcp_error *err)
+{
+    size_t count = 0;
+    while (urls != NULL && urls[count] != NULL) {
+        count++;
+    }
+    confinement->model_hosts =
+        arcp__arena_take(&confinement->arena, (count * ARCP__EGRESS_MODEL_HOSTS_MAX + 1) *
+                                                  sizeof *confinement->model_hosts);
+    bool failed = confinement->model_hosts == NULL;
+    for (size_t i = 0; i < count && !failed; i++) {
+        failed =
+            !arcp__egress_model_hosts_add(&confinement->arena, arcp_span_cstr(urls[i]),
+                                          confinement->model_hosts, &confinement->model_host_count);
+    }
+    return failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
+}
+
 static arcp_status find_abilities(const char *sandbox, arcp__sandbox_abilities *out,
                                   arcp_error *err)
 {
@@ -158,6 +177,9 @@ static arcp_status fill(arcp__confinement *confinement, const arcp_runtime *runt
     arcp_status status = take_exempt(confinement, options->may_be_advisory, err);
     if (status == ARCP_OK) {
         status = take_private_hosts(confinement, options->private_hosts, err);
+    }
+    if (status == ARCP_OK) {
+        status = take_models(confinement, options->model_urls, err);
     }
     return status == ARCP_OK ? find_abilities(options->sandbox, &confinement->abilities, err)
                              : status;
@@ -248,6 +270,8 @@ static void complete_common(const arcp_runtime *runtime, arcp__sandbox_request *
     arcp__own_paths_follow(&confinement->own);
     arcp__own_paths_set(&confinement->own, request);
     request->abilities = confinement->abilities;
+    request->model_hosts = confinement->model_hosts;
+    request->model_host_count = confinement->model_host_count;
     request->min = verdict_of(ARCP_ENFORCE_MIN_DEFAULT, runtime->enforce.min);
     /* The words of the setting enforce.tls are in the order of arcp_enforce_tls, from 0. */
     request->tls_terminate = runtime->enforce.tls + 1 == ARCP_ENFORCE_TLS_TERMINATE;

@@ -23,6 +23,8 @@ struct arcp__confinement {
     size_t exempt_count;
     arcp_span *private_hosts;
     size_t private_host_count;
+    arcp_span *model_hosts; /* as arcp__egress_options */
+    size_t model_host_count;
     arcp__own_paths own;
     arcp__sandbox_abilities abilities;
     arcp__sandbox_level level;

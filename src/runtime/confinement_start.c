@@ -238,6 +238,8 @@ arcp_status arcp__confinement_open_network(arcp_runtime *runtime, const arcp__jo
     options->egress = (arcp__egress_options){
         .private_hosts = confinement == NULL ? NULL : confinement->private_hosts,
         .private_host_count = confinement == NULL ? 0 : confinement->private_host_count,
+        .model_hosts = confinement == NULL ? NULL : confinement->model_hosts,
+        .model_host_count = confinement == NULL ? 0 : confinement->model_host_count,
         .idle_ms = (uint32_t)(runtime->enforce.egress_idle_sec * 1000)};
     arcp_status status = network_authority(job, &authority, err);
     if (status == ARCP_OK && runtime->network == NULL) {

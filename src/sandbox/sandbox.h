@@ -159,6 +159,10 @@ typedef struct arcp__sandbox_request {
     /* The program may be started before its lease is known (arcp__sandbox_plan.is_late), if the
      * lease can be enforced in that way, and `min` accepts it. */
     bool may_be_late;
+    /* Hosts that no connection leads to, because models there are called by the gateway: as URLs
+     * have them, with a port where only that one counts. */
+    const arcp_span *model_hosts;
+    size_t model_host_count;
     /* A gateway for models, and one for tools. With one
      * of them the sandbox has a network even if its lease has no net.fetch. */
     bool has_model_gateway, has_tool_gateway;

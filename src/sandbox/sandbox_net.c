@@ -184,6 +184,77 @@ static bool has_network(const arcp__sandbox_compile *compile)
                      arcp__sandbox_has_proxy(abilities);
 }
 
+/* One of model_hosts. */
+typedef struct model_place {
+    arcp_span host;
+    uint32_t port; /* 0: each */
+} model_place;
+
+static model_place read_place(arcp_span text)
+{
+    model_place place = {.host = text};
+    size_t digits = text.size;
+    while (digits > 0 && text.data[digits - 1] >= '0' && text.data[digits - 1] <= '9') {
+        digits--;
+    }
+    if (digits > 1 && digits < text.size && text.data[digits - 1] == ':') {
+        place.host = arcp_span_first(text, digits - 1);
+        for (size_t i = digits; i < text.size; i++) {
+            place.port = place.port * 10 + (uint32_t)(text.data[i] - '0');
+        }
+    }
+    return place;
+}
+
+/* All of the loopback's hosts are this machine. */
+static bool is_same_host(arcp_span a, arcp_span b)
+{
+    return arcp_span_equal(a, b) || (is_loopback(a) && is_loopback(b));
+}
+
+/* Whether connections by the pattern may lead to the place. */
+static bool meets_models(arcp_span pattern, const arcp__url_parts *parts, const model_place *models)
+{
+    const bool is_one_port = (parts->kind == ARCP__URL_PLAIN || parts->kind == ARCP__URL_TLS ||
+                              parts->kind == ARCP__URL_OPAQUE) &&
+                             parts->port != 0 && !parts->is_any_port && !parts->is_spanning;
+    return (is_same_host(parts->host, models->host) ||
+            (arcp__url_may_have_host(parts, models->host) &&
+             arcp__glob_reaches_host(pattern, models->host))) &&
+           (models->port == 0 || !is_one_port || parts->port == models->port);
+}
+
+/* Whether all that the pattern grants is at the host. */
+static bool is_all_at(const arcp__url_parts *parts, const model_place *models)
+{
+    const arcp_span rest = arcp_span_from(parts->host, models->host.size);
+    return !parts->is_spanning && (is_same_host(parts->host, models->host) ||
+                                   (arcp_span_starts_with(parts->host, models->host) &&
+                                    arcp_span_starts_with(rest, ARCP_SPAN_LITERAL(":")) &&
+                                    parts->is_any_port && models->port == 0));
+}
+
+/* What a line grants without the hosts whose models are called by the gateway. */
+static arcp__sandbox_line leave_out_models(const arcp__sandbox_compile *compile, arcp_span pattern,
+                                           const arcp__url_parts *parts, arcp__sandbox_line line)
+{
+    const arcp__sandbox_request *request = compile->request;
+    for (size_t i = 0; i < request->model_host_count; i++) {
+        const model_place models = read_place(request->model_hosts[i]);
+        if (!meets_models(pattern, parts, &models)) {
+            continue;
+        }
+        if (is_all_at(parts, &models)) {
+            return ARCP__SANDBOX_REFUSED(MODEL_HOST);
+        }
+        if (line.verdict == ARCP__SANDBOX_VERDICT_EXACT) {
+            line.verdict = ARCP__SANDBOX_VERDICT_UNDER;
+            line.note = ARCP__SANDBOX_NOTE_MODEL_HOSTS;
+        }
+    }
+    return line;
+}
+
 static arcp__sandbox_line judge(arcp__sandbox_compile *compile, arcp_span pattern)
 {
     if (arcp__sandbox_is_dead(compile, ARCP__CAPABILITY_NET_FETCH, pattern)) {
@@ -197,7 +268,8 @@ static arcp__sandbox_line judge(arcp__sandbox_compile *compile, arcp_span patter
         return is_full ? ARCP__SANDBOX_REFUSED(NO_EGRESS) : ARCP__SANDBOX_REFUSED(NO_NAMESPACE_NET);
     }
     const arcp__url_parts parts = arcp__url_take_apart(pattern);
-    const arcp__sandbox_line line = judge_parts(compile, pattern, &parts);
+    const arcp__sandbox_line line =
+        leave_out_models(compile, pattern, &parts, judge_parts(compile, pattern, &parts));
     return line.verdict == ARCP__SANDBOX_VERDICT_REFUSED ? line
            : is_full                                     ? limit(compile, &parts, line)
                                                          : limit_to_proxy(compile, &parts, line);

@@ -109,10 +109,44 @@ static void certificates_of_the_system_are_not_hidden(void **state)
     arcp__config_fini(&config);
 }
 
+static void hosts_of_model_providers_are_refused_unless_the_setting_allows_them(void **state)
+{
+    static const char *const settings[] = {"", "enforce: {allow_direct_models: false}\n",
+                                           "enforce: {allow_direct_models: true}\n"};
+    (void)state;
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        char text[400];
+        arcp__config config;
+        arcp__enforcement_options options;
+        arcp_error error = {0};
+        (void)snprintf(text, sizeof text,
+                       "%smodels: {providers: [{name: a, dialect: openai, url: "
+                       "\"https://models.org/v1\", models: [m]}]}\n",
+                       settings[i]);
+        arcp__config_init(&config);
+        check_ok(arcp__config_read_text(&config, "test.yaml", arcp_span_cstr(text), &error),
+                 &error);
+        const arcp__directories directories = {.state = "/var/lib/arcpd-of-a-test",
+                                               .work = "/var/lib/arcpd-of-a-test/jobs"};
+        const arcp__files_in_use in_use = {.directories = &directories};
+        check_ok(arcp__enforcement_options_init(&options, &config, &in_use, &error), &error);
+        if (i == 2) {
+            assert_int_equal(options.models.count, 0);
+        } else {
+            assert_int_equal(options.models.count, 1);
+            assert_string_equal(options.options.model_urls[0], "https://models.org/v1");
+            assert_null(options.options.model_urls[1]);
+        }
+        arcp__enforcement_options_fini(&options);
+        arcp__config_fini(&config);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(certificates_of_the_system_are_not_hidden),
+        cmocka_unit_test(hosts_of_model_providers_are_refused_unless_the_setting_allows_them),
         cmocka_unit_test(files_in_use_stay_those_of_arcpd_when_a_reload_names_others),
     };
     return cmocka_run_group_tests_name("arcpd_enforcement", tests, NULL, NULL);

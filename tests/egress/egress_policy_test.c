@@ -266,12 +266,86 @@ static void a_denial_says_whether_tls_hides_the_requests(void **state)
     arcp__egress_policy_free(policy);
 }
 
+/* model_hosts: a host as a whole, and one port of another. */
+static void hosts_of_model_providers_are_denied_whatever_the_lease_grants(void **state)
+{
+    const arcp_span hosts[] = {ARCP_SPAN_LITERAL("models.org"), ARCP_SPAN_LITERAL("[::1]:11434")};
+    static const policy_case asked[] = {
+        {.question = PLAIN, .host = "models.org", .port = 80, .path = "/"},
+        {.question = UPGRADE, .host = "models.org", .port = 8080, .path = "/"},
+        {.question = OPENED_TLS, .host = "models.org", .port = 443, .path = "/v1"},
+        {.question = TUNNEL, .host = "models.org", .port = 443},
+        {.question = OPAQUE, .host = "models.org", .port = 22},
+        {.question = PLAIN, .host = "[::1]", .port = 11434, .path = "/"},
+        {.question = TUNNEL, .host = "[::1]", .port = 11434},
+    };
+    static const policy_case others[] = {
+        {.question = PLAIN, .host = "[::1]", .port = 11435, .path = "/"},
+        {.question = TUNNEL, .host = "[::1]", .port = 443},
+        {.question = TUNNEL, .host = "more.models.org", .port = 443},
+        {.question = PLAIN, .host = "models.or", .port = 80, .path = "/"},
+    };
+    arcp__egress_policy *policy = policy_of(lease_of("**", "ssh://models.org/**"));
+    arcp__egress_decision decision;
+    (void)state;
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        arcp__egress_policy_set_models(policy, NULL, 0);
+        assert_true(decide(policy, at_zero, &asked[i], &decision));
+        arcp__egress_policy_set_models(policy, hosts, sizeof hosts / sizeof *hosts);
+        assert_false(decide(policy, at_zero, &asked[i], &decision));
+        assert_false(decision.is_allowed || decision.is_part || decision.gate.allowed);
+        assert_int_equal(decision.code, ARCP__EGRESS_REFUSED);
+        assert_int_equal(decision.gate.code, ARCP_E_PERMISSION_DENIED);
+        assert_string_equal(decision.reason, ARCP__EGRESS_REASON_MODEL);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        assert_true(decide(policy, at_zero, &others[i], &decision));
+    }
+    arcp__egress_policy_free(policy);
+}
+
+typedef struct provider_case {
+    const char *url;
+    const char *hosts[ARCP__EGRESS_MODEL_HOSTS_MAX + 1];
+} provider_case;
+
+static void the_host_of_a_model_provider_is_read_from_its_url(void **state)
+{
+    static const provider_case rows[] = {
+        {"https://api.openai.com/v1", {"api.openai.com"}},
+        {"https://API.OpenAI.com.", {"api.openai.com"}},
+        {"http://10.0.0.5:4000", {"10.0.0.5"}},
+        {"https://me:key@models.org:8443/v1", {"models.org"}},
+        {"http://127.0.0.1:11434/v1", {"127.0.0.1:11434", "localhost:11434", "[::1]:11434"}},
+        {"http://localhost", {"localhost:80", "127.0.0.1:80", "[::1]:80"}},
+        {"https://[::1]/v1", {"[::1]:443", "localhost:443", "127.0.0.1:443"}},
+        {"http:///v1", {NULL}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        arcp__arena arena = {0};
+        arcp_span hosts[ARCP__EGRESS_MODEL_HOSTS_MAX];
+        size_t count = 0;
+        size_t expected = 0;
+        assert_true(
+            arcp__egress_model_hosts_add(&arena, arcp_span_cstr(rows[i].url), hosts, &count));
+        for (; rows[i].hosts[expected] != NULL; expected++) {
+            assert_true(expected < count);
+            check_span(hosts[expected], rows[i].hosts[expected]);
+        }
+        assert_int_equal(count, expected);
+        arcp__arena_fini(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_allowed_when_the_lease_has_expired),
         cmocka_unit_test(a_url_that_is_too_long_is_denied),
         cmocka_unit_test(a_denial_says_whether_tls_hides_the_requests),
+        cmocka_unit_test(hosts_of_model_providers_are_denied_whatever_the_lease_grants),
+        cmocka_unit_test(the_host_of_a_model_provider_is_read_from_its_url),
     };
     return run_rows(cases, sizeof cases / sizeof *cases, sizeof *cases,
                     the_policy_decides_by_the_lease) +

@@ -246,6 +246,42 @@ static void is_literal(void **state)
     egress_fixture_close(&f);
 }
 
+/* The provider is at the fixture's port of this host. */
+static void models_of_this_host_are_not_reached_by_any_of_its_addresses(void **state)
+{
+    static const literal rows[] = {
+        {"by the loopback", "[\"http://127.0.0.1:PORT/**\"]", "127.0.0.1", "127.0.0.1", 0},
+        {"by another one", "[\"http://127.0.0.2:PORT/**\"]", "127.0.0.2", "127.0.0.2", 0},
+        {"by its name", "[\"http://localhost:PORT/**\"]", "127.0.0.1", "localhost", 0},
+        {"by an address of IPv6", "[\"http://[::1]:PORT/**\"]", "::1", "[::1]", 0},
+        {"by a name that may be private", "[\"http://api.test:PORT/**\"]", NULL, "api.test", 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        egress_fixture f;
+        char text[128];
+        char url[64];
+        egress_fixture_open(&f, rows[i].lease);
+        (void)snprintf(url, sizeof url, "http://127.0.0.1:%u/v1", f.port);
+        arcp_span hosts[ARCP__EGRESS_MODEL_HOSTS_MAX];
+        assert_true(arcp__egress_model_hosts_add(&f.egress->arena, arcp_span_cstr(url), hosts,
+                                                 &f.egress->model_host_count));
+        f.egress->model_hosts = hosts;
+        arcp__egress_policy_set_models(f.job->policy, hosts, f.egress->model_host_count);
+        if (rows[i].address == NULL) {
+            egress_fixture_connect_name(&f, rows[i].host);
+        } else {
+            egress_fixture_connect(&f, &f.client, rows[i].address, f.port);
+        }
+        snprintf(text, sizeof text, "GET /a HTTP/1.1\r\nHost: %s:PORT\r\n\r\n", rows[i].host);
+        egress_fixture_send(&f, &f.client, text);
+        raw_peer_expect(&f.client, "HTTP/1.1 403 ");
+        assert_int_equal(f.denied, 1);
+        assert_string_equal(f.reason, ARCP__EGRESS_REASON_MODEL);
+        egress_fixture_close(&f);
+    }
+}
+
 static void a_connection_to_the_loopback_serves_only_requests_that_name_it(void **state)
 {
     egress_fixture f;
@@ -283,6 +319,7 @@ int main(void)
         cmocka_unit_test(a_lookup_that_takes_too_long_is_502),
         cmocka_unit_test(an_address_that_does_not_respond_is_given_up),
         cmocka_unit_test(a_tunnel_to_a_private_address_is_closed_and_reported),
+        cmocka_unit_test(models_of_this_host_are_not_reached_by_any_of_its_addresses),
         cmocka_unit_test(a_connection_to_the_loopback_serves_only_requests_that_name_it),
         cmocka_unit_test(an_address_inside_that_no_name_has_is_closed_and_reported),
     };

@@ -47,6 +47,23 @@ while True:
 '''
 
 
+# Asks the gateway for an answer, and the provider itself.
+DIRECT = '''
+import json, os, urllib.error, urllib.request
+# What no line grants has no listener of its own, so the provider is asked for by the explicit proxy.
+direct = urllib.request.build_opener(urllib.request.ProxyHandler({"http": "http://127.0.0.1:3128"}))
+def ask(url, call=urllib.request.urlopen):
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "ping"}]}).encode()
+    try:
+        with call(urllib.request.Request(url + "/chat/completions", body, {
+                "Authorization": "Bearer " + os.environ["OPENAI_API_KEY"], "Content-Type": "application/json"}), timeout=60) as response:
+            return response.status
+    except urllib.error.HTTPError as error:
+        return error.code
+print(json.dumps({"gateway": ask(os.environ["OPENAI_BASE_URL"]), "direct": ask("%s/v1", direct.open)}))
+'''
+
+
 class Daemon(contextlib.ExitStack):
     """arcpd in a directory of its own, with this configuration of `models`."""
 
@@ -216,6 +233,30 @@ class Test(unittest.TestCase):
         result = result_of(daemon.submit("--grant", "model.use=m", "--budget", "USD:0.05"))
         self.assertEqual((result["answered"], result["status"], result["code"]), (0, 400, "unsupported_parameter"))
         self.assertEqual(self.provider.requests, [])
+
+    def test_an_agent_reaches_the_provider_only_through_the_gateway_unless_the_setting_allows_it(self):
+        if subprocess.run([f"{BIN}/arcp", "doctor"], stdout=subprocess.DEVNULL, check=False).returncode != 0:
+            self.skipTest("this host cannot give a sandbox a network of its own")
+        for allows in (None, False, True):
+            with self.subTest(allows=allows):
+                daemon = Daemon(models_of(self.url))
+                self.addCleanup(daemon.close)
+                with open(daemon.config, encoding="utf8") as file:
+                    text = file.read().replace("KEY", daemon.path("key")).replace("confine: false, ", "")
+                # No agent reads what is in arcpd's state directory.
+                text = text.replace(f'"{daemon.path("agent.py")}"', f'"-c", {json.dumps(DIRECT % self.url)}')
+                if allows is not None:
+                    text += f"\nenforce: {{allow_direct_models: {str(allows).lower()}}}\n"
+                daemon.write("arcpd.yaml", text)
+                daemon.start()
+                lines = daemon.submit("--grant", f"net.fetch={self.url}/**", "--grant", "model.use=m", "--budget", "USD:5")
+                got = result_of(lines)
+                self.assertEqual(got["gateway"], 200, lines)
+                self.assertEqual(got["direct"], 200 if allows else 403, lines)
+                shown = [one for group in values(lines, "lines") for one in group if one["capability"] == "net.fetch"]
+                self.assertEqual([one["verdict"] for one in shown], ["exact" if allows else "refused"], lines)
+                reason = "models of this host are called by the gateway, llm.arcp"
+                self.assertEqual(reason in values(lines, "reason"), not allows, lines)
 
     def test_check_config_says_who_serves_what(self):
         daemon = self.daemon("  aliases: {fast: m, best: [big, m]}\n")

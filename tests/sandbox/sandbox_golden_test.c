@@ -33,6 +33,7 @@ typedef struct golden {
     arcp_span own[LIST_MAX];
     arcp_span own_files[LIST_MAX];
     arcp_span exempt[LIST_MAX];
+    arcp_span models[LIST_MAX];
     arcp_lease *lease;
     arcp_lease *empty;
     arcp__sandbox_request request;
@@ -155,6 +156,8 @@ static void read_request(golden *g)
     request->own_file_count = read_list(g, member(g, object, "own_files"), g->own_files);
     request->exempt = g->exempt;
     request->exempt_count = read_list(g, member(g, object, "exempt"), g->exempt);
+    request->model_hosts = g->models;
+    request->model_host_count = read_list(g, member(g, object, "model_hosts"), g->models);
     request->cwd_is_fresh = is_true(g, object, "fresh");
     request->has_terminal = is_true(g, object, "terminal");
     request->tls_terminate = is_true(g, object, "terminate");
