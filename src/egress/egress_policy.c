@@ -90,7 +90,7 @@ void arcp__egress_policy_free(arcp__egress_policy *policy)
     }
 }
 
-/* Why nobody's lease grants the place; NULL: a lease may. */
+/* Why no lease grants the place; NULL: a lease may. */
 static const char *reason_against(const arcp__egress_policy *policy, const arcp__egress_target *at)
 {
     char port[sizeof ":65535"];
