@@ -17,54 +17,21 @@ typedef struct listing {
 
 typedef enum column { ID, HOOK, EVENT, AGE, STATE, TRIES, JOB, ERROR, COUNT } column;
 
-/* A column is shown on terminals of at least this width, and where the output is not a terminal. */
-static const struct {
-    const char *title;
-    size_t columns, from;
-} columns[COUNT] = {
+static const arcp__column columns[COUNT] = {
     [ID] = {"NOTIFICATION", 30, 0}, [HOOK] = {"HOOK", 12, 0},        [EVENT] = {"EVENT", 6, 60},
     [AGE] = {"AGE", 4, 0},          [STATE] = {"STATE", 7, 0},       [TRIES] = {"TRIES", 5, 80},
     [JOB] = {"JOB", 30, 140},       [ERROR] = {"LAST ERROR", 0, 80},
 };
-
-/* On a narrow terminal the end of an id stands for it. */
-#define NARROW        80
-#define SHORT_ID_SIZE 12
-
-static bool print_cells(const listing *l, const arcp_span cells[COUNT])
-{
-    const bool is_narrow = l->columns != 0 && l->columns < NARROW;
-    arcp_buf line = arcp_buf_init();
-    size_t used = 0;
-    for (column i = 0; i < COUNT; i++) {
-        const size_t width = i == ID && is_narrow ? SHORT_ID_SIZE : columns[i].columns;
-        const bool is_last = i == ERROR;
-        const size_t left = l->columns > used ? l->columns - used : 1;
-        if (l->columns != 0 && l->columns < columns[i].from) {
-            continue;
-        }
-        arcp_span cell = cells[i].size == 0 ? ARCP_SPAN_LITERAL("-") : cells[i];
-        if (i == ID && is_narrow && cell.size > width) {
-            cell = arcp_span_from(cell, cell.size - width);
-        }
-        arcp__append_cell(&line, cell, is_last && l->columns != 0 ? left : width, is_last);
-        used += width + 1;
-    }
-    return arcp__program_print_buf_line(l->program, &line);
-}
+static const arcp__table table = {columns, COUNT, 80, 12};
 
 static bool print_row(const listing *l, arcp__asked *page, arcp_json_ref row)
 {
-    arcp_span titles[COUNT];
     arcp_buf age = arcp_buf_init();
     arcp_buf tries = arcp_buf_init();
     uint64_t count = 0;
     bool is_printed = true;
     if (l->count == 0) {
-        for (column i = 0; i < COUNT; i++) {
-            titles[i] = arcp_span_cstr(columns[i].title);
-        }
-        is_printed = print_cells(l, titles);
+        is_printed = arcp__print_table_row(l->program, &table, l->columns, NULL);
     }
     arcp__append_age(arcp__asked_text(page, row, "at"), l->now_wall_ns, &age);
     (void)arcp__asked_number(page, row, "tries", &count);
@@ -79,7 +46,7 @@ static bool print_row(const listing *l, arcp__asked *page, arcp_json_ref row)
         [JOB] = arcp__asked_text(page, row, "job_id"),
         [ERROR] = arcp__asked_text(page, row, "last_error"),
     };
-    is_printed = is_printed && print_cells(l, cells);
+    is_printed = is_printed && arcp__print_table_row(l->program, &table, l->columns, cells);
     arcp_buf_fini(&age);
     arcp_buf_fini(&tries);
     return is_printed;

@@ -117,57 +117,13 @@ static bool is_wanted(const listing *l, const arcp_job_row *row)
 
 typedef enum column { JOB, AGE, STATUS, COST, CREATED, PARENT, AGENT, COLUMN_COUNT } column;
 
-/* A column is shown on terminals of at least this width, and where the output is not a terminal. */
-static const struct {
-    const char *title;
-    size_t columns, from;
-} columns[COLUMN_COUNT] = {
+static const arcp__column columns[COLUMN_COUNT] = {
     [JOB] = {"JOB", 30, 0},           [AGE] = {"AGE", 4, 0},
     [STATUS] = {"STATUS", 9, 0},      [COST] = {"COST", 12, 80},
     [CREATED] = {"CREATED", 24, 100}, [PARENT] = {"PARENT", 30, 140},
     [AGENT] = {"AGENT", 0, 0},
 };
-
-/* On a narrow terminal the end of an id stands for it: the beginnings are alike. */
-#define NARROW        60
-#define SHORT_ID_SIZE 8
-
-static size_t width_of(const listing *l, column which)
-{
-    return which == JOB && l->columns != 0 && l->columns < NARROW ? SHORT_ID_SIZE
-                                                                  : columns[which].columns;
-}
-
-static bool print_cells(const listing *l, const arcp_span cells[COLUMN_COUNT])
-{
-    arcp_buf line = arcp_buf_init();
-    size_t used = 0;
-    for (column i = 0; i < COLUMN_COUNT; i++) {
-        const size_t width = width_of(l, i);
-        const size_t left = l->columns > used ? l->columns - used : 1;
-        const bool is_last = i == AGENT;
-        if (l->columns != 0 && l->columns < columns[i].from) {
-            continue;
-        }
-        arcp_span cell = cells[i].size == 0 ? ARCP_SPAN_LITERAL("-") : cells[i];
-        if (i == JOB && cell.size > width) {
-            cell = arcp_span_from(cell, cell.size - width);
-        }
-        arcp__append_cell(&line, cell, is_last && l->columns != 0 ? left : width, is_last);
-        used += width + 1;
-    }
-    return arcp__program_print_buf_line(l->program, &line);
-}
-
-static bool print_header(listing *l)
-{
-    arcp_span titles[COLUMN_COUNT];
-    for (column i = 0; i < COLUMN_COUNT; i++) {
-        titles[i] = arcp_span_cstr(columns[i].title);
-    }
-    l->has_header = true;
-    return print_cells(l, titles);
-}
+static const arcp__table table = {columns, COLUMN_COUNT, 60, 8};
 
 static bool print_row(listing *l, const arcp_json *json)
 {
@@ -181,7 +137,10 @@ static bool print_row(listing *l, const arcp_json *json)
         [CREATED] = facts.created_at, [PARENT] = facts.parent_job_id,
         [AGENT] = facts.agent,
     };
-    const bool is_printed = (l->has_header || print_header(l)) && print_cells(l, cells);
+    const bool is_printed =
+        (l->has_header || arcp__print_table_row(l->program, &table, l->columns, NULL)) &&
+        arcp__print_table_row(l->program, &table, l->columns, cells);
+    l->has_header = true;
     arcp__job_facts_fini(&facts);
     arcp_buf_fini(&age);
     return is_printed;

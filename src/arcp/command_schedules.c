@@ -15,32 +15,12 @@ typedef struct listing {
 
 typedef enum column { NAME, NEXT, LAST, JOB, STATE, PRINCIPAL, AGENT, COUNT } column;
 
-/* A column is shown on terminals of at least this width, and where the output is not a terminal. */
-static const struct {
-    const char *title;
-    size_t columns, from;
-} columns[COUNT] = {
+static const arcp__column columns[COUNT] = {
     [NAME] = {"NAME", 16, 0},  [NEXT] = {"NEXT", 20, 0},   [LAST] = {"LAST", 20, 100},
     [JOB] = {"JOB", 30, 140},  [STATE] = {"STATE", 7, 80}, [PRINCIPAL] = {"PRINCIPAL", 12, 120},
     [AGENT] = {"AGENT", 0, 0},
 };
-
-static bool print_cells(const listing *l, const arcp_span cells[COUNT])
-{
-    arcp_buf line = arcp_buf_init();
-    size_t used = 0;
-    for (column i = 0; i < COUNT; i++) {
-        const bool is_last = i == AGENT;
-        const size_t left = l->columns > used ? l->columns - used : 1;
-        if (l->columns != 0 && l->columns < columns[i].from) {
-            continue;
-        }
-        arcp__append_cell(&line, cells[i].size == 0 ? ARCP_SPAN_LITERAL("-") : cells[i],
-                          is_last && l->columns != 0 ? left : columns[i].columns, is_last);
-        used += columns[i].columns + 1;
-    }
-    return arcp__program_print_buf_line(l->program, &line);
-}
+static const arcp__table table = {.columns = columns, .count = COUNT};
 
 /* Due times are whole seconds. */
 static arcp_span seconds_of(arcp_span time, char out[21])
@@ -55,14 +35,8 @@ static arcp_span seconds_of(arcp_span time, char out[21])
 
 static bool print_row(listing *l, arcp__asked *page, arcp_json_ref row)
 {
-    arcp_span titles[COUNT];
     char next[21];
     char last[21];
-    if (l->count == 0) {
-        for (column i = 0; i < COUNT; i++) {
-            titles[i] = arcp_span_cstr(columns[i].title);
-        }
-    }
     const bool waits =
         arcp_json_is(&page->json, arcp_json_member(&page->json, row, ARCP_SPAN_LITERAL("waiting")),
                      ARCP_JSON_TRUE);
@@ -75,7 +49,8 @@ static bool print_row(listing *l, arcp__asked *page, arcp_json_ref row)
         [PRINCIPAL] = arcp__asked_text(page, row, "principal"),
         [AGENT] = arcp__asked_text(page, row, "agent"),
     };
-    return (l->count != 0 || print_cells(l, titles)) && print_cells(l, cells);
+    return (l->count != 0 || arcp__print_table_row(l->program, &table, l->columns, NULL)) &&
+           arcp__print_table_row(l->program, &table, l->columns, cells);
 }
 
 static bool on_row(void *user, arcp__asked *page, arcp_json_ref row)

@@ -20,56 +20,23 @@ typedef struct listing {
 
 typedef enum column { SESSION, AGE, SILENT, JOBS, STATE, ROLE, PEER, PRINCIPAL, COUNT } column;
 
-/* A column is shown on terminals of at least this width, and where the output is not a terminal. */
-static const struct {
-    const char *title;
-    size_t columns, from;
-} columns[COUNT] = {
+static const arcp__column columns[COUNT] = {
     [SESSION] = {"SESSION", 31, 0}, [AGE] = {"AGE", 4, 0},
     [SILENT] = {"SILENT", 6, 60},   [JOBS] = {"JOBS", 5, 0},
     [STATE] = {"STATE", 9, 80},     [ROLE] = {"ROLE", 8, 100},
     [PEER] = {"PEER", 24, 120},     [PRINCIPAL] = {"PRINCIPAL", 0, 0},
 };
-
-/* On a narrow terminal the end of an id stands for it. */
-#define NARROW        60
-#define SHORT_ID_SIZE 8
-
-static bool print_cells(const listing *l, const arcp_span cells[COUNT])
-{
-    const bool is_narrow = l->columns != 0 && l->columns < NARROW;
-    arcp_buf line = arcp_buf_init();
-    size_t used = 0;
-    for (column i = 0; i < COUNT; i++) {
-        const size_t width = i == SESSION && is_narrow ? SHORT_ID_SIZE : columns[i].columns;
-        const bool is_last = i == PRINCIPAL;
-        const size_t left = l->columns > used ? l->columns - used : 1;
-        if (l->columns != 0 && l->columns < columns[i].from) {
-            continue;
-        }
-        arcp_span cell = cells[i].size == 0 ? ARCP_SPAN_LITERAL("-") : cells[i];
-        if (i == SESSION && is_narrow && cell.size > width) {
-            cell = arcp_span_from(cell, cell.size - width);
-        }
-        arcp__append_cell(&line, cell, is_last && l->columns != 0 ? left : width, is_last);
-        used += width + 1;
-    }
-    return arcp__program_print_buf_line(l->program, &line);
-}
+static const arcp__table table = {columns, COUNT, 60, 8};
 
 static bool print_row(listing *l, arcp__asked *page, arcp_json_ref row)
 {
-    arcp_span titles[COUNT];
     arcp_buf age = arcp_buf_init();
     arcp_buf silent = arcp_buf_init();
     arcp_buf jobs = arcp_buf_init();
     uint64_t count = 0;
     bool is_printed = true;
     if (l->count == 0) {
-        for (column i = 0; i < COUNT; i++) {
-            titles[i] = arcp_span_cstr(columns[i].title);
-        }
-        is_printed = print_cells(l, titles);
+        is_printed = arcp__print_table_row(l->program, &table, l->columns, NULL);
     }
     arcp__append_age(arcp__asked_text(page, row, "since"), l->now_wall_ns, &age);
     arcp__append_age(arcp__asked_text(page, row, "last_frame_at"), l->now_wall_ns, &silent);
@@ -85,7 +52,7 @@ static bool print_row(listing *l, arcp__asked *page, arcp_json_ref row)
         [PEER] = arcp__asked_text(page, row, "peer"),
         [PRINCIPAL] = arcp__asked_text(page, row, "principal"),
     };
-    is_printed = is_printed && print_cells(l, cells);
+    is_printed = is_printed && arcp__print_table_row(l->program, &table, l->columns, cells);
     arcp_buf_fini(&age);
     arcp_buf_fini(&silent);
     arcp_buf_fini(&jobs);

@@ -21,7 +21,7 @@ typedef struct row {
     char *text; /* owned: the row as JSON */
 } row;
 
-typedef struct table {
+typedef struct top_view {
     arcp__program *program;
     arcp__format format;
     sort by;
@@ -31,7 +31,7 @@ typedef struct table {
     row *rows;
     size_t count, capacity;
     bool has_failed;
-} table;
+} top_view;
 
 /* ---- reading ---- */
 
@@ -56,7 +56,7 @@ static uint64_t cost_of(const arcp__asked *page, arcp_json_ref job)
 
 static bool on_job(void *user, arcp__asked *page, arcp_json_ref job)
 {
-    table *t = user;
+    top_view *t = user;
     row *grown = arcp__make_room(t->rows, t->count, &t->capacity, sizeof *grown);
     const arcp_span raw = arcp_json_raw(&page->json, job);
     row fresh = {.text = arcp__copy_cstr(raw.data, raw.size)};
@@ -74,7 +74,7 @@ static bool on_job(void *user, arcp__asked *page, arcp_json_ref job)
     return t->count < ROWS_MAX;
 }
 
-static void clear(table *t)
+static void clear(top_view *t)
 {
     for (size_t i = 0; i < t->count; i++) {
         arcp__free(t->rows[i].text);
@@ -85,14 +85,14 @@ static void clear(table *t)
 /* The largest first; rows of the same size by their text, so that they do not change places. */
 static int compare(const void *a, const void *b, void *user)
 {
-    const table *t = user;
+    const top_view *t = user;
     const uint64_t one = ((const row *)a)->keys[t->by];
     const uint64_t other = ((const row *)b)->keys[t->by];
     return one == other ? strcmp(((const row *)a)->text, ((const row *)b)->text)
                         : (one < other ? 1 : -1);
 }
 
-static arcp_status read_rows(table *t, arcp_client *client, arcp_error *err)
+static arcp_status read_rows(top_view *t, arcp_client *client, arcp_error *err)
 {
     clear(t);
     t->now_wall_ns = arcp__now_wall_ns();
@@ -114,11 +114,7 @@ static arcp_status read_rows(table *t, arcp_client *client, arcp_error *err)
 
 typedef enum column { JOB, AGE, SILENT, CPU, MEMORY, COST, PRINCIPAL, AGENT, COUNT } column;
 
-/* A column is shown on terminals of at least this width, and where the output is not a terminal. */
-static const struct {
-    const char *title;
-    size_t columns, from;
-} columns[COUNT] = {
+static const arcp__column columns[COUNT] = {
     [JOB] = {"JOB", 30, 0},
     [AGE] = {"AGE", 4, 0},
     [SILENT] = {"SILENT", 6, 0},
@@ -128,31 +124,7 @@ static const struct {
     [PRINCIPAL] = {"PRINCIPAL", 16, 120},
     [AGENT] = {"AGENT", 0, 0},
 };
-
-/* On a terminal the end of an id stands for it, but where there is room. */
-#define WIDE          120
-#define SHORT_ID_SIZE 8
-
-static void append_cells(const table *t, const arcp_span cells[COUNT], arcp_buf *out)
-{
-    const bool is_short = t->columns != 0 && t->columns < WIDE;
-    size_t used = 0;
-    for (column i = 0; i < COUNT; i++) {
-        const size_t width = i == JOB && is_short ? SHORT_ID_SIZE : columns[i].columns;
-        const bool is_last = i == AGENT;
-        const size_t left = t->columns > used ? t->columns - used : 1;
-        if (t->columns != 0 && t->columns < columns[i].from) {
-            continue;
-        }
-        arcp_span cell = cells[i].size == 0 ? ARCP_SPAN_LITERAL("-") : cells[i];
-        if (i == JOB && is_short && cell.size > width) {
-            cell = arcp_span_from(cell, cell.size - width);
-        }
-        arcp__append_cell(out, cell, is_last && t->columns != 0 ? left : width, is_last);
-        used += width + 1;
-    }
-    arcp_buf_append_byte(out, '\n');
-}
+static const arcp__table table = {columns, COUNT, 120, 8};
 
 static void append_seconds(const arcp_json *json, const char *name, arcp_buf *out)
 {
@@ -186,7 +158,7 @@ static void append_bytes(const arcp_json *json, const char *name, arcp_buf *out)
     arcp_buf_append_format(out, "%llu%c", (unsigned long long)bytes, units[unit]);
 }
 
-static void append_row(const table *t, const row *at, arcp_buf *out)
+static void append_row(const top_view *t, const row *at, arcp_buf *out)
 {
     const arcp_json_limits limits = ARCP__JSON_CHECKED_LIMITS;
     arcp__asked job = {.json = ARCP__JSON_INIT};
@@ -214,7 +186,8 @@ static void append_row(const table *t, const row *at, arcp_buf *out)
         [PRINCIPAL] = arcp__asked_text(&job, ARCP_JSON_ROOT, "principal"),
         [AGENT] = facts.agent,
     };
-    append_cells(t, cells, out);
+    arcp__append_row(&table, t->columns, cells, out);
+    arcp_buf_append_byte(out, '\n');
     out->failed = out->failed || age.failed || silent.failed || cpu.failed || memory.failed;
     arcp_buf_fini(&age);
     arcp_buf_fini(&silent);
@@ -225,27 +198,24 @@ static void append_row(const table *t, const row *at, arcp_buf *out)
 }
 
 /* As many rows as the terminal has lines for, and one line that says how many there are. */
-static bool print_table(const table *t, bool is_live)
+static bool print_table(const top_view *t, bool is_live)
 {
     arcp_buf out = arcp_buf_init();
-    arcp_span titles[COUNT];
     const size_t room = t->lines > 3 ? t->lines - 3 : 1;
     const size_t shown = is_live && t->lines != 0 && t->count > room ? room : t->count;
     if (is_live) {
         arcp_buf_append_cstr(&out, "\033[H\033[J"); /* home, and clear to the end */
         arcp_buf_append_format(&out, "%zu jobs by %s\n", t->count, sort_names[t->by]);
     }
-    for (column i = 0; i < COUNT; i++) {
-        titles[i] = arcp_span_cstr(columns[i].title);
-    }
-    append_cells(t, titles, &out);
+    arcp__append_row(&table, t->columns, NULL, &out);
+    arcp_buf_append_byte(&out, '\n');
     for (size_t i = 0; i < shown; i++) {
         append_row(t, &t->rows[i], &out);
     }
     return arcp__program_print_buf(t->program, &out);
 }
 
-static bool print(const table *t, bool is_live)
+static bool print(const top_view *t, bool is_live)
 {
     if (t->format == ARCP__FORMAT_TABLE) {
         return print_table(t, is_live);
@@ -282,7 +252,7 @@ static bool print(const table *t, bool is_live)
 
 static int show(arcp__program *program, arcp_client *client, void *user)
 {
-    table *t = user;
+    top_view *t = user;
     const struct timespec second = {.tv_sec = 1};
     const bool is_live = t->columns != 0 && t->format == ARCP__FORMAT_TABLE &&
                          !arcp__has(&program->arguments, ARCP__OPTION_TOP_ONCE);
@@ -305,7 +275,7 @@ static int show(arcp__program *program, arcp_client *client, void *user)
     return ARCP__EXIT_SUCCESS;
 }
 
-static arcp_status read_options(table *t, arcp_error *err)
+static arcp_status read_options(top_view *t, arcp_error *err)
 {
     const char *by = arcp__value(&t->program->arguments, ARCP__OPTION_TOP_SORT);
     for (sort i = 0; by != NULL && i < SORT_COUNT; i++) {
@@ -324,7 +294,7 @@ static arcp_status read_options(table *t, arcp_error *err)
 int arcp__command_top(arcp__program *program)
 {
     struct winsize size = {0};
-    table t = {.program = program, .columns = arcp__output_columns()};
+    top_view t = {.program = program, .columns = arcp__output_columns()};
     arcp_error err = {0};
     t.lines = t.columns != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
     const int exit_status = read_options(&t, &err) == ARCP_OK

@@ -227,6 +227,30 @@ void arcp__append_yaml(const arcp_json *json, bool is_item, arcp_buf *out);
  * its line, with blanks up to that width and one more. */
 void arcp__append_cell(arcp_buf *out, arcp_span text, size_t columns, bool is_last);
 
+/* ---- table.c: the rows of a table ---- */
+
+typedef struct arcp__column {
+    const char *title;
+    size_t width; /* of the last one: 0, because it has the rest of the line */
+    size_t from;  /* shown on terminals of at least this width, and where the output is none */
+} arcp__column;
+
+typedef struct arcp__table {
+    const arcp__column *columns;
+    size_t count;
+    /* On terminals of fewer columns the end of an id stands for it in the first cell. */
+    size_t short_below, short_size;
+} arcp__table;
+
+/* Appends a line without its end, for a terminal of so many columns (0: the output is none).
+ * `cells` has untrusted texts, one for each column, empty ones are shown as "-"; NULL: the titles.
+ */
+void arcp__append_row(const arcp__table *table, size_t width, const arcp_span *cells,
+                      arcp_buf *out);
+/* Prints it. False when it could not be written, which has been reported. */
+bool arcp__print_table_row(struct arcp__program *program, const arcp__table *table, size_t width,
+                           const arcp_span *cells);
+
 /* ---- arguments.c: parsing the command line ---- */
 
 /* Texts are borrowed from argv, except the token, which is copied so that argv can be wiped. */
