@@ -55,16 +55,9 @@ static bool print_row(const listing *l, arcp__asked *page, arcp_json_ref row)
 static bool on_row(void *user, arcp__asked *page, arcp_json_ref row)
 {
     listing *l = user;
-    bool is_printed = false;
-    if (l->format == ARCP__FORMAT_TABLE) {
-        is_printed = print_row(l, page, row);
-    } else if (l->format == ARCP__FORMAT_NAME) {
-        arcp_buf line = arcp_buf_init();
-        arcp__append_safe(&line, arcp__asked_text(page, row, "id"), 256);
-        is_printed = arcp__program_print_buf_line(l->program, &line);
-    } else {
-        is_printed = arcp__print_asked(l->program, l->format, page, row);
-    }
+    const bool is_printed = l->format == ARCP__FORMAT_TABLE
+                                ? print_row(l, page, row)
+                                : arcp__print_asked_row(l->program, l->format, page, row, "id");
     l->count++;
     l->has_failed = !is_printed;
     return is_printed;

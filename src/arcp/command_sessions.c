@@ -62,7 +62,6 @@ static bool print_row(listing *l, arcp__asked *page, arcp_json_ref row)
 static bool on_row(void *user, arcp__asked *page, arcp_json_ref row)
 {
     listing *l = user;
-    bool is_printed = false;
     uint64_t jobs = 0;
     (void)arcp__asked_number(page, row, "jobs", &jobs);
     if (l->format == ARCP__FORMAT_TABLE && jobs == 0 &&
@@ -70,15 +69,10 @@ static bool on_row(void *user, arcp__asked *page, arcp_json_ref row)
         l->closed++;
         return true;
     }
-    if (l->format == ARCP__FORMAT_TABLE) {
-        is_printed = print_row(l, page, row);
-    } else if (l->format == ARCP__FORMAT_NAME) {
-        arcp_buf line = arcp_buf_init();
-        arcp__append_safe(&line, arcp__asked_text(page, row, "session_id"), 256);
-        is_printed = arcp__program_print_buf_line(l->program, &line);
-    } else {
-        is_printed = arcp__print_asked(l->program, l->format, page, row);
-    }
+    const bool is_printed =
+        l->format == ARCP__FORMAT_TABLE
+            ? print_row(l, page, row)
+            : arcp__print_asked_row(l->program, l->format, page, row, "session_id");
     l->count++;
     l->has_failed = !is_printed;
     return is_printed;

@@ -41,5 +41,8 @@ ARCP_MUST_CHECK arcp_status arcp__ask_pages(
  * (ROOT) without the members that name the request. */
 bool arcp__print_asked(arcp__program *program, arcp__format format, const arcp__asked *asked,
                        arcp_json_ref object);
+/* The same of a row of a listing, which has the member `name` in the format of names. */
+bool arcp__print_asked_row(arcp__program *program, arcp__format format, const arcp__asked *asked,
+                           arcp_json_ref row, const char *name);
 
 #endif

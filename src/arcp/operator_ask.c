@@ -137,3 +137,14 @@ bool arcp__print_asked(arcp__program *program, arcp__format format, const arcp__
     arcp_buf_fini(&text);
     return arcp__program_print_buf(program, &yaml);
 }
+
+bool arcp__print_asked_row(arcp__program *program, arcp__format format, const arcp__asked *asked,
+                           arcp_json_ref row, const char *name)
+{
+    if (format != ARCP__FORMAT_NAME) {
+        return arcp__print_asked(program, format, asked, row);
+    }
+    arcp_buf line = arcp_buf_init();
+    arcp__append_safe(&line, arcp__asked_text(asked, row, name), 256);
+    return arcp__program_print_buf_line(program, &line);
+}

@@ -172,6 +172,28 @@ void arcp__view_refuse(arcp__sessions *sessions, const arcp__view_call *call,
 void arcp__view_audit(arcp__sessions *sessions, const arcp__view_call *call, const arcp__job *job,
                       arcp_span target, arcp_status code, const char *reason);
 
+/* ---- view_listing.c: a page of rows ---- */
+
+#define ARCP__VIEW_LIMIT_MAX 500u /* rows that a request may ask for */
+
+typedef struct arcp__view_listing {
+    arcp__sessions *sessions;
+    const arcp__view_call *call;
+    arcp_buf out;
+    uint64_t limit, shown;
+    size_t bytes_max;
+    bool is_full; /* a row had no room */
+} arcp__view_listing;
+
+/* A page of at most `limit` rows (0: 100), and of the bytes that a frame may have. `rows` is their
+ * name in the response. To be ended by arcp__view_listing_answer. */
+arcp__view_listing arcp__view_listing_begin(arcp__sessions *sessions, const arcp__view_call *call,
+                                            const char *rows, uint64_t limit);
+/* Adds the row, unless the page is full: then false. Gives its buffer back to the context. */
+bool arcp__view_listing_add(arcp__view_listing *listing, arcp_buf *row);
+/* Sends the page. `last` is the cursor of its last row. */
+void arcp__view_listing_answer(arcp__view_listing *listing, const char *last);
+
 /* ---- view_row.c ---- */
 /* Writes the members of a row. */
 void arcp__view_write_members(arcp__sessions *sessions, arcp__job *job, arcp_json_writer *writer);

@@ -4,10 +4,6 @@
 
 #include <stdio.h>
 
-#define LIMIT_DEFAULT  100u
-#define LIMIT_MAX      500u
-#define PAGE_BYTES_MAX 1048576u
-
 static void write_notification(const arcp__notification_view *view, arcp_buf *out)
 {
     arcp_json_writer object = arcp__put_begin(out);
@@ -30,47 +26,29 @@ static void write_notification(const arcp__notification_view *view, arcp_buf *ou
 void arcp__view_hooks_handle(arcp__sessions *sessions, arcp__view_call *call)
 {
     const arcp__view_hooks *in = &call->in.hooks;
-    const uint64_t limit = in->limit == 0 ? LIMIT_DEFAULT : in->limit;
-    const size_t frame_max = arcp__frame_payload_max(sessions->context) - 128;
-    const size_t bytes_max = frame_max < PAGE_BYTES_MAX ? frame_max : PAGE_BYTES_MAX;
     char last[ARCP__ID_SIZE] = "";
-    if (limit > LIMIT_MAX || in->cursor.size >= sizeof last) {
+    if (in->limit > ARCP__VIEW_LIMIT_MAX || in->cursor.size >= sizeof last) {
         arcp_error error = {0};
         (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST,
-                             limit > LIMIT_MAX ? "payload.limit must be from 1 to 500"
-                                               : "payload.cursor is not that of a page");
+                             in->limit > ARCP__VIEW_LIMIT_MAX
+                                 ? "payload.limit must be from 1 to 500"
+                                 : "payload.cursor is not that of a page");
         arcp__view_refuse(sessions, call, &error, ARCP__NOTHING);
         return;
     }
     memcpy(last, in->cursor.data == NULL ? "" : in->cursor.data, in->cursor.size);
     arcp__view_audit(sessions, call, NULL, ARCP__NOTHING, ARCP_OK, NULL);
-    arcp_buf out = arcp_buf_init();
-    arcp_buf_append_cstr(&out, "{\"notifications\":[");
+    arcp__view_listing listing =
+        arcp__view_listing_begin(sessions, call, "notifications", in->limit);
     arcp__notification_view view;
-    uint64_t shown = 0;
-    bool is_full = false;
-    while (!is_full && arcp__notification_next(sessions->hooks, last, &view)) {
+    while (!listing.is_full && arcp__notification_next(sessions->hooks, last, &view)) {
         arcp_buf row = arcp__context_take_buf(sessions->context);
         write_notification(&view, &row);
-        is_full = shown == limit || (shown != 0 && out.size + row.size + 1 > bytes_max);
-        if (!is_full) {
-            arcp_buf_append(&out, shown == 0 ? ARCP__NOTHING : ARCP_SPAN_LITERAL(","));
-            arcp_buf_append(&out, arcp_buf_span(&row));
-            out.failed = out.failed || row.failed;
+        if (arcp__view_listing_add(&listing, &row)) {
             (void)snprintf(last, sizeof last, "%s", view.id);
-            shown++;
         }
-        arcp__context_give_buf(sessions->context, &row);
     }
-    arcp_buf_append_cstr(&out, "],\"next_cursor\":");
-    if (is_full) {
-        arcp_json_quote(arcp_span_cstr(last), &out);
-    } else {
-        arcp_buf_append_cstr(&out, "null");
-    }
-    arcp_buf_append_byte(&out, '}');
-    arcp__view_answer(sessions, call, &out);
-    arcp_buf_fini(&out);
+    arcp__view_listing_answer(&listing, last);
 }
 
 static void decide(arcp__sessions *sessions, arcp__view_call *call,

@@ -4,9 +4,6 @@
 
 #include <stdio.h>
 
-#define LIMIT_DEFAULT  100u
-#define LIMIT_MAX      500u
-#define PAGE_BYTES_MAX 1048576u
 #define NAME_BYTES_MAX 64u
 
 static void write_due(arcp_json_writer *writer, const char *name, int64_t due)
@@ -35,15 +32,13 @@ void arcp__view_schedules_handle(arcp__sessions *sessions, arcp__view_call *call
 {
     const arcp__view_schedules *in = &call->in.schedules;
     const arcp__session *session = call->session;
-    const uint64_t limit = in->limit == 0 ? LIMIT_DEFAULT : in->limit;
-    const size_t frame_max = arcp__frame_payload_max(sessions->context) - 128;
-    const size_t bytes_max = frame_max < PAGE_BYTES_MAX ? frame_max : PAGE_BYTES_MAX;
     char last[NAME_BYTES_MAX + 1] = "";
-    if (limit > LIMIT_MAX || in->cursor.size > NAME_BYTES_MAX) {
+    if (in->limit > ARCP__VIEW_LIMIT_MAX || in->cursor.size > NAME_BYTES_MAX) {
         arcp_error error = {0};
         (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST,
-                             limit > LIMIT_MAX ? "payload.limit must be from 1 to 500"
-                                               : "payload.cursor is not that of a page");
+                             in->limit > ARCP__VIEW_LIMIT_MAX
+                                 ? "payload.limit must be from 1 to 500"
+                                 : "payload.cursor is not that of a page");
         arcp__view_refuse(sessions, call, &error, ARCP__NOTHING);
         return;
     }
@@ -51,14 +46,11 @@ void arcp__view_schedules_handle(arcp__sessions *sessions, arcp__view_call *call
     if (session->role != ARCP_ROLE_NONE) {
         arcp__view_audit(sessions, call, NULL, ARCP__NOTHING, ARCP_OK, NULL);
     }
-    arcp_buf out = arcp_buf_init();
-    arcp_buf_append_cstr(&out, "{\"schedules\":[");
+    arcp__view_listing listing = arcp__view_listing_begin(sessions, call, "schedules", in->limit);
     arcp__schedule_view schedule;
-    uint64_t shown = 0;
-    bool is_full = false;
     char at[NAME_BYTES_MAX + 1];
     memcpy(at, last, sizeof at);
-    while (!is_full &&
+    while (!listing.is_full &&
            arcp__schedule_next(sessions->schedules, at[0] == '\0' ? NULL : at, &schedule)) {
         (void)snprintf(at, sizeof at, "%s", schedule.name);
         if (session->role == ARCP_ROLE_NONE &&
@@ -67,23 +59,9 @@ void arcp__view_schedules_handle(arcp__sessions *sessions, arcp__view_call *call
         }
         arcp_buf row = arcp__context_take_buf(sessions->context);
         write_schedule(&schedule, &row);
-        is_full = shown == limit || (shown != 0 && out.size + row.size + 1 > bytes_max);
-        if (!is_full) {
-            arcp_buf_append(&out, shown == 0 ? ARCP__NOTHING : ARCP_SPAN_LITERAL(","));
-            arcp_buf_append(&out, arcp_buf_span(&row));
-            out.failed = out.failed || row.failed;
+        if (arcp__view_listing_add(&listing, &row)) {
             memcpy(last, at, sizeof last);
-            shown++;
         }
-        arcp__context_give_buf(sessions->context, &row);
     }
-    arcp_buf_append_cstr(&out, "],\"next_cursor\":");
-    if (is_full) {
-        arcp_json_quote(arcp_span_cstr(last), &out);
-    } else {
-        arcp_buf_append_cstr(&out, "null");
-    }
-    arcp_buf_append_byte(&out, '}');
-    arcp__view_answer(sessions, call, &out);
-    arcp_buf_fini(&out);
+    arcp__view_listing_answer(&listing, last);
 }

@@ -6,9 +6,6 @@
 
 #include "core/name_glob.h"
 
-#define LIMIT_DEFAULT       100u
-#define LIMIT_MAX           500u
-#define PAGE_BYTES_MAX      1048576u
 #define PRINCIPAL_BYTES_MAX 256u /* ARCP_PRINCIPAL_BYTES_MAX */
 
 static void refuse(arcp__sessions *sessions, const arcp__view_call *call, arcp_status status,
@@ -85,52 +82,30 @@ static const arcp__session *behind(arcp__sessions *sessions, arcp_span cursor)
 void arcp__view_sessions_handle(arcp__sessions *sessions, arcp__view_call *call)
 {
     const arcp__view_sessions *in = &call->in.sessions;
-    const uint64_t limit = in->limit == 0 ? LIMIT_DEFAULT : in->limit;
-    const size_t frame_max = arcp__frame_payload_max(sessions->context) - 128;
-    const size_t bytes_max = frame_max < PAGE_BYTES_MAX ? frame_max : PAGE_BYTES_MAX;
     char glob[PRINCIPAL_BYTES_MAX + 1] = {0};
-    if (limit > LIMIT_MAX || in->principal.size > PRINCIPAL_BYTES_MAX) {
+    if (in->limit > ARCP__VIEW_LIMIT_MAX || in->principal.size > PRINCIPAL_BYTES_MAX) {
         refuse(sessions, call, ARCP_E_INVALID_REQUEST,
-               limit > LIMIT_MAX ? "payload.limit must be from 1 to 500"
-                                 : "payload.principal is longer than a principal");
+               in->limit > ARCP__VIEW_LIMIT_MAX ? "payload.limit must be from 1 to 500"
+                                                : "payload.principal is longer than a principal");
         return;
     }
     memcpy(glob, in->principal.size == 0 ? "*" : in->principal.data,
            in->principal.size == 0 ? 1 : in->principal.size);
     arcp__view_audit(sessions, call, NULL, in->principal, ARCP_OK, NULL);
-    arcp_buf out = arcp_buf_init();
-    arcp_buf_append_cstr(&out, "{\"sessions\":[");
-    const arcp__session *last = NULL;
-    uint64_t shown = 0;
+    arcp__view_listing listing = arcp__view_listing_begin(sessions, call, "sessions", in->limit);
+    const char *last = "";
     const arcp__session *session = behind(sessions, in->cursor);
-    for (; session != NULL; session = session->hh.next) {
+    for (; session != NULL && !listing.is_full; session = session->hh.next) {
         if (!arcp__name_glob_matches(glob, arcp_span_cstr(session->principal->name))) {
             continue;
         }
         arcp_buf row = arcp__context_take_buf(sessions->context);
         write_session(sessions, session, &row);
-        const bool fits = shown < limit && (shown == 0 || out.size + row.size + 1 <= bytes_max);
-        if (fits) {
-            arcp_buf_append(&out, shown == 0 ? ARCP__NOTHING : ARCP_SPAN_LITERAL(","));
-            arcp_buf_append(&out, arcp_buf_span(&row));
-            out.failed = out.failed || row.failed;
-            shown++;
-            last = session;
-        }
-        arcp__context_give_buf(sessions->context, &row);
-        if (!fits) {
-            break;
+        if (arcp__view_listing_add(&listing, &row)) {
+            last = session->id;
         }
     }
-    arcp_buf_append_cstr(&out, "],\"next_cursor\":");
-    if (session != NULL && last != NULL) {
-        arcp_json_quote(arcp_span_cstr(last->id), &out);
-    } else {
-        arcp_buf_append_cstr(&out, "null");
-    }
-    arcp_buf_append_byte(&out, '}');
-    arcp__view_answer(sessions, call, &out);
-    arcp_buf_fini(&out);
+    arcp__view_listing_answer(&listing, last);
 }
 
 /* ---- end_session ---- */
