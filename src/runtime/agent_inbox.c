@@ -4,10 +4,16 @@
 #include "base/thread.h"
 #include "runtime/agent_call.h"
 
-/* When more than this waits for the loop, agents are blocked until half of it was taken. */
+/* When more than this waits for the loop, agents are blocked until little is left: all of them wake
+ * at once, so it is worth it only seldom. */
 #define WAITING_BYTES_MAX 4194304u
+#define WAITING_BYTES_LOW 524288u
 /* Messages of one agent that are taken before those of the next. */
 #define MESSAGES_AT_A_TIME 32u
+/* What is taken under the lock at once: agents that write wait for it. The turn may end only behind
+ * it, so it is less than a millisecond's work. */
+#define TAKEN_MESSAGES_MAX 256u
+#define TAKEN_BYTES_MAX    262144u
 
 static size_t cost(const arcp__agent_message *message)
 {
@@ -146,27 +152,38 @@ void arcp__agent_inbox_unlock(arcp__agent_inbox *inbox)
 
 /* ---- the loop's side ---- */
 
-/* Takes a few messages of the agent whose turn it is; its further messages come after those of the
- * other agents. NULL: there are none. */
+/* Moves a few messages of the agent whose turn it is; its further messages come after those of the
+ * other agents. */
+static void take_turn(arcp__agent_inbox *inbox, arcp__agent_message **messages, unsigned *count,
+                      size_t bytes_left)
+{
+    arcp_agent_call *call = inbox->speaking;
+    const size_t upto = inbox->bytes > bytes_left ? inbox->bytes - bytes_left : 0;
+    for (unsigned i = 0; i < MESSAGES_AT_A_TIME && call->messages != NULL && inbox->bytes > upto;
+         i++) {
+        arcp__agent_message *message = call->messages;
+        DL_DELETE(call->messages, message);
+        DL_APPEND(*messages, message);
+        inbox->bytes -= cost(message);
+        ++*count;
+    }
+    DL_DELETE2(inbox->speaking, call, previous_speaking, next_speaking);
+    if (call->messages != NULL) {
+        DL_APPEND2(inbox->speaking, call, previous_speaking, next_speaking);
+    }
+}
+
+/* Takes messages, the agents in turn. NULL: there are none. */
 static arcp__agent_message *take_some(arcp__agent_inbox *inbox)
 {
     (void)pthread_mutex_lock(&inbox->mutex);
-    arcp_agent_call *call = inbox->speaking;
     arcp__agent_message *messages = NULL;
-    const bool was_full = inbox->bytes > WAITING_BYTES_MAX / 2;
-    if (call != NULL) {
-        for (unsigned count = 0; count < MESSAGES_AT_A_TIME && call->messages != NULL; count++) {
-            arcp__agent_message *message = call->messages;
-            DL_DELETE(call->messages, message);
-            DL_APPEND(messages, message);
-            inbox->bytes -= cost(message);
-        }
-        DL_DELETE2(inbox->speaking, call, previous_speaking, next_speaking);
-        if (call->messages != NULL) {
-            DL_APPEND2(inbox->speaking, call, previous_speaking, next_speaking);
-        }
+    const size_t before = inbox->bytes;
+    for (unsigned count = 0; inbox->speaking != NULL && count < TAKEN_MESSAGES_MAX &&
+                             before - inbox->bytes < TAKEN_BYTES_MAX;) {
+        take_turn(inbox, &messages, &count, TAKEN_BYTES_MAX - (before - inbox->bytes));
     }
-    if (inbox->waiters != 0 && was_full && inbox->bytes <= WAITING_BYTES_MAX / 2) {
+    if (inbox->waiters != 0 && before > WAITING_BYTES_LOW && inbox->bytes <= WAITING_BYTES_LOW) {
         (void)pthread_cond_broadcast(&inbox->changed);
     }
     (void)pthread_mutex_unlock(&inbox->mutex);
