@@ -94,6 +94,7 @@ static int (*const built_in[ARCP__COMMAND_COUNT])(arcp__program *program) = {
     [ARCP__COMMAND_DOCTOR] = arcp__command_doctor,
     [ARCP__COMMAND_LEASE] = arcp__command_lease,
     [ARCP__COMMAND_MODELS] = arcp__command_models,
+    [ARCP__COMMAND_TOOLS] = arcp__command_tools,
     [ARCP__COMMAND_AUDIT] = arcp__command_audit,
     [ARCP__COMMAND_STORE] = arcp__command_store,
     [ARCP__COMMAND_DEBUG] = arcp__command_debug,

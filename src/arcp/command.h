@@ -39,6 +39,8 @@ int arcp__command_audit(arcp__program *program);
 int arcp__command_store(arcp__program *program);
 /* 0: printed; 1: the price file cannot be read, or no row has such a name. */
 int arcp__command_models(arcp__program *program);
+/* 0: printed; 1: a server did not list its tools, or the configuration cannot be used. */
+int arcp__command_tools(arcp__program *program);
 
 /* 0: printed; 1: no arcpd that can be signalled, or no answer from it. */
 int arcp__command_debug(arcp__program *program);

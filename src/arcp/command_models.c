@@ -1,5 +1,6 @@
-/* `arcp models --prices FILE`: what became of each row of a price file, which models a lease
- * allows, and what a call can cost at most. Needs no runtime. */
+/* `arcp models`: the models of the providers of the configuration file, or with --prices FILE what
+ * became of each row of a price file; which of them a lease allows, and what a call can cost at
+ * most. Needs no runtime. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -21,23 +22,23 @@ typedef struct listing {
     size_t priced, bounded, printed; /* rows of the modes that have prices; of these; all */
 } listing;
 
-static bool is_wanted(const arcp__models *models, const arcp__llm_row *row)
+bool arcp__models_is_wanted(const arcp__models *models, arcp_span name)
 {
     const arcp__arguments *arguments = &models->program->arguments;
     bool fits = arguments->word_count == 0;
     for (size_t i = 0; i < arguments->word_count && !fits; i++) {
-        fits = arcp__name_glob_matches(arguments->words[i], row->name);
+        fits = arcp__name_glob_matches(arguments->words[i], name);
     }
     return fits;
 }
 
 /* What a call of the size in question can cost. */
-static arcp_status bound(const arcp__models *models, const arcp__llm_row *row, arcp__llm_bound *out,
-                         arcp_error *err)
+static arcp_status bound(const arcp__models *models, const arcp__models_row *shown,
+                         arcp__llm_bound *out, arcp_error *err)
 {
     arcp__llm_size size = models->size;
-    size.is_embedding = row->mode == ARCP__LLM_MODE_EMBEDDING;
-    return arcp__llm_bound_find(row, &size, &models->terms, out, err);
+    size.is_embedding = shown->row->mode == ARCP__LLM_MODE_EMBEDDING;
+    return arcp__llm_bound_find(shown->row, &size, &shown->terms, out, err);
 }
 
 /* ---- as JSON ---- */
@@ -78,12 +79,12 @@ static void put_rates(arcp_json_writer *writer, const arcp__llm_row *row)
     }
 }
 
-static void put_bound(const arcp__models *models, const arcp__llm_row *row,
+static void put_bound(const arcp__models *models, const arcp__models_row *shown,
                       arcp_json_writer *writer)
 {
     arcp__llm_bound found;
     arcp_error err = {0};
-    if (bound(models, row, &found, &err) != ARCP_OK) {
+    if (bound(models, shown, &found, &err) != ARCP_OK) {
         arcp__put_cstr(writer, "unbounded", err.message);
         return;
     }
@@ -96,36 +97,49 @@ static void put_bound(const arcp__models *models, const arcp__llm_row *row,
     arcp_json_end_object(writer);
 }
 
-static void append_json(const arcp__models *models, const arcp__llm_row *row,
-                        const arcp_decision *decision, arcp_buf *out)
+/* What the price file says of the model, and what a call can cost. */
+static void put_row(const arcp__models_row *shown, arcp_json_writer *writer)
 {
     const arcp_decimal one = {1000000000000000000, 0};
-    arcp_json_writer writer = arcp__put_begin(out);
-    arcp__put_string(&writer, "model", row->name);
-    arcp__put_text(&writer, "provider", row->provider);
-    arcp__put_text(&writer, "mode", row->mode_name);
-    arcp__put_bool(&writer, "bounded", row->problem == ARCP__LLM_PROBLEM_NONE);
+    const arcp__llm_row *row = shown->row;
+    arcp__put_text(writer, "mode", row->mode_name);
+    arcp__put_bool(writer, "bounded", row->problem == ARCP__LLM_PROBLEM_NONE);
     if (row->problem != ARCP__LLM_PROBLEM_NONE) {
-        arcp__put_cstr(&writer, "problem", arcp__llm_problem_name(row->problem));
-        arcp__put_text(&writer, "key", row->key);
+        arcp__put_cstr(writer, "problem", arcp__llm_problem_name(row->problem));
+        arcp__put_text(writer, "key", row->key);
     }
     if (row->context != 0) {
-        arcp__put_u64(&writer, "context", row->context);
+        arcp__put_u64(writer, "context", row->context);
     }
     if (row->output_max != 0) {
-        arcp__put_u64(&writer, "output_max", row->output_max);
+        arcp__put_u64(writer, "output_max", row->output_max);
     }
     if (row->mode != ARCP__LLM_MODE_OTHER) {
-        put_rates(&writer, row);
+        put_rates(writer, row);
     }
     if (arcp_decimal_compare(row->regional, one) != 0) {
-        arcp__models_put_amount(&writer, "regional_factor", row->regional);
+        arcp__models_put_amount(writer, "regional_factor", row->regional);
+    }
+    if (arcp_decimal_compare(shown->terms.multiplier, one) != 0) {
+        arcp__models_put_amount(writer, "multiplier", shown->terms.multiplier);
+    }
+}
+
+static void append_json(const arcp__models *models, const arcp__models_row *shown, arcp_buf *out)
+{
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_string(&writer, "model", shown->name);
+    arcp__put_text(&writer, "stands_for", shown->stands_for);
+    arcp__put_text(&writer, "provider", shown->provider);
+    arcp__put_word(&writer, "unpriced", shown->note);
+    if (shown->row != NULL) {
+        put_row(shown, &writer);
     }
     if (models->authority != NULL) {
-        arcp__put_bool(&writer, "allowed", decision->allowed);
+        arcp__put_bool(&writer, "allowed", shown->is_allowed);
     }
-    if (models->has_size && row->problem == ARCP__LLM_PROBLEM_NONE) {
-        put_bound(models, row, &writer);
+    if (models->has_size && shown->note == NULL && shown->row->problem == ARCP__LLM_PROBLEM_NONE) {
+        put_bound(models, shown, &writer);
     }
     arcp_json_end_object(&writer);
 }
@@ -138,12 +152,13 @@ static void append_cell(arcp_buf *out, const char *text, size_t columns)
 }
 
 /* The price of a million tokens in small calls. */
-static void append_price(const arcp__llm_row *row, arcp__llm_use use, arcp_buf *out)
+static void append_price(const arcp__models_row *shown, arcp__llm_use use, arcp_buf *out)
 {
     arcp_decimal price = ARCP_DECIMAL_ZERO;
     char text[ARCP_DECIMAL_TEXT_MAX] = "-";
-    if (arcp__llm_rate_most(row, use, ARCP__LLM_TIERS_DEFAULT, 0, &price) &&
-        arcp__llm_times(price, MILLION, &price)) {
+    if (arcp__llm_rate_most(shown->row, use, ARCP__LLM_TIERS_DEFAULT, 0, &price) &&
+        arcp__llm_times(price, MILLION, &price) &&
+        arcp__llm_scale(price, shown->terms.multiplier, &price)) {
         (void)arcp_decimal_format(price, text);
     }
     append_cell(out, text, PRICE_COLUMNS);
@@ -158,14 +173,26 @@ static void append_tokens(uint64_t tokens, arcp_buf *out)
     append_cell(out, text, TOKENS_COLUMNS);
 }
 
-static void append_text(const arcp__models *models, const arcp__llm_row *row,
-                        const arcp_decision *decision, arcp_buf *out)
+static void append_text(const arcp__models *models, const arcp__models_row *shown, arcp_buf *out)
 {
-    arcp__append_column(out, row->name, NAME_COLUMNS);
-    arcp__append_column(out, row->mode_name, MODE_COLUMNS);
+    const arcp__llm_row *row = shown->row;
+    arcp_buf name = arcp_buf_init();
+    arcp_buf_append(&name, shown->name);
+    if (shown->stands_for.size != 0) {
+        arcp_buf_append_cstr(&name, " = ");
+        arcp_buf_append(&name, shown->stands_for);
+    }
+    arcp__append_column(out, arcp_buf_span(&name), NAME_COLUMNS);
+    arcp_buf_fini(&name);
+    arcp__append_column(out, models->config != NULL ? shown->provider : row->mode_name,
+                        MODE_COLUMNS);
     if (models->authority != NULL) {
-        arcp__append_column(out, arcp_span_cstr(decision->allowed ? "allowed" : "denied"),
+        arcp__append_column(out, arcp_span_cstr(shown->is_allowed ? "allowed" : "denied"),
                             LEASE_COLUMNS);
+    }
+    if (shown->note != NULL) {
+        arcp_buf_append_cstr(out, shown->note);
+        return;
     }
     if (row->problem != ARCP__LLM_PROBLEM_NONE) {
         arcp_buf_append_cstr(out, "not bounded: ");
@@ -174,15 +201,15 @@ static void append_text(const arcp__models *models, const arcp__llm_row *row,
         arcp_buf_append_cstr(out, arcp__llm_problem_text(row->problem));
         return;
     }
-    append_price(row, ARCP__LLM_USE_INPUT, out);
-    append_price(row, ARCP__LLM_USE_OUTPUT, out);
+    append_price(shown, ARCP__LLM_USE_INPUT, out);
+    append_price(shown, ARCP__LLM_USE_OUTPUT, out);
     append_tokens(row->context, out);
     append_tokens(row->output_max, out);
     if (models->has_size) {
         arcp__llm_bound found;
         arcp_error err = {0};
         char text[ARCP_DECIMAL_TEXT_MAX] = "-";
-        if (bound(models, row, &found, &err) == ARCP_OK) {
+        if (bound(models, shown, &found, &err) == ARCP_OK) {
             (void)arcp_decimal_format(found.total, text);
         }
         append_cell(out, text, PRICE_COLUMNS);
@@ -190,10 +217,11 @@ static void append_text(const arcp__models *models, const arcp__llm_row *row,
     out->size--; /* no space at the end of the line */
 }
 
-static void append_header(const arcp__models *models, arcp_buf *out)
+void arcp__models_append_header(const arcp__models *models, arcp_buf *out)
 {
+    const char *second = models->config != NULL ? "PROVIDER" : "MODE";
     arcp__append_column(out, ARCP_SPAN_LITERAL("MODEL"), NAME_COLUMNS);
-    arcp__append_column(out, ARCP_SPAN_LITERAL("MODE"), MODE_COLUMNS);
+    arcp__append_column(out, arcp_span_cstr(second), MODE_COLUMNS);
     if (models->authority != NULL) {
         arcp__append_column(out, ARCP_SPAN_LITERAL("LEASE"), LEASE_COLUMNS);
     }
@@ -208,23 +236,35 @@ static void append_header(const arcp__models *models, arcp_buf *out)
     arcp_buf_append_byte(out, '\n');
 }
 
+void arcp__models_append(const arcp__models *models, const arcp__models_row *shown, arcp_buf *out)
+{
+    (models->program->is_json ? append_json : append_text)(models, shown, out);
+    arcp_buf_append_byte(out, '\n');
+}
+
+bool arcp__models_allows(const arcp__models *models, arcp_span name)
+{
+    arcp_decision decision = {0};
+    return models->authority != NULL &&
+           arcp_authorize_model(models->authority, models->now, name, models->scratch, &decision);
+}
+
 /* ---- the list ---- */
 
 static void append_row(listing *l, const arcp__llm_row *row, arcp_buf *out)
 {
     const arcp__models *models = l->models;
-    arcp_decision decision = {0};
-    if (models->authority != NULL) {
-        (void)!arcp_authorize_model(models->authority, models->now, row->name, models->scratch,
-                                    &decision);
-    }
+    const arcp__models_row shown = {.name = row->name,
+                                    .provider = row->provider,
+                                    .row = row,
+                                    .terms = models->terms,
+                                    .is_allowed = arcp__models_allows(models, row->name)};
     if (l->printed++ == 0 && !models->program->is_json) {
-        append_header(models, out);
+        arcp__models_append_header(models, out);
     }
     l->priced += row->mode != ARCP__LLM_MODE_OTHER;
     l->bounded += row->problem == ARCP__LLM_PROBLEM_NONE;
-    (models->program->is_json ? append_json : append_text)(models, row, &decision, out);
-    arcp_buf_append_byte(out, '\n');
+    arcp__models_append(models, &shown, out);
 }
 
 static int print_rows(arcp__models *models)
@@ -234,7 +274,7 @@ static int print_rows(arcp__models *models)
     arcp_buf out = arcp_buf_init();
     for (size_t i = 0; i < arcp__llm_prices_count(models->prices); i++) {
         const arcp__llm_row *row = arcp__llm_prices_row(models->prices, i);
-        if (is_wanted(models, row)) {
+        if (arcp__models_is_wanted(models, row->name)) {
             append_row(&l, row, &out);
         }
     }
@@ -302,6 +342,9 @@ static arcp_status check_options(const arcp__models *models, bool has_max, arcp_
     if (has_request && (models->has_size || arguments->word_count != 0)) {
         return arcp_error_set(err, ARCP_E_USAGE, "--request takes neither NAME nor --bytes");
     }
+    if (has_request && !arcp__has(arguments, ARCP__OPTION_MODELS_PRICES)) {
+        return arcp_error_set(err, ARCP_E_USAGE, "--request needs --prices FILE");
+    }
     if (is_stdin(arguments, ARCP__OPTION_MODELS_PRICES) +
             is_stdin(arguments, ARCP__OPTION_MODELS_REQUEST) +
             is_stdin(arguments, ARCP__OPTION_MODELS_ANSWER) >
@@ -341,18 +384,14 @@ static arcp_status check_options(const arcp__models *models, bool has_max, arcp_
 static arcp_status read_options(arcp__models *models, arcp_error *err)
 {
     const arcp__arguments *arguments = &models->program->arguments;
-    bool has_max = false;
     arcp_status status = read_count(arguments, ARCP__OPTION_MODELS_BYTES, &models->size.text,
                                     &models->has_size, err);
     if (status == ARCP_OK) {
         status = read_count(arguments, ARCP__OPTION_MODELS_MAX_OUTPUT,
-                            &models->terms.max_output_tokens, &has_max, err);
-    }
-    if (status == ARCP_OK && arcp__value(arguments, ARCP__OPTION_MODELS_PRICES) == NULL) {
-        status = arcp_error_set(err, ARCP_E_USAGE, "--prices FILE is required");
+                            &models->terms.max_output_tokens, &models->has_max, err);
     }
     if (status == ARCP_OK) {
-        status = check_options(models, has_max, err);
+        status = check_options(models, models->has_max, err);
     }
     return status;
 }
@@ -429,7 +468,11 @@ int arcp__command_models(arcp__program *program)
     int exit_status = ARCP__EXIT_ERROR;
     if (read_options(&models, &err) != ARCP_OK) {
         exit_status = arcp__program_usage(program, &err);
-    } else if (read_lease(&models, &err) != ARCP_OK || read_prices(&models, &err) != ARCP_OK) {
+    } else if (read_lease(&models, &err) != ARCP_OK) {
+        exit_status = arcp__program_fail_file(program, &err);
+    } else if (!arcp__has(&program->arguments, ARCP__OPTION_MODELS_PRICES)) {
+        exit_status = arcp__models_of_setup(&models);
+    } else if (read_prices(&models, &err) != ARCP_OK) {
         exit_status = arcp__program_fail_file(program, &err);
     } else if (arcp__has(&program->arguments, ARCP__OPTION_MODELS_REQUEST)) {
         exit_status = arcp__models_request(&models);

@@ -5,6 +5,7 @@
 #include <arcp/gate.h>
 
 #include "cli/cli.h"
+#include "gateway/model_config.h"
 #include "llm/llm_answer.h"
 #include "llm/llm_call.h"
 
@@ -16,9 +17,32 @@ typedef struct arcp__models {
     arcp_time now;
     arcp_target_scratch *scratch;
     bool has_size; /* --bytes */
+    bool has_max;  /* --max-output */
     arcp__llm_size size;
     arcp__llm_terms terms;
+    const arcp__model_config *config; /* that is listed; NULL: a price file is */
 } arcp__models;
+
+/* A line of the listing. */
+typedef struct arcp__models_row {
+    arcp_span name;
+    arcp_span stands_for; /* of an alias */
+    arcp_span provider;
+    const arcp__llm_row *row; /* NULL: the price file has none, and `note` is set */
+    arcp__llm_terms terms;
+    const char *note; /* in place of prices: why nothing is charged, or calls are refused */
+    bool is_allowed;  /* by the lease, if there is one */
+} arcp__models_row;
+
+/* Whether the command line names the model, or names none. */
+bool arcp__models_is_wanted(const arcp__models *models, arcp_span name);
+/* Whether there is a lease that allows the name. */
+bool arcp__models_allows(const arcp__models *models, arcp_span name);
+void arcp__models_append_header(const arcp__models *models, arcp_buf *out);
+void arcp__models_append(const arcp__models *models, const arcp__models_row *shown, arcp_buf *out);
+
+/* models_setup.c: lists the models of the configuration file; returns the exit status. */
+int arcp__models_of_setup(arcp__models *models);
 
 /* The row of a model: by its name, or by that of the dialect, a slash and its name. NULL: none. */
 const arcp__llm_row *arcp__models_find(const arcp__models *models, arcp__llm_dialect dialect,

@@ -132,6 +132,10 @@ ARCP_MUST_CHECK arcp_status arcp__run_tls(arcp__sandbox_request *request, const 
 /* Capabilities that --min does not apply to, and what a sandbox may use. */
 void arcp__run_defaults(arcp__sandbox_request *request);
 
+/* Adds the files of ARCP itself, which no lease grants, to run->own and to the request. Place,
+ * cache and gateways are known. ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__run_own(arcp__run *run, arcp_error *err);
+
 /* Completes run->request from the options, after the lease, but for abilities and bases.
  * ARCP_E_USAGE, ARCP_E_NO_MEMORY. */
 ARCP_MUST_CHECK arcp_status arcp__run_request(arcp__run *run, arcp_error *err);

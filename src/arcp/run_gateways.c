@@ -104,6 +104,14 @@ static arcp_status check_options(const arcp__run *run, arcp_error *err)
     return check_environment(run, err);
 }
 
+static arcp_status read_file(arcp__run *run, arcp_error *err)
+{
+    run->gateways = arcp__alloc(sizeof *run->gateways);
+    return run->gateways == NULL
+               ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+               : arcp__setup_file_read(&run->program->arguments, &run->gateways->file, err);
+}
+
 arcp_status arcp__run_gateways_read(arcp__run *run, arcp_error *err)
 {
     const bool has_models = has_capability(run->lease, "model.use");
@@ -114,11 +122,7 @@ arcp_status arcp__run_gateways_read(arcp__run *run, arcp_error *err)
     if (!has_models && !has_tools) {
         return ARCP_OK;
     }
-    run->gateways = arcp__alloc(sizeof *run->gateways);
-    if (run->gateways == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    arcp_status status = arcp__setup_file_read(&run->program->arguments, &run->gateways->file, err);
+    arcp_status status = read_file(run, err);
     if (status == ARCP_OK) {
         status = choose_providers(run, err);
     }
@@ -132,6 +136,52 @@ arcp_status arcp__run_gateways_read(arcp__run *run, arcp_error *err)
         has_models && run->gateways->used.models.provider_count != 0;
     run->gateways->has[ARCP__GATEWAY_MCP] =
         has_tools && run->gateways->used.tools.server_count != 0;
+    return ARCP_OK;
+}
+
+static bool has_word(const char *const *words, size_t count, const char *word)
+{
+    bool is_there = false;
+    for (size_t i = 0; i < count; i++) {
+        is_there = is_there || strcmp(words[i], word) == 0;
+    }
+    return is_there;
+}
+
+arcp_status arcp__run_gateways_read_tools(arcp__run *run, const char *const *names, size_t count,
+                                          arcp_error *err)
+{
+    arcp_status status = read_file(run, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    arcp__run_gateways *gateways = run->gateways;
+    const arcp__setup_tools_values *all = &gateways->file.setup.tools;
+    arcp__setup_tool_server *chosen =
+        arcp__arena_take(&run->arena, (all->server_count + 1) * sizeof *chosen);
+    size_t chosen_count = 0;
+    if (chosen == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t j = 0;
+        while (j < all->server_count && strcmp(all->servers[j].name, names[i]) != 0) {
+            j++;
+        }
+        if (j == all->server_count) {
+            return arcp_error_set(err, ARCP_E_USAGE, "%s has no server of tools '%.64s'",
+                                  gateways->file.path.data, names[i]);
+        }
+    }
+    for (size_t i = 0; i < all->server_count; i++) {
+        if (count == 0 || has_word(names, count, all->servers[i].name)) {
+            chosen[chosen_count++] = all->servers[i];
+        }
+    }
+    gateways->used = gateways->file.setup;
+    gateways->used.tools.servers = chosen;
+    gateways->used.tools.server_count = chosen_count;
+    gateways->has[ARCP__GATEWAY_MCP] = chosen_count != 0;
     return ARCP_OK;
 }
 
@@ -233,9 +283,14 @@ static void on_denied(void *user, const arcp__gateway_denial *denial)
     arcp_buf_fini(&reason);
 }
 
-static arcp_status open_gateway(arcp__run_gateways *gateways, arcp_error *err)
+arcp_status arcp__run_gateways_start(arcp__run_gateways *gateways, uv_loop_t *loop, arcp_error *err)
 {
     static const arcp__job_gates gates;
+    gateways->wake.data = gateways;
+    gateways->has_wake = uv_async_init(loop, &gateways->wake, on_wake) == 0;
+    if (!gateways->has_wake) {
+        return arcp_error_set(err, ARCP_E_IO, "the loop cannot be woken");
+    }
     arcp__gateway_options options = {.wake = &gateways->wake,
                                      .limits = arcp__setup_limits(&gateways->used),
                                      .gates = &gates,
@@ -275,11 +330,7 @@ arcp_status arcp__run_gateways_open(arcp__running *running, arcp_error *err)
         return ARCP_OK;
     }
     gateways->running = running;
-    gateways->wake.data = gateways;
-    gateways->has_wake = uv_async_init(&running->loop, &gateways->wake, on_wake) == 0;
-    arcp_status status = gateways->has_wake
-                             ? open_gateway(gateways, err)
-                             : arcp_error_set(err, ARCP_E_IO, "the loop cannot be woken");
+    arcp_status status = arcp__run_gateways_start(gateways, &running->loop, err);
     const arcp__gateway_job_options job = {
         .authority = running->authority,
         .job_id = ARCP_SPAN_LITERAL("run"),
@@ -308,6 +359,16 @@ void arcp__run_gateways_serve(void *user, unsigned kind, int fd)
     arcp__gateway_serve(gateways->job, (arcp__gateway_kind)kind, fd);
 }
 
+void arcp__run_gateways_stop(arcp__run_gateways *gateways)
+{
+    arcp__gateway_free(gateways->gateway);
+    gateways->gateway = NULL;
+    if (gateways->has_wake) {
+        gateways->has_wake = false;
+        uv_close((uv_handle_t *)&gateways->wake, NULL);
+    }
+}
+
 void arcp__run_gateways_end(arcp__running *running)
 {
     arcp__run_gateways *gateways = running->run->gateways;
@@ -324,12 +385,7 @@ void arcp__run_gateways_end(arcp__running *running)
     }
     arcp__gateway_release(gateways->job);
     gateways->job = NULL;
-    arcp__gateway_free(gateways->gateway);
-    gateways->gateway = NULL;
-    if (gateways->has_wake) {
-        gateways->has_wake = false;
-        uv_close((uv_handle_t *)&gateways->wake, NULL);
-    }
+    arcp__run_gateways_stop(gateways);
 }
 
 void arcp__run_gateways_free(arcp__run *run)

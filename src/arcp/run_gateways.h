@@ -29,6 +29,11 @@ struct arcp__run_gateways {
  * there is nothing that it leads to. ARCP_E_USAGE: an option has no provider or no server. */
 ARCP_MUST_CHECK arcp_status arcp__run_gateways_read(arcp__run *run, arcp_error *err);
 
+/* Reads the configuration for its servers of tools alone, without a command: those with these
+ * names, or all (count 0). ARCP_E_USAGE for a name that the file does not have. */
+ARCP_MUST_CHECK arcp_status arcp__run_gateways_read_tools(arcp__run *run, const char *const *names,
+                                                          size_t count, arcp_error *err);
+
 /* Adds the files with secrets to the paths that no lease grants, and says in the request which
  * gateways there are. Nothing is done without gateways, here and below. */
 void arcp__run_gateways_own(arcp__run *run);
@@ -36,7 +41,13 @@ void arcp__run_gateways_own(arcp__run *run);
 /* Makes their configurations, with what this host can do. ARCP_E_USAGE, ARCP_E_IO. */
 ARCP_MUST_CHECK arcp_status arcp__run_gateways_make(arcp__run *run, arcp_error *err);
 
-/* Starts their thread, and completes the command's environment. */
+/* Starts their thread, which wakes the loop for what its jobs have led to, and ends it. All jobs
+ * must have been released before. The loop has to run once more after _stop. */
+ARCP_MUST_CHECK arcp_status arcp__run_gateways_start(arcp__run_gateways *gateways, uv_loop_t *loop,
+                                                     arcp_error *err);
+void arcp__run_gateways_stop(arcp__run_gateways *gateways);
+
+/* Starts their thread for the command, and completes its environment. */
 ARCP_MUST_CHECK arcp_status arcp__run_gateways_open(arcp__running *running, arcp_error *err);
 
 /* The gateways that are open, as arcp__egress_job_options has them. */

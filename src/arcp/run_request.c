@@ -53,8 +53,7 @@ const char *arcp__run_cache(arcp__arena *arena, const char *home)
     return path != NULL ? path : place_of(arena, 0, home, false);
 }
 
-/* The files of ARCP itself, which no lease grants. */
-static bool find_own(arcp__run *run)
+arcp_status arcp__run_own(arcp__run *run, arcp_error *err)
 {
     static const char *const system[] = {"/etc/arcp", "/var/lib/arcp"};
     arcp__own_paths_add(&run->own, run->cache, true);
@@ -73,7 +72,7 @@ static bool find_own(arcp__run *run)
     }
     arcp__run_gateways_own(run);
     arcp__own_paths_set(&run->own, &run->request);
-    return !run->own.failed;
+    return run->own.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
 }
 
 /* ---- the base ---- */
@@ -170,10 +169,8 @@ arcp_status arcp__run_request(arcp__run *run, arcp_error *err)
     request->home = arcp_span_cstr(run->home);
     request->has_terminal =
         !arcp__has(arguments, ARCP__OPTION_RUN_NO_TTY) && isatty(STDIN_FILENO) != 0;
-    if (!find_own(run)) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    if (arcp__run_tls(request, arcp__value(arguments, ARCP__OPTION_RUN_TLS), err) != ARCP_OK ||
+    if (arcp__run_own(run, err) != ARCP_OK ||
+        arcp__run_tls(request, arcp__value(arguments, ARCP__OPTION_RUN_TLS), err) != ARCP_OK ||
         read_min(run, err) != ARCP_OK || read_protect(run, err) != ARCP_OK ||
         arcp__run_read_limits(run, err) != ARCP_OK ||
         (max_runtime != NULL &&

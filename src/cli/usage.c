@@ -207,12 +207,23 @@ static const char mcp_text[] =
 
 static const char models_text[] =
     "\n"
-    "The price file is LiteLLM's model_prices_and_context_window.json; it is not part of arcp.\n"
+    "Without --prices the models are those of models.providers in the configuration file, as\n"
+    "`arcp run --model` has them. The price file is LiteLLM's "
+    "model_prices_and_context_window.json;\n"
+    "it is not part of arcp.\n"
     "\n"
+    "  arcp models --lease '{\"model.use\": [\"gpt-*\"]}'\n"
     "  arcp models --prices prices.json\n"
     "  arcp models --prices prices.json --request call.json --route chat\n"
     "\n"
     "docs/models.md says what the columns mean, and how the cost of a call is bounded.\n";
+
+static const char tools_text[] =
+    "\n"
+    "The servers are those of tools.servers in the configuration file. Each is started as\n"
+    "`arcp run --tool` starts it, asked for its tools, and ended.\n"
+    "\n"
+    "  arcp tools --lease '{\"tool.call\": [\"files.read_*\"]}'\n";
 
 static const char *text_of(arcp__command command)
 {
@@ -220,6 +231,7 @@ static const char *text_of(arcp__command command)
            : command == ARCP__COMMAND_RUN    ? run_text
            : command == ARCP__COMMAND_MCP    ? mcp_text
            : command == ARCP__COMMAND_MODELS ? models_text
+           : command == ARCP__COMMAND_TOOLS  ? tools_text
                                              : "";
 }
 

@@ -381,6 +381,13 @@ static void send_call(arcp__tool_call *c, arcp__tool_server *server, arcp_span t
     set_timer(c);
 }
 
+/* Why a server that a request needs cannot serve it. */
+static void say_why(const arcp__tool_server *server, char text[ARCP_ERROR_MESSAGE_MAX])
+{
+    (void)snprintf(text, ARCP_ERROR_MESSAGE_MAX, "the server \"%s\" does not run: %.300s",
+                   server->options->name, server->why);
+}
+
 static void call_tool(arcp__tool_call *c)
 {
     arcp__mcp_called called = {0};
@@ -412,8 +419,7 @@ static void call_tool(arcp__tool_call *c)
     if (server != NULL && server->state != ARCP__TOOL_READY) {
         char text[ARCP_ERROR_MESSAGE_MAX];
         c->outcome = ARCP__TOOL_FAILED;
-        (void)snprintf(text, sizeof text, "the server \"%s\" does not run: %.300s",
-                       server->options->name, server->why);
+        say_why(server, text);
         refuse(c, "INTERNAL_ERROR", text);
     } else if (tool == NULL) {
         fail(c, ARCP__MCP_INVALID_PARAMS, "there is no such tool");
@@ -421,6 +427,23 @@ static void call_tool(arcp__tool_call *c)
         refuse(c, "PERMISSION_DENIED", "the definition of the tool has changed");
     } else {
         send_call(c, server, tool->name);
+    }
+}
+
+/* ---- tools/list ---- */
+
+/* The list of one server is an error when the server does not run; that of all leaves it out. */
+static void list_tools(arcp__tool_call *c)
+{
+    const arcp__tool_server_options *only =
+        c->only.size == 0 ? NULL : arcp__tool_config_find(c->config, c->only);
+    const arcp__tool_server *server = only == NULL ? NULL : arcp__tool_call_server(c, only);
+    if (server != NULL && server->state != ARCP__TOOL_READY) {
+        char text[ARCP_ERROR_MESSAGE_MAX];
+        say_why(server, text);
+        fail(c, ARCP__MCP_INTERNAL_ERROR, text);
+    } else {
+        arcp__tool_call_list(c);
     }
 }
 
@@ -432,7 +455,7 @@ static void go_on(arcp__tool_call *c)
         return;
     }
     if (c->post.kind == ARCP__MCP_POST_LIST) {
-        arcp__tool_call_list(c);
+        list_tools(c);
     } else {
         call_tool(c);
     }

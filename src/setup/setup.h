@@ -92,6 +92,10 @@ ARCP_MUST_CHECK arcp_status arcp__setup_read_spend(const arcp__setup *setup, siz
 ARCP_MUST_CHECK arcp_status arcp__setup_make_models(const arcp__setup *setup,
                                                     arcp__model_config **out, arcp_error *err);
 
+/* The same without the providers' keys, which are not read: for looking things up. */
+ARCP_MUST_CHECK arcp_status arcp__setup_list_models(const arcp__setup *setup,
+                                                    arcp__model_config **out, arcp_error *err);
+
 /* Replaces {file:PATH} and {env:NAME}. The message begins with `key`. Any thread. */
 ARCP_MUST_CHECK arcp_status arcp__setup_expand(const char *key, const char *text, arcp_buf *out,
                                                arcp_error *err);

@@ -214,6 +214,22 @@ static arcp_status read_prices(const char *path, arcp_buf *out, arcp_error *err)
     return path == NULL ? ARCP_OK : arcp__private_file_read(&file, out, err);
 }
 
+arcp_status arcp__setup_list_models(const arcp__setup *setup, arcp__model_config **out,
+                                    arcp_error *err)
+{
+    const arcp__model_options *models = &setup->models;
+    arcp_buf prices = arcp_buf_init();
+    const char **keys = arcp__alloc_array(models->provider_count + 1, sizeof *keys);
+    arcp_status status = keys == NULL ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                                      : read_prices(models->prices, &prices, err);
+    if (status == ARCP_OK) {
+        status = arcp__model_config_new(models, arcp_buf_span(&prices), keys, out, err);
+    }
+    arcp__free(keys);
+    arcp_buf_fini(&prices);
+    return status;
+}
+
 arcp_status arcp__setup_make_models(const arcp__setup *setup, arcp__model_config **out,
                                     arcp_error *err)
 {

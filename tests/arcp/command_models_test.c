@@ -253,7 +253,10 @@ typedef struct failure_row {
 } failure_row;
 
 static const failure_row failures[] = {
-    {"no price file", {NULL}, 2, "--prices FILE is required\n"},
+    {"a configuration that is not there",
+     {"--config", "/nonexistent/c.yaml"},
+     2,
+     "/nonexistent/c.yaml cannot be read: No such file"},
     {"a file that is not there",
      {"--prices", "/nonexistent/p.json"},
      1,
@@ -281,6 +284,10 @@ static const failure_row failures[] = {
      {"--prices", prices, "--max-output", "1"},
      2,
      "--max-output is for --bytes"},
+    {"a body without prices",
+     {"--request", request, "--route", "chat"},
+     2,
+     "--request needs --prices FILE"},
     {"a body without a route",
      {"--prices", prices, "--request", request},
      2,

@@ -88,6 +88,11 @@ class User:
             lines = [json.loads(line, parse_float=decimal.Decimal) for line in file]
         return done, printed, lines
 
+    def list(self, *words):
+        """What a command that lists the configuration has printed."""
+        return subprocess.run([f"{BIN}/arcp", *words], capture_output=True, text=True, cwd=self.work, timeout=120, check=False,
+                              env={"PATH": os.environ["PATH"], "HOME": self.home, "TMPDIR": self.directory})
+
     def refuse(self, *options):
         """The error message for a command line that is refused."""
         done = subprocess.run([f"{BIN}/arcp", "run", *options, "--", "true"], capture_output=True, text=True,
@@ -318,6 +323,86 @@ os._exit(0)
         user = self.user(self.models(more=second))
         done, printed, _ = user.run("--model", "m", "--provider", "stand-in", does="print(json.dumps([model()[0]]))")
         self.assertEqual(printed, [200], done.stderr)
+
+    def test_tools_are_listed_with_their_names_prices_and_verdicts(self):
+        user = self.user(self.tools(more=', prices: {"echo": "USD:0.02", "env": "EUR:1"}'))
+        done = user.list("tools", "-o", "json", "--lease", '{"tool.call": ["web.e*", "web.odd.name"], "cost.budget": ["USD:0.02"]}')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = {row["tool"]: row for row in map(json.loads, done.stdout.splitlines())}
+        self.assertEqual(rows["web.echo"], {"server": "web", "tool": "web.echo", "name": "web__echo", "price": "USD:0.02", "allowed": True})
+        self.assertEqual((rows["web.env"]["allowed"], rows["web.env"]["reason"]), (False, "NO_CURRENCY"))
+        self.assertEqual((rows["web.pid"]["allowed"], rows["web.pid"]["reason"]), (False, "NO_MATCH"))
+        self.assertEqual((rows["web.odd.name"]["name"], rows["web.odd.name"]["allowed"]), ("web__odd_name", True))
+        poor = user.list("tools", "-o", "json", "--lease", '{"tool.call": ["**"], "cost.budget": ["USD:0.019"]}')
+        self.assertIn('"tool":"web.echo","name":"web__echo","price":"USD:0.02","allowed":false,"reason":"BUDGET"', poor.stdout)
+        table = user.list("tools", "--lease", '{"tool.call": ["web.echo"]}')
+        self.assertRegex(table.stdout, r"^TOOL +NAME FOR CLIENTS +PRICE +LEASE +DESCRIPTION\n")
+        self.assertRegex(table.stdout, r"\nweb\.echo +web__echo +USD:0\.02 +allowed ")
+        self.assertRegex(table.stdout, r"\nweb\.pid +web__pid +- +denied ")
+        self.assertEqual(table.stderr, "arcp tools: 9 tools of 1 server, of which the lease allows 1\n")
+        self.assertEqual(user.list("tools", "-o", "name").stdout.splitlines()[0], "web.echo")
+        self.assertTrue(user.list("tools", "-o", "yaml").stdout.startswith('- server: "web"\n  tool: "web.echo"\n'))
+        self.assertEqual([name for name in os.listdir(self.directory.name) if name.startswith("arcp-run-")], [])
+
+    def test_a_server_that_fails_is_reported_and_the_others_are_listed(self):
+        dead = ('    - {name: dead, command: ["false"]}\n    - {name: gone, command: ["/absent/server"]}\n'
+                '    - {name: off, url: "http://127.0.0.1:1/"}\n    - {name: bad, command: ["cat"]}\n')
+        user = self.user(self.tools() + dead)
+        done = user.list("tools", "-o", "json")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual(len([row for row in rows if row["server"] == "web"]), 9)
+        errors = {row["server"]: row["error"] for row in rows if "error" in row}
+        self.assertEqual(sorted(errors), ["bad", "dead", "gone", "off"])
+        self.assertIn("ended with status 1", errors["dead"])
+        self.assertIn("/absent/server", errors["gone"])
+        self.assertIn("cannot be reached", errors["off"])
+        for error in errors.values():
+            self.assertIn(f"arcp tools: {error}\n", done.stderr)
+        some = user.list("tools", "-o", "name", "web")
+        self.assertEqual((some.returncode, some.stderr), (0, ""))
+
+    def test_tools_that_are_not_configured_are_not_listed(self):
+        user = self.user(self.tools())
+        unknown = user.list("tools", "web", "other")
+        self.assertEqual(unknown.returncode, 2)
+        self.assertIn("has no server of tools 'other'", unknown.stderr)
+        none = User(os.path.join(self.directory.name, "none"), self.models())
+        self.assertEqual(none.list("tools").returncode, 1)
+        self.assertIn("has no tools.servers", none.list("tools").stderr)
+        self.assertEqual(none.list("tools", "--lease", "{").returncode, 1)
+
+    def test_models_of_the_configuration_are_listed_with_their_verdicts(self):
+        more = ('    - {name: dear, dialect: anthropic, url: "http://127.0.0.1:1", key: "{file:~/absent}", models: [claude], multiplier: "2"}\n'
+                '    - {name: own, dialect: openai, url: "http://127.0.0.1:1/v1", models: [llama], price: free}\n'
+                '  aliases: {fast: [m, other]}\n')
+        user = self.user(self.models(more=more))
+        user.write("prices.json", json.dumps({**PRICES, "anthropic/claude": PRICES["m"]}))
+        done = user.list("models", "--json", "--bytes", "1000", "--lease", '{"model.use": ["fast", "llama", "claude"], "cost.budget": ["USD:1"]}')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([(row["model"], row.get("stands_for"), row["provider"], row["allowed"]) for row in rows],
+                         [("fast", "m", "stand-in", True), ("fast", "other", "stand-in", True), ("m", None, "stand-in", False),
+                          ("other", None, "stand-in", False), ("m--slow", None, "stand-in", False), ("claude", None, "dear", True),
+                          ("llama", None, "own", True)])
+        bounds = {row["model"]: row["bound"]["total"] for row in rows if "bound" in row}
+        self.assertEqual(bounds["m"], "0.019536")  # 1512 tokens of input and 1000 of output
+        self.assertEqual(bounds["claude"], "0.039072")
+        self.assertEqual(rows[-1]["unpriced"], "free")
+        foreign = user.list("models", "--json", "--lease", '{"model.use": ["**"], "cost.budget": ["EUR:1"]}')
+        self.assertEqual({json.loads(line)["model"]: json.loads(line)["allowed"] for line in foreign.stdout.splitlines()},
+                         {"fast": False, "m": False, "other": False, "m--slow": False, "claude": False, "llama": True})
+        table = user.list("models", "claude", "llama").stdout
+        self.assertRegex(table, r"^MODEL +PROVIDER +IN/1M +OUT/1M +CONTEXT +OUTPUT\nclaude +dear +6 +30 +100000 +1000\nllama +own +free\n$")
+
+    def test_models_that_are_not_configured_are_not_listed(self):
+        user = self.user(self.tools())
+        self.assertIn("has no models.providers", user.list("models").stderr)
+        other = User(os.path.join(self.directory.name, "other"), self.models())
+        self.assertEqual((other.list("models", "absent").returncode, other.list("models", "absent").stdout), (1, ""))
+        broken = User(os.path.join(self.directory.name, "broken"), "models: [no, mapping]\n")
+        self.assertEqual(broken.list("models").returncode, 2)
+        self.assertIn("config.yaml:1: models: ", broken.list("models").stderr)
 
 
 if __name__ == "__main__":

@@ -149,6 +149,20 @@ static void a_server_that_does_not_start_is_left_out(void **state)
     tool_rig_close(&r);
 }
 
+static void the_list_of_a_server_that_does_not_run_is_an_error(void **state)
+{
+    arcp__tool_server_options servers[] = {tool_rig_server("web"), tool_rig_server("other")};
+    tool_rig r;
+    servers[1].argv = missing;
+    open_rig(&r, "{\"tool.call\":[\"**\"]}", servers, 2);
+    tool_rig_post(&r, "/s/other", REQUEST("1", "tools/list", ""));
+    tool_rig_expect(
+        &r, "\"error\":{\"code\":-32603,\"message\":\"the server \\\"other\\\" does not run: ");
+    tool_rig_post(&r, "/s/web", REQUEST("2", "tools/list", ""));
+    tool_rig_expect(&r, "\"name\":\"echo\"");
+    tool_rig_close(&r);
+}
+
 static void a_server_that_is_slow_to_start_is_left_out(void **state)
 {
     static const char *const sleeper[] = {"sleep", "60", NULL};
@@ -409,6 +423,7 @@ int main(void)
         cmocka_unit_test(progress_is_streamed),
         cmocka_unit_test(a_server_that_ends_fails_its_calls_and_is_started_again),
         cmocka_unit_test(a_server_that_does_not_start_is_left_out),
+        cmocka_unit_test(the_list_of_a_server_that_does_not_run_is_an_error),
         cmocka_unit_test(a_server_that_is_slow_to_start_is_left_out),
         cmocka_unit_test(a_tool_that_does_not_respond_is_cancelled),
         cmocka_unit_test(a_client_that_leaves_cancels_its_call),
