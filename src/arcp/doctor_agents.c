@@ -7,6 +7,7 @@
 #include <arcp/enforce.h>
 
 #include "arcp/run.h"
+#include "arcp/setup_file.h"
 #include "base/alloc.h"
 #include "config/config.h"
 #include "core/name_glob.h"
@@ -25,6 +26,7 @@ typedef struct agent {
     int tls;     /* arcp_enforce_tls */
     uint64_t pids, warm;
     bool is_plain;
+    bool has_no_gateways;
 } agent;
 
 typedef struct policy {
@@ -39,14 +41,18 @@ typedef struct enforcement {
     int min; /* arcp_enforce_min */
     int tls; /* arcp_enforce_tls */
     uint64_t scratch_bytes, pids;
+    bool allows_direct_models;
 } enforcement;
 
 typedef struct listing {
+    arcp__setup setup; /* must be first */
     enforcement enforce;
     agent *agents;
     size_t agent_count;
     policy *policies;
     size_t policy_count;
+    arcp__arena arena;
+    arcp__sandbox_request common; /* hosts of models, in the arena */
 } listing;
 
 static arcp_status skip(arcp__yaml_reader *r, const char *group, void *owner, arcp_span key)
@@ -57,7 +63,7 @@ static arcp_status skip(arcp__yaml_reader *r, const char *group, void *owner, ar
 static const arcp__config_others others = {.read = skip};
 
 static const char *const modes[] = {"on", "off", NULL};
-static const char *const confines[] = {"true", "false", NULL};
+static const char *const yes_or_no[] = {"true", "false", NULL};
 static const char *const agent_modes[] = {"arcp", "plain", NULL};
 static const char *const protects[] = {"true", "strict", "false", NULL};
 /* In the order of arcp_enforce_min, and of arcp_enforce_tls. */
@@ -71,12 +77,13 @@ static const arcp__config_row agent_rows[] = {
                        &arcp__config_text_item)},
     {ARCP__CONFIG_ROW("mode", word, agent, is_plain), .words = agent_modes},
     {ARCP__CONFIG_ROW("warm", number, agent, warm)},
-    {ARCP__CONFIG_ROW("confine", word, agent, is_unconfined), .words = confines},
+    {ARCP__CONFIG_ROW("confine", word, agent, is_unconfined), .words = yes_or_no},
     {ARCP__CONFIG_LIST("base", list, agent, base.items, base.count, &arcp__config_text_item)},
     {ARCP__CONFIG_ROW("protect", word, agent, protect), .words = protects},
     {ARCP__CONFIG_ROW("min", word, agent, min), .words = minimums},
     {ARCP__CONFIG_ROW("tls", word, agent, tls), .words = tls_kinds},
     {ARCP__CONFIG_ROW("pids", number, agent, pids)},
+    {ARCP__CONFIG_ROW("gateways", word, agent, has_no_gateways), .words = yes_or_no},
 };
 static const arcp__config_row enforce_rows[] = {
     {ARCP__CONFIG_ROW("mode", word, enforcement, is_off), .words = modes},
@@ -88,6 +95,7 @@ static const arcp__config_row enforce_rows[] = {
     {ARCP__CONFIG_ROW("tls", word, enforcement, tls), .words = tls_kinds},
     {ARCP__CONFIG_ROW("scratch_bytes", number, enforcement, scratch_bytes)},
     {ARCP__CONFIG_ROW("pids", number, enforcement, pids), .maximum = UINT32_MAX},
+    {ARCP__CONFIG_ROW("allow_direct_models", flag, enforcement, allows_direct_models)},
 };
 static const arcp__config_row policy_rows[] = {
     {ARCP__CONFIG_ROW("agent", text, policy, agent)},
@@ -105,6 +113,8 @@ static const arcp__config_row agent_item = {
 static const arcp__config_row policy_item = {
     .type = &arcp__config_group, .size = sizeof(policy), .fields = &policy_fields};
 static const arcp__config_row rows[] = {
+    {.key = "models", .type = &arcp__config_group, .fields = &arcp__setup_models},
+    {.key = "tools", .type = &arcp__config_group, .fields = &arcp__setup_tools},
     {ARCP__CONFIG_ROW("enforce", group, listing, enforce), .fields = &enforce_fields},
     {ARCP__CONFIG_LIST("agents", list, listing, agents, agent_count, &agent_item)},
     {ARCP__CONFIG_LIST("policy", list, listing, policies, policy_count, &policy_item)},
@@ -273,6 +283,10 @@ static arcp__sandbox_request request_of(const listing *list, const agent *a,
     request.min = verdicts[a->min != 0 ? a->min : enforce->min];
     request.tls_terminate = (a->tls != 0 ? a->tls : enforce->tls) == ARCP_ENFORCE_TLS_TERMINATE;
     request.may_be_late = a->warm != 0 && !a->is_plain;
+    request.has_model_gateway = list->setup.models.provider_count != 0 && !a->has_no_gateways;
+    request.has_tool_gateway = list->setup.tools.server_count != 0 && !a->has_no_gateways;
+    request.model_hosts = list->common.model_hosts;
+    request.model_host_count = list->common.model_host_count;
     if (enforce->scratch_bytes != 0) {
         request.limits.scratch_bytes = enforce->scratch_bytes;
     }
@@ -340,7 +354,11 @@ static void examine(const listing *list, const agent *a, const char *ceiling, si
 arcp_status arcp__doctor_agents(const arcp__agents_query *query, arcp_buf *out, arcp_error *err)
 {
     listing list = {.agents = NULL};
-    const arcp_status status = read_file(query->path, &list, err);
+    arcp_status status = read_file(query->path, &list, err);
+    if (status == ARCP_OK) {
+        status = arcp__setup_model_hosts(&list.setup, list.enforce.allows_direct_models,
+                                         &list.arena, &list.common, err);
+    }
     for (size_t i = 0; i < list.agent_count && status == ARCP_OK; i++) {
         const agent *a = &list.agents[i];
         bool has_ceiling = false;
@@ -357,5 +375,6 @@ arcp_status arcp__doctor_agents(const arcp__agents_query *query, arcp_buf *out, 
         }
     }
     arcp__config_fields_fini(&fields, &list);
+    arcp__arena_fini(&list.arena);
     return status;
 }

@@ -119,15 +119,22 @@ arcp_status arcp__run_gateways_read(arcp__run *run, arcp_error *err)
     if (arcp__has(&run->program->arguments, ARCP__OPTION_RUN_PROVIDER) && !has_models) {
         return arcp_error_set(err, ARCP_E_USAGE, "--provider needs --model");
     }
-    if (!has_models && !has_tools) {
+    /* What net.fetch grants is all but the hosts of providers. */
+    if (run->is_learning ||
+        (!has_models && !has_tools && !has_capability(run->lease, "net.fetch"))) {
         return ARCP_OK;
     }
     arcp_status status = read_file(run, err);
     if (status == ARCP_OK) {
         status = choose_providers(run, err);
     }
-    if (status == ARCP_OK) {
+    if (status == ARCP_OK && (has_models || has_tools)) {
         status = check_options(run, err);
+    }
+    if (status == ARCP_OK) {
+        status = arcp__setup_model_hosts(&run->gateways->file.setup,
+                                         run->gateways->file.allows_direct_models, &run->arena,
+                                         &run->request, err);
     }
     if (status != ARCP_OK) {
         return status;
@@ -235,6 +242,8 @@ arcp_status arcp__run_gateways_make(arcp__run *run, arcp_error *err)
     arcp__sandbox_request_defaults(&host.request);
     arcp__own_paths_set(&run->own, &host.request);
     host.request.abilities = run->request.abilities;
+    host.request.model_hosts = run->request.model_hosts;
+    host.request.model_host_count = run->request.model_host_count;
     return arcp__setup_make_tools(&gateways->used, &host, work, &gateways->tools, err);
 }
 

@@ -25,8 +25,10 @@ struct arcp__run_gateways {
     arcp__environment environment; /* of the command, with what leads to the gateways */
 };
 
-/* Reads the configuration if the lease has model.use or tool.call. run->gateways stays NULL if
- * there is nothing that it leads to. ARCP_E_USAGE: an option has no provider or no server. */
+/* Reads the configuration if the lease has model.use, tool.call or net.fetch; a command that is
+ * only watched reaches all hosts, and has no gateways. Sets the hosts of the request that belong to
+ * providers. run->gateways stays NULL if nothing was read. ARCP_E_USAGE: an option has no provider
+ * or no server. */
 ARCP_MUST_CHECK arcp_status arcp__run_gateways_read(arcp__run *run, arcp_error *err);
 
 /* Reads the configuration for its servers of tools alone, without a command: those with these

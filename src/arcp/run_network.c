@@ -26,7 +26,9 @@ static arcp_status serve(arcp__running *running, const int *sockets, size_t coun
 {
     const arcp__run *run = running->run;
     const arcp__egress_options options = {.private_hosts = run->private_hosts,
-                                          .private_host_count = run->private_host_count};
+                                          .private_host_count = run->private_host_count,
+                                          .model_hosts = run->request.model_hosts,
+                                          .model_host_count = run->request.model_host_count};
     arcp_status status = arcp__egress_new(&running->loop, &options, &running->egress, err);
     const arcp__egress_job_options job = {.authority = running->authority,
                                           .sockets = sockets,

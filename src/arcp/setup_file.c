@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "config/config_rows.h"
+#include "egress/egress.h"
 
 /* ---- the keys ---- */
 
@@ -16,8 +17,13 @@
         .key = (name), .type = &arcp__config_ignored                                               \
     }
 
+static const arcp__config_row enforce_rows[] = {
+    {ROW("allow_direct_models", flag, arcp__setup_file, allows_direct_models)},
+};
+
 /* What the commands that connect to a runtime read is left to them (cli/config_file.c). */
 static const arcp__config_row rows[] = {
+    {GROUP("enforce", ROWS(enforce_rows))},
     {GROUPED("gateways", arcp__setup_gateways)},
     {GROUPED("models", arcp__setup_models)},
     {GROUPED("tools", arcp__setup_tools)},
@@ -161,4 +167,20 @@ void arcp__setup_file_fini(arcp__setup_file *file)
     arcp__text_list_clear(&file->files);
     arcp__text_list_clear(&file->variables);
     arcp_buf_fini(&file->path);
+}
+
+arcp_status arcp__setup_model_hosts(const arcp__setup *setup, bool allows_direct,
+                                    arcp__arena *arena, arcp__sandbox_request *request,
+                                    arcp_error *err)
+{
+    arcp__text_list urls = {NULL, 0};
+    arcp_span *hosts = NULL;
+    arcp_status status = arcp__setup_model_urls(setup, allows_direct, &urls, err);
+    if (status == ARCP_OK && !arcp__egress_model_hosts(arena, (const char *const *)urls.items,
+                                                       &hosts, &request->model_host_count)) {
+        status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    request->model_hosts = hosts;
+    arcp__text_list_clear(&urls);
+    return status;
 }

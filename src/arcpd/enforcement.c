@@ -77,11 +77,9 @@ arcp_status arcp__enforcement_options_init(arcp__enforcement_options *out,
     const arcp__config_enforce *enforce = &config->enforce;
     *out = (arcp__enforcement_options){.options = arcp_enforce_options_init()};
     arcp_status status = add_own(out, config, in_use, err);
-    const arcp__model_options *models = &config->setup.models;
-    const size_t count = enforce->allows_direct_models ? 0 : models->provider_count;
-    for (size_t i = 0; i < count && status == ARCP_OK; i++) {
-        const char *url = models->providers[i].url; /* without one the gateway refuses it */
-        status = url == NULL ? ARCP_OK : arcp__text_list_add(&out->models, url, err);
+    if (status == ARCP_OK) {
+        status = arcp__setup_model_urls(&config->setup, enforce->allows_direct_models, &out->models,
+                                        err);
     }
     out->options.base = (const char *const *)enforce->base.items;
     out->options.own = (const char *const *)out->own.items;

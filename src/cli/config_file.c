@@ -81,6 +81,7 @@ static const arcp__config_row rows[] = {
     {ARCP__CONFIG_ROW("ca_file", text, arcp__config_level, ca_file), .accept = accept_path},
     {ARCP__CONFIG_ROW("profile", text, arcp__config_file, default_profile), .accept = accept_text},
     {.key = "profiles", .type = &profiles_type},
+    {.key = "enforce", .type = &arcp__config_ignored},
     {.key = "gateways", .type = &arcp__config_ignored},
     {.key = "models", .type = &arcp__config_ignored},
     {.key = "tools", .type = &arcp__config_ignored},

@@ -41,7 +41,7 @@ typedef struct arcp__egress_options {
     const arcp_span *private_hosts;
     size_t private_host_count;
     /* Hosts that no lease grants, because models there are called by the gateway: as URLs have
-     * them, with a port where only that one counts (arcp__egress_model_hosts_add); copied. */
+     * them, with a port where only that one counts (arcp__egress_model_hosts); copied. */
     const arcp_span *model_hosts;
     size_t model_host_count;
     uint32_t idle_ms; /* a connection without a byte is closed; 0: 300 s */
@@ -108,13 +108,12 @@ typedef struct arcp__egress_counts {
  * without a port. Others are left out. Any thread. */
 ARCP_MUST_CHECK bool arcp__egress_is_private_host(arcp_span text);
 
-/* Appends the hosts by which connections lead to the server of a URL of http or https, a model
- * provider's: its host, whatever the port, or of this machine each spelling with the URL's port.
- * Nothing for a host that no connection leads to. At most ARCP__EGRESS_MODEL_HOSTS_MAX. False: out
- * of memory. Any thread. */
-#define ARCP__EGRESS_MODEL_HOSTS_MAX 3
-ARCP_MUST_CHECK bool arcp__egress_model_hosts_add(arcp__arena *arena, arcp_span url,
-                                                  arcp_span *hosts, size_t *count);
+/* The hosts by which connections lead to the servers of URLs of http or https, model providers':
+ * of each its host, whatever the port, or of this machine each spelling with the URL's port.
+ * Nothing for a host that no connection leads to. `urls`: NULL-terminated; NULL: none. The list is
+ * in the arena. False: out of memory. Any thread. */
+ARCP_MUST_CHECK bool arcp__egress_model_hosts(arcp__arena *arena, const char *const *urls,
+                                              arcp_span **hosts, size_t *count);
 
 /* Options whose lists are in the arena. False: out of memory. Any thread. */
 ARCP_MUST_CHECK bool arcp__egress_options_copy(arcp__arena *arena, const arcp__egress_options *from,

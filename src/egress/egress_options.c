@@ -50,6 +50,8 @@ bool arcp__egress_options_copy(arcp__arena *arena, const arcp__egress_options *f
 
 /* ---- hosts of model providers ---- */
 
+#define HOSTS_MAX 3 /* of a URL: the spellings of this machine */
+
 /* HOST[:PORT] of a URL of http or https, without a user. */
 static arcp_span authority_of(arcp_span url, uint16_t *port)
 {
@@ -67,8 +69,7 @@ static arcp_span authority_of(arcp_span url, uint16_t *port)
     return arcp_span_from(rest, size);
 }
 
-bool arcp__egress_model_hosts_add(arcp__arena *arena, arcp_span url, arcp_span *hosts,
-                                  size_t *count)
+static bool add_hosts(arcp__arena *arena, arcp_span url, arcp_span *hosts, size_t *count)
 {
     arcp__egress_host host;
     uint16_t port = 0;
@@ -81,7 +82,7 @@ bool arcp__egress_model_hosts_add(arcp__arena *arena, arcp_span url, arcp_span *
         hosts[*count] = arcp__arena_copy(arena, name);
         return hosts[(*count)++].data != NULL;
     }
-    for (size_t i = 0; i < ARCP__EGRESS_MODEL_HOSTS_MAX; i++) {
+    for (size_t i = 0; i < HOSTS_MAX; i++) {
         char text[sizeof "127.0.0.1:65535"];
         const arcp_span spelling = arcp__egress_host_spelling(name, i);
         (void)snprintf(text, sizeof text, "%.*s:%u", (int)spelling.size, spelling.data,
@@ -92,4 +93,20 @@ bool arcp__egress_model_hosts_add(arcp__arena *arena, arcp_span url, arcp_span *
         }
     }
     return true;
+}
+
+bool arcp__egress_model_hosts(arcp__arena *arena, const char *const *urls, arcp_span **hosts,
+                              size_t *count)
+{
+    size_t url_count = 0;
+    while (urls != NULL && urls[url_count] != NULL) {
+        url_count++;
+    }
+    *count = 0;
+    *hosts = arcp__arena_take(arena, (url_count * HOSTS_MAX + 1) * sizeof **hosts);
+    bool is_done = *hosts != NULL;
+    for (size_t i = 0; i < url_count && is_done; i++) {
+        is_done = add_hosts(arena, arcp_span_cstr(urls[i]), *hosts, count);
+    }
+    return is_done;
 }

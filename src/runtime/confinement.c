@@ -110,25 +110,6 @@ static arcp_status take_private_hosts(arcp__confinement *confinement, const char
     return failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
 }
 
-static arcp_status take_models(arcp__confinement *confinement, const char *const *urls,
-                               arcp_error *err)
-{
-    size_t count = 0;
-    while (urls != NULL && urls[count] != NULL) {
-        count++;
-    }
-    confinement->model_hosts =
-        arcp__arena_take(&confinement->arena, (count * ARCP__EGRESS_MODEL_HOSTS_MAX + 1) *
-                                                  sizeof *confinement->model_hosts);
-    bool failed = confinement->model_hosts == NULL;
-    for (size_t i = 0; i < count && !failed; i++) {
-        failed =
-            !arcp__egress_model_hosts_add(&confinement->arena, arcp_span_cstr(urls[i]),
-                                          confinement->model_hosts, &confinement->model_host_count);
-    }
-    return failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
-}
-
 static arcp_status find_abilities(const char *sandbox, arcp__sandbox_abilities *out,
                                   arcp_error *err)
 {
@@ -178,8 +159,10 @@ static arcp_status fill(arcp__confinement *confinement, const arcp_runtime *runt
     if (status == ARCP_OK) {
         status = take_private_hosts(confinement, options->private_hosts, err);
     }
-    if (status == ARCP_OK) {
-        status = take_models(confinement, options->model_urls, err);
+    if (status == ARCP_OK &&
+        !arcp__egress_model_hosts(&confinement->arena, options->model_urls,
+                                  &confinement->model_hosts, &confinement->model_host_count)) {
+        status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     return status == ARCP_OK ? find_abilities(options->sandbox, &confinement->abilities, err)
                              : status;

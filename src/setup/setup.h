@@ -86,6 +86,11 @@ ARCP_MUST_CHECK arcp_status arcp__setup_client(const arcp__setup *setup,
 ARCP_MUST_CHECK arcp_status arcp__setup_read_spend(const arcp__setup *setup, size_t index,
                                                    arcp_lease **out, arcp_error *err);
 
+/* Adds the URLs of the providers, whose hosts no line of net.fetch reaches
+ * (arcp_enforce_options.model_urls); with `allows_direct` none. */
+ARCP_MUST_CHECK arcp_status arcp__setup_model_urls(const arcp__setup *setup, bool allows_direct,
+                                                   arcp__text_list *out, arcp_error *err);
+
 /* Makes the configuration of the gateway for models: reads the price file and the keys of the
  * providers, of which there may be none. The caller unrefs *out. ARCP_E_USAGE and ARCP_E_IO name
  * the key. */

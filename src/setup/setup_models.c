@@ -230,6 +230,19 @@ arcp_status arcp__setup_list_models(const arcp__setup *setup, arcp__model_config
     return status;
 }
 
+arcp_status arcp__setup_model_urls(const arcp__setup *setup, bool allows_direct,
+                                   arcp__text_list *out, arcp_error *err)
+{
+    const arcp__model_options *models = &setup->models;
+    const size_t count = allows_direct ? 0 : models->provider_count;
+    arcp_status status = ARCP_OK;
+    for (size_t i = 0; i < count && status == ARCP_OK; i++) {
+        const char *url = models->providers[i].url; /* without one the gateway refuses it */
+        status = url == NULL ? ARCP_OK : arcp__text_list_add(out, url, err);
+    }
+    return status;
+}
+
 arcp_status arcp__setup_make_models(const arcp__setup *setup, arcp__model_config **out,
                                     arcp_error *err)
 {

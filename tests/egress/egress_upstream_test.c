@@ -263,9 +263,10 @@ static void models_of_this_host_are_not_reached_by_any_of_its_addresses(void **s
         char url[64];
         egress_fixture_open(&f, rows[i].lease);
         (void)snprintf(url, sizeof url, "http://127.0.0.1:%u/v1", f.port);
-        arcp_span hosts[ARCP__EGRESS_MODEL_HOSTS_MAX];
-        assert_true(arcp__egress_model_hosts_add(&f.egress->arena, arcp_span_cstr(url), hosts,
-                                                 &f.egress->model_host_count));
+        const char *const urls[] = {url, NULL};
+        arcp_span *hosts = NULL;
+        assert_true(
+            arcp__egress_model_hosts(&f.egress->arena, urls, &hosts, &f.egress->model_host_count));
         f.egress->model_hosts = hosts;
         arcp__egress_policy_set_models(f.job->policy, hosts, f.egress->model_host_count);
         if (rows[i].address == NULL) {

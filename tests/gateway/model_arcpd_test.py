@@ -108,6 +108,12 @@ models:
         self.process.kill()
         self.process.wait()
 
+    def arcp(self, *words):
+        """What the command prints, as JSON."""
+        done = subprocess.run([f"{BIN}/arcp", *words], stdout=subprocess.PIPE, cwd="/",
+                              env={"PATH": os.environ["PATH"], "HOME": self.directory}, timeout=120, check=False)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
     def submit(self, *options):
         done = subprocess.run([f"{BIN}/arcp", "submit", "caller", "--url", self.url, "--json", *options],
                               stdout=subprocess.PIPE, env=self.environment, timeout=120, check=False)
@@ -127,6 +133,12 @@ def values(lines, name):
     if not isinstance(lines, dict):
         return []
     return ([lines[name]] if name in lines else []) + [f for one in lines.values() for f in values(one, name)]
+
+
+def lines_of_net(found):
+    """The verdicts of a plan on lines of net.fetch, each once."""
+    lines = [line for group in values(found, "lines") for line in group if line["capability"] == "net.fetch"]
+    return [line for i, line in enumerate(lines) if line not in lines[:i]]
 
 
 def costs_of(lines):
@@ -234,7 +246,8 @@ class Test(unittest.TestCase):
         self.assertEqual((result["answered"], result["status"], result["code"]), (0, 400, "unsupported_parameter"))
         self.assertEqual(self.provider.requests, [])
 
-    def test_an_agent_reaches_the_provider_only_through_the_gateway_unless_the_setting_allows_it(self):
+    def test_a_provider_is_reached_only_through_the_gateway_unless_the_setting_allows_it(self):
+        """By an agent of arcpd and by `arcp run`, and so `arcp lease explain` and `arcp doctor` say."""
         if subprocess.run([f"{BIN}/arcp", "doctor"], stdout=subprocess.DEVNULL, check=False).returncode != 0:
             self.skipTest("this host cannot give a sandbox a network of its own")
         for allows in (None, False, True):
@@ -249,14 +262,29 @@ class Test(unittest.TestCase):
                     text += f"\nenforce: {{allow_direct_models: {str(allows).lower()}}}\n"
                 daemon.write("arcpd.yaml", text)
                 daemon.start()
-                lines = daemon.submit("--grant", f"net.fetch={self.url}/**", "--grant", "model.use=m", "--budget", "USD:5")
+                lease = {"net.fetch": [f"{self.url}/**"], "model.use": ["m"], "cost.budget": ["USD:5"]}
+                lines = daemon.submit("--lease", json.dumps(lease))
                 got = result_of(lines)
                 self.assertEqual(got["gateway"], 200, lines)
                 self.assertEqual(got["direct"], 200 if allows else 403, lines)
-                shown = [one for group in values(lines, "lines") for one in group if one["capability"] == "net.fetch"]
+                shown = lines_of_net(lines)
                 self.assertEqual([one["verdict"] for one in shown], ["exact" if allows else "refused"], lines)
                 reason = "models of this host are called by the gateway, llm.arcp"
                 self.assertEqual(reason in values(lines, "reason"), not allows, lines)
+                # The file of `arcp` has the same keys.
+                own = daemon.write("config.yaml", text[text.index("models:"):])
+                explained = daemon.arcp("lease", "explain", json.dumps(lease), "--enforce", "--json", "--config", own)
+                self.assertEqual(lines_of_net(explained), shown)
+                ceiling = daemon.write("doctor.yaml", f"policy: [{{max_lease: {json.dumps(lease)}}}]\n" + text)
+                self.assertEqual(lines_of_net(daemon.arcp("doctor", "--json", "--config", ceiling)), shown)
+                report = daemon.path("report")
+                run = daemon.arcp("run", "--config", own, "--lease", json.dumps(lease), "--report", report, "--",
+                                  sys.executable, "-B", "-c", DIRECT % self.url)
+                with open(report, encoding="utf8") as file:
+                    reported = [json.loads(line) for line in file]
+                self.assertEqual(run, [got], reported)
+                self.assertEqual(lines_of_net(reported), shown)
+                self.assertEqual(reason in values(reported, "reason"), not allows, reported)
 
     def test_check_config_says_who_serves_what(self):
         daemon = self.daemon("  aliases: {fast: m, best: [big, m]}\n")
