@@ -80,10 +80,10 @@ typedef struct arcp__broker_descriptors {
  *               "program": "python3", "pid": 4711, "count": 1}}
  *
  * `target` and `program` were chosen by the program: control bytes, bytes that are not UTF-8 and
- * backslashes are written as \xNN. A denied connect has the capability "connect", and the socket's
- * name or the family as its target. At most 1 024 distinct denials are kept; of the others there is
- * one record at the end, with their number: {"denied": {"capability": "", "target": "", "count":
- * 9}}.
+ * backslashes are written as \xNN. A denied connect or listen has that as its capability, and the
+ * socket's name or the family as its target. At most 1 024 distinct denials are kept; of the others
+ * there is one record at the end, with their number: {"denied": {"capability": "", "target": "",
+ * "count": 9}}.
  */
 ARCP_MUST_CHECK int arcp__broker_start(const arcp__sandbox_plan *plan,
                                        const arcp__broker_descriptors *descriptors, int control,

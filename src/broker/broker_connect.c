@@ -471,24 +471,39 @@ void arcp__broker_serve_connect(arcp__broker_task *task)
     }
 }
 
-/* A local socket listens as the program asked; others would do so in the network of the host. */
+/* A local socket listens at a path as the program asked. Others would do so in the network of the
+ * host, where its programs find them: TCP sockets, and local ones whose name is no path. */
+static int listen_inside(arcp__broker_task *task, int fd)
+{
+    struct sockaddr_un own = {.sun_family = AF_UNSPEC};
+    socklen_t size = sizeof own;
+    const socklen_t before = offsetof(struct sockaddr_un, sun_path);
+    int family = 0;
+    socklen_t family_size = sizeof family;
+    if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &family_size) != 0) {
+        return errno;
+    }
+    if (family != AF_UNIX) {
+        return EACCES;
+    }
+    /* A name is given once. Without one the kernel lets no socket listen. */
+    if (getsockname(fd, (struct sockaddr *)&own, &size) != 0) {
+        return errno;
+    }
+    if (size > before && own.sun_path[0] == '\0') {
+        arcp__broker_task_report(task, "listen", arcp_span_make(own.sun_path, size - before));
+        return EACCES;
+    }
+    return listen(fd, (int)task->request->data.args[1]) == 0 ? 0 : errno;
+}
+
 void arcp__broker_serve_listen(arcp__broker_task *task)
 {
-    int family = 0;
-    socklen_t size = sizeof family;
     const int fd = arcp__broker_take_descriptor(task, (int)task->request->data.args[0]);
-    if (fd < 0) {
-        arcp__broker_task_fail(task, -fd);
-        return;
+    const int error = fd < 0 ? -fd : listen_inside(task, fd);
+    if (fd >= 0) {
+        (void)close(fd);
     }
-    int error = EACCES;
-    if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &size) != 0 ||
-        (family == AF_UNIX && listen(fd, (int)task->request->data.args[1]) != 0)) {
-        error = errno;
-    } else if (family == AF_UNIX) {
-        error = 0;
-    }
-    (void)close(fd);
     if (error != 0) {
         arcp__broker_task_fail(task, error);
     } else {

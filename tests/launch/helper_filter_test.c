@@ -190,7 +190,10 @@ static int rule_wanted(const arcp__helper_filter *what, rule kind, const uint32_
     case RULE_IOCTL:
         return ioctl_wanted(what, arguments[1]);
     case RULE_FCNTL:
-        return signals_get_out(what) && (arguments[1] == 8 || arguments[1] == 15) ? EPERM : YES;
+        return arguments[1] == 1024 ||
+                       (signals_get_out(what) && (arguments[1] == 8 || arguments[1] == 15))
+                   ? EPERM
+                   : YES;
     case RULE_SOCKET:
         return socket_wanted(what, arguments[0], arguments[1], arguments[2]);
     case RULE_SOCKETPAIR:
@@ -252,7 +255,7 @@ static int wanted(const arcp__helper_filter *what, const row *call, const uint32
     case ARCP__SANDBOX_TRAP_CONNECT:
         return what->has_broker && what->traps_connect ? BROKER : YES;
     case ARCP__SANDBOX_TRAP_LISTEN:
-        return has_proxy(what) ? BROKER : YES;
+        return is_landlock(what) && what->has_broker && what->traps_connect ? BROKER : YES;
     }
     return YES;
 }
@@ -323,6 +326,7 @@ static uint64_t draw_argument(void)
         0x40000000, 0x2000000, 0x7e020000, 0xffffffff, 0x80000000, 0x5401,  0x5412, 0x20000000,
         4,          11,        19,         23,         24,         25,      26,     30,
         31,         33,        34,         36,         41,         62,      67,     270,
+        1024,       1025,
     };
     const uint32_t pick = draw();
     uint32_t low = values[draw() % (sizeof values / sizeof *values)];

@@ -38,6 +38,7 @@ enum {
     OWNER_IO = 1,            /* IOPRIO_WHO_PROCESS */
     SET_OWNER = 8,           /* F_SETOWN */
     SET_OWNER_EX = 15,       /* F_SETOWN_EX */
+    SET_LEASE = 1024,        /* F_SETLEASE */
     TYPE_MASK = 0xf,         /* of socket(): above are SOCK_CLOEXEC and SOCK_NONBLOCK */
     STREAM = 1,
     DATAGRAM = 2,
@@ -190,7 +191,7 @@ static place after_rule(const builder *b, arcp__sandbox_trap trap)
     case ARCP__SANDBOX_TRAP_CONNECT:
         return b->traps_connect ? b->broker : b->allow;
     case ARCP__SANDBOX_TRAP_LISTEN:
-        return b->has_proxy ? b->broker : b->allow;
+        return b->is_landlock && b->traps_connect ? b->broker : b->allow;
     }
     return b->no_permission;
 }
@@ -325,10 +326,13 @@ static place kill_inside(builder *b, place next)
     return argument(b, 0, when_equal(b, 0, next, asks));
 }
 
-static place owner_of_file(builder *b, place next)
+/* With a lease on a file that it may only read, a program would delay others that open the file for
+ * writing. */
+static place file_command(builder *b, place next)
 {
+    next = when_equal(b, SET_LEASE, b->no_permission, next);
     if (!b->may_signal_outside) {
-        return next;
+        return argument(b, 1, next);
     }
     const place extended = when_equal(b, SET_OWNER_EX, b->no_permission, next);
     return argument(b, 1, when_equal(b, SET_OWNER, b->no_permission, extended));
@@ -361,7 +365,7 @@ static place write_rule(builder *b, rule kind, place next)
     case RULE_IOCTL:
         return ioctl_request(b, next);
     case RULE_FCNTL:
-        return owner_of_file(b, next);
+        return file_command(b, next);
     case RULE_SOCKET:
         return socket_family(b, next);
     case RULE_SOCKETPAIR:

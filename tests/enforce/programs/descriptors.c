@@ -92,6 +92,12 @@ int escape_reopen_write(char **argv)
     return escape_result(again < 0 ? again : write(again, "escaped\n", 8));
 }
 
+/* A lease on a file: a program that opens it for writing waits until it is given up. */
+int escape_hold(char **argv)
+{
+    return escape_result(fcntl(open(argv[0], O_RDONLY | O_CLOEXEC), F_SETLEASE, F_RDLCK));
+}
+
 /* The handle of a granted directory's file system, with another file's number: what the program
  * finds by trying. Here the handle of the file itself is taken when its name can be resolved. */
 int escape_handle_read(char **argv)

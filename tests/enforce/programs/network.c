@@ -224,14 +224,16 @@ int escape_interfaces(char **argv)
     return found ? 0 : ENODEV;
 }
 
-int escape_bind_abstract(char **argv)
+/* In the place of a service that programs of the host look for by a name. */
+int escape_listen_abstract(char **argv)
 {
     place at = {.size = 0};
     const int number = local_place(argv[0], true, &at);
-    const int fd = number != 0 ? -1 : socket(AF_UNIX, SOCK_STREAM, 0);
-    return number != 0 ? number
-                       : escape_result(
-                             fd < 0 ? fd : bind(fd, (const struct sockaddr *)&at.address, at.size));
+    const int fd = number != 0 ? -1 : socket(AF_UNIX, (int)escape_number(argv[1]), 0);
+    if (number != 0 || fd < 0 || bind(fd, (const struct sockaddr *)&at.address, at.size) != 0) {
+        return number != 0 ? number : errno;
+    }
+    return escape_result(listen(fd, 4));
 }
 
 static int serve(int family, place *at)
