@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/directory.h"
@@ -15,6 +16,7 @@
 #define FILE_BYTES   4096
 #define PERIOD_US    100000U
 #define US_A_PERCENT (PERIOD_US / 100)
+#define LEAF_MODE    0755
 
 static const char *const controllers[ARCP__CGROUP_LIMITS] = {"memory", "cpu", "pids"};
 
@@ -137,11 +139,6 @@ static unsigned listed(int directory, const char *name)
     return found;
 }
 
-bool arcp__cgroup_has_controllers(int directory)
-{
-    return listed(directory, "cgroup.controllers") != 0;
-}
-
 unsigned arcp__cgroup_pass_on(int directory)
 {
     const unsigned missing =
@@ -154,6 +151,36 @@ unsigned arcp__cgroup_pass_on(int directory)
         }
     }
     return listed(directory, "cgroup.subtree_control");
+}
+
+/* Moves this process to the cgroup `leaf`, which is made if it is not there. */
+static bool enter(int directory, const char *leaf)
+{
+    if (mkdirat(directory, leaf, LEAF_MODE) != 0 && errno != EEXIST) {
+        return false;
+    }
+    const int fd = openat(directory, leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool is_done = fd >= 0 && arcp__cgroup_write(fd, "cgroup.procs", "0");
+    arcp__close(fd);
+    return is_done;
+}
+
+/* A cgroup that has processes passes no memory on, but it passes on what knows threads, cpu and
+ * pids; then the cgroups below it are of its threads, and no process can enter them. So this
+ * process leaves first. The root has processes and passes all on. */
+unsigned arcp__cgroup_delegate(int directory, const char *leaf)
+{
+    const bool is_root = faccessat(directory, "cgroup.type", F_OK, 0) != 0;
+    if (listed(directory, "cgroup.controllers") == 0) {
+        return 0;
+    }
+    const bool has_left = !is_root && enter(directory, leaf);
+    const unsigned found = is_root || has_left ? arcp__cgroup_pass_on(directory) : 0;
+    if (found == 0 && !is_root) {
+        (void)arcp__cgroup_write(directory, "cgroup.procs", "0");
+        (void)unlinkat(directory, leaf, AT_REMOVEDIR);
+    }
+    return found;
 }
 
 /* ---- limits ---- */

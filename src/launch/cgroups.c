@@ -24,7 +24,7 @@
 #define EMPTY_TRIES  2 /* unused cgroups to check before a new one is created */
 #define OWN_MODE     0755
 #define EVENTS_BYTES 256
-#define MAIN_NAME    "arcpd-main"
+#define LEAF_NAME    "arcpd-main"
 
 _Static_assert((int)ARCP__CGROUP_MEMORY == (int)ARCP__SANDBOX_LIMIT_MEMORY &&
                    (int)ARCP__CGROUP_CPU == (int)ARCP__SANDBOX_LIMIT_CPU &&
@@ -285,24 +285,6 @@ void arcp__cgroups_end(arcp__cgroups *cgroups, unsigned number)
 
 /* ---- limits ---- */
 
-/* Version 2: the controllers are given to the cgroups of jobs. Our own cgroup cannot pass them on
- * while we are in it; if others are, too, it never can. */
-static unsigned find_delegated(arcp__cgroups *cgroups)
-{
-    unsigned found = arcp__cgroup_pass_on(cgroups->parent_fd);
-    if (found == 0 && arcp__cgroup_has_controllers(cgroups->parent_fd)) {
-        if ((mkdirat(cgroups->parent_fd, MAIN_NAME, OWN_MODE) == 0 || errno == EEXIST) &&
-            arcp__cgroup_write(cgroups->parent_fd, MAIN_NAME "/cgroup.procs", "0")) {
-            found = arcp__cgroup_pass_on(cgroups->parent_fd);
-        }
-        if (found == 0) {
-            (void)arcp__cgroup_write(cgroups->parent_fd, "cgroup.procs", "0");
-            (void)unlinkat(cgroups->parent_fd, MAIN_NAME, AT_REMOVEDIR);
-        }
-    }
-    return found == 0 ? 0 : found & arcp__cgroup_pass_on(cgroups->fd);
-}
-
 static bool find_version_1(arcp__cgroups *cgroups, size_t limit)
 {
     const int parent = arcp__cgroup_open_own(arcp__cgroup_controller(limit));
@@ -324,7 +306,9 @@ unsigned arcp__cgroups_find_limits(arcp__cgroups *cgroups)
         return cgroups == NULL ? 0 : cgroups->limits;
     }
     cgroups->has_found = true;
-    cgroups->limits = find_delegated(cgroups);
+    if (arcp__cgroup_delegate(cgroups->parent_fd, LEAF_NAME) != 0) {
+        cgroups->limits = arcp__cgroup_pass_on(cgroups->fd);
+    }
     for (size_t i = 0; i < ARCP__CGROUP_LIMITS; i++) {
         if ((cgroups->limits & 1U << i) == 0 && find_version_1(cgroups, i)) {
             cgroups->limits |= 1U << i;

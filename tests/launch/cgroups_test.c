@@ -7,14 +7,17 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "support/check.h"
 
+#include "launch/cgroup_files.h"
 #include "launch/cgroups.h"
 #include "support/process_support.h"
+#include "support/remove_tree.h"
 
 #define ROUNDS       8u
 #define OTHERS       4u
@@ -339,6 +342,80 @@ static void a_limit_that_cannot_be_had_is_refused(void **state)
     assert_int_equal(arcp__cgroups_find_limits(NULL), 0);
 }
 
+/* ---- controllers of version 2, in a directory that has the files of a cgroup ---- */
+
+static void write_text(const char *directory, const char *name, const char *text)
+{
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static size_t size_of(const char *directory, const char *name)
+{
+    char path[128];
+    struct stat about;
+    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
+    assert_int_equal(stat(path, &about), 0);
+    return (size_t)about.st_size;
+}
+
+static void check_text(const char *directory, const char *name, const char *expected)
+{
+    char path[128];
+    char text[64] = "";
+    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    assert_true(fgets(text, sizeof text, file) != NULL || expected[0] == '\0');
+    (void)fclose(file);
+    assert_string_equal(text, expected);
+}
+
+static void a_cgroup_that_this_process_cannot_leave_passes_nothing_on(void **state)
+{
+    static const struct {
+        const char *name;
+        bool is_root, can_leave, passes_on;
+    } rows[] = {
+        {"the root, which may have processes", true, false, true},
+        {"one with a place for this process below it", false, true, true},
+        {"one without", false, false, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char directory[] = "/tmp/arcp-cgroup-XXXXXX";
+        char leaf[64];
+        assert_non_null(mkdtemp(directory));
+        write_text(directory, "cgroup.controllers", "cpuset cpu memory pids\n");
+        write_text(directory, "cgroup.subtree_control", "");
+        write_text(directory, "cgroup.procs", "");
+        if (!rows[i].is_root) {
+            write_text(directory, "cgroup.type", "domain\n");
+        }
+        (void)snprintf(leaf, sizeof leaf, "%s/leaf", directory);
+        if (rows[i].can_leave) {
+            assert_int_equal(mkdir(leaf, 0700), 0);
+            write_text(leaf, "cgroup.procs", "");
+        }
+        const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        assert_true(fd >= 0);
+        print_message("%s\n", rows[i].name);
+        /* A file does not answer as a cgroup does, so nothing seems to be passed on. */
+        assert_int_equal(arcp__cgroup_delegate(fd, "leaf"), 0);
+        assert_int_equal(size_of(directory, "cgroup.subtree_control") != 0, rows[i].passes_on);
+        check_text(directory, "cgroup.procs", rows[i].is_root ? "" : "0");
+        if (rows[i].can_leave) {
+            check_text(leaf, "cgroup.procs", "0");
+        }
+        (void)close(fd);
+        assert_int_equal(remove_tree(directory), 0);
+    }
+}
+
 /* Those of a runtime that was killed are removed by the next one. */
 static void nothing_of_the_limits_is_left(void **state)
 {
@@ -386,6 +463,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_tenth_of_a_processor_is_not_more, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_limit_that_cannot_be_had_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_cgroup_that_this_process_cannot_leave_passes_nothing_on,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_of_the_limits_is_left, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
