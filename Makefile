@@ -20,7 +20,7 @@ build = cmake --preset $(1) $(CMAKE_QUIET) $(2) >/dev/null && cmake --build --pr
 REPEAT ?=
 test = ctest --preset $(1) --parallel $(TEST_JOBS) $(REPEAT) $(2)
 
-.PHONY: dist deb image packages all help deps dev-deps demo test check-fast asan msan tsan valgrind fuzz soak bench bench-gateway bench-hostile bench-peers \
+.PHONY: dist deb image packages all help deps dev-deps demo test check-fast asan msan tsan valgrind fuzz soak bench bench-gateway bench-hostile bench-sandbox bench-peers \
 	interop coding-agents tokenizers coverage analyze lint format abi reference docs python helpers install uninstall clean
 
 all: deps ## build/bin/arcpd, build/bin/arcp, build/lib (the default)
@@ -64,6 +64,9 @@ soak: ## every check, for hours: what runs each night (tools/soak)
 
 bench: deps ## every benchmark: medians over several runs, then the programs under load (build-bench)
 	@$(call build,bench) && tools/run-benches build-bench && tools/bench-daemon build-bench
+
+bench-sandbox: deps ## what sandboxes cost, beside bare programs and bwrap: docs/performance.md
+	@$(call build,bench) && tools/bench-sandbox build-bench
 
 bench-hostile: deps ## what one principal has while another does its worst: docs/performance.md
 	@$(call build,bench) && build-bench/bench/hostile_load

@@ -1,6 +1,7 @@
-/* Sandboxes that run: their memory (monitor and init, in proportional shares), how long it takes
- * from the death of a monitor until all of its sandbox has ended, and the processor's time of five
- * runs of a compiler, with that of the sandbox. */
+/* Sandboxes that run: the memory of monitor and init, in proportional shares, and without the pages
+ * of the program's file, which all sandboxes share and which are kept once (`own`); how long it
+ * takes from the death of a monitor until all of its sandbox has ended, and the processor's time of
+ * five runs of a compiler, with that of the sandbox. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 /* A number of sandboxes whose program sleeps. */
 typedef struct crowd {
     size_t count;
+    const char *figure; /* of smaps_rollup, with its colon */
     start_case one;
 } crowd;
 
@@ -55,15 +57,15 @@ static void forget_all(const crowd *c, started *all, int end)
     (void)close(end);
 }
 
-static double pss_kb(pid_t pid)
+static double kb_of(pid_t pid, const char *figure)
 {
     char text[64];
     long kb = 0;
     (void)snprintf(text, sizeof text, "/proc/%d/smaps_rollup", (int)pid);
     FILE *file = fopen(text, "re");
     while (file != NULL && fgets(text, sizeof text, file) != NULL) {
-        if (strncmp(text, "Pss:", 4) == 0) {
-            kb = strtol(text + 4, NULL, 10);
+        if (strncmp(text, figure, strlen(figure)) == 0) {
+            kb = strtol(text + strlen(figure), NULL, 10);
             break;
         }
     }
@@ -92,11 +94,21 @@ static void memory(void *state, uint64_t iterations)
     start_all(c, all, ends);
     for (size_t i = 0; i < c->count; i++) {
         const pid_t monitor = all[i].process->pid;
-        sum += pss_kb(monitor) + pss_kb(child_of(monitor));
+        sum += kb_of(monitor, c->figure) + kb_of(child_of(monitor), c->figure);
     }
     kill_all(c, all, ends[0]);
     forget_all(c, all, ends[0]);
     bench_set_value(sum / (double)c->count);
+}
+
+static bench_case memory_case(const char *name, crowd *of)
+{
+    return (bench_case){.name = name,
+                        .run = memory,
+                        .state = of,
+                        .units_per_iteration = 1,
+                        .unit = "KB",
+                        .iterations = 1};
 }
 
 static void killed(void *state, uint64_t iterations)
@@ -152,23 +164,18 @@ int main(int argc, char **argv)
         .plan = starts_plan(ARCP__SANDBOX_LEVEL_FULL,
                             "{\"fs.read\":[\"@/*.c\",\"@/*.o\"],\"fs.write\":[\"@/*.o\"]}", false),
         .argv = compiler};
-    crowd one = {1, {.plan = tree.plan, .argv = sleeper}};
-    crowd many = {MANY, {.plan = tree.plan, .argv = sleeper}};
+    const start_case sleeping = {.plan = tree.plan, .argv = sleeper};
+    crowd one = {1, "Pss:", sleeping};
+    crowd many = {MANY, "Pss:", sleeping};
+    crowd own_one = {1, "Pss_Anon:", sleeping};
+    crowd own_many = {MANY, "Pss_Anon:", sleeping};
     const bool is_full = tree.plan.size != 0;
     const bool has_compiler = access(COMPILER, X_OK) == 0;
     const bench_case cases[] = {
-        {.name = "sandbox/memory/1",
-         .run = memory,
-         .state = &one,
-         .units_per_iteration = 1,
-         .unit = "KB",
-         .iterations = 1},
-        {.name = "sandbox/memory/200",
-         .run = memory,
-         .state = &many,
-         .units_per_iteration = 1,
-         .unit = "KB",
-         .iterations = 1},
+        memory_case("sandbox/memory/1", &one),
+        memory_case("sandbox/memory/200", &many),
+        memory_case("sandbox/memory/1, own", &own_one),
+        memory_case("sandbox/memory/200, own", &own_many),
         {.name = "sandbox/killed/1", .run = killed, .state = &one, .iterations = 1},
         {.name = "sandbox/killed/200", .run = killed, .state = &many, .iterations = 1},
         {.name = "sandbox/gcc/bare", .run = compile, .state = &bare, .iterations = 1},

@@ -16,7 +16,11 @@
 #include "base/alloc.h"
 #include "broker/broker_task.h"
 
-enum { LOOKS_MAX = 2 * ARCP__BROKER_LOOK_COUNT, FINISH_SECONDS = 1 };
+enum {
+    LOOKS_MAX = 2 * ARCP__BROKER_LOOK_COUNT,
+    FINISH_SECONDS = 1,
+    STACK_BYTES = 512 << 10, /* the largest frame has an attribute of 64 KiB */
+};
 
 /* Since Linux 6.6; Debian 12's headers are older. */
 #define NOTIFY_SET_FLAGS    SECCOMP_IOW(4, __u64)
@@ -287,11 +291,12 @@ static int start_threads(arcp__broker *broker)
     (void)umask(0); /* what is made for the program has the program's own */
     for (size_t i = 0; i < ARCP__BROKER_THREADS; i++) {
         arcp__broker_enter(broker);
-        const int error = arcp__thread_start(&broker->threads[i], "arcp-broker", run, broker);
+        const int error = arcp__thread_start_sized(&broker->threads[i], STACK_BYTES, run, broker);
         if (error != 0) {
             broker->running--; /* only this thread starts or counts down before there is a call */
             return i == 0 ? error : 0; /* fewer serve as well */
         }
+        (void)pthread_setname_np(broker->threads[i], "arcp-broker");
         broker->thread_count++;
     }
     return 0;

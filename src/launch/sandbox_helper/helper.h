@@ -75,6 +75,9 @@ void arcp__helper_trust(arcp__helper *helper);
  * that can be carried out. */
 const arcp__sandbox_plan *arcp__helper_read_plan(int fd);
 
+/* Gives back what the set-up has used of the stack of the first thread, which waits from now on. */
+void arcp__helper_drop_stack(void);
+
 /* ---- helper_lease ---- */
 
 /* Of a plan whose lease the broker serves: starts the thread that takes a late lease, once, and its

@@ -265,6 +265,7 @@ static _Noreturn void run_program(const arcp__helper *helper, mode_t mask)
     if (close_range(0, channel - 1, 0) != 0 || close_range(channel + 1, ~0U, 0) != 0) {
         _exit(ARCP__HELPER_FAILED);
     }
+    arcp__helper_drop_stack();
     reap(helper, program);
 }
 

@@ -6,7 +6,9 @@
  * the rights of its parent. */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,6 +25,7 @@
 #include "launch/sandbox_helper/helper_probe.h"
 
 #define PLAN_BYTES_MAX 16777216
+#define STACK_BYTES    ((size_t)256 << 10) /* more than the set-up uses */
 
 /* ---- standard descriptors ---- */
 
@@ -147,12 +150,24 @@ static void become_user(const arcp__launch_child *child)
     }
 }
 
+void arcp__helper_drop_stack(void)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    char *here = __builtin_frame_address(0);
+    char *end = here - (uintptr_t)here % page - page; /* below what this call may need */
+    /* ENOMEM: the stack does not reach so far. What is there is given back all the same. */
+    (void)madvise(end - STACK_BYTES, STACK_BYTES, MADV_DONTNEED);
+}
+
 int main(int argc, char **argv)
 {
     static arcp__helper helper;
     if (argc == 2 && strcmp(argv[1], "--probe") == 0) {
         return arcp__helper_probe_main();
     }
+    /* One heap for all threads of the broker, which allocate little: each of its own would cost
+     * some 12 KB of pages and of their tables. */
+    (void)mallopt(M_ARENA_MAX, 1);
     arcp__helper_begin(ARCP__HELPER_ORDERS);
     const int number = arcp__launch_orders_read(&helper.child, &helper.view);
     if (number == EINVAL) {

@@ -175,6 +175,7 @@ static void let_go(const arcp__helper *helper, told_state *state, int listener)
     if (arcp__broker_serves_lease(helper->plan)) {
         arcp__helper_lease_await(helper, state->broker);
     }
+    arcp__helper_drop_stack();
     (void)send(helper->channel, "", 1, MSG_NOSIGNAL);
 }
 
