@@ -1,5 +1,5 @@
 /* The messages between a worker, which runs the programs of agents, and the runtime: as structs and
- * as bytes. No I/O. worker_core.h has what becomes of them.
+ * as bytes. No I/O. worker_core.h has the worker's side.
  *
  *     head, a JSON object      {"type":"items","job":"job_01J...","first":7,"count":2}
  *     a line feed
@@ -111,7 +111,8 @@ typedef struct arcp__worker_hello {
 /* A row of hello: a job that the worker has. */
 typedef struct arcp__worker_job_row {
     arcp_span job, store;
-    uint64_t items_first, items_last; /* that it keeps, and that there were */
+    uint64_t items_first, items_last; /* that may not be forgotten yet, and that there were; what is
+                                         open is below the first */
     uint64_t stored;                  /* the last number that the runtime has reported as durable */
     uint64_t bytes_first, bytes_last;
     uint64_t errors_first, errors_last;
