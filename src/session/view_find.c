@@ -35,12 +35,16 @@ static void refuse_several(arcp__sessions *sessions, const arcp__view_call *call
     arcp__view_refuse(sessions, call, &error, ARCP__NOTHING);
 }
 
-/* A principal without a role finds only its own jobs, so that another's looks like none. */
+/* A principal without a role finds only its own jobs by a part of their ids. Another principal's
+ * job is refused as a subscribe is: with PERMISSION_DENIED, or like one that does not exist.
+ * [arcp:6.6-6] */
 arcp__job *arcp__view_find(arcp__sessions *sessions, const arcp__view_call *call, arcp_role role)
 {
     const arcp__session *session = call->session;
     const arcp_span text = call->in.job.job_id;
     const bool sees_all = session->role != ARCP_ROLE_NONE;
+    const bool is_hidden =
+        !sees_all && sessions->context->settings.authorization_hide_existence == ARCP__CHOICE_TRUE;
     arcp__job *job = arcp__job_find(sessions->jobs, text);
     if (job == NULL) {
         arcp__job *found[NAMED_MAX + 1];
@@ -53,7 +57,7 @@ arcp__job *arcp__view_find(arcp__sessions *sessions, const arcp__view_call *call
         }
         job = count == 0 ? NULL : found[0];
     }
-    if (job == NULL || (job->principal != session->principal && !sees_all)) {
+    if (job == NULL || (job->principal != session->principal && is_hidden)) {
         refuse_unknown(sessions, call, text);
         return NULL;
     }

@@ -183,8 +183,13 @@ static void a_cancel_with_another_token_is_denied(void **state)
     memcpy(job, p.out.data, p.out.size);
     job[p.out.size - 1] = '\0';
     process_fini(&p);
-    fixture_run(*state, &p, 1, WORDS("cancel", job, "--token", "t-two"));
-    check_errors(&p, "error: JOB_NOT_FOUND: there is no job \"job_...\"\n");
+    fixture_run(*state, &p, 4, WORDS("cancel", job, "--token", "t-two"));
+    check_errors(&p,
+                 "error: PERMISSION_DENIED: the job belongs to another principal: end needs the "
+                 "role operator\n");
+    process_fini(&p);
+    fixture_run(*state, &p, 4, WORDS("watch", job, "--token", "t-two"));
+    check_errors(&p, "error: PERMISSION_DENIED: the job belongs to another principal\n");
     process_fini(&p);
     fixture_run(*state, &p, 3, WORDS("cancel", job, "--token", "nobodys"));
     process_fini(&p);

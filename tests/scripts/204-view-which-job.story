@@ -1,5 +1,5 @@
 # docs/protocol.md, The view: a job is named by its id, or by a beginning or end of it that no other job of
-# the principal has. Jobs of other principals look like none.
+# the principal has. Jobs of other principals are refused as a subscribe is, and found by whole ids only.
 hello a alice
 hello b bob
 a> job.submit #1 {"agent":"echo"}
@@ -17,12 +17,12 @@ a< job.error {"payload":{"code":"INVALID_REQUEST"}}
 a> x-vendor.arcpd.job #5 {"job_id":"nothing"}
 a< job.error {"payload":{"code":"JOB_NOT_FOUND","details":{"job_id":"nothing"}}}
 a> x-vendor.arcpd.job #6 {"job_id":"$theirs"}
-a< job.error {"payload":{"code":"JOB_NOT_FOUND"}}
+a< job.error {"payload":{"code":"PERMISSION_DENIED"}}
 a> x-vendor.arcpd.events #7 {"job_id":"$theirs"}
-a< job.error {"payload":{"code":"JOB_NOT_FOUND"}}
+a< job.error {"payload":{"code":"PERMISSION_DENIED"}}
 a> x-vendor.arcpd.stderr #8 {"job_id":"$theirs"}
-a< job.error {"payload":{"code":"JOB_NOT_FOUND"}}
+a< job.error {"payload":{"code":"PERMISSION_DENIED"}}
 a> x-vendor.arcpd.end #9 {"job_id":"$theirs"}
-a< job.error {"payload":{"code":"JOB_NOT_FOUND"}}
+a< job.error {"payload":{"code":"PERMISSION_DENIED"}}
 a> x-vendor.arcpd.job #10
 a< job.error {"payload":{"code":"INVALID_REQUEST"}}

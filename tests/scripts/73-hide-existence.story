@@ -19,6 +19,8 @@ b< job.error {"id":"3","job_id":"$absent","trace_id":"$absent","event_seq":3,
     "payload":{"code":"JOB_NOT_FOUND",
     "message":"there is no job \"job_00000000000000000000000000\"","retryable":false,
     "final_status":"error","details":{"job_id":"job_00000000000000000000000000"}}}
+b> x-vendor.arcpd.end #4 {"job_id":"$j"}
+b< job.error {"payload":{"code":"JOB_NOT_FOUND","message":"$said","request_id":"4"}}
 # Its own principal sees it; a session that may not cancel it gets PERMISSION_DENIED.
 hello c alice
 c> job.cancel #1 {"job_id":"$j"}
