@@ -31,6 +31,7 @@ libcurl4-openssl-dev credentials from an upstream, traces (modules)
 uthash-dev         hash tables and lists
 libcmocka-dev      tests
 scdoc              man pages
+openssl            tests: certificates of receivers
 python3            tests: agents of examples and recipes
 '
 dev='

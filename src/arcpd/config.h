@@ -54,6 +54,7 @@ typedef struct arcp__config_hook {
     char *agent, *principal; /* globs; NULL: all */
     uint64_t budget_left_percent, stuck_after_sec, timeout_ms;
     char *url, *secret;      /* may have {file:PATH} and {env:NAME}; NULL: none */
+    char *ca_file;           /* NULL: the system's authorities */
     arcp__text_list command; /* empty: url */
 } arcp__config_hook;
 

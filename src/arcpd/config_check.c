@@ -105,6 +105,11 @@ arcp_status arcp__config_each_file(const arcp__config *config, arcp__config_file
     for (size_t i = 0; status == ARCP_OK && i < sizeof rows / sizeof rows[0]; i++) {
         status = visit_file(&visit, rows[i].key, rows[i].path, rows[i].kind, err);
     }
+    for (size_t i = 0; status == ARCP_OK && i < config->hook_count; i++) {
+        char key[64];
+        (void)snprintf(key, sizeof key, "hooks[%zu].ca_file", i);
+        status = visit_file(&visit, key, config->hooks[i].ca_file, ARCP__TRUSTED_FILE, err);
+    }
     for (size_t i = 0; status == ARCP_OK && i < config->jwt_count; i++) {
         /* Whether the file is a secret depends on the algorithm: its verifier checks the mode. */
         char key[64];

@@ -1,5 +1,7 @@
 /* The key `hooks`, and what it makes: hooks for the runtime, and targets for their delivery. */
+#include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "arcpd/arcpd.h"
 #include "arcpd/config.h"
@@ -26,6 +28,7 @@ static const arcp__config_row hook_rows[] = {
      .maximum = 604800},
     {HOOK("url", text, url), .flags = SPARSE},
     {HOOK("secret", text, secret), .flags = SECRET | SPARSE},
+    {HOOK("ca_file", text, ca_file), .flags = SPARSE},
     {TEXTS("command", arcp__config_hook, command.items, command.count), .flags = SPARSE},
     {HOOK("timeout_ms", number, timeout_ms), .initial = 10000, .minimum = 1, .maximum = MS_MAX},
 };
@@ -67,6 +70,10 @@ static arcp_status check_hook(arcp__yaml_reader *r, void *owner)
     if (hook->url == NULL && hook->secret != NULL) {
         return arcp__yaml_refuse(r, "secret is for a hook with url");
     }
+    if (hook->ca_file != NULL &&
+        (hook->url == NULL || strncmp(hook->url, "http://", 7) == 0 || hook->ca_file[0] != '/')) {
+        return arcp__yaml_refuse(r, "ca_file is an absolute path, for a hook with an https:// url");
+    }
     for (const arcp__config_hook *other = config->hooks; other < hook; other++) {
         if (strcmp(other->name, hook->name) == 0) {
             return arcp__yaml_refuse(r, "an entry above has the same name");
@@ -86,6 +93,7 @@ static void target_fini(arcp__hook_target *target)
     arcp__free(target->shown);
     arcp_buf_fini(&target->url);
     arcp_buf_fini(&target->secret);
+    arcp__free(target->ca_file);
     for (size_t i = 0; target->argv != NULL && target->argv[i] != NULL; i++) {
         arcp__free(target->argv[i]);
     }
@@ -151,8 +159,13 @@ static arcp_status make_url(const arcp__config_hook *from, size_t index, arcp__h
             status = arcp_error_set(err, ARCP_E_USAGE, "hooks[%zu].secret: is empty", index);
         }
     }
+    if (status == ARCP_OK && from->ca_file != NULL && access(from->ca_file, R_OK) != 0) {
+        status = arcp_error_set(err, ARCP_E_IO, "hooks[%zu].ca_file: %.200s: %s", index,
+                                from->ca_file, strerror(errno));
+    }
     if (status == ARCP_OK) {
         to->shown = origin_of(url);
+        to->ca_file = from->ca_file == NULL ? NULL : copy(from->ca_file);
     }
     return status;
 }
@@ -175,7 +188,7 @@ static arcp_status make_target(const arcp__config_hook *from, size_t index, arcp
         }
     }
     const bool is_whole =
-        to->name != NULL && to->shown != NULL &&
+        to->name != NULL && to->shown != NULL && (from->ca_file == NULL || to->ca_file != NULL) &&
         (from->url != NULL || (to->argv != NULL && to->argv[from->command.count - 1] != NULL));
     return status == ARCP_OK && !is_whole ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
                                           : status;

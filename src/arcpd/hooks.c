@@ -137,6 +137,7 @@ static arcp_status post(arcp__hook_delivery *delivery, const arcp__hook_target *
         const arcp__web_client_request request = {.method = "POST",
                                                   .url = target->url.data,
                                                   .headers = arcp_buf_span(&headers),
+                                                  .ca_file = target->ca_file,
                                                   .body = &delivery->part,
                                                   .body_count = 1,
                                                   .total_ms = target->timeout_ms,

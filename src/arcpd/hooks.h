@@ -18,6 +18,7 @@ typedef struct arcp__hook_target {
     char *shown;     /* for people: without secrets */
     arcp_buf url;    /* a secret; empty: argv */
     arcp_buf secret; /* empty: requests are not signed */
+    char *ca_file;   /* PEM; NULL: the system's authorities */
     char **argv;     /* NULL-terminated; NULL: url */
     uint64_t timeout_ms;
 } arcp__hook_target;

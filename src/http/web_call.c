@@ -23,10 +23,10 @@ static const char *describe(CURLcode code)
     case CURLE_COULDNT_CONNECT:
         return "cannot be reached";
     case CURLE_SSL_CONNECT_ERROR:
-    case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CERTPROBLEM:
+        return "could not be connected to by TLS";
     case CURLE_SSL_CACERT_BADFILE:
-        return "could not be connected to by TLS: a certificate was refused";
+        return "was not connected to: ca_file cannot be read, or has no certificate in PEM";
     case CURLE_URL_MALFORMAT:
     case CURLE_UNSUPPORTED_PROTOCOL:
         return "has a malformed URL";
@@ -38,6 +38,27 @@ static const char *describe(CURLcode code)
         return "could not be called: out of memory";
     default:
         return "lost the connection";
+    }
+}
+
+/* OpenSSL's results of a verification (X509_V_...), which libcurl passes on; it sets no result when
+ * the chain was accepted and the name is another one. */
+enum { NO_RESULT = 1, IS_NOT_YET_VALID = 9, HAS_EXPIRED = 10 };
+
+/* Why a certificate was refused. */
+static const char *describe_certificate(const arcp__web_call *call)
+{
+    long why = NO_RESULT;
+    (void)curl_easy_getinfo(call->easy, CURLINFO_SSL_VERIFYRESULT, &why);
+    switch (why) {
+    case NO_RESULT:
+        return "has a certificate for another name";
+    case HAS_EXPIRED:
+        return "has a certificate that has expired";
+    case IS_NOT_YET_VALID:
+        return "has a certificate that is not valid yet";
+    default:
+        return "has a certificate that no trusted authority has signed (ca_file)";
     }
 }
 
@@ -53,9 +74,10 @@ arcp__web_client_end arcp__web_call_end(const arcp__web_call *call, CURLcode cod
     return (arcp__web_client_end){
         .outcome = sent_bytes == 0 ? ARCP__WEB_NOT_SENT : ARCP__WEB_LOST,
         .timed_out = code == CURLE_OPERATION_TIMEDOUT,
-        .problem = call->problem != NULL ? call->problem
-                   : is_not_http         ? "sent a response that is not HTTP/1"
-                                         : describe(code),
+        .problem = call->problem != NULL                    ? call->problem
+                   : is_not_http                            ? "sent a response that is not HTTP/1"
+                   : code == CURLE_PEER_FAILED_VERIFICATION ? describe_certificate(call)
+                                                            : describe(code),
     };
 }
 
@@ -285,7 +307,8 @@ static bool set_body(arcp__web_call *call, const arcp__web_client_request *reque
             curl_easy_setopt(call->easy, CURLOPT_FRESH_CONNECT, 1L) == CURLE_OK);
 }
 
-static bool set_connection(arcp__web_call *call, const arcp__web_client_options *options)
+static bool set_connection(arcp__web_call *call, const arcp__web_client_options *options,
+                           const char *ca_file)
 {
     CURL *easy = call->easy;
     const long connect_ms = options->connect_ms != 0 ? (long)options->connect_ms : CONNECT_MS;
@@ -302,8 +325,7 @@ static bool set_connection(arcp__web_call *call, const arcp__web_client_options 
            curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, own_connection) == CURLE_OK &&
            (options->user_agent == NULL ||
             curl_easy_setopt(easy, CURLOPT_USERAGENT, options->user_agent) == CURLE_OK) &&
-           (options->ca_file == NULL ||
-            curl_easy_setopt(easy, CURLOPT_CAINFO, options->ca_file) == CURLE_OK);
+           (ca_file == NULL || curl_easy_setopt(easy, CURLOPT_CAINFO, ca_file) == CURLE_OK);
 }
 
 arcp_status arcp__web_call_set_up(arcp__web_call *call, const arcp__web_client_options *options,
@@ -314,13 +336,15 @@ arcp_status arcp__web_call_set_up(arcp__web_call *call, const arcp__web_client_o
         return status;
     }
     call->easy = curl_easy_init();
-    const bool good = call->easy != NULL && set_functions(call) && set_connection(call, options) &&
-                      set_body(call, request) &&
+    const char *ca_file = request->ca_file != NULL ? request->ca_file : options->ca_file;
+    const bool good = call->easy != NULL && set_functions(call) &&
+                      set_connection(call, options, ca_file) && set_body(call, request) &&
                       curl_easy_setopt(call->easy, CURLOPT_URL, request->url) == CURLE_OK &&
                       curl_easy_setopt(call->easy, CURLOPT_HTTPHEADER, call->headers) == CURLE_OK;
     call->request = *request;
     call->request.method = NULL;
     call->request.url = NULL;
+    call->request.ca_file = NULL;
     call->request.headers = (arcp_span){NULL, 0};
     return good ? ARCP_OK : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
 }

@@ -77,6 +77,7 @@ typedef struct arcp__web_client_request {
     const char *url;   /* http or https */
     arcp_span headers; /* lines "Name: value", each followed by a NUL. Content-Length, Host, Expect
                           and Accept-Encoding are the client's */
+    const char *ca_file; /* PEM; NULL: the client's */
     /* The body is the concatenation of these parts. The list and the parts are borrowed until the
      * call ends. */
     const arcp_span *body;
@@ -92,7 +93,7 @@ typedef struct arcp__web_client_request {
 /* Strings are copied. */
 typedef struct arcp__web_client_options {
     struct uv_loop_s *loop;
-    const char *ca_file;    /* PEM; NULL: the system's */
+    const char *ca_file;    /* PEM, of requests that name none; NULL: the system's */
     const char *user_agent; /* for requests without such a header; NULL: none is sent */
     uint64_t connect_ms;    /* time limit for a connection, with TLS; 0: 10 000 */
     uint64_t connections;   /* at the same time; further requests wait. 0: no limit */

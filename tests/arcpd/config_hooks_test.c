@@ -42,6 +42,7 @@ static void hooks_are_read_and_printed_without_secrets(void **state)
     arcp__config_fini(&config);
 }
 
+#define CA_FILE     "f.yaml:2: hooks[0]: ca_file is an absolute path, for a hook with an https:// url"
 #define ENTRY(more) "hooks:\n  - name: n\n    on: [end]\n    " more "\n"
 
 static void a_bad_hook_is_refused_with_line_and_key(void **state)
@@ -54,6 +55,9 @@ static void a_bad_hook_is_refused_with_line_and_key(void **state)
         {ENTRY("url: http://x\n    command: [y]"),
          "f.yaml:2: hooks[0]: needs name, on, and either url or command"},
         {ENTRY("command: [y]\n    secret: z"), "f.yaml:2: hooks[0]: secret is for a hook with url"},
+        {ENTRY("url: http://x\n    ca_file: /y"), CA_FILE},
+        {ENTRY("url: https://x\n    ca_file: y"), CA_FILE},
+        {ENTRY("command: [y]\n    ca_file: /z"), CA_FILE},
         {ENTRY("budget_left_percent: 100"), "f.yaml:4: hooks[0].budget_left_percent: "},
         {ENTRY("stuck_after_sec: 0"), "f.yaml:4: hooks[0].stuck_after_sec: "},
         {ENTRY("stuck_after_sec: 604801"), "f.yaml:4: hooks[0].stuck_after_sec: "},

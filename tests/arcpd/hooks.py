@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -27,19 +28,57 @@ def is_signed(headers, body):
     return hmac.compare_digest(expected, found[2])
 
 
+class Authority:
+    """A certificate authority in a directory."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.file = os.path.join(directory, "ca.pem")
+        self.openssl("req", "-x509", *self.KEY, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=ca")
+
+    KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+
+    def openssl(self, *words):
+        subprocess.run(["openssl", *words], cwd=self.directory, check=True, capture_output=True)
+
+    def certificate(self, name, alternative="IP:127.0.0.1", days=2):
+        """A PEM file with a certificate and its key."""
+        with open(os.path.join(self.directory, f"{name}.ext"), "w", encoding="utf8") as file:
+            file.write(f"subjectAltName={alternative}\n")
+        self.openssl("req", *self.KEY, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
+        self.openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
+                     "-days", str(days), "-extfile", f"{name}.ext", "-out", f"{name}.crt")
+        whole = os.path.join(self.directory, f"{name}.pem")
+        with open(whole, "w", encoding="utf8") as out:
+            for part in ("crt", "key"):
+                with open(os.path.join(self.directory, f"{name}.{part}"), encoding="utf8") as file:
+                    out.write(file.read())
+        return whole
+
+
 class Receiver(http.server.ThreadingHTTPServer):
-    """Keeps what arrives: (path, body). `answer(path)` gives a status, or does the rest itself and returns None."""
+    """Keeps what arrives: (path, body). `answer(path)` gives a status, or does the rest itself and returns None.
+    With `certificate` (a PEM file with the key) it speaks TLS."""
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, answer=lambda handler: 204):
+    def __init__(self, answer=lambda handler: 204, certificate=None):
         super().__init__(("127.0.0.1", 0), Handler)
+        self.context = None
+        if certificate is not None:
+            self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self.context.load_cert_chain(certificate)
         self.answer = answer
         self.arrived = []
         self.unsigned = 0
         self.changed = threading.Condition()
-        self.url = f"http://127.0.0.1:{self.server_port}"
+        self.url = f"http{'' if certificate is None else 's'}://127.0.0.1:{self.server_port}"
         threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def finish_request(self, request, client_address):
+        if self.context is not None:
+            request = self.context.wrap_socket(request, server_side=True)  # in the connection's thread
+        super().finish_request(request, client_address)
 
     def wait(self, is_done, seconds=120):
         """Waits until is_done(arrived)."""
@@ -48,7 +87,7 @@ class Receiver(http.server.ThreadingHTTPServer):
                 raise AssertionError(f"did not happen; {len(self.arrived)} have arrived: {self.arrived[-3:]}")
 
     def handle_error(self, request, client_address):
-        pass  # a killed arcpd
+        pass  # a killed arcpd, or one that refuses the certificate
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -5,11 +5,12 @@
 import json
 import os
 import socketserver
+import tempfile
 import threading
 import unittest
 
 import hooks
-from hooks import BIN, Daemon, Receiver
+from hooks import BIN, Authority, Daemon, Receiver
 
 
 class Raw(socketserver.ThreadingTCPServer):
@@ -141,6 +142,42 @@ class Hooks(unittest.TestCase):
         handler.send_header("location", url)
         handler.send_header("content-length", "0")
         handler.end_headers()
+
+    def test_a_certificate_is_checked_against_the_hooks_own_authorities(self):
+        authority = Authority(self.enterContext(tempfile.TemporaryDirectory()))
+        good = authority.certificate("good")
+        well = Receiver(certificate=good)
+        plain = Receiver()
+        moved = Receiver(lambda handler: self.redirect(handler, plain.url + "/stolen"), certificate=good)
+        unknown = Receiver(certificate=good)
+        named = Receiver(certificate=authority.certificate("named", "DNS:other.example"))
+        expired = Receiver(certificate=authority.certificate("expired", days=-1))
+        trust = f", ca_file: {authority.file}"
+        daemon = self.daemon(lambda d: d.hook("well", "end", well.url, trust) + d.hook("moved", "end", moved.url, trust) +
+                             d.hook("unknown", "end", unknown.url) + d.hook("named", "end", named.url, trust) +
+                             d.hook("expired", "end", expired.url, trust) +
+                             d.hook("empty", "end", well.url, f", ca_file: {d.path('arcpd.yaml')}"))
+        daemon.arcp("submit", "quick")
+        well.wait(lambda arrived: len(arrived) == 1)
+        self.assertEqual(well.unsigned, 0)
+        errors = {}
+        while len(errors) < 5 or min(tries.values()) < 2:  # each is attempted again
+            rows = daemon.waiting()
+            errors = {row["hook"]: row["last_error"] for row in rows if "last_error" in row}
+            tries = {row["hook"]: row["tries"] for row in rows}
+        self.assertEqual(errors, {
+            "moved": "it answered with status 302, and redirects are not followed",
+            "unknown": "it has a certificate that no trusted authority has signed (ca_file)",
+            "named": "it has a certificate for another name",
+            "expired": "it has a certificate that has expired",
+            "empty": "it was not connected to: ca_file cannot be read, or has no certificate in PEM"})
+        for receiver in (unknown, named, expired, plain):
+            self.assertEqual(receiver.arrived, [])
+        # Its operator gives the hook the authority, and what waits is delivered.
+        daemon.configure(daemon.hook("unknown", "end", unknown.url, trust))
+        daemon.arcp("reload")
+        unknown.wait(lambda arrived: len(arrived) == 1)
+        self.assertEqual(unknown.unsigned, 0)
 
     def test_a_reload_changes_hooks_and_refuses_bad_ones(self):
         first, second = Receiver(), Receiver()
