@@ -56,10 +56,6 @@ static int command_completion(arcp__program *program)
     const char *shell = program->arguments.words[0];
     if (strcmp(shell, "manual") == 0) { /* for man/arcp.1.scd */
         arcp__usage_manual(&text);
-    } else if (strcmp(shell, "profiles") == 0) { /* for the scripts */
-        if (arcp__config_profiles(&program->arguments, &text, &err) != ARCP_OK) {
-            return arcp__program_fail_file(program, &err);
-        }
     } else if (!arcp__completion_script(shell, &text)) {
         (void)arcp_error_set(&err, ARCP_E_USAGE, "unknown shell '%s' (expected bash, zsh or fish)",
                              shell);
@@ -98,6 +94,7 @@ static int (*const built_in[ARCP__COMMAND_COUNT])(arcp__program *program) = {
     [ARCP__COMMAND_AUDIT] = arcp__command_audit,
     [ARCP__COMMAND_STORE] = arcp__command_store,
     [ARCP__COMMAND_DEBUG] = arcp__command_debug,
+    [ARCP__COMMAND_CONTEXT] = arcp__command_context,
     [ARCP__COMMAND_COMPLETION] = command_completion,
 };
 

@@ -19,6 +19,7 @@ int arcp__command_logs(arcp__program *program);
 int arcp__command_wait(arcp__program *program);
 int arcp__command_jobs(arcp__program *program);
 int arcp__command_cancel(arcp__program *program);
+int arcp__command_context(arcp__program *program);
 int arcp__command_events(arcp__program *program);
 int arcp__command_top(arcp__program *program);
 /* 0: healthy; 1: it is not. */

@@ -75,32 +75,18 @@ static arcp_status read_input(submission *s, arcp_error *err)
                           : arcp__json_text("input", json, true, &s->input, err);
 }
 
-/* --timeout, or --max-runtime. */
+/* --timeout, or --max-runtime, which is the same. */
 static arcp_status read_timeout(submission *s, arcp_error *err)
 {
     const arcp__arguments *arguments = &s->program->arguments;
-    const char *seconds = arcp__value(arguments, ARCP__OPTION_MAX_RUNTIME);
-    const char *timeout = arcp__value(arguments, ARCP__OPTION_TIMEOUT);
-    int64_t ns = 0;
-    if (seconds != NULL && timeout != NULL) {
+    const bool has_timeout = arcp__has(arguments, ARCP__OPTION_TIMEOUT);
+    if (has_timeout && arcp__has(arguments, ARCP__OPTION_MAX_RUNTIME)) {
         return arcp_error_set(err, ARCP_E_USAGE,
                               "--timeout and --max-runtime cannot be given together");
     }
-    if (seconds != NULL) {
-        return arcp__seconds_parse("max-runtime", seconds, &s->max_runtime_sec, err);
-    }
-    if (timeout == NULL) {
-        return ARCP_OK;
-    }
-    if (arcp__duration_option(arguments, ARCP__OPTION_TIMEOUT, &ns, err) != ARCP_OK) {
-        return err->status;
-    }
-    if (ns <= 0 || ns % ARCP_NS_PER_SEC != 0) {
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "--timeout: '%.64s' is not in whole seconds, from 1", timeout);
-    }
-    s->max_runtime_sec = (uint64_t)(ns / ARCP_NS_PER_SEC);
-    return ARCP_OK;
+    return arcp__seconds_option(arguments,
+                                has_timeout ? ARCP__OPTION_TIMEOUT : ARCP__OPTION_MAX_RUNTIME,
+                                &s->max_runtime_sec, err);
 }
 
 static arcp_status read_retries(submission *s, arcp_error *err)

@@ -7,7 +7,7 @@
 void arcp__completion_runtime_options(arcp_buf *out, const char *between)
 {
     static const arcp__option options[] = {ARCP__OPTION_URL, ARCP__OPTION_TOKEN,
-                                           ARCP__OPTION_CA_FILE, ARCP__OPTION_PROFILE,
+                                           ARCP__OPTION_CA_FILE, ARCP__OPTION_CONTEXT,
                                            ARCP__OPTION_CONFIG};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         arcp_buf_append_format(out, "%s--%s", i == 0 ? "" : between,
@@ -21,7 +21,7 @@ const char *arcp__completion_lister(const char *kind)
            : strcmp(kind, "agent") == 0        ? "agents -o name"
            : strcmp(kind, "session") == 0      ? "sessions -o name"
            : strcmp(kind, "notification") == 0 ? "hooks -o name"
-           : strcmp(kind, "profile") == 0      ? "completion profiles"
+           : strcmp(kind, "context") == 0      ? "context list -o name"
                                                : NULL;
 }
 
@@ -32,6 +32,7 @@ const char *arcp__completion_arguments_lister(arcp__command command)
            : strcmp(arguments, "AGENT") == 0           ? arcp__completion_lister("agent")
            : strstr(arguments, "SESSION") != NULL      ? arcp__completion_lister("session")
            : strstr(arguments, "NOTIFICATION") != NULL ? arcp__completion_lister("notification")
+           : strstr(arguments, "CONTEXT") != NULL      ? arcp__completion_lister("context")
                                                        : NULL;
 }
 

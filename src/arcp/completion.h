@@ -14,7 +14,7 @@
 void arcp__completion_runtime_options(arcp_buf *out, const char *between);
 
 /* The arguments of `arcp` with which it prints what there is of a kind ("job", "agent", "session",
- * "profile"), a name a line; NULL: the kind is none of these. */
+ * "context"), a name a line; NULL: the kind is none of these. */
 const char *arcp__completion_lister(const char *kind);
 
 /* The same for the arguments of a command, or of its subcommand. */

@@ -160,7 +160,6 @@ static arcp_status read_protect(arcp__run *run, arcp_error *err)
 arcp_status arcp__run_request(arcp__run *run, arcp_error *err)
 {
     const arcp__arguments *arguments = &run->program->arguments;
-    const char *max_runtime = arcp__value(arguments, ARCP__OPTION_RUN_MAX_RUNTIME);
     arcp__sandbox_request *request = &run->request;
     arcp__run_defaults(request);
     request->lease = run->lease;
@@ -173,8 +172,8 @@ arcp_status arcp__run_request(arcp__run *run, arcp_error *err)
         arcp__run_tls(request, arcp__value(arguments, ARCP__OPTION_RUN_TLS), err) != ARCP_OK ||
         read_min(run, err) != ARCP_OK || read_protect(run, err) != ARCP_OK ||
         arcp__run_read_limits(run, err) != ARCP_OK ||
-        (max_runtime != NULL &&
-         arcp__seconds_parse("max-runtime", max_runtime, &run->max_runtime_sec, err) != ARCP_OK)) {
+        arcp__seconds_option(arguments, ARCP__OPTION_RUN_MAX_RUNTIME, &run->max_runtime_sec, err) !=
+            ARCP_OK) {
         return err->status;
     }
     return ARCP_OK;

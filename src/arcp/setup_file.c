@@ -32,8 +32,6 @@ static const arcp__config_row rows[] = {
     IGNORED("token_file"),
     IGNORED("token_command"),
     IGNORED("ca_file"),
-    IGNORED("profile"),
-    IGNORED("profiles"),
 };
 
 /* What only a daemon has. */

@@ -35,7 +35,7 @@ arcp__command arcp__command_of(const char *name)
 
 bool arcp__option_has_words(const arcp__option_row *row)
 {
-    static const char *const kinds[] = {"", "file", "job", "agent", "session", "profile"};
+    static const char *const kinds[] = {"", "file", "job", "agent", "session", "context"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(row->completes, kinds[i]) == 0) {
             return false;

@@ -89,10 +89,6 @@ arcp__command arcp__command_of(const char *name);
 ARCP_MUST_CHECK arcp_status arcp__duration_parse(const char *text, int64_t *out_ns,
                                                  arcp_error *err);
 
-/* A number of seconds, at least 1. ARCP_E_USAGE names `option` (given without dashes). */
-ARCP_MUST_CHECK arcp_status arcp__seconds_parse(const char *option, const char *text, uint64_t *out,
-                                                arcp_error *err);
-
 /* An instant for the wire: an RFC 3339 time in UTC is checked and returned unchanged; a duration is
  * taken as that long before (sign -1) or after (sign 1) now, and formatted into `room`.
  * ARCP_E_USAGE names the option. */
@@ -295,6 +291,10 @@ static inline const char *arcp__value(const arcp__arguments *arguments, arcp__op
 ARCP_MUST_CHECK arcp_status arcp__duration_option(const arcp__arguments *arguments,
                                                   arcp__option option, int64_t *out_ns,
                                                   arcp_error *err);
+/* The same for a duration that the wire has in whole seconds, at least 1. */
+ARCP_MUST_CHECK arcp_status arcp__seconds_option(const arcp__arguments *arguments,
+                                                 arcp__option option, uint64_t *out,
+                                                 arcp_error *err);
 
 /* ---- config.c ---- */
 
@@ -303,7 +303,7 @@ ARCP_MUST_CHECK arcp_status arcp__duration_option(const arcp__arguments *argumen
 
 #define ARCP__DEFAULT_URL "ws://127.0.0.1:7777/arcp"
 
-/* One level of the configuration file: its top level or a profile. NULL: not set. Owned. */
+/* What the configuration file, or a context, says of a runtime. NULL: not set. Owned. */
 typedef struct arcp__config_level {
     char *url;
     char *token; /* wiped when freed */
@@ -312,24 +312,14 @@ typedef struct arcp__config_level {
     char *ca_file;
 } arcp__config_level;
 
-typedef struct arcp__config_file {
-    arcp__config_level top;
-    arcp__config_level profile; /* the selected one */
-    char *default_profile;
-    arcp__text_list profile_names;
-} arcp__config_file;
-
-/* Reads the file and its profile `profile` (NULL: the one that the file's `profile:` names, if
- * any). With `may_be_missing`, a file that does not exist counts as empty. ARCP_E_USAGE names file,
- * line and key. */
+/* Reads the configuration file. With `may_be_missing`, a file that does not exist counts as empty.
+ * ARCP_E_USAGE names file, line and key. The caller calls _fini, in any case. */
 ARCP_MUST_CHECK arcp_status arcp__config_file_read(const char *path, bool may_be_missing,
-                                                   const char *profile, arcp__config_file *out,
-                                                   arcp_error *err);
-void arcp__config_file_fini(arcp__config_file *file);
-
-/* Appends the names of the profiles of the configuration file, a line each. ARCP_E_USAGE. */
-ARCP_MUST_CHECK arcp_status arcp__config_profiles(const arcp__arguments *arguments, arcp_buf *out,
-                                                  arcp_error *err);
+                                                   arcp__config_level *out, arcp_error *err);
+/* The same for the file of a context, which must exist. */
+ARCP_MUST_CHECK arcp_status arcp__context_file_read(const char *path, arcp__config_level *out,
+                                                    arcp_error *err);
+void arcp__config_level_fini(arcp__config_level *level);
 
 /* Appends the path of the configuration file, with a NUL that is not counted: --config, which must
  * exist, or the one in the user's directory. ARCP_E_NO_MEMORY. */
@@ -344,12 +334,45 @@ typedef struct arcp__target {
     char *no_token;     /* owned; without a token: where it was searched, and why none was sent */
 } arcp__target;
 
-/* Precedence: options; ARCP_URL, ARCP_TOKEN and ARCP_PROFILE; the file; the local arcpd, whose
- * token is used only for loopback URLs. A token of the file is sent only to the runtime whose URL
- * is at the same level of the file. ARCP_E_USAGE. */
+/* Precedence: --url, --token and --ca-file; the context of --context; ARCP_URL, ARCP_TOKEN and
+ * ARCP_CA_FILE; the context of ARCP_CONTEXT or the current one; the configuration file; the local
+ * arcpd, whose token is used only for loopback URLs. A token of a file is sent only to the
+ * runtime whose URL is in the same file. ARCP_E_USAGE. */
 ARCP_MUST_CHECK arcp_status arcp__target_find(const arcp__arguments *arguments, arcp__target *out,
                                               arcp_error *err);
 void arcp__target_fini(arcp__target *target);
+
+/* ---- contexts.c ---- */
+
+/* A runtime with a name. This one is the configuration file itself. */
+#define ARCP__CONTEXT_DEFAULT  "default"
+#define ARCP__CONTEXT_NAME_MAX 64
+
+bool arcp__context_is_default(const char *name);
+/* ARCP_E_USAGE: it cannot be the name of a context. */
+ARCP_MUST_CHECK arcp_status arcp__context_check_name(const char *name, arcp_error *err);
+/* Appends the path of a file in the directory of contexts ("": of that directory itself), with a
+ * NUL that is not counted. ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__contexts_path(const arcp__arguments *arguments, const char *file,
+                                                arcp_buf *out, arcp_error *err);
+/* The same for the file of a context, which need not exist. ARCP_E_USAGE: it is no name. */
+ARCP_MUST_CHECK arcp_status arcp__context_path(const arcp__arguments *arguments, const char *name,
+                                               arcp_buf *out, arcp_error *err);
+/* Adds the names of all contexts but the default, sorted. ARCP_E_USAGE. */
+ARCP_MUST_CHECK arcp_status arcp__context_names(const arcp__arguments *arguments,
+                                                arcp__text_list *out, arcp_error *err);
+/* Appends the name of the context that `arcp context use` named, with a NUL that is not counted. */
+ARCP_MUST_CHECK arcp_status arcp__context_current(const arcp__arguments *arguments, arcp_buf *out,
+                                                  arcp_error *err);
+/* The same for the one in effect: of --context, of ARCP_CONTEXT, or the current one. */
+ARCP_MUST_CHECK arcp_status arcp__context_selected(const arcp__arguments *arguments, arcp_buf *out,
+                                                   arcp_error *err);
+/* Reads a context that is not the default one. ARCP_E_USAGE when there is none with this name, and
+ * as for files. The caller calls arcp__config_level_fini, in any case. */
+ARCP_MUST_CHECK arcp_status arcp__context_read(const arcp__arguments *arguments, const char *name,
+                                               arcp__config_level *out, arcp_error *err);
+
+/* ---- config.c ---- */
 
 /* Whether two URLs lead to the same runtime: scheme, host and port are equal; stdio: URLs must be
  * equal as a whole. */

@@ -235,15 +235,48 @@ static const char *first_set(const char *a, const char *b, const char *c)
     return a != NULL ? a : b != NULL ? b : c;
 }
 
-/* Explains where a token was searched. `kept_for`: the URL of a token in the file that was not sent
+/* The levels of configuration: what a context does not say, the configuration file does. */
+typedef struct levels {
+    arcp__config_level context, top;
+} levels;
+
+static arcp_status levels_read(const arcp__arguments *arguments, levels *out, arcp_error *err)
+{
+    bool may_be_missing = false;
+    arcp_buf path = arcp_buf_init();
+    arcp_buf context = arcp_buf_init();
+    *out = (levels){.top = {0}};
+    arcp_status status = arcp__config_path(arguments, &path, &may_be_missing, err);
+    if (status == ARCP_OK) {
+        status = arcp__config_file_read(path.data, may_be_missing, &out->top, err);
+    }
+    if (status == ARCP_OK) {
+        status = arcp__context_selected(arguments, &context, err);
+    }
+    if (status == ARCP_OK && !arcp__context_is_default(context.data)) {
+        status = arcp__context_read(arguments, context.data, &out->context, err);
+    }
+    arcp_buf_fini(&context);
+    arcp_buf_fini(&path);
+    return status;
+}
+
+static void levels_fini(levels *l)
+{
+    arcp__config_level_fini(&l->context);
+    arcp__config_level_fini(&l->top);
+}
+
+/* Explains where a token was searched. `kept_for`: the URL of a token of `holder` that was not sent
  * because it belongs to another runtime, or NULL. */
-static arcp_status explain_no_token(arcp__target *target, const char *kept_for, arcp_error *err)
+static arcp_status explain_no_token(arcp__target *target, const char *holder, const char *kept_for,
+                                    arcp_error *err)
 {
     arcp_buf text = arcp_buf_init();
     arcp_buf_append_cstr(&text, "no token was sent: neither --token nor ARCP_TOKEN is set; ");
     if (kept_for != NULL) {
-        arcp_buf_append_format(&text, "the configuration file has one for %s, not for %s; ",
-                               kept_for, target->url);
+        arcp_buf_append_format(&text, "%s has one for %s, not for %s; ", holder, kept_for,
+                               target->url);
     } else {
         arcp_buf_append_cstr(&text, "the configuration file has none; ");
     }
@@ -256,20 +289,24 @@ static arcp_status explain_no_token(arcp__target *target, const char *kept_for, 
                                     : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
 }
 
-/* A token of the file is sent only to the runtime whose URL is at the same level of the file. */
-static arcp_status find_token(const arcp__arguments *arguments, const arcp__config_file *file,
+/* A token is sent only to the runtime whose URL is at the same level. */
+static arcp_status find_token(const arcp__arguments *arguments, const levels *l,
                               arcp__target *target, arcp_error *err)
 {
-    const char *given = arguments->token != NULL ? arguments->token : environment("ARCP_TOKEN");
+    const char *top_url = first_set(l->top.url, ARCP__DEFAULT_URL, NULL);
+    const struct {
+        const arcp__config_level *level;
+        const char *url, *name;
+    } rows[] = {{&l->context, first_set(l->context.url, top_url, NULL), "the context"},
+                {&l->top, top_url, "the configuration file"}};
+    const bool has_chosen = arcp__has(arguments, ARCP__OPTION_CONTEXT) && has_token(&l->context) &&
+                            arcp__url_is_same_runtime(rows[0].url, target->url);
+    const char *given =
+        first_set(arguments->token, has_chosen ? NULL : environment("ARCP_TOKEN"), NULL);
     if (given != NULL) {
         return keep_secret(arcp_span_cstr(given), &target->token, err);
     }
-    const char *top_url = first_set(file->top.url, ARCP__DEFAULT_URL, NULL);
-    const struct {
-        const arcp__config_level *level;
-        const char *url;
-    } rows[] = {{&file->profile, first_set(file->profile.url, top_url, NULL)},
-                {&file->top, top_url}};
+    const char *holder = NULL;
     const char *kept_for = NULL;
     for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         const arcp__config_level *level = rows[row].level;
@@ -277,6 +314,7 @@ static arcp_status find_token(const arcp__arguments *arguments, const arcp__conf
             continue;
         }
         if (!arcp__url_is_same_runtime(rows[row].url, target->url)) {
+            holder = kept_for != NULL ? holder : rows[row].name;
             kept_for = kept_for != NULL ? kept_for : rows[row].url;
         } else if (level->token != NULL) {
             return keep_secret(arcp_span_cstr(level->token), &target->token, err);
@@ -292,7 +330,7 @@ static arcp_status find_token(const arcp__arguments *arguments, const arcp__conf
             return status;
         }
     }
-    return explain_no_token(target, kept_for, err);
+    return explain_no_token(target, holder, kept_for, err);
 }
 
 /* ---- the target ---- */
@@ -314,30 +352,6 @@ arcp_status arcp__config_path(const arcp__arguments *arguments, arcp_buf *out, b
         arcp_buf_append_cstr(out, "/nonexistent");
     }
     return terminate(out) ? ARCP_OK : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-}
-
-static arcp_status read_file(const arcp__arguments *arguments, const char *profile,
-                             arcp__config_file *out, arcp_error *err)
-{
-    bool may_be_missing = false;
-    arcp_buf path = arcp_buf_init();
-    arcp_status status = arcp__config_path(arguments, &path, &may_be_missing, err);
-    if (status == ARCP_OK) {
-        status = arcp__config_file_read(path.data, may_be_missing, profile, out, err);
-    }
-    arcp_buf_fini(&path);
-    return status;
-}
-
-arcp_status arcp__config_profiles(const arcp__arguments *arguments, arcp_buf *out, arcp_error *err)
-{
-    arcp__config_file file = {0};
-    const arcp_status status = read_file(arguments, NULL, &file, err);
-    for (size_t i = 0; status == ARCP_OK && i < file.profile_names.count; i++) {
-        arcp_buf_append_format(out, "%s\n", file.profile_names.items[i]);
-    }
-    arcp__config_file_fini(&file);
-    return status;
 }
 
 /* ---- the local socket ---- */
@@ -390,23 +404,25 @@ static bool is_for_operators(const arcp__arguments *arguments)
 
 arcp_status arcp__target_find(const arcp__arguments *arguments, arcp__target *out, arcp_error *err)
 {
-    arcp__config_file file = {0};
+    levels l;
     arcp_buf socket = arcp_buf_init();
     *out = (arcp__target){0};
-    const char *profile = arcp__value(arguments, ARCP__OPTION_PROFILE);
-    arcp_status status =
-        read_file(arguments, profile != NULL ? profile : environment("ARCP_PROFILE"), &file, err);
+    arcp_status status = levels_read(arguments, &l, err);
     if (status == ARCP_OK) {
-        const char *url = first_set(arcp__value(arguments, ARCP__OPTION_URL),
-                                    environment("ARCP_URL"), file.profile.url);
-        url = first_set(url, file.top.url, NULL);
+        /* What an option names takes precedence over the environment. */
+        const arcp__config_level none = {0};
+        const arcp__config_level *chosen =
+            arcp__has(arguments, ARCP__OPTION_CONTEXT) ? &l.context : &none;
+        const char *url = first_set(arcp__value(arguments, ARCP__OPTION_URL), chosen->url,
+                                    environment("ARCP_URL"));
+        url = first_set(url, l.context.url, l.top.url);
         if (url == NULL && is_for_operators(arguments) && find_socket(&socket)) {
             url = socket.data;
         }
         url = first_set(url, ARCP__DEFAULT_URL, NULL);
         const char *ca_file = first_set(arcp__value(arguments, ARCP__OPTION_CA_FILE),
-                                        environment("ARCP_CA_FILE"), NULL);
-        ca_file = first_set(ca_file, file.profile.ca_file, file.top.ca_file);
+                                        chosen->ca_file, environment("ARCP_CA_FILE"));
+        ca_file = first_set(ca_file, l.context.ca_file, l.top.ca_file);
         out->url = arcp__copy_cstr(url, strlen(url));
         out->ca_file = ca_file == NULL ? NULL : arcp__copy_cstr(ca_file, strlen(ca_file));
         if (out->url == NULL || (ca_file != NULL && out->ca_file == NULL)) {
@@ -415,9 +431,9 @@ arcp_status arcp__target_find(const arcp__arguments *arguments, arcp__target *ou
     }
     /* The kernel tells who is at the other end of a local socket. */
     if (status == ARCP_OK && !is_local_socket(out->url)) {
-        status = find_token(arguments, &file, out, err);
+        status = find_token(arguments, &l, out, err);
     }
-    arcp__config_file_fini(&file);
+    levels_fini(&l);
     arcp_buf_fini(&socket);
     return status;
 }

@@ -84,7 +84,7 @@ void arcp__usage_synopsis(arcp__command command, arcp_buf *out)
 static bool is_about_runtime(arcp__option option)
 {
     return option == ARCP__OPTION_URL || option == ARCP__OPTION_TOKEN ||
-           option == ARCP__OPTION_PROFILE || option == ARCP__OPTION_CONFIG ||
+           option == ARCP__OPTION_CONTEXT || option == ARCP__OPTION_CONFIG ||
            option == ARCP__OPTION_TIMESTAMPS || option == ARCP__OPTION_QUIET ||
            option == ARCP__OPTION_CA_FILE;
 }

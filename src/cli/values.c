@@ -51,16 +51,22 @@ arcp_status arcp__duration_option(const arcp__arguments *arguments, arcp__option
     return arcp_error_set(err, ARCP_E_USAGE, "--%s: %s", arcp__options[option].name, why.message);
 }
 
-arcp_status arcp__seconds_parse(const char *option, const char *text, uint64_t *out,
-                                arcp_error *err)
+arcp_status arcp__seconds_option(const arcp__arguments *arguments, arcp__option option,
+                                 uint64_t *out, arcp_error *err)
 {
-    uint64_t value = 0;
-    if (!arcp__digits_parse(arcp_span_cstr(text), &value) || value == 0) {
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "--%s: '%.64s' is not a number of seconds (at least 1)", option,
-                              text);
+    const char *text = arcp__value(arguments, option);
+    int64_t ns = 0;
+    if (text == NULL) {
+        return ARCP_OK;
     }
-    *out = value;
+    if (arcp__duration_option(arguments, option, &ns, err) != ARCP_OK) {
+        return ARCP_E_USAGE;
+    }
+    if (ns <= 0 || ns % ARCP_NS_PER_SEC != 0) {
+        return arcp_error_set(err, ARCP_E_USAGE, "--%s: '%.64s' is not in whole seconds, from 1",
+                              arcp__options[option].name, text);
+    }
+    *out = (uint64_t)(ns / ARCP_NS_PER_SEC);
     return ARCP_OK;
 }
 

@@ -6,7 +6,7 @@
 
 #include "arcp/temp_tree.h"
 
-static const char *const foreign[] = {"ARCP_URL",        "ARCP_TOKEN",      "ARCP_PROFILE",
+static const char *const foreign[] = {"ARCP_URL",        "ARCP_TOKEN",      "ARCP_CONTEXT",
                                       "STATE_DIRECTORY", "XDG_CONFIG_HOME", "NO_COLOR",
                                       "TRACEPARENT",     "TRACESTATE"};
 

@@ -145,7 +145,7 @@ def check_line(programs, where, line):
     words = re.sub(r"'[^']*'|\"[^\"]*\"", "VALUE", re.split(r"[|;&>)#]| -- ", line)[0]).split()
     at = 0
     while at < len(words) and words[at].startswith("--"):
-        takes_value = "=" not in words[at] and words[at][2:] in ("url", "token", "ca-file", "profile", "config", "color")
+        takes_value = "=" not in words[at] and words[at][2:] in ("url", "token", "ca-file", "context", "config", "color")
         at += 2 if takes_value else 1
     if at >= len(words) or not re.fullmatch(r"[a-z][a-z-]*", words[at]):
         return  # "arcp COMMAND", "arcp --help", and the like
@@ -194,7 +194,7 @@ def check_refusals(programs):
             ("x.md", "`arcp audit look FILE`", "audit has no look"), ("x.md", "`arcp jobs --newest`", "jobs does not take --newest"),
             ("x.scd", "\tid=1 && arcp wach x", "wach is not a command"), ("x.c", "\"`arcp list` lists\"", "list is not a command"),
             ("x.md", "`arcp run --reed x -- make --all`", "run does not take --reed"), ("x.md", "`arcp run --read x -- make --all`", None),
-            ("x.md", "`arcp --profile p jobs --all`", None), ("x.md", "`arcp COMMAND`, `arcp submit x --grant 'a=--b'`", None),
+            ("x.md", "`arcp --context p jobs --all`", None), ("x.md", "`arcp COMMAND`, `arcp submit x --grant 'a=--b'`", None),
             ("x.md", "`arcp run --write . make --all`", None), ("x.md", "arcp is a word", None))
     for path, text, wanted in rows:
         before = len(problems)

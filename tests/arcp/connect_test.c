@@ -29,44 +29,46 @@ static void keep_token(const fixture *f, const char *name, char path[96])
     write_file(path, token);
 }
 
-static void profiles_have_url_and_token(void **state)
+static void contexts_have_url_and_token(void **state)
 {
     const fixture *f = *state;
     process p;
-    char path[128];
+    char folder[128];
     char token[96];
+    char command[128];
     char text[1024];
     keep_token(f, "prod.token", token);
-    snprintf(path, sizeof path, "%s/.config/arcp", f->directory);
-    temp_tree_add(path);
-    snprintf(path, sizeof path, "%s/.config/arcp/config.yaml", f->directory);
-    snprintf(text, sizeof text,
-             "profiles:\n"
-             "  prod: {url: '%s', token_file: %s}\n"
-             "  pass: {url: '%s', token_command: [cat, %s]}\n"
-             "  wrong: {url: '%s', token: wrong}\n"
-             "  nowhere: {url: 'ws://127.0.0.1:1/arcp', token_file: %s}\n",
-             f->url, token, f->url, token, f->url, token);
-    write_file(path, text);
+    snprintf(command, sizeof command, "[cat, %s]", token);
+    snprintf(folder, sizeof folder, "%s/.config/arcp/contexts", f->directory);
+    temp_tree_add(folder);
+    const struct {
+        const char *name, *url, *key, *value;
+        int exit_status;
+    } rows[] = {{"prod", f->url, "token_file", token, 0},
+                {"pass", f->url, "token_command", command, 0},
+                {"wrong", f->url, "token", "wrong", 3},
+                {"nowhere", "ws://127.0.0.1:1/arcp", "token_file", token, 3},
+                {"other", NULL, NULL, NULL, 2}};
     assert_int_equal(unsetenv("ARCP_URL"), 0);
     /* A state directory without the token of the daemon. */
     char other[128];
     snprintf(other, sizeof other, "XDG_STATE_HOME=%s/other", f->directory);
     const char *const elsewhere[] = {other, NULL};
-    static const struct {
-        const char *profile;
-        int exit_status;
-    } rows[] = {{"prod", 0}, {"pass", 0}, {"wrong", 3}, {"nowhere", 3}, {"other", 2}};
     for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
-        print_message("  %s\n", rows[row].profile);
-        fixture_start_with(f, &p,
-                           WORDS("submit", "hello", "--quiet", "--profile", rows[row].profile),
+        char path[256];
+        print_message("  %s\n", rows[row].name);
+        if (rows[row].url != NULL) {
+            snprintf(path, sizeof path, "%s/%s.yaml", folder, rows[row].name);
+            snprintf(text, sizeof text, "url: '%s'\n%s: %s\n", rows[row].url, rows[row].key,
+                     rows[row].value);
+            write_file(path, text);
+        }
+        fixture_start_with(f, &p, WORDS("submit", "hello", "--quiet", "--context", rows[row].name),
                            elsewhere, NULL);
         assert_int_equal(process_finish(&p), rows[row].exit_status);
         check_output(&p, rows[row].exit_status == 0 ? "hello\n" : "");
         process_fini(&p);
     }
-    assert_int_equal(unlink(path), 0);
     assert_int_equal(setenv("ARCP_URL", f->url, 1), 0);
 }
 
@@ -140,7 +142,7 @@ static void a_token_is_not_visible_in_the_process_list(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(profiles_have_url_and_token),
+        cmocka_unit_test(contexts_have_url_and_token),
         cmocka_unit_test(the_token_of_the_file_is_not_sent_to_another_runtime),
         cmocka_unit_test(a_runtime_can_be_a_command),
         cmocka_unit_test(a_token_is_not_visible_in_the_process_list),

@@ -205,16 +205,28 @@ static void durations_are_numbers_with_a_unit(void **state)
     }
 }
 
-static void seconds_start_at_one(void **state)
+/* --max-runtime of `arcp submit` and `arcp run`, and --timeout of `arcp submit`. */
+static void durations_of_jobs_are_whole_seconds_from_one(void **state)
 {
-    uint64_t seconds = 0;
-    assert_int_equal(arcp__seconds_parse("max-runtime", "1", &seconds, NULL), ARCP_OK);
-    assert_int_equal(arcp__seconds_parse("max-runtime", "18446744073709551615", &seconds, NULL),
-                     ARCP_OK);
-    static const char *const bad[] = {"0", "-1", "x", "", "1s", "1.5", "18446744073709551616"};
-    for (size_t row = 0; row < sizeof bad / sizeof bad[0]; row++) {
-        assert_int_equal(arcp__seconds_parse("max-runtime", bad[row], &seconds, NULL),
-                         ARCP_E_USAGE);
+    static const struct {
+        const char *text;
+        uint64_t seconds; /* 0: refused */
+    } rows[] = {{"1", 1},      {"90s", 90},   {"10m", 600}, {"2h", 7200}, {"1d", 86400},
+                {"1000ms", 1}, {"1500ms", 0}, {"999ms", 0}, {"0", 0},     {"0m", 0},
+                {"-1", 0},     {"1.5", 0},    {"", 0},      {"x", 0},     {"106752d", 0}};
+    static const arcp__option options[] = {ARCP__OPTION_MAX_RUNTIME, ARCP__OPTION_TIMEOUT,
+                                           ARCP__OPTION_RUN_MAX_RUNTIME};
+    for (size_t row = 0; row < 3 * sizeof rows / sizeof rows[0]; row++) {
+        arcp__arguments arguments = {.command = ARCP__COMMAND_SUBMIT};
+        arcp_error err = {0};
+        uint64_t seconds = 0;
+        const char *text = rows[row / 3].text;
+        set(&arguments, options[row % 3], &text, 1);
+        print_message("  '%s'\n", text);
+        const arcp_status status =
+            arcp__seconds_option(&arguments, options[row % 3], &seconds, &err);
+        assert_int_equal(status, rows[row / 3].seconds == 0 ? ARCP_E_USAGE : ARCP_OK);
+        assert_int_equal(seconds, rows[row / 3].seconds);
     }
 }
 
@@ -239,7 +251,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(leases_are_assembled_or_refused),
         cmocka_unit_test(durations_are_numbers_with_a_unit),
-        cmocka_unit_test(seconds_start_at_one),
+        cmocka_unit_test(durations_of_jobs_are_whole_seconds_from_one),
         cmocka_unit_test(since_accepts_times_and_durations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

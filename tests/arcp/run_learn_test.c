@@ -96,7 +96,8 @@ static const learn_row rows[] = {
 
     /* usage */
     {"its own help", "$ARCP lease learn --help | sed -n '1p;$p'", 0,
-     "usage: arcp lease learn [--fetch URL|HOST]... [--private-host HOST]... [--max-runtime SEC]\n"
+     "usage: arcp lease learn [--fetch URL|HOST]... [--private-host HOST]... [--max-runtime "
+     "DURATION]\n"
      "  --help                    print this help and exit\n",
      ""},
     {"its help has no option that makes a lease",

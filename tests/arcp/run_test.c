@@ -81,7 +81,7 @@ static const run_row rows[] = {
      "$ARCP run --expires-in 1h --expires-at 2099-01-01T00:00:00Z -- true", 2, .out = "",
      "~cannot be given together"},
     {"--max-runtime", "$ARCP run --max-runtime 0 -- true", 2, .out = "",
-     "~not a number of seconds"},
+     "~--max-runtime: '0' is not in whole seconds, from 1"},
     {"--report where nothing can be written", "$ARCP run --report /proc/none -- true", 2, .out = "",
      "~--report /proc/none"},
 

@@ -30,10 +30,6 @@ agents:
 CLIENT = """
 url: {url}
 token: ta
-profiles:
-  work: {{url: "{url}", token: ta}}
-  world: {{url: "{url}", token: ta}}
-  away: {{url: "ws://127.0.0.1:1/arcp", token: tb}}
 """
 
 DEADLINE = 60
@@ -159,6 +155,10 @@ class Place:
         os.makedirs(os.path.join(home, ".config/arcp"))
         with open(os.path.join(home, ".config/arcp/config.yaml"), "w", encoding="utf-8") as file:
             file.write(CLIENT.format(url=self.arcpd.url))
+        os.makedirs(os.path.join(home, ".config/arcp/contexts"))
+        for name, url in (("work", self.arcpd.url), ("world", self.arcpd.url), ("away", "ws://127.0.0.1:1/arcp")):
+            with open(os.path.join(home, f".config/arcp/contexts/{name}.yaml"), "w", encoding="utf-8") as file:
+                file.write(f"url: {url}\ntoken: ta\n")
         for name in ("lease file.json", "lease-two.json"):
             with open(os.path.join(home, name), "w", encoding="utf-8") as file:
                 file.write("{}")
@@ -182,7 +182,7 @@ class Place:
             ("arcp --color al", {"always"}),
             ("arcp help sess", {"sessions"}),
             ("arcp jobs --sta", {"--status"}),
-            ("arcp --profile away jobs --sta", {"--status"}),
+            ("arcp --context away jobs --sta", {"--status"}),
             ("arcp jobs --status ca", {"cancelled"}),
             ("arcp jobs --output ", {"table", "json", "yaml", "name"}),
             ("arcp jobs -o y", {"yaml"}),
@@ -202,10 +202,11 @@ class Place:
             ("arcp cancel job_", jobs),
             ("arcp wait job_", jobs),
             ("arcp jobs --parent job_", jobs),
-            ("arcp --profile w", {"work", "world"}),
-            ("arcp --profile work submit o", {"other"}),
+            ("arcp --context w", {"work", "world"}),
+            ("arcp context use w", {"work", "world"}),
+            ("arcp --context work submit o", {"other"}),
             # A runtime that cannot be reached has nothing.
-            ("arcp --profile away submit he", set()),
+            ("arcp --context away submit he", set()),
             ("arcpd --enforce-", {"--enforce-min"}),
             ("arcpd --enforce-min a", {"advisory"}),
             ("arcpd --config lease-", {"lease-two.json"}),

@@ -146,6 +146,8 @@ static void a_timeout_ends_the_job(void **state)
     process p;
     fixture_run(*state, &p, 6, WORDS("submit", "wait", "--timeout", "1s", "--quiet"));
     process_fini(&p);
+    fixture_run(*state, &p, 6, WORDS("submit", "wait", "--max-runtime", "1000ms", "--quiet"));
+    process_fini(&p);
 }
 
 #define FAILED(code) "accepted  job_... fail\nstatus    running\nerror: " code ": as asked\n"

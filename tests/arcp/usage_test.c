@@ -24,8 +24,8 @@ static void the_synopsis_of_submit_is_as_documented(void **state)
         "arcp submit AGENT [--input JSON|@FILE|-] [--input-text TEXT] [--input-file FILE|-]\n"
         "            [--lease JSON|@FILE] [--grant CAP=PATTERN]... [--budget CUR:AMOUNT]...\n"
         "            [--expires-in DURATION] [--expires-at TIME] [--idempotency-key KEY]\n"
-        "            [--max-runtime SEC] [--timeout DURATION] [--retry N] [--detach] [--output "
-        "FILE]\n");
+        "            [--max-runtime DURATION] [--timeout DURATION] [--retry N] [--detach]\n"
+        "            [--output FILE]\n");
     arcp_buf_fini(&text);
 }
 
@@ -44,7 +44,7 @@ static void every_option_is_in_the_help_of_its_command(void **state)
 
 static void a_command_without_a_runtime_has_no_connection_options(void **state)
 {
-    static const char *const options[] = {"--url",    "--token",      "--profile", "--ca-file",
+    static const char *const options[] = {"--url",    "--token",      "--context", "--ca-file",
                                           "--config", "--timestamps", "--quiet"};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         arcp_buf remote = arcp_buf_init();
@@ -167,7 +167,9 @@ static const struct completion_row {
     {"arcp sessions end sess", "sess_1"},
     {"arcp hooks r", "retry"},
     {"arcp hooks drop nt", "ntf_1"},
-    {"arcp --profile w", "work"},
+    {"arcp context us", "use"},
+    {"arcp context use wo", "work"},
+    {"arcp --context w", "work"},
     {"arcp help sess", "sessions"},
     /* An option of a command is completed as that command has it. */
     {"arcp jobs --output y", "yaml"},
@@ -177,8 +179,8 @@ static const struct completion_row {
     {"arcp bench --agent he", "hello"},
     {"arcp logs --level w", "warn"},
     /* The value of an option is not the command. */
-    {"arcp --profile store jobs --sta", "--status"},
-    {"arcp --profile = store jobs --sta", "--status"},
+    {"arcp --context store jobs --sta", "--status"},
+    {"arcp --context = store jobs --sta", "--status"},
     {"arcp lease check ch", ""},
 };
 
@@ -194,7 +196,8 @@ static void bash_completes(void **state)
             "timeout() { shift; \"$@\"; }\n"
             "arcp() { echo \"$*\" >&2; case $* in *jobs\\ *) echo job_01 job_02;; agents\\ *) echo "
             "hello;;\n"
-            "    *completion*) echo home work;; *sessions*) echo sess_1;; *hooks*) echo ntf_1;; "
+            "    *context\\ list*) echo home work;; *sessions*) echo sess_1;; *hooks*) echo "
+            "ntf_1;; "
             "esac; }\n"
             "COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]}-1))\n"
             "COMP_LINE=\"${COMP_WORDS[*]}\"; COMP_POINT=${#COMP_LINE}; _arcp\n"

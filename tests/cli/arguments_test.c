@@ -204,7 +204,7 @@ static void the_word_that_names_the_command_is_found(void **state)
         {"--", 0},
         {"--json", 0},
         {"--url", 0},
-        {"--profile help bench", 3},
+        {"--context help bench", 3},
         {"--sessions 3 bench", 0}, /* an option of the command */
         {"--dance bench", 0},
         {"--json=yes bench", 0},

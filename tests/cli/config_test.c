@@ -1,6 +1,7 @@
 /* URL and token of the runtime: precedence of the sources, and errors with file, line and key. */
 #include "support/check.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,11 +22,33 @@ static void write_text(const char *path, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
+/* A file in the directory of contexts. */
+static void write_beside(const place *p, const char *name, const char *text)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/.config/arcp/contexts", p->home);
+    assert_true(mkdir(path, 0700) == 0 || errno == EEXIST);
+    snprintf(path, sizeof path, "%s/.config/arcp/contexts/%s", p->home, name);
+    write_text(path, text);
+}
+
+static void write_context(const place *p, const char *name, const char *text)
+{
+    char file[64];
+    snprintf(file, sizeof file, "%s.yaml", name);
+    write_beside(p, file, text);
+}
+
+static void write_current(const place *p, const char *text)
+{
+    write_beside(p, "current", text);
+}
+
 /* A temporary home, and an environment without ARCP_*. */
 static int set_up(void **state)
 {
     static place p;
-    static const char *const names[] = {"ARCP_URL",        "ARCP_TOKEN",     "ARCP_PROFILE",
+    static const char *const names[] = {"ARCP_URL",        "ARCP_TOKEN",     "ARCP_CONTEXT",
                                         "XDG_CONFIG_HOME", "XDG_STATE_HOME", "STATE_DIRECTORY"};
     char path[160];
     temp_tree_make(p.home, sizeof p.home);
@@ -48,29 +71,29 @@ static int tear_down(void **state)
     return temp_tree_remove(p->home);
 }
 
-static arcp_status find(const char *url, char *token, const char *profile, arcp__target *target,
+static arcp_status find(const char *url, char *token, const char *context, arcp__target *target,
                         arcp_error *err)
 {
     arcp__arguments arguments = {.command = ARCP__COMMAND_PING, .token = token};
     const char *urls[] = {url};
-    const char *profiles[] = {profile};
+    const char *contexts[] = {context};
     if (url != NULL) {
         arguments.values[ARCP__OPTION_URL] = urls;
         arguments.counts[ARCP__OPTION_URL] = 1;
     }
-    if (profile != NULL) {
-        arguments.values[ARCP__OPTION_PROFILE] = profiles;
-        arguments.counts[ARCP__OPTION_PROFILE] = 1;
+    if (context != NULL) {
+        arguments.values[ARCP__OPTION_CONTEXT] = contexts;
+        arguments.counts[ARCP__OPTION_CONTEXT] = 1;
     }
     return arcp__target_find(&arguments, target, err);
 }
 
-static void check_target(const char *url, char *token, const char *profile, const char *want_url,
+static void check_target(const char *url, char *token, const char *context, const char *want_url,
                          const char *want_token)
 {
     arcp__target target;
     arcp_error err = {0};
-    check_ok(find(url, token, profile, &target, &err), &err);
+    check_ok(find(url, token, context, &target, &err), &err);
     assert_string_equal(target.url, want_url);
     if (want_token == NULL) {
         assert_null(target.token);
@@ -137,20 +160,20 @@ static void options_override_the_environment_which_overrides_the_file(void **sta
     check_target(NULL, NULL, NULL, "ws://file", "from-file");
 }
 
-static void check_ca_file(const char *option, const char *profile, const char *want)
+static void check_ca_file(const char *option, const char *context, const char *want)
 {
     arcp__arguments arguments = {0};
     arcp__target target;
     arcp_error err = {0};
     const char *files[] = {option};
-    const char *profiles[] = {profile};
+    const char *contexts[] = {context};
     if (option != NULL) {
         arguments.values[ARCP__OPTION_CA_FILE] = files;
         arguments.counts[ARCP__OPTION_CA_FILE] = 1;
     }
-    if (profile != NULL) {
-        arguments.values[ARCP__OPTION_PROFILE] = profiles;
-        arguments.counts[ARCP__OPTION_PROFILE] = 1;
+    if (context != NULL) {
+        arguments.values[ARCP__OPTION_CONTEXT] = contexts;
+        arguments.counts[ARCP__OPTION_CONTEXT] = 1;
     }
     check_ok(arcp__target_find(&arguments, &target, &err), &err);
     if (want == NULL) {
@@ -165,28 +188,80 @@ static void authorities_come_from_the_option_the_environment_or_the_file(void **
 {
     const place *p = *state;
     check_ca_file(NULL, NULL, NULL);
-    write_text(p->config, "ca_file: /file.pem\nprofiles:\n  own: {ca_file: /profile.pem}\n");
+    write_text(p->config, "ca_file: /file.pem\n");
+    write_context(p, "own", "ca_file: /context.pem\n");
     check_ca_file(NULL, NULL, "/file.pem");
-    check_ca_file(NULL, "own", "/profile.pem");
+    check_ca_file(NULL, "own", "/context.pem");
     setenv("ARCP_CA_FILE", "/environment.pem", 1);
-    check_ca_file(NULL, "own", "/environment.pem");
+    check_ca_file(NULL, NULL, "/environment.pem");
+    check_ca_file(NULL, "own", "/context.pem");
     check_ca_file("/option.pem", "own", "/option.pem");
     unsetenv("ARCP_CA_FILE");
 }
 
-static void profiles_override_the_top_level_keys(void **state)
+/* --url and --token; --context; the environment; the context that is named there or current; the
+ * configuration file. */
+static void a_context_overrides_the_file_and_the_environment_the_current_context(void **state)
 {
     const place *p = *state;
-    write_text(p->config, "url: ws://file\ntoken: top\nprofile: test\nprofiles:\n"
-                          "  test: {url: ws://test, token: t}\n"
-                          "  prod: {url: wss://prod}\n"
-                          "  same: {token: other}\n");
-    check_target(NULL, NULL, NULL, "ws://test", "t");
+    char token[] = "from-option";
+    write_text(p->config, "url: ws://file\ntoken: top\n");
+    write_context(p, "test", "url: ws://test\ntoken: t\n");
+    write_context(p, "prod", "url: wss://prod\n");
+    write_context(p, "same", "token: other\n");
+    check_target(NULL, NULL, NULL, "ws://file", "top");
     check_target(NULL, NULL, "same", "ws://file", "other");
     /* The file's token belongs to the file's runtime. */
     check_target(NULL, NULL, "prod", "wss://prod", NULL);
-    setenv("ARCP_PROFILE", "same", 1);
+    write_current(p, "test\n");
+    check_target(NULL, NULL, NULL, "ws://test", "t");
+    setenv("ARCP_CONTEXT", "same", 1);
     check_target(NULL, NULL, NULL, "ws://file", "other");
+    check_target(NULL, NULL, "prod", "wss://prod", NULL);
+    check_target(NULL, NULL, "default", "ws://file", "top");
+    setenv("ARCP_CONTEXT", "default", 1);
+    check_target(NULL, NULL, NULL, "ws://file", "top");
+    setenv("ARCP_CONTEXT", "", 1);
+    check_target(NULL, NULL, NULL, "ws://test", "t");
+    setenv("ARCP_URL", "ws://environment", 1);
+    setenv("ARCP_TOKEN", "from-environment", 1);
+    check_target(NULL, NULL, NULL, "ws://environment", "from-environment");
+    check_target("ws://option", token, "prod", "ws://option", "from-option");
+    check_target(NULL, NULL, "test", "ws://test", "t");
+    check_target("ws://other", NULL, "test", "ws://other", "from-environment");
+    check_target(NULL, NULL, "prod", "wss://prod", "from-environment");
+    check_target(NULL, NULL, "default", "ws://environment", "from-environment");
+}
+
+static void a_context_that_cannot_be_used_is_refused(void **state)
+{
+    static const struct {
+        const char *name, *says;
+    } rows[] = {
+        {"nowhere", "there is no context nowhere (there are a.b-c_1, bad)"},
+        {"bad", "/contexts/bad.yaml:1: models: is not a key of the configuration"},
+        {"../config", "'../config' is not the name of a context"},
+        {".x", "'.x' is not the name of a context"},
+        {"", "'' is not the name of a context"},
+        {"a23456789b23456789c23456789d23456789e23456789f23456789g23456789xyzab",
+         "is not the name of a context"},
+    };
+    const place *p = *state;
+    write_context(p, "bad", "models: {}\n");
+    write_context(p, "a.b-c_1", "url: ws://x\n");
+    write_beside(p, "a b.yaml", "url: ws://x\n"); /* no name */
+    write_beside(p, "README", "");
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
+        arcp__target target;
+        arcp_error err = {0};
+        print_message("  %s\n", rows[row].name);
+        assert_int_equal(find(NULL, NULL, rows[row].name, &target, &err), ARCP_E_USAGE);
+        if (strstr(err.message, rows[row].says) == NULL) {
+            fail_msg("message: %s", err.message);
+        }
+        arcp__target_fini(&target);
+    }
+    check_target(NULL, NULL, "a.b-c_1", "ws://x", NULL);
 }
 
 /* A URL may come from anywhere: a copied command, a .env file. The token is only for its own URL.
@@ -195,8 +270,8 @@ static void a_token_of_the_file_is_only_for_the_url_beside_it(void **state)
 {
     const place *p = *state;
     char token[] = "given";
-    write_text(p->config, "url: wss://own.example/arcp\ntoken: secret\nprofiles:\n"
-                          "  other: {url: 'ws://127.0.0.1:9/arcp', token: theirs}\n");
+    write_text(p->config, "url: wss://own.example/arcp\ntoken: secret\n");
+    write_context(p, "other", "url: ws://127.0.0.1:9/arcp\ntoken: theirs\n");
     check_target("ws://evil.example/arcp", NULL, NULL, "ws://evil.example/arcp", NULL);
     check_target("wss://own.example/else", NULL, NULL, "wss://own.example/else", "secret");
     check_target("wss://own.example/arcp", NULL, "other", "wss://own.example/arcp", "secret");
@@ -204,7 +279,10 @@ static void a_token_of_the_file_is_only_for_the_url_beside_it(void **state)
     check_target("ws://127.0.0.1:9/x", NULL, "other", "ws://127.0.0.1:9/x", "theirs");
     setenv("ARCP_URL", "ws://evil.example/arcp", 1);
     check_target(NULL, NULL, NULL, "ws://evil.example/arcp", NULL);
-    check_target(NULL, NULL, "other", "ws://evil.example/arcp", NULL);
+    check_target(NULL, NULL, "other", "ws://127.0.0.1:9/arcp", "theirs");
+    setenv("ARCP_CONTEXT", "other", 1);
+    check_target(NULL, NULL, NULL, "ws://evil.example/arcp", NULL);
+    unsetenv("ARCP_CONTEXT");
     check_target(NULL, token, NULL, "ws://evil.example/arcp", "given");
     setenv("ARCP_TOKEN", "named", 1);
     check_target(NULL, NULL, NULL, "ws://evil.example/arcp", "named");
@@ -302,23 +380,17 @@ static const struct fault {
     const char *says; /* after the path */
 } faults[] = {
     {"an unknown key", "url: ws://x\ntokne: t\n", ":2: tokne: is not a key of the configuration"},
-    {"an unknown key of a profile", "profiles:\n  p:\n    profile: q\n",
-     ":3: profiles.p.profile: is not a key of the configuration"},
     {"a key twice", "url: a\nurl: b\n", ":2: url: occurs twice"},
     {"a list for a string", "url: [a]\n", ":1: url: must be a string"},
     {"an empty string", "url: ''\n", ":1: url: must be a string"},
     {"a string for a list", "token_command: pass show\n", ":1: token_command: must be a list"},
     {"an empty list", "token_command: []\n", ":1: token_command: must be a list"},
     {"a program without a name", "token_command: ['', x]\n", ":1: token_command: must be a list"},
-    {"profiles that are not a map", "profiles: [a]\n", ":1: profiles: must be a map"},
-    {"a profile that is not a map", "profiles:\n  a: b\n", ":2: profiles.a: must be a map"},
-    {"an empty profile", "profiles:\n  a:\n", ":2: profiles.a: must be a map"},
     {"a path that is empty", "ca_file: ''\n", ":1: ca_file: must be a string"},
     {"a word that is not a string", "token_command: [a, [b]]\n",
      ":1: token_command[1]: must be a string"},
     {"a file that is not a map", "- a\n", ":1: must be a map"},
     {"no YAML", "url: 'a\n", ":2: found unexpected end of stream"},
-    {"a profile that is not there", "profile: x\n", ": there is no profile x"},
     {"a token file that is not there", "token_file: /nonexistent/token\n",
      "/nonexistent/token cannot be read"},
     {"a command that fails", "token_command: [sh, -c, 'exit 3']\n", "sh failed (status 3)"},
@@ -359,15 +431,14 @@ static void errors_name_file_line_and_key(void **state)
 
 static void a_file_that_was_named_must_exist(void **state)
 {
-    arcp__config_file file;
+    arcp__config_level level;
     arcp_error err = {0};
-    assert_int_equal(arcp__config_file_read("/nonexistent/x.yaml", false, NULL, &file, &err),
+    assert_int_equal(arcp__config_file_read("/nonexistent/x.yaml", false, &level, &err),
                      ARCP_E_USAGE);
-    check_ok(arcp__config_file_read("/nonexistent/x.yaml", true, NULL, &file, &err), &err);
-    assert_int_equal(arcp__config_file_read("/tmp", true, NULL, &file, &err), ARCP_E_USAGE);
+    check_ok(arcp__config_file_read("/nonexistent/x.yaml", true, &level, &err), &err);
+    assert_int_equal(arcp__config_file_read("/tmp", true, &level, &err), ARCP_E_USAGE);
     assert_string_equal(err.message, "/tmp: cannot be read: Is a directory");
-    assert_int_equal(arcp__config_file_read("/nonexistent/x.yaml", true, "prod", &file, &err),
-                     ARCP_E_USAGE);
+    assert_int_equal(arcp__context_file_read("/nonexistent/x.yaml", &level, &err), ARCP_E_USAGE);
 }
 
 /* Those of `arcp run`, which reads them itself: a mistake in them is no concern of others. */
@@ -437,7 +508,11 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             authorities_come_from_the_option_the_environment_or_the_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(profiles_override_the_top_level_keys, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_context_overrides_the_file_and_the_environment_the_current_context, set_up,
+            tear_down),
+        cmocka_unit_test_setup_teardown(a_context_that_cannot_be_used_is_refused, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_token_of_the_file_is_only_for_the_url_beside_it, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_token_without_a_url_is_for_the_default_url, set_up,

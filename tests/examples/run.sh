@@ -43,7 +43,7 @@ for program in "$@"; do
     cp "$program" "$work/here/"
 done
 # Nothing of the user who runs the tests: no configuration, tokens, traces or colours.
-unset ARCP_URL ARCP_TOKEN ARCP_PROFILE STATE_DIRECTORY XDG_CONFIG_HOME NO_COLOR TRACEPARENT TRACESTATE
+unset ARCP_URL ARCP_TOKEN ARCP_CONTEXT STATE_DIRECTORY XDG_CONFIG_HOME NO_COLOR TRACEPARENT TRACESTATE
 no_proxy=127.0.0.1
 HOME=$work/home
 XDG_STATE_HOME=$work/state
