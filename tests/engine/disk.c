@@ -54,6 +54,9 @@ static void learn(disk *d, const arcp_store_op *op)
         }
         return;
     }
+    if (op->table == ARCP_STORE_OUTBOX && d->on_notification != NULL) {
+        d->on_notification(d->on_notification_user, op);
+    }
     if (op->kind == ARCP_STORE_APPEND && arcp_span_starts_with(op->key, ARCP_SPAN_LITERAL("j:"))) {
         note(d, arcp_span_from(op->key, 2))->bytes += op->value.size;
     }
@@ -331,6 +334,8 @@ void disk_init(disk *d)
     d->is_held = d->refuses = d->refuses_submit = false;
     d->on_money = NULL;
     d->on_money_user = NULL;
+    d->on_notification = NULL;
+    d->on_notification_user = NULL;
     d->inner = NULL;
     check_ok(arcp_store_open_memory(&d->inner, &error), &error);
     d->inner->ops->set_callbacks(d->inner, &callbacks);

@@ -56,6 +56,9 @@ typedef struct disk {
     /* A row of a purse or of a hold was written or deleted. NULL: there are none. */
     void (*on_money)(void *user, const arcp_store_op *op);
     void *on_money_user;
+    /* The same of a row of the outbox. */
+    void (*on_notification)(void *user, const arcp_store_op *op);
+    void *on_notification_user;
     disk_known known[DISK_KNOWN_MAX];
     size_t known_count;
     size_t failures, crashes; /* statistics */

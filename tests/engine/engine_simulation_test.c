@@ -1,6 +1,7 @@
 /* Seeded random sessions against the engine: clients that connect, disconnect, go silent and take
  * over, agents that say right and wrong things and spend, a clock that jumps, a store that stalls
- * and fails, jobs and keys that are removed early, restarts at any effect, shutdowns.
+ * and fails, hooks whose receivers fail, jobs and keys that are removed early, restarts at any
+ * effect, shutdowns.
  *   engine_simulation_test [SEEDS [FIRST]]
  * runs SEEDS seeds (500) from FIRST (1) on; ARCP_SIMULATION_SECONDS=n goes on for so long. A seed
  * that fails prints how to repeat it; when its fault is mended, it becomes a named test of
@@ -21,6 +22,7 @@ static seed_range wanted;
 typedef struct figures {
     size_t frames, ends, replays, jobs, spends, children, silences, restarts, failures;
     size_t lost, leaves, values, answers, overs, queued, reloads, sent, settled, pushes, watched;
+    size_t notes, delivered;
     size_t unsent_max, tail_max, queue_max;
 } figures;
 
@@ -51,6 +53,8 @@ static void add(figures *sum, const play *one)
     sum->settled += one->settled;
     sum->pushes += one->pushes;
     sum->watched += one->watched;
+    sum->notes += one->note_count;
+    sum->delivered += one->delivered;
     sum->unsent_max = larger(sum->unsent_max, one->unsent_max);
     sum->tail_max = larger(sum->tail_max, one->tail_max);
     sum->queue_max = larger(sum->queue_max, one->queue_max);
@@ -86,7 +90,8 @@ static void check_figures(const figures *sum, uint64_t seeds)
                              sum->spends,   sum->children, sum->silences, sum->restarts,
                              sum->failures, sum->lost,     sum->leaves,   sum->values,
                              sum->answers,  sum->overs,    sum->queued,   sum->reloads,
-                             sum->sent,     sum->settled,  sum->watched,  sum->pushes};
+                             sum->sent,     sum->settled,  sum->watched,  sum->pushes,
+                             sum->notes,    sum->delivered - sum->notes};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         assert_true(counts[i] > seeds / 20);
     }
@@ -109,12 +114,13 @@ static void every_promise_holds_in_random_sessions(void **state)
                   "%zu spends, %zu children, %zu silent peers, %zu restarts, %zu failed batches, "
                   "%zu lost ends, "
                   "%zu ends of input, %zu calls to models, %zu credentials, %zu answers to "
-                  "submits, %zu rows sent to watchers, %zu compared; at most %zu bytes "
+                  "submits, %zu rows sent to watchers, %zu compared, %zu notifications in %zu attempts; "
+                  "at most %zu bytes "
                   "unsent to a peer, %zu for the store, %zu of streams\n",
                   (unsigned long long)played, (unsigned long long)wanted.first, sum.frames,
                   sum.jobs, sum.ends, sum.replays, sum.spends, sum.children, sum.silences,
                   sum.restarts, sum.failures, sum.lost, sum.leaves, sum.sent, sum.values,
-                  sum.answers, sum.pushes, sum.watched, sum.unsent_max, sum.queue_max,
+                  sum.answers, sum.pushes, sum.watched, sum.notes, sum.delivered, sum.unsent_max, sum.queue_max,
                   sum.tail_max);
     check_figures(&sum, played);
 }

@@ -57,6 +57,7 @@ static void begin(play *p, const arcp_settings *settings)
         play_queue_begin(p, &p->rig.settings);
     }
     play_upstream_begin(p);
+    play_hooks_begin(p);
     rig_open(&p->rig);
     play_purse_begin(p);
     p->rig.on_effect = on_effect;
@@ -168,6 +169,7 @@ void play_begin_recorded(play *p, uint64_t seed,
     p->temper.queues = seed % 4 == 1;
     /* A purse is of one day; what its host reports is not in a trace (src/record). */
     p->temper.purses = seed % 5 == 2 && !p->temper.jumps && prepare == NULL;
+    p->temper.hooks = seed % 7 == 3 && prepare == NULL;
     begin(p, &settings);
     label_seed(p, seed, "engine_simulation_test");
 }
@@ -313,6 +315,7 @@ void play_restart(play *p)
     play_queue_before_restart(p);
     disk_crash(&p->disk);
     play_purse_crash(p);
+    play_hooks_crash(p);
     play_upstream_crash(p);
     p->rig.fail_store = p->rig.fail_start = p->rig.hold_start = false;
     p->is_stopping = false;
@@ -385,6 +388,7 @@ bool play_step(play *p)
     } else {
         rare_step(p);
     }
+    play_hooks_act(p);
     rig_run(&p->rig); /* also those of an earlier step */
     play_look(p);
     play_check(p);
@@ -466,6 +470,7 @@ void play_settle(play *p)
     }
     play_purse_check(p);
     play_purse_settled(p);
+    play_hooks_settle(p);
     static const size_t observers[] = {0, PLAY_BOB};
     const size_t job_count = p->watch.job_count;
     for (size_t i = 0; i < PLAY_CLIENTS; i++) {

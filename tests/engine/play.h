@@ -35,6 +35,7 @@ typedef struct play_temper {
     bool confines;   /* hosts confine agents, and refuse jobs */
     bool queues;     /* agents with max_jobs, and reloads */
     bool purses;     /* principals have purses, and jobs call through gateways */
+    bool hooks;      /* hooks, receivers that fail, and reloads of them */
 } play_temper;
 
 /* What the play knows of an agent in addition to the rig. */
@@ -79,6 +80,21 @@ typedef struct play_hold {
     int64_t held;
 } play_hold;
 
+/* A notification whose row was written. */
+typedef struct play_note {
+    char id[40];
+    char job_id[ARCP__ID_SIZE];
+    size_t hook;
+    uint64_t hash;   /* of its body */
+    uint64_t number; /* of the attempt that is under way; 0: none */
+    size_t deliveries;
+    bool is_written; /* and not deleted */
+    bool is_taken;   /* by its receiver, since the last start */
+    bool was_taken;  /* ever */
+    bool is_end;     /* of a job, not another event */
+} play_note;
+
+#define PLAY_NOTES_MAX   2048
 #define PLAY_CALLS_MAX   128
 #define PLAY_STARTED_MAX 4096
 #define PLAY_NOTED_MAX   64
@@ -137,6 +153,9 @@ typedef struct play {
     play_hold holds[PLAY_CALLS_MAX];
     size_t call_count, hold_count, call_ids;
     size_t sent, settled; /* figures */
+    play_note notes[PLAY_NOTES_MAX];
+    size_t note_count;
+    size_t delivered; /* figure: attempts */
 } play;
 
 /* As play_begin_seed; `prepare` is the rig's. */
@@ -243,6 +262,15 @@ void play_purse_crash(play *p);
 void play_purse_check(play *p);
 /* All jobs have ended. */
 void play_purse_settled(play *p);
+
+/* ---- play_hooks.c ---- */
+/* Before the engine is opened. */
+void play_hooks_begin(play *p);
+/* Receivers answer; a reload. */
+void play_hooks_act(play *p);
+void play_hooks_crash(play *p);
+/* All jobs have ended: everything that is due arrives. */
+void play_hooks_settle(play *p);
 
 /* ---- play_upstream.c ---- */
 /* Before the engine is opened. */

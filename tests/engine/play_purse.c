@@ -11,6 +11,7 @@
 
 #include "support/check.h"
 
+#include "engine/state.h"
 #include "job/job_state.h"
 #include "job/purse.h"
 
@@ -289,7 +290,10 @@ void play_purse_check(play *p)
     }
     for (size_t i = 0; i < p->rig.agent_count; i++) {
         const rig_agent *agent = &p->rig.agents[i];
-        if (!agent->forgotten && agent->job->live->purse != NULL) {
+        /* Between two effects the engine may have removed a job whose end the owner does not know.
+         */
+        const arcp__job *job = arcp__job_find(&p->rig.engine->jobs, arcp_span_cstr(agent->job_id));
+        if (!agent->forgotten && job != NULL && job->live->purse != NULL) {
             check_memory(p, agent, held);
         }
     }
