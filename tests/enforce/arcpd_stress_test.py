@@ -27,8 +27,9 @@ SEED = int(os.environ.get("ARCP_SEED", str(time.time_ns() % 1000000)))
 PATIENCE_SEC = 60
 WARM = 3
 SECRET = "a-secret-of-the-host"
-# Of arcpd's memory, after the first jobs: caches of its libraries, and blocks that malloc keeps.
-GROWTH_KB_MAX = 24 << 10
+# Of arcpd's memory, after the first jobs: a session keeps 4 MiB of responses for requests that are repeated, and malloc
+# keeps blocks.
+GROWTH_KB_MAX = 16 << 10
 MARK = f"1{os.getpid()}.5"  # seconds: no other program sleeps for them
 FORBIDDEN = "cat {dir}/outside/secret; ls {dir}/outside; echo x >{dir}/read/new; cat {dir}/texts/file"
 RESULT = """echo '{"type":"job.result","payload":{"result":"done"}}'"""
@@ -53,15 +54,22 @@ def complete(script, **places):
     return script
 
 
-def children(pid):
-    """All processes below one, with their command lines."""
-    found = {}
+def started_by(pid):
+    """The processes that one has started, by any of its threads."""
+    found = []
     with contextlib.suppress(OSError):
         for task in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
-                for child in map(int, file.read().split()):
-                    found[child] = words_of(child)
-                    found.update(children(child))
+                found += map(int, file.read().split())
+    return found
+
+
+def children(pid):
+    """All processes below one, with their command lines."""
+    found = {}
+    for child in started_by(pid):
+        found[child] = words_of(child)
+        found.update(children(child))
     return found
 
 
@@ -137,7 +145,7 @@ agents:
             env={"PATH": os.environ["PATH"], "HOME": directory, "STATE_DIRECTORY": f"{directory}/state"})
         self.pid = self.process.pid
         self.ids = 0
-        self.send("session.hello", {"auth": {"scheme": "bearer", "token": "a-token-of-the-tests"}, "capabilities": {"features": ["lease_expires_at", "cost.budget"]}})
+        self.send("session.hello", {"auth": {"scheme": "bearer", "token": "a-token-of-the-tests"}, "capabilities": {"features": ["lease_expires_at", "cost.budget", "ack"]}})
         assert self.read()["type"] == "session.welcome"
 
     def send(self, kind, payload, **more):
@@ -174,13 +182,15 @@ class Load:
         self.asked = collections.deque()  # submits without an answer
         self.cancels = set()  # ids of requests
         self.jobs = {}
+        self.submitted = self.kills = 0
         self.ends = collections.Counter()
         self.denials = collections.Counter()
 
     def submit(self):
         where = self.daemon.directory
-        agent = self.draw.choice(list(AGENTS))
-        end = self.draw.choice(ENDS) if agent.endswith("stays") else None
+        agent = list(AGENTS)[self.submitted % len(AGENTS)]
+        end = ENDS[self.submitted // len(AGENTS) % len(ENDS)] if agent.endswith("stays") else None
+        self.submitted += 1
         lease = {"fs.read": [f"{where}/read/**", f"{where}/texts/*.txt"], "fs.write": [f"{where}/write/**"]}
         if agent == "net":
             lease = {"net.fetch": [f"http://localhost:{self.daemon.port}/**"]}
@@ -197,14 +207,16 @@ class Load:
 
     def kill_one(self):
         """As when a sandbox is killed by an operator: its monitor, which is arcpd's child."""
-        with open(f"/proc/{self.daemon.pid}/task/{self.daemon.pid}/children", encoding="ascii") as file:
-            monitors = [pid for pid in map(int, file.read().split()) if children(pid)]
+        monitors = started_by(self.daemon.pid)
         if monitors:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.draw.choice(monitors), signal.SIGKILL)
+                self.kills += 1
 
     def take(self):
         frame = self.daemon.read()
+        if frame.get("event_seq", 1) % 20 == 0:  # what is not acknowledged is kept for a resume
+            self.daemon.send("session.ack", {"last_processed_seq": frame["event_seq"]})
         job, payload = frame.get("job_id"), frame.get("payload", {})
         if payload.get("reply_to") in self.cancels:
             return  # also that the job has ended meanwhile
@@ -296,7 +308,7 @@ def measure(daemon, page, draw):
     for code in ("CANCELLED", "LEASE_EXPIRED", "TIMEOUT"):
         assert any(name.endswith(code) for name in load.ends), load.ends
     assert load.denials["fs.read"] and load.denials["fs.write"] and load.denials["net.fetch"], load.denials
-    assert page.served > 0
+    assert load.kills > 0 and page.served > 0
     assert after - memory < GROWTH_KB_MAX, (memory, after)
     assert daemon.stop() == 0
 
