@@ -181,14 +181,19 @@ static bool is_bound_to(const struct nlmsghdr *header, const struct stat *name)
 }
 
 /* Whether 32 bits tell the inodes of a file system apart, which is all that the kernel says of the
- * inode of a socket. */
-static bool has_short_inodes(int fd)
+ * inode of a socket. Those of a tmpfs begin anew after 2^32 files, which a program makes in some
+ * hours; then it could have a socket with the number of one of the host's. The sandbox's own tmpfs
+ * has no sockets of the host. */
+static bool has_short_inodes(const arcp__broker *broker, int fd, dev_t device)
 {
-    static const uint32_t magics[] = {EXT4_SUPER_MAGIC, TMPFS_MAGIC, BTRFS_SUPER_MAGIC,
-                                      F2FS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC};
+    static const uint32_t magics[] = {EXT4_SUPER_MAGIC, BTRFS_SUPER_MAGIC, F2FS_SUPER_MAGIC,
+                                      OVERLAYFS_SUPER_MAGIC};
     struct statfs about;
     if (fstatfs(fd, &about) != 0) {
         return false;
+    }
+    if ((uint32_t)about.f_type == TMPFS_MAGIC) {
+        return broker->views != NULL && arcp__broker_views_device(broker->views) == device;
     }
     for (size_t i = 0; i < sizeof magics / sizeof *magics; i++) {
         if ((uint32_t)about.f_type == magics[i]) {
@@ -204,7 +209,8 @@ static bool has_short_inodes(int fd)
  * inside. */
 static bool is_own(arcp__broker *broker, int fd, const struct stat *name)
 {
-    if (broker->sockets < 0 || name->st_ino > UINT32_MAX || !has_short_inodes(fd)) {
+    if (broker->sockets < 0 || name->st_ino > UINT32_MAX ||
+        !has_short_inodes(broker, fd, name->st_dev)) {
         return false;
     }
     char *bytes = arcp__alloc(DIAG_BYTES);

@@ -152,6 +152,8 @@ void arcp__broker_serve_list(arcp__broker_task *task);
 /* Takes both descriptors. NULL: no memory. */
 arcp__broker_views *arcp__broker_views_new(int writable, int readable);
 void arcp__broker_views_free(arcp__broker_views *views);
+/* The file system of the sandbox's own directories. */
+dev_t arcp__broker_views_device(const arcp__broker_views *views);
 /* Whether the directory is a listing; then writes the name of the directory that it lists. */
 bool arcp__broker_views_find(arcp__broker_views *views, const struct stat *directory, char *out,
                              size_t *size);

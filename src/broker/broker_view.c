@@ -321,6 +321,11 @@ static int open_view(arcp__broker_views *views, arcp_span path, entry *wanted)
 
 /* ---- for the broker ---- */
 
+dev_t arcp__broker_views_device(const arcp__broker_views *views)
+{
+    return views->device;
+}
+
 bool arcp__broker_views_find(arcp__broker_views *views, const struct stat *directory, char *out,
                              size_t *size)
 {

@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -10,6 +11,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <sys/socket.h>
+#include <sys/statfs.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -120,6 +122,35 @@ static void own_sockets_are_connected_and_the_hosts_are_not(void **state)
 }
 
 /* A socket of the host could have been linked or moved into a private directory. */
+static void connect_to_listening(fixture *f, void *user)
+{
+    (void)user;
+    const int own = listen_at(fixture_path(f, "work/own"), 8);
+    fixture_must(own >= 0);
+    f->results->values[0] = connect_to(fixture_path(f, "work/own"));
+    (void)close(own);
+}
+
+/* The tree is the host's: no listings say that the file system is the sandbox's. */
+static void sockets_in_a_tmpfs_of_the_host_are_not_connected(void **state)
+{
+    (void)state;
+    fixture f;
+    struct statfs about;
+    if (statfs("/dev/shm", &about) != 0 || about.f_type != TMPFS_MAGIC) {
+        print_message("/dev/shm is not a tmpfs here\n");
+        skip();
+    }
+    fixture_place = "/dev/shm";
+    fixture_init(&f);
+    f.has_own_net = true;
+    fixture_run(&f, connect_to_listening, NULL);
+    assert_int_equal(f.results->values[0], EACCES);
+    assert_true(fixture_was_denied(&f, "connect", "work/own", 1));
+    fixture_fini(&f);
+    fixture_place = "/tmp";
+}
+
 static void
 without_a_list_of_own_sockets_only_those_that_the_lease_names_are_connected(void **state)
 {
@@ -499,6 +530,7 @@ int main(int argc, char **argv)
     seconds = argc > 1 ? argv[1] : seconds;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(own_sockets_are_connected_and_the_hosts_are_not),
+        cmocka_unit_test(sockets_in_a_tmpfs_of_the_host_are_not_connected),
         cmocka_unit_test(
             without_a_list_of_own_sockets_only_those_that_the_lease_names_are_connected),
         cmocka_unit_test(any_thread_of_the_program_connects),

@@ -99,10 +99,12 @@ static void add_rule(fixture *f, const char *name, uint32_t rights, arcp__sandbo
                              .class = class};
 }
 
+const char *fixture_place = "/tmp";
+
 void fixture_init(fixture *f)
 {
     memset(f, 0, sizeof *f);
-    (void)snprintf(f->root, sizeof f->root, "/tmp/arcp-broker-XXXXXX");
+    (void)snprintf(f->root, sizeof f->root, "%s/arcp-broker-XXXXXX", fixture_place);
     assert_non_null(mkdtemp(f->root));
     assert_int_equal(chdir(f->root), 0);
     (void)umask(022);

@@ -36,6 +36,9 @@ typedef struct fixture {
 /* Whether this machine can do it at all. */
 bool fixture_is_possible(void);
 
+/* Where the trees are made; /tmp unless a test says otherwise. */
+extern const char *fixture_place;
+
 /* Makes the tree: see broker_fixture.c for what is in it. Fails the test when it cannot. */
 void fixture_init(fixture *f);
 /* Aborts with errno when a call that cannot fail here has failed; in children of the test, too. */

@@ -198,7 +198,7 @@ class Load:
             lease = {"fs.read": [f"{where}/texts/*.txt"], "cost.budget": ["USD:1"]}
         payload = {"agent": agent, "lease_request": lease}
         if end == "expiry":
-            at = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=1)
+            at = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=2)
             payload["lease_constraints"] = {"expires_at": at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")}
         if end == "timeout":
             payload["max_runtime_sec"] = 1
@@ -235,8 +235,10 @@ class Load:
                 if end == "kill":
                     self.kill_one()
         elif frame["type"] in ("job.result", "job.error"):
-            assert job in self.jobs, frame
-            agent, _ = self.jobs.pop(job)
+            # On a busy machine a lease can have expired before it arrives: then the submit is refused.
+            is_accepted = job in self.jobs
+            agent, end = self.jobs.pop(job) if is_accepted else self.asked.popleft()
+            assert is_accepted or end == "expiry", frame
             self.ends[f"{agent} {payload.get('code', 'success')}"] += 1
         else:
             raise AssertionError(frame)

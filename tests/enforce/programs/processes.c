@@ -327,8 +327,12 @@ static int crash(char **argv)
 int escape_core_dump(char **argv)
 {
     int status = 0;
-    if (chdir(argv[0]) != 0) {
+    struct rlimit limit;
+    if (chdir(argv[0]) != 0 || getrlimit(RLIMIT_CORE, &limit) != 0) {
         return errno;
+    }
+    if (limit.rlim_max == 0) {
+        return escape_unable("who runs the tests may have no dumps");
     }
     const pid_t child = fork();
     if (child == 0) {
