@@ -6,6 +6,8 @@
 
 #include "base/timestamp.h"
 
+#define SUMMARY_MAX 200 /* bytes of the agent's summary that are shown */
+
 static void add_cost(arcp__closing *closing, arcp_span currency, arcp_decimal amount)
 {
     size_t i = 0;
@@ -87,4 +89,8 @@ void arcp__closing_append(const arcp__closing *closing, const arcp_outcome *outc
         arcp_buf_append_format(out, ", %s %s", closing->costs[i].currency, amount);
     }
     arcp_buf_append_cstr(out, closing->has_more ? ", and more costs" : "");
+    if (outcome->summary.size != 0) {
+        arcp_buf_append_cstr(out, ": ");
+        arcp__append_safe(out, outcome->summary, SUMMARY_MAX);
+    }
 }

@@ -275,9 +275,16 @@ static void metric_line(const line *l)
         }
         return;
     }
+    arcp_decimal amount;
     begin(l, "metric", ARCP__COLOR_DIM);
     append_text(l->out, l->body->metric.name);
-    append_next(l->out, l->body->metric.value);
+    if (arcp_span_starts_with(l->body->metric.name, ARCP_SPAN_LITERAL("cost.")) &&
+        arcp_decimal_parse_spend(l->body->metric.value, &amount, NULL) == ARCP_OK) {
+        char text[ARCP_DECIMAL_TEXT_MAX]; /* without an exponent, as budgets have it */
+        append_next(l->out, arcp_span_make(text, arcp_decimal_format(amount, text)));
+    } else {
+        append_next(l->out, l->body->metric.value);
+    }
     append_next(l->out, l->body->metric.unit);
 }
 

@@ -70,6 +70,10 @@ static const struct line_row {
      "enforced  999 exact at level full", NULL},
     {"metric", "{\"name\":\"cost.inference\",\"value\":0.0234,\"unit\":\"USD\"}",
      "metric    cost.inference 0.0234 USD", NULL},
+    {"metric", "{\"name\":\"cost.read\",\"value\":25.0e-5,\"unit\":\"USD\"}",
+     "metric    cost.read 0.00025 USD", NULL},
+    {"metric", "{\"name\":\"rate\",\"value\":25.0e-5,\"unit\":\"Hz\"}", "metric    rate 25.0e-5 Hz",
+     NULL},
     {"metric",
      "{\"name\":\"cost.inference\",\"value\":0.0234,\"unit\":\"USD\",\"dimensions\":{\"model\":"
      "\"gpt-x\",\"input_tokens\":1200,\"output_tokens\":34,\"duration_ms\":1290,"
@@ -480,9 +484,34 @@ static void final_statuses_decide_first(void **state)
     assert_int_equal(arcp__exit_of_job_status(ARCP_JOB_ERROR), 1);
 }
 
+/* It is the agent's text: made safe, and cut at 200 bytes. */
+static void the_closing_line_has_the_summary_of_the_result(void **state)
+{
+    char summary[202];
+    char wanted[256];
+    const arcp__closing closing = {.cost_count = 0};
+    arcp_outcome outcome = {.final_status = ARCP_JOB_SUCCESS,
+                            .payload = ARCP_SPAN_LITERAL("{}"),
+                            .summary = ARCP_SPAN_LITERAL("73 files\x1b[2J")};
+    arcp_buf out = arcp_buf_init();
+    arcp__closing_append(&closing, &outcome, &out);
+    check_span(arcp_buf_span(&out), "success: 73 files\\x1b[2J");
+    memset(summary, 'x', sizeof summary);
+    for (size_t size = 200; size <= 201; size++) {
+        arcp_buf_clear(&out);
+        outcome.summary = arcp_span_make(summary, size);
+        arcp__closing_append(&closing, &outcome, &out);
+        (void)snprintf(wanted, sizeof wanted, "success: %.200s%s", summary,
+                       size == 200 ? "" : "...");
+        check_span(arcp_buf_span(&out), wanted);
+    }
+    arcp_buf_fini(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_closing_line_has_the_summary_of_the_result),
         cmocka_unit_test(every_kind_has_a_line),
         cmocka_unit_test(a_job_whose_lease_is_enforced_exactly_has_no_line_about_it),
         cmocka_unit_test(chunks_have_no_line),
