@@ -211,7 +211,8 @@ void play_hooks_settle(play *p)
      */
     arcp__notification_view view;
     for (size_t i = 0;
-         i < 2 * PLAY_NOTES_MAX && arcp__engine_next_notification(p->rig.engine, "", &view); i++) {
+         i < (size_t)2 * PLAY_NOTES_MAX && arcp__engine_next_notification(p->rig.engine, "", &view);
+         i++) {
         play_clock(p, ARCP__HOOK_PAUSE_SEC_MAX * ARCP_NS_PER_SEC);
         answer_some(p, 1, false);
         rig_run(&p->rig);
