@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -62,6 +63,20 @@ int escape_pidfd_signal(char **argv)
 {
     const int fd = (int)syscall(__NR_pidfd_open, pid_of(argv[0]), 0);
     return escape_result(fd < 0 ? fd : syscall(__NR_pidfd_send_signal, fd, SIGTERM, NULL, 0));
+}
+
+/* The process at the other end of standard input, by a descriptor that the kernel gives for it;
+ * whether it could be signalled. */
+int escape_signal_peer(char **argv)
+{
+    enum { PEER_PIDFD = 77 /* SO_PEERPIDFD, Linux 6.5 */ };
+    int fd = -1;
+    socklen_t size = sizeof fd;
+    (void)argv;
+    if (getsockopt(STDIN_FILENO, SOL_SOCKET, PEER_PIDFD, &fd, &size) != 0) {
+        return errno == ENOPROTOOPT ? escape_unable("the kernel gives no such descriptors") : errno;
+    }
+    return escape_result(syscall(__NR_pidfd_send_signal, fd, 0, NULL, 0));
 }
 
 /* A signal that a descriptor sends when something can be read from it. */
