@@ -155,7 +155,7 @@ arcp_status arcp_runtime_register_process(arcp_runtime *runtime, const arcp_proc
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     arcp__process_agent *agent = &entry->process;
-    entry->ops = &arcp__agent_process_host;
+    entry->ops = &arcp__agent_worker_host;
     status = fill(agent, runtime, &from, err);
     if (status == ARCP_OK) {
         status = arcp__confinement_register(agent, &from, err);

@@ -459,7 +459,7 @@ static void admit(void *user, const arcp__admit_request *request, arcp__admit_an
     arcp_runtime *runtime = user;
     arcp__agent_entry *entry = request->host;
     arcp__process_agent *agent = &entry->process;
-    if (entry->ops != &arcp__agent_process_host || runtime->confinement == NULL) {
+    if (entry->ops != &arcp__agent_worker_host || runtime->confinement == NULL) {
         return;
     }
     if (!agent->confinement.is_on) {

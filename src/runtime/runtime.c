@@ -96,7 +96,7 @@ void arcp_runtime_free(arcp_runtime *runtime)
     if (runtime == NULL) {
         return;
     }
-    arcp__runtime_process_jobs_free(runtime);
+    arcp__runtime_programs_free(runtime);
     arcp__agent_network_free(runtime->network);
     arcp__gateway_free(runtime->gateway);
     for (arcp__agent_entry *entry = runtime->agents; entry != NULL; entry = entry->next) {
@@ -385,7 +385,7 @@ arcp_status arcp__runtime_add_entry(arcp_runtime *runtime, arcp__agent_entry *en
         .name = arcp_span_cstr(entry->name),
         .version = arcp_span_cstr(entry->version),
         .is_default = is_default,
-        .is_unconfined = runtime->confinement != NULL && entry->ops == &arcp__agent_process_host &&
+        .is_unconfined = runtime->confinement != NULL && entry->ops == &arcp__agent_worker_host &&
                          !entry->process.confinement.is_on,
         .host = entry,
         .cwd = arcp_span_cstr(cwd),
@@ -452,7 +452,7 @@ void arcp_runtime_clear_agents(arcp_runtime *runtime)
     arcp__engine_for_each_host(runtime->engine, mark_used, NULL);
     for (arcp__agent_entry **next = &runtime->agents; *next != NULL;) {
         arcp__agent_entry *entry = *next;
-        if (entry->ops == &arcp__agent_process_host && !entry->is_used) {
+        if (entry->ops == &arcp__agent_worker_host && !entry->is_used) {
             *next = entry->next;
             free_entry(entry);
         } else {

@@ -46,7 +46,7 @@ arcp_status arcp_runtime_write_state(arcp_runtime *runtime, size_t lines_max, ar
 {
     const arcp_time now = arcp__clock_now();
     dump_runtime(runtime, now, out);
-    arcp__runtime_process_jobs_dump(runtime, lines_max, out);
+    arcp__worker_programs_dump(&runtime->programs, lines_max, out);
     arcp__engine_write_state(runtime->engine, now, lines_max, out);
     return arcp_buf_status(out);
 }

@@ -21,6 +21,7 @@
 #include "record/record.h"
 #include "runtime/runtime_hook.h"
 #include "runtime/runtime_owner.h"
+#include "worker/worker_program.h"
 
 /* Batches in the store at a time: one is written, and one waits so that the writer is never idle.
  * The engine fills the next. */
@@ -81,7 +82,7 @@ typedef struct arcp__agent_host_ops {
 } arcp__agent_host_ops;
 
 extern const arcp__agent_host_ops arcp__agent_callback_host;
-extern const arcp__agent_host_ops arcp__agent_process_host;
+extern const arcp__agent_host_ops arcp__agent_worker_host;
 
 typedef struct arcp__confinement arcp__confinement;
 typedef struct arcp__prepared_etc arcp__prepared_etc;
@@ -217,11 +218,7 @@ struct arcp_runtime {
     arcp__runtime_listener *listeners;
     arcp_admission *admission; /* a reference; of all listeners */
     arcp__agent_entry *agents;
-    struct arcp__process_job *process_jobs;         /* started ones, oldest first */
-    struct arcp__process_job *waiting_process_jobs; /* the queue, in the order of rounds */
-    uint64_t launch_round;                          /* of the job that was dequeued last */
-    size_t starting_programs;                       /* requested from the thread for jobs */
-    size_t stderr_bytes;                            /* that are kept of all programs */
+    arcp__worker_queue programs; /* of process agents */
     arcp__agent_inbox inbox;
     arcp_status restore_status;
     arcp_error restore_error;
@@ -311,22 +308,15 @@ void arcp__agent_inbox_notify(arcp_runtime *runtime);
  * the threads. */
 void arcp__agent_threads_end(arcp_runtime *runtime);
 
-/* ---- agent_process_look.c ---- */
+/* ---- runtime_look.c ---- */
 /* Functions of arcp__agent_hosts. */
 void arcp__runtime_usage(void *user, arcp__job *job, arcp__agent_usage *out);
 uint64_t arcp__runtime_memory_bytes(void *user);
 bool arcp__runtime_stderr(void *user, arcp__job *job, arcp_buf *out);
 
-/* ---- agent_process_host.c ---- */
-/* Appends a line for each program and each job that waits for one, at most `lines_max`. */
-void arcp__runtime_process_jobs_dump(const arcp_runtime *runtime, size_t lines_max, arcp_buf *out);
-/* Kills running processes and frees all process jobs. */
-void arcp__runtime_process_jobs_free(arcp_runtime *runtime);
-
-/* ---- agent_plain.c ---- */
-/* Writes the input of a plain program, and the end of input, from the job.start line. A program
- * that gets only a part of its input is killed. */
-void arcp__agent_plain_write(arcp__agent_process *process, arcp_span start);
+/* ---- worker_host.c ---- */
+/* Kills running programs and frees all of them. */
+void arcp__runtime_programs_free(arcp_runtime *runtime);
 
 /* ---- agent_registration.c ---- */
 /* Must not be called while one of its processes runs for a job. */

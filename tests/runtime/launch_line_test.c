@@ -101,7 +101,7 @@ static void one_program_is_started_at_a_time(void **state)
     }
     while (started() < JOBS) {
         (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
-        assert_in_range(rig.runtime->starting_programs, 0, 1);
+        assert_in_range(rig.runtime->programs.starting, 0, 1);
     }
     runtime_rig_until(&rig, so_many_run, &want);
 }
@@ -134,8 +134,8 @@ static void lines_for_a_queued_job_follow_its_job_start(void **state)
     HASH_FIND_STR(rig.runtime->engine->jobs.all, rig.job_id, job);
     assert_non_null(job);
     assert_int_equal(job->agent_state, ARCP__AGENT_STARTING);
-    arcp__agent_process_host.line(job->live->user, ARCP_SPAN_LITERAL("[1]"));
-    arcp__agent_process_host.line(job->live->user, ARCP_SPAN_LITERAL("[2]"));
+    arcp__agent_worker_host.line(job->live->user, ARCP_SPAN_LITERAL("[1]"));
+    arcp__agent_worker_host.line(job->live->user, ARCP_SPAN_LITERAL("[2]"));
     (void)runtime_rig_wait(&rig, "\"message\":\"told [1] [2]\"");
 }
 

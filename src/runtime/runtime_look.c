@@ -1,0 +1,26 @@
+/* What is shown of agents: what they use, and the end of their standard error. */
+#include "runtime/runtime_state.h"
+
+bool arcp__runtime_stderr(void *user, arcp__job *job, arcp_buf *out)
+{
+    const arcp__agent_entry *entry = job->live->host;
+    (void)user;
+    return job->live->user != NULL && entry->ops->stderr_tail != NULL &&
+           entry->ops->stderr_tail(job->live->user, out);
+}
+
+void arcp__runtime_usage(void *user, arcp__job *job, arcp__agent_usage *out)
+{
+    const arcp__agent_entry *entry = job->live->host;
+    (void)user;
+    if (job->live->user != NULL && entry->ops->usage != NULL) {
+        entry->ops->usage(job->live->user, out);
+    }
+}
+
+uint64_t arcp__runtime_memory_bytes(void *user)
+{
+    size_t bytes = 0;
+    (void)user;
+    return uv_resident_set_memory(&bytes) == 0 ? bytes : 0;
+}
