@@ -83,7 +83,7 @@ INTEROP ?=
 interop: deps ## the published SDKs with arcpd and the client, both ways: docs/interop.md; arcp mcp and the gateways between real clients and servers
 	@python3 -c 'import ensurepip, venv' 2>/dev/null || tools/install-deps.sh --interop || true
 	@# Both wait more than they compute, so they run side by side.
-	@$(call build,test) && { { tests/interop/mcp/run build-test && tests/interop/models/run build-test; } \
+	@$(call build,test) && { { tests/interop/mcp/run build-test && tests/interop/models/run build-test && tests/interop/models/litellm build-test; } \
 		>build-test/interop-gateways.log 2>&1 & gateways=$$!; \
 		tests/interop/run $(INTEROP) build-test; sdks=$$?; wait $$gateways; gateways=$$?; \
 		cat build-test/interop-gateways.log; [ $$sdks -eq 0 ] && [ $$gateways -eq 0 ]; }

@@ -3,7 +3,7 @@
 //   client.mjs PACKAGES CALLS COMMAND...
 //
 // PACKAGES is the directory of the SDK; CALLS is JSON: [[name, arguments], ...].
-// `http URL KEY` in place of a command: a server that is reached by streamable HTTP.
+// A name like prompts/get is a method, whose result is the answer. `http URL KEY` in place of a command: a server that is reached by streamable HTTP.
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 
@@ -25,7 +25,22 @@ await client.connect(
 );
 const tools = (await client.listTools()).tools.map((tool) => tool.name);
 const answers = [];
+const fetched = {
+  "resources/list": () => client.listResources(),
+  "resources/templates/list": () => client.listResourceTemplates(),
+  "prompts/list": () => client.listPrompts(),
+  "resources/read": (parameters) => client.readResource(parameters),
+  "prompts/get": (parameters) => client.getPrompt(parameters),
+  "completion/complete": (parameters) => client.complete(parameters),
+};
 for (const [name, parameters] of JSON.parse(calls)) {
+  if (fetched[name] !== undefined) {
+    await fetched[name](parameters).then(
+      (result) => answers.push([false, result]),
+      (error) => answers.push([true, error.data]),
+    );
+    continue;
+  }
   const result = await client.callTool({ name, arguments: parameters }, undefined, { onprogress });
   answers.push([result.isError === true, result.content[0].text]);
 }
