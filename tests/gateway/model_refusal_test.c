@@ -20,6 +20,10 @@ typedef struct refusal {
 static const refusal refusals[] = {
     {"a model that the lease does not allow", "{\"model.use\":[\"sm*\"]}", CHAT,
      "{\"model\":\"other\"," HI "}", "403", "permission_denied", "denied model.use other NO_MATCH"},
+    {"the same model in capitals", "{\"model.use\":[\"small\"]}", CHAT,
+     "{\"model\":\"SMALL\"," HI "}", "403", "permission_denied", "denied model.use SMALL NO_MATCH"},
+    {"a list of models in one name", "{\"model.use\":[\"sm*\"]}", CHAT,
+     "{\"model\":\"small,other\"," HI "}", "404", "model_not_found", NULL},
     {"a model of no provider is denied before it is looked for", "{\"model.use\":[\"sm*\"]}", CHAT,
      "{\"model\":\"unknown\"," HI "}", "403", "permission_denied", "denied model.use unknown"},
     {"a model of no provider", "{\"model.use\":[\"*\"]}", CHAT, "{\"model\":\"unknown\"," HI "}",

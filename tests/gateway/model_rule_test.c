@@ -150,6 +150,27 @@ static void flags_that_lift_the_context_are_taken_out(void **state)
     model_fixture_close(&f);
 }
 
+/* A header may name another account, or a price: LiteLLM reads tags and addresses from some. */
+static void headers_of_the_agent_reach_no_provider_unless_they_are_known(void **state)
+{
+    (void)state;
+    static const provider_answer answers[] = {{.status = 200, .body = ANSWERED}};
+    OPEN(answers);
+    model_fixture_post(&f, 0, CHAT,
+                       "User-Agent: sdk\r\nCookie: a=b\r\nOpenAI-Organization: other\r\n"
+                       "x-litellm-tags: free\r\nX-Forwarded-For: 127.0.0.1\r\n"
+                       "traceparent: 00-9-9-00\r\nAccept-Encoding: gzip\r\n",
+                       "{\"model\":\"small\"," HI ",\"max_tokens\":100}");
+    model_fixture_expect(&f, 0, "200", USAGE);
+    model_fixture_check_sent(&f, 0, "user-agent: sdk\n");
+    static const char *const others[] = {"a=b",      "rganization", "litellm",
+                                         "orwarded", "9-9",         "gzip"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        model_fixture_check_not_sent(&f, 0, others[i]);
+    }
+    model_fixture_close(&f);
+}
+
 static void each_request_to_a_provider_has_a_span_below_the_jobs(void **state)
 {
     (void)state;
@@ -321,6 +342,7 @@ int main(void)
         cmocka_unit_test(tools_that_run_at_the_provider_are_removed_and_the_log_says_so_once),
         cmocka_unit_test(an_answer_without_usage_is_charged_and_said),
         cmocka_unit_test(flags_that_lift_the_context_are_taken_out),
+        cmocka_unit_test(headers_of_the_agent_reach_no_provider_unless_they_are_known),
         cmocka_unit_test(each_request_to_a_provider_has_a_span_below_the_jobs),
         cmocka_unit_test(calls_are_counted_by_provider_with_their_tokens_cost_and_hold),
         cmocka_unit_test(eight_calls_at_once_with_high_limits_all_succeed),
