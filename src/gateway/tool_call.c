@@ -63,6 +63,8 @@ static void on_closed(uv_handle_t *handle)
     arcp__tool_handle_closed(c->service);
     arcp__mcp_post_fini(&c->post);
     arcp_buf_fini(&c->target);
+    arcp_buf_fini(&c->params);
+    arcp__mcp_gather_fini(&c->gather);
     arcp__tool_config_unref(c->config);
     arcp__free(c);
 }
@@ -72,7 +74,7 @@ void arcp__tool_call_finish(arcp__tool_call *c)
 {
     arcp__gateway_call *call = c->call;
     settle_price(c);
-    if (c->post.kind == ARCP__MCP_POST_CALL) {
+    if (c->post.kind == ARCP__MCP_POST_CALL || c->post.kind == ARCP__MCP_POST_FETCH) {
         const int64_t took_ns = arcp__gateway_now(c->service->gateway).mono_ns - c->sent_at.mono_ns;
         arcp__tool_count(c->service->counts, c->server_name, c->outcome,
                          c->server == NULL ? -1 : took_ns);
@@ -90,22 +92,19 @@ static arcp__tool_log log_of(const arcp__tool_call *c)
     return c->server == NULL ? ARCP__TOOL_LOG_NONE : c->server->options->log;
 }
 
-/* Ends with a result that says why there is none. */
-static void refuse(arcp__tool_call *c, const char *code, const char *text)
+void arcp__tool_call_refuse(arcp__tool_call *c, const char *code, const char *text)
 {
     arcp_buf message = arcp_buf_init();
     if (c->has_said_call) {
         arcp__tool_say_result(c, log_of(c), arcp_span_make(NULL, 0), code, text);
     }
-    arcp__mcp_put_refusal(&message, c->post.id, c->post.is_modern, code, arcp_buf_span(&c->target),
-                          text);
+    arcp__tool_put_refusal(c, code, text, &message);
     arcp__tool_call_respond(c, &message);
     arcp_buf_fini(&message);
     arcp__tool_call_finish(c);
 }
 
-/* Ends with an error of the protocol. */
-static void fail(arcp__tool_call *c, int code, const char *text)
+void arcp__tool_call_fail(arcp__tool_call *c, int code, const char *text)
 {
     arcp_buf message = arcp_buf_init();
     arcp__mcp_put_error(&message, c->post.id, code, text);
@@ -120,14 +119,20 @@ void arcp__tool_call_stop(arcp__tool_call *c, arcp_status status, const char *wh
     if (c->server != NULL) {
         arcp__tool_server_cancel(c->server, c->id, why);
     }
-    refuse(c, code == NULL ? "INTERNAL_ERROR" : code, why);
+    arcp__tool_call_refuse(c, code == NULL ? "INTERNAL_ERROR" : code, why);
 }
 
 /* ---- events of the server ---- */
 
 static void on_timeout(uv_timer_t *timer)
 {
-    arcp__tool_call_stop(timer->data, ARCP_E_TIMEOUT, "the tool did not respond in time");
+    arcp__tool_call *c = timer->data;
+    if (c->post.kind == ARCP__MCP_POST_GATHER) {
+        arcp__tool_server_cancel(c->server, c->id, "it did not respond in time");
+        arcp__tool_call_failed(c, "it did not respond in time");
+        return;
+    }
+    arcp__tool_call_stop(c, ARCP_E_TIMEOUT, "the tool did not respond in time");
 }
 
 /* Until the next progress, and not beyond the whole time of the call. */
@@ -175,13 +180,17 @@ void arcp__tool_call_answered(arcp__tool_call *c, const arcp_json *json, arcp_js
     arcp_buf message = arcp_buf_init();
     arcp_buf result = arcp_buf_init();
     const char *why = NULL;
+    if (c->post.kind == ARCP__MCP_POST_GATHER) {
+        arcp__tool_gathered(c, json, outcome, is_error);
+        return;
+    }
     if (is_error) {
         arcp__mcp_put_server_error(&message, c->post.id, json, outcome);
     } else {
         why = arcp__mcp_put_outcome(&message, c->post.id, c->post.is_modern, json, outcome);
     }
     if (why != NULL) {
-        refuse(c, "INTERNAL_ERROR", why);
+        arcp__tool_call_refuse(c, "INTERNAL_ERROR", why);
     } else {
         c->outcome = is_error ? ARCP__TOOL_FAILED : ARCP__TOOL_ANSWERED;
         arcp_json_compact(json, outcome, &result);
@@ -199,7 +208,11 @@ void arcp__tool_call_failed(arcp__tool_call *c, const char *why)
 {
     char text[ARCP_ERROR_MESSAGE_MAX];
     (void)snprintf(text, sizeof text, "the server \"%s\": %.400s", c->server->options->name, why);
-    refuse(c, "INTERNAL_ERROR", text);
+    if (c->post.kind == ARCP__MCP_POST_GATHER) {
+        arcp__tool_gather_failed(c, text);
+        return;
+    }
+    arcp__tool_call_refuse(c, "INTERNAL_ERROR", text);
 }
 
 /* ---- servers ---- */
@@ -227,18 +240,22 @@ static const arcp__tool_server_options *called_server(const arcp__tool_call *c,
 static bool are_settled(arcp__tool_call *c, bool wakes)
 {
     arcp__mcp_called called;
+    arcp_span own;
     const arcp__tool_server_options *one = NULL;
     bool are_all = true;
     if (c->post.kind == ARCP__MCP_POST_CALL) {
         one = called_server(c, &called);
+    } else if (c->post.kind == ARCP__MCP_POST_FETCH) {
+        one = arcp__tool_fetch_server(c, &own);
     } else if (c->only.size != 0) {
         one = arcp__tool_config_find(c->config, c->only);
     }
-    const bool is_one = c->post.kind == ARCP__MCP_POST_CALL || c->only.size != 0;
+    const bool is_one = c->post.kind == ARCP__MCP_POST_CALL ||
+                        c->post.kind == ARCP__MCP_POST_FETCH || c->only.size != 0;
     for (size_t i = 0; i < c->config->server_count; i++) {
         const arcp__tool_server_options *options = &c->config->servers[i];
-        arcp__tool_server *server =
-            is_one && options != one ? NULL : arcp__tool_call_server(c, options);
+        const bool is_needed = is_one ? options == one : arcp__tool_is_gathered(c, options);
+        arcp__tool_server *server = is_needed ? arcp__tool_call_server(c, options) : NULL;
         if (server != NULL && wakes) {
             arcp__tool_server_wake(server);
         }
@@ -248,99 +265,6 @@ static bool are_settled(arcp__tool_call *c, bool wakes)
 }
 
 /* ---- tools/call ---- */
-
-/* Asks the gate for the tool. False: the call was answered. */
-static bool ask_gate(arcp__tool_call *c)
-{
-    arcp_buf details = arcp_buf_init();
-    arcp_buf message = arcp_buf_init();
-    arcp_error err = {0};
-    const bool is_allowed = arcp__gateway_job_authorize(
-        c->call->job, ARCP_SPAN_LITERAL("tool.call"), arcp_buf_span(&c->target), &details, &err);
-    if (!is_allowed && details.size != 0) {
-        arcp__mcp_put_denied(&message, c->post.id, c->post.is_modern, err.status,
-                             arcp_span_cstr(err.message), arcp_buf_span(&details));
-        arcp__tool_call_respond(c, &message);
-        arcp__tool_call_finish(c);
-    } else if (!is_allowed) {
-        const char *code = arcp_status_wire_code(err.status);
-        refuse(c, code == NULL ? "PERMISSION_DENIED" : code, err.message);
-    }
-    arcp_buf_fini(&message);
-    arcp_buf_fini(&details);
-    return is_allowed;
-}
-
-/* Asks what the rules name. False: the call was answered. */
-static bool ask_targets(arcp__tool_call *c, const arcp__tool_server_options *options,
-                        arcp_span tool, arcp_buf *arguments)
-{
-    arcp__gateway_job *job = c->call->job;
-    arcp__mcp_question question = {.rules = options->targets,
-                                   .rule_count = options->target_count,
-                                   .tool = tool,
-                                   .json = &c->post.json,
-                                   .arguments = c->post.arguments,
-                                   .authority = job->authority,
-                                   .now = arcp__gateway_now(c->service->gateway)};
-    const arcp_status status = arcp__mcp_question_ask(&question, arguments);
-    const bool is_allowed = status == ARCP_OK && question.is_allowed;
-    if (status != ARCP_OK) {
-        fail(c, ARCP__MCP_INTERNAL_ERROR, "out of memory");
-    } else if (!is_allowed && question.fault != NULL) {
-        arcp__gateway_job_deny(job, ARCP_E_PERMISSION_DENIED, question.capability,
-                               arcp_buf_span(&c->target), arcp_span_cstr(question.fault));
-        refuse(c, "PERMISSION_DENIED", question.fault);
-    } else if (!is_allowed) {
-        arcp_buf message = arcp_buf_init();
-        const arcp_decision *decision = &question.decision;
-        arcp__gateway_job_deny(job, decision->code, decision->capability, decision->target,
-                               arcp_span_cstr(arcp_deny_reason_name(decision->reason)));
-        arcp__mcp_put_denial(&message, c->post.id, c->post.is_modern, job->authority, decision);
-        arcp__tool_call_respond(c, &message);
-        arcp__tool_call_finish(c);
-        arcp_buf_fini(&message);
-    }
-    arcp__mcp_question_fini(&question);
-    return is_allowed;
-}
-
-/* Reserves the price. False: the call was answered. */
-static bool hold_price(arcp__tool_call *c, const arcp__tool_server_options *options, arcp_span tool)
-{
-    arcp__gateway_job *job = c->call->job;
-    arcp_decision decision = {0};
-    arcp_buf message = arcp_buf_init();
-    c->price = arcp__mcp_price_find(options->prices, options->price_count, tool);
-    const arcp__mcp_hold hold =
-        arcp__mcp_price_hold(c->price, job->authority, arcp_buf_span(&c->target), &decision);
-    c->is_held = hold == ARCP__MCP_HOLD_RESERVED;
-    if (hold == ARCP__MCP_HOLD_NO_CURRENCY) {
-        arcp_buf_append_format(&message, "the tool costs %.*s, which cost.budget does not name",
-                               (int)c->price->currency.size, c->price->currency.data);
-        arcp__gateway_job_deny(job, ARCP_E_PERMISSION_DENIED, ARCP_SPAN_LITERAL("tool.call"),
-                               arcp_buf_span(&c->target), arcp_buf_span(&message));
-        refuse(c, "PERMISSION_DENIED", message.failed ? "out of memory" : arcp_buf_cstr(&message));
-    } else if (hold == ARCP__MCP_HOLD_EXHAUSTED) {
-        arcp__gateway_job_deny(job, decision.code, decision.capability, decision.target,
-                               ARCP_SPAN_LITERAL("BUDGET"));
-        arcp__mcp_put_denial(&message, c->post.id, c->post.is_modern, job->authority, &decision);
-        arcp__tool_call_respond(c, &message);
-        arcp__tool_call_finish(c);
-    }
-    arcp_buf_fini(&message);
-    return hold == ARCP__MCP_HOLD_RESERVED || hold == ARCP__MCP_HOLD_NOTHING;
-}
-
-/* Whether the definition of the tool may be relied on. */
-static bool is_unchanged(arcp__tool_call *c, const arcp__mcp_tool *tool)
-{
-    arcp__tool_job *job = arcp__tool_job_of(c->call->job);
-    arcp__mcp_change change = ARCP__MCP_CHANGED;
-    return !c->config->refuses_changes ||
-           (job != NULL && arcp__mcp_seen_check(&job->seen, tool, &change) == ARCP_OK &&
-            (change == ARCP__MCP_UNCHANGED || change == ARCP__MCP_FIRST_SEEN));
-}
 
 static void begin_span(arcp__tool_call *c)
 {
@@ -353,13 +277,47 @@ static void begin_span(arcp__tool_call *c)
     }
 }
 
+arcp_status arcp__tool_call_send(arcp__tool_call *c, arcp__tool_server *server,
+                                 const arcp__mcp_link_call *call, arcp_error *err)
+{
+    c->outcome = ARCP__TOOL_FAILED; /* unless it is answered */
+    const arcp_status status = arcp__tool_server_send(server, call, &c->id, err);
+    if (status == ARCP_OK) {
+        c->server = server;
+        begin_span(c);
+        c->begun_ms = uv_now(arcp__gateway_loop(c->service->gateway));
+        set_timer(c);
+    }
+    return status;
+}
+
+/* Whether the definition of the tool may be relied on. */
+static bool is_unchanged(arcp__tool_call *c, const arcp__mcp_tool *tool)
+{
+    arcp__tool_job *job = arcp__tool_job_of(c->call->job);
+    arcp__mcp_change change = ARCP__MCP_CHANGED;
+    return !c->config->refuses_changes ||
+           (job != NULL && arcp__mcp_seen_check(&job->seen, tool, &change) == ARCP_OK &&
+            (change == ARCP__MCP_UNCHANGED || change == ARCP__MCP_FIRST_SEEN));
+}
+
+/* Ends with a response that was written instead of sending. */
+static void end_with(arcp__tool_call *c, arcp_buf *message)
+{
+    arcp__tool_call_respond(c, message);
+    arcp__tool_call_finish(c);
+    arcp_buf_fini(message);
+}
+
 static void send_call(arcp__tool_call *c, arcp__tool_server *server, arcp_span tool)
 {
     arcp_buf arguments = arcp_buf_init();
+    arcp_buf message = arcp_buf_init();
     arcp_error err = {0};
-    if (!ask_targets(c, server->options, tool, &arguments) ||
-        !hold_price(c, server->options, tool)) {
+    if (!arcp__tool_ask_targets(c, server->options, tool, &arguments, &message) ||
+        !arcp__tool_hold_price(c, server->options, tool, &message)) {
         arcp_buf_fini(&arguments);
+        end_with(c, &message);
         return;
     }
     const arcp__mcp_link_call call = {.tool = tool,
@@ -368,24 +326,10 @@ static void send_call(arcp__tool_call *c, arcp__tool_server *server, arcp_span t
                                           c->post.token.size != 0 && c->post.may_stream,
                                       .call = c};
     arcp__tool_say_call(c, server->options->log);
-    c->outcome = ARCP__TOOL_FAILED; /* unless it is answered */
-    const arcp_status status = arcp__tool_server_send(server, &call, &c->id, &err);
-    arcp_buf_fini(&arguments);
-    if (status != ARCP_OK) {
-        refuse(c, "INTERNAL_ERROR", err.message);
-        return;
+    if (arcp__tool_call_send(c, server, &call, &err) != ARCP_OK) {
+        arcp__tool_call_refuse(c, "INTERNAL_ERROR", err.message);
     }
-    c->server = server;
-    begin_span(c);
-    c->begun_ms = uv_now(arcp__gateway_loop(c->service->gateway));
-    set_timer(c);
-}
-
-/* Why a server that a request needs cannot serve it. */
-static void say_why(const arcp__tool_server *server, char text[ARCP_ERROR_MESSAGE_MAX])
-{
-    (void)snprintf(text, ARCP_ERROR_MESSAGE_MAX, "the server \"%s\" does not run: %.300s",
-                   server->options->name, server->why);
+    arcp_buf_fini(&arguments);
 }
 
 static void call_tool(arcp__tool_call *c)
@@ -413,20 +357,51 @@ static void call_tool(arcp__tool_call *c)
         arcp_buf_append(&c->target, c->post.tool);
     }
     /* The gate is asked first, so that a denied name says nothing of what servers have. */
-    if (!ask_gate(c)) {
+    arcp_buf message = arcp_buf_init();
+    if (!arcp__tool_ask_gate(c, &message)) {
+        end_with(c, &message);
         return;
     }
     if (server != NULL && server->state != ARCP__TOOL_READY) {
         char text[ARCP_ERROR_MESSAGE_MAX];
         c->outcome = ARCP__TOOL_FAILED;
-        say_why(server, text);
-        refuse(c, "INTERNAL_ERROR", text);
+        arcp__tool_say_why(server, text);
+        arcp__tool_call_refuse(c, "INTERNAL_ERROR", text);
     } else if (tool == NULL) {
-        fail(c, ARCP__MCP_INVALID_PARAMS, "there is no such tool");
+        arcp__tool_call_fail(c, ARCP__MCP_INVALID_PARAMS, "there is no such tool");
     } else if (!is_unchanged(c, tool)) {
-        refuse(c, "PERMISSION_DENIED", "the definition of the tool has changed");
+        arcp__tool_call_refuse(c, "PERMISSION_DENIED", "the definition of the tool has changed");
     } else {
         send_call(c, server, tool->name);
+    }
+}
+
+/* ---- resources/read, prompts/get, completion/complete ---- */
+
+static void fetch(arcp__tool_call *c)
+{
+    arcp_span own;
+    const arcp__tool_server_options *options = arcp__tool_fetch_server(c, &own);
+    arcp__tool_server *server = options == NULL ? NULL : arcp__tool_call_server(c, options);
+    arcp_buf message = arcp_buf_init();
+    arcp_error err = {0};
+    if (server == NULL) {
+        arcp__tool_call_fail(c, ARCP__MCP_INVALID_PARAMS,
+                             "it names no server: a URI must be arcp+SERVER+URI, a name "
+                             "SERVER__NAME, as they are listed");
+        return;
+    }
+    if (!arcp__tool_ask_fetch(c, server, own, &message)) {
+        end_with(c, &message);
+        return;
+    }
+    const arcp__mcp_link_call call = {.method = arcp__mcp_method_name(c->post.method),
+                                      .params = arcp_buf_span(&c->params),
+                                      .call = c};
+    arcp__tool_say_call(c, options->log);
+    if (c->params.failed || arcp__tool_call_send(c, server, &call, &err) != ARCP_OK) {
+        arcp__tool_call_refuse(c, "INTERNAL_ERROR",
+                               c->params.failed ? "out of memory" : err.message);
     }
 }
 
@@ -440,8 +415,8 @@ static void list_tools(arcp__tool_call *c)
     const arcp__tool_server *server = only == NULL ? NULL : arcp__tool_call_server(c, only);
     if (server != NULL && server->state != ARCP__TOOL_READY) {
         char text[ARCP_ERROR_MESSAGE_MAX];
-        say_why(server, text);
-        fail(c, ARCP__MCP_INTERNAL_ERROR, text);
+        arcp__tool_say_why(server, text);
+        arcp__tool_call_fail(c, ARCP__MCP_INTERNAL_ERROR, text);
     } else {
         arcp__tool_call_list(c);
     }
@@ -456,6 +431,10 @@ static void go_on(arcp__tool_call *c)
     }
     if (c->post.kind == ARCP__MCP_POST_LIST) {
         list_tools(c);
+    } else if (c->post.kind == ARCP__MCP_POST_GATHER) {
+        arcp__tool_gather(c);
+    } else if (c->post.kind == ARCP__MCP_POST_FETCH) {
+        fetch(c);
     } else {
         call_tool(c);
     }
@@ -507,11 +486,12 @@ static void take_post(arcp__tool_call *c)
     arcp__mcp_headers headers = {0};
     arcp_buf answer = arcp_buf_init();
     read_headers(arcp__web_exchange_head(c->call->exchange), &headers);
+    c->post.offers = arcp__tool_offers(c);
     if (arcp__mcp_post_read(&c->post, &headers, arcp_buf_span(&c->call->body), &answer) !=
         ARCP_OK) {
         arcp__gateway_call_refuse(c->call, 503, "buffers", ARCP_SPAN_LITERAL("out of memory"));
         arcp__tool_call_finish(c);
-    } else if (c->post.kind == ARCP__MCP_POST_LIST || c->post.kind == ARCP__MCP_POST_CALL) {
+    } else if (c->post.kind != ARCP__MCP_POST_ANSWER && c->post.kind != ARCP__MCP_POST_CANCEL) {
         if (arcp__gateway_job_calls(c->call->job) >
             arcp__gateway_limits_of(c->service->gateway)->calls_per_job) {
             arcp__gateway_call_refuse(c->call, 429, "calls",

@@ -54,6 +54,7 @@ typedef struct arcp__tool_server_options {
     const char *const *env; /* as arcp__environment_pass; NULL: none */
     /* What it may do in a sandbox of its own; a reference is kept. NULL: it is not confined. */
     const arcp_lease *lease;
+    unsigned offers;     /* to clients beside tools: ARCP__MCP_RESOURCES, ARCP__MCP_PROMPTS */
     bool is_shared;      /* one process for all jobs; otherwise one for each job */
     uint32_t timeout_ms; /* without a response or progress */
     uint32_t total_ms;   /* of a call */

@@ -45,7 +45,12 @@ void arcp__tool_say_call(arcp__tool_call *c, arcp__tool_log log)
     arcp_json_writer writer = arcp__put_begin(&body);
     arcp__put_string(&writer, "tool", arcp_buf_span(&c->target));
     arcp__put_cstr(&writer, "call_id", c->call->id);
-    if (log != ARCP__TOOL_LOG_NONE && c->post.arguments != ARCP_JSON_ABSENT) {
+    if (log != ARCP__TOOL_LOG_NONE && c->params.size != 0) {
+        arcp_buf_append_byte(&args, '{');
+        arcp_buf_append(&args, arcp_buf_span(&c->params));
+        arcp_buf_append_byte(&args, '}');
+        put_value(&writer, "args", arcp_buf_span(&args));
+    } else if (log != ARCP__TOOL_LOG_NONE && c->post.arguments != ARCP_JSON_ABSENT) {
         arcp_json_compact(&c->post.json, c->post.arguments, &args);
         put_value(&writer, "args", arcp_buf_span(&args));
     }

@@ -12,6 +12,7 @@
 #include "mcp/mcp_answer.h"
 #include "mcp/mcp_link.h"
 #include "mcp/mcp_post.h"
+#include "mcp/mcp_resource.h"
 #include "process/process.h"
 
 typedef struct arcp__tool_service_state arcp__tool_service_state;
@@ -62,7 +63,10 @@ struct arcp__tool_call {
     arcp_span only;            /* the server of /s/NAME; empty: all */
     arcp__tool_server *server; /* to which it was sent; NULL: none, it waits for servers */
     uint64_t id;               /* at the link */
-    arcp_buf target;           /* SERVER.TOOL */
+    arcp_buf target;           /* SERVER.TOOL, or SERVER.resources/read and the like */
+    arcp_buf params;           /* of a FETCH: what the server gets, without braces */
+    arcp__mcp_gather gather;   /* of a GATHER */
+    size_t gathered;           /* servers whose lists were read, or left out */
     const arcp__mcp_price *price;
     bool is_held, is_streaming, has_said_call;
     uv_timer_t timer;
@@ -212,11 +216,68 @@ void arcp__tool_call_respond(arcp__tool_call *c, arcp_buf *message);
 void arcp__tool_call_finish(arcp__tool_call *c);
 /* The call ends without a response of the server: it is cancelled there, if it was sent. */
 void arcp__tool_call_stop(arcp__tool_call *c, arcp_status status, const char *why);
+/* Ends with a result that says why there is none; of other requests than calls, with an error. */
+void arcp__tool_call_refuse(arcp__tool_call *c, const char *code, const char *text);
+/* Ends with an error of the protocol. */
+void arcp__tool_call_fail(arcp__tool_call *c, int code, const char *text);
+/* Sends a request to a server, and watches its time. The error is for the client. */
+ARCP_MUST_CHECK arcp_status arcp__tool_call_send(arcp__tool_call *c, arcp__tool_server *server,
+                                                 const arcp__mcp_link_call *call, arcp_error *err);
+
+/* ---- tool_ask.c: what is asked before a request is sent ---- */
+
+/* False of these: `out` has the response (or has failed), and a denial is recorded. */
+
+/* Asks the gate for c->target. */
+ARCP_MUST_CHECK bool arcp__tool_ask_gate(const arcp__tool_call *c, arcp_buf *out);
+/* Asks what the rules name; appends the arguments that the server gets. */
+ARCP_MUST_CHECK bool arcp__tool_ask_targets(const arcp__tool_call *c,
+                                            const arcp__tool_server_options *options,
+                                            arcp_span tool, arcp_buf *arguments, arcp_buf *out);
+/* Reserves the price. */
+ARCP_MUST_CHECK bool arcp__tool_hold_price(arcp__tool_call *c,
+                                           const arcp__tool_server_options *options, arcp_span tool,
+                                           arcp_buf *out);
+
+/* Records a denial, and writes its response. */
+void arcp__tool_deny(const arcp__tool_call *c, const arcp_decision *decision, arcp_buf *out);
+/* The same for a reason that is not the lease's. */
+void arcp__tool_deny_fault(const arcp__tool_call *c, arcp_span capability, const char *fault,
+                           arcp_buf *out);
+/* The response with why there is none: a result of a call, an error of other requests. */
+void arcp__tool_put_refusal(const arcp__tool_call *c, const char *code, const char *text,
+                            arcp_buf *out);
+/* Why a server that a request needs cannot serve it. */
+void arcp__tool_say_why(const arcp__tool_server *server, char text[ARCP_ERROR_MESSAGE_MAX]);
+
+/* ---- tool_fetch.c: resources and prompts ---- */
+
+/* What clients are offered beside tools, at the path of this request. */
+unsigned arcp__tool_offers(const arcp__tool_call *c);
+/* Whether a list needs this server. */
+bool arcp__tool_is_gathered(const arcp__tool_call *c, const arcp__tool_server_options *options);
+/* The server of a FETCH, and its own name for what is asked for. NULL: none. */
+const arcp__tool_server_options *arcp__tool_fetch_server(const arcp__tool_call *c, arcp_span *own);
+/* Asks for a FETCH, and writes c->params. False: as of tool_ask.c. */
+ARCP_MUST_CHECK bool arcp__tool_ask_fetch(arcp__tool_call *c, const arcp__tool_server *server,
+                                          arcp_span own, arcp_buf *out);
+/* Whether the server has the list of a GATHER, and the job may have it. */
+ARCP_MUST_CHECK bool arcp__tool_has_list(const arcp__tool_call *c,
+                                         const arcp__tool_server_options *options,
+                                         const arcp__tool_server *server);
+/* Whether a resource may be listed; `user` is the request. */
+bool arcp__tool_may_list(void *user, arcp_span uri);
 
 /* ---- tool_list.c ---- */
 
 /* Answers a tools/list; the servers are settled. */
 void arcp__tool_call_list(arcp__tool_call *c);
+/* Asks the next server for its list of resources or prompts, or answers. */
+void arcp__tool_gather(arcp__tool_call *c);
+/* The events of the link for a GATHER: the next step is in the next turn. */
+void arcp__tool_gathered(arcp__tool_call *c, const arcp_json *json, arcp_json_ref outcome,
+                         bool is_error);
+void arcp__tool_gather_failed(arcp__tool_call *c, const char *why);
 
 /* ---- tool_event.c ---- */
 

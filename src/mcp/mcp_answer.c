@@ -34,15 +34,37 @@ static void put_failure(arcp_buf *out, arcp_span id, bool is_modern, const arcp_
     out->failed = out->failed || text->failed;
 }
 
+/* The details with code and message before them. */
+static void append_denied(arcp_status code, arcp_span message, arcp_span details, arcp_buf *out)
+{
+    arcp_json_writer inner = arcp__put_begin(out);
+    arcp__put_cstr(&inner, "code", arcp_status_wire_code(code));
+    arcp__put_string(&inner, "message", message);
+    arcp_buf_append_byte(out, ','); /* the members of the details follow, and their brace */
+    arcp_buf_append(out, arcp_span_from(details, 1));
+}
+
+void arcp__mcp_put_denied_error(arcp_buf *out, arcp_span id, arcp_status code, arcp_span message,
+                                arcp_span details)
+{
+    arcp_buf data = arcp_buf_init();
+    append_denied(code, message, details, &data);
+    arcp_json_writer writer = arcp__mcp_begin(out, id);
+    arcp__put_object(&writer, "error");
+    arcp__put_i64(&writer, "code", ARCP__MCP_INVALID_PARAMS);
+    arcp__put_string(&writer, "message", message);
+    arcp__put_raw(&writer, "data", arcp_buf_span(&data));
+    arcp_json_end_object(&writer);
+    arcp__mcp_finish(&writer);
+    out->failed = out->failed || data.failed;
+    arcp_buf_fini(&data);
+}
+
 void arcp__mcp_put_denied(arcp_buf *out, arcp_span id, bool is_modern, arcp_status code,
                           arcp_span message, arcp_span details)
 {
     arcp_buf text = arcp_buf_init();
-    arcp_json_writer inner = arcp__put_begin(&text);
-    arcp__put_cstr(&inner, "code", arcp_status_wire_code(code));
-    arcp__put_string(&inner, "message", message);
-    arcp_buf_append_byte(&text, ','); /* the members of the details follow, and their brace */
-    arcp_buf_append(&text, arcp_span_from(details, 1));
+    append_denied(code, message, details, &text);
     put_failure(out, id, is_modern, &text);
     arcp_buf_fini(&text);
 }

@@ -21,6 +21,11 @@ enum {
 /* A response that is an error. An empty id: null. */
 void arcp__mcp_put_error(arcp_buf *out, arcp_span id, int code, const char *text);
 
+/* The response for a request other than tools/call that is not allowed: an error, whose `data` is
+ * JSON as in the text of arcp__mcp_put_denied. */
+void arcp__mcp_put_denied_error(arcp_buf *out, arcp_span id, arcp_status code, arcp_span message,
+                                arcp_span details);
+
 /* The response for a call that was denied: a result with isError, whose text is JSON with code,
  * message, capability, target, granted and reason, so that a model can adapt. */
 void arcp__mcp_put_denial(arcp_buf *out, arcp_span id, bool is_modern,

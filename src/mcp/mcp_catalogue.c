@@ -186,8 +186,8 @@ static arcp_status add_tool(arcp__mcp_toolset *set, const arcp_json *json, arcp_
     if (name.size != 0) {
         HASH_FIND(by_name, set->by_name, name.data, name.size, known);
     }
-    if (name.size == 0 || name.size > ARCP__MCP_TOOL_NAME_MAX || known != NULL ||
-        set->count == ARCP__MCP_TOOLS_MAX ||
+    if (name.size == 0 || name.size > ARCP__MCP_TOOL_NAME_MAX ||
+        arcp__mcp_is_granted_method(name) || known != NULL || set->count == ARCP__MCP_TOOLS_MAX ||
         arcp_json_raw(json, tool).size > ARCP__MCP_TOOLS_BYTES - set->bytes) {
         set->left_out++;
         return ARCP_OK;

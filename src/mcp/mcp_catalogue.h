@@ -42,10 +42,11 @@ ARCP_MUST_CHECK arcp_status arcp__mcp_toolset_new(arcp_span server, arcp__mcp_to
 void arcp__mcp_toolset_free(arcp__mcp_toolset *set); /* NULL is accepted */
 
 /* Adds the tools of a result of tools/list. *cursor is the member nextCursor, or
- * ARCP_JSON_ABSENT at the end of the list. Tools that exceed a limit, that have no valid name, or
- * whose name occurred before, are left out. ARCP_E_INVALID_REQUEST: the result is not one of
- * tools/list, or it is page ARCP__MCP_LIST_PAGES_MAX and not the last one. ARCP_E_NO_MEMORY. After
- * a failure the set is only to be freed. */
+ * ARCP_JSON_ABSENT at the end of the list. Tools that exceed a limit, that have no valid name
+ * (none, or that of a method which a lease grants like a tool: resources/read), or whose name
+ * occurred before, are left out. ARCP_E_INVALID_REQUEST: the result is not one of tools/list, or it
+ * is page ARCP__MCP_LIST_PAGES_MAX and not the last one. ARCP_E_NO_MEMORY. After a failure the set
+ * is only to be freed. */
 ARCP_MUST_CHECK arcp_status arcp__mcp_toolset_add(arcp__mcp_toolset *set, const arcp_json *json,
                                                   arcp_json_ref result, arcp_json_ref *cursor,
                                                   arcp_error *err);

@@ -109,7 +109,7 @@ static arcp_status take_call(arcp__mcp_filter *filter, arcp_time now,
 static arcp_status take_request(arcp__mcp_filter *filter, arcp_time now,
                                 const arcp__mcp_message *message)
 {
-    if (message->known == ARCP__MCP_METHOD_COUNT) {
+    if (!arcp__mcp_method_is_filtered(message->known)) {
         return refuse(filter, message, ARCP__MCP_METHOD_NOT_FOUND, "this method is not passed on");
     }
     if (filter->ended[0] != '\0') {

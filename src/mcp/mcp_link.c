@@ -29,6 +29,7 @@ struct arcp__mcp_link {
     uint64_t own_id; /* of the request of the link itself that has no response yet; 0: none */
     arcp__mcp_toolset *list; /* while it is read */
     char version[ARCP__MCP_VERSION_MAX];
+    unsigned offers;
     bool is_stale, is_behind;
     bool failed; /* out of memory */
 };
@@ -44,6 +45,11 @@ static arcp_status status_of(arcp__mcp_link *link, arcp_error *err)
 arcp__mcp_link_state arcp__mcp_link_state_of(const arcp__mcp_link *link)
 {
     return link->state;
+}
+
+unsigned arcp__mcp_link_offers(const arcp__mcp_link *link)
+{
+    return link->offers;
 }
 
 const char *arcp__mcp_link_version(const arcp__mcp_link *link)
@@ -258,10 +264,15 @@ arcp_status arcp__mcp_link_send(arcp__mcp_link *link, const arcp__mcp_link_call 
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     *id = p->id;
-    arcp_json_writer writer =
-        begin_request(link, p->id, arcp__mcp_method_name(ARCP__MCP_METHOD_TOOLS_CALL));
-    arcp__put_string(&writer, "name", call->tool);
-    arcp__put_raw(&writer, "arguments", call->arguments);
+    const char *method =
+        call->method != NULL ? call->method : arcp__mcp_method_name(ARCP__MCP_METHOD_TOOLS_CALL);
+    arcp_json_writer writer = begin_request(link, p->id, method);
+    if (call->method == NULL) {
+        arcp__put_string(&writer, "name", call->tool);
+        arcp__put_raw(&writer, "arguments", call->arguments);
+    } else if (call->params.size != 0) {
+        arcp_json_write_raw(&writer, call->params); /* as one value: a comma follows it */
+    }
     finish_request(link, &writer, call->wants_progress ? p->id : 0);
     return status_of(link, err);
 }
@@ -284,6 +295,19 @@ arcp_status arcp__mcp_link_cancel(arcp__mcp_link *link, uint64_t id, const char 
 }
 
 /* ---- responses to the link's own requests ---- */
+
+static void read_offers(arcp__mcp_link *link, arcp_json_ref result)
+{
+    static const char *const names[] = {"resources", "prompts", "completions"};
+    const arcp_json *json = &link->json;
+    const arcp_json_ref capabilities =
+        arcp_json_member(json, result, ARCP_SPAN_LITERAL("capabilities"));
+    link->offers = 0;
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const arcp_json_ref offer = arcp_json_member(json, capabilities, arcp_span_cstr(names[i]));
+        link->offers |= arcp_json_is(json, offer, ARCP_JSON_OBJECT) ? 1U << i : 0;
+    }
+}
 
 /* Why the server's greeting is not accepted; NULL: it is, and the version is known. */
 static const char *read_greeting(arcp__mcp_link *link, arcp_json_ref result)
@@ -337,6 +361,7 @@ static void take_greeting(arcp__mcp_link *link, const arcp__mcp_message *message
         return;
     }
     link->state = ARCP__MCP_LINK_READY;
+    read_offers(link, message->outcome);
     if (was_greeting) {
         arcp_json_writer writer = arcp__mcp_begin(link->out, arcp_span_make(NULL, 0));
         arcp__put_cstr(&writer, "method", arcp__mcp_method_name(ARCP__MCP_METHOD_INITIALIZED));

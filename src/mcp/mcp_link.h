@@ -54,6 +54,8 @@ ARCP_MUST_CHECK arcp_status arcp__mcp_link_new(arcp_span server, arcp_buf *out,
 void arcp__mcp_link_free(arcp__mcp_link *link); /* NULL is accepted; calls no event */
 
 arcp__mcp_link_state arcp__mcp_link_state_of(const arcp__mcp_link *link);
+/* What the server offers beside tools (mcp_method.h); 0 before it is READY. */
+unsigned arcp__mcp_link_offers(const arcp__mcp_link *link);
 /* The version that was agreed, "" before. Valid as long as the link. */
 const char *arcp__mcp_link_version(const arcp__mcp_link *link);
 /* Whether it is 2026-07-28, also while that is tried. */
@@ -82,6 +84,10 @@ ARCP_MUST_CHECK arcp_status arcp__mcp_link_list(arcp__mcp_link *link, arcp_error
 typedef struct arcp__mcp_link_call {
     arcp_span tool;      /* its own name */
     arcp_span arguments; /* an object without white space, or empty */
+    /* In place of a call of a tool: another request, and the members of its params as JSON with
+     * commas, or empty. Static; NULL: it is a call. */
+    const char *method;
+    arcp_span params;
     bool wants_progress;
     void *call; /* for the events; not NULL */
 } arcp__mcp_link_call;

@@ -8,15 +8,18 @@
 /* What a message may nest, and members of an object. */
 static const arcp_json_limits limits = {128, 100000, SIZE_MAX};
 
+enum { ANYWHERE, GATEWAY };
+
 typedef struct method_row {
     const char *name;
     arcp__mcp_side from;
     arcp__mcp_kind kind;
+    int place;
 } method_row;
 
 static const method_row methods[ARCP__MCP_METHOD_COUNT] = {
-#define ARCP__MCP_METHOD(id, name, sender, kind)                                                   \
-    [ARCP__MCP_METHOD_##id] = {name, ARCP__MCP_##sender, ARCP__MCP_##kind},
+#define ARCP__MCP_METHOD(id, name, sender, kind, place)                                            \
+    [ARCP__MCP_METHOD_##id] = {name, ARCP__MCP_##sender, ARCP__MCP_##kind, place},
 #include "mcp/mcp_method.def"
 #undef ARCP__MCP_METHOD
 };
@@ -24,6 +27,21 @@ static const method_row methods[ARCP__MCP_METHOD_COUNT] = {
 const char *arcp__mcp_method_name(arcp__mcp_method method)
 {
     return methods[method].name;
+}
+
+bool arcp__mcp_method_is_filtered(arcp__mcp_method method)
+{
+    return method != ARCP__MCP_METHOD_COUNT && methods[method].place == ANYWHERE;
+}
+
+bool arcp__mcp_is_granted_method(arcp_span name)
+{
+    for (int i = 0; i < ARCP__MCP_METHOD_COUNT; i++) {
+        if (methods[i].place == GATEWAY && arcp_span_equal_cstr(name, methods[i].name)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- reading ---- */
@@ -137,14 +155,13 @@ arcp_status arcp__mcp_message_read(arcp_json *json, arcp__mcp_side from, arcp_sp
     return ARCP_OK;
 }
 
-/* A task, or the answer to a question of the server, is not passed on. */
-static bool is_plain_call(const arcp_json *json, arcp_json_ref params)
+bool arcp__mcp_has_only(const arcp_json *json, arcp_json_ref params, const char *const *known,
+                        size_t count)
 {
-    static const char *const known[] = {"name", "arguments", "_meta"};
     for (arcp_json_ref at = arcp_json_first(json, params); at != ARCP_JSON_ABSENT;
          at = arcp_json_next(json, params, at)) {
         bool is_known = false;
-        for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        for (size_t i = 0; i < count; i++) {
             is_known = is_known || arcp_json_string_equals(json, at, arcp_span_cstr(known[i]));
         }
         if (!is_known) {
@@ -154,13 +171,15 @@ static bool is_plain_call(const arcp_json *json, arcp_json_ref params)
     return true;
 }
 
+/* A task, or the answer to a question of the server, is not passed on. */
 const char *arcp__mcp_call_fault(const arcp_json *json, arcp_json_ref params)
 {
+    static const char *const known[] = {"name", "arguments", "_meta"};
     const arcp_json_ref name = arcp_json_member(json, params, ARCP_SPAN_LITERAL("name"));
     if (!arcp_json_is(json, name, ARCP_JSON_STRING)) {
         return "name must be a string";
     }
-    if (!is_plain_call(json, params)) {
+    if (!arcp__mcp_has_only(json, params, known, sizeof known / sizeof known[0])) {
         return "of a call only name, arguments and _meta are passed on";
     }
     return arcp_json_string_equals(json, name, ARCP_SPAN_LITERAL("")) ? "name is empty" : NULL;

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "mcp/mcp.h"
 #include "mcp/mcp_answer.h"
+#include "mcp/mcp_method.h"
 #include "json/json.h"
 #include "json/json_put.h"
 
@@ -17,16 +18,10 @@ typedef enum arcp__mcp_kind {
     ARCP__MCP_ERROR
 } arcp__mcp_kind;
 
-/* The methods that pass (mcp_method.def). */
-typedef enum arcp__mcp_method {
-#define ARCP__MCP_METHOD(id, name, sender, kind) ARCP__MCP_METHOD_##id,
-#include "mcp/mcp_method.def"
-#undef ARCP__MCP_METHOD
-    ARCP__MCP_METHOD_COUNT
-} arcp__mcp_method;
-
-const char *arcp__mcp_method_name(arcp__mcp_method method);
-
+/* Whether `arcp mcp` passes it. False for ARCP__MCP_METHOD_COUNT. */
+bool arcp__mcp_method_is_filtered(arcp__mcp_method method);
+/* Whether a lease may have granted a method by this name, which a tool must not have. */
+bool arcp__mcp_is_granted_method(arcp_span name);
 /* References into the index that the message was read into. */
 typedef struct arcp__mcp_message {
     arcp__mcp_kind kind;
@@ -80,6 +75,10 @@ void arcp__mcp_put_pong(arcp_buf *out, arcp_span id);
 /* The response to a request of a server. Nothing is asked of the client: not a model, not its user,
  * not its directories. */
 void arcp__mcp_put_reply(arcp_buf *out, const arcp_json *json, const arcp__mcp_message *message);
+
+/* Whether an object has no other members than these. */
+bool arcp__mcp_has_only(const arcp_json *json, arcp_json_ref params, const char *const *known,
+                        size_t count);
 
 /* Why the `params` of a tools/call are not those of a call that is passed on; NULL: they are. */
 const char *arcp__mcp_call_fault(const arcp_json *json, arcp_json_ref params);

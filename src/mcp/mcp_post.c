@@ -118,7 +118,11 @@ static void refuse_version(const reading *r, arcp_json_ref version)
 static const char *compare_headers(const reading *r, arcp_json_ref version)
 {
     const arcp_json *json = &r->post->json;
-    const arcp_json_ref name = arcp_json_member(json, r->message.params, ARCP_SPAN_LITERAL("name"));
+    const bool is_read = r->message.known == ARCP__MCP_METHOD_RESOURCES_READ;
+    const arcp_json_ref name =
+        arcp_json_member(json, r->message.params, arcp_span_cstr(is_read ? "uri" : "name"));
+    const bool is_named = is_read || r->message.known == ARCP__MCP_METHOD_TOOLS_CALL ||
+                          r->message.known == ARCP__MCP_METHOD_PROMPTS_GET;
     arcp_buf room = arcp_buf_init();
     arcp_span text;
     const char *why = NULL;
@@ -128,11 +132,12 @@ static const char *compare_headers(const reading *r, arcp_json_ref version)
     } else if (r->headers->method.data == NULL ||
                !arcp_json_string_equals(json, r->message.method, r->headers->method)) {
         why = "the header Mcp-Method is not the method of the body";
-    } else if (r->message.known == ARCP__MCP_METHOD_TOOLS_CALL && name != ARCP_JSON_ABSENT &&
+    } else if (is_named && name != ARCP_JSON_ABSENT &&
                !(decode_header(r->headers->name, &room, &text) &&
                  arcp_json_is(json, name, ARCP_JSON_STRING) &&
                  arcp_json_string_equals(json, name, text))) {
-        why = "the header Mcp-Name is not the name of the body";
+        why = is_read ? "the header Mcp-Name is not the URI of the body"
+                      : "the header Mcp-Name is not the name of the body";
     }
     r->answer->failed = r->answer->failed || room.failed;
     arcp_buf_fini(&room);
@@ -163,13 +168,26 @@ static bool check_modern(const reading *r, arcp_json_ref meta, arcp_json_ref ver
     return true;
 }
 
+static void put_capabilities(const reading *r, arcp_json_writer *writer)
+{
+    static const char *const names[] = {"resources", "prompts", "completions"};
+    arcp__put_object(writer, "capabilities");
+    arcp__put_raw(writer, "tools", ARCP_SPAN_LITERAL("{}"));
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if ((r->post->offers & 1U << i) != 0) {
+            arcp__put_raw(writer, names[i], ARCP_SPAN_LITERAL("{}"));
+        }
+    }
+    arcp_json_end_object(writer);
+}
+
 static void answer_discover(const reading *r)
 {
     arcp_json_writer writer = arcp__mcp_begin(r->answer, r->post->id);
     arcp__put_object(&writer, "result");
     arcp_json_name(&writer, "supportedVersions");
     put_versions(&writer, false);
-    arcp__put_raw(&writer, "capabilities", ARCP_SPAN_LITERAL("{\"tools\":{}}"));
+    put_capabilities(r, &writer);
     arcp__mcp_put_freshness(&writer, true);
     arcp__put_object(&writer, "_meta");
     arcp_json_name(&writer, "io.modelcontextprotocol/serverInfo");
@@ -212,7 +230,7 @@ static void answer_initialize(const reading *r)
     arcp_json_writer writer = arcp__mcp_begin(r->answer, r->post->id);
     arcp__put_object(&writer, "result");
     arcp__put_cstr(&writer, "protocolVersion", version);
-    arcp__put_raw(&writer, "capabilities", ARCP_SPAN_LITERAL("{\"tools\":{}}"));
+    put_capabilities(r, &writer);
     arcp_json_name(&writer, "serverInfo");
     arcp__mcp_write_identity(&writer);
     arcp_json_end_object(&writer);
@@ -253,6 +271,111 @@ static void read_call(const reading *r)
     read_token(r);
 }
 
+/* ---- resources and prompts ---- */
+
+/* The URI or name that a request is about. The errors are the client's. */
+static const char *read_subject(const reading *r, arcp_json_ref object, const char *member)
+{
+    arcp__mcp_post *post = r->post;
+    const arcp_json_ref value = arcp_json_member(&post->json, object, arcp_span_cstr(member));
+    const bool is_uri = strcmp(member, "uri") == 0;
+    if (!arcp_json_is(&post->json, value, ARCP_JSON_STRING)) {
+        return is_uri ? "uri must be a string" : "name must be a string";
+    }
+    post->tool = arcp_json_string(&post->json, value, &post->text);
+    return post->tool.size != 0 ? NULL : is_uri ? "uri is empty" : "name is empty";
+}
+
+static const char *read_prompt(const reading *r)
+{
+    static const char *const known[] = {"name", "arguments", "_meta"};
+    const arcp_json *json = &r->post->json;
+    r->post->arguments = arcp_json_member(json, r->message.params, ARCP_SPAN_LITERAL("arguments"));
+    if (r->post->arguments != ARCP_JSON_ABSENT &&
+        !arcp_json_is(json, r->post->arguments, ARCP_JSON_OBJECT)) {
+        return "arguments must be an object";
+    }
+    return arcp__mcp_has_only(json, r->message.params, known, sizeof known / sizeof known[0])
+               ? read_subject(r, r->message.params, "name")
+               : "of this request only name, arguments and _meta are passed on";
+}
+
+static const char *read_resource(const reading *r)
+{
+    static const char *const known[] = {"uri", "_meta"};
+    return arcp__mcp_has_only(&r->post->json, r->message.params, known,
+                              sizeof known / sizeof known[0])
+               ? read_subject(r, r->message.params, "uri")
+               : "of this request only uri and _meta are passed on";
+}
+
+static const char *read_completion(const reading *r)
+{
+    static const char *const known[] = {"ref", "argument", "context", "_meta"};
+    const arcp_json *json = &r->post->json;
+    const arcp_json_ref params = r->message.params;
+    const arcp_json_ref ref = arcp_json_member(json, params, ARCP_SPAN_LITERAL("ref"));
+    const arcp_json_ref type = arcp_json_member(json, ref, ARCP_SPAN_LITERAL("type"));
+    const arcp_json_ref context = arcp_json_member(json, params, ARCP_SPAN_LITERAL("context"));
+    if (!arcp_json_is(json, ref, ARCP_JSON_OBJECT) || !arcp_json_is(json, type, ARCP_JSON_STRING)) {
+        return "ref must be an object with a type";
+    }
+    if (!arcp_json_is(json, arcp_json_member(json, params, ARCP_SPAN_LITERAL("argument")),
+                      ARCP_JSON_OBJECT) ||
+        (context != ARCP_JSON_ABSENT && !arcp_json_is(json, context, ARCP_JSON_OBJECT))) {
+        return "argument and context must be objects";
+    }
+    if (!arcp__mcp_has_only(json, params, known, sizeof known / sizeof known[0])) {
+        return "of this request only ref, argument, context and _meta are passed on";
+    }
+    if (arcp_json_string_equals(json, type, ARCP_SPAN_LITERAL("ref/prompt"))) {
+        r->post->wanted = ARCP__MCP_PROMPTS;
+        return read_subject(r, ref, "name");
+    }
+    r->post->wanted = ARCP__MCP_RESOURCES;
+    return arcp_json_string_equals(json, type, ARCP_SPAN_LITERAL("ref/resource"))
+               ? read_subject(r, ref, "uri")
+               : "the type of ref must be ref/prompt or ref/resource";
+}
+
+/* False: it is none of these methods, or nothing of the kind is offered. */
+static bool read_other(const reading *r)
+{
+    static const struct {
+        arcp__mcp_method method;
+        unsigned wanted;
+        const char *(*read)(const reading *r); /* NULL: a list */
+    } others[] = {{ARCP__MCP_METHOD_RESOURCES_LIST, ARCP__MCP_RESOURCES, NULL},
+                  {ARCP__MCP_METHOD_TEMPLATES_LIST, ARCP__MCP_RESOURCES, NULL},
+                  {ARCP__MCP_METHOD_PROMPTS_LIST, ARCP__MCP_PROMPTS, NULL},
+                  {ARCP__MCP_METHOD_RESOURCES_READ, ARCP__MCP_RESOURCES, read_resource},
+                  {ARCP__MCP_METHOD_PROMPTS_GET, ARCP__MCP_PROMPTS, read_prompt},
+                  {ARCP__MCP_METHOD_COMPLETE, ARCP__MCP_COMPLETIONS, read_completion}};
+    const arcp_json_ref params = r->message.params;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (others[i].method != r->message.known || (r->post->offers & others[i].wanted) == 0) {
+            continue;
+        }
+        r->post->method = others[i].method;
+        r->post->wanted = others[i].wanted;
+        r->post->params = params;
+        const char *why = NULL;
+        if (others[i].read != NULL) {
+            why = others[i].read(r);
+        } else if (!arcp_json_is_missing(
+                       &r->post->json,
+                       arcp_json_member(&r->post->json, params, ARCP_SPAN_LITERAL("cursor")))) {
+            why = "the list has one page, and no cursor";
+        }
+        r->post->kind = others[i].read == NULL ? ARCP__MCP_POST_GATHER : ARCP__MCP_POST_FETCH;
+        if (why != NULL) {
+            refuse(r, r->post->is_modern ? 400 : 200, ARCP__MCP_INVALID_PARAMS, why);
+        }
+        return true;
+    }
+    return false;
+}
+
 static void read_list(const reading *r)
 {
     const arcp_json *json = &r->post->json;
@@ -290,7 +413,7 @@ static void take_request(reading *r)
         answer_initialize(r);
     } else if (r->message.known == ARCP__MCP_METHOD_PING && !is_modern) {
         arcp__mcp_put_pong(r->answer, r->post->id);
-    } else {
+    } else if (!read_other(r)) {
         refuse(r, is_modern ? 404 : 200, ARCP__MCP_METHOD_NOT_FOUND, "there is no such method");
     }
 }
@@ -337,6 +460,7 @@ arcp_status arcp__mcp_post_read(arcp__mcp_post *post, const arcp__mcp_headers *h
     arcp_status status = ARCP_OK;
     post->kind = ARCP__MCP_POST_ANSWER;
     post->arguments = ARCP_JSON_ABSENT;
+    post->params = ARCP_JSON_ABSENT;
     post->may_stream = has_type(headers->accept, "text/event-stream");
     if (!has_type(headers->content_type, "application/json")) {
         refuse(&r, 415, ARCP__MCP_INVALID_REQUEST, "Content-Type must be application/json");

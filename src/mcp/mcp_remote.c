@@ -131,14 +131,17 @@ static arcp_status append_modern(const arcp_json *json, arcp_span method,
 {
     const arcp_json_ref params =
         arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("params"));
-    const arcp_json_ref name = arcp_json_member(json, params, ARCP_SPAN_LITERAL("name"));
+    const bool is_call = arcp_span_equal_cstr(method, "tools/call");
+    const arcp_json_ref name = arcp_json_member(
+        json, params,
+        arcp_span_cstr(arcp_span_equal_cstr(method, "resources/read") ? "uri" : "name"));
     arcp_buf text = arcp_buf_init();
     arcp_status status = ARCP_OK;
     append_header("Mcp-Method", method, headers);
     if (arcp_json_is(json, name, ARCP_JSON_STRING)) {
         const arcp_span called = arcp_json_string(json, name, &text);
         const arcp__mcp_tool *tool =
-            tools == NULL || text.failed ? NULL : arcp__mcp_toolset_find(tools, called);
+            !is_call || tools == NULL || text.failed ? NULL : arcp__mcp_toolset_find(tools, called);
         append_header("Mcp-Name", called, headers);
         if (tool != NULL && tool->headers.size != 0) {
             status = append_parameters(json, params, tool, headers);

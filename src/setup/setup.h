@@ -39,6 +39,7 @@ typedef struct arcp__setup_tool_server {
     arcp_lease *lease;   /* NULL: it grants nothing */
     bool is_unconfined;
     bool is_shared;
+    bool has_resources, has_prompts;
     uint64_t timeout_ms, total_ms, start_ms;
     int log;                /* arcp__tool_log */
     arcp__text_list prices; /* GLOB=CURRENCY:AMOUNT */

@@ -6,6 +6,7 @@
 #include "config/config_rows.h"
 #include "core/lease_amount.h"
 #include "mcp/mcp.h"
+#include "mcp/mcp_method.h"
 #include "mcp/mcp_rule.h"
 #include "setup/setup.h"
 #include "json/json.h"
@@ -162,6 +163,8 @@ static const arcp__config_row server_rows[] = {
     {SERVER("lease", lease, lease)},
     {SERVER("confine", word, is_unconfined), .words = yes_or_no},
     {SERVER("scope", word, is_shared), .words = scopes},
+    {SERVER("resources", flag, has_resources)},
+    {SERVER("prompts", flag, has_prompts)},
     {SERVER("timeout_ms", number, timeout_ms), .initial = 60000, .minimum = 1, .maximum = MS_MAX},
     {SERVER("total_ms", number, total_ms), .initial = 600000, .minimum = 1, .maximum = MS_MAX},
     {SERVER("start_ms", number, start_ms), .initial = 20000, .minimum = 1, .maximum = MS_MAX},
@@ -281,6 +284,8 @@ static bool make_server(const arcp__setup_tool_server *from, bool is_confined,
                                                 .client_secret = from->client_secret,
                                                 .scope = from->scope},
                                       .env = (const char *const *)from->env.items,
+                                      .offers = (from->has_resources ? ARCP__MCP_RESOURCES : 0U) |
+                                                (from->has_prompts ? ARCP__MCP_PROMPTS : 0U),
                                       .is_shared = from->is_shared,
                                       .timeout_ms = (uint32_t)from->timeout_ms,
                                       .total_ms = (uint32_t)from->total_ms,

@@ -365,6 +365,37 @@ static void a_client_cancels_by_a_notification(void **state)
     tool_rig_close(&r);
 }
 
+/* Clients of different jobs use equal ids: those of the SDKs count from 0. */
+static void a_notification_cancels_no_call_of_another_job(void **state)
+{
+    const arcp__tool_server_options servers[] = {tool_rig_server("web")};
+    arcp__gateway_endpoint endpoints[ARCP__GATEWAY_KINDS];
+    arcp__gateway_endpoint own[ARCP__GATEWAY_KINDS];
+    raw_peer other;
+    tool_rig r;
+    open_rig(&r, WEB, servers, 1);
+    arcp__gateway_job *second = gateway_fixture_open_job(&r.f, false, endpoints);
+    tool_rig_post(&r, "/", CALL("\"x\"", "web__hang", ",\"_meta\":{\"progressToken\":5}"));
+    tool_rig_expect(&r, "\"progressToken\":5");
+    memcpy(own, r.f.endpoints, sizeof own);
+    memcpy(r.f.endpoints, endpoints, sizeof own);
+    post_beside(&r, &other,
+                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+                "\"requestId\":\"x\"}}");
+    raw_peer_expect(&other, "HTTP/1.1 202 ");
+    assert_false(has_received(&r, "cancelled the call"));
+    raw_peer_fini(&other);
+    memcpy(r.f.endpoints, own, sizeof own);
+    /* The job's own notification still finds the call. */
+    post_beside(&r, &other,
+                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+                "\"requestId\":\"x\"}}");
+    tool_rig_expect(&r, "the client has cancelled the call");
+    raw_peer_fini(&other);
+    arcp__gateway_release(second);
+    tool_rig_close(&r);
+}
+
 static void calls_at_once_are_limited(void **state)
 {
     const arcp__tool_server_options servers[] = {tool_rig_server("web")};
@@ -434,6 +465,7 @@ int main(void)
         cmocka_unit_test(a_job_has_a_process_of_its_own_unless_it_is_shared),
         cmocka_unit_test(each_call_that_was_sent_has_a_span),
         cmocka_unit_test(a_client_cancels_by_a_notification),
+        cmocka_unit_test(a_notification_cancels_no_call_of_another_job),
         cmocka_unit_test(calls_at_once_are_limited),
         cmocka_unit_test(configurations_are_checked),
     };

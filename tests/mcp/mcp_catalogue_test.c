@@ -97,6 +97,18 @@ static void a_tool_that_stays_without_a_name_of_its_own_cannot_be_called(void **
     arcp__mcp_toolset_free(set);
 }
 
+/* A lease that grants the resources of a server must not grant a tool that it adds later. */
+static void a_tool_with_the_name_of_a_granted_method_is_left_out(void **state)
+{
+    arcp__mcp_toolset *set = set_of(
+        "web", LIST(TOOL("resources/read") "," TOOL("prompts/get") "," TOOL(
+                   "completion/complete") "," TOOL("tools/call") "," TOOL("resources.read")));
+    assert_int_equal(arcp__mcp_toolset_left_out(set), 3);
+    assert_null(arcp__mcp_toolset_find(set, ARCP_SPAN_LITERAL("resources/read")));
+    assert_non_null(arcp__mcp_toolset_find(set, ARCP_SPAN_LITERAL("resources.read")));
+    arcp__mcp_toolset_free(set);
+}
+
 static void names_of_servers_are_checked(void **state)
 {
     arcp__mcp_toolset *set = NULL;
@@ -435,6 +447,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tool_has_the_name_of_its_server_in_its_target),
         cmocka_unit_test(a_tool_that_stays_without_a_name_of_its_own_cannot_be_called),
+        cmocka_unit_test(a_tool_with_the_name_of_a_granted_method_is_left_out),
         cmocka_unit_test(names_of_servers_are_checked),
         cmocka_unit_test(pages_are_added_until_there_is_no_cursor),
         cmocka_unit_test(a_list_has_at_most_64_pages),

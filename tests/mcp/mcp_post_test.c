@@ -53,6 +53,8 @@ enum {
     ANSWER = ARCP__MCP_POST_ANSWER,
     LIST = ARCP__MCP_POST_LIST,
     CALL = ARCP__MCP_POST_CALL,
+    GATHER = ARCP__MCP_POST_GATHER,
+    FETCH = ARCP__MCP_POST_FETCH,
     CANCEL = ARCP__MCP_POST_CANCEL
 };
 
@@ -63,6 +65,12 @@ enum {
     {                                                                                              \
         name, version, NULL, NULL, body, kind, status, answer                                      \
     }
+/* The same where resources and prompts are offered. */
+#define OTHER(name, method, params, kind, answer)                                                  \
+    {                                                                                              \
+        name, V11, NULL, NULL, REQUEST(method, params), kind, 200, answer                          \
+    }
+#define FAULT(text) ERROR("1", "-32602", text)
 
 static const post_row rows[] = {
     /* With initialize. */
@@ -173,6 +181,53 @@ static const post_row rows[] = {
           ERROR("null", "-32700", "JSON: expected a value, found the end of the text, at byte 0")),
 };
 
+/* Where resources and prompts are offered. */
+static const post_row offered[] = {
+    {"what is offered is a capability", NULL, NULL, NULL, INITIALIZE("2025-11-25"), ANSWER, 200,
+     MESSAGE("\"id\":1,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{"
+             "\"tools\":{},\"resources\":{},\"prompts\":{},\"completions\":{}},"
+             "\"serverInfo\":IDENTITY}") "\n"},
+    OTHER("resources are listed", "resources/list", "", GATHER, ""),
+    OTHER("templates are listed", "resources/templates/list", "", GATHER, ""),
+    OTHER("prompts are listed", "prompts/list", "", GATHER, ""),
+    OTHER("a list of resources has no cursor", "resources/list", "\"cursor\":\"x\"", ANSWER,
+          ONE_PAGE),
+    OTHER("a resource is read", "resources/read", "\"uri\":\"demo:1\"", FETCH, ""),
+    OTHER("a resource has a URI", "resources/read", "", ANSWER, FAULT("uri must be a string")),
+    OTHER("a URI is not empty", "resources/read", "\"uri\":\"\"", ANSWER, FAULT("uri is empty")),
+    OTHER("no other member of a read passes", "resources/read",
+          "\"uri\":\"demo:1\",\"requestState\":1", ANSWER,
+          FAULT("of this request only uri and _meta are passed on")),
+    OTHER("a prompt is fetched", "prompts/get", "\"name\":\"a\",\"arguments\":{}", FETCH, ""),
+    OTHER("a prompt has a name", "prompts/get", "\"name\":1", ANSWER,
+          FAULT("name must be a string")),
+    OTHER("arguments of a prompt are an object", "prompts/get", "\"name\":\"a\",\"arguments\":1",
+          ANSWER, FAULT("arguments must be an object")),
+    OTHER("no other member of a prompt passes", "prompts/get", "\"name\":\"a\",\"x\":1", ANSWER,
+          FAULT("of this request only name, arguments and _meta are passed on")),
+    OTHER("an argument of a prompt is completed", "completion/complete",
+          "\"ref\":{\"type\":\"ref/prompt\",\"name\":\"a\"},\"argument\":{}", FETCH, ""),
+    OTHER("an argument of a template is completed", "completion/complete",
+          "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"demo:{a}\"},\"argument\":{}", FETCH, ""),
+    OTHER("nothing else is completed", "completion/complete",
+          "\"ref\":{\"type\":\"ref/tool\",\"name\":\"a\"},\"argument\":{}", ANSWER,
+          FAULT("the type of ref must be ref/prompt or ref/resource")),
+    OTHER("a completion needs what it refers to", "completion/complete", "\"argument\":{}", ANSWER,
+          FAULT("ref must be an object with a type")),
+    OTHER("a completion needs an argument", "completion/complete",
+          "\"ref\":{\"type\":\"ref/prompt\",\"name\":\"a\"}", ANSWER,
+          FAULT("argument and context must be objects")),
+    OTHER("subscriptions are not offered", "resources/subscribe", "\"uri\":\"demo:1\"", ANSWER,
+          NO_METHOD),
+    {"a resource is read by envelope", V07, "resources/read", "demo:1",
+     MODERN("resources/read", "\"uri\":\"demo:1\","), FETCH, 200, ""},
+    {"the header of the URI must be equal", V07, "resources/read", "demo:2",
+     MODERN("resources/read", "\"uri\":\"demo:1\","), ANSWER, 400,
+     ERROR("1", "-32020", "the header Mcp-Name is not the URI of the body")},
+    {"the header of the prompt must be there", V07, "prompts/get", NULL,
+     MODERN("prompts/get", "\"name\":\"a\","), ANSWER, 400, ANOTHER_NAME},
+};
+
 static arcp_span span_of(const char *text)
 {
     return text == NULL ? arcp_span_make(NULL, 0) : arcp_span_make(text, strlen(text));
@@ -205,11 +260,10 @@ static char *expand(const char *text)
     return whole;
 }
 
-static void check_row(void **state)
+static void check_row_with(const post_row *row, unsigned offers)
 {
-    const post_row *row = *state;
     const arcp__mcp_headers headers = headers_of(row->version, row->method, row->tool);
-    arcp__mcp_post post = {0};
+    arcp__mcp_post post = {.offers = offers};
     arcp_buf answer = arcp_buf_init();
     char *expected = expand(row->answer);
     assert_int_equal(arcp__mcp_post_read(&post, &headers, span_of(row->body), &answer), ARCP_OK);
@@ -219,6 +273,16 @@ static void check_row(void **state)
     free(expected);
     arcp_buf_fini(&answer);
     arcp__mcp_post_fini(&post);
+}
+
+static void check_row(void **state)
+{
+    check_row_with(*state, 0);
+}
+
+static void check_offered(void **state)
+{
+    check_row_with(*state, ARCP__MCP_RESOURCES | ARCP__MCP_PROMPTS | ARCP__MCP_COMPLETIONS);
 }
 
 /* ---- what is read ---- */
@@ -469,6 +533,8 @@ int main(void)
         cmocka_unit_test(an_allocation_that_fails_is_reported),
     };
     int failed = run_rows(rows, sizeof rows / sizeof rows[0], sizeof rows[0], check_row);
+    failed +=
+        run_rows(offered, sizeof offered / sizeof offered[0], sizeof offered[0], check_offered);
     failed += run_rows(tokens, sizeof tokens / sizeof tokens[0], sizeof tokens[0], check_token);
     failed += run_rows(types, sizeof types / sizeof types[0], sizeof types[0], check_type);
     failed +=
