@@ -12,10 +12,9 @@ trap 'rm -rf "$work"' EXIT
 failed=0
 cases=0
 
-# A fresh right tree in $tree.
-right_tree() {
-    tree=$work/tree
-    rm -rf "$tree"
+# The right tree, made once, in $work/right.
+make_right_tree() {
+    tree=$work/right
     mkdir -p "$tree/src/base" "$tree/src/core" "$tree/src/context" "$tree/src/engine" "$tree/src/store" "$tree/src/client" \
         "$tree/src/cli" "$tree/src/bench" \
         "$tree/src/launch" "$tree/src/process" "$tree/tests/launch" "$tree/tests/engine" "$tree/fuzz" \
@@ -61,6 +60,14 @@ right_tree() {
     printf '# Title here\n\nSee [the docs](docs/page.md#second-part) and [above](#title-here).\n' >"$tree/README.md"
     # shellcheck disable=SC2016 # Markdown
     printf '# Page\n\n## Second part\n\n`[no](link)` [web](https://example.org/)\n' >"$tree/docs/page.md"
+}
+make_right_tree
+
+# A fresh right tree in $tree.
+right_tree() {
+    tree=$work/tree
+    rm -rf "$tree"
+    cp -a "$work/right" "$tree"
 }
 
 # passes CHECK: the right tree.
@@ -320,9 +327,8 @@ done
 # A small tree in which a session and a client keep one requirement, a test and a story prove it, and
 # two more have a reason. (The citations are put together so that they are none of this file's.)
 cite='[ar''cp:'
-joined_tree() {
-    tree=$work/joined
-    rm -rf "$tree"
+make_joined_tree() {
+    tree=$work/joined_right
     mkdir -p "$tree/src/engine" "$tree/src/client" "$tree/include" "$tree/tests/engine" "$tree/tests/scripts" \
         "$tree/tests/conformance"
     printf '= 6\tSessions\n6-1\t6\tMUST\tboth\tping\t-\n6.1-1\t6.1\tMAY\truntime\tdance\tnot taken\n6-2\t6\tMUST\tagent\tbehave\tnot ours\n' \
@@ -333,6 +339,12 @@ joined_tree() {
         "$cite" >"$tree/tests/engine/a_test.c"
     printf '# %s6-1]\n' "$cite" >"$tree/tests/scripts/01-a.story"
     "$here/../../tools/conformance" "$tree" >/dev/null
+}
+make_joined_tree
+joined_tree() {
+    tree=$work/joined
+    rm -rf "$tree"
+    cp -a "$work/joined_right" "$tree"
 }
 joined_tree
 passes conformance "$tree"
@@ -364,12 +376,12 @@ joined "$table" '^6-2' '7-2' 'the id 7-2 must be 6-NUMBER'
 joined "$table" 'ping' '' 'must be six cells'
 joined "$table" '^.*$' '' 'has no rows'
 
-# page NAME TEXT WORDS: a page more in a copy of the pages, which the site refuses.
+# page NAME TEXT WORDS: a page more, or one that has another line, in a copy of the pages, which the site refuses.
+tree=$work/site
+mkdir "$tree"
+tar -C "$here/../.." -cf - --exclude='./build*' --exclude=./.git . | tar -C "$tree" -xf -
 page() {
-    tree=$work/site
-    rm -rf "$tree"
-    mkdir "$tree"
-    tar -C "$here/../.." -cf - --exclude='./build*' --exclude=./.git . | tar -C "$tree" -xf -
+    [ ! -e "$tree/$1" ] || cp "$tree/$1" "$work/page"
     printf '%s\n' "$2" >>"$tree/$1"
     cases=$((cases + 1))
     if output=$("$here/../../tools/site/build" --check "$tree" 2>&1); then
@@ -379,6 +391,7 @@ page() {
         echo "FAIL the site refuses '$2' without saying '$3': $output"
         failed=1
     fi
+    if [ -e "$work/page" ]; then mv "$work/page" "$tree/$1"; else rm "$tree/$1"; fi
 }
 page docs/new.md '# New' 'not in the navigation of tools/site/build: docs/new.md'
 page docs/leases.md '[gone](gone.md)' 'docs/leases.md: gone.md is not there'
