@@ -208,7 +208,7 @@ void arcp__worker_refuse_job(arcp__worker_core *core, arcp__worker_job *job,
 {
     job->state = ARCP__WORKER_JOB_REFUSED;
     job->refusal = why;
-    arcp_buf_append(&job->tail, message);
+    arcp_buf_append(&job->tail, arcp_span_first(message, ARCP__WORKER_REASON_MAX));
     arcp__worker_let_speak(core, job);
 }
 
@@ -341,7 +341,7 @@ void arcp__worker_core_exited(arcp__worker_core *core, arcp__worker_job *job,
     job->exited = *exited;
     arcp_buf_append(&job->tail, arcp_span_first(stderr_tail, ARCP__WORKER_TAIL_MAX));
     arcp_buf_append(&job->step, exited->failed_step);
-    arcp_buf_append(&job->failure, exited->failure);
+    arcp_buf_append(&job->failure, arcp_span_first(exited->failure, ARCP__WORKER_REASON_MAX));
     if (job->tail.failed || job->step.failed || job->failure.failed) {
         arcp__worker_fail(core);
     }

@@ -46,6 +46,8 @@
 #define ARCP__WORKER_JOBS_MAX 2048u
 /* The longest id of a job or a store. */
 #define ARCP__WORKER_ID_MAX 63u
+/* The longest text that says why a program could not be started, or its sandbox not made. */
+#define ARCP__WORKER_REASON_MAX 1024u
 /* Standard error of a job that is kept for the operator. */
 #define ARCP__WORKER_LOG_MAX 262144u
 /* What a job may have ready for a link that does not take it. */

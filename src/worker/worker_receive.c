@@ -10,6 +10,12 @@ static arcp__worker_job *find_job(const arcp__worker_core *core, arcp_span id)
     return job;
 }
 
+/* An id is a C string here; one with a NUL would be another one. */
+static bool is_id(arcp_span id)
+{
+    return id.size <= ARCP__WORKER_ID_MAX && memchr(id.data, '\0', id.size) == NULL;
+}
+
 static arcp_status refuse_link(arcp_error *err, const arcp__worker_message *message,
                                const char *why)
 {
@@ -85,8 +91,7 @@ static arcp_status take_welcome(arcp__worker_core *core, int64_t now_ns,
         return refuse_link(err, message, "there was no hello before it");
     }
     if (welcome->v < core->hello.v_low || welcome->v > core->hello.v_high ||
-        welcome->store.size > ARCP__WORKER_ID_MAX ||
-        welcome->keep_ms > (uint64_t)INT64_MAX / ARCP_NS_PER_MS) {
+        !is_id(welcome->store) || welcome->keep_ms > (uint64_t)INT64_MAX / ARCP_NS_PER_MS) {
         return refuse_link(err, message, "v, store or keep_ms is out of range");
     }
     arcp__worker_store *ours = get_store(core, welcome->store);
@@ -150,8 +155,8 @@ static arcp_status take_start(arcp__worker_core *core, int64_t now_ns,
 {
     const arcp__worker_start *start = &message->start;
     char why[256] = "";
-    if (start->job.size > ARCP__WORKER_ID_MAX || find_job(core, start->job) != NULL) {
-        return refuse_link(err, message, "the worker has this job, or its id is too long");
+    if (!is_id(start->job) || find_job(core, start->job) != NULL) {
+        return refuse_link(err, message, "the worker has this job, or that is no id of a job");
     }
     arcp__worker_job *job = new_job(core, start->job, deadline_of(start, now_ns));
     if (job == NULL) {

@@ -3,7 +3,8 @@
  * from a backup. Each item has its effect once, in order; each that asks gets one reply; no job
  * starts twice, and none is given up while its program lives.
  *
- * A seed that fails is printed; ARCP_WORKER_SEED=N repeats it alone. */
+ * A seed that fails is printed; ARCP_WORKER_SEED=N repeats it alone, and ARCP_WORKER_SEEDS=N runs
+ * so many. */
 #include "support/check.h"
 
 #include <inttypes.h>
@@ -792,8 +793,9 @@ static void each_item_has_its_effect_once_over_every_link(void **state)
 {
     (void)state;
     const char *one = getenv("ARCP_WORKER_SEED");
+    const char *many = getenv("ARCP_WORKER_SEEDS");
     const uint64_t first = one == NULL ? 0 : strtoull(one, NULL, 10);
-    const uint64_t end = one == NULL ? SEEDS : first + 1;
+    const uint64_t end = one != NULL ? first + 1 : many != NULL ? strtoull(many, NULL, 10) : SEEDS;
     for (uint64_t seed = first; seed < end; seed += test_stride()) {
         int at = 0;
         const char *problem = run(seed, FAULT_NONE, &at);

@@ -231,6 +231,23 @@ static void a_program_that_cannot_start_is_refused(void **state)
     tear_down(&r);
 }
 
+static void the_reason_of_a_failure_is_cut(void **state)
+{
+    (void)state;
+    rig r;
+    arcp__worker_message message;
+    static char reason[2000];
+    memset(reason, 'x', sizeof reason);
+    const arcp__worker_exited exited = {.failed_step = ARCP_SPAN_LITERAL("mount"),
+                                        .failure = arcp_span_make(reason, sizeof reason)};
+    set_up_job(&r, START);
+    arcp__worker_core_exited(r.core, r.job, &exited, arcp_span_make(NULL, 0));
+    assert_true(arcp__worker_core_next(r.core, r.now_ns, &message));
+    assert_int_equal(message.exited.failure.size, ARCP__WORKER_REASON_MAX);
+    check_span(message.exited.failed_step, "mount");
+    tear_down(&r);
+}
+
 static void a_refusal_while_the_runtime_is_away_frees_the_job(void **state)
 {
     (void)state;
@@ -590,6 +607,8 @@ static void the_runtime_has_two_seconds_for_its_own_word_at_a_deadline(void **st
 
 /* ---- what ends the link ---- */
 
+#define TEN "0123456789"
+
 typedef struct refusal_row {
     const char *name;
     const char *text;
@@ -605,6 +624,10 @@ static const refusal_row refusals[] = {
     {"a job that hello did not name", WELCOME(GO_ON), false},
     {"a second welcome", WELCOME(""), true},
     {"a start of a job that is there", START, true},
+    {"a start of a job whose id has a NUL",
+     "{\"type\":\"start\",\"job\":\"k\\u0000\",\"agent\":\"a\"}\n{}", true},
+    {"a start of a job whose id is too long",
+     "{\"type\":\"start\",\"job\":\"" TEN TEN TEN TEN TEN TEN "1234\",\"agent\":\"a\"}\n{}", true},
     {"items that there were not", "{\"type\":\"kept\",\"job\":\"j\",\"items\":3}\n", true},
     {"bytes that there were not", "{\"type\":\"kept\",\"job\":\"j\",\"bytes\":1}\n", true},
     {"lines that there were not", "{\"type\":\"kept\",\"job\":\"j\",\"errors\":1}\n", true},
@@ -650,6 +673,7 @@ int main(void)
         cmocka_unit_test(a_job_runs_and_is_forgotten),
         cmocka_unit_test(an_exit_comes_after_all_output),
         cmocka_unit_test(a_program_that_cannot_start_is_refused),
+        cmocka_unit_test(the_reason_of_a_failure_is_cut),
         cmocka_unit_test(a_refusal_while_the_runtime_is_away_frees_the_job),
         cmocka_unit_test(a_worker_that_drains_takes_no_job),
         cmocka_unit_test(orders_reach_the_program),
