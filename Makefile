@@ -72,6 +72,7 @@ bench-hostile: deps ## what one principal has while another does its worst: docs
 	@$(call build,bench) && build-bench/bench/hostile_load
 
 bench-gateway: deps ## calls to models through arcpd, beside a LiteLLM proxy
+	@python3 -c 'import ensurepip, venv' 2>/dev/null || tools/install-deps.sh --interop || true
 	@$(call build,bench) && tools/bench-gateway build-bench
 
 bench-peers: deps ## beside the runtimes of other SDKs: docs/performance.md (PEERS='--minutes 3')
