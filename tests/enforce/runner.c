@@ -1,10 +1,12 @@
 /* Runs the rows of escape.def: each bare, where it must be done, and confined, where it must not
  * be.
  *
- *   enforce-escape MODE [--bare | --show] [NAME]...
+ *   enforce-escape MODE[,MODE]... [--bare | --show] [NAME]...
  *
- * MODE says who runs the program, and at which level (table `modes`). --bare: only the bare halves;
- * --show: prints what each program wrote when it was confined.
+ * MODE says who runs the program, and at which level (table `modes`). Modes are run one after the
+ * other and have the same user: the bare half of a row, which depends on nothing else of a mode, is
+ * run in the first of them that has the row. --bare: only the bare halves; --show: prints what each
+ * program wrote when it was confined.
  * ARCP_ESCAPE_MS (300): for how many milliseconds a confined program tries to win each race.
  * NAME: a part of the names of the rows to run. Prints a line per row that fails and per row that
  * cannot be run here, then how many there were of each. Exit status 0: no row failed; 77: nothing
@@ -52,11 +54,18 @@ typedef enum row_verdict { UNSEEN, PASSED, FAILED, UNABLE, ELSEWHERE } row_verdi
 typedef struct row_result {
     row_verdict verdict;
     char message[MESSAGE_MAX];
-    escape_outcome bare, confined;
+    escape_outcome confined;
 } row_result;
 
+/* What a row did bare, in this mode or in one before. */
+typedef struct bare_half {
+    bool is_known;
+    escape_outcome outcome;
+} bare_half;
+
 static escape_run run;
-static row_result *results; /* one per row, shared with the workers */
+static row_result *results;    /* one per row, shared with the workers */
+static bare_half *bare_halves; /* likewise, and with the runs of other modes */
 static atomic_size_t *next;
 static bool only_bare, shows;
 
@@ -199,6 +208,13 @@ static bool is_lacking(const escape_outcome *bare)
     return found;
 }
 
+static bool try_bare(const escape_row *row, size_t number, row_result *result)
+{
+    bare_half *bare = &bare_halves[number];
+    bare->is_known = bare->is_known || try_half(row, number, false, &bare->outcome, result);
+    return bare->is_known;
+}
+
 static bool belongs(const escape_row *row)
 {
     const escape_mode *mode = run.mode;
@@ -215,6 +231,7 @@ static void run_row(size_t number)
 {
     const escape_row *row = &escape_rows[number];
     row_result *result = &results[number];
+    const escape_outcome *bare = &bare_halves[number].outcome;
     if (!belongs(row)) {
         result->verdict = ELSEWHERE;
     } else if ((row->where & BROKER) != 0 && !run.has_broker && !only_bare) {
@@ -229,15 +246,14 @@ static void run_row(size_t number)
     } else if ((row->where & WORLD) != 0 && run.world.pid == 0) {
         result->verdict = UNABLE;
         (void)snprintf(result->message, sizeof result->message, "there is no network world");
-    } else if (try_half(row, number, false, &result->bare, result)) {
-        if (is_lacking(&result->bare)) {
+    } else if (try_bare(row, number, result)) {
+        if (is_lacking(bare)) {
             char why[200];
-            last_line(result->bare.output, why);
+            last_line(bare->output, why);
             result->verdict = UNABLE;
             (void)snprintf(result->message, sizeof result->message, "%s", why);
-        } else if (!is_proved(row, &result->bare)) {
-            conclude(result, FAILED, "it is not done bare, so the row proves nothing",
-                     &result->bare);
+        } else if (!is_proved(row, bare)) {
+            conclude(result, FAILED, "it is not done bare, so the row proves nothing", bare);
         } else if (only_bare) {
             result->verdict = PASSED;
         } else if (try_half(row, number, true, &result->confined, result)) {
@@ -406,6 +422,24 @@ static const escape_mode *mode_of(const char *name)
     errx(2, "unknown mode \"%s\"", name);
 }
 
+/* The modes of a list with commas, which have one user. */
+static size_t read_modes(char *names, const escape_mode *out[sizeof modes / sizeof modes[0]])
+{
+    size_t count = 0;
+    char *rest = NULL;
+    for (char *name = strtok_r(names, ",", &rest); name != NULL;
+         name = strtok_r(NULL, ",", &rest)) {
+        if (count == sizeof modes / sizeof modes[0]) {
+            errx(2, "too many modes");
+        }
+        out[count++] = mode_of(name);
+        if (out[count - 1]->user != out[0]->user) {
+            errx(2, "%s and %s have different users", out[0]->name, name);
+        }
+    }
+    return count;
+}
+
 static void make_token(void)
 {
     unsigned char bytes[8];
@@ -418,19 +452,18 @@ static void make_token(void)
     }
 }
 
-int main(int argc, char **argv)
+static void *share(size_t size)
 {
-    if (argc < 2) {
-        errx(2, "usage: enforce-escape MODE [--bare | --show] [NAME]...");
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        err(1, "mmap");
     }
-    run.mode = mode_of(argv[1]);
-    run.is_root = geteuid() == 0;
-    const char *race_ms = getenv("ARCP_ESCAPE_MS");
-    run.race_ms = race_ms == NULL ? 300 : (unsigned)strtoul(race_ms, NULL, 10);
-    run.programs = ARCP_BINARY_DIR "/bin";
-    run.tests = ARCP_BINARY_DIR "/tests";
-    only_bare = argc > 2 && strcmp(argv[2], "--bare") == 0;
-    shows = argc > 2 && strcmp(argv[2], "--show") == 0;
+    return memory;
+}
+
+/* Runs the rows in `run.mode`: the exit status. */
+static int run_mode(int argc, char **argv)
+{
     if (!run.is_root && strcmp(run.mode->name, "nobody") != 0 &&
         strcmp(run.mode->name, "landlock") != 0) {
         (void)printf("%s: not run, only root can start it\n", run.mode->name);
@@ -450,16 +483,54 @@ int main(int argc, char **argv)
         (void)world_start(&run.world, &options);
     }
     fixture_service_start(&run.service, run.root, run.mode->user, run.token);
-    const size_t size = escape_row_count * sizeof *results + sizeof *next;
-    results = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (results == MAP_FAILED) {
-        err(1, "mmap");
-    }
-    next = (atomic_size_t *)(void *)(results + escape_row_count);
-    const int first = only_bare || shows ? 3 : 2;
-    work_in_parallel(argc - first, argv + first);
+    results = share(escape_row_count * sizeof *results);
+    next = share(sizeof *next);
+    work_in_parallel(argc, argv);
     fixture_service_stop(&run.service);
     world_stop(&run.world);
     remove_root();
     return report();
+}
+
+/* Runs a mode in a process of its own, which has its own mounts: the exit status. */
+static int start_mode(int argc, char **argv)
+{
+    int status = 0;
+    (void)fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        exit(run_mode(argc, argv));
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child) {
+        err(1, "%s", run.mode->name);
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        errx(2, "usage: enforce-escape MODE[,MODE]... [--bare | --show] [NAME]...");
+    }
+    run.is_root = geteuid() == 0;
+    const char *race_ms = getenv("ARCP_ESCAPE_MS");
+    run.race_ms = race_ms == NULL ? 300 : (unsigned)strtoul(race_ms, NULL, 10);
+    run.programs = ARCP_BINARY_DIR "/bin";
+    run.tests = ARCP_BINARY_DIR "/tests";
+    only_bare = argc > 2 && strcmp(argv[2], "--bare") == 0;
+    shows = argc > 2 && strcmp(argv[2], "--show") == 0;
+    bare_halves = share(escape_row_count * sizeof *bare_halves);
+    const int first = only_bare || shows ? 3 : 2;
+    const escape_mode *wanted[sizeof modes / sizeof modes[0]];
+    const size_t count = read_modes(argv[1], wanted);
+    int failed = 0;
+    int status = NOT_RUN;
+    for (size_t i = 0; i < count; i++) {
+        run.mode = wanted[i];
+        const int one = start_mode(argc - first, argv + first);
+        failed = one != 0 && one != NOT_RUN ? one : failed;
+        status = one == 0 ? 0 : status;
+    }
+    return failed != 0 ? failed : status;
 }
