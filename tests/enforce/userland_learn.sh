@@ -186,8 +186,10 @@ try "node" node 'node -e "const fs = require(\"fs\"); fs.writeFileSync(\"f\", \"
 try "node modules" node 'mkdir -p node_modules/a && echo "module.exports = 7" >node_modules/a/index.js' 'node -e "console.log(require(\"a\"))"'
 try "npm (any output)" npm 'npm init -y --no-update-notifier && cat package.json'
 try "javac" javac 'printf "class A { public static void main(String[] a) { System.out.print(1); } }" >A.java && javac A.java && java -cp . A'
-options=(--env "GOCACHE=${gocache-}" --env GOTOOLCHAIN=local)
-export GOCACHE=${gocache-} GOTOOLCHAIN=local
+# Without optimisation, as in userland_net.sh: Go's library is compiled in less time, and once for both.
+goflags="'-gcflags=all=-N -l -dwarf=false' -ldflags=-w"
+options=(--env "GOCACHE=${gocache-}" --env GOTOOLCHAIN=local --env "GOFLAGS=$goflags")
+export GOCACHE=${gocache-} GOTOOLCHAIN=local GOFLAGS=$goflags
 try "go build" go 'mkdir app && printf "module a\n\ngo 1.18\n" >app/go.mod; printf "package main\n\nfunc main() { print(1) }\n" >app/main.go' \
     'cd app && go build -buildvcs=false -o ../started . && ../started'
 options=()

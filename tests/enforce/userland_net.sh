@@ -118,8 +118,8 @@ with open(pages + "/apt/dists/stable/Release", "w") as out:
 END
 }
 
-# Programs of compiled languages, compiled once: the first compilation with Go takes 30 s of CPU time for its library,
-# also when another run of this file does the same.
+# Programs of compiled languages, compiled once: the first compilation with Go takes 30 s of CPU time for its library
+# (45 s if it is optimised), also when another run of this file does the same.
 make_programs() {
     mkdir "$work/programs"
     exec 9>"$tests/userland-net.lock"
@@ -146,7 +146,9 @@ func main() {
 	}
 }
 END
-        (cd "$work/programs" && GOCACHE=$gocache GOPROXY=off GO111MODULE=off CGO_ENABLED=0 timeout 100 go build -o fetch main.go)
+        # The same flags as in userland_learn.sh, which then finds the compiled library.
+        (cd "$work/programs" && GOCACHE=$gocache GOFLAGS="'-gcflags=all=-N -l -dwarf=false' -ldflags=-w" GOPROXY=off \
+            GO111MODULE=off CGO_ENABLED=0 timeout 100 go build -o fetch main.go)
     fi
     if command -v javac >/dev/null && command -v keytool >/dev/null; then
         cat >"$work/programs/Fetch.java" <<'END'
