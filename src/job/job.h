@@ -244,7 +244,7 @@ struct arcp__job {
     arcp__job *ended_prev, *ended_next;
     arcp__job *own_ended_prev, *own_ended_next;
     uint64_t terminal_bytes; /* of its records and `accepted`, as counted in the shares */
-    uint32_t accepted_size;  /* of `accepted` alone, as counted there */
+    uint32_t accepted_size;  /* of `accepted` and `facts.start`, as counted there */
     uint32_t pins, depth, live_children;
     uint32_t admissions; /* of children that are not jobs yet */
     arcp__job *next_release, *next_ahead;

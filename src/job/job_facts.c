@@ -10,6 +10,7 @@ void arcp__job_facts_fini(arcp__job_facts *facts)
 {
     arcp__free(facts->progress);
     arcp__free(facts->costs);
+    arcp__free(facts->start);
 }
 
 const char *arcp__job_code(const arcp__job *job)
@@ -92,6 +93,10 @@ void arcp__job_note_progress(arcp__jobs *jobs, arcp__job *job, arcp_span body)
 
 void arcp__job_facts_write_row(const arcp__job_facts *facts, arcp_json_writer *writer)
 {
+    const arcp_span start = arcp_span_cstr(facts->start);
+    if (start.size <= ARCP__DETAILS_START_MAX) {
+        arcp__put_raw(writer, "details", start);
+    }
     arcp__put_raw(writer, "progress", arcp_span_cstr(facts->progress));
     if (facts->cost_count == 0) {
         return;
@@ -105,21 +110,31 @@ void arcp__job_facts_write_row(const arcp__job_facts *facts, arcp_json_writer *w
     arcp_json_end_object(writer);
 }
 
+/* Copies the member's text; NULL if it is absent. False when out of memory. */
+static bool copy_member(const arcp_json *json, arcp_json_ref ref, char **out)
+{
+    if (ref == ARCP_JSON_ABSENT) {
+        return true;
+    }
+    const arcp_span text = arcp_json_raw(json, ref);
+    *out = arcp__copy_cstr(text.data, text.size);
+    return *out != NULL;
+}
+
 bool arcp__job_facts_restore(arcp__jobs *jobs, arcp__job_facts *facts, arcp_json_ref progress,
-                             arcp_json_ref costs)
+                             arcp_json_ref costs, arcp_json_ref details)
 {
     const arcp_json *json = &jobs->context->json;
     const size_t count = arcp_json_count(json, costs);
-    if (progress != ARCP_JSON_ABSENT) {
-        const arcp_span text = arcp_json_raw(json, progress);
-        facts->progress = arcp__copy_cstr(text.data, text.size);
+    if (!copy_member(json, progress, &facts->progress) ||
+        !copy_member(json, details, &facts->start)) {
+        return false;
     }
     if (count != 0) {
         facts->costs = arcp__alloc_array(count, sizeof *facts->costs);
-    }
-    if ((progress != ARCP_JSON_ABSENT && facts->progress == NULL) ||
-        (count != 0 && facts->costs == NULL)) {
-        return false;
+        if (facts->costs == NULL) {
+            return false;
+        }
     }
     for (arcp_json_ref name = arcp_json_first(json, costs); name != ARCP_JSON_ABSENT;
          name = arcp_json_next(json, costs, name)) {
@@ -150,9 +165,6 @@ void arcp__job_details_fini(arcp__job_details *details)
         arcp__free(details->refused[i].target);
     }
     arcp__free(details->refused);
-    arcp__free(details->input);
-    arcp__free(details->level);
-    arcp__free(details->verdicts);
 }
 
 static void append(arcp__jobs *jobs, arcp__job *job, uint64_t position, arcp_span record)
@@ -167,64 +179,45 @@ static void append(arcp__jobs *jobs, arcp__job *job, uint64_t position, arcp_spa
     job->facts.has_details = true;
 }
 
-/* Writes the members of the record at position 0. */
-static void write_first(const arcp__job_details *details, arcp_json_writer *writer)
+/* Writes the start: an input that is too long becomes a string with its beginning. */
+static void write_start(const arcp__job_live *live, arcp_json_writer *writer)
 {
-    arcp__put_raw(writer, "input", arcp_span_cstr(details->input));
-    if (details->is_truncated) {
+    const arcp_span input = arcp_span_cstr(live->input);
+    const arcp__enforcement *enforcement = live->enforcement;
+    if (input.size > ARCP__DETAILS_INPUT_MAX) {
+        arcp_json_name(writer, "input");
+        arcp_json_write_string(
+            writer, arcp_span_first(input, arcp__utf8_cut(input, ARCP__DETAILS_INPUT_MAX)));
         arcp__put_bool(writer, "truncated", true);
+    } else {
+        arcp__put_raw(writer, "input", input);
     }
-    arcp__put_word(writer, "level", details->level);
-    arcp__put_raw(writer, "verdicts", arcp_span_cstr(details->verdicts));
-}
-
-static void append_first(arcp__jobs *jobs, arcp__job *job)
-{
-    arcp_buf text = arcp__context_take_buf(jobs->context);
-    arcp_json_writer writer = arcp__put_begin(&text);
-    write_first(&job->live->details, &writer);
-    arcp_json_end_object(&writer);
-    arcp__context_check_text(jobs->context, &text);
-    append(jobs, job, 0, arcp_buf_span(&text));
-    arcp__context_give_buf(jobs->context, &text);
-}
-
-static char *copy_span(arcp_span text)
-{
-    return arcp__copy_cstr(text.data, text.size);
+    if (enforcement != NULL && enforcement->is_confined) {
+        const arcp_buf *texts = enforcement->texts;
+        arcp__put_string(writer, "level", arcp_buf_span(&texts[ARCP__ADMIT_LEVEL]));
+        arcp__put_raw(writer, "verdicts", arcp_buf_span(&texts[ARCP__ADMIT_LINES]));
+    }
 }
 
 void arcp__job_details_begin(arcp__jobs *jobs, arcp__job *job)
 {
-    const arcp__job_live *live = job->live;
-    arcp__job_details *details = &job->live->details;
-    const arcp_span input = arcp_span_cstr(live->input);
     arcp_buf text = arcp__context_take_buf(jobs->context);
-    details->is_truncated = input.size > ARCP__DETAILS_INPUT_MAX;
-    if (details->is_truncated) { /* a part of JSON is a text */
-        arcp_json_quote(arcp_span_first(input, arcp__utf8_cut(input, ARCP__DETAILS_INPUT_MAX)),
-                        &text);
-    } else {
-        arcp_buf_append(&text, input);
-    }
-    details->input = text.failed ? NULL : copy_span(arcp_buf_span(&text));
-    bool is_whole = details->input != NULL;
-    if (live->enforcement != NULL && live->enforcement->is_confined) {
-        details->level = copy_span(arcp_buf_span(&live->enforcement->texts[ARCP__ADMIT_LEVEL]));
-        details->verdicts = copy_span(arcp_buf_span(&live->enforcement->texts[ARCP__ADMIT_LINES]));
-        is_whole = is_whole && details->level != NULL && details->verdicts != NULL;
-    }
-    if (!is_whole) {
+    arcp_json_writer writer = arcp__put_begin(&text);
+    write_start(job->live, &writer);
+    arcp_json_end_object(&writer);
+    job->facts.has_details = false; /* not even of a job that waited before a restart */
+    job->facts.start = text.failed ? NULL : arcp__copy_cstr(text.data, text.size);
+    if (job->facts.start == NULL) {
         arcp__context_no_memory(jobs->context);
-    } else if (jobs->log->options.keeps_rows) {
-        append_first(jobs, job);
+    } else if (text.size > ARCP__DETAILS_START_MAX && jobs->log->options.keeps_rows) {
+        append(jobs, job, 0, arcp_buf_span(&text));
     } /* else at the end: a batch for it alone would delay the agent's start */
     arcp__context_give_buf(jobs->context, &text);
 }
 
 static char *copy_shown(arcp_span text)
 {
-    return copy_span(arcp_span_first(text, arcp__utf8_cut(text, ARCP__DETAILS_TARGET_MAX)));
+    return arcp__copy_cstr(text.data, arcp__utf8_cut(text, ARCP__DETAILS_TARGET_MAX));
 }
 
 void arcp__job_note_refused(arcp__jobs *jobs, arcp__job *job, const arcp__denied_note *note)
@@ -322,20 +315,25 @@ static void write_uses(const arcp__jobs *jobs, const arcp__job *job, arcp_json_w
 
 void arcp__job_details_end(arcp__jobs *jobs, arcp__job *job)
 {
-    if (job->live->details.input == NULL) {
+    const arcp_span start = arcp_span_cstr(job->facts.start);
+    if (start.size == 0) {
         return; /* its agent was not started */
     }
-    if (!job->facts.has_details) {
-        append_first(jobs, job);
+    const bool is_long = start.size > ARCP__DETAILS_START_MAX;
+    if (is_long) {
+        if (!job->facts.has_details) {
+            append(jobs, job, 0, start);
+        }
+        arcp__free(job->facts.start);
+        job->facts.start = NULL;
     }
     arcp_buf text = arcp__context_take_buf(jobs->context);
     arcp_json_writer writer = arcp__put_begin(&text);
-    write_uses(jobs, job, &writer);
-    write_refused(&job->live->details, &writer);
+    arcp__job_write_details_end(jobs, job, &writer);
     arcp_json_end_object(&writer);
     arcp__context_check_text(jobs->context, &text);
     if (text.size > 2) {
-        append(jobs, job, 1, arcp_buf_span(&text));
+        append(jobs, job, is_long ? 1 : 0, arcp_buf_span(&text));
     }
     arcp__context_give_buf(jobs->context, &text);
 }
@@ -350,9 +348,9 @@ void arcp__job_details_drop(arcp__jobs *jobs, const arcp__job *job)
     }
 }
 
-void arcp__job_write_details(const arcp__jobs *jobs, const arcp__job *job, arcp_json_writer *writer)
+void arcp__job_write_details_end(const arcp__jobs *jobs, const arcp__job *job,
+                                 arcp_json_writer *writer)
 {
-    write_first(&job->live->details, writer);
     write_uses(jobs, job, writer);
     write_refused(&job->live->details, writer);
 }

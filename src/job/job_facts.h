@@ -1,14 +1,15 @@
 /* What is shown of a job beside its status and its lease (docs/protocol.md, The view): facts that
- * are kept with an ended job and in its row; and details, which only a running job has in memory.
+ * are kept with an ended job and in its row; and details, which are two JSON objects with the
+ * members that x-vendor.arcpd.job shows:
  *
- * The details are a stream of their own, "d:" and the job's id, which is dropped with the job:
- *
- *     position 0   when its agent is started (in a store that ends with the process, when the job
- *                  ends): its input, and the verdicts of its sandbox
- *     position 1   when it has ended: how often each line of its lease was used, and the last
+ *     the start    when its agent is started: its input, and the verdicts of its sandbox
+ *     the end      when it has ended: how often each line of its lease was used, and the last
  *                  operations that it was denied; not written when there are none
  *
- * Both are JSON objects with the members that x-vendor.arcpd.job shows. */
+ * A short start is one of the facts, because a row and a few bytes cost less than a stream. A long
+ * start and the end are the records of a stream, "d:" and the job's id, which is dropped with the
+ * job; a running job has them in memory. In a store that ends with the process, they are written
+ * when the job ends. */
 #ifndef ARCP_JOB_JOB_FACTS_H
 #define ARCP_JOB_JOB_FACTS_H
 
@@ -23,6 +24,8 @@
 struct arcp__job;
 struct arcp__jobs;
 
+/* Bytes of a start that is kept in memory and in the row of an ended job. */
+#define ARCP__DETAILS_START_MAX 512u
 /* Bytes of an input that are kept, and of the targets of denied operations. */
 #define ARCP__DETAILS_INPUT_MAX  4096u
 #define ARCP__DETAILS_TARGET_MAX 1024u
@@ -63,7 +66,8 @@ typedef struct arcp__job_facts {
     arcp__currency_sum *costs; /* owned; NULL: none */
     size_t cost_count;
     arcp__stderr_tail *stderr_tail; /* owned; NULL: none is kept */
-    bool has_details;               /* a stream of them may be in the store */
+    char *start;      /* owned: the start of its details; NULL: there is none, or in a stream */
+    bool has_details; /* a stream of them may be in the store */
 } arcp__job_facts;
 
 /* An operation that was denied. */
@@ -75,16 +79,13 @@ typedef struct arcp__job_refused {
 } arcp__job_refused;
 
 typedef struct arcp__job_details {
-    char *input;            /* owned JSON, or a part of it as a string; NULL: it is not started */
-    char *level, *verdicts; /* owned, of its sandbox: a word, and a JSON array; or NULL */
-    bool is_truncated;      /* the input */
     arcp__job_refused *refused; /* owned ring of ARCP__REFUSED_KEPT; NULL: nothing was denied */
     uint64_t refused_count;     /* ever */
 } arcp__job_details;
 
-/* Writes the members of the details that are in memory: those of both records. */
-void arcp__job_write_details(const struct arcp__jobs *jobs, const struct arcp__job *job,
-                             arcp_json_writer *writer);
+/* Writes the members of the end of a running job's details, as they are now. */
+void arcp__job_write_details_end(const struct arcp__jobs *jobs, const struct arcp__job *job,
+                                 arcp_json_writer *writer);
 /* Writes the key of the stream. */
 void arcp__job_details_key(const struct arcp__job *job, char key[ARCP__DETAILS_KEY_SIZE]);
 /* The code that an ended job failed with; NULL: it did not. */

@@ -1,6 +1,7 @@
-/* Rows of the table JOBS. A job's row is written when the job is made and when it ends; a restart
- * reads it. While the job runs, what it has spent is in a second, small row, written at most once
- * per batch, so that a restart finds every counter as the last durable metric left it. */
+/* Rows of the table JOBS. A job's row is written when the job is made, when its agent is started
+ * later, and when it ends; a restart reads it. While the job runs, its spent amounts are in a
+ * second, small row, written at most once per batch, so that a restart finds every counter as the
+ * last durable metric left it. */
 #include "job/job_state.h"
 #include "job/purse.h"
 
@@ -20,7 +21,7 @@ typedef struct job_row {
     uint64_t denials, children;
     uint64_t records, bytes, first_seq, last_seq;
     uint64_t features;
-    arcp_json_ref progress, costs;
+    arcp_json_ref progress, costs, details;
     arcp_json_ref accepted, spent, trace, idempotency;
 } job_row;
 
@@ -53,6 +54,7 @@ static const arcp__member job_rows[] = {
     {JOB(features, COUNT)},
     {JOB(progress, OBJECT)},
     {JOB(costs, OBJECT)},
+    {JOB(details, OBJECT)},
     {JOB(accepted, OBJECT), .required = true},
     {JOB(spent, OBJECT)},
     {JOB(trace, ANY)},
@@ -187,10 +189,10 @@ void arcp__job_store(arcp__jobs *jobs, arcp__job *job)
     arcp__encode_row(&writer, &job_members, &row);
     if (has_ended) {
         write_spent(job, &writer);
-        arcp__job_facts_write_row(&job->facts, &writer);
     } else {
         arcp__trace_write_row(&job->live->trace, &writer);
     }
+    arcp__job_facts_write_row(&job->facts, &writer);
     arcp__put_raw(&writer, "accepted", arcp_span_cstr(job->accepted));
     arcp__idempotency_write_row(job, &writer);
     arcp_json_end_object(&writer);
@@ -337,7 +339,7 @@ static arcp_status restore_job(arcp__jobs *jobs, arcp_span key, arcp_error *err)
     arcp_status status = ARCP_OK;
     job->facts.has_details = true; /* there may be some */
     job->facts.expires_wall_ns = shown.expires_at;
-    if (!arcp__job_facts_restore(jobs, &job->facts, row.progress, row.costs)) {
+    if (!arcp__job_facts_restore(jobs, &job->facts, row.progress, row.costs, row.details)) {
         return arcp__row_out_of_memory(err);
     }
     job->lease = piece_of(json, row.accepted, shown.lease);

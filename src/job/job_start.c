@@ -90,6 +90,7 @@ void arcp__job_start_agent(arcp__jobs *jobs, arcp__job *job)
     arcp_buf line = arcp__context_take_buf(jobs->context);
     format_start(jobs, job, &line);
     arcp__job_details_begin(jobs, job);
+    arcp__job_store(jobs, job);
     live->last_input_ns = jobs->context->now.mono_ns;
     arcp__enforcement_show(jobs, job);
     arcp__free(live->input);
@@ -114,6 +115,7 @@ void arcp__job_start(arcp__jobs *jobs, arcp__job *job)
         arcp__place_take(&job->live->place, places, arcp__place_kind_below(job->parent), job);
         arcp__job_start_agent(jobs, job);
     } else {
+        arcp__job_store(jobs, job);
         arcp__job_begin_wait(jobs, job, places);
     }
 }

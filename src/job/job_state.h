@@ -218,11 +218,12 @@ void arcp__job_recorded(arcp__jobs *jobs, arcp__job *job, size_t bytes);
 /* ---- job_facts.c ---- */
 void arcp__job_facts_fini(arcp__job_facts *facts);
 void arcp__job_details_fini(arcp__job_details *details);
-/* Writes the members "progress" and "costs" of the job's row, and restores them from the context's
- * index. False when out of memory. */
+/* Writes the members "details", "progress" and "costs" of the job's row, and restores them from the
+ * context's index. False when out of memory. */
 void arcp__job_facts_write_row(const arcp__job_facts *facts, arcp_json_writer *writer);
 ARCP_MUST_CHECK bool arcp__job_facts_restore(arcp__jobs *jobs, arcp__job_facts *facts,
-                                             arcp_json_ref progress, arcp_json_ref costs);
+                                             arcp_json_ref progress, arcp_json_ref costs,
+                                             arcp_json_ref details);
 /* Its agent has exited: keeps the end of its standard error, in place of the oldest ones when there
  * is too much. */
 void arcp__job_stderr_keep(arcp__jobs *jobs, arcp__job *job, arcp_span text, bool is_shown);

@@ -195,7 +195,9 @@ arcp__job *arcp__job_create(arcp__jobs *jobs, const arcp__job_order *order, arcp
     }
     job->facts.expires_wall_ns = arcp_lease_expires_wall_ns(order->lease);
     arcp__job_format_head(job);
-    arcp__job_store(jobs, job);
+    if (jobs->log->options.keeps_rows) {
+        arcp__batch_touch(jobs->log); /* arcp__job_start puts its row into this batch */
+    }
     arcp__metrics_job_began(jobs, job);
     jobs->metrics.began_count++;
     arcp__job_changed(jobs, job);

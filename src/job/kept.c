@@ -67,7 +67,8 @@ void arcp__jobs_restored(arcp__jobs *jobs)
 
 void arcp__job_keep(arcp__jobs *jobs, arcp__job *job, int64_t until_ns)
 {
-    job->accepted_size = (uint32_t)arcp_span_cstr(job->accepted).size;
+    job->accepted_size =
+        (uint32_t)(arcp_span_cstr(job->accepted).size + arcp_span_cstr(job->facts.start).size);
     job->terminal_bytes =
         job->stream->bytes + job->accepted_size; /* no record follows the terminal one */
     if (jobs->ended != NULL) {

@@ -1,5 +1,5 @@
-/* x-vendor.arcpd.job: all that is known of a job. What a running job does not have in memory, and
- * all details of one that has ended, is read from the store first. */
+/* x-vendor.arcpd.job: all that is known of a job. The terminal record of a job that has ended, and
+ * the details that are not in memory, are read from the store first. */
 #include "session/view.h"
 
 #define ANSWER_MAX 1048576u
@@ -38,16 +38,12 @@ static void write_end(arcp_span record, arcp_json_writer *writer)
     arcp__json_fini(&json);
 }
 
-/* Writes the members of the records of details. */
-static void write_stored(arcp_span records, arcp_json_writer *writer)
+/* Writes the members of an object. */
+static void write_members(arcp_span object, arcp_json_writer *writer)
 {
     arcp_json json = ARCP__JSON_INIT;
     const arcp_json_limits limits = ARCP__JSON_CHECKED_LIMITS;
-    arcp_span record;
-    while (arcp__view_next_record(&records, &record)) {
-        if (arcp_json_scan(&json, record, &limits, NULL) != ARCP_OK) {
-            continue;
-        }
+    if (object.size != 0 && arcp_json_scan(&json, object, &limits, NULL) == ARCP_OK) {
         for (arcp_json_ref name = arcp_json_first(&json, ARCP_JSON_ROOT); name != ARCP_JSON_ABSENT;
              name = arcp_json_next(&json, ARCP_JSON_ROOT, name)) {
             const arcp_span raw = arcp_json_raw(&json, name); /* our own names have no escapes */
@@ -56,6 +52,20 @@ static void write_stored(arcp_span records, arcp_json_writer *writer)
         }
     }
     arcp__json_fini(&json);
+}
+
+/* Writes the details of a job (job/job_facts.h), given the records that were read of them. */
+static void write_details(const arcp__sessions *sessions, const arcp__job *job, arcp_span records,
+                          arcp_json_writer *writer)
+{
+    arcp_span record;
+    write_members(arcp_span_cstr(job->facts.start), writer);
+    if (!arcp__job_has_ended(job)) {
+        arcp__job_write_details_end(sessions->jobs, job, writer);
+    }
+    while (arcp__view_next_record(&records, &record)) {
+        write_members(record, writer);
+    }
 }
 
 /* The job's events that its session was not sent yet. */
@@ -81,10 +91,9 @@ static void write_answer(arcp__sessions *sessions, arcp__job *job, const arcp__v
     }
     if (omitted >= PART_DETAILS) {
         arcp__put_bool(&writer, "details_omitted", true);
-    } else if (job->live != NULL) {
-        arcp__job_write_details(sessions->jobs, job, &writer);
-    } else if (wait != NULL) {
-        write_stored(arcp_buf_span(&wait->out), &writer);
+    } else {
+        write_details(sessions, job, wait == NULL ? ARCP__NOTHING : arcp_buf_span(&wait->out),
+                      &writer);
     }
     if (wait != NULL && wait->step == STEP_END) {
         arcp_span records = arcp_buf_span(&wait->records);
@@ -123,7 +132,7 @@ void arcp__view_job_handle(arcp__sessions *sessions, arcp__view_call *call)
         wait->out = wait->records;
         wait->records = arcp_buf_init();
     }
-    if (wait == NULL && job->live == NULL) {
+    if (wait == NULL && arcp__job_has_ended(job) && job->facts.has_details) {
         arcp__job_details_key(job, key);
         wait = arcp__view_read(sessions, call, key, 0, 2, ANSWER_MAX);
         if (wait != NULL) {

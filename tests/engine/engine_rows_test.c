@@ -11,7 +11,7 @@
 typedef struct tally {
     unsigned rows[ARCP_STORE_TABLE_COUNT]; /* puts and deletes */
     unsigned deleted[ARCP_STORE_TABLE_COUNT];
-    unsigned records, indexes, trims, drops;
+    unsigned records, details, indexes, trims, drops;
 } tally;
 
 static tally counted;
@@ -21,7 +21,8 @@ static void count(engine_rig *rig, const arcp_store_op *op)
     (void)rig;
     switch (op->kind) {
     case ARCP_STORE_APPEND:
-        counted.records += op->key.data[0] != 'x';
+        counted.records += op->key.data[0] == 'j';
+        counted.details += op->key.data[0] == 'd';
         counted.indexes += op->key.data[0] == 'x';
         break;
     case ARCP_STORE_TRIM:
@@ -75,7 +76,8 @@ static void a_store_that_ends_with_the_process_gets_only_records(void **state)
     (void)state;
     begin(&rig, true);
     run_one_job(&rig);
-    assert_int_equal(counted.records, 3); /* two events, and its details */
+    assert_int_equal(counted.records, 2);
+    assert_int_equal(counted.details, 0);
     assert_int_equal(counted.indexes, 0);
     assert_int_equal(counted.trims, 0);
     for (size_t table = 0; table < ARCP_STORE_TABLE_COUNT; table++) {
@@ -98,6 +100,37 @@ static void a_job_is_written_when_it_is_made_and_when_it_ends(void **state)
     assert_int_equal(counted.rows[ARCP_STORE_SUBSCRIPTIONS], 0);
     assert_int_equal(counted.trims, 2); /* one for each acknowledgement */
     rig_stop(&rig);
+}
+
+/* Runs a job with an input of so many bytes; its details are {"input":INPUT}. */
+static void run_with_input(bool is_volatile, int size)
+{
+    static engine_rig rig;
+    char frame[1024];
+    begin(&rig, is_volatile);
+    rig_client *client = rig_connect(&rig, "a");
+    rig_send(&rig, client, HELLO);
+    (void)snprintf(frame, sizeof frame,
+                   FRAME("s", "job.submit", "{\"agent\":\"echo\",\"input\":\"%0*d\"}"), size - 2,
+                   0);
+    rig_send(&rig, client, frame);
+    rig_agent *agent = rig_agent_last(&rig);
+    rig_agent_writes(&rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":1}}");
+    rig_agent_exits(&rig, agent, false, 0);
+    assert_int_equal(counted.rows[ARCP_STORE_JOBS], is_volatile ? 0 : 2);
+    rig_stop(&rig);
+}
+
+/* 512 bytes of details. */
+static void a_short_input_is_in_the_row_of_its_job_and_a_long_one_in_a_stream(void **state)
+{
+    (void)state;
+    for (int is_volatile = 0; is_volatile < 2; is_volatile++) {
+        run_with_input(is_volatile != 0, 502);
+        assert_int_equal(counted.details, 0);
+        run_with_input(is_volatile != 0, 503);
+        assert_int_equal(counted.details, 1);
+    }
 }
 
 static void check_accepted(rig_client *client, const char *job_id)
@@ -400,6 +433,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_store_that_ends_with_the_process_gets_only_records),
         cmocka_unit_test(a_job_is_written_when_it_is_made_and_when_it_ends),
+        cmocka_unit_test(a_short_input_is_in_the_row_of_its_job_and_a_long_one_in_a_stream),
         cmocka_unit_test(a_key_that_outlives_its_job_gets_a_row_of_its_own),
         cmocka_unit_test(a_key_that_is_used_again_finds_the_later_job_also_after_a_restart),
         cmocka_unit_test(the_row_of_a_key_is_deleted_when_the_key_is_used_again),

@@ -104,7 +104,7 @@ static tally count_all(const arcp__engine *engine, const arcp__principal *princi
 {
     tally sum = {0};
     for (const arcp__job *job = engine->jobs.all; job != NULL; job = job->hh.next) {
-        const uint64_t accepted = strlen(job->accepted);
+        const uint64_t accepted = strlen(job->accepted) + arcp_span_cstr(job->facts.start).size;
         const uint64_t bytes = job->stream->bytes + accepted;
         if (principal != NULL && job->principal != principal) {
             continue;
