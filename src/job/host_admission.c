@@ -1,6 +1,16 @@
 /* Admission: the host of a job's agent is asked before the job is made (agent_host.h). */
 #include "job/job_state.h"
 
+/* Whether the host has nothing to say of the job: its agent is not confined. */
+static bool is_silent(const arcp__admit_answer *answer)
+{
+    bool is_silent = answer->status == ARCP_OK && answer->plan == NULL;
+    for (size_t i = 0; i < ARCP__ADMIT_TEXTS; i++) {
+        is_silent = is_silent && answer->texts[i].size == 0 && !answer->texts[i].failed;
+    }
+    return is_silent;
+}
+
 static bool has_failed(const arcp__admit_answer *answer)
 {
     for (size_t i = 0; i < ARCP__ADMIT_TEXTS; i++) {
@@ -68,6 +78,9 @@ arcp_status arcp__job_ask_host(arcp__jobs *jobs, const arcp__job_order *order,
     request.lease = order->lease;
     request.max_runtime_sec = order->max_runtime_sec;
     hosts->admit(hosts->user, &request, &answer);
+    if (is_silent(&answer)) {
+        return ARCP_OK;
+    }
     const arcp_status status =
         answer.status == ARCP_OK ? keep(hosts, &answer, out, err) : refuse(&answer, details, err);
     arcp__admit_texts_fini(answer.texts);
