@@ -42,7 +42,8 @@ typedef struct arcp__admit_request {
 typedef enum arcp__admit_text {
     ARCP__ADMIT_MESSAGE, /* refused: for people */
     ARCP__ADMIT_DETAILS, /* refused: a JSON object, or empty */
-    /* The others are used only if the job is admitted. */
+    /* The others are used only if the job is admitted; LEVEL and LINES also to explain a plan that
+     * is refused. */
     ARCP__ADMIT_LEVEL,   /* "full"; empty: the agent is not confined, nothing is shown or audited */
     ARCP__ADMIT_SUMMARY, /* of the lines: "3 exact, 1 refused" */
     ARCP__ADMIT_SHA256,  /* of the plan's text, in hex */

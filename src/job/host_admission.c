@@ -63,6 +63,17 @@ static arcp_status keep(const arcp__agent_hosts *hosts, arcp__admit_answer *answ
     return ARCP_OK;
 }
 
+static void ask(const arcp__agent_hosts *hosts, const arcp__job_order *order,
+                const arcp__admit_request *place, arcp__admit_answer *answer)
+{
+    arcp__admit_request request = *place;
+    request.host = order->agent->host;
+    request.agent = arcp_span_cstr(order->agent->text);
+    request.lease = order->lease;
+    request.max_runtime_sec = order->max_runtime_sec;
+    hosts->admit(hosts->user, &request, answer);
+}
+
 arcp_status arcp__job_ask_host(arcp__jobs *jobs, const arcp__job_order *order,
                                const arcp__admit_request *place, arcp__enforcement **out,
                                arcp_buf *details, arcp_error *err)
@@ -72,12 +83,7 @@ arcp_status arcp__job_ask_host(arcp__jobs *jobs, const arcp__job_order *order,
     if (hosts->admit == NULL) {
         return ARCP_OK;
     }
-    arcp__admit_request request = *place;
-    request.host = order->agent->host;
-    request.agent = arcp_span_cstr(order->agent->text);
-    request.lease = order->lease;
-    request.max_runtime_sec = order->max_runtime_sec;
-    hosts->admit(hosts->user, &request, &answer);
+    ask(hosts, order, place, &answer);
     if (is_silent(&answer)) {
         return ARCP_OK;
     }
@@ -85,6 +91,20 @@ arcp_status arcp__job_ask_host(arcp__jobs *jobs, const arcp__job_order *order,
         answer.status == ARCP_OK ? keep(hosts, &answer, out, err) : refuse(&answer, details, err);
     arcp__admit_texts_fini(answer.texts);
     return status;
+}
+
+void arcp__job_ask_host_only(const arcp__jobs *jobs, const arcp__job_order *order,
+                             const arcp__admit_request *place, arcp__admit_answer *out)
+{
+    const arcp__agent_hosts *hosts = jobs->hosts;
+    if (hosts->admit == NULL) {
+        return;
+    }
+    ask(hosts, order, place, out);
+    if (out->plan != NULL) {
+        hosts->release(hosts->user, out->plan);
+        out->plan = NULL;
+    }
 }
 
 void arcp__enforcement_free(arcp__enforcement *enforcement)

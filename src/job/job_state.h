@@ -359,6 +359,9 @@ arcp_status arcp__job_chunk(arcp__jobs *jobs, arcp__job *job, arcp_span data, ar
  * logs once there is a job, `details` the details of a refusal. */
 arcp_status arcp__policy_apply(arcp__jobs *jobs, arcp__job_order *order, arcp_buf *notes,
                                arcp_buf *details, arcp_error *err);
+/* The operator's rows only. */
+arcp_status arcp__policy_narrow(arcp__jobs *jobs, arcp__job_order *order, arcp_buf *notes,
+                                arcp_buf *details, arcp_error *err);
 /* Turns ARCP_E_LIMIT, for leases that need too much work, into the refusal of the request. */
 arcp_status arcp__lease_too_complex(arcp_buf *details, arcp_error *err);
 void arcp__policy_audit(arcp__jobs *jobs, const arcp__job *job, const arcp_buf *notes);
@@ -371,6 +374,10 @@ ARCP_MUST_CHECK arcp_status arcp__job_ask_host(arcp__jobs *jobs, const arcp__job
                                                const arcp__admit_request *place,
                                                arcp__enforcement **out, arcp_buf *details,
                                                arcp_error *err);
+/* The same without a job: `out`, zero-initialised, gets the texts of the answer, and no plan. The
+ * caller frees them. */
+void arcp__job_ask_host_only(const arcp__jobs *jobs, const arcp__job_order *order,
+                             const arcp__admit_request *place, arcp__admit_answer *out);
 /* Releases the plan, too. NULL is accepted. */
 void arcp__enforcement_free(arcp__enforcement *enforcement);
 void arcp__admit_texts_fini(arcp_buf texts[ARCP__ADMIT_TEXTS]);
@@ -410,6 +417,8 @@ void arcp__admission_drop_children(arcp__jobs *jobs, const arcp__job *parent);
 ARCP_MUST_CHECK arcp_status arcp__job_read_lease(const arcp__jobs *jobs,
                                                  const arcp__job_order *order, arcp_lease **out,
                                                  arcp_error *err);
+/* Refuses an order that uses what was not negotiated; its lease has been read. */
+ARCP_MUST_CHECK arcp_status arcp__job_check_features(const arcp__job_order *order, arcp_error *err);
 /* Makes the job with its authority, accepted payload, stream and row; NULL when out of memory, when
  * the budget cannot be made, or when its key exceeds a limit (err says why). */
 arcp__job *arcp__job_create(arcp__jobs *jobs, const arcp__job_order *order, arcp_buf *details,

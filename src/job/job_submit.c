@@ -207,7 +207,7 @@ arcp__job *arcp__job_create(arcp__jobs *jobs, const arcp__job_order *order, arcp
 /* ---- submits ---- */
 
 /* A request may only use what was negotiated (§6.2). [arcp:6.2-4] */
-static arcp_status check_features(const arcp__job_order *order, arcp_error *err)
+arcp_status arcp__job_check_features(const arcp__job_order *order, arcp_error *err)
 {
     const arcp_span agent = order->requested_agent;
     const struct {
@@ -244,7 +244,7 @@ static arcp_status check(arcp__jobs *jobs, arcp__job_order *order, arcp_buf *det
         return status;
     }
     order->agent_name = arcp_span_cstr(order->agent->name);
-    status = check_features(order, err);
+    status = arcp__job_check_features(order, err);
     if (status != ARCP_OK) {
         return status;
     }

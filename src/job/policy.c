@@ -193,8 +193,8 @@ arcp_status arcp__lease_too_complex(arcp_buf *details, arcp_error *err)
 }
 
 /* [arcp:LA-1] */
-arcp_status arcp__policy_apply(arcp__jobs *jobs, arcp__job_order *order, arcp_buf *notes,
-                               arcp_buf *details, arcp_error *err)
+arcp_status arcp__policy_narrow(arcp__jobs *jobs, arcp__job_order *order, arcp_buf *notes,
+                                arcp_buf *details, arcp_error *err)
 {
     arcp_span agent = arcp_span_cstr(order->agent->text);
     const char *at_sign = memchr(agent.data, '@', agent.size);
@@ -229,6 +229,13 @@ arcp_status arcp__policy_apply(arcp__jobs *jobs, arcp__job_order *order, arcp_bu
             arcp_lease_unref(until);
         }
     }
+    return status == ARCP_E_LIMIT ? arcp__lease_too_complex(details, err) : status;
+}
+
+arcp_status arcp__policy_apply(arcp__jobs *jobs, arcp__job_order *order, arcp_buf *notes,
+                               arcp_buf *details, arcp_error *err)
+{
+    arcp_status status = arcp__policy_narrow(jobs, order, notes, details, err);
     if (status == ARCP_OK && jobs->submit_policy != NULL) {
         status = ask_program(jobs, order, details, err);
     }

@@ -389,6 +389,14 @@ static void refuse_host(const arcp_runtime *runtime, arcp__admit_answer *answer)
     arcp_json_end_object(&writer);
 }
 
+/* What is shown of a plan, whether it admits the job or not. */
+static void show_plan(const arcp__sandbox_plan *plan, arcp_buf *texts)
+{
+    arcp_buf_append_cstr(&texts[ARCP__ADMIT_LEVEL], arcp__sandbox_level_name(plan->level));
+    arcp__sandbox_report_lines(plan, plan->lease_line_count > LINES_SHOWN_MAX,
+                               &texts[ARCP__ADMIT_LINES]);
+}
+
 static void refuse_line(const arcp__sandbox_plan *plan, arcp__admit_answer *answer)
 {
     const arcp__sandbox_line *line = &plan->lines[plan->refused_line];
@@ -396,6 +404,7 @@ static void refuse_line(const arcp__sandbox_plan *plan, arcp__admit_answer *answ
     arcp_json_writer writer = arcp__put_begin(&answer->texts[ARCP__ADMIT_DETAILS]);
     const char *verdict = arcp__sandbox_verdict_name(line->verdict);
     const char *note = arcp__sandbox_note_text(line->note);
+    show_plan(plan, answer->texts);
     answer->status = ARCP_E_PERMISSION_DENIED;
     arcp__put_string(&writer, "capability", line->capability);
     arcp__put_string(&writer, "pattern", line->pattern);
@@ -444,11 +453,9 @@ static void admit_plan(arcp__job_plan *job_plan, arcp__admit_answer *answer)
     arcp_buf *texts = answer->texts;
     answer->plan = job_plan;
     answer->is_shown = inexact != 0 || has_file_or_net_line(plan);
-    arcp_buf_append_cstr(&texts[ARCP__ADMIT_LEVEL], arcp__sandbox_level_name(plan->level));
+    show_plan(plan, texts);
     arcp__sandbox_report_counts(plan, &texts[ARCP__ADMIT_SUMMARY]);
     append_sha256(arcp_buf_span(&job_plan->text), &texts[ARCP__ADMIT_SHA256]);
-    arcp__sandbox_report_lines(plan, plan->lease_line_count > LINES_SHOWN_MAX,
-                               &texts[ARCP__ADMIT_LINES]);
     arcp__sandbox_report_base(plan, &texts[ARCP__ADMIT_BASE]);
     arcp__sandbox_report_lines(plan, true, &texts[ARCP__ADMIT_INEXACT]);
     arcp_buf_append(&texts[ARCP__ADMIT_CWD], plan->cwd);

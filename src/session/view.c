@@ -27,6 +27,12 @@ static const arcp__member jobs_rows[] = {
     {MEMBER(jobs.cursor, "cursor", STRING), .text = "`next_cursor` of the page before"},
 };
 
+static const arcp__member explain_rows[] = {
+    {MEMBER(explain.agent, "agent", STRING), .required = true, .text = "agent, as in `job.submit`"},
+    {MEMBER(explain.lease_request, "lease_request", OBJECT), .text = "lease, as in `job.submit`"},
+    {MEMBER(explain.lease_constraints, "lease_constraints", OBJECT),
+     .text = "constraints, as in `job.submit`"},
+};
 static const arcp__member schedules_rows[] = {
     {MEMBER(schedules.limit, "limit", POSITIVE),
      .text = "most rows of the page (default: 100, at most 500)"},
@@ -128,6 +134,7 @@ static const arcp__view_row rows[] = {
     {"events", VIEW, ARCP_ROLE_NONE, ARCP__MEMBERS(events_rows), arcp__view_events_handle},
     {"stderr", VIEW, ARCP_ROLE_NONE, ARCP__MEMBERS(stderr_rows), arcp__view_stderr_handle},
     {"end", VIEW, ARCP_ROLE_NONE, ARCP__MEMBERS(end_rows), arcp__view_end_handle},
+    {"explain", VIEW, ARCP_ROLE_NONE, ARCP__MEMBERS(explain_rows), arcp__view_explain_handle},
     {"watch", VIEW, ARCP_ROLE_NONE, ARCP__MEMBERS(watch_rows), arcp__view_watch_handle},
     {"unwatch", VIEW, ARCP_ROLE_NONE, ARCP__MEMBERS(unwatch_rows), arcp__view_unwatch_handle},
     {"figures", OPERATE, ARCP_ROLE_VIEWER, ARCP__MEMBERS(figures_rows), arcp__view_figures_handle},

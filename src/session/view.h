@@ -29,6 +29,12 @@ typedef struct arcp__view_jobs {
     uint64_t limit; /* 0: absent */
 } arcp__view_jobs;
 
+/* explain */
+typedef struct arcp__view_explain {
+    arcp_span agent;
+    arcp_json_ref lease_request, lease_constraints;
+} arcp__view_explain;
+
 /* schedules */
 typedef struct arcp__view_schedules {
     arcp_span cursor;
@@ -80,6 +86,7 @@ typedef struct arcp__view_payload {
     union {
         arcp__view_watch watch;
         arcp_span figures_range;
+        arcp__view_explain explain;
         arcp__view_schedules schedules;
         arcp__view_hooks hooks;
         arcp__view_sessions sessions;
@@ -217,6 +224,8 @@ void arcp__view_job_handle(arcp__sessions *sessions, arcp__view_call *call);    
 void arcp__view_events_handle(arcp__sessions *sessions, arcp__view_call *call); /* view_events.c */
 void arcp__view_stderr_handle(arcp__sessions *sessions, arcp__view_call *call); /* view_stderr.c */
 void arcp__view_end_handle(arcp__sessions *sessions, arcp__view_call *call);    /* view_end.c */
+void arcp__view_explain_handle(arcp__sessions *sessions,
+                               arcp__view_call *call); /* view_explain.c */
 /* view_watch.c */
 void arcp__view_watch_handle(arcp__sessions *sessions, arcp__view_call *call);
 void arcp__view_unwatch_handle(arcp__sessions *sessions, arcp__view_call *call);
