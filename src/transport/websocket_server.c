@@ -83,11 +83,10 @@ static void on_page(void *user, arcp__web_exchange *exchange)
     arcp_page page = {.headers = &headers};
     arcp__web_response response = {.status = 404, .why = "there is nothing at this path"};
     if (listener->options.page(listener->options.page_user, &request, &page)) {
-        response = (arcp__web_response){.status = page.status,
-                                        .type = page.type,
-                                        .headers = arcp_buf_cstr(&headers),
-                                        .body = page.body};
+        response =
+            (arcp__web_response){.status = page.status, .type = page.type, .body = page.body};
     }
+    response.headers = arcp_buf_cstr(&headers);
     if (headers.failed) {
         arcp__web_exchange_fail(exchange, "out of memory");
     } else {
