@@ -15,7 +15,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import pictures  # noqa: E402
-from browser_test import Place  # noqa: E402
+from place import Place  # noqa: E402
 from webdriver import Browser, is_installed  # noqa: E402
 
 AXE = "axe-core@4.10.2"

@@ -11,7 +11,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from browser_test import Place, go, sign_in  # noqa: E402
+from place import Place, go, sign_in  # noqa: E402
 from webdriver import Browser, is_installed  # noqa: E402
 
 PAGES = 20

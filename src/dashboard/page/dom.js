@@ -9,6 +9,17 @@ export function visible(value) {
   return String(value).replace(INVISIBLE, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
 }
 
+/** A value as JSON in which invisible characters are written as escapes: what is copied from here is what was seen. */
+export function jsonText(value, indent) {
+  return (JSON.stringify(value, null, indent) ?? "null").replace(INVISIBLE, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+/** The beginning of a long text. */
+export function cut(value, size) {
+  const text = String(value ?? "");
+  return text.length > size ? `${text.slice(0, size)}…` : text;
+}
+
 function append(element, child) {
   if (Array.isArray(child)) child.forEach((one) => append(element, one));
   else if (child instanceof Node) element.append(child);

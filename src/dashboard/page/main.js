@@ -1,13 +1,17 @@
 // The page: who is signed in, which view is shown, and what is said when the connection is lost.
-import { h, fill, foreign } from "./dom.js";
+import { h, fill, foreign, visible } from "./dom.js";
 import { Session } from "./session.js";
 import { duration } from "./format.js";
+import { open } from "./dialog.js";
 import * as signIn from "./view_signin.js";
 import * as overview from "./view_overview.js";
 import * as jobs from "./view_jobs.js";
 import * as job from "./view_job.js";
 import * as submit from "./view_submit.js";
 import * as agents from "./view_agents.js";
+import * as schedules from "./view_schedules.js";
+import * as sessions from "./view_sessions.js";
+import * as hooks from "./view_hooks.js";
 import * as audit from "./view_audit.js";
 
 const code = signIn.takeCode(); // before anything else can see the address
@@ -17,36 +21,57 @@ const socketPath = document.querySelector('meta[name="arcp-socket"]').content;
 const session = new Session(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${socketPath}`);
 
 const VIEWS = [
-  { path: "", label: "Overview", view: overview },
-  { path: "jobs", label: "Jobs", view: jobs },
-  { path: "agents", label: "Agents", view: agents },
-  { path: "submit", label: "Submit", view: submit },
-  { path: "audit", label: "Audit", view: audit, forRoles: true },
+  { path: "", label: "Overview", key: "o", view: overview },
+  { path: "jobs", label: "Jobs", key: "j", view: jobs },
+  { path: "submit", label: "Submit", key: "s", view: submit },
+  { path: "agents", label: "Agents", key: "a", view: agents },
+  { path: "schedules", label: "Schedules", key: "c", view: schedules },
+  { path: "sessions", label: "Sessions", key: "e", view: sessions, forRoles: true },
+  { path: "hooks", label: "Hooks", key: "h", view: hooks, forRoles: true },
+  { path: "audit", label: "Audit", key: "u", view: audit, forRoles: true },
 ];
 
 let closeView = null;
+let shown = null; // the view
 let signedIn = false;
+
+/** A part of an address, which may be any text. */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
 
 function route() {
   const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
-  const parts = path.split("/").map(decodeURIComponent);
-  return { name: parts[0] ?? "", id: parts[1], tab: parts[2], query: new URLSearchParams(query) };
+  const parts = path.split("/").map(decoded);
+  return { name: parts[0] ?? "", id: parts[1] ?? "", tab: parts[2], query: new URLSearchParams(query) };
 }
 
+const views = () => VIEWS.filter((view) => !view.forRoles || session.seesAll);
+
 function drawNav(name) {
-  fill(document.getElementById("nav"), VIEWS.filter((view) => !view.forRoles || session.seesAll).map((view) =>
+  fill(document.getElementById("nav"), views().map((view) =>
     h("a", { href: `#/${view.path}`, "aria-current": view.path === name ? "page" : null }, view.label)));
 }
 
 function draw() {
   if (!signedIn) return;
+  leave();
+  const to = route();
+  const found = to.name === "job" ? { view: job, label: to.id } : views().find((view) => view.path === to.name) ?? VIEWS[0];
+  drawNav(to.name === "job" ? "jobs" : found.path);
+  document.title = `${visible(found.label).slice(0, 60)} · arcpd`;
+  shown = found.view;
+  closeView = shown.show(main, { session, ...to }) ?? null;
+}
+
+function leave() {
   closeView?.();
   closeView = null;
-  const to = route();
-  const found = to.name === "job" ? { view: job, label: to.id } : VIEWS.find((view) => view.path === to.name) ?? VIEWS[0];
-  drawNav(to.name === "job" ? "jobs" : to.name);
-  document.title = `${found.label} · arcpd`;
-  closeView = found.view.show(main, { session, ...to }) ?? null;
+  shown = null;
 }
 
 function say(text) {
@@ -55,8 +80,7 @@ function say(text) {
 }
 
 function askToken(message) {
-  closeView?.();
-  closeView = null;
+  leave();
   signedIn = false;
   fill(document.getElementById("nav"));
   fill(document.getElementById("who"));
@@ -78,12 +102,15 @@ session.addEventListener("state", ({ detail }) => {
       return;
     }
     signedIn = true;
-    draw();
+    drawNav(route().name === "job" ? "jobs" : route().name);
+    if (!shown?.outlastsConnection) draw();
   } else if (detail.state === "away") {
     say(`The connection to arcpd is lost. What you see is not live. Trying again in ${duration(detail.again ?? 0)}.`);
   } else if (detail.state === "refused") {
     say("");
-    askToken(detail.code === "UNAUTHENTICATED" ? "This token is not valid here." : `${detail.code}: ${detail.message}`);
+    askToken(detail.code !== "UNAUTHENTICATED" ? `${detail.code}: ${detail.message}`
+      : detail.wasKey ? "The sign-in of this page has ended: it was signed out, it expired, or its token changed. Sign in again."
+        : "This token is not valid here.");
   }
 });
 session.addEventListener("problem", ({ detail }) => say(`${detail.code}: ${detail.message}`));
@@ -91,11 +118,9 @@ window.addEventListener("hashchange", draw);
 
 /** Keys that work everywhere outside of fields: ? shows them. */
 function showKeys() {
-  const dialog = document.getElementById("dialog");
-  fill(dialog, h("form", { method: "dialog" }, h("h2", null, "Keys"), h("dl", { class: "keys" },
-    [["g then o, j, a, s", "overview, jobs, agents, submit"], ["j, k", "the next and previous row of a table"], ["Enter", "open the row"], ["/", "search"], ["?", "this list"]]
+  open(h("form", { method: "dialog" }, h("h2", null, "Keys"), h("dl", { class: "keys" },
+    [...views().map((view) => [`g then ${view.key}`, view.label]), ["j, k", "the next and previous row of a table"], ["Enter", "open the row"], ["/", "search"], ["?", "this list"]]
       .map(([keys, text]) => [h("dt", null, keys), h("dd", null, text)])), h("div", { class: "actions" }, h("button", { type: "submit" }, "Close"))));
-  dialog.showModal();
 }
 
 let waitsForView = false;
@@ -103,8 +128,8 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog")) return;
   if (waitsForView) {
     waitsForView = false;
-    const path = { o: "#/", j: "#/jobs", a: "#/agents", s: "#/submit" }[event.key];
-    if (path) location.hash = path;
+    const view = views().find(({ key }) => key === event.key);
+    if (view) location.hash = `#/${view.path}`;
   } else if (event.key === "g") {
     waitsForView = true;
   } else if (event.key === "?") {

@@ -2,9 +2,13 @@
 import { Wire, Refused } from "./wire.js";
 
 const JOBS_KEPT = 2000;
+const JOBS_REMOVED = 200; // at once, so that the oldest are looked for rarely
 const JOBS_ASKED = 100;
 const AGAIN_MS = 2000;
 const KEY = "arcp.page_key";
+const KEY_BEGIN = "page_key_";
+
+const ENDED = new Set(["success", "error", "cancelled", "timed_out"]);
 
 export class Session extends EventTarget {
   constructor(url) {
@@ -66,10 +70,14 @@ export class Session extends EventTarget {
       this.watch();
     } else if (detail.state === "refused") {
       Session.forgetKey();
+      this.emit("state", { ...detail, wasKey: this.token?.startsWith(KEY_BEGIN) });
+      return;
     }
     this.emit("state", detail);
   }
 
+  /** Of this connection. */
+  get id() { return this.wire?.sessionId; }
   get hasView() { return this.wire?.has("x-vendor.arcpd.view"); }
   get isOperator() { return this.role === "operator"; }
   /** The filter that shows all jobs that the role may see; without it a role sees its own. */
@@ -122,11 +130,18 @@ export class Session extends EventTarget {
     this.texts.set(row.job_id, text);
     this.jobs.set(row.job_id, { ...known, ...row });
     if (this.jobs.size > JOBS_KEPT) {
-      const [oldest] = [...this.jobs.keys()].sort(); // ids are in the order of their creation
-      this.jobs.delete(oldest);
-      this.texts.delete(oldest);
+      [...this.jobs.keys()].sort().slice(0, JOBS_REMOVED).forEach((oldest) => { // ids are in the order of their creation
+        this.jobs.delete(oldest);
+        this.texts.delete(oldest);
+      });
     }
     return true;
+  }
+
+  /** A row that was listed, unless a newer one of the same job came meanwhile. */
+  newest(row) {
+    const known = this.jobs.get(row.job_id);
+    return known !== undefined && ENDED.has(known.status) ? known : row;
   }
 
   request(type, payload) { return this.wire.request(type, payload); }

@@ -7,7 +7,7 @@ export function show(main, { session }) {
   session.ask("audit", { limit: 500 }).then((answer) => {
     const rows = answer.lines ?? [];
     fill(main, h("h1", null, "Audit"),
-      h("p", { class: "hint" }, "The newest decisions of this arcpd, from its memory. Older ones: ", h("code", null, "arcp audit grep")),
+      h("p", { class: "hint" }, "The newest 500 decisions of this arcpd, as of now. Older ones: ", h("code", null, "arcp audit grep")),
       answer.chain === null ? h("p", { class: "bad" }, "This arcpd writes no audit log.") : h("p", { class: answer.chain.failing ? "bad" : "" },
         answer.chain.failing ? "The audit log cannot be written. " : "", `The file ends with line ${count(answer.chain.seq)}.`, answer.chain.lost ? ` ${count(answer.chain.lost)} lines were lost.` : ""),
       rows.length === 0 ? empty("No decisions yet.") : scrolling("Decisions", h("table", { class: "plain" },

@@ -1,10 +1,16 @@
 // What a job may do, line by line of its lease: what enforces it, how often it was used, what was refused.
-import { h, fill, empty, foreign, copyButton, scrolling } from "./dom.js";
+import { h, fill, empty, foreign, copyButton, jsonText, scrolling } from "./dom.js";
 import { at, count, dateTime, duration } from "./format.js";
 
+const ROWS_SHOWN = 200; // of a long lease, at first and with each look for more
 const VERDICTS = {
-  exact: "enforced exactly", under: "enforced, and a little less than it grants", advisory: "decided when the agent asks", refused: "cannot be enforced here",
+  exact: "enforced exactly", under: "enforced, and a little less than it grants", advisory: "decided when the agent asks", refused: "not granted: it cannot be enforced here",
 };
+
+/** What a verdict means, and why it is not better. Without one the agent runs without a sandbox. */
+export function verdictText(line) {
+  return line ? [VERDICTS[line.verdict] ?? line.verdict, line.text ? h("span", { class: "hint" }, ` ${line.text}`) : null] : [VERDICTS.advisory, h("span", { class: "hint" }, " the agent runs without a sandbox")];
+}
 
 /** The lease's lines: { capability, pattern, verdict, note, uses, lastAt }. */
 function linesOf(job) {
@@ -32,14 +38,38 @@ function countdown(job) {
   return h("p", null, "The lease expires at ", h("time", { datetime: expires }, dateTime(expires)), ", in ", text, ".");
 }
 
+/** Elements of a list, some at a time. `make(item)` returns one. */
+function byAndBy(parent, items, make) {
+  let shown = 0;
+  const more = h("button", { type: "button", class: "quiet" });
+  const show = () => {
+    parent.append(...items.slice(shown, shown + ROWS_SHOWN).map(make));
+    shown = Math.min(items.length, shown + ROWS_SHOWN);
+    more.hidden = shown === items.length;
+    more.textContent = `Show more: ${count(items.length - shown)} are left`;
+  };
+  more.addEventListener("click", show);
+  show();
+  return more;
+}
+
 function narrowed(job) {
   const parent = job.parent_lease;
   if (!parent) return null;
-  const removed = Object.entries(parent).flatMap(([capability, patterns]) => patterns.filter((pattern) => !(job.lease?.[capability] ?? []).includes(pattern))
-    .map((pattern) => [capability, pattern]));
+  const removed = Object.entries(parent).flatMap(([capability, patterns]) => {
+    const own = new Set(job.lease?.[capability] ?? []);
+    return patterns.filter((pattern) => !own.has(pattern)).map((pattern) => [capability, pattern]);
+  });
+  const list = h("ul");
+  const more = byAndBy(list, removed, ([capability, pattern]) => h("li", null, capability, ": ", foreign(pattern, "code")));
   return h("section", { class: "card" }, h("h3", null, "Narrowed by delegation"),
     removed.length === 0 ? h("p", null, "The job has every line of its parent's lease.")
-      : h("ul", null, removed.map(([capability, pattern]) => h("li", null, capability, ": ", foreign(pattern, "code"), h("span", { class: "hint" }, " (a line of the parent's lease that this job does not have as it is)")))));
+      : [h("p", { class: "hint" }, "Lines of the parent's lease that this job does not have as they are:"), list, more]);
+}
+
+/** The line that would allow a target. One with `*` would allow more than was refused, since patterns have no escapes. */
+function suggestion(row) {
+  return row.target && !row.target.includes("*") ? copyButton("Copy as lease line", () => jsonText({ [row.capability]: [row.target] })) : "";
 }
 
 function refusals(job) {
@@ -49,19 +79,21 @@ function refusals(job) {
       h("thead", null, h("tr", null, ["Capability", "Target", "Why", "By", "When", ""].map((name) => h("th", { scope: "col" }, name)))),
       h("tbody", null, rows.map((row) => h("tr", null, h("td", null, row.capability), h("td", null, foreign(row.target, "code")), h("td", null, row.code),
         h("td", null, row.layer ?? "gate"), h("td", { class: "time" }, dateTime(row.at)),
-        h("td", null, copyButton("Copy as lease line", () => JSON.stringify({ [row.capability]: [row.target] })))))))));
+        h("td", null, suggestion(row))))))));
 }
 
 export function show(main, { job }) {
   const lines = linesOf(job);
+  const body = h("tbody");
+  const more = byAndBy(body, lines, (line) => h("tr", null, h("th", { scope: "row" }, line.capability), h("td", null, foreign(line.pattern, "code")),
+    h("td", null, line.capability === "cost.budget" ? "" : verdictText(line.verdict)),
+    h("td", { class: "number" }, line.uses === null ? h("span", { class: "hint", title: "The kernel decides this line, and does not count." }, "not counted") : count(line.uses)),
+    h("td", { class: "time" }, line.last ? dateTime(line.last) : "")));
   fill(main, countdown(job),
     h("section", { class: "card" }, h("h3", null, "Lease"),
-      lines.length === 0 ? empty("The lease is empty: it grants nothing.") : scrolling("Lease", h("table", { class: "plain" },
+      lines.length === 0 ? empty("The lease is empty: it grants nothing.") : [scrolling("Lease", h("table", { class: "plain" },
         h("thead", null, h("tr", null, ["Capability", "Pattern", "Enforcement", "Used", "Last use"].map((name) => h("th", { scope: "col", class: name === "Used" ? "number" : null }, name)))),
-        h("tbody", null, lines.map((line) => h("tr", null, h("th", { scope: "row" }, line.capability), h("td", null, foreign(line.pattern, "code")),
-          h("td", null, line.verdict ? [VERDICTS[line.verdict.verdict] ?? line.verdict.verdict, line.verdict.text ? h("span", { class: "hint" }, ` ${line.verdict.text}`) : null] : ""),
-          h("td", { class: "number" }, line.uses === null ? h("span", { class: "hint", title: "The kernel decides this line, and does not count." }, "not counted") : count(line.uses)),
-          h("td", { class: "time" }, line.last ? dateTime(line.last) : "")))))),
-      h("div", { class: "actions" }, copyButton("Copy the lease", () => JSON.stringify(job.lease ?? {}, null, 2)))),
+        body)), more],
+      h("div", { class: "actions" }, copyButton("Copy the lease", () => jsonText(job.lease ?? {}, 2)))),
     narrowed(job), refusals(job));
 }

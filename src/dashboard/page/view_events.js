@@ -1,10 +1,13 @@
 // The events of a job, page by page. While it runs, a subscription says that there are more, and the page asks for those after its newest one.
-import { h, fill, foreign, link, copyButton, download, visible } from "./dom.js";
+import { h, fill, link, copyButton, cut, download, jsonText, setText, visible } from "./dom.js";
+import { open } from "./dialog.js";
 import { WindowedTable } from "./window.js";
 import { bytes, clockTime, count, dateTime, isEnded } from "./format.js";
 
 const KEPT_EVENTS = 20000;
 const KEPT_BYTES = 16 * 1024 * 1024;
+const KINDS_SHOWN = 20; // more share one box: an agent may name any number of them
+const TEXT_SHOWN = 2000; // characters of an event in its row; the whole is shown when it is opened
 const PAGE = 500;
 const PAUSE_MS = 100;
 const PAUSE_OF_OTHERS_MS = 2000; // each look of a role into another principal's job is a line of the audit log
@@ -37,7 +40,8 @@ export function isBad({ kind, body }) {
 
 /** A stored record as an event. The job's end has the type of its message as kind. */
 function eventOf({ position, record: { type, payload } }) {
-  return { position, kind: payload.kind ?? type, ts: payload.ts ?? payload.completed_at, body: payload.body ?? payload };
+  const event = { position, kind: payload.kind ?? type, ts: payload.ts ?? payload.completed_at, body: payload.body ?? payload };
+  return { ...event, line: String(lineOf(event) ?? ""), size: JSON.stringify(event.body).length };
 }
 
 /**
@@ -111,16 +115,18 @@ export class EventLog extends EventTarget {
 
   add(records, isOlder) {
     const events = records.map(eventOf);
-    events.forEach((event) => {
-      event.size = JSON.stringify(event.body).length;
-      this.bytes += event.size;
-    });
+    events.forEach((event) => { this.bytes += event.size; });
     this.events = isOlder ? [...events, ...this.events] : [...this.events, ...events];
-    while (this.events.length > KEPT_EVENTS || this.bytes > KEPT_BYTES) {
-      const [gone] = this.events.splice(isOlder ? this.events.length - 1 : 0, 1);
-      this.bytes -= gone.size;
-      this.hasOlder = this.hasOlder || !isOlder;
+    let gone = Math.max(0, this.events.length - KEPT_EVENTS);
+    const at = (i) => this.events[isOlder ? this.events.length - 1 - i : i];
+    for (let i = 0; i < gone; i += 1) this.bytes -= at(i).size;
+    while (this.bytes > KEPT_BYTES && gone < this.events.length) {
+      this.bytes -= at(gone).size;
+      gone += 1;
     }
+    if (gone === 0) return;
+    this.events.splice(isOlder ? this.events.length - gone : 0, gone);
+    this.hasOlder = this.hasOlder || !isOlder;
   }
 
   changed() { this.dispatchEvent(new Event("changed")); }
@@ -135,19 +141,17 @@ export class EventLog extends EventTarget {
 
 /** The whole of one event, in a dialog. */
 function openEvent(event) {
-  const dialog = document.getElementById("dialog");
-  const raw = JSON.stringify(event.body, null, 2);
-  fill(dialog, h("form", { method: "dialog", class: "event" },
+  const raw = jsonText(event.body, 2);
+  open(h("form", { method: "dialog", class: "event" },
     h("h2", null, event.kind, " ", h("span", { class: "hint" }, dateTime(event.ts))),
     event.kind === "artifact_ref" ? h("p", null, link(event.body.uri)) : null,
     h("pre", { class: "raw", tabindex: 0, dir: "auto" }, raw),
     h("div", { class: "actions" }, copyButton("Copy", () => raw), h("button", { type: "submit" }, "Close"))));
-  dialog.showModal();
 }
 
 export function show(main, { session, log, jobId }) {
   let search = "";
-  let hidden = new Set();
+  const hidden = new Set();
   let paused = false;
   const columns = [{ label: "Time", className: "w-time" }, { label: "Kind", className: "w-kind" }, { label: "Event", className: "w-text" }];
   const table = new WindowedTable({
@@ -155,22 +159,26 @@ export function show(main, { session, log, jobId }) {
     key: (event) => event.position,
     open: openEvent,
     describe: (event) => (isBad(event) ? "attention" : ""),
-    cells: (event) => [h("time", { title: dateTime(event.ts) }, clockTime(event.ts)), h("span", { class: `kind k-${event.kind.replace(/[^a-z_]/g, "-")}` }, event.kind),
-      h("bdi", { dir: "auto", class: "line" }, lineOf(event))],
+    cells: (event) => [h("time", { title: dateTime(event.ts) }, clockTime(event.ts)), h("span", { class: "kind", dir: "auto" }, event.kind),
+      h("bdi", { dir: "auto", class: "line" }, cut(event.line, TEXT_SHOWN))],
   });
   table.follow = true;
   const note = h("p", { class: "hint", role: "status" });
   const kinds = h("fieldset", { class: "choices" }, h("legend", null, "Kinds"));
   const known = new Set();
+  const kindOf = ({ kind }) => (known.has(kind) || known.size < KINDS_SHOWN ? kind : "other");
+  const addKind = (kind) => {
+    known.add(kind);
+    kinds.append(h("label", null, h("input", { type: "checkbox", checked: true, on: { change: (e) => { if (e.target.checked) hidden.delete(kind); else hidden.add(kind); draw(); } } }), h("bdi", null, cut(kind, 40))));
+  };
   const draw = () => {
-    log.events.forEach(({ kind }) => {
-      if (known.has(kind)) return;
-      known.add(kind);
-      kinds.append(h("label", null, h("input", { type: "checkbox", checked: true, on: { change: (e) => { if (e.target.checked) hidden.delete(kind); else hidden.add(kind); draw(); } } }), kind));
+    const shown = log.events.filter((event) => {
+      const kind = kindOf(event);
+      if (!known.has(kind)) addKind(kind);
+      return !hidden.has(kind) && (search === "" || event.line.toLowerCase().includes(search));
     });
-    const shown = log.events.filter((event) => !hidden.has(event.kind) && (search === "" || lineOf(event).toLowerCase().includes(search)));
     if (!paused) table.set(shown);
-    note.textContent = `${count(shown.length)} of ${count(log.events.length)} events${log.hasOlder ? "; older ones are loaded at the beginning of the list" : ""}${paused ? "; paused" : ""}`;
+    setText(note, `${count(shown.length)} of ${count(log.events.length)} events${log.hasOlder ? "; older ones are loaded at the beginning of the list" : ""}${paused ? "; paused" : ""}`);
   };
   const pause = h("button", { type: "button", class: "quiet", "aria-pressed": "false", on: { click: () => {
     paused = !paused;
@@ -191,8 +199,8 @@ export function show(main, { session, log, jobId }) {
   fill(main, h("div", { class: "filters", role: "search" },
     h("label", null, "Search", h("input", { type: "search", on: { input: (e) => { search = e.target.value.toLowerCase(); draw(); } } })),
     kinds, pause,
-    copyButton("Copy all", () => log.events.map((e) => `${e.ts} ${e.kind} ${visible(lineOf(e))}`).join("\n")),
-    h("button", { type: "button", class: "quiet", on: { click: () => download(`${jobId}.jsonl`, `${log.events.map((e) => JSON.stringify({ ts: e.ts, kind: e.kind, body: e.body })).join("\n")}\n`, "application/x-ndjson") } }, "Download")),
+    copyButton("Copy all", () => log.events.map((e) => `${e.ts} ${visible(e.kind)} ${visible(e.line)}`).join("\n")),
+    h("button", { type: "button", class: "quiet", on: { click: () => download(`${jobId}.jsonl`, `${log.events.map((e) => jsonText({ ts: e.ts, kind: e.kind, body: e.body })).join("\n")}\n`, "application/x-ndjson") } }, "Download")),
     note, h("div", { class: "grow" }, table.element));
   log.addEventListener("changed", draw);
   draw();

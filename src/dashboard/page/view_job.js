@@ -1,5 +1,6 @@
 // One job: what it is, and its tabs.
-import { h, fill, foreign, copyButton, download, empty } from "./dom.js";
+import { cut, h, fill, foreign, copyButton, download, empty, link } from "./dom.js";
+import { ask } from "./dialog.js";
 import { budget, count, bytes, duration, isEnded, progress, shortId, took } from "./format.js";
 import { statusCell, times } from "./view_jobs.js";
 import { EventLog, show as showEvents } from "./view_events.js";
@@ -18,20 +19,27 @@ const ADVICE = {
   LEASE_EXPIRED: "The lease ended before the job. Submit again with a later expiry.",
   BUDGET_EXHAUSTED: "The budget is spent. Submit again with a larger one.",
   TIMEOUT: "The job took longer than max_runtime_sec. Submit again with more time.",
-  CANCELLED: "Somebody cancelled the job; the message says who and why.",
+  CANCELLED: "The job was cancelled before its end; the message says by whom and why.",
   AGENT_NOT_AVAILABLE: "The agent is not registered, or this host cannot run it. Look at Agents.",
 };
 
-/** A JSON value as a tree that opens level by level. */
-function jsonTree(value, depth = 0) {
+const JSON_ITEMS = 500; // of an array or object
+const JSON_OPEN = 300; // items that are shown before anything is opened
+const RAW_SHOWN = 256 * 1024; // characters of a text
+
+/** A JSON value as a tree that opens level by level. The first levels are open as far as `room` goes. */
+function jsonTree(value, depth = 0, room = { left: JSON_OPEN }) {
   if (value === null || typeof value !== "object") return foreign(JSON.stringify(value), "code");
   const entries = Object.entries(value);
   const name = Array.isArray(value) ? `[${entries.length}]` : `{${entries.length}}`;
   if (entries.length === 0) return h("code", null, Array.isArray(value) ? "[]" : "{}");
-  const details = h("details", { open: depth < 2 }, h("summary", null, name));
+  const opens = depth < 2 && entries.length <= room.left;
+  if (opens) room.left -= entries.length;
+  const details = h("details", { open: opens || depth === 0 }, h("summary", null, name));
   const open = () => {
     if (!details.open || details.childElementCount > 1) return;
-    details.append(h("ul", { class: "json" }, entries.slice(0, 1000).map(([key, item]) => h("li", null, foreign(key, "b"), ": ", jsonTree(item, depth + 1)))));
+    details.append(h("ul", { class: "json" }, entries.slice(0, JSON_ITEMS).map(([key, item]) => h("li", null, foreign(key, "b"), ": ", jsonTree(item, depth + 1, room)))));
+    if (entries.length > JSON_ITEMS) details.append(h("p", { class: "hint" }, `The first ${count(JSON_ITEMS)} of ${count(entries.length)}; the download has all.`));
   };
   details.addEventListener("toggle", open);
   open();
@@ -40,7 +48,8 @@ function jsonTree(value, depth = 0) {
 
 function valueView(value, name) {
   const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
-  return [typeof value === "string" ? h("pre", { class: "raw", dir: "auto", tabindex: 0 }, foreign(value)) : jsonTree(value),
+  return [typeof value === "string" ? h("pre", { class: "raw", dir: "auto", tabindex: 0 }, foreign(cut(value, RAW_SHOWN))) : jsonTree(value),
+    text.length > RAW_SHOWN && typeof value === "string" ? h("p", { class: "hint" }, "The text is longer; the download has all of it.") : null,
     h("div", { class: "actions" }, copyButton("Copy", () => text), h("button", { type: "button", class: "quiet", on: { click: () => download(name, text, "text/plain") } }, "Download"))];
 }
 
@@ -84,7 +93,7 @@ function showResult(main, { job, log }) {
         error.details ? jsonTree(error.details) : null));
     }
     if (artifacts.length) {
-      parts.push(h("h3", null, "Artifacts"), h("ul", null, artifacts.map(({ body }) => h("li", null, /^https?:/i.test(body.uri) ? h("a", { href: body.uri, rel: "noopener noreferrer", target: "_blank" }, foreign(body.uri)) : foreign(body.uri, "code"),
+      parts.push(h("h3", null, "Artifacts"), h("ul", null, artifacts.map(({ body }) => h("li", null, link(body.uri),
         h("span", { class: "hint" }, ` ${body.content_type}${body.byte_size === undefined ? "" : `, ${bytes(body.byte_size)}`}`)))));
     }
     fill(main, parts);
@@ -98,25 +107,15 @@ const VIEWS = { log: showEvents, timeline: showTimeline, authority: (main, conte
 
 /** Asks whether a job is to be ended, and why. */
 function endJob(session, row) {
-  const dialog = document.getElementById("dialog");
   const reason = h("input", { name: "reason", autocomplete: "off", maxlength: 1000 });
   const now = h("input", { type: "checkbox", name: "now" });
-  const problem = h("p", { class: "bad", role: "alert" });
-  fill(dialog, h("form", { on: { submit: async (event) => {
-    event.preventDefault();
-    try {
-      await session.ask("end", { job_id: row.job_id, reason: reason.value, ...(now.checked ? { grace_ms: 0 } : {}) });
-      dialog.close();
-    } catch (error) {
-      problem.textContent = error.message;
-    }
-  } } },
-    h("h2", null, "End this job?"), h("p", null, foreign(row.agent), " ", h("code", null, row.job_id), row.children ? ` and its ${count(row.children)} children end as cancelled.` : " ends as cancelled."),
-    h("label", null, "Reason (the agent, its watchers and the audit log get it)", reason),
-    h("label", { class: "check" }, now, "At once, without the time in which the agent may finish"),
-    problem,
-    h("div", { class: "actions" }, h("button", { type: "button", class: "quiet", on: { click: () => dialog.close() } }, "Keep it running"), h("button", { type: "submit", class: "danger" }, "End the job"))));
-  dialog.showModal();
+  ask({
+    title: "End this job?", keep: "Keep it running", verb: "End the job",
+    body: [h("p", null, foreign(row.agent), " ", h("code", null, row.job_id), row.children ? ` and its ${count(row.children)} children end as cancelled.` : " ends as cancelled."),
+      h("label", null, "Reason (the agent, its watchers and the audit log get it)", reason),
+      h("label", { class: "check" }, now, "At once, without the time in which the agent may finish")],
+    act: () => session.ask("end", { job_id: row.job_id, reason: reason.value, ...(now.checked ? { grace_ms: 0 } : {}) }),
+  });
 }
 
 function headOf(session, row) {
@@ -135,7 +134,7 @@ function headOf(session, row) {
 export function show(main, { session, id, tab }) {
   const current = VIEWS[tab] ? tab : "log";
   const head = h("div");
-  const body = h("div", { class: "tab-body", role: "tabpanel", "aria-label": current });
+  const body = h("div", { class: "tab-body", role: "region", "aria-label": TABS.find(([name]) => name === current)[1] });
   const log = new EventLog(session, id);
   let job = null;
   let closeTab = null;

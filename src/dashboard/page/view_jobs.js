@@ -1,9 +1,11 @@
 // The table of jobs. Its filters are in the address, so that a view can be sent to somebody.
-import { h, fill, empty, foreign } from "./dom.js";
+import { h, fill, empty, foreign, setText } from "./dom.js";
 import { WindowedTable } from "./window.js";
 import { age, at, budget, clockTime, count, dateTime, duration, isEnded, progress, shortId, statusLabel, statusMark, took } from "./format.js";
 
-const PAGE = 200;
+const PAGE = 500;
+const ROWS_MAX = 50000;
+const ROWS_LEFT = 100; // below what is seen, when the next page is asked for
 
 export function statusCell(status) {
   return h("span", { class: `status ${status}` }, h("span", { "aria-hidden": "true" }, statusMark(status)), " ", statusLabel(status));
@@ -80,47 +82,88 @@ function filterForm(session, filter, apply) {
   return form;
 }
 
+/** Rows in the order of the table, the newest first: each is found, replaced and inserted by its place. */
+class JobList {
+  constructor() {
+    this.rows = [];
+    this.created = new Map(); // id -> time
+  }
+
+  has(row) { return this.created.has(row.job_id); }
+
+  /** Where the row is, or would be. */
+  place(row) {
+    const time = at(row.created_at);
+    let low = 0;
+    let high = this.rows.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const other = this.rows[middle];
+      const difference = this.created.get(other.job_id) - time;
+      if (difference > 0 || (difference === 0 && other.job_id > row.job_id)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  take(row) {
+    const isNew = !this.has(row);
+    this.created.set(row.job_id, at(row.created_at));
+    this.rows.splice(this.place(row), isNew ? 0 : 1, row);
+  }
+}
+
 export function show(main, { session, query }) {
   const filter = filterOf(query);
   const isFiltered = Object.keys(filter).length > 0;
   const note = h("p", { class: "hint", role: "status" });
   const table = jobTable(session, "Jobs");
+  const problem = h("p", { class: "bad", role: "alert" });
   const holder = h("div", { class: "grow" }, table.element);
-  const more = h("button", { type: "button", class: "quiet", hidden: true, on: { click: () => load() } }, "Load older jobs");
-  const rows = new Map();
+  const list = new JobList();
   let cursor = null;
   let begun = false;
+  let loading = false;
+  const hasMore = () => cursor !== null && list.rows.length < ROWS_MAX;
   const draw = () => {
-    const list = [...rows.values()].sort((a, b) => at(b.created_at) - at(a.created_at) || (a.job_id < b.job_id ? 1 : -1));
-    if (list.length === 0 && begun) {
+    const size = list.rows.length;
+    if (size === 0 && begun) {
       fill(holder, isFiltered ? empty("No job matches this filter.") : empty("No jobs yet. Submit one:", "arcp submit AGENT"));
     } else if (!holder.contains(table.element)) {
       fill(holder, table.element);
     }
-    table.set(list);
-    note.textContent = `${list.length === 1 ? "1 job" : `${count(list.length)} jobs`}${cursor ? " loaded, and there are older ones" : ""}`;
-    more.hidden = !cursor;
+    table.set(list.rows);
+    setText(note, `${size === 1 ? "1 job" : `${count(size)} jobs`}${cursor === null ? "" : hasMore() ? " loaded; older ones come as you scroll" : " loaded; use a filter to find older ones"}`);
   };
   const load = async () => {
+    loading = true;
     try {
       const answer = await session.ask("jobs", { filter: { ...session.everybody, ...filter }, limit: PAGE, ...(cursor ? { cursor } : {}) });
-      answer.jobs.forEach((row) => rows.set(row.job_id, row));
+      answer.jobs.forEach((row) => list.take(session.newest(row)));
       cursor = answer.next_cursor ?? null;
       begun = true;
+      fill(problem);
       draw();
     } catch (error) {
-      if (error.code !== "AWAY") fill(holder, h("p", { class: "bad", role: "alert" }, foreign(error.message)));
+      if (error.code !== "AWAY") fill(problem, foreign(error.message));
+    } finally {
+      loading = false;
     }
+  };
+  const onScroll = () => {
+    const s = table.scroller;
+    if (!loading && hasMore() && s.scrollTop + s.clientHeight > s.scrollHeight - ROWS_LEFT * table.rowHeight) load().then(onScroll);
   };
   const onJobs = (event) => {
     event.detail.forEach((row) => {
       const whole = session.jobs.get(row.job_id) ?? row;
-      if (rows.has(row.job_id) || matches(whole, filter)) rows.set(row.job_id, whole);
+      if (list.has(whole) || matches(whole, filter)) list.take(whole);
     });
     draw();
   };
+  table.scroller.addEventListener("scroll", onScroll);
   fill(main, h("h1", null, "Jobs"),
-    filterForm(session, filter, (next) => { location.hash = addressOf(next); }), note, holder, more);
+    filterForm(session, filter, (next) => { location.hash = addressOf(next); }), note, problem, holder);
   session.addEventListener("jobs", onJobs);
   load();
   return () => { session.removeEventListener("jobs", onJobs); table.close(); };

@@ -33,10 +33,10 @@ const BUCKETS = 240;
 const sum = (of) => Object.values(of ?? {}).reduce((all, value) => all + value, 0);
 // What a chart shows of the figures of a second, how several seconds become one point, and how its newest value is written.
 const CHARTS = [
-  { name: "Jobs not over", of: (second) => second.running, join: Math.max, write: count },
+  { name: "Jobs running or waiting", of: (second) => second.running, join: Math.max, write: count },
   { name: "Events", of: (second) => second.events, join: Math.max, write: (value) => `${count(value)} /s` },
   { name: "Denials", of: (second) => sum(second.denials), join: (a, b) => a + b, write: (value) => `${count(value)} /s` },
-  { name: "Commit, p99", of: (second) => second.commit_p99_us / 1000, join: Math.max, write: (value) => `${value.toFixed(1)} ms` },
+  { name: "Commit time, slowest of 100", of: (second) => second.commit_p99_us / 1000, join: Math.max, write: (value) => `${value.toFixed(1)} ms` },
   { name: "Sessions", of: (second) => second.sessions, join: Math.max, write: count },
   { name: "Memory", of: (second) => second.memory_bytes ?? 0, join: Math.max, write: bytes },
 ];
@@ -53,23 +53,32 @@ function joined(points, join) {
   return size <= 1 ? points : Array.from({ length: Math.ceil(points.length / size) }, (_, i) => points.slice(i * size, (i + 1) * size).reduce(join));
 }
 
+/** Whether jobs and decisions can be written. */
+function health({ store_failing: store, audit_failing: audit }) {
+  if (!store && !audit) return h("p", null, h("span", { class: "status success" }, "✓ healthy"), h("span", { class: "hint" }, " The store and the audit log are written."));
+  return h("p", { class: "bad", role: "alert" }, `✕ ${[store ? "The store cannot be written: no job is accepted." : "", audit ? "The audit log cannot be written." : ""].join(" ")} `, h("code", null, "arcp status"), " says more.");
+}
+
 /** Charts of the last hour, for roles: one request, then the figures of each second as they come. */
 function charts(session) {
   const box = h("section", { class: "charts", "aria-label": "The last hour" });
   let seconds = [];
   let since = "";
-  const draw = () => fill(box, h("p", { class: "hint" }, `The last hour, at most; this arcpd has run since ${since}.`), h("div", { class: "tiles" }, CHARTS.map(({ name, of, join, write }) => {
+  let state = {};
+  const draw = () => fill(box, health(state), h("p", { class: "hint" }, `The last hour, second by second, since this arcpd was started at ${since}.`), h("div", { class: "tiles" }, CHARTS.map(({ name, of, join, write }) => {
     const points = seconds.map(of);
     return h("section", { class: "tile" }, h("h3", null, name), h("p", { class: "big" }, write(points[points.length - 1] ?? 0)), sparkline(joined(points, join), name));
   })));
   const onFigures = ({ detail }) => {
     if (since === "") return;
+    state = detail;
     seconds = [...seconds.slice(1 - POINTS_MAX), detail];
     draw();
   };
   session.addEventListener("figures", onFigures);
   session.ask("figures", { range: "1h" }).then((answer) => {
     since = dateTime(answer.since);
+    state = answer;
     seconds = Array.from({ length: answer.points }, (_, i) => secondOf(answer, i));
     draw();
   }).catch((error) => { if (error.code !== "AWAY") fill(box, h("p", { class: "bad" }, foreign(error.message))); });

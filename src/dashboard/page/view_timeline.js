@@ -1,10 +1,12 @@
 // A job and its children over time: waits, tool calls, model calls and denials, on a canvas. The same is in a table, which screen
 // readers and keyboards use.
-import { h, fill, foreign, scrolling } from "./dom.js";
+import { cut, h, fill, foreign, scrolling, visible } from "./dom.js";
 import { at, clockTime, duration, isEnded } from "./format.js";
 
 const ROW = 22;
 const LABEL_WIDTH = 150;
+const SCALE = 20; // height of the times above
+const KINDS = [["wait", "waited"], ["job", "the job"], ["child", "a child"], ["tool", "tool call"], ["model", "model call"], ["bad", "denied or failed"]];
 
 /** Spans and moments: { name, from, to, kind }. A tool call ends with its result, or with the job; what has not ended goes on until now. */
 function spansOf(job, children, events, now) {
@@ -30,12 +32,20 @@ function spansOf(job, children, events, now) {
   return spans.filter((span) => !Number.isNaN(span.from));
 }
 
+/** The beginning of a text that has room. */
+function fitting(c, text, width) {
+  if (c.measureText(cut(text, 60)).width <= width && text.length <= 60) return text;
+  let size = Math.min(60, text.length);
+  while (size > 1 && c.measureText(`${text.slice(0, size)}…`).width > width) size -= 1;
+  return `${text.slice(0, size)}…`;
+}
+
 function paint(canvas, spans) {
   const style = getComputedStyle(document.documentElement);
   const color = (name) => style.getPropertyValue(`--t-${name}`).trim();
   const ratio = window.devicePixelRatio || 1;
   const width = canvas.clientWidth;
-  const height = spans.length * ROW + 8;
+  const height = SCALE + spans.length * ROW + 8;
   canvas.width = width * ratio;
   canvas.height = height * ratio;
   canvas.style.height = `${height}px`;
@@ -47,10 +57,17 @@ function paint(canvas, spans) {
   const to = Math.max(from + 1, ...spans.map((span) => span.to));
   const label = Math.min(LABEL_WIDTH, width / 3);
   const x = (time) => label + ((time - from) / (to - from)) * (width - label - 8);
+  c.fillStyle = color("text");
+  const begin = clockTime(new Date(from).toISOString());
+  const whole = duration(to - from);
+  c.fillText(begin, label, SCALE / 2);
+  c.fillText(whole, width - 8 - c.measureText(whole).width, SCALE / 2);
+  c.fillStyle = color("wait");
+  c.fillRect(label, SCALE, width - label - 8, 1);
   spans.forEach((span, i) => {
-    const y = i * ROW + 4;
+    const y = SCALE + i * ROW + 4;
     c.fillStyle = color("text");
-    c.fillText(span.name, 0, y + ROW / 2, label - 8);
+    c.fillText(fitting(c, visible(span.name), label - 8), 0, y + ROW / 2);
     c.fillStyle = color(span.kind);
     c.beginPath();
     c.roundRect(x(span.from), y + 4, Math.max(3, x(span.to) - x(span.from)), ROW - 8, 3);
@@ -65,7 +82,8 @@ export function show(main, { session, job, log }) {
   const canvas = h("canvas", { class: "timeline", role: "img", "aria-label": "The job over time; the table below says the same." });
   const rows = h("tbody");
   const note = h("p", { class: "hint" });
-  fill(main, h("div", { class: "card" }, canvas, note), h("details", null, h("summary", null, "As a table"), scrolling("Timeline", h("table", { class: "plain" },
+  const legend = h("ul", { class: "legend", "aria-hidden": "true" }, KINDS.map(([kind, text]) => h("li", null, h("i", { class: `k-${kind}` }), text)));
+  fill(main, h("div", { class: "card" }, canvas, legend, note), h("details", null, h("summary", null, "As a table"), scrolling("Timeline", h("table", { class: "plain" },
     h("thead", null, h("tr", null, ["What", "From", "Took"].map((name) => h("th", { scope: "col" }, name)))), rows))));
   const draw = () => {
     const all = spansOf(job(), children, log.events, Date.now());

@@ -4,11 +4,30 @@ import { budget, shortId } from "./format.js";
 import { statusCell } from "./view_jobs.js";
 
 const DEPTH_MAX = 9; // levels that a runtime allows by default, and one
+const NODES_MAX = 500;
+const REQUESTS_MAX = 40; // a job may have thousands of descendants: those nearest to the root are shown
 
-async function childrenOf(session, row, depth) {
-  if (!row.children || depth >= DEPTH_MAX) return [];
-  const { jobs } = await session.ask("jobs", { filter: { ...session.everybody, parent: row.job_id }, limit: 100, order: "oldest" });
-  return Promise.all(jobs.map(async (child) => ({ row: child, children: await childrenOf(session, child, depth + 1) })));
+/** The tree below a root, level by level. `isWhole` is false where the bounds above left jobs out. */
+async function treeOf(session, root) {
+  const tree = { row: root, children: [] };
+  let level = [tree];
+  let nodes = 1;
+  let requests = 0;
+  let isWhole = true;
+  for (let depth = 0; level.length > 0 && depth < DEPTH_MAX; depth += 1) {
+    const next = [];
+    for (const parent of level.filter(({ row }) => row.children > 0)) {
+      if (nodes >= NODES_MAX || requests === REQUESTS_MAX) return { tree, isWhole: false };
+      requests += 1;
+      const answer = await session.ask("jobs", { filter: { ...session.everybody, parent: parent.row.job_id }, limit: Math.min(100, NODES_MAX - nodes), order: "oldest" });
+      parent.children = answer.jobs.map((row) => ({ row, children: [] }));
+      nodes += answer.jobs.length;
+      isWhole = isWhole && (answer.next_cursor ?? null) === null;
+      next.push(...parent.children);
+    }
+    level = next;
+  }
+  return { tree, isWhole };
 }
 
 async function rootOf(session, row) {
@@ -24,19 +43,22 @@ async function rootOf(session, row) {
 }
 
 function node({ row, children }, current) {
-  return h("li", { role: "treeitem", "aria-expanded": children.length ? "true" : null, "aria-selected": String(row.job_id === current) },
-    h("span", { class: `leaf ${row.job_id === current ? "selected" : ""}` }, statusCell(row.status), " ",
+  return h("li", null,
+    h("span", { class: `leaf ${row.job_id === current ? "selected" : ""}`, "aria-current": row.job_id === current ? "true" : null }, statusCell(row.status), " ",
       h("a", { href: `#/job/${encodeURIComponent(row.job_id)}/tree` }, foreign(row.agent), " ", h("span", { class: "hint" }, shortId(row.job_id))),
       h("span", { class: "number" }, budget(row.budget))),
-    children.length ? h("ul", { role: "group" }, children.map((child) => node(child, current))) : null);
+    children.length ? h("ul", null, children.map((child) => node(child, current))) : null);
 }
 
 export function show(main, { session, job }) {
+  let closed = false;
   fill(main, h("p", { class: "hint" }, "Loading…"));
   (async () => {
-    const root = await rootOf(session, job());
-    const tree = { row: root, children: await childrenOf(session, root, 0) };
-    fill(main, h("ul", { role: "tree", class: "tree", "aria-label": "Delegation" }, node(tree, job().job_id)),
-      tree.children.length === 0 ? h("p", { class: "hint" }, "This job has delegated nothing.") : null);
-  })().catch((error) => fill(main, h("p", { class: "bad", role: "alert" }, foreign(error.message))));
+    const { tree, isWhole } = await treeOf(session, await rootOf(session, job()));
+    if (closed) return;
+    fill(main, h("ul", { class: "tree", "aria-label": "Delegation" }, node(tree, job().job_id)),
+      tree.children.length === 0 ? h("p", { class: "hint" }, "This job has delegated nothing.") : null,
+      isWhole ? null : h("p", { class: "hint" }, "Not all descendants are shown. The filter Parent of ", h("a", { href: `#/jobs?parent=${encodeURIComponent(job().job_id)}` }, "Jobs"), " lists the children of a job."));
+  })().catch((error) => { if (!closed && error.code !== "AWAY") fill(main, h("p", { class: "bad", role: "alert" }, foreign(error.message))); });
+  return () => { closed = true; };
 }

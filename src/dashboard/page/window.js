@@ -1,6 +1,6 @@
 // A table whose rows exist only while they can be seen: 50 000 jobs, or 20 000 events, are a scroll bar and
 // some forty rows. All rows have the same height.
-import { h } from "./dom.js";
+import { h, fill, visible } from "./dom.js";
 
 const SPARE_ROWS = 8; // made above and below what can be seen
 let tables = 0;
@@ -14,7 +14,7 @@ export class WindowedTable {
     Object.assign(this, { columns, cells, key, open, rowHeight, describe });
     this.items = [];
     this.selected = null;
-    this.rows = new Map(); // key -> { element, item, index }
+    this.rows = new Map(); // key -> { element, cells, item }
     this.follow = false; // stays at the end as items are added
     this.id = `table${tables += 1}`;
     this.made = 0;
@@ -51,18 +51,22 @@ export class WindowedTable {
     const last = Math.min(this.items.length,
       Math.ceil((this.scroller.scrollTop + this.scroller.clientHeight) / this.rowHeight) + SPARE_ROWS);
     const kept = new Set();
+    let before = null;
     for (let i = first; i < last; i += 1) {
       const item = this.items[i];
       const key = this.key(item);
       kept.add(key);
       let row = this.rows.get(key);
-      if (!row || row.item !== item) {
-        const element = this.make(item);
-        if (row) row.element.replaceWith(element);
-        else this.body.append(element);
-        row = { element, item };
+      if (!row) {
+        row = this.make(item);
         this.rows.set(key, row);
+      } else if (row.item !== item) {
+        this.update(row, item);
       }
+      // In the order of the table, for those who read the page from top to bottom.
+      const next = before === null ? this.body.firstChild : before.nextSibling;
+      if (next !== row.element) this.body.insertBefore(row.element, next);
+      before = row.element;
       row.element.style.top = `${i * this.rowHeight}px`;
       row.element.setAttribute("aria-rowindex", i + 2);
       const isSelected = key === this.selected;
@@ -79,18 +83,29 @@ export class WindowedTable {
     }
   }
 
-  /** Makes all rows anew, where what they show depends on more than their items (the time). */
+  /** Shows anew what depends on more than the items (the time). */
   refresh() {
-    this.rows.forEach((row) => row.element.remove());
-    this.rows.clear();
+    this.rows.forEach((row) => this.update(row, row.item));
     this.draw();
   }
 
   make(item) {
-    const values = this.cells(item);
     this.made += 1;
-    return h("div", { class: `row ${this.describe ? this.describe(item) : ""}`, role: "row", id: `${this.id}-${this.made}`, on: { click: () => this.choose(item, true) } },
-      this.columns.map((column, i) => h("div", { role: "gridcell", class: `cell ${column.className ?? ""}`, data: { label: column.label } }, values[i])));
+    const row = { cells: this.columns.map((column) => h("div", { role: "gridcell", class: `cell ${column.className ?? ""}` })) };
+    row.element = h("div", { role: "row", id: `${this.id}-${this.made}`, on: { click: () => this.choose(row.item, true) } }, row.cells);
+    this.update(row, item);
+    return row;
+  }
+
+  /** Changes what differs only: an element that is pressed stays the same, and a screen reader says only what is new. */
+  update(row, item) {
+    row.item = item;
+    row.element.className = `row ${this.describe ? this.describe(item) : ""}`;
+    this.cells(item).forEach((value, i) => {
+      const cell = row.cells[i];
+      const text = value instanceof Node ? value.textContent : visible(value ?? "");
+      if (cell.textContent !== text || cell.childElementCount !== (value instanceof Node ? 1 : 0)) fill(cell, value);
+    });
   }
 
   choose(item, opens) {

@@ -125,6 +125,7 @@ export class Wire extends EventTarget {
     } else if (type === "session.welcome") {
       this.features = new Set(payload.capabilities?.features ?? []);
       this.welcome = payload;
+      this.sessionId = frame.session_id ?? payload.session_id;
       this.pause = PAUSE_FIRST_MS;
       this.acked = 0;
       this.setState("open");

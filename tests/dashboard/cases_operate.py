@@ -1,0 +1,148 @@
+"""What operators and submitters do: sessions, hooks, schedules, and the form for a job."""
+
+import json
+
+from place import check, go, restart, sign_in
+
+MORE = """
+hooks:
+  - {name: mail, on: [end], command: [sh, -c, 'echo <b>gone</b> >&2; exit 1']}
+schedules:
+  - {name: yearly, cron: "@yearly", agent: hello, principal: alice, lease: {}}
+"""
+
+
+def an_operator_sees_and_ends_sessions(place, browser):
+    held = place.arcpd.begin("tb", "submit", "work", "--input", '{"wait": true}')
+    sign_in(browser, place, "to")
+    go(browser, "#/sessions")
+    browser.wait_text("this page", "main")
+    browser.wait("""const again = [...document.querySelectorAll('button')].find((b) => b.innerText === 'Look again');
+        if (document.querySelector('main').innerText.includes('bob')) return true; again.click(); return false;""", what="the session of bob is listed")
+    check(browser.run("return document.querySelectorAll('tbody .danger').length === document.querySelectorAll('tbody tr').length - 1;"), "the page's own session has a button to end it")
+    browser.run("document.querySelector('button[aria-label$=\"of bob\"]').click();")
+    browser.wait_text("End this session?", "dialog")
+    browser.click("dialog .danger")
+    browser.wait("return !document.querySelector('dialog').open && !document.querySelector('main').innerText.includes('bob');", what="the session is ended and gone")
+    check(held.wait(20) != 0, "the client of the session goes on")
+    browser.run("sessionStorage.clear();")
+
+
+def a_viewer_sees_sessions_and_hooks_and_ends_none(place, browser):
+    restart(place, place.config.replace("role: operator", "role: viewer") + MORE)
+    place.finish("ta")
+    sign_in(browser, place, "to")
+    go(browser, "#/sessions")
+    browser.wait_text("this page", "main")
+    check(browser.run("return document.querySelectorAll('tbody .danger').length;") == 0, "a viewer is offered to end sessions")
+    go(browser, "#/hooks")
+    browser.wait_text("mail", "tbody")
+    check(browser.run("return document.querySelectorAll('tbody button').length;") == 0, "a viewer is offered to drop notifications")
+
+
+def an_operator_retries_and_drops_notifications(place, browser):
+    restart(place, place.config + MORE)
+    job = place.finish("ta")
+    sign_in(browser, place, "to")
+    go(browser, "#/hooks")
+    browser.wait_text(job[-6:], "tbody")
+    browser.wait("""if (/waiting/.test(document.querySelector('tbody').innerText)) return true;
+        [...document.querySelectorAll('.actions button')].find((b) => b.innerText === 'Look again').click(); return false;""", what="the first attempt has failed")
+    check("<b>" not in browser.run("return document.querySelector('tbody').innerHTML;"), "what a hook wrote is markup")
+    browser.run("document.querySelector('button[aria-label^=Retry]').click();")
+    browser.run("document.querySelector('button[aria-label^=Drop]').click();")
+    browser.wait_text("Drop this notification?", "dialog")
+    browser.click("dialog .danger")
+    browser.wait_text("No notification waits", "main")
+    check("ntf_" not in place.arcpd.arcp("to", "hooks"), "arcp lists the notification that was dropped")
+
+
+def schedules_are_shown_to_their_principal(place, browser):
+    restart(place, place.config + MORE)
+    for token, shown in (("ta", "yearly"), ("tb", "No schedules")):
+        sign_in(browser, place, token)
+        go(browser, "#/schedules")
+        browser.wait_text(shown, "main")
+        check("Sessions" not in browser.text("#nav") and "Hooks" not in browser.text("#nav"), browser.text("#nav"))
+        go(browser, "#/sessions")  # not a view of a principal without a role
+        browser.wait_text("Overview", "h1")
+        browser.run("sessionStorage.clear();")
+
+
+def fill(browser, **values):
+    browser.run("""for (const [name, value] of Object.entries(arguments[0])) {
+        const field = [...document.querySelectorAll('[name=' + name + ']')].at(-1);
+        field.value = value; field.dispatchEvent(new Event('input', { bubbles: true })); }""", values)
+
+
+def the_form_explains_each_line_before_a_job_is_made(place, browser):
+    policy = "policy: [{principal: bob, max_lease: {fs.read: [/srv/a/**]}}]"
+    restart(place, place.config.replace("enforce: {mode: off}", policy))
+    sign_in(browser, place)
+    go(browser, "#/submit?agent=work")
+    browser.wait_text("Name an agent", ".worth")
+    browser.click(".lease-lines + button")
+    fill(browser, agent="work", capability="fs.read", pattern="/srv/**")
+    browser.wait_text("The job would run", ".worth")
+    browser.wait("return /fs.read\\s+\\/srv\\/\\*\\*\\s+enforced exactly/.test(document.querySelector('.worth').innerText);", what="the verdict on the line")
+    browser.click(".lease-lines + button")
+    fill(browser, capability="net.fetch", pattern="https://api.example.com/v1/x?*")
+    browser.wait_text("with less than the lease says", ".worth")
+    browser.wait_text("cannot be enforced here", ".worth")
+    rows = json.loads(place.arcpd.arcp("ta", "--json", "lease", "explain", '{"net.fetch": ["https://api.example.com/v1/x?*"]}', "--enforce", check=False))["lines"]
+    check(rows[0]["verdict"] == "refused" and rows[0]["text"] in browser.text(".worth"), f"arcp says {rows}, and the page {browser.text('.worth')}")
+    check(place.arcpd.arcp("ta", "jobs", "--json") == "", "a job was made")
+    place.arcpd.write(place.config.replace("mode: off}", "min: exact}\n" + policy))
+    place.arcpd.arcp("to", "reload")
+    fill(browser, pattern="https://api.example.com/v1/x?*")
+    browser.wait_text("The job would be refused: net.fetch", ".worth")
+    browser.run("sessionStorage.clear();")
+    sign_in(browser, place, "tb")
+    go(browser, "#/submit")
+    browser.wait_text("Name an agent", ".worth")
+    browser.click(".lease-lines + button")
+    fill(browser, agent="work", capability="fs.read", pattern="/srv/**")
+    browser.wait_text("the operator's policy takes it away", ".worth")
+    browser.wait_text("/srv/a/**", ".worth")
+
+
+def the_form_names_the_field_and_what_would_be_right(place, browser):
+    sign_in(browser, place)
+    go(browser, "#/submit")
+    browser.wait_text("Submit a job", "h1")
+    rows = (({"agent": ""}, "agent", "Name the agent that does the job: work"), ({"agent": "wrok"}, "agent", "This runtime has: work"),
+            ({"agent": "work", "input": "{\"a\""}, "input", "Write JSON, such as"), ({"input": "1", "budget": "2.50"}, "budget", "such as USD:2.50"),
+            ({"budget": "USD:1.1234567890123456789"}, "budget", "18 significant digits"), ({"budget": "", "minutes": "soon"}, "minutes", "such as 30"),
+            ({"minutes": "99999999"}, None, None))
+    for values, name, message in rows:
+        fill(browser, **values)
+        if name is None:
+            break
+        browser.click("form button[type=submit]")
+        browser.wait("return [...document.querySelectorAll('[aria-invalid]')].some((one) => one.name === arguments[0] && one.getAttribute('aria-describedby').split(' ').some((id) => document.getElementById(id)?.innerText.includes(arguments[1])));",
+                     name, message, what=f"the field {name} says \"{message}\"")
+        check(browser.run("return document.activeElement.name;") == name, f"the focus is not on {name}")
+    fill(browser, minutes="")
+    browser.click(".lease-lines + button")
+    for values, name, message in (({}, "capability", "Line 1 has no capability"), ({"capability": "fs.reed"}, "pattern", "Line 1 has no pattern"),
+                                  ({"pattern": "/srv/**"}, "capability", "unknown capability"), ({"capability": "__proto__"}, "capability", "unknown capability"),
+                                  ({"capability": "fs.read", "pattern": "/" + "a" * 5000}, "pattern", "fs.read[0]")):
+        fill(browser, **values)
+        browser.click("form button[type=submit]")
+        browser.wait("return document.querySelector('[aria-invalid][name=' + arguments[0] + ']')?.problem.innerText.includes(arguments[1]);", name, message, what=f"the field {name} says \"{message}\"")
+
+
+def what_was_typed_outlasts_a_lost_connection(place, browser):
+    sign_in(browser, place)
+    go(browser, "#/submit")
+    browser.wait_text("Submit a job", "h1")
+    fill(browser, agent="work", input='{"text": "kept"}')
+    place.arcpd.kill()
+    browser.wait_text("connection to arcpd is lost", "#notice")
+    browser.click("form button[type=submit]")
+    browser.wait_text("The connection is lost", "form")
+    place.arcpd.start()
+    browser.wait("return document.querySelector('#notice').hidden;", what="the page is live again")
+    check(browser.run("return document.querySelector('[name=input]').value;") == '{"text": "kept"}', "the input is lost")
+    browser.click("form button[type=submit]")
+    browser.wait("return location.hash.startsWith('#/job/');", what="the job is shown")
