@@ -453,14 +453,6 @@ struct arcp__job_live {
 arcp__job_outcome arcp__job_submit(arcp__jobs *jobs, arcp__job_order *order,
                                    arcp__job_answer *answer, arcp_error *err);
 
-/* How a job of the order would be enforced, without making one: the checks of its agent and its
- * lease, the operator's policy, and the answer of the agent's host. Appends the members of an
- * object to `writer`. An order that the host would refuse is explained as well. The status is that
- * of a submit with such a lease or agent; then nothing is written. */
-ARCP_MUST_CHECK arcp_status arcp__job_explain(arcp__jobs *jobs, arcp__job_order *order,
-                                              arcp_json_writer *writer, arcp_buf *details,
-                                              arcp_error *err);
-
 /* Whether the admission only waits for its turn. */
 bool arcp__admission_is_ready(const arcp__admission *admission);
 /* Its order, which lives as long as the admission. */
