@@ -453,6 +453,12 @@ struct arcp__job_live {
 arcp__job_outcome arcp__job_submit(arcp__jobs *jobs, arcp__job_order *order,
                                    arcp__job_answer *answer, arcp_error *err);
 
+/* How a job of the order would be enforced, without making one: writes members of an object
+ * (job_explain.c). A lease or agent that a submit refuses is refused with the same error. */
+ARCP_MUST_CHECK arcp_status arcp__job_explain(arcp__jobs *jobs, arcp__job_order *order,
+                                              arcp_json_writer *writer, arcp_buf *details,
+                                              arcp_error *err);
+
 /* Whether the admission only waits for its turn. */
 bool arcp__admission_is_ready(const arcp__admission *admission);
 /* Its order, which lives as long as the admission. */

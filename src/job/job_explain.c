@@ -2,8 +2,6 @@
  * operator's policy leaves it, and the verdict of the agent's host on each of its lines. The same
  * functions decide about a submit, so that the two cannot differ. The submit policy of a program
  * that embeds the runtime is not asked: it decides about jobs. */
-#include "job/job_explain.h"
-
 #include "job/job_state.h"
 
 static void write_lease(const arcp_lease *lease, arcp_json_writer *writer)

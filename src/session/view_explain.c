@@ -2,8 +2,6 @@
  * submitted. */
 #include "session/view.h"
 
-#include "job/job_explain.h"
-
 #define ANSWER_BYTES_MAX ((size_t)1 << 20)
 #define ENVELOPE_BYTES   1024u
 

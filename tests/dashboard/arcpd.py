@@ -13,6 +13,7 @@ class Arcpd:
     def __init__(self, programs):
         self.programs = programs
         self.directory = tempfile.mkdtemp(prefix="arcp-dashboard-")
+        self.agents = tempfile.mkdtemp(prefix="arcp-agents-")  # for programs: a sandbox hides the other one
         self.environment = {"PATH": os.environ["PATH"], "HOME": self.directory, "STATE_DIRECTORY": self.directory}
         self.config = os.path.join(self.directory, "arcpd.yaml")
         self.listen = "ws://127.0.0.1:0/arcp"
@@ -61,3 +62,4 @@ class Arcpd:
         if self.process is not None and self.process.poll() is None:
             self.kill()
         shutil.rmtree(self.directory, ignore_errors=True)
+        shutil.rmtree(self.agents, ignore_errors=True)

@@ -14,7 +14,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 import urllib.error
 import urllib.request
 
@@ -24,21 +23,24 @@ import cases_attack  # noqa: E402
 import cases_bounds  # noqa: E402
 import cases_connection  # noqa: E402
 import cases_operate  # noqa: E402
-from place import HOSTILE, LEASE, Place, check, get, go, restart, sign_in  # noqa: E402
+from place import HOSTILE, LEASE, Place, check, get, go, leave, restart, shared, sign_in  # noqa: E402
 from webdriver import Browser, Failed, is_installed  # noqa: E402
 
 # ---- signing in ----
 
+@shared
 def a_typed_token_is_used_once_and_only_a_key_is_kept(place, browser):
     sign_in(browser, place)
     kept = browser.run("return JSON.stringify([Object.entries(sessionStorage), Object.entries(localStorage), document.cookie]);")
-    check("page_key_" in kept and "\"ta\"" not in kept, f"kept: {kept}")
+    check("page_key_" in kept and f'"{place.token}"' not in kept, f"kept: {kept}")
     browser.open(place.arcpd.page)  # loaded again: the key signs in
     browser.wait_text("Overview", "h1")
-    browser.wait_text("alice", "#who")
+    browser.wait_text(place.principal, "#who")
 
 
+@shared
 def a_wrong_token_is_refused_and_asked_for_again(place, browser):
+    leave(browser)
     browser.open(place.arcpd.page)
     browser.wait_text("Sign in", "h1")
     browser.type("#token", "wrong")
@@ -46,6 +48,7 @@ def a_wrong_token_is_refused_and_asked_for_again(place, browser):
     browser.wait_text("not valid here", "[role=alert]")
 
 
+@shared
 def signing_out_ends_the_key(place, browser):
     sign_in(browser, place)
     key = browser.run("return sessionStorage.getItem('arcp.page_key');")
@@ -57,7 +60,9 @@ def signing_out_ends_the_key(place, browser):
     browser.wait_text("Sign in", "h1")
 
 
+@shared
 def a_link_signs_in_once_after_asking(place, browser):
+    leave(browser)
     link = place.link("to")
     browser.open(link)
     browser.wait_text("Sign in as olga (operator)?", "dialog")
@@ -72,7 +77,9 @@ def a_link_signs_in_once_after_asking(place, browser):
     browser.wait_text("not valid here", "[role=alert]")
 
 
+@shared
 def a_link_that_is_declined_signs_nobody_in(place, browser):
+    leave(browser)
     browser.open(place.link("to"))
     browser.wait_text("Sign in as olga (operator)?", "dialog")
     browser.click("dialog button.quiet")
@@ -112,6 +119,7 @@ def a_reload_ends_the_keys_of_removed_tokens_only(place, browser):
         sign_in(browser, place, token)
         keys[token] = browser.run("return sessionStorage.getItem('arcp.page_key');")
         browser.run("sessionStorage.clear();")
+        browser.open(place.arcpd.page)
     place.arcpd.write(place.config.replace("{token: tb, principal: bob}", "{token: tz, principal: bob}"))
     place.arcpd.arcp("to", "reload")
     for token, shown in (("ta", "Overview"), ("tb", "Sign in")):
@@ -158,6 +166,7 @@ def the_demo_shows_a_running_survey_to_a_stranger(place, browser):
 
 # ---- views ----
 
+@shared
 def the_overview_follows_jobs_as_they_come(place, browser):
     sign_in(browser, place)
     browser.wait_text("No jobs yet")
@@ -191,20 +200,22 @@ def a_role_sees_the_figures_of_each_second(place, browser):
     check(browser.run("return document.querySelector('.charts');") is None, "a principal without a role sees figures")
 
 
+@shared
 def live_events_come_by_subscription(place, browser):
     job = place.submit(wait=True, events=2)
     sign_in(browser, place)
     go(browser, f"#/job/{job}")
     browser.wait_text("event 1", ".rows")
     browser.run("window.sent = []; const send = WebSocket.prototype.send; WebSocket.prototype.send = function (text) { sent.push(JSON.parse(text).type); send.call(this, text); };")
-    place.arcpd.arcp("ta", "cancel", job, "--reason", "enough")
+    place.arcpd.arcp(place.token, "cancel", job, "--reason", "enough")
     browser.wait_text("told: enough", ".rows")
     browser.wait_text("CANCELLED", ".rows")
-    place.finish("ta")  # another job's events are not asked for
+    place.finish(place.token)  # another job's events are not asked for
     events = browser.run("return sent.filter((type) => type === 'x-vendor.arcpd.events').length;")
     check(0 < events < 10, f"{events} requests for events")
 
 
+@shared
 def filters_are_in_the_address(place, browser):
     place.finish()
     place.finish(agent="broken")
@@ -219,6 +230,7 @@ def filters_are_in_the_address(place, browser):
     browser.wait_text("No job matches this filter", "main")
 
 
+@shared
 def a_job_shows_its_log_authority_money_and_result(place, browser):
     job = place.finish(lease=LEASE, read=["/etc/shadow", "/srv/data/a"], text="the text")
     sign_in(browser, place)
@@ -243,14 +255,20 @@ def a_job_shows_its_log_authority_money_and_result(place, browser):
     browser.wait_text("work", ".tree")
 
 
+@shared
 def a_failed_job_says_what_to_do(place, browser):
     job = place.finish(agent="broken")
+    place.finish()
     sign_in(browser, place)
+    browser.wait("return document.querySelectorAll('.rows .row').length === 2;", what="both jobs are listed")
+    texts = browser.run("return [...document.querySelectorAll('.rows .status')].map((e) => e.innerText);")
+    check(texts == ["✓ success", "✕ error"], f"a status is shown by its colour only: {texts}")
     go(browser, f"#/job/{job}/result")
     browser.wait_text("INTERNAL_ERROR", ".tab-body")
     browser.wait_text("may succeed when it is submitted again", ".tab-body")
 
 
+@shared
 def a_job_is_ended_after_asking(place, browser):
     job = place.submit(wait=True)
     sign_in(browser, place)
@@ -264,6 +282,7 @@ def a_job_is_ended_after_asking(place, browser):
     browser.wait_text("told: enough of it", ".rows")
 
 
+@shared
 def a_job_is_submitted_with_a_lease(place, browser):
     sign_in(browser, place)
     go(browser, "#/submit")
@@ -293,16 +312,7 @@ def an_operator_sees_the_jobs_of_all_principals(place, browser):
     browser.wait_text("authentication", "main")
 
 
-def a_principal_sees_only_its_own(place, browser):
-    theirs = place.finish("tb")
-    sign_in(browser, place)
-    go(browser, "#/jobs?principal=bob")
-    browser.wait_text("role", "[role=alert]")
-    go(browser, f"#/job/{theirs}")
-    browser.wait_text("All jobs", "main")
-    check("Audit" not in browser.text("#nav"), browser.text("#nav"))
-
-
+@shared
 def keys_move_in_tables_and_open_rows(place, browser):
     first = place.finish()
     place.finish()
@@ -320,8 +330,9 @@ def keys_move_in_tables_and_open_rows(place, browser):
 
 # ---- under load ----
 
+@shared
 def a_long_log_has_few_rows_on_the_page(place, browser):
-    job = place.finish(events=10000, text="here")
+    job = place.finish(events=2500, text="here")
     sign_in(browser, place)
     go(browser, f"#/job/{job}")
     browser.wait_text("job.result", ".rows")
@@ -331,31 +342,32 @@ def a_long_log_has_few_rows_on_the_page(place, browser):
     check(rows < 100, f"{rows} rows are on the page")
 
 
+@shared
 def ten_thousand_live_events_are_shown_without_a_gap(place, browser):
     job = place.submit(wait=True, then=10000)
     sign_in(browser, place)
     go(browser, f"#/job/{job}")
     browser.wait_text("artifact_ref", ".rows")
-    place.arcpd.arcp("ta", "cancel", job, "--reason", "go on")
+    place.arcpd.arcp(place.token, "cancel", job, "--reason", "go on")
     browser.wait("return document.querySelector('.tab-body').innerText.includes('job.error');", what="the end of the job", seconds=60)
     before = browser.run("return /of ([\\d,]+) events/.exec(document.querySelector('.tab-body').innerText)[1];")
     shown = int(before.replace(",", ""))
-    listed = place.arcpd.arcp("ta", "logs", job).count("live ")
+    listed = place.arcpd.arcp(place.token, "logs", job).count("live ")
     check(listed == 10000 and shown > listed, f"arcp lists {listed} live events, and the page has {shown} events in all")
     browser.wait("const s = document.querySelector('.tab-body .scroller'); s.scrollTop = s.scrollHeight; return s.innerText.includes('live 9999');", what="the last event")
 
 
 # ---- attacks ----
 
+@shared
 def hostile_texts_stay_texts(place, browser):
     lease = {"tool.call": [HOSTILE.replace("*", "")[:60].replace("\u001b", "").replace("\u202e", "")], "fs.read": ["/srv/<b>x</b>/**"]}
     job = place.finish(lease=lease, text=HOSTILE, read=["/" + HOSTILE.replace("\u001b", "")])
     sign_in(browser, place)
     browser.run("window.violations = []; document.addEventListener('securitypolicyviolation', (e) => violations.push(e.violatedDirective));")
-    for view in ("", "jobs", "agents", "submit", *(f"job/{job}/{tab}" for tab in ("log", "timeline", "authority", "money", "result", "input", "tree"))):
+    for view in ("jobs", "agents", *(f"job/{job}/{tab}" for tab in ("log", "authority", "result", "tree"))):
         go(browser, f"#/{view}")
         browser.wait("return document.querySelector('main').innerText.length > 20;", what=f"the view {view}")
-        time.sleep(0.2)
         found = browser.run("return [document.title, document.querySelectorAll('main img, main script, main b:not(.json b), main iframe').length, violations.length];")
         check("owned" not in found[0] and found[1] == 0 and found[2] == 0, f"{view}: {found}")
     go(browser, f"#/job/{job}/log")
@@ -365,6 +377,7 @@ def hostile_texts_stay_texts(place, browser):
     check(not violations, f"the console has {violations}")
 
 
+@shared
 def other_names_and_pages_are_refused(place, browser):
     status, headers, _ = get(place.arcpd.page)
     check(status == 200 and "unsafe" not in headers["Content-Security-Policy"] and "Set-Cookie" not in headers, str(headers))
@@ -377,6 +390,7 @@ def other_names_and_pages_are_refused(place, browser):
     check("Sign in" not in shown and "http:" not in shown, f"the page is shown in a frame: {shown}")
 
 
+@shared
 def a_page_of_another_origin_opens_no_websocket(place, browser):
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Other) as server:
         thread = threading.Thread(target=server.serve_forever)
@@ -431,22 +445,27 @@ def main():
         import pictures
         return pictures.take(programs, screenshots, Place)
     failed = 0
+    common = Place(programs)
     with Browser() as browser:
         for test in tests():
             name = test.__name__
             if names and not any(part in name for part in names):
                 continue
-            place = Place(programs)
+            is_shared = getattr(test, "is_shared", False)
+            place = common if is_shared else Place(programs)
             try:
+                if is_shared:
+                    place.next_principal()
                 test(place, browser)
                 print(f"ok   {name}", flush=True)
             except (Failed, RuntimeError) as error:
                 failed += 1
                 print(f"FAIL {name}: {error}", flush=True)
             finally:
-                browser.open("about:blank")
-                browser.log()
-                place.arcpd.close()
+                if not is_shared:
+                    leave(browser)
+                    place.arcpd.close()
+    common.arcpd.close()
     print(f"{failed} failed")
     return 1 if failed else 0
 

@@ -3,20 +3,21 @@
 import os
 import socket
 
-from place import HOSTILE, check, get, go, sign_in
+from place import HOSTILE, check, get, go, leave, shared, sign_in
 
 BIDI = "a\u202eb\u2066c\u200bd\u0085e"
 VIOLATIONS = "window.violations = []; document.addEventListener('securitypolicyviolation', (e) => violations.push(e.violatedDirective + ' ' + e.blockedURI));"
 FOUND = "return [document.title === 'owned', document.querySelectorAll('main img, main script, main iframe, main object, main form[action], main a[href^=javascript], main a[href^=data]').length, violations];"
 
 
+@shared
 def hostile_names_of_clients_agents_and_costs_stay_texts(place, browser):
     emit = [["log", {"level": "info", "message": '{"type": "session.error", "payload": {"code": "UNAUTHENTICATED"}}'}], ["thought", {"text": HOSTILE}],
             ["status", {"phase": HOSTILE[:60], "message": HOSTILE}], ["metric", {"name": "cost." + HOSTILE[:40], "value": 1, "unit": "<b>X</b>", "dimensions": {"model": HOSTILE}}],
             ["tool_call", {"tool": HOSTILE, "args": {HOSTILE: HOSTILE}, "call_id": HOSTILE}], ["tool_result", {"call_id": HOSTILE, "error": {"code": HOSTILE, "message": HOSTILE}}],
             ["progress", {"current": 1, "total": 2, "units": HOSTILE, "message": HOSTILE}], ["x-vendor.<i>.k", {"__proto__": {"x": 1}, "constructor": HOSTILE}],
             *(["artifact_ref", {"uri": uri, "content_type": HOSTILE}] for uri in ("javascript:alert(1)", "data:text/html,<script>1</script>", "https://user:pw@evil.example/" + BIDI, "//evil.example", "https:evil"))]
-    job = place.finish(emit=emit, result={HOSTILE: [HOSTILE, {"__proto__": HOSTILE}]}, text=HOSTILE)
+    job = place.finish(lease={"fs.read": ["/srv/**"]}, read=["/etc/shadow", "/home/**", "/x\u202ey"], emit=emit, result={HOSTILE: [HOSTILE, {"__proto__": HOSTILE}]}, text=HOSTILE)
     sign_in(browser, place)
     browser.run(VIOLATIONS)
     for tab in ("log", "timeline", "money", "result", "input"):
@@ -30,6 +31,13 @@ def hostile_names_of_clients_agents_and_costs_stay_texts(place, browser):
     browser.wait_text("Artifacts", ".tab-body")
     links = browser.run("return [...document.querySelectorAll('.tab-body a[target]')].map((a) => [a.getAttribute('href').slice(0, 8), a.rel, a.innerText]);")
     check(len(links) == 1 and links[0][0] == "https://" and links[0][1] == "noopener noreferrer" and "user:pw@evil" in links[0][2], str(links))
+    # What is copied is what was seen, and no line with a star is suggested.
+    go(browser, f"#/job/{job}/authority")
+    browser.wait_text("/home/**", ".tab-body")
+    browser.run("window.copied = []; Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { copied.push(text); } } });")
+    browser.run("[...document.querySelectorAll('button')].filter((b) => b.innerText === 'Copy as lease line').forEach((b) => b.click());")
+    copied = [one for one in browser.run("return copied;") if "fs.read" in one]
+    check(sorted(copied) == ['{"fs.read":["/etc/shadow"]}', '{"fs.read":["/x\\u202ey"]}'], str(copied))
     go(browser, f"#/job/{job}/log")
     browser.wait_text("session.error", ".rows")
     browser.run("[...document.querySelectorAll('.rows .row')].find((row) => row.innerText.includes('session.error')).click();")
@@ -38,39 +46,32 @@ def hostile_names_of_clients_agents_and_costs_stay_texts(place, browser):
     check(not [line for line in browser.log() if "Uncaught" in line or "Content Security" in line], "the console has errors")
 
 
-def what_is_copied_is_what_was_seen_and_no_star_is_suggested(place, browser):
-    job = place.finish(lease={"fs.read": ["/srv/**"]}, read=["/etc/shadow", "/home/**", "/x\u202ey"])
-    sign_in(browser, place)
-    go(browser, f"#/job/{job}/authority")
-    browser.wait_text("/home/**", ".tab-body")
-    browser.run("window.copied = []; Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { copied.push(text); } } });")
-    browser.run("[...document.querySelectorAll('button')].filter((b) => b.innerText === 'Copy as lease line').forEach((b) => b.click());")
-    copied = browser.run("return copied;")
-    check(sorted(copied) == ['{"fs.read":["/etc/shadow"]}', '{"fs.read":["/x\\u202ey"]}', '{"tool.call":["web.search"]}'], str(copied))
-
-
+@shared
 def a_hostile_address_changes_nothing(place, browser):
     sign_in(browser, place)
     browser.run(VIOLATIONS)
     for address in (f"#/job/{HOSTILE}", "#/jobs?text=" + HOSTILE + "&agent=\"><img src=x>", "#/constructor", "#/__proto__", "#code=short", "#/job/..%2f..%2f", "#/jobs?cursor=x&limit=99999"):
         go(browser, address)
-        browser.settle()
         check(browser.run(FOUND)[:2] == [False, 0], address)
     check(browser.run("return violations;") == [], "the policy was violated")
     check(browser.run("return document.title;") != "owned", "the address has run")
 
 
+@shared
 def a_link_with_a_guessed_code_signs_nobody_in_and_leaves_no_trace(place, browser):
+    leave(browser)
     browser.open(place.arcpd.page + "#code=page_code_AAAAAAAAAAAAAAAAAAAAAA")
     browser.wait_text("not valid here", "[role=alert]")
     check("code" not in browser.run("return location.href + document.referrer + JSON.stringify(history.state) + JSON.stringify(sessionStorage);"), "the code is kept")
-    link = place.link("ta")
+    link = place.link(place.token)
     check("#code=" in link and "?" not in link, link)
 
 
+@shared
 def no_request_of_the_page_has_the_key_or_the_code(place, browser):
-    browser.open(place.link("ta"))
-    browser.wait_text("Sign in as alice", "dialog")
+    leave(browser)
+    browser.open(place.link(place.token))
+    browser.wait_text("Sign in as ", "dialog")
     browser.click("dialog button[type=submit]")
     browser.wait_text("Overview", "h1")
     names = browser.run("return performance.getEntriesByType('resource').map((e) => e.name);")
@@ -100,6 +101,7 @@ def ask_raw(place, text):
         return connection.recv(4096).decode(errors="replace").split("\r\n")[0]
 
 
+@shared
 def other_methods_hosts_and_origins_are_refused(place, browser):
     check_headers(place)
     host = place.arcpd.page.split("/")[2]
@@ -119,9 +121,15 @@ def other_methods_hosts_and_origins_are_refused(place, browser):
     check(" 101 " in ask_raw(place, f"GET /arcp HTTP/1.1\nHost: {host}\nOrigin: http://{host}\n{upgrade}\n"), "the page's own origin is refused")
 
 
-def a_plain_principal_is_refused_each_request_of_roles(place, browser):
+@shared
+def a_principal_sees_only_its_own_and_is_refused_each_request_of_roles(place, browser):
     theirs = place.finish("tb", text="a secret of bob")
     sign_in(browser, place)
+    go(browser, "#/jobs?principal=bob")
+    browser.wait_text("role", "[role=alert]")
+    go(browser, f"#/job/{theirs}")
+    browser.wait_text("All jobs", "main")
+    check("Audit" not in browser.text("#nav"), browser.text("#nav"))
     browser.run("""window.sent = []; const send = WebSocket.prototype.send; WebSocket.prototype.send = function (text) { window.socket = this; send.call(this, text); };""")
     go(browser, "#/jobs")
     browser.wait("return window.socket;", what="the connection")

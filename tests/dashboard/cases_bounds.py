@@ -2,7 +2,7 @@
 
 import os
 
-from place import check, go, sign_in
+from place import check, go, shared, sign_in
 
 LEAVES = """#!/usr/bin/env python3
 import json, sys
@@ -39,6 +39,7 @@ def count_nodes(browser):
     return browser.run("return document.querySelectorAll('*').length;")
 
 
+@shared
 def many_jobs_are_few_elements_and_few_requests(place, browser):
     sign_in(browser, place)
     browser.run_async(FEED, 3000)
@@ -54,6 +55,7 @@ def many_jobs_are_few_elements_and_few_requests(place, browser):
     check(order, "the rows of the document are not in the order of the table")
 
 
+@shared
 def a_row_that_is_pressed_while_it_changes_is_opened(place, browser):
     job = place.submit(wait=True)
     sign_in(browser, place)
@@ -66,8 +68,9 @@ def a_row_that_is_pressed_while_it_changes_is_opened(place, browser):
     browser.wait("return location.hash === arguments[0];", f"#/job/{job}", what="the job is opened")
 
 
+@shared
 def a_log_keeps_what_it_may_and_no_more(place, browser):
-    sign_in(browser, place)
+    browser.open(place.arcpd.page)
     module = browser.run("return document.querySelector('script[type=module]').src.replace('main.js', 'view_events.js');")
     result = browser.run_async("""const [url, done] = arguments; import(url).then(({ EventLog }) => {
         const record = (i, size) => ({ position: i, record: { type: 'job.event', payload: { kind: 'log', ts: '2026-01-01T00:00:00Z', body: { level: 'info', message: 'm'.repeat(size) } } } });
@@ -115,8 +118,9 @@ def what_an_agent_says_does_not_make_the_page_large(place, browser):
     browser.wait_text("0.0000001", ".tab-body")
 
 
+@shared
 def a_wide_delegation_is_asked_for_a_bounded_number_of_times(place, browser):
-    sign_in(browser, place)
+    browser.open(place.arcpd.page)
     module = browser.run("return document.querySelector('script[type=module]').src.replace('main.js', 'view_tree.js');")
     asked, nodes, text = browser.run_async("""const [url, done] = arguments; import(url).then(({ show }) => {
         let asked = 0;

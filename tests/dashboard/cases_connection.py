@@ -1,6 +1,6 @@
 """Keys, tabs and addresses: what happens while the page is open, and when it is left and opened again."""
 
-from place import check, go, sign_in
+from place import check, go, shared, sign_in
 
 KEY = "return sessionStorage.getItem('arcp.page_key');"
 
@@ -41,6 +41,7 @@ def a_role_that_is_removed_while_the_page_is_open_ends_what_it_showed(place, bro
     check("operator" not in browser.text("#who") and "Sessions" not in browser.text("#nav") and "bob" not in browser.text("main"), browser.text())
 
 
+@shared
 def a_tab_has_its_own_key_and_signing_out_ends_that_of_each_copy(place, browser):
     first = tabs(browser)[0]
     sign_in(browser, place)
@@ -52,7 +53,7 @@ def a_tab_has_its_own_key_and_signing_out_ends_that_of_each_copy(place, browser)
         check(browser.run(KEY) is None, "another tab has the key")
         browser.run("sessionStorage.setItem('arcp.page_key', arguments[0]);", key)
         browser.open(place.arcpd.page)
-        browser.wait_text("alice", "#who")
+        browser.wait_text(place.principal, "#who")
         job = place.finish()
         browser.wait_text(job[-6:], ".rows")
         browser.click("#who button")
@@ -65,6 +66,7 @@ def a_tab_has_its_own_key_and_signing_out_ends_that_of_each_copy(place, browser)
     check(browser.run(KEY) is None, "the other tab keeps a key that has ended")
 
 
+@shared
 def addresses_lead_back_and_can_be_shared(place, browser):
     job = place.finish()
     place.finish(agent="broken")
@@ -80,14 +82,14 @@ def addresses_lead_back_and_can_be_shared(place, browser):
     browser.run("history.forward();")
     browser.wait_text("The lease has no expiry", "main")
     address = browser.run("return location.href;")
-    check("key" not in address and "ta" not in address.split("#")[0].rsplit("/", 1)[1], address)
+    check("key" not in address and place.token not in address.split("#")[0].rsplit("/", 1)[1], address)
     browser.command("POST", "/refresh", {})
     browser.wait_text("The lease has no expiry", "main")
     browser.run("sessionStorage.clear();")
     browser.open("about:blank")
     browser.open(address)  # as one who was sent it
     browser.wait_text("Sign in", "h1")
-    browser.type("#token", "ta")
+    browser.type("#token", place.token)
     browser.click("button[type=submit]")
     browser.wait_text("The lease has no expiry", "main")
     for strange in ("#/job/%zz", "#/job/", "#/nothing", "#/job/a/b/c?d=%", "#/jobs?status=<b>&agent=%00&parent=*"):

@@ -3,14 +3,18 @@
 
     tests/dashboard/figures.py PROGRAMS [SECONDS]
 
-Prints a line for each. Needs the same browser as browser_test.py.
+Prints a line for each. Needs the same browser as browser_test.py. The lists of 50 000 jobs and the hour of a busy log are made in the
+browser, in place of the runtime's answers: they measure the page.
 """
 
+import glob
+import gzip
 import os
 import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from cases_bounds import FEED, count_nodes  # noqa: E402
 from place import Place, go, sign_in  # noqa: E402
 from webdriver import Browser, is_installed  # noqa: E402
 
@@ -39,6 +43,70 @@ requestAnimationFrame(function frame(now) {
 });"""
 
 
+JOBS = 50000
+HOUR_OF_EVENTS = 200 * 3600
+# Answers each request for events with the next 500 of an hour's, at once.
+BUSY = """
+const [count, done] = arguments;
+const send = WebSocket.prototype.send;
+WebSocket.prototype.send = function (text) {
+  const frame = JSON.parse(text);
+  if (frame.type !== 'x-vendor.arcpd.events') { send.call(this, text); return; }
+  const from = frame.payload.after ?? 0;
+  const events = Array.from({ length: Math.min(500, count - from) }, (_, i) => ({ position: from + i + 1,
+    record: { type: 'job.event', payload: { kind: 'log', ts: new Date(1.7e12 + (from + i) * 5).toISOString(), body: { level: 'info', message: `event ${from + i} of a busy hour` } } } }));
+  const more = from + events.length < count;
+  setTimeout(() => this.dispatchEvent(new MessageEvent('message', { data: JSON.stringify({ arcp: '1.1', id: 'x', type: 'x-vendor.arcpd.events.answer', payload: { request_id: frame.id, events, more } }) })));
+  if (!more) window.hourIsOver = true;
+};
+done();
+"""
+# Frames of two seconds in which the reader scrolls through the whole table.
+SCROLL = """
+const done = arguments[0]; const s = document.querySelector('.scroller'); const gaps = []; let last = performance.now(); const begin = last;
+requestAnimationFrame(function frame(now) {
+  gaps.push(now - last); last = now;
+  s.scrollTop = (s.scrollHeight - s.clientHeight) * Math.min(1, (now - begin) / 2000);
+  if (now - begin < 2000) requestAnimationFrame(frame); else done([1000 / gaps.sort((a, b) => a - b)[Math.floor(gaps.length / 2)], gaps.at(-1)]);
+});"""
+
+
+def heap_bytes(browser):
+    """What the objects of the page need, after a collection."""
+    browser.command("POST", "/goog/cdp/execute", {"cmd": "HeapProfiler.collectGarbage", "params": {}})
+    return browser.command("POST", "/goog/cdp/execute", {"cmd": "Runtime.getHeapUsage", "params": {}})["usedSize"]
+
+
+def page_files():
+    page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/dashboard/page/*")
+    texts = [open(path, "rb").read() for path in glob.glob(page)]
+    print(f"page: {len(texts)} files, {sum(map(len, texts))} bytes, {sum(len(gzip.compress(text, 9)) for text in texts)} compressed", flush=True)
+
+
+def many_jobs(browser, place):
+    sign_in(browser, place)
+    browser.run_async(FEED, JOBS)
+    took = browser.run_async("""const done = arguments[0]; const begin = performance.now(); location.hash = '#/jobs';
+        (function look() { if (document.querySelector('main .rows .row')) done(performance.now() - begin); else requestAnimationFrame(look); })();""")
+    print(f"{JOBS} jobs: {took:.0f} ms to the first rows", flush=True)
+    browser.wait("const s = document.querySelector('.scroller'); s.scrollTop = s.scrollHeight; return /^50,?000 jobs/m.test(document.querySelector('main').innerText);", what="all jobs", seconds=300)
+    rate, worst = browser.run_async(SCROLL)
+    print(f"{JOBS} jobs: {rate:.0f} frames/s while scrolling through all, {worst:.0f} ms the longest; {count_nodes(browser)} elements, {heap_bytes(browser) / 1e6:.0f} MB", flush=True)
+    took = browser.run_async("""const done = arguments[0]; const begin = performance.now(); location.hash = '#/jobs?text=work';
+        (function look() { if (document.querySelector('[name=text]').value === 'work' && document.querySelector('main .rows .row')) done(performance.now() - begin); else requestAnimationFrame(look); })();""")
+    print(f"{JOBS} jobs: {took:.0f} ms to the rows of a filter", flush=True)
+
+
+def busy_hour(browser, place):
+    job = place.submit(wait=True)
+    sign_in(browser, place)
+    before = heap_bytes(browser)
+    browser.run_async(BUSY, HOUR_OF_EVENTS)
+    go(browser, f"#/job/{job}")
+    browser.wait("return window.hourIsOver && document.querySelector('main').innerText.includes('20,000 events');", what="the end of the hour", seconds=600)
+    print(f"an hour at 200 events/s: {heap_bytes(browser) / 1e6:.0f} MB (before it {before / 1e6:.0f} MB), {count_nodes(browser)} elements", flush=True)
+
+
 def cpu_seconds(pid):
     with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
         fields = file.read().rsplit(")", 1)[1].split()
@@ -63,7 +131,7 @@ def main():
         return 77
     place = Place(programs)
     try:
-        path = os.path.join(place.arcpd.directory, "steady.py")
+        path = os.path.join(place.arcpd.agents, "steady.py")
         with open(path, "w", encoding="utf-8") as file:
             file.write(STEADY)
         os.chmod(path, 0o755)
@@ -71,6 +139,7 @@ def main():
         place.arcpd.write(place.config + f"  - {{name: steady, command: ['{path}']}}\n")
         place.arcpd.start()
         place.finish()
+        page_files()
         with Browser() as browser:
             sign_in(browser, place)
             print(f"first view: {first_view(browser, place):.0f} ms", flush=True)
@@ -78,10 +147,11 @@ def main():
             go(browser, f"#/job/{job}")
             browser.wait_text("event", ".rows")
             print(f"at 2000 events/s: {browser.run_async(FRAMES, seconds):.0f} frames/s (median of {seconds} s)", flush=True)
-            memory = browser.run("return performance.memory ? performance.memory.usedJSHeapSize : 0;")
-            print(f"memory of the page's objects after that: {memory / 1e6:.0f} MB", flush=True)
+            print(f"memory of the page's objects after that: {heap_bytes(browser) / 1e6:.0f} MB", flush=True)
             place.arcpd.arcp("ta", "wait", job, check=False)
-            go(browser, "#/jobs")
+            many_jobs(browser, place)
+            busy_hour(browser, place)
+            sign_in(browser, place)
             key = browser.run("return sessionStorage.getItem('arcp.page_key');")
             for _ in range(PAGES - 1):
                 browser.open_tab()

@@ -7,15 +7,33 @@ docs/dashboard has some of them, made smaller by ImageMagick: convert FROM.png -
 
 import os
 
+from place import restart
 from webdriver import Browser
 
 LEASE = {"fs.read": ["/srv/reports/**"], "net.fetch": ["https://api.example.com/v1/**"], "tool.call": ["web.*"], "model.use": ["small"], "cost.budget": ["USD:2"]}
+MORE = """
+hooks:
+  - {name: pager, on: [end], agent: broken, command: ["false"]}
+schedules:
+  - {name: nightly, cron: "30 2 * * *", agent: hello, principal: alice, lease: {}}
+  - {name: hourly, cron: "@hourly", agent: hello, principal: bob, lease: {}}
+"""
+FORM = """
+document.querySelector('[name=agent]').value = 'work';
+for (const [capability, patterns] of Object.entries(arguments[0])) {
+  if (capability === 'cost.budget') { document.querySelector('[name=budget]').value = patterns[0]; continue; }
+  document.querySelector('.lease-lines + button').click();
+  [...document.querySelectorAll('[name=capability]')].at(-1).value = capability;
+  [...document.querySelectorAll('[name=pattern]')].at(-1).value = patterns[0];
+}
+document.querySelector('form').dispatchEvent(new Event('input', { bubbles: true }));"""
 SCREENS = [("light", 1280, 800, False), ("dark", 1280, 800, True), ("narrow", 360, 740, False)]
 TABS = ("log", "timeline", "authority", "money", "result", "input", "tree")
 
 
 def fill(place):
-    """Jobs of several kinds, as a day has them. Returns the one whose views are shown."""
+    """Jobs of several kinds, as a day has them, in sandboxes. Returns the one whose views are shown."""
+    restart(place, place.config.replace("enforce: {mode: off}", "") + MORE)
     for i in range(6):
         place.finish(("ta", "tb")[i % 2], lease=LEASE, events=2 + i, text="quarterly numbers")
     place.finish("tb", agent="broken")
@@ -26,7 +44,8 @@ def fill(place):
 
 def walk(place, browser, job):
     """Yields the name of each view when it is shown, beginning with the one that asks for a token."""
-    views = {"overview": "#/", "jobs": "#/jobs", "agents": "#/agents", "submit": "#/submit", "audit": "#/audit",
+    views = {"overview": "#/", "jobs": "#/jobs", "agents": "#/agents", "submit": "#/submit", "schedules": "#/schedules", "sessions": "#/sessions",
+             "hooks": "#/hooks", "audit": "#/audit",
              **{f"job-{tab}": f"#/job/{job}/{tab}" for tab in TABS}}
     browser.open(place.arcpd.page)
     browser.wait_text("Sign in", "h1")
@@ -37,6 +56,9 @@ def walk(place, browser, job):
     for name, address in views.items():
         browser.run("location.hash = arguments[0];", address)
         browser.wait("return document.querySelector('main').innerText.length > 40 && !document.querySelector('main').innerText.includes('Loading');", what=name)
+        if name == "submit":
+            browser.run(FORM, LEASE)
+            browser.wait_text("The job would", ".worth")
         browser.settle()
         yield name
     browser.run("document.activeElement.blur();")

@@ -47,8 +47,8 @@ tokens:
   - {{token: ta, principal: alice}}
   - {{token: tb, principal: bob}}
   - {{token: to, principal: olga, role: operator}}
-agents:
-  - {{name: work, version: 1.0.0, command: ['{directory}/agent.py']}}
+{more}agents:
+  - {{name: work, version: 1.0.0, command: ['{agents}/agent.py']}}
   - {{name: hello, command: [echo, hi], mode: plain}}
   - {{name: broken, command: [sh, -c, 'exit 3']}}
 """
@@ -56,38 +56,70 @@ agents:
 LEASE = {"fs.read": ["/srv/data/**"], "tool.call": ["web.*"], "cost.budget": ["USD:2"]}
 
 
+PRINCIPALS = 40  # of a place that tests share
+
+
+def shared(test):
+    """Marks a test that leaves its arcpd as it was but for jobs of its own principal: such tests share one, which is cheaper."""
+    test.is_shared = True
+    return test
+
+
 class Place:
-    """An arcpd with the agent, and what the tests do with it."""
+    """An arcpd with the agents, and what the tests do with it. `token` and `principal` are those of the test."""
 
     def __init__(self, programs):
+        self.token, self.principal, self.turn = "ta", "alice", 0
         self.arcpd = Arcpd(programs)
-        path = os.path.join(self.arcpd.directory, "agent.py")
+        path = os.path.join(self.arcpd.agents, "agent.py")
         with open(path, "w", encoding="utf-8") as file:
             file.write(AGENT)
         os.chmod(path, 0o755)
-        self.config = CONFIG.format(directory=self.arcpd.directory)
+        more = "".join(f"  - {{token: t{i}, principal: p{i}}}\n" for i in range(1, PRINCIPALS + 1))
+        self.config = CONFIG.format(directory=self.arcpd.directory, agents=self.arcpd.agents, more=more)
         self.arcpd.write(self.config)
         self.arcpd.start()
 
-    def submit(self, token="ta", agent="work", lease=None, **ask):
+    def next_principal(self):
+        self.turn += 1
+        self.token, self.principal = f"t{self.turn}", f"p{self.turn}"
+
+    def submit(self, token=None, agent="work", lease=None, **ask):
         words = ["submit", agent, "--detach", "--input", json.dumps(ask)]
         if lease is not None:
             words += ["--lease", json.dumps(lease)]
-        return self.arcpd.arcp(token, *words).split()[0]
+        return self.arcpd.arcp(token or self.token, *words).split()[0]
 
     def link(self, token):
         return self.arcpd.arcp(token, "ui")
 
-    def finish(self, token="ta", agent="work", lease=None, **ask):
+    def finish(self, token=None, agent="work", lease=None, **ask):
         job = self.submit(token, agent, lease, **ask)
-        self.arcpd.arcp(token, "wait", job, check=False)
+        self.arcpd.arcp(token or self.token, "wait", job, check=False)
         return job
 
 
-def sign_in(browser, place, token="ta"):
-    browser.open(place.arcpd.page)
+# Whether this is the page, which no test has changed. Then it is signed out, which costs less than loading it again.
+CLEAN = """if (!location.href.startsWith(arguments[0]) || !WebSocket.prototype.send.toString().includes('native') || window.violations || window.copied || window.said) return false;
+document.querySelector('dialog').close();
+document.querySelector('#who button')?.click();
+location.hash = '';
+return document.querySelector('h1')?.innerText === 'Sign in';"""
+
+
+def leave(browser):
+    """Leaves the page, and nothing of it to the next test."""
+    browser.run("try { sessionStorage.clear(); } catch { /* a page that has none */ }")
+    browser.open("about:blank")
+    browser.log()
+
+
+def sign_in(browser, place, token=None):
+    if not browser.run(CLEAN, place.arcpd.page):
+        leave(browser)
+        browser.open(place.arcpd.page)
     browser.wait_text("Sign in", "h1")
-    browser.type("#token", token)
+    browser.type("#token", token or place.token)
     browser.click("button[type=submit]")
     browser.wait_text("Overview", "h1")
 

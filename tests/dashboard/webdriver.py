@@ -101,13 +101,24 @@ class Browser:
         return self.run("const e = document.querySelector(arguments[0]); return e ? e.innerText : '';", selector)
 
     def wait(self, script, *arguments, what=None, seconds=20):
-        """Waits until the script returns something true, and returns it."""
+        """Waits until the script returns something true, and returns it. The page itself looks every 25 ms, for a second at a time."""
+        look = """const done = arguments[arguments.length - 1]; const given = [...arguments].slice(0, -1); const end = performance.now() + 1000;
+            const test = function () { %s
+            };
+            (function look() {
+              let value = null;
+              try { value = test.apply(null, given); } catch { /* what it looks at is not there yet */ }
+              if (value || performance.now() > end) done(value); else setTimeout(look, 25);
+            })();""" % script
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            value = self.run(script, *arguments)
+            try:
+                value = self.run_async(look, *arguments)
+            except Failed:  # another page has come meanwhile
+                value = None
+                time.sleep(0.02)
             if value:
                 return value
-            time.sleep(0.02)
         raise Failed(f"{what or script} did not become true; the page shows:\n{self.text()}")
 
     def wait_text(self, text, selector="body"):

@@ -7,18 +7,21 @@ const PAGE = 100;
 
 /**
  * `request` is the request's name and `rows` that of the rows in its answer; `columns`: [{ label, className }]; `cells(row, again)` returns
- * their content, in the columns' order, and calls `again` when it has changed something. `nothing`: what an empty list shows.
+ * their content, in the columns' order, and calls `again` when it has changed something. `nothing`: what an empty list shows. Rows for which
+ * `isShown` is false are only counted.
  */
-export function showListing(main, { session, title, about, request, rows, noun, columns, cells, nothing }) {
+export function showListing(main, { session, title, about, request, rows, noun, columns, cells, nothing, isShown = () => true }) {
   const note = h("p", { class: "hint", role: "status" });
   const body = h("div");
   const cursors = [undefined]; // of the pages up to the one that is shown
   let closed = false;
   const button = (label, click, hidden) => h("button", { type: "button", class: "quiet", hidden, on: { click } }, label);
   const draw = (answer) => {
-    const list = answer[rows] ?? [];
+    const all = answer[rows] ?? [];
+    const list = all.filter(isShown);
+    const hidden = all.length - list.length;
     const next = answer.next_cursor ?? null;
-    note.textContent = `${count(list.length)} ${list.length === 1 ? noun : `${noun}s`}${cursors.length > 1 ? `, page ${cursors.length}` : ""}, as of ${clockTime(new Date().toISOString())}`;
+    note.textContent = `${count(list.length)} ${list.length === 1 ? noun : `${noun}s`}${cursors.length > 1 ? `, page ${cursors.length}` : ""}, as of ${clockTime(new Date().toISOString())}${hidden ? `; ${count(hidden)} that are closed and have no jobs are not shown` : ""}`;
     fill(body, list.length === 0 ? empty(...nothing) : scrolling(title, h("table", { class: "plain" },
       h("thead", null, h("tr", null, columns.map(({ label, className }) => h("th", { scope: "col", class: className }, label)))),
       h("tbody", null, list.map((row) => h("tr", null, cells(row, load).map((cell, i) => h(i === 0 ? "th" : "td", { scope: i === 0 ? "row" : null, class: columns[i].className }, cell))))))),

@@ -30,5 +30,5 @@ export function show(main, { session }) {
     about: "Connections of clients, and those that may still be resumed. A session that ends leaves its jobs running.",
     columns: [{ label: "Session" }, { label: "Principal" }, { label: "State" }, { label: "Client" }, { label: "Address" }, { label: "Since", className: "time" },
       { label: "Last frame", className: "time" }, { label: "Jobs", className: "number" }, { label: "Unsent", className: "number" }, { label: "Actions" }],
-    nothing: ["There are no sessions."] });
+    nothing: ["There are no sessions."], isShown: (row) => row.state !== "closed" || row.jobs > 0 });
 }

@@ -50,15 +50,21 @@ export class WindowedTable {
     const first = Math.max(0, Math.floor(this.scroller.scrollTop / this.rowHeight) - SPARE_ROWS);
     const last = Math.min(this.items.length,
       Math.ceil((this.scroller.scrollTop + this.scroller.clientHeight) / this.rowHeight) + SPARE_ROWS);
-    const kept = new Set();
     let before = null;
+    // Elements of rows that went out of sight are used for those that come.
+    const kept = new Set(this.items.slice(first, last).map(this.key));
+    const spare = [...this.rows.keys()].filter((key) => !kept.has(key));
     for (let i = first; i < last; i += 1) {
       const item = this.items[i];
       const key = this.key(item);
-      kept.add(key);
       let row = this.rows.get(key);
       if (!row) {
-        row = this.make(item);
+        const from = spare.pop();
+        row = from === undefined ? this.make(item) : this.rows.get(from);
+        if (from !== undefined) {
+          this.rows.delete(from);
+          this.update(row, item, true);
+        }
         this.rows.set(key, row);
       } else if (row.item !== item) {
         this.update(row, item);
@@ -97,14 +103,14 @@ export class WindowedTable {
     return row;
   }
 
-  /** Changes what differs only: an element that is pressed stays the same, and a screen reader says only what is new. */
-  update(row, item) {
+  /** Changes what differs only: an element that is pressed stays the same, and a screen reader says only what is new. `isOther`: the row was another's. */
+  update(row, item, isOther = false) {
     row.item = item;
     row.element.className = `row ${this.describe ? this.describe(item) : ""}`;
     this.cells(item).forEach((value, i) => {
       const cell = row.cells[i];
       const text = value instanceof Node ? value.textContent : visible(value ?? "");
-      if (cell.textContent !== text || cell.childElementCount !== (value instanceof Node ? 1 : 0)) fill(cell, value);
+      if (isOther || cell.textContent !== text || cell.childElementCount !== (value instanceof Node ? 1 : 0)) fill(cell, value);
     });
   }
 
