@@ -86,11 +86,16 @@ static void check_figures(const figures *sum, uint64_t seeds)
     if (seeds < 200) {
         return;
     }
-    const size_t counts[] = {sum->frames,   sum->ends,     sum->replays,  sum->jobs,
-                             sum->spends,   sum->children, sum->silences, sum->restarts,
-                             sum->failures, sum->lost,     sum->leaves,   sum->values,
-                             sum->answers,  sum->overs,    sum->queued,   sum->reloads,
-                             sum->sent,     sum->settled,  sum->watched,  sum->pushes,
+    const size_t counts[] = {sum->frames,   sum->ends,
+                             sum->replays,  sum->jobs,
+                             sum->spends,   sum->children,
+                             sum->silences, sum->restarts,
+                             sum->failures, sum->lost,
+                             sum->leaves,   sum->values,
+                             sum->answers,  sum->overs,
+                             sum->queued,   sum->reloads,
+                             sum->sent,     sum->settled,
+                             sum->watched,  sum->pushes,
                              sum->notes,    sum->delivered - sum->notes};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         assert_true(counts[i] > seeds / 20);
@@ -110,18 +115,18 @@ static void every_promise_holds_in_random_sessions(void **state)
                                 : now_ms() - begin_ms < wanted.soak_sec * 1000) {
         run_seed(wanted.first + played++, &sum);
     }
-    print_message("%llu seeds from %llu: %zu frames, %zu jobs, %zu ends, %zu messages seen again, "
-                  "%zu spends, %zu children, %zu silent peers, %zu restarts, %zu failed batches, "
-                  "%zu lost ends, "
-                  "%zu ends of input, %zu calls to models, %zu credentials, %zu answers to "
-                  "submits, %zu rows sent to watchers, %zu compared, %zu notifications in %zu attempts; "
-                  "at most %zu bytes "
-                  "unsent to a peer, %zu for the store, %zu of streams\n",
-                  (unsigned long long)played, (unsigned long long)wanted.first, sum.frames,
-                  sum.jobs, sum.ends, sum.replays, sum.spends, sum.children, sum.silences,
-                  sum.restarts, sum.failures, sum.lost, sum.leaves, sum.sent, sum.values,
-                  sum.answers, sum.pushes, sum.watched, sum.notes, sum.delivered, sum.unsent_max, sum.queue_max,
-                  sum.tail_max);
+    print_message(
+        "%llu seeds from %llu: %zu frames, %zu jobs, %zu ends, %zu messages seen again, "
+        "%zu spends, %zu children, %zu silent peers, %zu restarts, %zu failed batches, "
+        "%zu lost ends, "
+        "%zu ends of input, %zu calls to models, %zu credentials, %zu answers to "
+        "submits, %zu rows sent to watchers, %zu compared, %zu notifications in %zu attempts; "
+        "at most %zu bytes "
+        "unsent to a peer, %zu for the store, %zu of streams\n",
+        (unsigned long long)played, (unsigned long long)wanted.first, sum.frames, sum.jobs,
+        sum.ends, sum.replays, sum.spends, sum.children, sum.silences, sum.restarts, sum.failures,
+        sum.lost, sum.leaves, sum.sent, sum.values, sum.answers, sum.pushes, sum.watched, sum.notes,
+        sum.delivered, sum.unsent_max, sum.queue_max, sum.tail_max);
     check_figures(&sum, played);
 }
 
