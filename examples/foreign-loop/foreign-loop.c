@@ -59,6 +59,9 @@ static void on_event(void *user, arcp_client *client, const arcp_client_event *e
     case ARCP_CLIENT_RESUMED:
     case ARCP_CLIENT_JOB_ADDED:
     case ARCP_CLIENT_NOTICE:
+    case ARCP_CLIENT_JOBS_CHANGED:
+    case ARCP_CLIENT_FIGURES:
+    case ARCP_CLIENT_WATCH_ENDED:
         break;
     }
 }

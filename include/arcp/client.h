@@ -220,7 +220,14 @@ typedef enum arcp_client_event_type {
                                    * job of a session that was resumed from its state */
     ARCP_CLIENT_JOB_EVENT = 5,    /* kind, ts, body */
     ARCP_CLIENT_JOB_ENDED = 6,    /* the job's last event; arcp_job_outcome says how it ended */
-    ARCP_CLIENT_NOTICE = 7        /* the runtime did something unexpected; error describes it */
+    ARCP_CLIENT_NOTICE = 7,       /* the runtime did something unexpected; error describes it */
+    /* After arcp_client_watch (arcp/watch.h); job is NULL, and body is an object of
+       docs/reference/messages.md. */
+    ARCP_CLIENT_JOBS_CHANGED = 8, /* x-vendor.arcpd.changed: `jobs` has a row for each job that
+                                   * began or changed, as it is now, at most 200 in no order.
+                                   * `reload`: true: there may be more, ask for the view "jobs" */
+    ARCP_CLIENT_FIGURES = 9,      /* x-vendor.arcpd.figures: those of the second that ended `at` */
+    ARCP_CLIENT_WATCH_ENDED = 10  /* nothing is watched any more; error says why */
 } arcp_client_event_type;
 
 /* Valid until the next call of arcp_job_next_event or arcp_client_next_event for the same job or
@@ -232,7 +239,7 @@ typedef struct arcp_client_event {
     uint64_t event_seq;   /* 0: none */
     arcp_span kind_text;
     arcp_span ts;            /* as written; may be empty */
-    arcp_span body;          /* JSON; arcp_client_event_body reads it */
+    arcp_span body;          /* JSON; arcp_client_event_body reads that of a JOB_EVENT */
     const arcp_error *error; /* with its details */
     int64_t retry_in_ms;
     struct arcp__client_item *item; /* the client's own */
@@ -374,7 +381,7 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_list(arcp_client *client,
  * empty. A runtime that did not agree on the feature x-vendor.arcpd.view is not asked
  * (ARCP_E_INVALID_REQUEST, see arcp_client_features). A refusal returns the runtime's code. After a
  * lost connection the request is sent again. ARCP_E_USAGE for a name that is not lower-case letters
- * and `_`. */
+ * and `_`, and for "watch" and "unwatch" (arcp/watch.h). */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_view(arcp_client *client, const char *name,
                                                       arcp_span payload, int64_t timeout_ms,
                                                       arcp_buf *out, arcp_error *err);

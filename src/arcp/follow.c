@@ -224,6 +224,9 @@ static void on_client_event(arcp__follow *f, const arcp_client_event *event)
         return;
     case ARCP_CLIENT_CONNECTED:
     case ARCP_CLIENT_NOTICE:
+    case ARCP_CLIENT_JOBS_CHANGED:
+    case ARCP_CLIENT_FIGURES:
+    case ARCP_CLIENT_WATCH_ENDED:
         return;
     }
 }

@@ -51,7 +51,8 @@ void arcp__client_queue_unread(arcp_client *client, arcp__client_item *item)
     arcp_job *job = item->event.job;
     const bool has_reader =
         job != NULL && item->event.type != ARCP_CLIENT_JOB_ADDED && atomic_load(&job->handles) != 0;
-    if (!client->given->observe_all && !has_reader) {
+    const bool is_report = item->event.type >= ARCP_CLIENT_JOBS_CHANGED; /* of a watch */
+    if (!client->given->observe_all && !has_reader && !is_report) {
         discard(client, item);
         if (client->unread == NULL) {
             notice_read(client);
@@ -126,9 +127,9 @@ static arcp_status next_item(arcp_client *client, arcp_job *job, const arcp__cli
         } else if (arcp__client_is_over(client)) {
             status = arcp_error_copy(err, end);
         } else if (client->unread_bytes / UNREAD_FACTOR > client->given->unread_bytes_max) {
-            status = arcp_error_set(err, ARCP_E_LIMIT,
-                                    "%zu bytes of events of other jobs have not been read",
-                                    client->unread_bytes);
+            status =
+                arcp_error_set(err, ARCP_E_LIMIT, "%zu bytes of other events have not been read",
+                               client->unread_bytes);
         } else {
             status = arcp__client_wait_more(client, wait, err);
         }

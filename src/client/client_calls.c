@@ -1,6 +1,8 @@
 /* The program's requests in both forms: a call with a callback starts a request; a blocking call
  * starts it and waits. Also the retry loop of the errors guide,
  * arcp_client_submit_with_retry. */
+#include <arcp/watch.h>
+
 #include "base/clock.h"
 #include "base/options.h"
 #include "client/client_driver.h"
@@ -203,6 +205,33 @@ arcp_status arcp_client_view(arcp_client *client, const char *name, arcp_span pa
     const arcp_status status =
         request_and_wait(client, args, timeout_ms, (reply_slot){.payload = out, .err = err});
     return status == ARCP_OK ? arcp_buf_status(out) : status;
+}
+
+arcp_status arcp_client_watch_start(arcp_client *client, const arcp_watch_options *options,
+                                    arcp_reply_fn on_reply, void *user, arcp_error *err)
+{
+    const arcp__client_request_args args = {.kind = ARCP__CLIENT_REQUEST_WATCH, .watch = options};
+    return start(client, args, on_reply, user, err);
+}
+
+arcp_status arcp_client_watch(arcp_client *client, const arcp_watch_options *options,
+                              int64_t timeout_ms, arcp_error *err)
+{
+    const arcp__client_request_args args = {.kind = ARCP__CLIENT_REQUEST_WATCH, .watch = options};
+    return request_and_wait(client, args, timeout_ms, (reply_slot){.err = err});
+}
+
+arcp_status arcp_client_unwatch_start(arcp_client *client, arcp_reply_fn on_reply, void *user,
+                                      arcp_error *err)
+{
+    const arcp__client_request_args args = {.kind = ARCP__CLIENT_REQUEST_UNWATCH};
+    return start(client, args, on_reply, user, err);
+}
+
+arcp_status arcp_client_unwatch(arcp_client *client, int64_t timeout_ms, arcp_error *err)
+{
+    const arcp__client_request_args args = {.kind = ARCP__CLIENT_REQUEST_UNWATCH};
+    return request_and_wait(client, args, timeout_ms, (reply_slot){.err = err});
 }
 
 arcp_status arcp_client_ping_start(arcp_client *client, arcp_reply_fn on_reply, void *user,

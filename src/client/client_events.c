@@ -365,10 +365,22 @@ void arcp__client_on_jobs(arcp__client_session *session)
 /* The response to a view; other messages of vendors are ignored. */
 void arcp__client_on_vendor(arcp__client_session *session)
 {
-    arcp__client_request *request = arcp__client_bind_by_name(session).request;
-    if (request != NULL && request->kind == ARCP__CLIENT_REQUEST_VIEW &&
-        arcp_span_ends_with(session->in.type_text, ARCP_SPAN_LITERAL(".answer"))) {
+    const arcp__client_binding binding = arcp__client_bind_by_name(session);
+    arcp__client_request *request = binding.request;
+    if (!binding.names_request) {
+        arcp__client_watch_report(session);
+        return;
+    }
+    if (request == NULL ||
+        !arcp_span_ends_with(session->in.type_text, ARCP_SPAN_LITERAL(".answer"))) {
+        return;
+    }
+    if (request->kind == ARCP__CLIENT_REQUEST_VIEW) {
         arcp__client_request_finish(session, request, (arcp_reply){.payload = session->in.text});
+    } else if (request->kind == ARCP__CLIENT_REQUEST_WATCH ||
+               request->kind == ARCP__CLIENT_REQUEST_UNWATCH) {
+        arcp__client_watch_answered(session, request);
+        arcp__client_request_finish(session, request, (arcp_reply){0});
     }
 }
 

@@ -116,6 +116,7 @@ void arcp__client_on_welcome(arcp__client_session *session)
     session->welcome_ns = session->now.mono_ns;
     session->pinged_ns = session->now.mono_ns;
     session->acked_ns = session->now.mono_ns;
+    arcp__client_watch_again(session);
     arcp__client_requests_flush(session);
 }
 

@@ -149,6 +149,7 @@ void arcp__client_session_free(arcp__client_session *session)
         arcp__client_job_drop(job);
     }
     arcp__free(session->removed);
+    arcp__free(session->watch.principals);
     arcp__client_item_free(session->closed);
     arcp_buf_fini(&session->frames);
     arcp__timer_heap_fini(&session->timers);

@@ -56,6 +56,7 @@
 #include "base/hash.h"
 #include "base/timer_heap.h"
 #include "base/ulid.h"
+#include "client/client_watch.h"
 #include "core/trace.h"
 #include "json/json.h"
 
@@ -125,6 +126,8 @@ typedef enum arcp__client_request_kind {
     ARCP__CLIENT_REQUEST_CANCEL,
     ARCP__CLIENT_REQUEST_LIST,
     ARCP__CLIENT_REQUEST_VIEW,
+    ARCP__CLIENT_REQUEST_WATCH,
+    ARCP__CLIENT_REQUEST_UNWATCH,
     ARCP__CLIENT_REQUEST_PING
 } arcp__client_request_kind;
 
@@ -135,6 +138,7 @@ typedef struct arcp__client_request_args {
         const arcp_submit_options *submit;
         const arcp_subscribe_options *subscribe;
         const arcp_list_options *list;
+        const arcp_watch_options *watch;
     };
     arcp_span job_id, reason; /* cancel */
     const char *view;         /* view: name of the request */
@@ -177,6 +181,8 @@ typedef struct arcp__client_request {
     bool abandoned;     /* no caller waits, but a response may still arrive */
     bool is_overtaken;  /* abandoned, and a later request was answered first (responses in order) */
     bool is_internal;   /* made by the client itself, about job_id; see client_silent.c */
+    bool is_rewatch;    /* made by the client itself after a resume; see client_watch.c */
+    char *principals;   /* owned; a watch of jobs: whose ("" for the own ones); otherwise NULL */
     bool with_history;  /* subscribe */
     int64_t sent_ns;
     arcp__timer timer;
@@ -277,6 +283,8 @@ typedef struct arcp__client_session {
     arcp_error connection_error; /* why this connection will be, or was, lost */
     arcp_error failure; /* why the session ended; ARCP_OK: as the program asked, or not yet */
     arcp_buf connection_error_details, failure_details;
+
+    arcp__client_watch watch;
 
     /* numbering */
     uint64_t last_seq;   /* received */
@@ -483,6 +491,10 @@ arcp__client_request *arcp__client_request_new(arcp__client_session *session,
                                                const arcp__client_request_args *args,
                                                arcp_error *err);
 void arcp__client_request_free(arcp__client_session *session, arcp__client_request *request);
+/* Checks the options of a submit, and writes the payload (client_submit.c). */
+arcp_status arcp__client_submit_prepare(arcp__client_session *session,
+                                        arcp__client_request *request,
+                                        const arcp_submit_options *given, arcp_error *err);
 /* Checks a view, and writes its type and payload (client_view.c). */
 arcp_status arcp__client_view_prepare(arcp__client_request *request,
                                       const arcp__client_request_args *args, arcp_error *err);

@@ -15,6 +15,12 @@ arcp_status arcp__client_view_prepare(arcp__client_request *request,
     if (size == 0 || name[size] != '\0' || size >= 32) {
         return arcp_error_set(err, ARCP_E_USAGE, "\"%.32s\" is not the name of a request", name);
     }
+    if (strcmp(name, "watch") == 0 || strcmp(name, "unwatch") == 0) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "\"%s\" has a function of its own: "
+                              "arcp_client_%s",
+                              name, name);
+    }
     (void)snprintf(request->view_type, sizeof request->view_type, "x-vendor.arcpd.%s", name);
     request->needs = ARCP_FEATURE_BIT(ARCP_FEATURE_VIEW);
     const arcp_span text = args->payload.size == 0 ? ARCP_SPAN_LITERAL("{}") : args->payload;

@@ -3,6 +3,8 @@
 
 #include <sched.h>
 
+#include <arcp/watch.h>
+
 #include "client/client_driver.h"
 
 static bool is_paused(fixture *f)
@@ -121,6 +123,33 @@ static void read_events_are_acknowledged(void **state)
     fixture_end(&f);
 }
 
+static void reports_of_a_watch_are_read_without_observe_all(void **state)
+{
+    fixture f;
+    const arcp_client_event *event = NULL;
+    arcp_watch_options options = arcp_watch_options_init();
+    options.jobs = true;
+    fixture_begin(&f);
+    check_ok(arcp_client_watch(f.client, &options, ARCP_WAIT_DEFAULT, &f.err), &f.err);
+    check_ok(arcp_client_next_event(f.client, ARCP_WAIT_FOREVER, &event, &f.err), &f.err);
+    assert_int_equal(event->type, ARCP_CLIENT_JOBS_CHANGED);
+    assert_null(event->job);
+    check_span(event->body, "{\"jobs\":[{\"n\":1}]}");
+    check_span(arcp_client_event_payload(event), "{\"jobs\":[{\"n\":1}]}");
+    /* The submit cuts the connection: then the client watches again. */
+    arcp_submit_options submit = arcp_submit_options_init();
+    arcp_job *job = NULL;
+    submit.agent = ARCP_SPAN_LITERAL("hangup");
+    assert_int_not_equal(arcp_client_submit(f.client, &submit, 1, &job, &f.err), ARCP_OK);
+    check_ok(arcp_client_next_event(f.client, ARCP_WAIT_FOREVER, &event, &f.err), &f.err);
+    assert_int_equal(event->type, ARCP_CLIENT_JOBS_CHANGED);
+    check_span(event->body, "{\"jobs\":[],\"reload\":true}");
+    check_ok(arcp_client_next_event(f.client, ARCP_WAIT_FOREVER, &event, &f.err), &f.err);
+    check_span(event->body, "{\"jobs\":[{\"n\":1}]}");
+    check_ok(arcp_client_unwatch(f.client, ARCP_WAIT_DEFAULT, &f.err), &f.err);
+    fixture_end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +158,7 @@ int main(void)
         cmocka_unit_test(events_of_jobs_without_a_handle_are_not_kept),
         cmocka_unit_test(with_all_events_requested_session_events_and_children_are_seen),
         cmocka_unit_test(read_events_are_acknowledged),
+        cmocka_unit_test(reports_of_a_watch_are_read_without_observe_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

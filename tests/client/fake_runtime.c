@@ -399,6 +399,12 @@ static void on_message(void *user, arcp_connection *connection, arcp_span frame)
                 &seq)) {
             atomic_store(&runtime->acked, seq);
         }
+    } else if (arcp_span_equal_cstr(type, "x-vendor.arcpd.watch")) {
+        reply(runtime, "x-vendor.arcpd.watch.answer", id, ",\"what\":[\"jobs\"]");
+        send_now(runtime, "{\"arcp\":\"1.1\",\"id\":\"r\",\"type\":\"x-vendor.arcpd.changed\","
+                          "\"session_id\":\"sess_1\",\"payload\":{\"jobs\":[{\"n\":1}]}}");
+    } else if (arcp_span_equal_cstr(type, "x-vendor.arcpd.unwatch")) {
+        reply(runtime, "x-vendor.arcpd.unwatch.answer", id, ",\"what\":[]");
     } else if (arcp_span_equal_cstr(type, "session.close")) {
         atomic_fetch_add(&runtime->closes, 1);
         reply(runtime, "session.closed", id, "");

@@ -14,7 +14,9 @@
  *   flaky        the first submit is refused as INTERNAL_ERROR, later ones echo
  *   soon, late   likewise, with a retry_after_ms of 1 ms, of an hour
  *   parent       begins a child job (agent "child") that logs once and ends, then ends
- *   rich         as echo, with two credentials and a budget */
+ *   rich         as echo, with two credentials and a budget
+ *
+ * A watch is answered, and followed by one report of a changed job. */
 #ifndef ARCP_TESTS_CLIENT_FAKE_RUNTIME_H
 #define ARCP_TESTS_CLIENT_FAKE_RUNTIME_H
 

@@ -242,6 +242,9 @@ static void on_event(void *user, arcp_client *client, const arcp_client_event *e
         return;
     case ARCP_CLIENT_JOB_ADDED:
     case ARCP_CLIENT_NOTICE:
+    case ARCP_CLIENT_JOBS_CHANGED:
+    case ARCP_CLIENT_FIGURES:
+    case ARCP_CLIENT_WATCH_ENDED:
         fail_msg("unexpected: %s",
                  event->error == NULL ? "a job was added" : event->error->message);
     }

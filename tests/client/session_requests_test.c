@@ -468,6 +468,9 @@ static void a_view_is_answered_by_its_own_response_only(void **state)
     story_check_log(&s, "reply v ok\n");
     assert_int_equal(ask(&s, "Job", ""), ARCP_E_USAGE);
     assert_int_equal(ask(&s, "job", "[]"), ARCP_E_INVALID_REQUEST);
+    /* Their reports would not be delivered. */
+    assert_int_equal(ask(&s, "watch", "{\"what\":[\"jobs\"]}"), ARCP_E_USAGE);
+    assert_int_equal(ask(&s, "unwatch", ""), ARCP_E_USAGE);
     story_end(&s);
 }
 

@@ -91,10 +91,12 @@ static void log_failure(story *s, const arcp_error *failure)
 static void log_event(story *s, arcp_client_event *event)
 {
     static const char *const words[] = {
-        [ARCP_CLIENT_CONNECTED] = "connected", [ARCP_CLIENT_DISCONNECTED] = "disconnected",
-        [ARCP_CLIENT_RESUMED] = "resumed",     [ARCP_CLIENT_CLOSED] = "closed",
-        [ARCP_CLIENT_JOB_ADDED] = "added",     [ARCP_CLIENT_JOB_EVENT] = "event",
-        [ARCP_CLIENT_JOB_ENDED] = "ended",     [ARCP_CLIENT_NOTICE] = "notice",
+        [ARCP_CLIENT_CONNECTED] = "connected",   [ARCP_CLIENT_DISCONNECTED] = "disconnected",
+        [ARCP_CLIENT_RESUMED] = "resumed",       [ARCP_CLIENT_CLOSED] = "closed",
+        [ARCP_CLIENT_JOB_ADDED] = "added",       [ARCP_CLIENT_JOB_EVENT] = "event",
+        [ARCP_CLIENT_JOB_ENDED] = "ended",       [ARCP_CLIENT_NOTICE] = "notice",
+        [ARCP_CLIENT_JOBS_CHANGED] = "changed",  [ARCP_CLIENT_FIGURES] = "figures",
+        [ARCP_CLIENT_WATCH_ENDED] = "unwatched",
     };
     arcp_buf_append_cstr(&s->log, words[event->type]);
     if (event->job != NULL) {
@@ -108,6 +110,10 @@ static void log_event(story *s, arcp_client_event *event)
         arcp_buf_append(&s->log, event->kind_text);
         arcp_buf_append_byte(&s->log, ' ');
         arcp_buf_append(&s->log, event->body);
+    } else if (event->type == ARCP_CLIENT_JOBS_CHANGED || event->type == ARCP_CLIENT_FIGURES) {
+        arcp_buf_append_byte(&s->log, ' ');
+        arcp_buf_append(&s->log, event->body);
+        check_span(arcp_client_event_payload(event), event->body.data);
     } else if (event->type == ARCP_CLIENT_JOB_ENDED && event->job != NULL) {
         arcp_buf_append_format(&s->log, " %llu %s", (unsigned long long)event->event_seq,
                                arcp_job_status_name(event->job->outcome.final_status));

@@ -9,6 +9,7 @@
  *   dial | close | abort
  *   connected | resumed | disconnected CODE | closed [CODE] | notice CODE
  *   added JOB | event JOB SEQ KIND BODY | ended JOB SEQ STATUS [CODE]
+ *   changed BODY | figures BODY | unwatched CODE
  *   reply NAME ok [JOB] | reply NAME CODE */
 #ifndef ARCP_TESTS_CLIENT_STORY_H
 #define ARCP_TESTS_CLIENT_STORY_H

@@ -11,6 +11,7 @@
 #include <arcp/client.h>
 #include <arcp/gate.h>
 #include <arcp/runtime.h>
+#include <arcp/watch.h>
 
 #define BYTES_MAX 512
 
@@ -193,6 +194,11 @@ static arcp_status listing(const void *options, arcp_error *err)
     return arcp_client_list_start(f.client, options, ignore_reply, NULL, err);
 }
 
+static arcp_status watching(const void *options, arcp_error *err)
+{
+    return arcp_client_watch_start(f.client, options, ignore_reply, NULL, err);
+}
+
 static void nothing(arcp_agent_call *call, void *user)
 {
     (void)user;
@@ -287,6 +293,7 @@ static void shorter_structs_are_taken_and_all_others_refused(void **state)
     arcp_client_options a_client = arcp_client_options_init();
     arcp_submit_options a_submit = arcp_submit_options_init();
     arcp_subscribe_options a_subscription = arcp_subscribe_options_init();
+    arcp_watch_options a_watch = arcp_watch_options_init();
     an_agent.name = a_process.name = "late";
     an_agent.run = nothing;
     a_process.command = command;
@@ -294,6 +301,7 @@ static void shorter_structs_are_taken_and_all_others_refused(void **state)
     a_client.url = arcp_span_cstr("ws://127.0.0.1:1/");
     a_submit.agent = arcp_span_cstr("late");
     a_subscription.job_id = arcp_span_cstr("job_1");
+    a_watch.jobs = true;
     const struct {
         const char *type;
         const void *whole;
@@ -319,6 +327,7 @@ static void shorter_structs_are_taken_and_all_others_refused(void **state)
         {"arcp_client_options", &a_client, sizeof a_client, client},
         {"arcp_submit_options", &a_submit, sizeof a_submit, submitting},
         {"arcp_subscribe_options", &a_subscription, sizeof a_subscription, subscribing},
+        {"arcp_watch_options", &a_watch, sizeof a_watch, watching},
     };
     set_up_on_loop();
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

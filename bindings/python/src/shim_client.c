@@ -263,6 +263,9 @@ static int event_type(arcp_client_event_type type)
     case ARCP_CLIENT_JOB_ENDED:
         return PY_JOB_ENDED;
     case ARCP_CLIENT_NOTICE:
+    case ARCP_CLIENT_JOBS_CHANGED:
+    case ARCP_CLIENT_FIGURES:
+    case ARCP_CLIENT_WATCH_ENDED:
         break;
     }
     return PY_NOTICE;
