@@ -6,6 +6,7 @@
 
 #include "arcp/command.h"
 #include "arcp/jobs.h"
+#include "arcp/operator.h"
 #include "base/alloc.h"
 #include "base/digits.h"
 
@@ -18,6 +19,7 @@ typedef struct logs {
     bool has_since;
     arcp__instant since;
     int level_min; /* -1: any */
+    bool is_stderr;
 
     /* The last lines of the history, until all of it has arrived; NULL: each is printed at once. */
     arcp_buf *tail;
@@ -82,6 +84,14 @@ static arcp_status read_options(logs *l, arcp_error *err)
     const char *tail = arcp__value(arguments, ARCP__OPTION_LOGS_TAIL);
     uint64_t count = 0;
     arcp_span instant = {NULL, 0};
+    l->is_stderr = arcp__has(arguments, ARCP__OPTION_LOGS_STDERR);
+    if (l->is_stderr && (since != NULL || arguments->counts[ARCP__OPTION_LOGS_KIND] != 0 ||
+                         arcp__has(arguments, ARCP__OPTION_LOGS_LEVEL))) {
+        return arcp_error_set(
+            err, ARCP_E_USAGE,
+            "--stderr has no times, kinds and levels: --since, --kind and --level "
+            "cannot be given with it");
+    }
     if (read_level(l, err) != ARCP_OK || check_kinds(arguments, err) != ARCP_OK) {
         return err->status;
     }
@@ -209,7 +219,15 @@ static int read_logs(arcp__program *program, arcp_client *client, void *user)
     arcp_error err = {.details = &program->error_details};
     arcp_buf id = arcp_buf_init();
     int exit_status = ARCP__EXIT_SUCCESS;
-    if (arcp__job_resolve(program, client, program->arguments.words[0], &id, &exit_status)) {
+    logs *l = user;
+    const bool is_found =
+        arcp__job_resolve(program, client, program->arguments.words[0], &id, &exit_status);
+    if (is_found && l->is_stderr) {
+        const uint64_t tail = l->tail_size;
+        exit_status = arcp__logs_stderr(program, client, arcp_buf_span(&id),
+                                        arcp__has(&program->arguments, ARCP__OPTION_LOGS_FOLLOW),
+                                        l->tail == NULL ? NULL : &tail);
+    } else if (is_found) {
         const arcp__history history = {
             .client = client,
             .id = arcp_buf_span(&id),

@@ -22,15 +22,25 @@ static const arcp__column columns[COUNT] = {
 };
 static const arcp__table table = {.columns = columns, .count = COUNT};
 
-/* Due times are whole seconds. */
-static arcp_span seconds_of(arcp_span time, char out[21])
+/* A narrow terminal shows month, day and minute only. */
+#define NARROW 60u
+static const arcp__column narrow_columns[] = {{"NAME", 16, 0}, {"NEXT", 12, 0}, {"AGENT", 0, 0}};
+static const arcp__table narrow_table = {.columns = narrow_columns, .count = 3};
+
+/* Due times are whole seconds: the bytes from `begin` to `end` of 2026-01-31T12:00:00. */
+static arcp_span time_of(arcp_span time, size_t begin, size_t end, char out[21])
 {
-    if (time.size < 19) {
+    if (time.size < end) {
         return arcp_span_make(NULL, 0);
     }
-    memcpy(out, time.data, 19);
-    out[19] = 'Z';
-    return arcp_span_make(out, 20);
+    memcpy(out, time.data + begin, end - begin);
+    out[end - begin] = 'Z';
+    return arcp_span_make(out, end - begin + 1);
+}
+
+static arcp_span seconds_of(arcp_span time, char out[21])
+{
+    return time_of(time, 0, 19, out);
 }
 
 static bool print_row(listing *l, arcp__asked *page, arcp_json_ref row)
@@ -40,6 +50,14 @@ static bool print_row(listing *l, arcp__asked *page, arcp_json_ref row)
     const bool waits =
         arcp_json_is(&page->json, arcp_json_member(&page->json, row, ARCP_SPAN_LITERAL("waiting")),
                      ARCP_JSON_TRUE);
+    if (l->columns != 0 && l->columns < NARROW) {
+        const arcp_span few[] = {arcp__asked_text(page, row, "name"),
+                                 time_of(arcp__asked_text(page, row, "next_due"), 5, 16, next),
+                                 arcp__asked_text(page, row, "agent")};
+        return (l->count != 0 ||
+                arcp__print_table_row(l->program, &narrow_table, l->columns, NULL)) &&
+               arcp__print_table_row(l->program, &narrow_table, l->columns, few);
+    }
     const arcp_span cells[COUNT] = {
         [NAME] = arcp__asked_text(page, row, "name"),
         [NEXT] = seconds_of(arcp__asked_text(page, row, "next_due"), next),

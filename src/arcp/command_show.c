@@ -4,6 +4,7 @@
 
 #include "arcp/command.h"
 #include "arcp/jobs.h"
+#include "arcp/operator.h"
 #include "json/json_put.h"
 
 #define CHILDREN_MAX  100
@@ -14,6 +15,8 @@ typedef struct shown {
     arcp_span id;
     arcp__format format;
     arcp_buf created_at;
+    arcp_buf input; /* JSON; empty: it is not kept */
+    bool is_input_cut;
     arcp_buf descriptor;  /* JSON */
     arcp_buf enforcement; /* body of the event about its sandbox; empty: none */
     arcp_buf children;    /* JSON, the elements of an array */
@@ -27,6 +30,30 @@ typedef struct shown {
 } shown;
 
 /* ---- what is known ---- */
+
+/* What only the runtime's view of the job says. */
+static arcp_status read_view(shown *s, arcp_client *client, arcp_error *err)
+{
+    arcp_buf payload = arcp_buf_init();
+    arcp__asked job = {.json = ARCP__JSON_INIT};
+    arcp_json_writer writer = arcp__put_begin(&payload);
+    arcp__put_string(&writer, "job_id", s->id);
+    arcp_json_end_object(&writer);
+    const arcp_status status = arcp__ask(client, "job", arcp_buf_span(&payload), &job, err);
+    if (status == ARCP_OK) {
+        const arcp_json *json = &job.json;
+        const arcp_json_ref input =
+            arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("input"));
+        const arcp_json_ref truncated =
+            arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("truncated"));
+        arcp_buf_append(&s->created_at, arcp__asked_text(&job, ARCP_JSON_ROOT, "created_at"));
+        arcp_buf_append(&s->input, arcp_json_raw(json, input));
+        s->is_input_cut = arcp_json_is(json, truncated, ARCP_JSON_TRUE);
+    }
+    arcp__asked_fini(&job);
+    arcp_buf_fini(&payload);
+    return status;
+}
 
 static bool take_row(void *user, const arcp_job_row *row)
 {
@@ -148,6 +175,10 @@ static void append_json(shown *s, const arcp_json *descriptor, const arcp_json *
         put_members(&writer, end, of_end, sizeof of_end / sizeof *of_end);
     }
     put_members(&writer, descriptor, last, sizeof last / sizeof *last);
+    arcp__put_raw(&writer, "input", arcp_buf_span(&s->input));
+    if (s->is_input_cut) {
+        arcp__put_bool(&writer, "input_truncated", true);
+    }
     arcp__put_raw(&writer, "enforcement", arcp_buf_span(&s->enforcement));
     arcp__put_text(&writer, "progress", arcp_buf_span(&s->progress));
     arcp__put_u64(&writer, "denials", s->denial_count);
@@ -330,6 +361,8 @@ static void append_table(shown *s, const arcp_json *descriptor, const arcp_json 
         append_line(out, "ended", arcp_buf_span(&text));
         append_error(end, out);
     }
+    arcp_buf_append_cstr(&s->input, s->is_input_cut ? " (the beginning)" : "");
+    append_line(out, "input", arcp_buf_span(&s->input));
     append_line(out, "progress", arcp_buf_span(&s->progress));
     append_line(out, "parent", facts.parent_job_id);
     append_children(s, out);
@@ -401,7 +434,10 @@ static int show(arcp__program *program, arcp_client *client, void *user)
     const arcp__history history = {
         .client = client, .id = s->id, .opened = on_opened, .event = on_event, .user = s};
     arcp_status status = arcp__history_read(&history, &err);
-    if (status == ARCP_OK && (arcp_client_features(client) & ARCP_FEATURE_LIST_JOBS) != 0) {
+    if (status == ARCP_OK && arcp__has_view(client)) {
+        status = read_view(s, client, &err);
+    } else if (status == ARCP_OK &&
+               (arcp_client_features(client) & ARCP_FEATURE_BIT(ARCP_FEATURE_LIST_JOBS)) != 0) {
         status = arcp__jobs_each(client, &options, take_row, s, &err);
     }
     if (status != ARCP_OK) {
@@ -421,8 +457,8 @@ int arcp__command_show(arcp__program *program)
         arcp__format_read(program, ARCP__OPTION_SHOW_OUTPUT, &s.format, &err) == ARCP_OK
             ? arcp__program_request(program, show, &s)
             : arcp__program_usage(program, &err);
-    arcp_buf *const texts[] = {&s.created_at, &s.descriptor, &s.enforcement, &s.children,
-                               &s.denied,     &s.progress,   &s.end,         &s.outcome};
+    arcp_buf *const texts[] = {&s.created_at, &s.descriptor, &s.enforcement, &s.children, &s.denied,
+                               &s.progress,   &s.end,        &s.outcome,     &s.input};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         arcp_buf_fini(texts[i]);
     }

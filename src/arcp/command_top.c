@@ -1,22 +1,26 @@
 /* `arcp top` shows the running jobs, sorted by what they use. On a terminal the table is drawn
- * again each second; elsewhere it is printed once. */
+ * again when the runtime reports a change (live.c), and each second while jobs run: their CPU time,
+ * memory and silence change without one, so those are asked for. Elsewhere it is printed once. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "arcp/command.h"
 #include "arcp/jobs.h"
 #include "arcp/operator.h"
 #include "base/alloc.h"
+#include "base/clock.h"
 
 #define ROWS_MAX 10000u
+#define ID_SIZE  64
+#define DRAW_MS  1000
 
 typedef enum sort { BY_CPU, BY_MEMORY, BY_COST, BY_SILENCE, SORT_COUNT } sort;
 static const char *const sort_names[SORT_COUNT] = {"cpu", "memory", "cost", "silence"};
 
 typedef struct row {
+    char id[ID_SIZE];
     uint64_t keys[SORT_COUNT];
     char *text; /* owned: the row as JSON */
 } row;
@@ -25,7 +29,7 @@ typedef struct top_view {
     arcp__program *program;
     arcp__format format;
     sort by;
-    bool is_of_all;        /* principals */
+    arcp__live live;
     size_t columns, lines; /* of the terminal; 0: standard output is none */
     int64_t now_wall_ns;
     row *rows;
@@ -54,9 +58,24 @@ static uint64_t cost_of(const arcp__asked *page, arcp_json_ref job)
     return (uint64_t)(most * 1e6);
 }
 
+static void remove_row(top_view *t, arcp_span id)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        if (arcp_span_equal_cstr(id, t->rows[i].id)) {
+            arcp__free(t->rows[i].text);
+            t->rows[i] = t->rows[--t->count];
+            return;
+        }
+    }
+}
+
 static bool on_job(void *user, arcp__asked *page, arcp_json_ref job)
 {
     top_view *t = user;
+    const arcp_span id = arcp__asked_text(page, job, "job_id");
+    if (id.size >= ID_SIZE) {
+        return true;
+    }
     row *grown = arcp__make_room(t->rows, t->count, &t->capacity, sizeof *grown);
     const arcp_span raw = arcp_json_raw(&page->json, job);
     row fresh = {.text = arcp__copy_cstr(raw.data, raw.size)};
@@ -66,12 +85,23 @@ static bool on_job(void *user, arcp__asked *page, arcp_json_ref job)
         t->has_failed = true;
         return false;
     }
+    memcpy(fresh.id, id.data, id.size);
     (void)arcp__asked_number(page, job, "cpu_ms", &fresh.keys[BY_CPU]);
     (void)arcp__asked_number(page, job, "memory_bytes", &fresh.keys[BY_MEMORY]);
     (void)arcp__asked_number(page, job, "silent_for_ms", &fresh.keys[BY_SILENCE]);
     fresh.keys[BY_COST] = cost_of(page, job);
     t->rows[t->count++] = fresh;
     return t->count < ROWS_MAX;
+}
+
+/* A job that was reported replaces its row, until it has ended. */
+static bool on_change(void *user, arcp__asked *report, arcp_json_ref job)
+{
+    top_view *t = user;
+    const arcp_job_status status =
+        arcp_job_status_from_wire(arcp__asked_text(report, job, "status"));
+    remove_row(t, arcp__asked_text(report, job, "job_id"));
+    return arcp_job_status_is_terminal(status) || t->count == ROWS_MAX || on_job(t, report, job);
 }
 
 static void clear(top_view *t)
@@ -92,22 +122,25 @@ static int compare(const void *a, const void *b, void *user)
                         : (one < other ? 1 : -1);
 }
 
-static arcp_status read_rows(top_view *t, arcp_client *client, arcp_error *err)
+static void sort_rows(top_view *t)
 {
-    clear(t);
-    t->now_wall_ns = arcp__now_wall_ns();
-    const arcp_status status = arcp__ask_pages(
-        client, "jobs",
-        t->is_of_all ? "{\"filter\":{\"status\":[\"running\",\"pending\"],\"principal\":\"*\"}"
-                     : "{\"filter\":{\"status\":[\"running\",\"pending\"]}",
-        "jobs", on_job, t, err);
-    if (status == ARCP_OK && t->has_failed) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    if (status == ARCP_OK && t->count != 0) {
+    if (t->count != 0) {
         qsort_r(t->rows, t->count, sizeof *t->rows, compare, t);
     }
-    return status;
+}
+
+static arcp_status read_rows(top_view *t, arcp_error *err)
+{
+    clear(t);
+    const arcp_status status = arcp__ask_pages(
+        t->live.client, "jobs",
+        t->live.principals[0] != '\0'
+            ? "{\"filter\":{\"status\":[\"running\",\"pending\"],\"principal\":\"*\"}"
+            : "{\"filter\":{\"status\":[\"running\",\"pending\"]}",
+        "jobs", on_job, t, err);
+    return status == ARCP_OK && t->has_failed
+               ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+               : status;
 }
 
 /* ---- the table ---- */
@@ -205,7 +238,8 @@ static bool print_table(const top_view *t, bool is_live)
     const size_t shown = is_live && t->lines != 0 && t->count > room ? room : t->count;
     if (is_live) {
         arcp_buf_append_cstr(&out, "\033[H\033[J"); /* home, and clear to the end */
-        arcp_buf_append_format(&out, "%zu jobs by %s\n", t->count, sort_names[t->by]);
+        arcp_buf_append_format(&out, "%zu job%s by %s\n", t->count, t->count == 1 ? "" : "s",
+                               sort_names[t->by]);
     }
     arcp__append_row(&table, t->columns, NULL, &out);
     arcp_buf_append_byte(&out, '\n');
@@ -250,29 +284,69 @@ static bool print(const top_view *t, bool is_live)
 
 /* ---- the command ---- */
 
+/* The size of the terminal; 0: standard output is none. */
+static void measure(top_view *t)
+{
+    struct winsize size = {0};
+    t->columns = arcp__output_columns();
+    t->lines = t->columns != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
+}
+
+static bool draw(top_view *t, bool is_live)
+{
+    measure(t);
+    sort_rows(t);
+    t->now_wall_ns = arcp__now_wall_ns();
+    return print(t, is_live);
+}
+
+/* Draws after each report, and each second. */
+static arcp_status draw_live(top_view *t, arcp_error *err)
+{
+    int64_t due_ns = arcp__clock_ns(CLOCK_MONOTONIC) + DRAW_MS * ARCP_NS_PER_MS;
+    while (draw(t, true)) {
+        const arcp_client_event *event = NULL;
+        bool loads = false;
+        const int64_t left_ms = (due_ns - arcp__clock_ns(CLOCK_MONOTONIC)) / ARCP_NS_PER_MS;
+        arcp_status status =
+            arcp__live_next(&t->live, left_ms < 0 ? 0 : left_ms, &event, &loads, err);
+        if (status == ARCP_E_DEADLINE) {
+            due_ns = arcp__clock_ns(CLOCK_MONOTONIC) + DRAW_MS * ARCP_NS_PER_MS;
+            loads = t->count != 0 && !t->live.is_waiting;
+            status = ARCP_OK;
+        }
+        if (status == ARCP_OK && loads) {
+            status = read_rows(t, err);
+        }
+        if (status != ARCP_OK) {
+            return status;
+        }
+    }
+    return ARCP_OK;
+}
+
 static int show(arcp__program *program, arcp_client *client, void *user)
 {
     top_view *t = user;
-    const struct timespec second = {.tv_sec = 1};
+    arcp_error err = {.details = &program->error_details};
     const bool is_live = t->columns != 0 && t->format == ARCP__FORMAT_TABLE &&
                          !arcp__has(&program->arguments, ARCP__OPTION_TOP_ONCE);
-    bool goes_on = true;
-    t->is_of_all = (arcp_client_features(client) & ARCP_FEATURE_BIT(ARCP_FEATURE_OPERATE)) != 0;
-    while (goes_on) {
-        arcp_error err = {.details = &program->error_details};
-        if (read_rows(t, client, &err) != ARCP_OK) {
-            return arcp__program_fail(program, &err);
-        }
-        if (!print(t, is_live)) {
-            return ARCP__EXIT_ERROR;
-        }
-        goes_on = is_live;
-        if (is_live) {
-            (void)nanosleep(&second, NULL);
-            t->columns = arcp__output_columns();
-        }
+    t->live = (arcp__live){.program = program,
+                           .client = client,
+                           .principals = arcp__sees_all(client) ? "*" : "",
+                           .row = on_change,
+                           .user = t};
+    arcp_status status = is_live ? arcp__live_begin(&t->live, &err) : ARCP_OK;
+    if (status == ARCP_OK) {
+        status = read_rows(t, &err);
     }
-    return ARCP__EXIT_SUCCESS;
+    if (status == ARCP_OK && !is_live) {
+        return draw(t, false) ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
+    }
+    if (status == ARCP_OK) {
+        status = draw_live(t, &err);
+    }
+    return status == ARCP_OK ? ARCP__EXIT_ERROR : arcp__program_fail(program, &err);
 }
 
 static arcp_status read_options(top_view *t, arcp_error *err)
@@ -293,12 +367,10 @@ static arcp_status read_options(top_view *t, arcp_error *err)
 
 int arcp__command_top(arcp__program *program)
 {
-    struct winsize size = {0};
     top_view t = {.program = program, .columns = arcp__output_columns()};
     arcp_error err = {0};
-    t.lines = t.columns != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
     const int exit_status = read_options(&t, &err) == ARCP_OK
-                                ? arcp__program_request(program, show, &t)
+                                ? arcp__program_live(program, show, &t)
                                 : arcp__program_usage(program, &err);
     clear(&t);
     arcp__free(t.rows);

@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "arcp/operator.h"
 #include "base/ulid.h"
+#include "json/json_put.h"
 
 #define PAGE_ROWS  1000
 #define SHOWN_MAX  4 /* candidates in an error */
@@ -66,25 +68,55 @@ static bool is_part_of(arcp_span word, arcp_span id)
             arcp_span_starts_with(arcp_span_from(id, strlen(JOB_PREFIX)), word));
 }
 
-static bool look_at(void *user, const arcp_job_row *row)
+static bool look_at_id(search *s, arcp_span id)
 {
-    search *s = user;
-    if (s->is_last || arcp_span_equal(row->job_id, s->word)) {
+    if (s->is_last || arcp_span_equal(id, s->word)) {
         s->is_exact = !s->is_last;
         s->found = 1;
         arcp_buf_clear(&s->id);
-        arcp_buf_append(&s->id, row->job_id);
-    } else if (is_part_of(s->word, row->job_id)) {
+        arcp_buf_append(&s->id, id);
+    } else if (is_part_of(s->word, id)) {
         if (s->found == 0) {
-            arcp_buf_append(&s->id, row->job_id);
+            arcp_buf_append(&s->id, id);
         }
         if (s->found < SHOWN_MAX) {
             arcp_buf_append_cstr(&s->names, s->found == 0 ? "" : ", ");
-            arcp__append_safe(&s->names, row->job_id, 64);
+            arcp__append_safe(&s->names, id, 64);
         }
         s->found++;
     }
     return !s->is_exact;
+}
+
+static bool look_at(void *user, const arcp_job_row *row)
+{
+    return look_at_id(user, row->job_id);
+}
+
+static bool look_at_asked(void *user, arcp__asked *page, arcp_json_ref row)
+{
+    search *s = user;
+    return look_at_id(s, arcp__asked_text(page, row, "job_id")) && !s->is_last;
+}
+
+/* Has the runtime look for the word, for a role also among the jobs of other principals; the newest
+ * job is an own one. */
+static arcp_status search_view(search *s, arcp_client *client, arcp_error *err)
+{
+    arcp_buf payload = arcp_buf_init();
+    arcp_json_writer writer = arcp__put_begin(&payload);
+    arcp__put_object(&writer, "filter");
+    if (!s->is_last) {
+        arcp__put_text(&writer, "principal", arcp_span_cstr(arcp__sees_all(client) ? "*" : ""));
+        arcp__put_text(&writer, "text", s->word);
+    }
+    arcp_json_end_object(&writer);
+    const arcp_status status = payload.failed
+                                   ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                                   : arcp__ask_pages(client, "jobs", arcp_buf_cstr(&payload),
+                                                     "jobs", look_at_asked, s, err);
+    arcp_buf_fini(&payload);
+    return status;
 }
 
 arcp_status arcp__job_find(arcp_client *client, const char *word, arcp_buf *id, arcp_error *err)
@@ -95,12 +127,15 @@ arcp_status arcp__job_find(arcp_client *client, const char *word, arcp_buf *id, 
     if (s.word.size == 0) {
         return arcp_error_set(err, ARCP_E_USAGE, "JOB is empty");
     }
-    const bool can_list = (arcp_client_features(client) & ARCP_FEATURE_LIST_JOBS) != 0;
+    const bool has_view = arcp__has_view(client);
+    const bool can_list =
+        has_view || (arcp_client_features(client) & ARCP_FEATURE_BIT(ARCP_FEATURE_LIST_JOBS)) != 0;
     if (arcp__job_id_is_whole(s.word) || (!s.is_last && !can_list)) {
         arcp_buf_append(id, s.word);
         return arcp_buf_status(id);
     }
-    status = arcp__jobs_each(client, &options, look_at, &s, err);
+    status = has_view ? search_view(&s, client, err)
+                      : arcp__jobs_each(client, &options, look_at, &s, err);
     if (status == ARCP_OK && s.found > 1) {
         status = arcp_error_set(
             err, ARCP_E_USAGE, "'%.64s' is the beginning or end of %zu jobs: %.*s%s", word, s.found,

@@ -52,6 +52,23 @@ static void append_spent(const arcp_json *json, arcp_json_ref initial, arcp_json
     arcp_buf_fini(&room);
 }
 
+/* What a row of the view says was spent: {"USD":{"cap":5,"spent":1.5}}. */
+static void append_costs(const arcp_json *json, arcp_json_ref budget, arcp_buf *out)
+{
+    for (arcp_json_ref at = arcp_json_first(json, budget); at != ARCP_JSON_ABSENT;
+         at = arcp_json_next(json, budget, at)) {
+        const arcp_json_ref spent = arcp_json_member(json, at + 1, ARCP_SPAN_LITERAL("spent"));
+        arcp_buf room = arcp_buf_init();
+        if (arcp_json_is(json, spent, ARCP_JSON_NUMBER)) {
+            arcp_buf_append_cstr(out, out->size == 0 ? "" : ", ");
+            arcp_buf_append(out, arcp_json_string(json, at, &room));
+            arcp_buf_append_byte(out, ' ');
+            arcp_buf_append(out, arcp_json_raw(json, spent));
+        }
+        arcp_buf_fini(&room);
+    }
+}
+
 /* ---- a row ---- */
 
 static arcp_span text_of(const arcp_json *json, const char *name, arcp_buf *room)
@@ -63,8 +80,11 @@ static arcp_span text_of(const arcp_json *json, const char *name, arcp_buf *room
 /* The status, with the place of a queued job: "pending 3". */
 static void append_status(const arcp_json *json, arcp__job_facts *out)
 {
-    const arcp_json_ref place =
+    arcp_json_ref place =
         arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("x-vendor.arcpd.queue_place"));
+    if (arcp_json_is_missing(json, place)) { /* in a row of the view */
+        place = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("queue_place"));
+    }
     arcp_buf_append(&out->shown_status, out->status);
     if (arcp_json_is(json, place, ARCP_JSON_NUMBER)) {
         arcp_buf_append_byte(&out->shown_status, ' ');
@@ -90,6 +110,11 @@ void arcp__job_facts_read(const arcp_json *json, arcp__job_facts *out)
     out->created_at = text_of(json, "created_at", &out->room);
     out->parent_job_id = text_of(json, "parent_job_id", &out->room);
     out->trace_id = text_of(json, "trace_id", &out->room);
+    out->principal = text_of(json, "principal", &out->room);
+    out->code = text_of(json, "code", &out->room);
+    out->started_at = text_of(json, "started_at", &out->room);
+    out->ended_at = text_of(json, "ended_at", &out->room);
+    append_costs(json, budget, &out->cost);
     for (arcp_json_ref at = arcp_json_first(json, amounts); at != ARCP_JSON_ABSENT;
          at = arcp_json_next(json, amounts, at)) {
         append_spent(json, at, budget, &out->cost);
@@ -120,4 +145,20 @@ void arcp__append_age(arcp_span instant, int64_t now_wall_ns, arcp_buf *out)
         i++;
     }
     arcp_buf_append_format(out, "%lld%c", (long long)(seconds / units[i].seconds), units[i].unit);
+}
+
+void arcp__append_took(arcp_span begun, arcp_span ended, arcp_buf *out)
+{
+    arcp__instant from, to;
+    if (arcp__timestamp_parse(begun, &from, NULL) != ARCP_OK ||
+        arcp__timestamp_parse(ended, &to, NULL) != ARCP_OK) {
+        return;
+    }
+    const int64_t ns = to.wall_ns < from.wall_ns ? 0 : to.wall_ns - from.wall_ns;
+    if (ns < 60 * ARCP_NS_PER_SEC) {
+        const long long tenths = (long long)(ns / (ARCP_NS_PER_SEC / 10));
+        arcp_buf_append_format(out, "%lld.%llds", tenths / 10, tenths % 10);
+    } else {
+        arcp__append_age(begun, to.wall_ns, out);
+    }
 }

@@ -64,6 +64,7 @@ ARCP_MUST_CHECK arcp_status arcp__history_read(const arcp__history *history, arc
  * or from `room`, which the caller frees. */
 typedef struct arcp__job_facts {
     arcp_span job_id, agent, status, created_at, parent_job_id, trace_id;
+    arcp_span principal, code, started_at, ended_at; /* in rows of the view */
     arcp_buf shown_status; /* with the place of a queued job: "pending 3" */
     arcp_buf cost; /* "USD 0.25, EUR 1": what was spent of each budget; empty: it has none */
     arcp_buf room;
@@ -75,5 +76,9 @@ void arcp__job_facts_fini(arcp__job_facts *facts);
 /* Appends how long ago an instant was, in its largest unit: "0s", "59m", "3h", "12d". Nothing for a
  * text that is no instant; an instant after `now` is "0s". */
 void arcp__append_age(arcp_span instant, int64_t now_wall_ns, arcp_buf *out);
+
+/* Appends the time between two instants: "0.3s", "59.9s", "12m", "3h". Nothing unless both are
+ * instants. */
+void arcp__append_took(arcp_span begun, arcp_span ended, arcp_buf *out);
 
 #endif

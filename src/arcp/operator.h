@@ -2,6 +2,8 @@
 #ifndef ARCP_ARCP_OPERATOR_H
 #define ARCP_ARCP_OPERATOR_H
 
+#include <arcp/watch.h>
+
 #include "cli/cli.h"
 #include "json/json.h"
 
@@ -37,6 +39,11 @@ ARCP_MUST_CHECK arcp_status arcp__ask_pages(
     arcp_client *client, const char *name, const char *payload, const char *rows,
     bool (*each)(void *user, arcp__asked *page, arcp_json_ref row), void *user, arcp_error *err);
 
+/* The same from behind the cursor `from` on; "": from the beginning. */
+ARCP_MUST_CHECK arcp_status arcp__ask_pages_from(
+    arcp_client *client, const char *name, const char *payload, const char *from, const char *rows,
+    bool (*each)(void *user, arcp__asked *page, arcp_json_ref row), void *user, arcp_error *err);
+
 /* Prints an object of a response as a line of JSON, or as an item in YAML; the payload itself
  * (ROOT) without the members that name the request. */
 bool arcp__print_asked(arcp__program *program, arcp__format format, const arcp__asked *asked,
@@ -44,5 +51,38 @@ bool arcp__print_asked(arcp__program *program, arcp__format format, const arcp__
 /* The same of a row of a listing, which has the member `name` in the format of names. */
 bool arcp__print_asked_row(arcp__program *program, arcp__format format, const arcp__asked *asked,
                            arcp_json_ref row, const char *name);
+
+/* ---- live.c ---- */
+
+/* Jobs that are watched. */
+typedef struct arcp__live {
+    arcp__program *program;
+    arcp_client *client;
+    const char *principals; /* whose; "": the own ones */
+    /* Takes a job that has begun or changed. False ends the report. */
+    bool (*row)(void *user, arcp__asked *report, arcp_json_ref row);
+    void *user;
+    bool is_waiting; /* for the connection */
+} arcp__live;
+
+/* Has the runtime report the jobs that change. Of a runtime that cannot:
+ * ARCP_E_INVALID_REQUEST. */
+ARCP_MUST_CHECK arcp_status arcp__live_begin(arcp__live *live, arcp_error *err);
+/* Waits for the next event; gives the rows of a report to `row`, and says what becomes of the
+ * connection. *loads is set when changes may be missing: the jobs are to be read again. */
+ARCP_MUST_CHECK arcp_status arcp__live_next(arcp__live *live, int64_t timeout_ms,
+                                            const arcp_client_event **out, bool *loads,
+                                            arcp_error *err);
+/* Whether the principal has a role, and so sees the jobs of all. */
+bool arcp__sees_all(arcp_client *client);
+/* Whether the runtime answers requests x-vendor.arcpd.*. */
+bool arcp__has_view(arcp_client *client);
+
+/* ---- command_logs_stderr.c ---- */
+
+/* Prints the lines of standard error that are kept (`tail`: the last ones; NULL: all), and with
+ * `follows` those that come. Returns the exit status. */
+int arcp__logs_stderr(arcp__program *program, arcp_client *client, arcp_span id, bool follows,
+                      const uint64_t *tail);
 
 #endif

@@ -64,9 +64,20 @@ arcp_status arcp__ask_pages(arcp_client *client, const char *name, const char *p
                             bool (*each)(void *user, arcp__asked *page, arcp_json_ref row),
                             void *user, arcp_error *err)
 {
+    return arcp__ask_pages_from(client, name, payload, "", rows, each, user, err);
+}
+
+arcp_status arcp__ask_pages_from(arcp_client *client, const char *name, const char *payload,
+                                 const char *from, const char *rows,
+                                 bool (*each)(void *user, arcp__asked *page, arcp_json_ref row),
+                                 void *user, arcp_error *err)
+{
     arcp_buf cursor = arcp_buf_init();
     arcp_status status = ARCP_OK;
     bool is_more = true;
+    if (from[0] != '\0') {
+        arcp_json_quote(arcp_span_cstr(from), &cursor);
+    }
     while (status == ARCP_OK && is_more) {
         arcp_buf request = arcp_buf_init();
         arcp__asked page = {.json = ARCP__JSON_INIT};

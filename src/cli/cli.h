@@ -451,9 +451,11 @@ ARCP_MUST_CHECK arcp_status arcp__program_options(arcp__program *program, arcp_c
 ARCP_MUST_CHECK arcp_client *
 arcp__program_connect(arcp__program *program, const arcp_client_options *options, int *exit_status);
 
-/* Connects with arcp__program_options, calls `request` and closes. Both return the exit status. */
+/* Connects with arcp__program_options, calls `request` and closes. Returns the exit status. */
 typedef int (*arcp__program_request_fn)(arcp__program *program, arcp_client *client, void *user);
 int arcp__program_request(arcp__program *program, arcp__program_request_fn request, void *user);
+/* The same with a client that also has events of its session (observe_all). */
+int arcp__program_live(arcp__program *program, arcp__program_request_fn request, void *user);
 
 /* Appends "NAME VERSION" of the runtime from its welcome, with control characters escaped. */
 void arcp__runtime_name(arcp_client *client, arcp_buf *out);

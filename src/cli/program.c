@@ -257,7 +257,8 @@ arcp_client *arcp__program_connect(arcp__program *program, const arcp_client_opt
     return status == ARCP_OK ? client : NULL;
 }
 
-int arcp__program_request(arcp__program *program, arcp__program_request_fn request, void *user)
+static int run_request(arcp__program *program, arcp__program_request_fn request, void *user,
+                       bool observes)
 {
     arcp_client_options options;
     arcp_error err = {0};
@@ -265,6 +266,7 @@ int arcp__program_request(arcp__program *program, arcp__program_request_fn reque
         return arcp__program_usage(program, &err);
     }
     int exit_status = ARCP__EXIT_ERROR;
+    options.observe_all = observes;
     arcp_client *client = arcp__program_connect(program, &options, &exit_status);
     if (client != NULL) {
         exit_status = request(program, client, user);
@@ -272,6 +274,16 @@ int arcp__program_request(arcp__program *program, arcp__program_request_fn reque
         arcp_client_free(client);
     }
     return exit_status;
+}
+
+int arcp__program_request(arcp__program *program, arcp__program_request_fn request, void *user)
+{
+    return run_request(program, request, user, false);
+}
+
+int arcp__program_live(arcp__program *program, arcp__program_request_fn request, void *user)
+{
+    return run_request(program, request, user, true);
 }
 
 void arcp__runtime_name(arcp_client *client, arcp_buf *out)

@@ -218,6 +218,11 @@ void arcp__engine_agent_output(arcp__engine *engine, arcp_time now, arcp__job *j
 void arcp__engine_agent_log(arcp__engine *engine, arcp_time now, arcp__job *job, const char *level,
                             arcp_span text);
 
+/* A line of an agent's standard error, which is kept for those who may read it; `is_shown`: the
+ * submitter may. It is no sign of life of a job whose agent does not report. */
+void arcp__engine_agent_stderr(arcp__engine *engine, arcp_time now, arcp__job *job, arcp_span line,
+                               bool is_shown);
+
 /* A message of an agent that used the job's port on another thread (core/job_port.h): the decision
  * was made and the budgets were charged there. */
 void arcp__engine_agent_message(arcp__engine *engine, arcp_time now, arcp__job *job,

@@ -242,6 +242,17 @@ void arcp__engine_agent_log(arcp__engine *engine, arcp_time now, arcp__job *job,
     }
 }
 
+void arcp__engine_agent_stderr(arcp__engine *engine, arcp_time now, arcp__job *job, arcp_span line,
+                               bool is_shown)
+{
+    ARCP__RECORD(engine, .kind = ARCP__CALL_AGENT_STDERR, .now = now, .job = job,
+                 .numbers = {is_shown}, .texts = {line});
+    if (arcp__engine_begin(engine, now)) {
+        arcp__job_stderr_add(&engine->jobs, job, line, is_shown);
+        arcp__engine_settle(engine);
+    }
+}
+
 void arcp__engine_agent_message(arcp__engine *engine, arcp_time now, arcp__job *job,
                                 const arcp__job_message *message)
 {
@@ -268,10 +279,9 @@ void arcp__engine_agent_denied(arcp__engine *engine, arcp_time now, arcp__job *j
 void arcp__engine_agent_exited(arcp__engine *engine, arcp_time now, arcp__job *job,
                                const arcp__agent_exit *exit)
 {
-    ARCP__RECORD(
-        engine, .kind = ARCP__CALL_AGENT_EXITED, .now = now, .job = job,
-        .numbers = {exit->by_signal, (uint64_t)exit->code, exit->has_run_out, exit->shows_stderr},
-        .texts = {exit->stderr_tail, exit->failed_step, exit->failure, exit->stderr_kept});
+    ARCP__RECORD(engine, .kind = ARCP__CALL_AGENT_EXITED, .now = now, .job = job,
+                 .numbers = {exit->by_signal, (uint64_t)exit->code, exit->has_run_out},
+                 .texts = {exit->stderr_tail, exit->failed_step, exit->failure});
     /* A program whose sandbox could not be made never ran. */
     if (exit->failed_step.size != 0 ? arcp__engine_begin(engine, now)
                                     : begin_agent_input(engine, now, job)) {

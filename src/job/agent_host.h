@@ -103,9 +103,6 @@ typedef struct arcp__agent_hosts {
     /* Says what the agent of a job, which was started, uses; figures of the last second will do.
      * NULL: unknown. */
     void (*usage)(void *user, struct arcp__job *job, arcp__agent_usage *out);
-    /* Appends the end of the standard error of such an agent; returns whether the submitter may
-     * read it. NULL: none is kept. */
-    bool (*stderr_tail)(void *user, struct arcp__job *job, arcp_buf *out);
     /* How many bytes of memory the runtime's process uses. NULL: unknown. */
     uint64_t (*memory_bytes)(void *user);
 } arcp__agent_hosts;
@@ -120,9 +117,7 @@ typedef struct arcp__agent_exit {
      * ("mount"), and a text for people ("mount /srv/x: Operation not permitted"). Empty: it was
      * made, or there is none. */
     arcp_span failed_step, failure;
-    bool has_run_out;      /* the kernel has killed a process of it at the limit of its memory */
-    arcp_span stderr_kept; /* more of it, for those who may read it */
-    bool shows_stderr;     /* the submitter may */
+    bool has_run_out; /* the kernel has killed a process of it at the limit of its memory */
 } arcp__agent_exit;
 
 /* ---- what a sandbox denied ---- */

@@ -518,8 +518,8 @@ struct arcp__jobs {
     arcp__job *all;          /* by id */
     arcp__job_list in_order; /* the same, in the order of their ids */
     arcp__marks marks;
-    size_t running;                  /* jobs that have not ended, and admissions */
-    arcp__stderr_tails stderr_tails; /* of ended jobs */
+    size_t running; /* jobs that have not ended, and admissions */
+    arcp__stderrs errors;
     arcp__principal *principals;
     arcp__principal *idle; /* those with nothing left but their buckets, oldest first */
     size_t idle_count;

@@ -20,47 +20,6 @@ const char *arcp__job_code(const arcp__job *job)
                : arcp_status_wire_code(job->end_code);
 }
 
-/* ---- standard error ---- */
-
-void arcp__job_stderr_drop(arcp__jobs *jobs, arcp__job *job)
-{
-    arcp__stderr_tail *tail = job->facts.stderr_tail;
-    if (tail != NULL) {
-        jobs->stderr_tails.bytes -= tail->size;
-        DL_DELETE(jobs->stderr_tails.oldest, tail);
-        job->facts.stderr_tail = NULL;
-        arcp__free(tail);
-    }
-}
-
-void arcp__job_stderr_keep(arcp__jobs *jobs, arcp__job *job, arcp_span text, bool is_shown)
-{
-    if (text.size == 0 || job->principal == NULL) {
-        return;
-    }
-    if (text.size > ARCP__STDERR_TAIL_MAX) { /* from the first whole line on */
-        text = arcp_span_from(text, text.size - ARCP__STDERR_TAIL_MAX);
-        const char *end = memchr(text.data, '\n', text.size - 1);
-        text = end == NULL ? text : arcp_span_from(text, (size_t)(end - text.data) + 1);
-    }
-    arcp__job_stderr_drop(jobs, job);
-    arcp__stderr_tail *tail = arcp__alloc(sizeof *tail + text.size + 1);
-    if (tail == NULL) {
-        arcp__context_no_memory(jobs->context);
-        return;
-    }
-    tail->job = job;
-    tail->size = text.size;
-    tail->is_shown = is_shown;
-    memcpy(tail->text, text.data, text.size);
-    job->facts.stderr_tail = tail;
-    DL_APPEND(jobs->stderr_tails.oldest, tail);
-    jobs->stderr_tails.bytes += text.size;
-    while (jobs->stderr_tails.oldest != NULL && jobs->stderr_tails.bytes > ARCP__STDERR_ALL_MAX) {
-        arcp__job_stderr_drop(jobs, jobs->stderr_tails.oldest->job);
-    }
-}
-
 /* ---- progress ---- */
 
 /* Keeps the numbers of the last progress event. One whose numbers are very long is not kept. */

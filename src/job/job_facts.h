@@ -40,21 +40,21 @@ typedef struct arcp__currency_sum {
     arcp_decimal amount;
 } arcp__currency_sum;
 
-/* The end of the standard error of an agent that has exited. */
-typedef struct arcp__stderr_tail {
-    struct arcp__stderr_tail *prev, *next; /* of all, oldest first */
+/* The end of the standard error of an agent (job_stderr.c). */
+typedef struct arcp__stderr {
+    struct arcp__stderr *prev, *next; /* of those that run, or that have exited; oldest first */
     struct arcp__job *job;
-    size_t size;
+    arcp_buf text; /* whole lines, each with a line feed */
     bool is_shown; /* the submitter may read it */
-    char text[];   /* with a NUL */
-} arcp__stderr_tail;
+    bool has_exited;
+} arcp__stderr;
 /* Those of all jobs. */
-typedef struct arcp__stderr_tails {
-    arcp__stderr_tail *oldest;
-    size_t bytes;
-} arcp__stderr_tails;
-#define ARCP__STDERR_TAIL_MAX 4096u     /* bytes of one */
-#define ARCP__STDERR_ALL_MAX  67108864u /* of all */
+typedef struct arcp__stderrs {
+    arcp__stderr *running, *exited;
+    size_t running_count;
+    size_t bytes, bytes_max;
+} arcp__stderrs;
+#define ARCP__STDERR_ALL_MAX 67108864u
 
 typedef struct arcp__job_facts {
     int64_t
@@ -65,9 +65,10 @@ typedef struct arcp__job_facts {
     char *progress;            /* owned JSON: {"current":1,"total":3}; NULL: none was reported */
     arcp__currency_sum *costs; /* owned; NULL: none */
     size_t cost_count;
-    arcp__stderr_tail *stderr_tail; /* owned; NULL: none is kept */
-    char *start;      /* owned: the start of its details; NULL: there is none, or in a stream */
-    bool has_details; /* a stream of them may be in the store */
+    arcp__stderr *errors; /* owned; NULL: nothing of its standard error is kept */
+    uint64_t error_lines; /* of its standard error, as far as this process has read it */
+    char *start;          /* owned: the start of its details; NULL: there is none, or in a stream */
+    bool has_details;     /* a stream of them may be in the store */
 } arcp__job_facts;
 
 /* An operation that was denied. */
@@ -86,6 +87,10 @@ typedef struct arcp__job_details {
 /* Writes the members of the end of a running job's details, as they are now. */
 void arcp__job_write_details_end(const struct arcp__jobs *jobs, const struct arcp__job *job,
                                  arcp_json_writer *writer);
+/* A line of the agent's standard error, without its line feed; `is_shown`: the submitter may read
+ * it. */
+void arcp__job_stderr_add(struct arcp__jobs *jobs, struct arcp__job *job, arcp_span line,
+                          bool is_shown);
 /* Writes the key of the stream. */
 void arcp__job_details_key(const struct arcp__job *job, char key[ARCP__DETAILS_KEY_SIZE]);
 /* The code that an ended job failed with; NULL: it did not. */

@@ -247,7 +247,7 @@ void arcp__job_agent_exited(arcp__jobs *jobs, arcp__job *job, const arcp__agent_
         return; /* it could not be started */
     }
     arcp__agent_forget(jobs, job);
-    arcp__job_stderr_keep(jobs, job, exit->stderr_kept, exit->shows_stderr);
+    arcp__job_stderr_exited(jobs, job);
     if (arcp__job_has_ended(job)) {
         return;
     }

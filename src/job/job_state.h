@@ -215,6 +215,11 @@ void arcp__job_update_pressure(arcp__jobs *jobs, arcp__job *job);
 /* So many bytes were recorded: the job waits while its principal is too far ahead of the store. */
 void arcp__job_recorded(arcp__jobs *jobs, arcp__job *job, size_t bytes);
 
+/* ---- job_stderr.c ---- */
+/* Its agent has exited. */
+void arcp__job_stderr_exited(arcp__jobs *jobs, const arcp__job *job);
+void arcp__job_stderr_drop(arcp__jobs *jobs, const arcp__job *job);
+
 /* ---- job_facts.c ---- */
 void arcp__job_facts_fini(arcp__job_facts *facts);
 void arcp__job_details_fini(arcp__job_details *details);
@@ -224,10 +229,6 @@ void arcp__job_facts_write_row(const arcp__job_facts *facts, arcp_json_writer *w
 ARCP_MUST_CHECK bool arcp__job_facts_restore(arcp__jobs *jobs, arcp__job_facts *facts,
                                              arcp_json_ref progress, arcp_json_ref costs,
                                              arcp_json_ref details);
-/* Its agent has exited: keeps the end of its standard error, in place of the oldest ones when there
- * is too much. */
-void arcp__job_stderr_keep(arcp__jobs *jobs, arcp__job *job, arcp_span text, bool is_shown);
-void arcp__job_stderr_drop(arcp__jobs *jobs, arcp__job *job);
 /* Keeps the numbers of a progress event, given its body. */
 void arcp__job_note_progress(arcp__jobs *jobs, arcp__job *job, arcp_span body);
 typedef struct arcp__denied_note {

@@ -383,87 +383,73 @@ static void committed(arcp__player *p, const arcp__recording_call *call)
 
 /* ---- agents at work ---- */
 
-/* The job that a call names. */
-static arcp__job *job_of(arcp__player *p, const arcp__recording_call *call)
+/* The job that a call names; not NULL (arcp__player_call). */
+static arcp__job *job_of(const arcp__player *p, const arcp__recording_call *call)
 {
-    arcp__job *job = arcp__recorder_job(p->recorder, call->job);
-    if (job == NULL) {
-        arcp__player_end_damaged(p, "it names a job that there is not");
-    }
-    return job;
+    return arcp__recorder_job(p->recorder, call->job);
 }
 
 static void agent_started(arcp__player *p, const arcp__recording_call *call)
 {
     arcp__job *job = job_of(p, call);
-    if (job != NULL) {
-        arcp__engine_agent_started(p->engine, call->now, job, (arcp_status)call->numbers[0],
-                                   call->texts[0]);
-    }
+    arcp__engine_agent_started(p->engine, call->now, job, (arcp_status)call->numbers[0],
+                               call->texts[0]);
 }
 
 static void agent_line(arcp__player *p, const arcp__recording_call *call)
 {
     arcp__job *job = job_of(p, call);
-    if (job != NULL) {
-        arcp__engine_agent_line(p->engine, call->now, job, call->texts[0]);
-    }
+    arcp__engine_agent_line(p->engine, call->now, job, call->texts[0]);
 }
 
 static void agent_line_too_long(arcp__player *p, const arcp__recording_call *call)
 {
     arcp__job *job = job_of(p, call);
-    if (job != NULL) {
-        arcp__engine_agent_line_too_long(p->engine, call->now, job);
-    }
+    arcp__engine_agent_line_too_long(p->engine, call->now, job);
 }
 
 static void agent_output(arcp__player *p, const arcp__recording_call *call)
 {
     arcp__job *job = job_of(p, call);
-    if (job != NULL) {
-        arcp__engine_agent_output(p->engine, call->now, job, call->texts[0]);
-    }
+    arcp__engine_agent_output(p->engine, call->now, job, call->texts[0]);
 }
 
 static void agent_log(arcp__player *p, const arcp__recording_call *call)
 {
     arcp__job *job = job_of(p, call);
-    if (job != NULL) {
-        arcp__engine_agent_log(p->engine, call->now, job, keep(p, call->texts[0]), call->texts[1]);
-    }
+    arcp__engine_agent_log(p->engine, call->now, job, keep(p, call->texts[0]), call->texts[1]);
+}
+
+static void agent_stderr(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__job *job = job_of(p, call);
+    arcp__engine_agent_stderr(p->engine, call->now, job, call->texts[0], call->numbers[0] != 0);
 }
 
 static void agent_exited(arcp__player *p, const arcp__recording_call *call)
 {
     arcp__job *job = job_of(p, call);
-    if (job != NULL) {
-        const arcp__agent_exit exit = {.by_signal = call->numbers[0] != 0,
-                                       .code = (int)call->numbers[1],
-                                       .stderr_tail = call->texts[0],
-                                       .failed_step = call->texts[1],
-                                       .failure = call->texts[2],
-                                       .has_run_out = call->numbers[2] != 0,
-                                       .shows_stderr = call->numbers[3] != 0,
-                                       .stderr_kept = call->texts[3]};
-        arcp__engine_agent_exited(p->engine, call->now, job, &exit);
-    }
+    const arcp__agent_exit exit = {.by_signal = call->numbers[0] != 0,
+                                   .code = (int)call->numbers[1],
+                                   .stderr_tail = call->texts[0],
+                                   .failed_step = call->texts[1],
+                                   .failure = call->texts[2],
+                                   .has_run_out = call->numbers[2] != 0};
+    arcp__engine_agent_exited(p->engine, call->now, job, &exit);
 }
 
 static void agent_denied(arcp__player *p, const arcp__recording_call *call)
 {
     arcp__job *job = job_of(p, call);
-    if (job != NULL) {
-        const arcp__denial denial = {.layer = (arcp__denial_layer)call->numbers[0],
-                                     .code = (arcp_status)call->numbers[1],
-                                     .pid = call->numbers[2],
-                                     .count = call->numbers[3],
-                                     .capability = call->texts[0],
-                                     .target = call->texts[1],
-                                     .reason = call->texts[2],
-                                     .program = call->texts[3]};
-        arcp__engine_agent_denied(p->engine, call->now, job, &denial);
-    }
+    const arcp__denial denial = {.layer = (arcp__denial_layer)call->numbers[0],
+                                 .code = (arcp_status)call->numbers[1],
+                                 .pid = call->numbers[2],
+                                 .count = call->numbers[3],
+                                 .capability = call->texts[0],
+                                 .target = call->texts[1],
+                                 .reason = call->texts[2],
+                                 .program = call->texts[3]};
+    arcp__engine_agent_denied(p->engine, call->now, job, &denial);
 }
 
 /* ---- credentials ---- */
@@ -580,6 +566,7 @@ static void (*const calls[ARCP__CALL_LINK])(arcp__player *p, const arcp__recordi
     [ARCP__CALL_AGENT_LINE_TOO_LONG] = agent_line_too_long,
     [ARCP__CALL_AGENT_OUTPUT] = agent_output,
     [ARCP__CALL_AGENT_LOG] = agent_log,
+    [ARCP__CALL_AGENT_STDERR] = agent_stderr,
     [ARCP__CALL_AGENT_EXITED] = agent_exited,
     [ARCP__CALL_AGENT_DENIED] = agent_denied,
     [ARCP__CALL_PROVISION_REQUEST] = provision_request,
@@ -595,6 +582,12 @@ static void (*const calls[ARCP__CALL_LINK])(arcp__player *p, const arcp__recordi
 
 void arcp__player_call(arcp__player *p, const arcp__recording_call *call)
 {
+    const bool is_of_agent =
+        call->kind >= ARCP__CALL_AGENT_STARTED && call->kind <= ARCP__CALL_AGENT_DENIED;
     p->provision_id = 0; /* an effect is valid until the next call */
+    if (is_of_agent && job_of(p, call) == NULL) {
+        arcp__player_end_damaged(p, "it names a job that there is not");
+        return;
+    }
     calls[call->kind](p, call);
 }

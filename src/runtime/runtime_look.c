@@ -1,13 +1,5 @@
-/* What is shown of agents: what they use, and the end of their standard error. */
+/* What is shown of agents: what they use. */
 #include "runtime/runtime_state.h"
-
-bool arcp__runtime_stderr(void *user, arcp__job *job, arcp_buf *out)
-{
-    const arcp__agent_entry *entry = job->live->host;
-    (void)user;
-    return job->live->user != NULL && entry->ops->stderr_tail != NULL &&
-           entry->ops->stderr_tail(job->live->user, out);
-}
 
 void arcp__runtime_usage(void *user, arcp__job *job, arcp__agent_usage *out)
 {

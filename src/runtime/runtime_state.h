@@ -73,10 +73,8 @@ typedef struct arcp__agent_host_ops {
     /* The job is about to end (arcp__agent_hosts.settle). NULL: nothing is done for it elsewhere.
      */
     void (*settle)(void *agent, const arcp__settle_sink *sink);
-    /* What it uses (arcp__agent_hosts.usage), and the end of its standard error; returns whether
-     * the submitter may read that. NULL: unknown. */
+    /* What it uses (arcp__agent_hosts.usage). NULL: unknown. */
     void (*usage)(void *agent, arcp__agent_usage *out);
-    bool (*stderr_tail)(void *agent, arcp_buf *out);
     /* The job has ended and its pointer becomes invalid. */
     void (*forget)(void *agent);
 } arcp__agent_host_ops;
@@ -312,7 +310,6 @@ void arcp__agent_threads_end(arcp_runtime *runtime);
 /* Functions of arcp__agent_hosts. */
 void arcp__runtime_usage(void *user, arcp__job *job, arcp__agent_usage *out);
 uint64_t arcp__runtime_memory_bytes(void *user);
-bool arcp__runtime_stderr(void *user, arcp__job *job, arcp_buf *out);
 
 /* ---- worker_host.c ---- */
 /* Kills running programs and frees all of them. */

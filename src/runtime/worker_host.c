@@ -103,6 +103,8 @@ static void on_output(void *user, arcp_span bytes)
 static void on_log(void *user, arcp_span line)
 {
     const host_job *hj = user;
+    arcp__engine_agent_stderr(hj->runtime->engine, arcp__input_now(hj->runtime), hj->job, line,
+                              hj->agent->stderr_in_errors);
     if (hj->agent->spec.is_plain) {
         arcp__engine_agent_log(hj->runtime->engine, arcp__input_now(hj->runtime), hj->job, "info",
                                line);
@@ -133,8 +135,6 @@ static void on_exited(void *user, const arcp_process_exit *end, arcp_span stderr
         .failed_step = arcp_span_cstr(step),
         .failure = failure,
         .has_run_out = arcp__agent_process_has_run_out(process),
-        .stderr_kept = arcp__worker_program_stderr(hj->program),
-        .shows_stderr = hj->agent->stderr_in_errors,
     };
     arcp__engine_agent_exited(hj->runtime->engine, arcp__input_now(hj->runtime), hj->job, &exit);
 }
@@ -315,13 +315,6 @@ static void use(void *agent, arcp__agent_usage *out)
     *out = (arcp__agent_usage){usage.pid, usage.cpu_ms, usage.memory_bytes};
 }
 
-static bool stderr_tail(void *agent, arcp_buf *out)
-{
-    const host_job *hj = agent;
-    arcp_buf_append(out, arcp__worker_program_stderr(hj->program));
-    return hj->agent->stderr_in_errors;
-}
-
 static void forget(void *agent)
 {
     host_job *hj = agent;
@@ -353,6 +346,5 @@ const arcp__agent_host_ops arcp__agent_worker_host = {
     .hold_stored = hold_stored,
     .settle = settle,
     .usage = use,
-    .stderr_tail = stderr_tail,
     .forget = forget,
 };

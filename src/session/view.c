@@ -25,6 +25,7 @@ static const arcp__member jobs_rows[] = {
     {MEMBER(jobs.limit, "limit", POSITIVE),
      .text = "most rows of the page (default: 100, at most 500)"},
     {MEMBER(jobs.cursor, "cursor", STRING), .text = "`next_cursor` of the page before"},
+    {MEMBER(jobs.counts, "count", BOOL), .text = "true: also count the jobs behind the page"},
 };
 
 static const arcp__member explain_rows[] = {
@@ -103,7 +104,9 @@ static const arcp__member events_rows[] = {
 };
 static const arcp__member stderr_rows[] = {
     {MEMBER(job.job_id, "job_id", STRING), .required = true, .text = "the job, as in `job`"},
-    {MEMBER(job.lines, "lines", POSITIVE), .text = "most lines (default: 100, at most 1000)"},
+    {MEMBER(job.lines, "lines", POSITIVE),
+     .text = "most lines (default: 100, at most 1000): the last ones, or with `after` the first"},
+    {MEMBER(job.after, "after", COUNT), .text = "only lines behind the one with this number"},
 };
 static const arcp__member end_rows[] = {
     {MEMBER(job.job_id, "job_id", STRING), .required = true, .text = "the job, as in `job`"},

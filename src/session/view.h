@@ -27,6 +27,7 @@ typedef struct arcp__view_jobs {
     arcp__job_filter_texts filter;
     arcp_span order, cursor;
     uint64_t limit; /* 0: absent */
+    bool counts;
 } arcp__view_jobs;
 
 /* explain */
@@ -68,7 +69,7 @@ typedef struct arcp__view_audit_tail {
 /* job, events, stderr, end */
 typedef struct arcp__view_job {
     arcp_span job_id;
-    arcp_json_ref after, before; /* events: positions */
+    arcp_json_ref after, before; /* events: positions; stderr: the number of a line */
     arcp_json_ref kinds;         /* events: an array of strings */
     uint64_t limit;              /* events; 0: absent */
     uint64_t lines;              /* stderr; 0: absent */
@@ -132,6 +133,7 @@ struct arcp__view_wait {
     arcp_buf out;   /* what was found so far */
     uint64_t shown; /* how many that is */
     uint64_t position;
+    uint64_t left;            /* jobs: those behind the page that were counted so far */
     char last[ARCP__ID_SIZE]; /* jobs: the last one shown */
     char at[ARCP__ID_SIZE];   /* jobs: the last one looked at */
 };

@@ -21,7 +21,9 @@ typedef struct listing {
     arcp_buf out;
     uint64_t shown;
     char last[ARCP__ID_SIZE]; /* the last job shown */
-    bool has_more;
+    bool counts;
+    uint64_t
+        left; /* jobs behind the page: all of them with `counts`, otherwise whether there are */
 } listing;
 
 static arcp_status read_request(const arcp__view_jobs *in, listing *page, arcp_error *err)
@@ -64,7 +66,7 @@ static arcp_status check_principal(arcp__sessions *sessions, const arcp__view_ca
 /* Appends the job. False: the page is full. */
 static bool show(listing *page, arcp__job *job)
 {
-    if (page->shown == page->limit) {
+    if (page->shown == page->limit || page->left != 0) {
         return false;
     }
     arcp_buf entry = arcp__context_take_buf(page->sessions->context);
@@ -103,8 +105,10 @@ static const arcp__job *look(listing *page, arcp_span from)
         job = next;
         looked++;
         if (arcp__job_filter_matches(page->filter, job) && !show(page, job)) {
-            page->has_more = true;
-            return NULL;
+            page->left++;
+            if (!page->counts) {
+                return NULL;
+            }
         }
     }
     return NULL;
@@ -116,10 +120,13 @@ static void answer(listing *page)
     arcp_buf_append_cstr(&out, "{\"jobs\":[");
     arcp_buf_append(&out, arcp_buf_span(&page->out));
     arcp_buf_append_cstr(&out, "],\"next_cursor\":");
-    if (page->has_more) {
+    if (page->left != 0) {
         arcp_json_quote(arcp_span_cstr(page->last), &out);
     } else {
         arcp_buf_append_cstr(&out, "null");
+    }
+    if (page->counts) {
+        arcp_buf_append_format(&out, ",\"left\":%llu", (unsigned long long)page->left);
     }
     arcp_buf_append_byte(&out, '}');
     out.failed = out.failed || page->out.failed;
@@ -137,6 +144,7 @@ static void keep(listing *page, const arcp__job *at)
     }
     wait->out = page->out;
     wait->shown = page->shown;
+    wait->left = page->left;
     memcpy(wait->last, page->last, sizeof wait->last);
     memcpy(wait->at, at->id, sizeof wait->at);
 }
@@ -149,6 +157,7 @@ void arcp__view_jobs_handle(arcp__sessions *sessions, arcp__view_call *call)
     listing page = {.sessions = sessions,
                     .call = call,
                     .filter = &filter,
+                    .counts = call->in.jobs.counts,
                     .bytes_max = frame_max < PAGE_BYTES_MAX ? frame_max : PAGE_BYTES_MAX};
     if (read_request(&call->in.jobs, &page, &error) != ARCP_OK ||
         arcp__job_filter_read(sessions->context, &call->in.jobs.filter, &filter, &error) !=
@@ -167,6 +176,7 @@ void arcp__view_jobs_handle(arcp__sessions *sessions, arcp__view_call *call)
         page.out = waited->out;
         waited->out = arcp_buf_init();
         page.shown = waited->shown;
+        page.left = waited->left;
         memcpy(page.last, waited->last, sizeof page.last);
     }
     const arcp__job *at = look(&page, from);

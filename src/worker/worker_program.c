@@ -12,10 +12,6 @@
 
 typedef arcp__worker_program program;
 
-/* Bytes of standard error that are kept of a running program, and of all of them. */
-#define STDERR_MAX     65536u
-#define STDERR_ALL_MAX 67108864u
-
 typedef enum program_state {
     PROGRAM_NEW,
     PROGRAM_WAITING,
@@ -33,65 +29,9 @@ struct arcp__worker_program {
     bool is_leasing; /* its sandbox gets the lease; lines for the program wait in `input` */
     uint64_t round;
     arcp_buf input; /* job.start and the lines after it, while they wait; secret: credentials */
-    arcp_buf stderr_kept; /* the end of its standard error */
     arcp__worker_program_usage usage;
     int64_t usage_mono_ns; /* 0: never */
 };
-
-/* ---- its standard error ---- */
-
-static void forget_stderr(program *p)
-{
-    p->queue->stderr_bytes -= p->stderr_kept.size;
-    arcp_buf_fini(&p->stderr_kept);
-}
-
-/* The older half goes. */
-static void halve_stderr(program *p, size_t room)
-{
-    const size_t half = STDERR_MAX / 2;
-    const arcp_span all = arcp_buf_span(&p->stderr_kept);
-    arcp_buf newer = arcp_buf_init();
-    arcp_span tail = arcp_span_from(all, room > half       ? all.size
-                                         : all.size > half ? all.size - half
-                                                           : 0);
-    const char *end = tail.size == 0 ? NULL : memchr(tail.data, '\n', tail.size);
-    tail =
-        end == NULL ? arcp_span_make(NULL, 0) : arcp_span_from(tail, (size_t)(end - tail.data) + 1);
-    arcp_buf_append(&newer, tail);
-    forget_stderr(p);
-    p->stderr_kept = newer;
-    p->queue->stderr_bytes += newer.size;
-}
-
-static void keep_stderr(program *p, arcp_span line)
-{
-    arcp_buf *kept = &p->stderr_kept;
-    arcp__worker_queue *queue = p->queue;
-    if (kept->size + line.size + 1 > STDERR_MAX) {
-        halve_stderr(p, line.size + 1);
-    }
-    const size_t before = kept->size;
-    arcp_buf_append(kept, arcp_span_first(line, STDERR_MAX - 1));
-    arcp_buf_append_byte(kept, '\n');
-    if (kept->failed) { /* it is only for people */
-        queue->stderr_bytes -= before;
-        arcp_buf_fini(kept);
-        return;
-    }
-    queue->stderr_bytes += kept->size - before;
-    for (program *oldest = queue->programs; queue->stderr_bytes > STDERR_ALL_MAX && oldest != NULL;
-         oldest = oldest->next) {
-        if (oldest != p) {
-            forget_stderr(oldest);
-        }
-    }
-}
-
-arcp_span arcp__worker_program_stderr(const program *p)
-{
-    return arcp_buf_span(&p->stderr_kept);
-}
 
 /* ---- its input ---- */
 
@@ -162,8 +102,7 @@ static void on_output(void *user, arcp_span bytes)
 
 static void on_log(void *user, arcp_span line)
 {
-    program *p = user;
-    keep_stderr(p, line);
+    const program *p = user;
     p->options.events->log(p->options.user, line);
 }
 
@@ -381,7 +320,6 @@ void arcp__worker_program_forget(program *p)
         DL_DELETE2(queue->programs, p, previous, next);
     }
     end_starting(p);
-    forget_stderr(p);
     arcp_buf_fini(&p->input);
     arcp__agent_process_free(p->process);
     arcp__free(p);

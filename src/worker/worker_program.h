@@ -26,7 +26,6 @@ typedef struct arcp__worker_queue {
     arcp__worker_program *waiting;  /* in the order of rounds */
     uint64_t round;                 /* of the one that left the queue last */
     size_t starting;                /* requested from the thread */
-    size_t stderr_bytes;            /* that are kept of all programs */
 } arcp__worker_queue;
 
 /* What `begin` makes. */
@@ -87,8 +86,6 @@ void arcp__worker_program_read(const arcp__worker_program *program, bool reads);
 void *arcp__worker_program_user(const arcp__worker_program *program);
 /* NULL: it waits, or could not be started. */
 arcp__agent_process *arcp__worker_program_process(const arcp__worker_program *program);
-/* The end of its standard error, up to 64 KiB; valid until the next line of it. */
-arcp_span arcp__worker_program_stderr(const arcp__worker_program *program);
 
 /* What it uses, as of the last second. All 0: unknown. */
 typedef struct arcp__worker_program_usage {

@@ -24,7 +24,7 @@ target_compile_definitions(arcp_tool_test PRIVATE
 arcp_test(arcp_golden_test SOURCES golden_test.c NEEDS arcp_fixture LABELS integration slow)
 arcp_test(arcp_terminal_test SOURCES terminal_test.c tty_screen.c NEEDS arcp_fixture
   LABELS integration slow)
-arcp_test(arcp_jobs_test SOURCES jobs_test.c tty_screen.c NEEDS arcp_fixture arcp_commands
+arcp_test(arcp_jobs_test SOURCES jobs_test.c tty_screen.c editing_proxy.c NEEDS arcp_fixture arcp_commands
   LABELS integration slow)
 arcp_test(arcp_large_result_test SOURCES large_result_test.c NEEDS arcp_fixture
   LABELS integration slow native)

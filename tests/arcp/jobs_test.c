@@ -2,7 +2,9 @@
 #include "arcp/fixture.h"
 
 #include <ctype.h>
+#include <signal.h>
 
+#include "arcp/editing_proxy.h"
 #include "arcp/jobs.h"
 #include "arcp/tty_screen.h"
 
@@ -106,21 +108,124 @@ static const char *word_of(const char *word)
                                           : word;
 }
 
-static void the_jobs_that_are_asked_for_are_listed(void **state)
+static void check_selections(fixture *f, const char *url)
 {
     for (size_t row = 0; row < sizeof selections / sizeof *selections; row++) {
-        const char *words[10] = {"jobs", "-o", "name"};
+        const char *words[12] = {"jobs", "-o", "name", "--url", url};
         process p;
         print_message("  %s\n", selections[row].name);
         for (size_t i = 0; i < 6 && selections[row].words[i] != NULL; i++) {
-            words[3 + i] = word_of(selections[row].words[i]);
+            words[5 + i] = word_of(selections[row].words[i]);
         }
-        fixture_run(*state, &p, 0, words);
+        fixture_run(f, &p, 0, words);
         check_ids(&p, selections[row].first, selections[row].end);
         check_errors(&p, selections[row].err);
         process_fini(&p);
     }
 }
+
+static void the_jobs_that_are_asked_for_are_listed(void **state)
+{
+    fixture *f = *state;
+    check_selections(f, f->url);
+}
+
+/* A proxy in front of the runtime, which then does not offer the view. */
+static void hide_view(const fixture *f, editing_proxy *proxy)
+{
+    editing_proxy_start(proxy, f->port, "\"x-vendor.arcpd.view\"", "\"x-vendor.other.view\"");
+}
+
+static void a_runtime_without_the_view_lists_the_same_jobs(void **state)
+{
+    editing_proxy proxy;
+    hide_view(*state, &proxy);
+    check_selections(*state, proxy.tcp.url);
+    editing_proxy_stop(&proxy);
+}
+
+static void what_a_runtime_without_the_view_cannot_do_is_refused(void **state)
+{
+    static const struct {
+        const char *words[4];
+        const char *err;
+    } rows[] = {
+        {{"jobs", "--follow"}, "this runtime does not report what its jobs do"},
+        {{"events"}, "this runtime does not report what its jobs do"},
+        {{"top"}, "needs the feature x-vendor.arcpd.view"},
+        {{"jobs", "--all-principals"}, "this runtime does not select jobs by principal or code"},
+        {{"jobs", "--code", "TIMEOUT"}, "this runtime does not select jobs by principal or code"},
+        {{"logs", "@last", "--stderr"}, "needs the feature x-vendor.arcpd.view"},
+    };
+    editing_proxy proxy;
+    hide_view(*state, &proxy);
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+        const char *words[8] = {NULL};
+        process p;
+        size_t count = 0;
+        while (count < 4 && rows[row].words[count] != NULL) {
+            words[count] = rows[row].words[count];
+            count++;
+        }
+        words[count] = "--url";
+        words[count + 1] = proxy.tcp.url;
+        fixture_run(*state, &p, 1, words);
+        check_output(&p, "");
+        if (memmem(p.err.data, p.err.size, rows[row].err, strlen(rows[row].err)) == NULL) {
+            fail_msg("%s", p.err.data);
+        }
+        process_fini(&p);
+    }
+    editing_proxy_stop(&proxy);
+}
+
+static void only_a_role_sees_jobs_of_other_principals(void **state)
+{
+    process p;
+    fixture_run(*state, &p, 4, WORDS("jobs", "--all-principals"));
+    check_errors(&p, "error: PERMISSION_DENIED: payload.filter.principal needs the role viewer or "
+                     "operator\n");
+    process_fini(&p);
+    fixture_run(*state, &p, 4, WORDS("jobs", "--follow", "--principal", "x*"));
+    check_errors(&p,
+                 "error: PERMISSION_DENIED: payload.principal needs the role viewer or operator\n");
+    process_fini(&p);
+}
+
+/* ---- jobs that change ---- */
+
+static void what_changes_is_printed_until_standard_output_is_closed(void **state)
+{
+    process follower, p;
+    fixture_start(*state, &follower,
+                  WORDS("jobs", "--follow", "--limit", "1", "--quiet", "--json"));
+    process_await(&follower, false, "job_id");
+    fixture_run(*state, &p, 0, WORDS("submit", "hello", "--quiet"));
+    process_fini(&p);
+    process_await(&follower, false, "\"agent\":\"hello@1.0.0\",\"status\":\"success\"");
+    process_signal(&follower, SIGTERM);
+    (void)process_finish(&follower);
+    process_fini(&follower);
+}
+
+static void changes_are_filtered_like_the_listing(void **state)
+{
+    process follower, p;
+    fixture_start(*state, &follower,
+                  WORDS("jobs", "-f", "--agent", "fail", "--status", "error", "-o", "name"));
+    process_await(&follower, true, "no jobs");
+    fixture_run(*state, &p, 0, WORDS("submit", "hello", "--quiet"));
+    process_fini(&p);
+    fixture_run(*state, &p, 1, WORDS("submit", "fail", "--quiet"));
+    process_fini(&p);
+    process_await(&follower, false, "job_");
+    process_signal(&follower, SIGTERM);
+    (void)process_finish(&follower);
+    check_output(&follower, "job_...\n");
+    process_fini(&follower);
+}
+
+/* ---- refusals ---- */
 
 static const struct {
     const char *words[6];
@@ -136,7 +241,9 @@ static const struct {
      "2h or 1d)"},
     {{"-o", "xml"}, "--output: 'xml' is not one of table, json, yaml, name"},
     {{"-o"}, "--output needs a value: FORMAT"},
-    {{"-f"}, "--follow is an option of arcp logs"},
+    {{"-f", "--order", "oldest"}, "--follow and --order oldest cannot be given together"},
+    {{"--principal", "a", "--all-principals"},
+     "--principal and --all-principals cannot be given together"},
     {{"--json", "-o", "yaml"}, "--json and --output yaml cannot be given together"},
 };
 
@@ -160,9 +267,14 @@ static void what_it_cannot_do_is_refused(void **state)
 
 /* ---- how they are printed ---- */
 
-/* Replaces seconds in the column of ages. */
+/* Replaces seconds in the columns of ages, and of times that jobs took. */
 static void mask_ages(arcp_buf *text)
 {
+    for (size_t i = 1; i + 4 <= text->size; i++) {
+        if (text->data[i - 1] == ' ' && text->data[i + 1] == '.' && text->data[i + 3] == 's') {
+            memcpy(text->data + i, "TOOK", 4);
+        }
+    }
     for (size_t i = 1; i + 4 <= text->size; i++) {
         size_t end = i;
         while (end < i + 3 && isdigit((unsigned char)text->data[end])) {
@@ -211,19 +323,22 @@ static void a_terminal_of_each_width_shows_what_fits(void **state)
         {30, "JOB      AGE  STATUS    AGENT\n"
              "P AGE  success   parent\n"
              "C AGE  success   hello~\n"},
-        {80, "JOB                            AGE  STATUS    COST         AGENT\n"
-             "P AGE  success   -            parent\n"
-             "C AGE  success   -            hello@1.0.0\n"},
-        {200, "JOB                            AGE  STATUS    COST         CREATED                  "
-              "PARENT                         AGENT\n"
-              "P AGE  success   -            T -                              parent\n"
-              "C AGE  success   -            T P hello@1.0.0\n"},
+        {80, "JOB      AGE  STATUS    TOOK   CODE              COST         AGENT\n"
+             "P AGE  success   TOOK   -                 -            parent\n"
+             "C AGE  success   TOOK   -                 -            hello@1.0.0\n"},
+        {200,
+         "JOB                            AGE  STATUS    TOOK   CODE              COST         "
+         "PRINCIPAL        CREATED                  PARENT                         AGENT\n"
+         "P AGE  success   TOOK   -                 -            local            T -          "
+         "                    parent\n"
+         "C AGE  success   TOOK   -                 -            local            T P "
+         "hello@1.0.0\n"},
     };
     for (size_t row = 0; row < sizeof screens / sizeof *screens; row++) {
         process p;
         arcp_buf shown = arcp_buf_init();
         arcp_buf masked = arcp_buf_init();
-        const size_t cut = screens[row].columns < 60 ? ID_SIZE - 8 : 0;
+        const size_t cut = screens[row].columns < 110 ? ID_SIZE - 8 : 0;
         fixture_start_on_terminal(*state, &p, WORDS("jobs", "--limit", "2", "--quiet"), environment,
                                   screens[row].columns);
         assert_int_equal(process_finish(&p), 0);
@@ -246,10 +361,11 @@ static void what_was_spent_is_in_the_table(void **state)
     process p;
     fixture_run(*state, &p, 0, WORDS("jobs", "--agent", "events"));
     mask_ages(&p.out);
-    check_output(&p, "JOB                            AGE  STATUS    COST         CREATED          "
-                     "        PARENT                         AGENT\n"
-                     "job_... AGE  success   USD 0.5      TIME -                              "
-                     "events\n");
+    check_output(&p, "JOB                            AGE  STATUS    TOOK   CODE              COST "
+                     "        PRINCIPAL        CREATED                  PARENT                   "
+                     "      AGENT\n"
+                     "job_... AGE  success   TOOK   -                 USD 0.5      local         "
+                     "   TIME -                              events\n");
     process_fini(&p);
 }
 
@@ -258,18 +374,23 @@ static void yaml_has_what_json_has(void **state)
     process p;
     fixture_run(*state, &p, 0, WORDS("jobs", "--agent", "events", "--output", "yaml"));
     check_output(&p, "- job_id: \"job_...\"\n"
+                     "  principal: \"local\"\n"
                      "  agent: \"events\"\n"
                      "  status: \"success\"\n"
-                     "  lease:\n"
-                     "    cost.budget:\n"
-                     "      - \"USD:1\"\n"
-                     "  budget:\n"
-                     "    USD: 0.5\n"
-                     "  parent_job_id: null\n"
                      "  created_at: \"TIME\"\n"
-                     "  submitted_at: \"TIME\"\n"
+                     "  started_at: \"TIME\"\n"
+                     "  ended_at: \"TIME\"\n"
+                     "  parent_job_id: null\n"
+                     "  children: 0\n"
                      "  trace_id: \"TRACE\"\n"
-                     "  last_event_seq: 9\n");
+                     "  budget:\n"
+                     "    USD:\n"
+                     "      cap: 1\n"
+                     "      spent: 0.5\n"
+                     "  progress:\n"
+                     "    current: 1\n"
+                     "    total: 4\n"
+                     "  denials: 0\n");
     process_fini(&p);
 }
 
@@ -355,6 +476,31 @@ static void ages_are_in_their_largest_unit(void **state)
     assert_int_equal(none.size, 0);
 }
 
+static void a_time_that_a_job_took_is_in_its_largest_unit(void **state)
+{
+    static const struct {
+        const char *ended, *took;
+    } rows[] = {
+        {"2026-01-01T00:00:00.000Z", "0.0s"},
+        {"2026-01-01T00:00:00.099Z", "0.0s"},
+        {"2026-01-01T00:00:00.100Z", "0.1s"},
+        {"2026-01-01T00:00:59.999Z", "59.9s"},
+        {"2026-01-01T00:01:00.000Z", "1m"},
+        {"2026-01-01T23:59:59.999Z", "23h"},
+        {"2025-12-31T00:00:00.000Z", "0.0s"}, /* the clock was set back */
+        {"", ""},
+        {"now", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        arcp_buf took = arcp_buf_init();
+        arcp__append_took(ARCP_SPAN_LITERAL("2026-01-01T00:00:00.000Z"),
+                          arcp_span_cstr(rows[i].ended), &took);
+        check_span(arcp_buf_span(&took), rows[i].took);
+        arcp_buf_fini(&took);
+    }
+}
+
 static void costs_are_what_budgets_lack(void **state)
 {
     static const struct {
@@ -369,6 +515,10 @@ static void costs_are_what_budgets_lack(void **state)
         {"{\"lease\":{\"cost.budget\":[\"USD:1\"]}}", ""},
         {"{\"lease\":null,\"budget\":{\"USD\":1}}", ""},
         {"{\"lease\":{\"cost.budget\":[\"USD:1\"]},\"budget\":{\"USD\":true}}", ""},
+        /* rows of the view */
+        {"{\"budget\":{\"USD\":{\"cap\":5,\"spent\":1.5},\"EUR\":{\"spent\":2}}}",
+         "USD 1.5, EUR 2"},
+        {"{\"budget\":{\"USD\":{\"cap\":5},\"EUR\":null}}", ""},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -404,6 +554,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_jobs_that_are_asked_for_are_listed),
+        cmocka_unit_test(a_runtime_without_the_view_lists_the_same_jobs),
+        cmocka_unit_test(what_a_runtime_without_the_view_cannot_do_is_refused),
+        cmocka_unit_test(only_a_role_sees_jobs_of_other_principals),
         cmocka_unit_test(what_it_cannot_do_is_refused),
         cmocka_unit_test(a_terminal_of_each_width_shows_what_fits),
         cmocka_unit_test(what_was_spent_is_in_the_table),
@@ -412,7 +565,10 @@ int main(void)
         cmocka_unit_test(a_job_is_named_by_its_beginning_its_end_or_as_the_last),
         cmocka_unit_test(a_word_that_names_several_jobs_is_refused),
         cmocka_unit_test(a_job_is_cancelled_by_the_end_of_its_id),
+        cmocka_unit_test(what_changes_is_printed_until_standard_output_is_closed),
+        cmocka_unit_test(changes_are_filtered_like_the_listing),
         cmocka_unit_test(ages_are_in_their_largest_unit),
+        cmocka_unit_test(a_time_that_a_job_took_is_in_its_largest_unit),
         cmocka_unit_test(costs_are_what_budgets_lack),
         cmocka_unit_test(yaml_quotes_what_it_must),
     };

@@ -218,6 +218,50 @@ static void a_job_that_is_not_there_cannot_be_waited_for(void **state)
     process_fini(&p);
 }
 
+/* ---- standard error ---- */
+
+static void the_standard_error_of_an_agent_is_printed(void **state)
+{
+    char id[ID_SIZE + 1];
+    process p;
+    submit(*state, "crash", id);
+    fixture_run(*state, &p, 1, WORDS("wait", id));
+    process_fini(&p);
+    fixture_run(*state, &p, 0, WORDS("logs", id, "--stderr"));
+    check_output(&p, "reading the configuration\nno such table: \033[1mjobs\n");
+    check_errors(&p, "");
+    process_fini(&p);
+    fixture_run(*state, &p, 0, WORDS("logs", id, "--stderr", "--follow", "--json"));
+    check_output(
+        &p, "{\"job_id\":\"job_...\",\"line\":1,\"text\":\"reading the configuration\"}\n"
+            "{\"job_id\":\"job_...\",\"line\":2,\"text\":\"no such table: \\u001b[1mjobs\"}\n");
+    process_fini(&p);
+    fixture_run(*state, &p, 0, WORDS("logs", id, "--stderr", "--tail", "1"));
+    check_output(&p, "no such table: \033[1mjobs\n");
+    process_fini(&p);
+    fixture_run(*state, &p, 0, WORDS("logs", id, "--stderr", "--tail", "0"));
+    check_output(&p, "");
+    process_fini(&p);
+    fixture_run(*state, &p, 0, WORDS("logs", spoken, "--stderr"));
+    check_output(&p, "");
+    check_errors(&p, "arcp logs: no standard error is kept: the agent has written none, or arcpd "
+                     "was started again since\n");
+    process_fini(&p);
+}
+
+static void standard_error_has_no_times_kinds_and_levels(void **state)
+{
+    static const char *const options[][2] = {
+        {"--since", "1h"}, {"--kind", "log"}, {"--level", "warn"}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        process p;
+        fixture_run(*state, &p, 2, WORDS("logs", "x", "--stderr", options[i][0], options[i][1]));
+        check_errors(&p, "arcp logs: --stderr has no times, kinds and levels: --since, --kind and "
+                         "--level cannot be given with it\ntry: arcp logs --help\n");
+        process_fini(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +270,8 @@ int main(void)
         cmocka_unit_test(the_end_of_a_failed_job_has_its_error_and_no_failure),
         cmocka_unit_test(what_logs_cannot_do_is_refused),
         cmocka_unit_test(a_running_job_is_followed_only_if_asked),
+        cmocka_unit_test(the_standard_error_of_an_agent_is_printed),
+        cmocka_unit_test(standard_error_has_no_times_kinds_and_levels),
         cmocka_unit_test(ended_jobs_are_printed_and_the_first_failure_decides),
         cmocka_unit_test(waiting_ends_with_the_jobs_or_in_time),
         cmocka_unit_test(a_job_that_is_not_there_cannot_be_waited_for),

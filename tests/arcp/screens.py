@@ -38,6 +38,11 @@ agents:
   - {{name: wait, command: [sh, "{agents}/wait.sh"]}}
   - {{name: progress, command: [sh, "{agents}/progress.sh"]}}
   - {{name: broken, stderr_in_errors: true, command: [sh, -c, "echo 'the database of the agent is older than its program: run its migration first' >&2; exit 3"]}}
+hooks:
+  - {{name: pager, on: [end], agent: broken, command: ["false"]}}
+schedules:
+  - {{name: nightly, cron: "30 2 * * *", agent: an-agent-with-a-rather-long-name, principal: alice}}
+  - {{name: a-schedule-with-a-long-name, every_sec: 604800, agent: wait, principal: "日本語の名前のとても長い利用者"}}
 """
 
 LEASE = '{"fs.read": ["/srv/projects/a-rather-long-name/**"], "tool.call": ["web.*"]}'
@@ -177,8 +182,10 @@ def mask(text, url):
     text = text.replace(url, re.sub(r":\d+/", ":PORT/", url))  # before other ports, which stand in columns
     text = re.sub(r"127\.0\.0\.1:\d{5}", "127.0.0.1:PORT ", text)
     text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", "0000-00-00T00:00:00.000Z", text)
+    text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "0000-00-00T00:00:00Z", text)
+    text = re.sub(r"\b\d\d-\d\dT\d\d:\d\dZ", "00-00T00:00Z", text)
     text = re.sub(r"\b(?:[0-9a-f]{32})\b", "x" * 32, text)
-    text = re.sub(r"(?:(?<=_)[0-9A-HJKMNP-TV-Z]{26}|^[0-9A-HJKMNP-TV-Z]{8}(?= ))", lambda match: "X" * len(match.group()), text, flags=re.MULTILINE)
+    text = re.sub(r"(?:(?<=_)[0-9A-HJKMNP-TV-Z]{26}|^[0-9A-HJKMNP-TV-Z]{8}(?= )|^[0-9A-HJKMNP-TV-Z]{12}(?= ))", lambda match: "X" * len(match.group()), text, flags=re.MULTILINE)
     text = re.sub(r"\b(\d+(?:\.\d+)?)( ?)(ms|s|m|h|K|M|G)\b( *)", with_unit, text)
     return re.sub(r"\b\d+ (lines, written|newer jobs)", r"N \1", text)
 
@@ -277,6 +284,77 @@ def events(place, columns):
     return program.screen()
 
 
+def ends_with(job, status):
+    return re.compile(rb"%s [^\n]*%s" % (job[-8:].encode(), status.encode()))
+
+
+def live_top(place, columns):
+    """The table while two jobs run, after one of them has ended, and without any."""
+    program = Program(place, columns, ["top"], PLAIN)
+    program.wait_for("0 jobs by cpu")
+    jobs = [("tw", place.submit("tw", "an-agent-with-a-rather-long-name")), ("ta", place.submit("ta", "wait"))]
+    shown = ""
+    for count in (2, 1, 0):
+        # All of them run: the agents have been silent for some time.
+        table = re.compile(rb"\x1b\[H\x1b\[J%d jobs? by cpu\r\n[^\n]*\n(?:\S+ +\d+s +\d[^\n\x1b]*\n){%d}" % (count, count))
+        while not table.search(program.data):
+            program.read()
+        whole = table.findall(program.data)[-1].decode()
+        title, head, *rows = Screen(columns, whole).text().split("\n")
+        shown += "\n".join([title, head] + sorted(mask(row, place.arcpd.url) for row in rows if row)) + "\n"
+        if count:
+            token, job = jobs.pop()
+            place.arcpd.arcp(token, "cancel", "--now", job)
+    program.interrupt()
+    program.finish()
+    return shown
+
+
+def jobs_follow(place, columns):
+    """The newest job, and one that begins and ends: of that the last row, because the others depend on the time."""
+    program = Program(place, columns, ["jobs", "--follow", "--limit", "1", "--quiet", "--agent", "texts", "--order", "newest"], PLAIN)
+    program.wait_for("success")
+    job = place.submit("ta", "texts")
+    while not ends_with(job, "success").search(program.data):
+        program.read()
+    program.interrupt()
+    program.finish()
+    program.data = program.data.replace(b"^C", b"")
+    head, first, *rows = program.screen().split("\n")
+    return "\n".join([head, first, [row for row in rows if row][-1]]) + "\n"
+
+
+def logs_follow(place, columns):
+    job = place.submit("ta", "wait")
+    program = Program(place, columns, ["logs", job, "--follow"], PLAIN)
+    program.wait_for("waiting")
+    place.arcpd.arcp("ta", "cancel", "--now", job)
+    program.finish()
+    return program.screen()
+
+
+def logs_stderr(place, columns):
+    job = place.submit("ta", "broken")
+    place.arcpd.arcp("ta", "wait", job, check=False)
+    program = Program(place, columns, ["logs", job, "--stderr"], PLAIN)
+    program.finish()
+    return program.screen()
+
+
+def hooks(place, columns):
+    """The newest notification, after an attempt."""
+    job = place.submit("ta", "broken")
+    place.arcpd.arcp("ta", "wait", job, check=False)
+    end = time.monotonic() + DEADLINE
+    while f'"job_id":"{job}"' not in re.sub(r"[^\n]*\"tries\":0[^\n]*", "", place.arcpd.arcp("ta", "hooks", "--json")):
+        if time.monotonic() > end:
+            raise Failed(f"no notification of {job}")
+    program = Program(place, columns, ["hooks"], PLAIN)
+    program.finish()
+    head, *rows = program.screen().split("\n")
+    return head + "\n" + re.sub(r"(waiting|failed) +(\d+) ", r"\1 N ", [row for row in rows if row][-1]) + "\n"
+
+
 SCREENS = {
     "submit": shows("submit", "texts", "--lease", LEASE, "--budget", "USD:5.00", "--expires-in", "1h"),
     "submit-colours": shows("submit", "texts", "--lease", LEASE, environment={}),
@@ -300,6 +378,13 @@ SCREENS = {
     "error-option": shows("submit", "texts", "--imput", "{}", status=2),
     "error-connection": shows("jobs", "--url", "ws://127.0.0.1:1/arcp", status=3),
     "error-token": shows("jobs", "--token", "wrong", status=3),
+    # The last ones, because a program that is interrupted leaves its session behind.
+    "top-live": live_top,
+    "jobs-follow": jobs_follow,
+    "logs-follow": logs_follow,
+    "logs-stderr": logs_stderr,
+    "schedules": shows("schedules"),
+    "hooks": hooks,
 }
 
 
