@@ -225,7 +225,7 @@ static void a_silent_server_times_out(void **state)
     arcp_connect_options options = patient();
     options.timeout_ms = 40;
     test_loop_init(&test);
-    const int listener = raw_listen(url); /* the kernel connects; nobody answers */
+    const int listener = raw_listen(url); /* the kernel connects; no peer answers */
     dial_begin(&d, &test, url, &options);
     dial_expect_failure(&d, &test, ARCP_E_DEADLINE, " within 40 ms");
     dial_fini(&d);
