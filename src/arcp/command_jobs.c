@@ -330,22 +330,31 @@ static arcp_status read_draft(listing *l, arcp_client *client, arcp_error *err)
                                             : status;
 }
 
+/* In JSON and YAML a job has the members of session.list_jobs, as of any runtime, unless only the
+ * view can select it. */
+static bool asks_view(const listing *l, arcp_client *client)
+{
+    const bool is_data = l->format == ARCP__FORMAT_JSON || l->format == ARCP__FORMAT_YAML;
+    return arcp__has_view(client) && (!is_data || l->principals != NULL || l->code != NULL);
+}
+
 static int list_jobs(arcp__program *program, arcp_client *client, void *user)
 {
     listing *l = user;
     arcp_error err = {.details = &program->error_details};
     int exit_status = ARCP__EXIT_ERROR;
     const char *parent = arcp__value(&program->arguments, ARCP__OPTION_JOBS_PARENT);
-    const bool has_view = arcp__has_view(client);
+    const bool is_view = asks_view(l, client);
     if (parent != NULL && !arcp__job_resolve(program, client, parent, &l->parent, &exit_status)) {
         return exit_status;
     }
-    l->is_newest_first = has_view && !l->is_oldest;
     if (arcp__has(&program->arguments, ARCP__OPTION_JOBS_FOLLOW)) {
+        l->is_newest_first = true;
         return arcp__jobs_follow(l, client);
     }
+    l->is_newest_first = is_view && !l->is_oldest;
     const arcp_status status =
-        has_view ? arcp__jobs_read_view(l, client, &err) : read_draft(l, client, &err);
+        is_view ? arcp__jobs_read_view(l, client, &err) : read_draft(l, client, &err);
     if (status != ARCP_OK) {
         return arcp__program_fail(program, &err);
     }

@@ -369,10 +369,31 @@ static void what_was_spent_is_in_the_table(void **state)
     process_fini(&p);
 }
 
-static void yaml_has_what_json_has(void **state)
+static void data_have_the_members_of_the_draft(void **state)
 {
     process p;
     fixture_run(*state, &p, 0, WORDS("jobs", "--agent", "events", "--output", "yaml"));
+    check_output(&p, "- job_id: \"job_...\"\n"
+                     "  agent: \"events\"\n"
+                     "  status: \"success\"\n"
+                     "  lease:\n"
+                     "    cost.budget:\n"
+                     "      - \"USD:1\"\n"
+                     "  budget:\n"
+                     "    USD: 0.5\n"
+                     "  parent_job_id: null\n"
+                     "  created_at: \"TIME\"\n"
+                     "  submitted_at: \"TIME\"\n"
+                     "  trace_id: \"TRACE\"\n"
+                     "  last_event_seq: 9\n");
+    process_fini(&p);
+}
+
+static void data_that_only_the_view_selects_have_its_members(void **state)
+{
+    process p;
+    fixture_run(*state, &p, 0,
+                WORDS("jobs", "--agent", "events", "--principal", "local", "--output", "yaml"));
     check_output(&p, "- job_id: \"job_...\"\n"
                      "  principal: \"local\"\n"
                      "  agent: \"events\"\n"
@@ -560,7 +581,8 @@ int main(void)
         cmocka_unit_test(what_it_cannot_do_is_refused),
         cmocka_unit_test(a_terminal_of_each_width_shows_what_fits),
         cmocka_unit_test(what_was_spent_is_in_the_table),
-        cmocka_unit_test(yaml_has_what_json_has),
+        cmocka_unit_test(data_have_the_members_of_the_draft),
+        cmocka_unit_test(data_that_only_the_view_selects_have_its_members),
         cmocka_unit_test(agents_are_listed_in_each_format),
         cmocka_unit_test(a_job_is_named_by_its_beginning_its_end_or_as_the_last),
         cmocka_unit_test(a_word_that_names_several_jobs_is_refused),

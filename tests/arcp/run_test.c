@@ -147,7 +147,8 @@ static const run_row rows[] = {
     {"the command's own directory needs no --base", "$ARCP run -- ../tool/t", 0, .out = "tool\n",
      ""},
     {"the files of ARCP are never granted",
-     "mkdir -p ~/.config/arcp && echo token >~/.config/arcp/config.yaml; $ARCP run --write ~ -- sh "
+     "mkdir -p ~/.config/arcp && echo 'token: x' >~/.config/arcp/config.yaml; $ARCP run --write ~ "
+     "-- sh "
      "-c "
      "'cat ~/.config/arcp/config.yaml; echo x >~/.config/arcp/new; cat ~/secret'",
      0, .out = "secret\n", "~cat: ", .absent = "home/.config/arcp/new"},

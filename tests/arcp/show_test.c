@@ -41,6 +41,7 @@ static void a_job_is_shown_with_its_lease_and_costs(void **state)
                     "created   TIME\n"
                     "started   TIME\n"
                     "ended     TIME\n"
+                    "input     {}\n"
                     "progress  1/4 files\n"
                     "trace     TRACE\n"
                     "expires   2199-01-01T00:00:00Z\n"
@@ -71,6 +72,7 @@ static void a_parent_is_shown_with_its_children_and_a_child_with_its_parent(void
                     "created   TIME\n"
                     "started   TIME\n"
                     "ended     TIME\n"
+                    "input     {}\n"
                     "parent    job_...\n"
                     "trace     TRACE\n");
     process_fini(&p);
@@ -101,8 +103,8 @@ static void an_error_is_shown_with_what_to_do(void **state)
         (void)snprintf(want, sizeof want,
                        "job       job_...\nagent     fail\nstatus    %s, N s\ncreated   TIME\n"
                        "started   TIME\nended     TIME\nerror     %s: as asked\nadvice    %s\n"
-                       "trace     TRACE\n",
-                       errors[row].status, errors[row].code, errors[row].advice);
+                       "input     %s\ntrace     TRACE\n",
+                       errors[row].status, errors[row].code, errors[row].advice, input);
         check_shown(&p, want);
         process_fini(&p);
     }
@@ -115,16 +117,19 @@ static void json_and_yaml_have_the_same_members(void **state)
                 WORDS("submit", "fail", "--quiet", "--input", "{\"code\":\"PERMISSION_DENIED\"}"));
     process_fini(&p);
     fixture_run(*state, &p, 0, WORDS("show", "@last", "--json"));
-    check_output(&p, "{\"job_id\":\"job_...\",\"agent\":\"fail\",\"status\":\"error\","
-                     "\"created_at\":\"TIME\",\"started_at\":\"TIME\",\"completed_at\":\"TIME\","
-                     "\"code\":\"PERMISSION_DENIED\",\"message\":\"as asked\",\"retryable\":false,"
-                     "\"trace_id\":\"TRACE\",\"lease\":{},\"denials\":0,\"children\":[]}\n");
+    check_output(&p,
+                 "{\"job_id\":\"job_...\",\"agent\":\"fail\",\"status\":\"error\","
+                 "\"created_at\":\"TIME\",\"started_at\":\"TIME\",\"completed_at\":\"TIME\","
+                 "\"code\":\"PERMISSION_DENIED\",\"message\":\"as asked\",\"retryable\":false,"
+                 "\"trace_id\":\"TRACE\",\"lease\":{},\"input\":{\"code\":\"PERMISSION_DENIED\"},"
+                 "\"denials\":0,\"children\":[]}\n");
     process_fini(&p);
     fixture_run(*state, &p, 0, WORDS("show", "@last", "-o", "yaml"));
     check_output(&p, "job_id: \"job_...\"\nagent: \"fail\"\nstatus: \"error\"\n"
                      "created_at: \"TIME\"\nstarted_at: \"TIME\"\ncompleted_at: \"TIME\"\n"
                      "code: \"PERMISSION_DENIED\"\nmessage: \"as asked\"\nretryable: false\n"
-                     "trace_id: \"TRACE\"\nlease: {}\ndenials: 0\nchildren: []\n");
+                     "trace_id: \"TRACE\"\nlease: {}\ninput:\n  code: \"PERMISSION_DENIED\"\n"
+                     "denials: 0\nchildren: []\n");
     process_fini(&p);
 }
 

@@ -67,6 +67,8 @@ static int count_connections(int listener)
     return count;
 }
 
+#define ON_DISK "/var/tmp" /* own sockets are connected to; /tmp may be a tmpfs */
+
 /* ---- own sockets and the host's ---- */
 
 static void connect_to_own(fixture *f, void *user)
@@ -121,7 +123,6 @@ static void own_sockets_are_connected_and_the_hosts_are_not(void **state)
     fixture_fini(&f);
 }
 
-/* A socket of the host could have been linked or moved into a private directory. */
 static void connect_to_listening(fixture *f, void *user)
 {
     (void)user;
@@ -143,14 +144,15 @@ static void sockets_in_a_tmpfs_of_the_host_are_not_connected(void **state)
     }
     fixture_place = "/dev/shm";
     fixture_init(&f);
+    fixture_place = ON_DISK;
     f.has_own_net = true;
     fixture_run(&f, connect_to_listening, NULL);
     assert_int_equal(f.results->values[0], EACCES);
     assert_true(fixture_was_denied(&f, "connect", "work/own", 1));
     fixture_fini(&f);
-    fixture_place = "/tmp";
 }
 
+/* A socket of the host could have been linked or moved into a private directory. */
 static void
 without_a_list_of_own_sockets_only_those_that_the_lease_names_are_connected(void **state)
 {
@@ -528,6 +530,7 @@ int main(int argc, char **argv)
         return 0;
     }
     seconds = argc > 1 ? argv[1] : seconds;
+    fixture_place = ON_DISK;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(own_sockets_are_connected_and_the_hosts_are_not),
         cmocka_unit_test(sockets_in_a_tmpfs_of_the_host_are_not_connected),
