@@ -25,9 +25,7 @@ static arcp_status ask(const errors *e, uint64_t after, uint64_t lines, arcp__as
     arcp__put_u64(&writer, "lines", lines);
     arcp__put_u64(&writer, "after", after);
     arcp_json_end_object(&writer);
-    const arcp_status status =
-        payload.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                       : arcp__ask(e->client, "stderr", arcp_buf_span(&payload), out, err);
+    const arcp_status status = arcp__ask_buf(e->client, "stderr", &payload, out, err);
     arcp_buf_fini(&payload);
     return status;
 }

@@ -46,9 +46,7 @@ static arcp_status ask_page(const arcp__jobs_listing *l, arcp_client *client,
     }
     arcp__put_text(&writer, "cursor", arcp_buf_span(cursor));
     arcp_json_end_object(&writer);
-    const arcp_status status = payload.failed
-                                   ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                                   : arcp__ask(client, "jobs", arcp_buf_span(&payload), out, err);
+    const arcp_status status = arcp__ask_buf(client, "jobs", &payload, out, err);
     arcp_buf_fini(&payload);
     return status;
 }
@@ -79,7 +77,7 @@ arcp_status arcp__jobs_read_view(arcp__jobs_listing *l, arcp_client *client, arc
     do {
         arcp__asked page;
         status = ask_page(l, client, &cursor, l->limit - l->row_count, &page, err);
-        if (status == ARCP_OK) {
+        if (status == ARCP_OK && page.json.nodes != NULL) { /* it was scanned */
             status = take_page(l, &page, &cursor, err);
         }
         arcp__asked_fini(&page);

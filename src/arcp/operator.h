@@ -19,6 +19,10 @@ typedef struct arcp__asked {
  * caller frees in any case. ARCP_E_INVALID_REQUEST: this runtime does not know the request. */
 ARCP_MUST_CHECK arcp_status arcp__ask(arcp_client *client, const char *name, arcp_span payload,
                                       arcp__asked *out, arcp_error *err);
+/* The same with a payload that may have failed: then ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__ask_buf(arcp_client *client, const char *name,
+                                          const arcp_buf *payload, arcp__asked *out,
+                                          arcp_error *err);
 void arcp__asked_fini(arcp__asked *asked);
 
 /* A string of an object of the response, with its escapes; empty when it is missing. Valid as long

@@ -13,6 +13,14 @@ arcp_status arcp__ask(arcp_client *client, const char *name, arcp_span payload, 
                              : status;
 }
 
+arcp_status arcp__ask_buf(arcp_client *client, const char *name, const arcp_buf *payload,
+                          arcp__asked *out, arcp_error *err)
+{
+    *out = (arcp__asked){.json = ARCP__JSON_INIT};
+    return payload->failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                           : arcp__ask(client, name, arcp_buf_span(payload), out, err);
+}
+
 void arcp__asked_fini(arcp__asked *asked)
 {
     arcp__json_fini(&asked->json);
@@ -80,7 +88,7 @@ arcp_status arcp__ask_pages_from(arcp_client *client, const char *name, const ch
     }
     while (status == ARCP_OK && is_more) {
         arcp_buf request = arcp_buf_init();
-        arcp__asked page = {.json = ARCP__JSON_INIT};
+        arcp__asked page;
         arcp_buf_append_cstr(&request, payload);
         arcp_buf_append_format(&request, "%s\"limit\":500", payload[1] == '\0' ? "" : ",");
         if (cursor.size != 0) {
@@ -88,8 +96,7 @@ arcp_status arcp__ask_pages_from(arcp_client *client, const char *name, const ch
             arcp_buf_append(&request, arcp_buf_span(&cursor));
         }
         arcp_buf_append_byte(&request, '}');
-        status = request.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                                : arcp__ask(client, name, arcp_buf_span(&request), &page, err);
+        status = arcp__ask_buf(client, name, &request, &page, err);
         if (status == ARCP_OK && page.json.nodes != NULL) { /* it was scanned */
             const arcp_json_ref next =
                 arcp_json_member(&page.json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("next_cursor"));

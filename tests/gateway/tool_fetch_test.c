@@ -15,7 +15,8 @@
     "{" ALL ",\"fs.read\":[\"/srv/docs/**\"],\"net.fetch\":[\"https://docs.example.com/**\"]}"
 #define READ(id, uri) REQUEST(id, "resources/read", "\"uri\":\"" uri "\"")
 
-static const char *const plain[] = {"python3", "-B", RESOURCE_SERVER, NULL};
+static const char server_file[] = RESOURCE_SERVER;
+static const char *const plain[] = {"python3", "-B", server_file, NULL};
 
 static arcp__tool_server_options offering(const char *name, unsigned offers)
 {
@@ -120,8 +121,8 @@ static void lists_of_servers_that_the_lease_does_not_grant_are_empty(void **stat
 
 static void a_server_whose_list_is_not_valid_is_left_out(void **state)
 {
-    static const char *const garbage[] = {"python3", "-B", RESOURCE_SERVER, "garbage", NULL};
-    static const char *const endless[] = {"python3", "-B", RESOURCE_SERVER, "endless", NULL};
+    static const char *const garbage[] = {"python3", "-B", server_file, "garbage", NULL};
+    static const char *const endless[] = {"python3", "-B", server_file, "endless", NULL};
     arcp__tool_server_options servers[] = {offering("bad", BOTH), offering("docs", BOTH),
                                            offering("long", BOTH)};
     tool_rig r;
@@ -217,7 +218,7 @@ static void a_method_that_the_lease_does_not_grant_is_denied(void **state)
 
 static void a_question_of_the_server_is_not_passed_on(void **state)
 {
-    static const char *const others[] = {"python3", "-B", RESOURCE_SERVER, "others", NULL};
+    static const char *const others[] = {"python3", "-B", server_file, "others", NULL};
     arcp__tool_server_options servers[] = {offering("docs", BOTH)};
     tool_rig r;
     servers[0].argv = others;
