@@ -200,6 +200,13 @@ arcp_span wire_await(wire *w)
                         w->close_code);
         }
     }
+    if (wire_is(frame, "session.ping")) { /* a slow test may only read for two intervals */
+        const arcp_span nonce = wire_text(frame, "nonce");
+        wire_send(w,
+                  "{\"arcp\":\"1.1\",\"id\":\"pong\",\"type\":\"session.pong\",\"payload\":{"
+                  "\"nonce\":\"%.*s\"}}",
+                  (int)nonce.size, nonce.data);
+    }
     return frame;
 }
 
