@@ -304,7 +304,8 @@ static void own_sockets_are_connected_and_the_hosts_are_not(void **state)
     sandbox_outside("chmod 777 %s/tree/host; cat >%s/tree/program.py <<'END'\n%sEND\n",
                     f->directory, f->directory, python);
     sandbox_expect(f, "/usr/bin/python3 program.py", 0);
-    /* In a granted directory of a tmpfs of the host own sockets are not told from the host's. */
+    /* In a granted directory of a tmpfs of the host, own sockets cannot be distinguished from its.
+     */
     struct statfs about;
     assert_int_equal(statfs(f->directory, &about), 0);
     sandbox_check_output(f,
