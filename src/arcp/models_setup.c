@@ -3,17 +3,11 @@
 #include "arcp/command.h"
 #include "arcp/models.h"
 #include "arcp/setup_file.h"
-#include "base/alloc.h"
-#include "base/hash.h"
-
-typedef struct listed {
-    UT_hash_handle hh;
-    arcp_span name;
-} listed;
+#include "core/id_set.h"
 
 typedef struct lister {
     arcp__models *models;
-    listed *names; /* that were listed: the configuration may name one several times */
+    arcp__id_set names; /* that were listed: the configuration may name one several times */
     size_t printed;
     arcp_buf out;
     bool failed;
@@ -22,23 +16,12 @@ typedef struct lister {
 /* False for a name that was listed before. */
 static bool is_new(lister *l, arcp_span name)
 {
-    listed *found = NULL;
-    HASH_FIND(hh, l->names, name.data, name.size, found);
-    if (found != NULL) {
+    if (arcp__id_set_has(&l->names, name)) {
         return false;
     }
-    found = arcp__alloc(sizeof *found);
-    l->failed = l->failed || found == NULL;
-    if (found == NULL) {
-        return false;
-    }
-    found->name = name;
-    HASH_ADD_KEYPTR(hh, l->names, found->name.data, found->name.size, found);
-    if (!ARCP__HASH_ADDED(found)) {
-        arcp__free(found);
-        l->failed = true;
-    }
-    return !l->failed;
+    const bool is_added = arcp__id_set_add(&l->names, name);
+    l->failed = l->failed || !is_added;
+    return is_added;
 }
 
 /* Why the model has no price; NULL: it has one, or a reason why it cannot be bounded. */
@@ -112,16 +95,6 @@ static void on_name(void *user, arcp_span name, arcp_span provider)
     }
 }
 
-static void free_names(lister *l)
-{
-    listed *at = NULL;
-    listed *next = NULL;
-    HASH_ITER (hh, l->names, at, next) {
-        HASH_DEL(l->names, at);
-        arcp__free(at);
-    }
-}
-
 static arcp_status list(lister *l, const arcp__setup_file *file, arcp_error *err)
 {
     const arcp__arguments *arguments = &l->models->program->arguments;
@@ -167,7 +140,7 @@ int arcp__models_of_setup(arcp__models *models)
     } else if (arcp__program_print_buf(models->program, &l.out)) {
         exit_status = ARCP__EXIT_SUCCESS;
     }
-    free_names(&l);
+    arcp__id_set_fini(&l.names);
     models->config = NULL;
     arcp__model_config_unref(config);
     arcp__setup_file_fini(&file);

@@ -1,16 +1,10 @@
 /* GET /v1/models and /v1/models/NAME: the models that the job's lease allows. */
 #include "gateway/model_parts.h"
 
-#include "base/alloc.h"
-#include "base/hash.h"
+#include "core/id_set.h"
 #include "json/json_put.h"
 
 #define PREFIX "/v1/models"
-
-typedef struct listed {
-    arcp_span name;
-    UT_hash_handle hh;
-} listed;
 
 typedef struct lister {
     const arcp_authority *asking;
@@ -18,31 +12,19 @@ typedef struct lister {
     bool is_anthropic;
     arcp_span only; /* the name that is asked for; empty: all */
     arcp_json_writer writer;
-    listed *names; /* that were written */
+    arcp__id_set names; /* that were written */
     arcp_span first, last;
     bool failed;
 } lister;
 
 static bool is_new(lister *l, arcp_span name)
 {
-    listed *found = NULL;
-    HASH_FIND(hh, l->names, name.data, name.size, found);
-    if (found != NULL) {
+    if (arcp__id_set_has(&l->names, name)) {
         return false;
     }
-    found = arcp__alloc(sizeof *found);
-    if (found == NULL) {
-        l->failed = true;
-        return false;
-    }
-    found->name = name;
-    HASH_ADD_KEYPTR(hh, l->names, found->name.data, found->name.size, found);
-    if (!ARCP__HASH_ADDED(found)) {
-        arcp__free(found);
-        l->failed = true;
-        return false;
-    }
-    return true;
+    const bool is_added = arcp__id_set_add(&l->names, name);
+    l->failed = l->failed || !is_added;
+    return is_added;
 }
 
 static void write_model(lister *l, arcp_span name, arcp_span provider)
@@ -122,12 +104,7 @@ void arcp__model_list(model_service *service, arcp__gateway_call *call)
             .status = 200, .type = "application/json", .body = arcp_buf_span(&out)};
         arcp__gateway_call_respond(call, &response);
     }
-    listed *at = NULL;
-    listed *next = NULL;
-    HASH_ITER (hh, l.names, at, next) {
-        HASH_DEL(l.names, at);
-        arcp__free(at);
-    }
+    arcp__id_set_fini(&l.names);
     arcp_buf_fini(&out);
     arcp__gateway_call_done(call);
 }
