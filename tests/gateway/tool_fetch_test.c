@@ -26,33 +26,13 @@ static arcp__tool_server_options offering(const char *name, unsigned offers)
     return server;
 }
 
-static void open_rig(tool_rig *r, const char *lease, const arcp__tool_server_options *servers,
-                     size_t count)
-{
-    const arcp__tool_options options = {.servers = servers, .server_count = count};
-    tool_rig_open(r, lease, &options);
-}
-
-static bool has_received(const tool_rig *r, const char *text)
-{
-    return memmem(r->f.peer.received.data, r->f.peer.received.size, text, strlen(text)) != NULL;
-}
-
-static void await_seen(tool_rig *r, const char *text)
-{
-    while (r->f.seen.size == 0 ||
-           memmem(r->f.seen.data, r->f.seen.size, text, strlen(text)) == NULL) {
-        (void)uv_run(&r->f.test.loop, UV_RUN_ONCE);
-    }
-}
-
 /* ---- what is offered ---- */
 
 static void nothing_is_offered_unless_the_configuration_says_so(void **state)
 {
     const arcp__tool_server_options servers[] = {offering("docs", 0)};
     tool_rig r;
-    open_rig(&r, DOCS, servers, 1);
+    tool_rig_open_servers(&r, DOCS, servers, 1);
     tool_rig_post(&r, "/", REQUEST("1", "initialize", "\"protocolVersion\":\"2025-11-25\""));
     tool_rig_expect(&r, "\"capabilities\":{\"tools\":{}}");
     static const char *const methods[] = {
@@ -72,7 +52,7 @@ static void one_offer_does_not_bring_the_other(void **state)
     const arcp__tool_server_options servers[] = {offering("docs", ARCP__MCP_RESOURCES),
                                                  offering("more", ARCP__MCP_PROMPTS)};
     tool_rig r;
-    open_rig(&r, DOCS, servers, 2);
+    tool_rig_open_servers(&r, DOCS, servers, 2);
     tool_rig_post(&r, "/s/docs", REQUEST("1", "initialize", "\"protocolVersion\":\"2025-11-25\""));
     tool_rig_expect(&r, "\"capabilities\":{\"tools\":{},\"resources\":{},\"completions\":{}}");
     tool_rig_post(&r, "/s/docs", REQUEST("2", "prompts/list", ""));
@@ -90,14 +70,15 @@ static void what_the_lease_grants_is_listed_with_its_server(void **state)
 {
     const arcp__tool_server_options servers[] = {offering("docs", BOTH), offering("more", BOTH)};
     tool_rig r;
-    open_rig(&r, DOCS, servers, 2);
+    tool_rig_open_servers(&r, DOCS, servers, 2);
     tool_rig_post(&r, "/", REQUEST("1", "resources/list", ""));
     tool_rig_expect(&r, "\"uri\":\"arcp+more+https://docs.example.com/x\"");
-    assert_true(has_received(&r, "\"uri\":\"arcp+docs+demo://one\",\"name\":\"of demo://one\""));
-    assert_true(has_received(&r, "\"uri\":\"arcp+docs+file:///srv/docs/a%20b.txt\""));
-    assert_false(has_received(&r, "/srv/other"));
-    assert_false(has_received(&r, "intranet"));
-    assert_false(has_received(&r, "no scheme"));
+    assert_true(
+        tool_rig_has_received(&r, "\"uri\":\"arcp+docs+demo://one\",\"name\":\"of demo://one\""));
+    assert_true(tool_rig_has_received(&r, "\"uri\":\"arcp+docs+file:///srv/docs/a%20b.txt\""));
+    assert_false(tool_rig_has_received(&r, "/srv/other"));
+    assert_false(tool_rig_has_received(&r, "intranet"));
+    assert_false(tool_rig_has_received(&r, "no scheme"));
     tool_rig_post(&r, "/", REQUEST("2", "resources/templates/list", ""));
     tool_rig_expect(&r, "\"uriTemplate\":\"arcp+docs+demo://{id}\"");
     tool_rig_post(&r, "/", REQUEST("3", "prompts/list", ""));
@@ -111,7 +92,7 @@ static void lists_of_servers_that_the_lease_does_not_grant_are_empty(void **stat
 {
     const arcp__tool_server_options servers[] = {offering("docs", BOTH)};
     tool_rig r;
-    open_rig(&r, "{\"tool.call\":[\"docs.*\"],\"fs.read\":[\"/**\"]}", servers, 1);
+    tool_rig_open_servers(&r, "{\"tool.call\":[\"docs.*\"],\"fs.read\":[\"/**\"]}", servers, 1);
     tool_rig_post(&r, "/", REQUEST("1", "resources/list", ""));
     tool_rig_expect(&r, "\"resources\":[]");
     tool_rig_post(&r, "/s/docs", REQUEST("2", "prompts/list", ""));
@@ -128,12 +109,14 @@ static void a_server_whose_list_is_not_valid_is_left_out(void **state)
     tool_rig r;
     servers[0].argv = garbage;
     servers[2].argv = endless;
-    open_rig(&r, "{\"tool.call\":[\"**\"]}", servers, 3);
+    tool_rig_open_servers(&r, "{\"tool.call\":[\"**\"]}", servers, 3);
     tool_rig_post(&r, "/", REQUEST("1", "prompts/list", ""));
     tool_rig_expect(&r, "\"name\":\"docs__review\"");
-    assert_false(has_received(&r, "bad__"));
-    await_seen(&r, "the server \\\"bad\\\": the response of the server has no list of prompts");
-    await_seen(&r, "the server \\\"long\\\": the list of the server has more than 64 pages");
+    assert_false(tool_rig_has_received(&r, "bad__"));
+    tool_rig_await_seen(
+        &r, "the server \\\"bad\\\": the response of the server has no list of prompts");
+    tool_rig_await_seen(&r,
+                        "the server \\\"long\\\": the list of the server has more than 64 pages");
     tool_rig_close(&r);
 }
 
@@ -143,11 +126,11 @@ static void resources_and_prompts_are_fetched_by_the_names_of_the_list(void **st
 {
     const arcp__tool_server_options servers[] = {offering("docs", BOTH), offering("more", BOTH)};
     tool_rig r;
-    open_rig(&r, DOCS, servers, 2);
+    tool_rig_open_servers(&r, DOCS, servers, 2);
     tool_rig_post(&r, "/", READ("1", "arcp+more+demo://one"));
     tool_rig_expect(&r, "read {\\\"uri\\\": \\\"demo://one\\\"}");
-    await_seen(&r, "tool_call {\"tool\":\"more.resources/read\"");
-    await_seen(&r, "\"args\":{\"uri\":\"demo://one\"}");
+    tool_rig_await_seen(&r, "tool_call {\"tool\":\"more.resources/read\"");
+    tool_rig_await_seen(&r, "\"args\":{\"uri\":\"demo://one\"}");
     tool_rig_post(&r, "/s/docs", READ("2", "file:///srv/docs/a%20b.txt"));
     tool_rig_expect(&r, "read {\\\"uri\\\": \\\"file:///srv/docs/a%20b.txt\\\"}");
     tool_rig_post(
@@ -192,12 +175,12 @@ static void what_the_lease_does_not_grant_is_not_fetched(void **state)
 {
     const arcp__tool_server_options servers[] = {offering("docs", BOTH)};
     tool_rig r;
-    open_rig(&r, DOCS, servers, 1);
+    tool_rig_open_servers(&r, DOCS, servers, 1);
     for (size_t i = 0; i < sizeof denied / sizeof denied[0]; i++) {
         print_message("  %s\n", denied[i].name);
         tool_rig_post(&r, "/s/docs", denied[i].body);
         tool_rig_expect(&r, denied[i].error);
-        assert_false(has_received(&r, "\"result\""));
+        assert_false(tool_rig_has_received(&r, "\"result\""));
     }
     tool_rig_close(&r);
 }
@@ -206,11 +189,11 @@ static void a_method_that_the_lease_does_not_grant_is_denied(void **state)
 {
     const arcp__tool_server_options servers[] = {offering("docs", BOTH)};
     tool_rig r;
-    open_rig(&r, "{\"tool.call\":[\"docs.prompts/get\"]}", servers, 1);
+    tool_rig_open_servers(&r, "{\"tool.call\":[\"docs.prompts/get\"]}", servers, 1);
     tool_rig_post(&r, "/", READ("1", "demo://one"));
     tool_rig_expect(&r, "\"error\":{\"code\":-32602,");
-    assert_true(has_received(&r, "\"target\":\"docs.resources/read\""));
-    await_seen(&r, "denied tool.call docs.resources/read NO_MATCH");
+    assert_true(tool_rig_has_received(&r, "\"target\":\"docs.resources/read\""));
+    tool_rig_await_seen(&r, "denied tool.call docs.resources/read NO_MATCH");
     tool_rig_post(&r, "/", REQUEST("2", "prompts/get", "\"name\":\"docs.review\""));
     tool_rig_expect(&r, "prompts/get {\\\"name\\\": \\\"review\\\"}");
     tool_rig_close(&r);
@@ -222,7 +205,7 @@ static void a_question_of_the_server_is_not_passed_on(void **state)
     arcp__tool_server_options servers[] = {offering("docs", BOTH)};
     tool_rig r;
     servers[0].argv = others;
-    open_rig(&r, DOCS, servers, 1);
+    tool_rig_open_servers(&r, DOCS, servers, 1);
     tool_rig_post(&r, "/", READ("1", "demo://one"));
     tool_rig_expect(&r, "\"error\":{\"code\":-32603,\"message\":\"the server asks for input");
     tool_rig_close(&r);
@@ -232,7 +215,7 @@ static void a_name_without_a_server_is_refused_where_several_offer(void **state)
 {
     const arcp__tool_server_options servers[] = {offering("docs", BOTH), offering("more", BOTH)};
     tool_rig r;
-    open_rig(&r, DOCS, servers, 2);
+    tool_rig_open_servers(&r, DOCS, servers, 2);
     tool_rig_post(&r, "/", READ("1", "demo://one"));
     tool_rig_expect(&r, "it names no server");
     tool_rig_post(&r, "/", REQUEST("2", "prompts/get", "\"name\":\"review\""));
@@ -249,10 +232,10 @@ static void a_price_is_held_and_spent_for_a_fetch(void **state)
     arcp__tool_server_options servers[] = {offering("docs", BOTH)};
     tool_rig r;
     servers[0].prices = prices;
-    open_rig(&r, "{" ALL ",\"cost.budget\":[\"USD:1\"]}", servers, 1);
+    tool_rig_open_servers(&r, "{" ALL ",\"cost.budget\":[\"USD:1\"]}", servers, 1);
     tool_rig_post(&r, "/", READ("1", "demo://one"));
     tool_rig_expect(&r, "\"contents\"");
-    await_seen(&r, "\"name\":\"cost.tool\"");
+    tool_rig_await_seen(&r, "\"name\":\"cost.tool\"");
     tool_rig_post(&r, "/", READ("2", "demo://one"));
     tool_rig_expect(&r, "\"code\":\"BUDGET_EXHAUSTED\"");
     tool_rig_close(&r);

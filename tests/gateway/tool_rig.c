@@ -55,3 +55,23 @@ void tool_rig_expect(tool_rig *r, const char *text)
     raw_peer_expect(&r->f.peer, text);
     assert_non_null(memmem(r->f.peer.received.data, r->f.peer.received.size, "HTTP/1.1 200 ", 13));
 }
+
+void tool_rig_open_servers(tool_rig *r, const char *lease, const arcp__tool_server_options *servers,
+                           size_t count)
+{
+    const arcp__tool_options options = {.servers = servers, .server_count = count};
+    tool_rig_open(r, lease, &options);
+}
+
+bool tool_rig_has_received(const tool_rig *r, const char *text)
+{
+    return memmem(r->f.peer.received.data, r->f.peer.received.size, text, strlen(text)) != NULL;
+}
+
+void tool_rig_await_seen(tool_rig *r, const char *text)
+{
+    while (r->f.seen.size == 0 ||
+           memmem(r->f.seen.data, r->f.seen.size, text, strlen(text)) == NULL) {
+        (void)uv_run(&r->f.test.loop, UV_RUN_ONCE);
+    }
+}

@@ -18,6 +18,8 @@ arcp__tool_server_options tool_rig_server(const char *name);
 
 /* Starts the gateway; its job has the lease. */
 void tool_rig_open(tool_rig *r, const char *lease, const arcp__tool_options *tools);
+void tool_rig_open_servers(tool_rig *r, const char *lease, const arcp__tool_server_options *servers,
+                           size_t count);
 void tool_rig_close(tool_rig *r);
 
 #define REQUEST(id, method, params)                                                                \
@@ -29,5 +31,9 @@ void tool_rig_close(tool_rig *r);
 void tool_rig_post(tool_rig *r, const char *path, const char *body);
 /* Waits for a JSON response that has the text. */
 void tool_rig_expect(tool_rig *r, const char *text);
+/* Whether the client has received the text. */
+bool tool_rig_has_received(const tool_rig *r, const char *text);
+/* Runs the loop until what was delivered has the text. */
+void tool_rig_await_seen(tool_rig *r, const char *text);
 
 #endif

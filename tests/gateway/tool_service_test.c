@@ -3,40 +3,19 @@
 
 static const char *const missing[] = {"/nowhere/server", NULL};
 
-static void open_rig(tool_rig *r, const char *lease, const arcp__tool_server_options *servers,
-                     size_t count)
-{
-    const arcp__tool_options tools = {.servers = servers, .server_count = count};
-    tool_rig_open(r, lease, &tools);
-}
-
-static bool has_received(const tool_rig *r, const char *text)
-{
-    return memmem(r->f.peer.received.data, r->f.peer.received.size, text, strlen(text)) != NULL;
-}
-
-/* Runs the loop until what was delivered has the text. */
-static void await_seen(tool_rig *r, const char *text)
-{
-    while (r->f.seen.size == 0 ||
-           memmem(r->f.seen.data, r->f.seen.size, text, strlen(text)) == NULL) {
-        (void)uv_run(&r->f.test.loop, UV_RUN_ONCE);
-    }
-}
-
 static void tools_that_the_lease_grants_are_listed_and_called(void **state)
 {
     const arcp__tool_server_options servers[] = {tool_rig_server("web"), tool_rig_server("other")};
     tool_rig r;
-    open_rig(&r, WEB, servers, 2);
+    tool_rig_open_servers(&r, WEB, servers, 2);
     tool_rig_post(&r, "/", REQUEST("1", "tools/list", ""));
     tool_rig_expect(&r, "\"name\":\"web__odd_name\"");
-    assert_true(has_received(&r, "\"name\":\"web__echo\""));
-    assert_false(has_received(&r, "other"));
+    assert_true(tool_rig_has_received(&r, "\"name\":\"web__echo\""));
+    assert_false(tool_rig_has_received(&r, "other"));
     tool_rig_post(&r, "/", CALL("2", "web__odd_name", ",\"arguments\":{\"a\":1}"));
     tool_rig_expect(&r, "\"id\":2,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"odd.name "
                         "{\\\"a\\\":1}\"}]}}");
-    await_seen(&r, "tool_result {\"call_id\":\"call_");
+    tool_rig_await_seen(&r, "tool_result {\"call_id\":\"call_");
     assert_non_null(memmem(r.f.seen.data, r.f.seen.size, "tool_call {\"tool\":\"web.odd.name\"",
                            strlen("tool_call {\"tool\":\"web.odd.name\"")));
     tool_rig_post(&r, "/s/web", REQUEST("3", "tools/list", ""));
@@ -50,12 +29,12 @@ static void tools_that_the_lease_does_not_grant_are_denied(void **state)
 {
     const arcp__tool_server_options servers[] = {tool_rig_server("web"), tool_rig_server("other")};
     tool_rig r;
-    open_rig(&r, WEB, servers, 2);
+    tool_rig_open_servers(&r, WEB, servers, 2);
     tool_rig_post(&r, "/", CALL("1", "other__echo", ""));
     tool_rig_expect(&r, "\"isError\":true");
-    assert_true(has_received(&r, "\\\"code\\\":\\\"PERMISSION_DENIED\\\""));
-    assert_true(has_received(&r, "\\\"granted\\\":[\\\"web.*\\\",\\\"web.odd.*\\\"]"));
-    await_seen(&r, "denied tool.call other.echo NO_MATCH");
+    assert_true(tool_rig_has_received(&r, "\\\"code\\\":\\\"PERMISSION_DENIED\\\""));
+    assert_true(tool_rig_has_received(&r, "\\\"granted\\\":[\\\"web.*\\\",\\\"web.odd.*\\\"]"));
+    tool_rig_await_seen(&r, "denied tool.call other.echo NO_MATCH");
     tool_rig_post(&r, "/s/other", CALL("2", "echo", ""));
     tool_rig_expect(&r, "\"isError\":true");
     tool_rig_post(&r, "/", CALL("3", "nowhere.echo", ""));
@@ -68,11 +47,11 @@ static void what_cannot_be_recorded_is_denied(void **state)
 {
     const arcp__tool_server_options servers[] = {tool_rig_server("web")};
     tool_rig r;
-    open_rig(&r, WEB, servers, 1);
+    tool_rig_open_servers(&r, WEB, servers, 1);
     atomic_store(&r.f.gates.are_closed, true);
     tool_rig_post(&r, "/", CALL("1", "web__echo", ""));
     tool_rig_expect(&r, "\"isError\":true");
-    assert_false(has_received(&r, "echo null"));
+    assert_false(tool_rig_has_received(&r, "echo null"));
     atomic_store(&r.f.gates.are_closed, false);
     tool_rig_post(&r, "/", CALL("2", "web__echo", ""));
     tool_rig_expect(&r, "echo null");
@@ -83,7 +62,7 @@ static void what_is_not_a_call_is_refused(void **state)
 {
     const arcp__tool_server_options servers[] = {tool_rig_server("web")};
     tool_rig r;
-    open_rig(&r, WEB, servers, 1);
+    tool_rig_open_servers(&r, WEB, servers, 1);
     tool_rig_post(&r, "/", CALL("1", "web.nothing", ""));
     tool_rig_expect(&r, "\"code\":-32602,\"message\":\"there is no such tool\"");
     tool_rig_post(&r, "/", "[]");
@@ -101,10 +80,10 @@ static void servers_have_an_environment_of_their_own(void **state)
     const arcp__tool_server_options servers[] = {tool_rig_server("web")};
     tool_rig r;
     assert_int_equal(setenv("ARCP_TEST_SECRET", "x", 1), 0);
-    open_rig(&r, WEB, servers, 1);
+    tool_rig_open_servers(&r, WEB, servers, 1);
     tool_rig_post(&r, "/", CALL("1", "web__env", ""));
     tool_rig_expect(&r, "PATH");
-    assert_false(has_received(&r, "ARCP_TEST_SECRET"));
+    assert_false(tool_rig_has_received(&r, "ARCP_TEST_SECRET"));
     tool_rig_close(&r);
 }
 
@@ -112,12 +91,12 @@ static void progress_is_streamed(void **state)
 {
     const arcp__tool_server_options servers[] = {tool_rig_server("web")};
     tool_rig r;
-    open_rig(&r, WEB, servers, 1);
+    tool_rig_open_servers(&r, WEB, servers, 1);
     tool_rig_post(&r, "/", CALL("1", "web__slow", ",\"_meta\":{\"progressToken\":\"mine\"}"));
     tool_rig_expect(&r, "0\r\n\r\n");
-    assert_true(has_received(&r, "Content-Type: text/event-stream"));
-    assert_true(has_received(&r, "{\"progressToken\":\"mine\",\"progress\":1}"));
-    assert_true(has_received(&r, "\"text\":\"slow null\""));
+    assert_true(tool_rig_has_received(&r, "Content-Type: text/event-stream"));
+    assert_true(tool_rig_has_received(&r, "{\"progressToken\":\"mine\",\"progress\":1}"));
+    assert_true(tool_rig_has_received(&r, "\"text\":\"slow null\""));
     tool_rig_close(&r);
 }
 
@@ -125,10 +104,10 @@ static void a_server_that_ends_fails_its_calls_and_is_started_again(void **state
 {
     const arcp__tool_server_options servers[] = {tool_rig_server("web")};
     tool_rig r;
-    open_rig(&r, WEB, servers, 1);
+    tool_rig_open_servers(&r, WEB, servers, 1);
     tool_rig_post(&r, "/", CALL("1", "web__die", ""));
     tool_rig_expect(&r, "it has ended with status 3");
-    await_seen(&r, "log {\"level\":\"warn\"");
+    tool_rig_await_seen(&r, "log {\"level\":\"warn\"");
     tool_rig_post(&r, "/", REQUEST("2", "tools/list", ""));
     tool_rig_expect(&r, "\"tools\":[]");
     tool_rig_close(&r);
@@ -139,11 +118,11 @@ static void a_server_that_does_not_start_is_left_out(void **state)
     arcp__tool_server_options servers[] = {tool_rig_server("web"), tool_rig_server("other")};
     tool_rig r;
     servers[1].argv = missing;
-    open_rig(&r, "{\"tool.call\":[\"**\"]}", servers, 2);
+    tool_rig_open_servers(&r, "{\"tool.call\":[\"**\"]}", servers, 2);
     tool_rig_post(&r, "/", REQUEST("1", "tools/list", ""));
     tool_rig_expect(&r, "\"name\":\"web__echo\"");
-    assert_false(has_received(&r, "other__"));
-    await_seen(&r, "the server \\\"other\\\" of tools");
+    assert_false(tool_rig_has_received(&r, "other__"));
+    tool_rig_await_seen(&r, "the server \\\"other\\\" of tools");
     tool_rig_post(&r, "/", CALL("2", "other.echo", ""));
     tool_rig_expect(&r, "does not run");
     tool_rig_close(&r);
@@ -154,7 +133,7 @@ static void the_list_of_a_server_that_does_not_run_is_an_error(void **state)
     arcp__tool_server_options servers[] = {tool_rig_server("web"), tool_rig_server("other")};
     tool_rig r;
     servers[1].argv = missing;
-    open_rig(&r, "{\"tool.call\":[\"**\"]}", servers, 2);
+    tool_rig_open_servers(&r, "{\"tool.call\":[\"**\"]}", servers, 2);
     tool_rig_post(&r, "/s/other", REQUEST("1", "tools/list", ""));
     tool_rig_expect(
         &r, "\"error\":{\"code\":-32603,\"message\":\"the server \\\"other\\\" does not run: ");
@@ -170,10 +149,10 @@ static void a_server_that_is_slow_to_start_is_left_out(void **state)
     tool_rig r;
     servers[0].argv = sleeper;
     servers[0].start_ms = 50;
-    open_rig(&r, WEB, servers, 1);
+    tool_rig_open_servers(&r, WEB, servers, 1);
     tool_rig_post(&r, "/", REQUEST("1", "tools/list", ""));
     tool_rig_expect(&r, "\"tools\":[]");
-    await_seen(&r, "it did not list its tools within 50 ms");
+    tool_rig_await_seen(&r, "it did not list its tools within 50 ms");
     tool_rig_close(&r);
 }
 
@@ -182,7 +161,7 @@ static void a_tool_that_does_not_respond_is_cancelled(void **state)
     arcp__tool_server_options servers[] = {tool_rig_server("web")};
     tool_rig r;
     servers[0].timeout_ms = 50;
-    open_rig(&r, WEB, servers, 1);
+    tool_rig_open_servers(&r, WEB, servers, 1);
     tool_rig_post(&r, "/", REQUEST("1", "tools/list", ""));
     tool_rig_expect(&r, "web__hang");
     tool_rig_post(&r, "/", CALL("2", "web__hang", ""));
@@ -199,11 +178,11 @@ static void a_client_that_leaves_cancels_its_call(void **state)
     char text[64] = "";
     tool_rig r;
     servers[0].argv = command;
-    open_rig(&r, WEB, servers, 1);
+    tool_rig_open_servers(&r, WEB, servers, 1);
     tool_rig_post(&r, "/", CALL("1", "web__hang", ",\"_meta\":{\"progressToken\":5}"));
     tool_rig_expect(&r, "\"progressToken\":5");
     gateway_fixture_reconnect(&r.f);
-    await_seen(&r, "\"error\"");
+    tool_rig_await_seen(&r, "\"error\"");
     while (pread(fd, text, sizeof text - 1, 0) == 0) {
         (void)uv_run(&r.f.test.loop, UV_RUN_NOWAIT);
     }
@@ -217,10 +196,11 @@ static void prices_are_charged_and_end_the_budget(void **state)
 {
     const arcp__tool_server_options servers[] = {tool_rig_server("web")};
     tool_rig r;
-    open_rig(&r, "{\"tool.call\":[\"web.*\"],\"cost.budget\":[\"USD:0.015\"]}", servers, 1);
+    tool_rig_open_servers(&r, "{\"tool.call\":[\"web.*\"],\"cost.budget\":[\"USD:0.015\"]}",
+                          servers, 1);
     tool_rig_post(&r, "/", CALL("1", "web__echo", ""));
     tool_rig_expect(&r, "echo null");
-    await_seen(&r, "metric {\"name\":\"cost.tool\",\"value\":0.01,\"unit\":\"USD\"");
+    tool_rig_await_seen(&r, "metric {\"name\":\"cost.tool\",\"value\":0.01,\"unit\":\"USD\"");
     tool_rig_post(&r, "/", CALL("2", "web__echo", ""));
     tool_rig_expect(&r, "BUDGET_EXHAUSTED");
     tool_rig_post(&r, "/", CALL("3", "web__env", ""));
@@ -232,7 +212,8 @@ static void a_price_in_another_currency_is_denied(void **state)
 {
     const arcp__tool_server_options servers[] = {tool_rig_server("web")};
     tool_rig r;
-    open_rig(&r, "{\"tool.call\":[\"web.*\"],\"cost.budget\":[\"EUR:5\"]}", servers, 1);
+    tool_rig_open_servers(&r, "{\"tool.call\":[\"web.*\"],\"cost.budget\":[\"EUR:5\"]}", servers,
+                          1);
     tool_rig_post(&r, "/", CALL("1", "web__echo", ""));
     tool_rig_expect(&r, "the tool costs USD, which cost.budget does not name");
     tool_rig_close(&r);
@@ -242,10 +223,10 @@ static void arguments_that_rules_name_are_asked(void **state)
 {
     const arcp__tool_server_options servers[] = {tool_rig_server("web")};
     tool_rig r;
-    open_rig(&r, "{\"tool.call\":[\"web.*\"],\"fs.read\":[\"/srv/**\"]}", servers, 1);
+    tool_rig_open_servers(&r, "{\"tool.call\":[\"web.*\"],\"fs.read\":[\"/srv/**\"]}", servers, 1);
     tool_rig_post(&r, "/", CALL("1", "web__pid", ",\"arguments\":{\"path\":\"/etc/x\"}"));
     tool_rig_expect(&r, "\\\"capability\\\":\\\"fs.read\\\"");
-    await_seen(&r, "denied fs.read /etc/x NO_MATCH");
+    tool_rig_await_seen(&r, "denied fs.read /etc/x NO_MATCH");
     tool_rig_post(&r, "/", CALL("2", "web__pid", ""));
     tool_rig_expect(&r, "the arguments have no text where the target is");
     tool_rig_post(&r, "/", CALL("3", "web__pid", ",\"arguments\":{\"path\":\"/srv/x\"}"));
@@ -257,11 +238,11 @@ static void the_end_of_a_job_ends_its_calls(void **state)
 {
     const arcp__tool_server_options servers[] = {tool_rig_server("web")};
     tool_rig r;
-    open_rig(&r, WEB, servers, 1);
+    tool_rig_open_servers(&r, WEB, servers, 1);
     tool_rig_post(&r, "/", CALL("1", "web__hang", ",\"_meta\":{\"progressToken\":5}"));
     tool_rig_expect(&r, "\"progressToken\":5");
     assert_true(arcp__gateway_settle(r.f.job, PATIENCE_MS, &r.f.events));
-    await_seen(&r, "the job has ended");
+    tool_rig_await_seen(&r, "the job has ended");
     tool_rig_close(&r);
 }
 
@@ -274,7 +255,7 @@ static void a_job_has_a_process_of_its_own_unless_it_is_shared(void **state)
     servers[0].target_count = 0;
     servers[1].target_count = 0;
     servers[1].is_shared = true;
-    open_rig(&r, "{\"tool.call\":[\"*.*\"]}", servers, 2);
+    tool_rig_open_servers(&r, "{\"tool.call\":[\"*.*\"]}", servers, 2);
     arcp__gateway_job *other = gateway_fixture_open_job(&r.f, false, others);
     for (size_t i = 0; i < 2; i++) {
         const char *body = i == 0 ? CALL("1", "web__pid", "") : CALL("1", "all__pid", "");
@@ -292,7 +273,7 @@ static void a_job_has_a_process_of_its_own_unless_it_is_shared(void **state)
         memcpy(r.f.endpoints[ARCP__GATEWAY_MCP].key, others[ARCP__GATEWAY_MCP].key, sizeof mine);
         tool_rig_post(&r, "/", body);
         tool_rig_expect(&r, "}]}}");
-        assert_int_equal(has_received(&r, first), i == 1);
+        assert_int_equal(tool_rig_has_received(&r, first), i == 1);
         memcpy(r.f.endpoints[ARCP__GATEWAY_MCP].key, mine, sizeof mine);
     }
     arcp__gateway_release(other);
@@ -316,7 +297,7 @@ static void each_call_that_was_sent_has_a_span(void **state)
     const arcp__tool_server_options servers[] = {tool_rig_server("web"), tool_rig_server("other")};
     arcp__gateway_endpoint traced[ARCP__GATEWAY_KINDS];
     tool_rig r;
-    open_rig(&r, WEB, servers, 2);
+    tool_rig_open_servers(&r, WEB, servers, 2);
     tool_rig_post(&r, "/",
                   CALL("1", "web__odd_name", "")); /* of a job whose trace is not recorded */
     tool_rig_expect(&r, "odd.name null");
@@ -325,13 +306,13 @@ static void each_call_that_was_sent_has_a_span(void **state)
     memcpy(r.f.endpoints, traced, sizeof traced);
     tool_rig_post(&r, "/", CALL("2", "web__odd_name", ""));
     tool_rig_expect(&r, "\"id\":2,\"result\":{\"content\"");
-    await_seen(&r, "span arcp.tool web.odd.name web []\n");
+    tool_rig_await_seen(&r, "span arcp.tool web.odd.name web []\n");
     tool_rig_post(&r, "/", CALL("3", "other__echo", ""));
     tool_rig_expect(&r, "PERMISSION_DENIED");
-    await_seen(&r, "denied tool.call other.echo NO_MATCH");
+    tool_rig_await_seen(&r, "denied tool.call other.echo NO_MATCH");
     tool_rig_post(&r, "/", CALL("4", "web__die", ""));
     raw_peer_expect(&r.f.peer, "\"id\":4,");
-    await_seen(&r, "span arcp.tool web.die web [INTERNAL_ERROR]\n");
+    tool_rig_await_seen(&r, "span arcp.tool web.die web [INTERNAL_ERROR]\n");
     assert_int_equal(spans_in(&r), 2);
     arcp__gateway_release(job);
     tool_rig_close(&r);
@@ -353,7 +334,7 @@ static void a_client_cancels_by_a_notification(void **state)
     const arcp__tool_server_options servers[] = {tool_rig_server("web")};
     raw_peer other;
     tool_rig r;
-    open_rig(&r, WEB, servers, 1);
+    tool_rig_open_servers(&r, WEB, servers, 1);
     tool_rig_post(&r, "/", CALL("\"x\"", "web__hang", ",\"_meta\":{\"progressToken\":5}"));
     tool_rig_expect(&r, "\"progressToken\":5");
     post_beside(&r, &other,
@@ -373,7 +354,7 @@ static void a_notification_cancels_no_call_of_another_job(void **state)
     arcp__gateway_endpoint own[ARCP__GATEWAY_KINDS];
     raw_peer other;
     tool_rig r;
-    open_rig(&r, WEB, servers, 1);
+    tool_rig_open_servers(&r, WEB, servers, 1);
     arcp__gateway_job *second = gateway_fixture_open_job(&r.f, false, endpoints);
     tool_rig_post(&r, "/", CALL("\"x\"", "web__hang", ",\"_meta\":{\"progressToken\":5}"));
     tool_rig_expect(&r, "\"progressToken\":5");
@@ -383,7 +364,7 @@ static void a_notification_cancels_no_call_of_another_job(void **state)
                 "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
                 "\"requestId\":\"x\"}}");
     raw_peer_expect(&other, "HTTP/1.1 202 ");
-    assert_false(has_received(&r, "cancelled the call"));
+    assert_false(tool_rig_has_received(&r, "cancelled the call"));
     raw_peer_fini(&other);
     memcpy(r.f.endpoints, own, sizeof own);
     /* The job's own notification still finds the call. */
@@ -401,7 +382,7 @@ static void calls_at_once_are_limited(void **state)
     const arcp__tool_server_options servers[] = {tool_rig_server("web")};
     raw_peer others[16];
     tool_rig r;
-    open_rig(&r, WEB, servers, 1);
+    tool_rig_open_servers(&r, WEB, servers, 1);
     for (size_t i = 0; i < 16; i++) {
         post_beside(&r, &others[i], CALL("1", "web__hang", ",\"_meta\":{\"progressToken\":5}"));
         raw_peer_expect(&others[i], "\"progressToken\":5");
@@ -409,7 +390,7 @@ static void calls_at_once_are_limited(void **state)
     tool_rig_post(&r, "/", CALL("2", "web__echo", ""));
     raw_peer_expect(&r.f.peer, "the job has too many calls at once");
     raw_peer_fini(&others[0]);
-    await_seen(&r, "the client has left");
+    tool_rig_await_seen(&r, "the client has left");
     gateway_fixture_reconnect(&r.f);
     tool_rig_post(&r, "/", CALL("2", "web__echo", ""));
     tool_rig_expect(&r, "echo null");
