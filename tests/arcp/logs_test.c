@@ -220,6 +220,20 @@ static void a_job_that_is_not_there_cannot_be_waited_for(void **state)
 
 /* ---- standard error ---- */
 
+static void the_standard_error_of_a_running_agent_is_followed(void **state)
+{
+    char id[ID_SIZE + 1];
+    process follower, p;
+    submit(*state, "wait", id);
+    fixture_start(*state, &follower, WORDS("logs", id, "--stderr", "-f"));
+    process_await(&follower, false, "until it is cancelled\n");
+    fixture_run(*state, &p, 0, WORDS("cancel", id, "--quiet"));
+    process_fini(&p);
+    assert_int_equal(process_finish(&follower), 0);
+    check_output(&follower, "until it is cancelled\nit was cancelled\n");
+    process_fini(&follower);
+}
+
 static void the_standard_error_of_an_agent_is_printed(void **state)
 {
     char id[ID_SIZE + 1];
@@ -270,6 +284,7 @@ int main(void)
         cmocka_unit_test(the_end_of_a_failed_job_has_its_error_and_no_failure),
         cmocka_unit_test(what_logs_cannot_do_is_refused),
         cmocka_unit_test(a_running_job_is_followed_only_if_asked),
+        cmocka_unit_test(the_standard_error_of_a_running_agent_is_followed),
         cmocka_unit_test(the_standard_error_of_an_agent_is_printed),
         cmocka_unit_test(standard_error_has_no_times_kinds_and_levels),
         cmocka_unit_test(ended_jobs_are_printed_and_the_first_failure_decides),

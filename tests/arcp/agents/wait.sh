@@ -1,8 +1,12 @@
 #!/bin/sh
 # Sends an event, and waits for the cancellation.
 echo waiting
+echo "until it is cancelled" >&2
 while read -r line; do
     case "$line" in
-    *'"job.cancel"'*) exit 1 ;;
+    *'"job.cancel"'*)
+        echo "it was cancelled" >&2
+        exit 1
+        ;;
     esac
 done
