@@ -128,6 +128,22 @@ def the_form_names_the_field_and_what_would_be_right(place, browser):
         browser.wait("return document.querySelector('[aria-invalid][name=' + arguments[0] + ']')?.problem.innerText.includes(arguments[1]);", name, message, what=f"the field {name} says \"{message}\"")
 
 
+@shared
+def what_a_submit_said_of_a_field_stays_until_it_changes(place, browser):
+    sign_in(browser, place)
+    go(browser, "#/submit")
+    browser.wait_text("Submit a job", "h1")
+    browser.click(".lease-lines + button")
+    fill(browser, agent="work", capability="fs.read", pattern="/srv/**")
+    browser.wait_text("/srv/**", ".worth")
+    fill(browser, pattern="")
+    browser.click("form button[type=submit]")
+    browser.wait_text("The lease has no lines", ".worth")
+    check(browser.run("return document.querySelector('[aria-invalid][name=pattern]')?.problem.innerText.includes('no pattern');"), "the field says nothing")
+    fill(browser, pattern="/srv/**")
+    browser.wait("return document.querySelector('[aria-invalid]') === null;", what="the field is right")
+
+
 def what_was_typed_outlasts_a_lost_connection(place, browser):
     sign_in(browser, place)
     go(browser, "#/submit")

@@ -148,8 +148,8 @@ export function show(main, { session }) {
     else fill(problem, foreign(error.code ? `${error.code}: ${message}` : message));
     if (wrong && focuses) wrong.focus();
   };
-  /** Asks what the runtime would grant. What is unfinished is left out. */
-  const explain = async () => {
+  /** Asks what the runtime would grant. What is unfinished is left out. Without `marks` the fields keep what a submit said of them. */
+  const explain = async (marks) => {
     asked += 1;
     const own = asked;
     if (agent.value.trim() === "") { fill(sentence, h("span", { class: "hint" }, "Name an agent to see what it would be granted, and how each line would be enforced.")); fill(rows); return; }
@@ -158,20 +158,23 @@ export function show(main, { session }) {
       const answer = await session.ask("explain", request);
       if (own !== asked || closed) return;
       const shown = explanation(request.lease_request ?? {}, answer);
-      unmark();
+      if (marks) unmark();
       fill(sentence, shown.sentence);
       fill(rows, shown.rows);
     } catch (error) {
       if (own !== asked || closed || error.code === "AWAY") return;
       fill(sentence, h("span", { class: "hint" }, "What would be granted is shown when the fields above are right."));
       fill(rows);
+      if (!marks) return;
       unmark();
       say(error, false);
     }
   };
-  const changed = () => { clearTimeout(timer); fill(problem); timer = setTimeout(explain, EXPLAIN_MS); };
+  const changed = () => { clearTimeout(timer); fill(problem); timer = setTimeout(() => explain(true), EXPLAIN_MS); };
   const submit = async (event) => {
     event.preventDefault();
+    clearTimeout(timer);
+    asked += 1; // an answer that is under way says nothing of the fields any more
     fill(problem);
     unmark();
     button.disabled = true;
@@ -183,6 +186,7 @@ export function show(main, { session }) {
     } catch (error) {
       say(error.code === "AWAY" ? { message: "The connection is lost. Submit again when it is back." } : error, true);
       button.disabled = false;
+      explain(false);
     }
   };
   const add = () => {
@@ -200,7 +204,7 @@ export function show(main, { session }) {
     h("div", { class: "pair" }, field("Budget", budget, "Without one, costs are not limited."), field("Expires in, minutes", minutes, "Without it, the lease has no expiry.")),
     h("section", { class: "worth", "aria-label": "What would be granted" }, sentence, rows), problem, h("div", { class: "actions" }, button));
   fill(main, h("h1", null, "Submit a job"), h("p", { class: "hint" }, "It runs as ", foreign(session.principal ?? "your principal"), "."), form);
-  explain();
+  explain(true);
   agent.focus();
   return () => { closed = true; clearTimeout(timer); };
 }
