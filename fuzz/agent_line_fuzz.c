@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (unsigned count = 0; rest.size != 0 && count < LINES_MAX && !agent->forgotten; count++) {
         const arcp_span line = take_line(&rest);
         p->watch.step++;
-        arcp__engine_agent_line(p->rig.engine, p->rig.now, agent->job, line);
+        arcp__engine_agent_line(p->rig.engine, p->rig.now, agent->job, 0, line);
         rig_run(&p->rig);
         play_look(p);
     }

@@ -16,6 +16,8 @@ typedef enum arcp__call_kind {
     ARCP__CALL_COUNT
 } arcp__call_kind;
 
+#define ARCP__CALL_NUMBERS 5
+
 /* Members that a kind does not have are zero. Everything is borrowed for the call of the
  * recorder. */
 typedef struct arcp__call {
@@ -23,7 +25,7 @@ typedef struct arcp__call {
     arcp_time now;
     struct arcp__link *link;
     struct arcp__job *job;
-    uint64_t numbers[4];
+    uint64_t numbers[ARCP__CALL_NUMBERS];
     arcp_span texts[4];
     /* For BEGIN arcp__engine_options, SET_SETTINGS arcp_settings, ADD_POLICY arcp__policy,
      * SET_SCHEDULES arcp__schedule_options (numbers[0] is their number), SET_HOOKS

@@ -207,19 +207,34 @@ ARCP_MUST_CHECK arcp_status arcp__engine_restore_status(const arcp__engine *engi
  * also shows that it runs; a start reported after that is ignored. */
 void arcp__engine_agent_started(arcp__engine *engine, arcp_time now, arcp__job *job,
                                 arcp_status status, arcp_span message);
-/* One line of an agent's standard output, without its line feed (man/arcp-agent.7). */
-void arcp__engine_agent_line(arcp__engine *engine, arcp_time now, arcp__job *job, arcp_span text);
-/* A line was longer than the limit; the job ends. */
-void arcp__engine_agent_line_too_long(arcp__engine *engine, arcp_time now, arcp__job *job);
-/* Raw output of a `plain` agent; ended with agent_exited. */
-void arcp__engine_agent_output(arcp__engine *engine, arcp_time now, arcp__job *job,
-                               arcp_span bytes);
-/* A line for the job's log, e.g. of a plain agent's standard error. */
-void arcp__engine_agent_log(arcp__engine *engine, arcp_time now, arcp__job *job, const char *level,
-                            arcp_span text);
 
-/* A line of an agent's standard error, which is kept for those who may read it; `is_shown`: the
- * submitter may. It is no sign of life of a job whose agent does not report. */
+/* Numbers: a host whose agents may outlive the engine numbers what they say (job/job_number.h), and
+ * says it again when it is not known to be durable. The engine ignores what it has taken, and items
+ * that do not follow the last one. `item` 0: the host does not number. All numbers of a job begin
+ * with 1. */
+
+/* One line of an agent's standard output, without its line feed (man/arcp-agent.7). */
+void arcp__engine_agent_line(arcp__engine *engine, arcp_time now, arcp__job *job, uint64_t item,
+                             arcp_span text);
+/* A line was longer than the limit; the job ends. */
+void arcp__engine_agent_line_too_long(arcp__engine *engine, arcp_time now, arcp__job *job,
+                                      uint64_t item);
+/* A line for the job's log. */
+void arcp__engine_agent_log(arcp__engine *engine, arcp_time now, arcp__job *job, uint64_t item,
+                            const char *level, arcp_span text);
+/* An item that says nothing to the engine. */
+void arcp__engine_agent_noted(arcp__engine *engine, arcp_time now, arcp__job *job, uint64_t item);
+/* Raw output of a `plain` agent, which has written `end` bytes with these (0: not numbered); ended
+ * with agent_exited. */
+void arcp__engine_agent_output(arcp__engine *engine, arcp_time now, arcp__job *job, uint64_t end,
+                               arcp_span bytes);
+/* A line of a `plain` agent's standard error, with a number of its own (or 0), for the job's log;
+ * it is kept, too, as by agent_stderr. */
+void arcp__engine_agent_error_line(arcp__engine *engine, arcp_time now, arcp__job *job,
+                                   uint64_t number, arcp_span text, bool is_shown);
+
+/* A line of another agent's standard error, which is kept for those who may read it; `is_shown`:
+ * the submitter may. It is no sign of life of a job whose agent does not report. */
 void arcp__engine_agent_stderr(arcp__engine *engine, arcp_time now, arcp__job *job, arcp_span line,
                                bool is_shown);
 
@@ -230,8 +245,12 @@ void arcp__engine_agent_message(arcp__engine *engine, arcp_time now, arcp__job *
 
 /* The sandbox of the agent's program denied an operation. The engine counts and audits it, and
  * makes an event of it: of each operation one, at most enforce.denials_per_job. */
-void arcp__engine_agent_denied(arcp__engine *engine, arcp_time now, arcp__job *job,
+void arcp__engine_agent_denied(arcp__engine *engine, arcp_time now, arcp__job *job, uint64_t item,
                                const arcp__denial *denial);
+
+/* What the host of a job need not keep: all of its effects are durable, or it had none. All zeros
+ * when nothing of the job has a number. */
+void arcp__engine_get_kept(const arcp__engine *engine, arcp__job *job, arcp__job_kept *out);
 
 /* The agent has exited; nothing more comes from it. The engine then releases it (FORGET_AGENT). */
 void arcp__engine_agent_exited(arcp__engine *engine, arcp_time now, arcp__job *job,

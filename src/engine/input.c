@@ -203,41 +203,66 @@ static bool begin_agent_input(arcp__engine *engine, arcp_time now, arcp__job *jo
     return is_alive;
 }
 
-void arcp__engine_agent_line(arcp__engine *engine, arcp_time now, arcp__job *job, arcp_span text)
+void arcp__engine_agent_line(arcp__engine *engine, arcp_time now, arcp__job *job, uint64_t item,
+                             arcp_span text)
 {
-    ARCP__RECORD(engine, .kind = ARCP__CALL_AGENT_LINE, .now = now, .job = job, .texts = {text});
+    ARCP__RECORD(engine, .kind = ARCP__CALL_AGENT_LINE, .now = now, .job = job, .numbers = {item},
+                 .texts = {text});
     if (begin_agent_input(engine, now, job)) {
-        arcp__job_agent_line(&engine->jobs, job, text);
+        arcp__job_agent_line(&engine->jobs, job, item, text);
         arcp__engine_settle(engine);
     }
 }
 
-void arcp__engine_agent_line_too_long(arcp__engine *engine, arcp_time now, arcp__job *job)
+void arcp__engine_agent_line_too_long(arcp__engine *engine, arcp_time now, arcp__job *job,
+                                      uint64_t item)
 {
-    ARCP__RECORD(engine, .kind = ARCP__CALL_AGENT_LINE_TOO_LONG, .now = now, .job = job);
+    ARCP__RECORD(engine, .kind = ARCP__CALL_AGENT_LINE_TOO_LONG, .now = now, .job = job,
+                 .numbers = {item});
     if (begin_agent_input(engine, now, job)) {
-        arcp__job_fail_with(&engine->jobs, job, ARCP_E_INTERNAL_ERROR,
-                            "the agent wrote a line longer than limits.agent_line_bytes");
+        arcp__job_agent_line_too_long(&engine->jobs, job, item);
         arcp__engine_settle(engine);
     }
 }
 
-void arcp__engine_agent_output(arcp__engine *engine, arcp_time now, arcp__job *job, arcp_span bytes)
+void arcp__engine_agent_log(arcp__engine *engine, arcp_time now, arcp__job *job, uint64_t item,
+                            const char *level, arcp_span text)
 {
-    ARCP__RECORD(engine, .kind = ARCP__CALL_AGENT_OUTPUT, .now = now, .job = job, .texts = {bytes});
-    if (begin_agent_input(engine, now, job)) {
-        arcp__job_plain_output(&engine->jobs, job, bytes);
-        arcp__engine_settle(engine);
-    }
-}
-
-void arcp__engine_agent_log(arcp__engine *engine, arcp_time now, arcp__job *job, const char *level,
-                            arcp_span text)
-{
-    ARCP__RECORD(engine, .kind = ARCP__CALL_AGENT_LOG, .now = now, .job = job,
+    ARCP__RECORD(engine, .kind = ARCP__CALL_AGENT_LOG, .now = now, .job = job, .numbers = {item},
                  .texts = {arcp_span_cstr(level), text});
     if (begin_agent_input(engine, now, job)) {
-        arcp__job_emit_log(&engine->jobs, job, level, text);
+        arcp__job_agent_log(&engine->jobs, job, item, level, text);
+        arcp__engine_settle(engine);
+    }
+}
+
+void arcp__engine_agent_noted(arcp__engine *engine, arcp_time now, arcp__job *job, uint64_t item)
+{
+    ARCP__RECORD(engine, .kind = ARCP__CALL_AGENT_NOTED, .now = now, .job = job, .numbers = {item});
+    if (begin_agent_input(engine, now, job)) {
+        arcp__job_agent_noted(&engine->jobs, job, item);
+        arcp__engine_settle(engine);
+    }
+}
+
+void arcp__engine_agent_output(arcp__engine *engine, arcp_time now, arcp__job *job, uint64_t end,
+                               arcp_span bytes)
+{
+    ARCP__RECORD(engine, .kind = ARCP__CALL_AGENT_OUTPUT, .now = now, .job = job, .numbers = {end},
+                 .texts = {bytes});
+    if (begin_agent_input(engine, now, job)) {
+        arcp__job_plain_output(&engine->jobs, job, end, bytes);
+        arcp__engine_settle(engine);
+    }
+}
+
+void arcp__engine_agent_error_line(arcp__engine *engine, arcp_time now, arcp__job *job,
+                                   uint64_t number, arcp_span text, bool is_shown)
+{
+    ARCP__RECORD(engine, .kind = ARCP__CALL_AGENT_ERROR_LINE, .now = now, .job = job,
+                 .numbers = {number, is_shown}, .texts = {text});
+    if (begin_agent_input(engine, now, job)) {
+        arcp__job_plain_error(&engine->jobs, job, number, text, is_shown);
         arcp__engine_settle(engine);
     }
 }
@@ -263,17 +288,22 @@ void arcp__engine_agent_message(arcp__engine *engine, arcp_time now, arcp__job *
     }
 }
 
-void arcp__engine_agent_denied(arcp__engine *engine, arcp_time now, arcp__job *job,
+void arcp__engine_agent_denied(arcp__engine *engine, arcp_time now, arcp__job *job, uint64_t item,
                                const arcp__denial *denial)
 {
-    ARCP__RECORD(
-        engine, .kind = ARCP__CALL_AGENT_DENIED, .now = now, .job = job,
-        .numbers = {(uint64_t)denial->layer, (uint64_t)denial->code, denial->pid, denial->count},
-        .texts = {denial->capability, denial->target, denial->reason, denial->program});
+    ARCP__RECORD(engine, .kind = ARCP__CALL_AGENT_DENIED, .now = now, .job = job,
+                 .numbers = {(uint64_t)denial->layer, (uint64_t)denial->code, denial->pid,
+                             denial->count, item},
+                 .texts = {denial->capability, denial->target, denial->reason, denial->program});
     if (begin_agent_input(engine, now, job)) {
-        arcp__job_agent_denied(&engine->jobs, job, denial);
+        arcp__job_agent_denied(&engine->jobs, job, item, denial);
         arcp__engine_settle(engine);
     }
+}
+
+void arcp__engine_get_kept(const arcp__engine *engine, arcp__job *job, arcp__job_kept *out)
+{
+    arcp__job_get_kept(&engine->jobs, job, out);
 }
 
 void arcp__engine_agent_exited(arcp__engine *engine, arcp_time now, arcp__job *job,

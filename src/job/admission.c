@@ -38,6 +38,8 @@ static arcp__admission *admission_new(arcp__jobs *jobs, const arcp__job_order *o
     jobs->running++;
     arcp_buf body = arcp_buf_init();
     if (own->parent != NULL) {
+        admission->item = arcp__item_of(own->parent);
+        arcp__item_leave_open(jobs, own->parent);
         own->parent->admissions++;
         arcp__job_pin(own->parent);
         arcp_json_compact(order->json, order->body, &body);

@@ -5,14 +5,22 @@
 /* From SIGTERM to SIGKILL. */
 #define KILL_GRACE_MS 5000
 
-void arcp__agent_send_line(arcp__jobs *jobs, arcp__job *job, arcp_buf *line)
+void arcp__agent_send_line(arcp__jobs *jobs, arcp__job *job, uint64_t item, arcp_buf *line)
 {
     /* A reply means that the agent's line is durable, so it waits for the batch. */
+    const bool is_durable = item == 0 || !job->live->numbers->is_unstored;
     arcp__effect_push(jobs->log, &job->live->agent_port,
-                      &(arcp__effect){.kind = ARCP__EFFECT_AGENT_LINE, .job = job}, line, true);
+                      &(arcp__effect){.kind = ARCP__EFFECT_AGENT_LINE, .job = job, .id = item},
+                      line, is_durable);
 }
 
 void arcp__agent_reply(arcp__jobs *jobs, arcp__job *job, arcp_span reply_to, arcp_span payload)
+{
+    arcp__agent_reply_late(jobs, job, arcp__item_of(job), reply_to, payload);
+}
+
+void arcp__agent_reply_late(arcp__jobs *jobs, arcp__job *job, uint64_t item, arcp_span reply_to,
+                            arcp_span payload)
 {
     if (reply_to.size == 0 || job->agent_state != ARCP__AGENT_RUNNING || job->over_limit != NULL) {
         return;
@@ -23,7 +31,7 @@ void arcp__agent_reply(arcp__jobs *jobs, arcp__job *job, arcp_span reply_to, arc
     arcp_buf_append_cstr(&line, ",\"payload\":");
     arcp_buf_append(&line, payload);
     arcp_buf_append_byte(&line, '}');
-    arcp__agent_send_line(jobs, job, &line);
+    arcp__agent_send_line(jobs, job, item, &line);
 }
 
 void arcp__agent_reply_error(arcp__jobs *jobs, arcp__job *job, arcp_span reply_to,

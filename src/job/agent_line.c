@@ -13,6 +13,7 @@
 #define WIND_DOWN_MS 5000u
 
 typedef struct line {
+    bool is_again; /* it has had its effect */
     arcp_span type;
     arcp_span id; /* empty: no reply wanted */
     arcp_json_ref payload;
@@ -297,6 +298,7 @@ static void take_authorize(arcp__jobs *jobs, arcp__job *job, line *in)
     arcp__job_message message;
     arcp_error error = {0};
     arcp_buf details = arcp_buf_init();
+    arcp__item_stores_nothing(job);
     const bool is_allowed =
         arcp__job_port_authorize(&job->live->port, jobs->context->now, in->capability, in->target,
                                  &scratch, &details, &message, &error);
@@ -395,6 +397,9 @@ static void dispatch(arcp__jobs *jobs, arcp__job *job, line *in)
         if (!arcp_span_equal_cstr(in->type, lines[i].type)) {
             continue;
         }
+        if (in->is_again && lines[i].take != take_authorize) {
+            return;
+        }
         if (read_members(jobs, in->payload, &lines[i].members, in)) {
             lines[i].take(jobs, job, in);
         } else {
@@ -404,7 +409,9 @@ static void dispatch(arcp__jobs *jobs, arcp__job *job, line *in)
     }
 }
 
-static void take_json_line(arcp__jobs *jobs, arcp__job *job, arcp_span text)
+/* `is_again`: the line was taken before. A decision of the gate is not stored and may not have
+ * reached the agent, so that only authorize is answered again. */
+static void take_json_line(arcp__jobs *jobs, arcp__job *job, bool is_again, arcp_span text)
 {
     arcp_json *json = &jobs->context->json;
     const arcp_json_limits limits =
@@ -418,12 +425,15 @@ static void take_json_line(arcp__jobs *jobs, arcp__job *job, arcp_span text)
                             "there is no memory for a line of this size");
         return;
     }
+    if (status != ARCP_OK && is_again) {
+        return;
+    }
     if (status != ARCP_OK) {
         job->output = ARCP__OUTPUT_BROKEN;
         arcp__job_emit_log(jobs, job, "error", arcp_span_cstr(error.message));
         return;
     }
-    line in = {0};
+    line in = {.is_again = is_again};
     if (read_members(jobs, ARCP_JSON_ROOT, &line_members, &in)) {
         dispatch(jobs, job, &in);
     }
@@ -434,17 +444,47 @@ static void take_json_line(arcp__jobs *jobs, arcp__job *job, arcp_span text)
     }
 }
 
-void arcp__job_agent_line(arcp__jobs *jobs, arcp__job *job, arcp_span text)
+void arcp__job_agent_line(arcp__jobs *jobs, arcp__job *job, uint64_t item, arcp_span text)
 {
+    const arcp__item_turn turn = arcp__item_begin(jobs, job, item);
+    if (turn == ARCP__ITEM_IGNORED) {
+        return;
+    }
     if (text.size != 0 && text.data[text.size - 1] == '\r') {
         text.size--;
     }
     if (!arcp__job_has_ended(job) && text.size != 0) {
         if (text.data[0] == '{') {
-            take_json_line(jobs, job, text);
-        } else {
+            take_json_line(jobs, job, turn == ARCP__ITEM_AGAIN, text);
+        } else if (turn == ARCP__ITEM_ACTS) {
             arcp__job_emit_log(jobs, job, "info", text);
         }
+    }
+    arcp__item_end(jobs, job, item);
+}
+
+void arcp__job_agent_line_too_long(arcp__jobs *jobs, arcp__job *job, uint64_t item)
+{
+    if (arcp__item_begin(jobs, job, item) == ARCP__ITEM_ACTS) {
+        arcp__job_fail_with(jobs, job, ARCP_E_INTERNAL_ERROR,
+                            "the agent wrote a line longer than limits.agent_line_bytes");
+        arcp__item_end(jobs, job, item);
+    }
+}
+
+void arcp__job_agent_log(arcp__jobs *jobs, arcp__job *job, uint64_t item, const char *level,
+                         arcp_span text)
+{
+    if (arcp__item_begin(jobs, job, item) == ARCP__ITEM_ACTS) {
+        arcp__job_emit_log(jobs, job, level, text);
+        arcp__item_end(jobs, job, item);
+    }
+}
+
+void arcp__job_agent_noted(arcp__jobs *jobs, arcp__job *job, uint64_t item)
+{
+    if (arcp__item_begin(jobs, job, item) == ARCP__ITEM_ACTS) {
+        arcp__item_end(jobs, job, item);
     }
 }
 
@@ -468,7 +508,7 @@ static void credential_rotated(void *user, void *owner, arcp_span body)
         arcp__credentials_write(jobs->credentials, NULL, &job->live->credential, &writer);
         arcp_json_end_object(&writer);
         arcp_buf_append_byte(&text, '}');
-        arcp__agent_send_line(jobs, job, &text);
+        arcp__agent_send_line(jobs, job, 0, &text);
     }
 }
 

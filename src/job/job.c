@@ -42,6 +42,7 @@ static void live_free(arcp__job_live *live)
     arcp_buf_fini(&live->inline_result);
     arcp_buf_fini(&live->plain_output);
     arcp__job_port_fini(&live->port);
+    arcp__job_numbers_free(live->numbers);
     arcp__enforcement_free(live->enforcement);
     arcp__free(live->denials.hashes);
     arcp__id_set_fini(&live->delegate_ids);

@@ -48,6 +48,7 @@
 #include "job/job_facts.h"
 #include "job/job_list.h"
 #include "job/job_metrics.h"
+#include "job/job_number.h"
 #include "job/job_observer.h"
 #include "job/placement.h"
 #include "log/log.h"
@@ -421,6 +422,7 @@ struct arcp__job_live {
     char *spent;          /* owned JSON, during a restart: what it had spent */
     char *input;          /* owned JSON; freed when the agent has it */
     char *wait_reply;     /* owned: the id of the parent's waiting delegate line */
+    uint64_t wait_item;   /* that line's number; 0: none */
     char *cancel_message; /* owned: what the canceller wrote, as one line; NULL: nothing */
     char *end_message;    /* owned: of the error with which it ends then; NULL: the usual one */
     void *host, *user;    /* of its agent's registration; the host's own, which sets it */
@@ -444,7 +446,8 @@ struct arcp__job_live {
     arcp__agent_metrics *metrics; /* where it is counted as running */
     arcp__job_details details;
     arcp__job_hooked hooked;
-    int64_t last_input_ns; /* when its agent last wrote something, or was started */
+    int64_t last_input_ns;      /* when its agent last wrote something, or was started */
+    arcp__job_numbers *numbers; /* owned; NULL: its host does not number what its agent says */
     uint64_t chunk_next, result_size;
     arcp_buf inline_result, plain_output; /* the first: chunks for a session without result_chunk */
 };
@@ -482,11 +485,8 @@ void arcp__submitter_fini(arcp__jobs *jobs, arcp__submitter *submitter);
 
 void arcp__job_agent_started(arcp__jobs *jobs, arcp__job *job, arcp_status status,
                              arcp_span message);
-void arcp__job_agent_line(arcp__jobs *jobs, arcp__job *job, arcp_span text);
 void arcp__job_agent_message(arcp__jobs *jobs, arcp__job *job, const arcp__job_message *message);
-void arcp__job_plain_output(arcp__jobs *jobs, arcp__job *job, arcp_span bytes);
 void arcp__job_agent_exited(arcp__jobs *jobs, arcp__job *job, const arcp__agent_exit *exit);
-void arcp__job_agent_denied(arcp__jobs *jobs, arcp__job *job, const arcp__denial *denial);
 /* The next FORGET_AGENT. Every agent that was started gets one, and it allocates nothing. */
 bool arcp__job_next_forgotten(arcp__jobs *jobs, arcp__effect *out);
 /* The owner has carried out that effect. */

@@ -174,6 +174,7 @@ static void begin(arcp__jobs *jobs, arcp__job *parent, arcp__job *child,
     const bool waits = order->waits_for_end && order->reply_to.size != 0;
     if (waits) {
         child->live->wait_reply = arcp__copy_cstr(order->reply_to.data, order->reply_to.size);
+        child->live->wait_item = arcp__item_of(parent);
         if (child->live->wait_reply == NULL) {
             arcp__context_no_memory(jobs->context);
         }
@@ -196,6 +197,8 @@ void arcp__job_admit_child(arcp__jobs *jobs, arcp__admission *admission)
     arcp_json json = ARCP__JSON_INIT;
     arcp_buf scratch = arcp_buf_init();
     const arcp_json_limits limits = ARCP__JSON_CHECKED_LIMITS;
+    const uint64_t item = admission->item;
+    arcp__item_reopen(jobs, parent, item);
     if (arcp_json_scan(&json, admission->body, &limits, &error) == ARCP_OK &&
         read_body(&json, ARCP_JSON_ROOT, &scratch, &order, &error) == ARCP_OK) {
         order.requested_agent = admission->order.requested_agent;
@@ -217,10 +220,13 @@ void arcp__job_admit_child(arcp__jobs *jobs, arcp__admission *admission)
     arcp_buf_fini(&answer.details);
     arcp_buf_fini(&scratch);
     arcp__json_fini(&json);
+    arcp__job_pin(parent);
     arcp__admission_free(jobs, admission);
     if (error.status != ARCP_OK) {
         arcp__job_after_denial(jobs, parent, error.status);
     }
+    arcp__item_done(jobs, parent, item);
+    arcp__job_unpin(parent);
 }
 
 /* [arcp:10-1] */

@@ -160,7 +160,7 @@ static void audit(arcp__jobs *jobs, const arcp__job *job, const arcp__denial *de
                              {"program", denial->program}}});
 }
 
-void arcp__job_agent_denied(arcp__jobs *jobs, arcp__job *job, const arcp__denial *denial)
+static void take_denial(arcp__jobs *jobs, arcp__job *job, const arcp__denial *denial)
 {
     if (job->principal == NULL) {
         return; /* removed: no line about it follows */
@@ -193,6 +193,15 @@ void arcp__job_agent_denied(arcp__jobs *jobs, arcp__job *job, const arcp__denial
         }
     }
     arcp_buf_fini(&room);
+}
+
+void arcp__job_agent_denied(arcp__jobs *jobs, arcp__job *job, uint64_t item,
+                            const arcp__denial *denial)
+{
+    if (arcp__item_begin(jobs, job, item) == ARCP__ITEM_ACTS) {
+        take_denial(jobs, job, denial);
+        arcp__item_end(jobs, job, item);
+    }
 }
 
 /* ---- summaries ---- */

@@ -52,8 +52,8 @@ static void answer_wait(arcp__jobs *jobs, arcp__job *parent, const arcp__job *ch
     }
     arcp_json_end_object(&writer);
     arcp__context_check_text(jobs->context, &payload);
-    arcp__agent_reply(jobs, parent, arcp_span_cstr(child->live->wait_reply),
-                      arcp_buf_span(&payload));
+    arcp__agent_reply_late(jobs, parent, child->live->wait_item,
+                           arcp_span_cstr(child->live->wait_reply), arcp_buf_span(&payload));
     arcp_buf_fini(&payload);
     arcp__json_fini(&json);
 }
@@ -74,7 +74,7 @@ static void take_last_denial(void *user, const arcp__denial *denial)
 {
     const ending *of = user;
     if (!arcp__job_has_ended(of->job)) {
-        arcp__job_agent_denied(of->jobs, of->job, denial);
+        arcp__job_agent_denied(of->jobs, of->job, 0, denial);
     }
 }
 

@@ -141,11 +141,8 @@ static size_t plain_piece(const arcp__jobs *jobs, const arcp__job *job)
     return cut + 4 > most && cut != 0 ? cut : (bytes.size < most ? bytes.size : most);
 }
 
-void arcp__job_plain_output(arcp__jobs *jobs, arcp__job *job, arcp_span bytes)
+static void add_output(arcp__jobs *jobs, arcp__job *job, arcp_span bytes)
 {
-    if (arcp__job_has_ended(job)) {
-        return;
-    }
     arcp_buf *output = &job->live->plain_output;
     job->output = job->output == ARCP__OUTPUT_LINES ? ARCP__OUTPUT_PLAIN : job->output;
     arcp_buf_append(output, bytes);
@@ -161,6 +158,32 @@ void arcp__job_plain_output(arcp__jobs *jobs, arcp__job *job, arcp_span bytes)
             break;
         }
         plain_chunk(jobs, job, size, true);
+    }
+}
+
+void arcp__job_plain_output(arcp__jobs *jobs, arcp__job *job, uint64_t end, arcp_span bytes)
+{
+    if (arcp__job_has_ended(job)) {
+        return;
+    }
+    if (end == 0) {
+        add_output(jobs, job, bytes);
+        return;
+    }
+    bytes = arcp__output_unseen(jobs, job, end, bytes);
+    if (bytes.size != 0) {
+        add_output(jobs, job, bytes);
+        arcp__output_taken(jobs, job);
+    }
+}
+
+void arcp__job_plain_error(arcp__jobs *jobs, arcp__job *job, uint64_t line, arcp_span text,
+                           bool is_shown)
+{
+    if (line == 0 || arcp__error_line_is_next(jobs, job, line)) {
+        arcp__job_stderr_add(jobs, job, text, is_shown);
+        arcp__job_emit_log(jobs, job, "info", text);
+        arcp__item_end(jobs, job, line);
     }
 }
 

@@ -62,6 +62,7 @@ struct arcp__admission {
     arcp__job_order order;
     arcp__arena texts; /* of the order */
     arcp_span body;    /* JSON: the whole delegate body of a delegation, for its event */
+    uint64_t item;     /* of the delegation; 0: it has no number */
     arcp_buf details;  /* of `error` */
     arcp_buf notes;    /* what the policies removed, for the audit log */
 };
@@ -215,6 +216,46 @@ void arcp__job_update_pressure(arcp__jobs *jobs, arcp__job *job);
 /* So many bytes were recorded: the job waits while its principal is too far ahead of the store. */
 void arcp__job_recorded(arcp__jobs *jobs, arcp__job *job, size_t bytes);
 
+/* ---- job_number.c ---- */
+typedef enum arcp__item_turn {
+    ARCP__ITEM_ACTS,
+    ARCP__ITEM_AGAIN,  /* it has had its effect */
+    ARCP__ITEM_IGNORED /* items before it are missing, or memory is */
+} arcp__item_turn;
+arcp__item_turn arcp__item_begin_numbered(arcp__jobs *jobs, arcp__job *job, uint64_t item);
+void arcp__item_end_numbered(arcp__jobs *jobs, arcp__job *job);
+/* An item (0: without a number) is going to be acted upon. */
+static inline arcp__item_turn arcp__item_begin(arcp__jobs *jobs, arcp__job *job, uint64_t item)
+{
+    return item == 0 ? ARCP__ITEM_ACTS : arcp__item_begin_numbered(jobs, job, item);
+}
+/* It was. */
+static inline void arcp__item_end(arcp__jobs *jobs, arcp__job *job, uint64_t item)
+{
+    if (item != 0) {
+        arcp__item_end_numbered(jobs, job);
+    }
+}
+/* The number of the job's item that is being acted upon; 0: none. */
+static inline uint64_t arcp__item_of(const arcp__job *job)
+{
+    return job->live->numbers == NULL ? 0 : job->live->numbers->answering;
+}
+/* The answer to that item is made again when the item comes again. */
+void arcp__item_stores_nothing(const arcp__job *job);
+/* That item has its effect later: between arcp__item_reopen and arcp__item_done, both with its
+ * number. */
+void arcp__item_leave_open(arcp__jobs *jobs, arcp__job *job);
+void arcp__item_reopen(arcp__jobs *jobs, arcp__job *job, uint64_t item);
+void arcp__item_done(arcp__jobs *jobs, arcp__job *job, uint64_t item);
+/* The bytes of a plain program's output that were not seen yet. If there are any,
+ * arcp__output_taken follows when they are in plain_output or in records. */
+arcp_span arcp__output_unseen(arcp__jobs *jobs, arcp__job *job, uint64_t end, arcp_span bytes);
+void arcp__output_taken(arcp__jobs *jobs, arcp__job *job);
+/* Whether this line of standard error is the next. If so, arcp__item_end_numbered follows. */
+bool arcp__error_line_is_next(arcp__jobs *jobs, arcp__job *job, uint64_t line);
+void arcp__job_numbers_free(arcp__job_numbers *numbers);
+
 /* ---- job_stderr.c ---- */
 /* Its agent has exited. */
 void arcp__job_stderr_exited(arcp__jobs *jobs, const arcp__job *job);
@@ -324,9 +365,14 @@ void arcp__job_emit_chunk(arcp__jobs *jobs, arcp__job *job, arcp_span data_json,
 void arcp__job_emit_remaining(arcp__jobs *jobs, arcp__job *job, const arcp_budget_report *report);
 
 /* ---- agent.c ---- */
-/* Sends a line, which is moved from, to the agent. */
-void arcp__agent_send_line(arcp__jobs *jobs, arcp__job *job, arcp_buf *line);
+/* Sends a line, which is moved from, to the agent; `item`: that it answers, or 0. */
+void arcp__agent_send_line(arcp__jobs *jobs, arcp__job *job, uint64_t item, arcp_buf *line);
+/* Replies to the line `reply_to` (empty: no reply is wanted), which is the item that is being acted
+ * upon. */
 void arcp__agent_reply(arcp__jobs *jobs, arcp__job *job, arcp_span reply_to, arcp_span payload);
+/* The same for an earlier item; 0: it has no number. */
+void arcp__agent_reply_late(arcp__jobs *jobs, arcp__job *job, uint64_t item, arcp_span reply_to,
+                            arcp_span payload);
 void arcp__agent_reply_error(arcp__jobs *jobs, arcp__job *job, arcp_span reply_to,
                              const arcp_error *error, arcp_span details);
 /* Sends the agent a cancel and, after the grace period, kills it. */

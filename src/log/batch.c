@@ -140,6 +140,11 @@ size_t arcp__batch_pending(const arcp__log *log)
     return batch == NULL ? 0 : batch->store.count + batch->touches;
 }
 
+uint64_t arcp__batch_stamp(const arcp__log *log)
+{
+    return (log->next_batch_id << 32) + arcp__batch_pending(log);
+}
+
 void arcp__queued_add(const arcp__log *log, arcp__queued *queued, size_t bytes)
 {
     const uint64_t open_id = arcp__batch_open_id(log);

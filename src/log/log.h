@@ -82,7 +82,8 @@ typedef enum arcp__effect_kind {
     ARCP__EFFECT_ADMIT_LINK,   /* link_user: its peer is authenticated and has a session */
     ARCP__EFFECT_AUTHENTICATE, /* id; `text` is the bearer token (a secret) */
     ARCP__EFFECT_START_AGENT,  /* job: start it; `text` is the job.start line */
-    ARCP__EFFECT_AGENT_LINE,   /* job: `text` is a line for the agent, without line feed */
+    ARCP__EFFECT_AGENT_LINE,   /* job: `text` is a line for the agent, without line feed; `id` is
+                                  the number of the item that it answers, 0: none */
     ARCP__EFFECT_CANCEL_AGENT, /* job: send it the job.cancel line in `text`; its exit was requested
                                 */
     ARCP__EFFECT_KILL_AGENT,   /* job: SIGTERM to its group, SIGKILL grace_ms later; 0: SIGKILL at
@@ -252,6 +253,8 @@ void arcp__batch_touch(arcp__log *log);
 uint64_t arcp__batch_open_id(const arcp__log *log);
 /* The number of operations and touches in the open batch; 0: there is no need to take it. */
 size_t arcp__batch_pending(const arcp__log *log);
+/* Another number when something was added to the open batch. */
+uint64_t arcp__batch_stamp(const arcp__log *log);
 /* Closes the open batch and returns it; while the store fails, returns the first batch to be
  * written again once the pause is over. NULL: none. A batch stays valid until it is committed. */
 const arcp_store_batch *arcp__log_take(arcp__log *log);

@@ -4,7 +4,7 @@
  * engine was made of. Records follow: the size of what follows (32 bits), the CRC-32C of these four
  * bytes, that of the record's bytes (all little-endian), and these:
  *
- *   kind, wall clock, monotonic clock, link, job, four numbers, four texts, and what the kind has
+ *   kind, wall clock, monotonic clock, link, job, five numbers, four texts, and what the kind has
  * more
  *
  * Numbers are LEB128, a text is its size + 1 and its bytes (0: there is none). Links and jobs have
@@ -71,7 +71,7 @@ typedef struct arcp__recording_call {
     arcp__call_kind kind;
     arcp_time now;
     uint64_t link, job;
-    uint64_t numbers[4];
+    uint64_t numbers[ARCP__CALL_NUMBERS];
     arcp_span texts[4];
     arcp__recording_fields more;
 } arcp__recording_call;

@@ -368,7 +368,7 @@ static void on_call(void *user, const arcp__call *call)
     arcp__recorder_put_number(out, (uint64_t)call->now.mono_ns);
     arcp__recorder_put_number(out, number_of(&recorder->links, call->link));
     arcp__recorder_put_number(out, number_of(&recorder->jobs, call->job));
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < ARCP__CALL_NUMBERS; i++) {
         arcp__recorder_put_number(out, call->numbers[i]);
     }
     for (size_t i = 0; i < 4; i++) {

@@ -103,7 +103,7 @@ bool arcp__recording_read_call(arcp_span record, arcp__recording_call *out)
     out->now.mono_ns = (int64_t)arcp__recording_number(more);
     out->link = arcp__recording_number(more);
     out->job = arcp__recording_number(more);
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < ARCP__CALL_NUMBERS; i++) {
         out->numbers[i] = arcp__recording_number(more);
     }
     for (size_t i = 0; i < 4; i++) {
@@ -195,7 +195,7 @@ void arcp__recording_describe(arcp_span record, arcp_buf *out)
     arcp_buf_append_cstr(out, kind_names[call.kind]);
     show_number("link ", call.link, out);
     show_number("job ", call.job, out);
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < ARCP__CALL_NUMBERS; i++) {
         show_number("", call.numbers[i], out);
     }
     for (size_t i = 0; i < 4; i++) {

@@ -43,6 +43,13 @@ void arcp__player_call(arcp__player *p, const arcp__recording_call *call);
 /* Whether the fields were read to their end; if not, the trace is damaged. */
 bool arcp__player_is_read(arcp__player *p, const arcp__recording_fields *more);
 
+/* A copy in the arena. */
+const char *arcp__player_keep(arcp__player *p, arcp_span text);
+
+/* ---- player_agents.c ---- */
+/* Carries out a call from AGENT_STARTED to AGENT_DENIED. */
+void arcp__player_agent_call(arcp__player *p, const arcp__recording_call *call);
+
 /* ---- player_schedules.c ---- */
 void arcp__player_set_schedules(arcp__player *p, const arcp__recording_call *call);
 

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 
 /* A copy with an end of string that lives as long as the player; NULL: there is none. */
-static const char *keep(arcp__player *p, arcp_span text)
+const char *arcp__player_keep(arcp__player *p, arcp_span text)
 {
     if (text.data == NULL) {
         return NULL;
@@ -42,7 +42,7 @@ static const char *const *read_cstrs(arcp__player *p, arcp__recording_fields *fi
     p->has_no_memory = p->has_no_memory || texts == NULL;
     *count = texts == NULL ? 0 : size;
     for (size_t i = 0; i < *count; i++) {
-        texts[i] = keep(p, arcp__recording_text(fields));
+        texts[i] = arcp__player_keep(p, arcp__recording_text(fields));
         fields->is_wrong = fields->is_wrong || texts[i] == NULL;
     }
     return texts;
@@ -61,7 +61,7 @@ static void read_terms(arcp__player *p, arcp__recording_fields *fields,
     const bool has_models = arcp__recording_number(fields) != 0;
     terms->models = read_cstrs(p, fields, &terms->model_count);
     terms->models = has_models ? terms->models : NULL;
-    terms->currency = keep(p, arcp__recording_text(fields));
+    terms->currency = arcp__player_keep(p, arcp__recording_text(fields));
     terms->enforces = (unsigned)arcp__recording_number(fields);
     out->terms = terms;
 }
@@ -97,15 +97,15 @@ static void begin(arcp__player *p, const arcp__recording_call *call)
     p->engine = NULL;
     p->link_count = 0;
     p->restore_is_over = p->row_has_failed = false;
-    options.runtime_name = keep(p, arcp__recording_text(&more));
-    options.runtime_version = keep(p, arcp__recording_text(&more));
+    options.runtime_name = arcp__player_keep(p, arcp__recording_text(&more));
+    options.runtime_version = arcp__player_keep(p, arcp__recording_text(&more));
     read_settings(&more, &options.settings);
     options.store_is_durable = arcp__recording_number(&more) != 0;
     options.work_directory = arcp__arena_copy(&p->arena, arcp__recording_text(&more));
     options.makes_spans = arcp__recording_number(&more) != 0;
     options.has_no_log = arcp__recording_number(&more) != 0;
     const bool has_admit = arcp__recording_number(&more) != 0;
-    options.credentials.provisioner = keep(p, arcp__recording_text(&more));
+    options.credentials.provisioner = arcp__player_keep(p, arcp__recording_text(&more));
     options.credentials.can_measure = arcp__recording_number(&more) != 0;
     arcp__player_set_functions(p, &options, arcp__recording_number(&more) != 0, has_admit);
     if (arcp__recording_number(&more) != 0) {
@@ -239,7 +239,7 @@ static void open_link(arcp__player *p, const arcp__recording_call *call)
     options.waited_ms = (uint32_t)arcp__recording_number(&more);
     options.role = (arcp_role)arcp__recording_number(&more);
     options.principal = arcp__recording_text(&more);
-    options.peer = keep(p, arcp__recording_text(&more));
+    options.peer = arcp__player_keep(p, arcp__recording_text(&more));
     if (arcp__player_is_read(p, &more)) {
         p->restore_is_over = true;
         options.user = add_link(p); /* effects have it */
@@ -326,13 +326,13 @@ static void recheck_roles(arcp__player *p, const arcp__recording_call *call)
 
 static void refused(arcp__player *p, const arcp__recording_call *call)
 {
-    const arcp__refusal refusal = {.peer = keep(p, call->texts[0]),
-                                   .rule = keep(p, call->texts[1]),
+    const arcp__refusal refusal = {.peer = arcp__player_keep(p, call->texts[0]),
+                                   .rule = arcp__player_keep(p, call->texts[1]),
                                    .code = (int)call->numbers[0],
                                    .is_audited = call->numbers[1] != 0,
                                    .is_logged = call->numbers[2] != 0,
                                    .is_trouble = call->numbers[3] != 0};
-    arcp__engine_refused(p->engine, call->now, &refusal, keep(p, call->texts[2]));
+    arcp__engine_refused(p->engine, call->now, &refusal, arcp__player_keep(p, call->texts[2]));
 }
 
 /* ---- the store ---- */
@@ -381,77 +381,6 @@ static void committed(arcp__player *p, const arcp__recording_call *call)
     arcp__engine_committed(p->engine, call->now, call->numbers[0], (arcp_status)call->numbers[1]);
 }
 
-/* ---- agents at work ---- */
-
-/* The job that a call names; not NULL (arcp__player_call). */
-static arcp__job *job_of(const arcp__player *p, const arcp__recording_call *call)
-{
-    return arcp__recorder_job(p->recorder, call->job);
-}
-
-static void agent_started(arcp__player *p, const arcp__recording_call *call)
-{
-    arcp__job *job = job_of(p, call);
-    arcp__engine_agent_started(p->engine, call->now, job, (arcp_status)call->numbers[0],
-                               call->texts[0]);
-}
-
-static void agent_line(arcp__player *p, const arcp__recording_call *call)
-{
-    arcp__job *job = job_of(p, call);
-    arcp__engine_agent_line(p->engine, call->now, job, call->texts[0]);
-}
-
-static void agent_line_too_long(arcp__player *p, const arcp__recording_call *call)
-{
-    arcp__job *job = job_of(p, call);
-    arcp__engine_agent_line_too_long(p->engine, call->now, job);
-}
-
-static void agent_output(arcp__player *p, const arcp__recording_call *call)
-{
-    arcp__job *job = job_of(p, call);
-    arcp__engine_agent_output(p->engine, call->now, job, call->texts[0]);
-}
-
-static void agent_log(arcp__player *p, const arcp__recording_call *call)
-{
-    arcp__job *job = job_of(p, call);
-    arcp__engine_agent_log(p->engine, call->now, job, keep(p, call->texts[0]), call->texts[1]);
-}
-
-static void agent_stderr(arcp__player *p, const arcp__recording_call *call)
-{
-    arcp__job *job = job_of(p, call);
-    arcp__engine_agent_stderr(p->engine, call->now, job, call->texts[0], call->numbers[0] != 0);
-}
-
-static void agent_exited(arcp__player *p, const arcp__recording_call *call)
-{
-    arcp__job *job = job_of(p, call);
-    const arcp__agent_exit exit = {.by_signal = call->numbers[0] != 0,
-                                   .code = (int)call->numbers[1],
-                                   .stderr_tail = call->texts[0],
-                                   .failed_step = call->texts[1],
-                                   .failure = call->texts[2],
-                                   .has_run_out = call->numbers[2] != 0};
-    arcp__engine_agent_exited(p->engine, call->now, job, &exit);
-}
-
-static void agent_denied(arcp__player *p, const arcp__recording_call *call)
-{
-    arcp__job *job = job_of(p, call);
-    const arcp__denial denial = {.layer = (arcp__denial_layer)call->numbers[0],
-                                 .code = (arcp_status)call->numbers[1],
-                                 .pid = call->numbers[2],
-                                 .count = call->numbers[3],
-                                 .capability = call->texts[0],
-                                 .target = call->texts[1],
-                                 .reason = call->texts[2],
-                                 .program = call->texts[3]};
-    arcp__engine_agent_denied(p->engine, call->now, job, &denial);
-}
-
 /* ---- credentials ---- */
 
 static void provision_request(arcp__player *p, const arcp__recording_call *call)
@@ -475,7 +404,7 @@ static void provisioned(arcp__player *p, const arcp__recording_call *call)
     result.status = (arcp_status)arcp__recording_number(&more);
     result.lifetime_sec = arcp__recording_number(&more);
     result.replaced = arcp__recording_number(&more) != 0;
-    result.message = keep(p, arcp__recording_text(&more));
+    result.message = arcp__player_keep(p, arcp__recording_text(&more));
     arcp_span *const texts[] = {&result.upstream_id, &result.value,   &result.scheme,
                                 &result.endpoint,    &result.profile, &result.spent};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
@@ -561,14 +490,6 @@ static void (*const calls[ARCP__CALL_LINK])(arcp__player *p, const arcp__recordi
     [ARCP__CALL_READ_DONE] = read_done,
     [ARCP__CALL_TAKE_BATCH] = take_batch,
     [ARCP__CALL_COMMITTED] = committed,
-    [ARCP__CALL_AGENT_STARTED] = agent_started,
-    [ARCP__CALL_AGENT_LINE] = agent_line,
-    [ARCP__CALL_AGENT_LINE_TOO_LONG] = agent_line_too_long,
-    [ARCP__CALL_AGENT_OUTPUT] = agent_output,
-    [ARCP__CALL_AGENT_LOG] = agent_log,
-    [ARCP__CALL_AGENT_STDERR] = agent_stderr,
-    [ARCP__CALL_AGENT_EXITED] = agent_exited,
-    [ARCP__CALL_AGENT_DENIED] = agent_denied,
     [ARCP__CALL_PROVISION_REQUEST] = provision_request,
     [ARCP__CALL_PROVISION_SENT] = provision_sent,
     [ARCP__CALL_PROVISIONED] = provisioned,
@@ -582,12 +503,10 @@ static void (*const calls[ARCP__CALL_LINK])(arcp__player *p, const arcp__recordi
 
 void arcp__player_call(arcp__player *p, const arcp__recording_call *call)
 {
-    const bool is_of_agent =
-        call->kind >= ARCP__CALL_AGENT_STARTED && call->kind <= ARCP__CALL_AGENT_DENIED;
     p->provision_id = 0; /* an effect is valid until the next call */
-    if (is_of_agent && job_of(p, call) == NULL) {
-        arcp__player_end_damaged(p, "it names a job that there is not");
-        return;
+    if (call->kind >= ARCP__CALL_AGENT_STARTED && call->kind <= ARCP__CALL_AGENT_DENIED) {
+        arcp__player_agent_call(p, call);
+    } else {
+        calls[call->kind](p, call);
     }
-    calls[call->kind](p, call);
 }

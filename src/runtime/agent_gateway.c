@@ -75,7 +75,7 @@ static void on_denied(void *user, const arcp__gateway_denial *denial)
     const arcp__agent_gateway *gateway = user;
     arcp_runtime *runtime = gateway->runtime;
     const arcp__denial made = denial_of(denial);
-    arcp__engine_agent_denied(runtime->engine, arcp__input_now(runtime), gateway->job, &made);
+    arcp__engine_agent_denied(runtime->engine, arcp__input_now(runtime), gateway->job, 0, &made);
 }
 
 static void pass_message(void *user, const arcp__job_message *message)

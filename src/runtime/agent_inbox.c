@@ -201,7 +201,7 @@ static void deliver(arcp_runtime *runtime, const arcp__agent_message *message, a
         arcp__engine_agent_message(runtime->engine, now, job, &message->content);
         break;
     case ARCP__AGENT_LINE:
-        arcp__engine_agent_line(runtime->engine, now, job, message->content.body);
+        arcp__engine_agent_line(runtime->engine, now, job, 0, message->content.body);
         break;
     case ARCP__AGENT_RETURNED: {
         /* If the result was lost, the job has not succeeded, whatever the result was. */

@@ -290,7 +290,7 @@ static void take_denied(arcp_runtime *runtime, arcp__job *job, const arcp_json *
         denial.capability = texts[CAPABILITY];
         denial.target = texts[TARGET];
         denial.program = texts[PROGRAM];
-        arcp__engine_agent_denied(runtime->engine, arcp__input_now(runtime), job, &denial);
+        arcp__engine_agent_denied(runtime->engine, arcp__input_now(runtime), job, 0, &denial);
     }
     for (size_t i = 0; i < TEXTS; i++) {
         arcp_buf_fini(&room[i]);
@@ -345,7 +345,7 @@ static void take_running(arcp_runtime *runtime, arcp__job *job, const arcp_json 
                              "; its line grants nothing to this job, also if it is made later");
     }
     if (count != 0 && !text.failed) {
-        arcp__engine_agent_log(runtime->engine, arcp__input_now(runtime), job, "warn",
+        arcp__engine_agent_log(runtime->engine, arcp__input_now(runtime), job, 0, "warn",
                                arcp_buf_span(&text));
     }
     arcp_buf_fini(&text);

@@ -13,7 +13,8 @@ typedef arcp__worker_host_job host_job;
 static void on_denied(void *user, const arcp__denial *denial)
 {
     const host_job *hj = user;
-    arcp__engine_agent_denied(hj->runtime->engine, arcp__input_now(hj->runtime), hj->job, denial);
+    arcp__engine_agent_denied(hj->runtime->engine, arcp__input_now(hj->runtime), hj->job, 0,
+                              denial);
 }
 
 static void on_network_failed(void *user, const char *why)
@@ -79,7 +80,7 @@ static void revoke_lease(void *agent, arcp_status code)
 static void on_line(void *user, arcp_span line)
 {
     host_job *hj = user;
-    arcp__engine_agent_line(hj->runtime->engine, arcp__input_now(hj->runtime), hj->job, line);
+    arcp__engine_agent_line(hj->runtime->engine, arcp__input_now(hj->runtime), hj->job, 0, line);
     (void)arcp__runtime_feed_store(hj->runtime);
     cut_off_if_ended(hj);
 }
@@ -91,25 +92,25 @@ static void on_line_refused(void *user, arcp_status why)
         arcp__runtime_log(hj->runtime, hj->job, ARCP_LOG_ERROR,
                           "out of memory for a line of the agent");
     }
-    arcp__engine_agent_line_too_long(hj->runtime->engine, arcp__input_now(hj->runtime), hj->job);
+    arcp__engine_agent_line_too_long(hj->runtime->engine, arcp__input_now(hj->runtime), hj->job, 0);
 }
 
 static void on_output(void *user, arcp_span bytes)
 {
     const host_job *hj = user;
-    arcp__engine_agent_output(hj->runtime->engine, arcp__input_now(hj->runtime), hj->job, bytes);
+    arcp__engine_agent_output(hj->runtime->engine, arcp__input_now(hj->runtime), hj->job, 0, bytes);
 }
 
 static void on_log(void *user, arcp_span line)
 {
     const host_job *hj = user;
-    arcp__engine_agent_stderr(hj->runtime->engine, arcp__input_now(hj->runtime), hj->job, line,
-                              hj->agent->stderr_in_errors);
     if (hj->agent->spec.is_plain) {
-        arcp__engine_agent_log(hj->runtime->engine, arcp__input_now(hj->runtime), hj->job, "info",
-                               line);
+        arcp__engine_agent_error_line(hj->runtime->engine, arcp__input_now(hj->runtime), hj->job, 0,
+                                      line, hj->agent->stderr_in_errors);
         return;
     }
+    arcp__engine_agent_stderr(hj->runtime->engine, arcp__input_now(hj->runtime), hj->job, line,
+                              hj->agent->stderr_in_errors);
     const arcp_span shown = arcp_span_first(line, 400);
     arcp__runtime_log(hj->runtime, hj->job, ARCP_LOG_INFO, "%.*s", (int)shown.size, shown.data);
 }

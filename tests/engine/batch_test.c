@@ -25,7 +25,7 @@ static rig_agent *submit(rig_client *client, const char *frame)
 static void say_lines(rig_agent *agent, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        arcp__engine_agent_line(rig.engine, rig.now, agent->job, ARCP_SPAN_LITERAL("more"));
+        arcp__engine_agent_line(rig.engine, rig.now, agent->job, 0, ARCP_SPAN_LITERAL("more"));
     }
 }
 
@@ -41,7 +41,7 @@ static bool take_without_memory(unsigned lines, size_t nth)
                      "{\"agent\":\"echo\",\"lease_request\":{\"cost.budget\":[\"USD:5\"]}}"));
     say_lines(agent, lines);
     arcp__engine_agent_line(
-        rig.engine, rig.now, agent->job,
+        rig.engine, rig.now, agent->job, 0,
         ARCP_SPAN_LITERAL("{\"type\":\"job.event\",\"id\":\"1\",\"payload\":{\"kind\":\"metric\","
                           "\"body\":{\"name\":\"cost.x\",\"value\":1,\"unit\":\"USD\"}}}"));
     failing_alloc_arm(nth, FAILING_ALLOC_ONE);

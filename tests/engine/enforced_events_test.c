@@ -48,7 +48,7 @@ static void deny(fixture *f, const rig_agent *agent, const char *target, uint64_
                                  .program = ARCP_SPAN_LITERAL("python3"),
                                  .pid = 7,
                                  .count = count};
-    arcp__engine_agent_denied(f->rig.engine, f->rig.now, agent->job, &denial);
+    arcp__engine_agent_denied(f->rig.engine, f->rig.now, agent->job, 0, &denial);
     rig_run(&f->rig);
 }
 

@@ -477,7 +477,7 @@ static void a_job_is_kept_while_an_observer_reads_its_history(void **state)
                    FRAME("s", "job.subscribe", "{\"job_id\":\"%s\",\"history\":true}"), first);
     /* The other job ends before the read is complete. */
     arcp__engine_receive(s->rig.engine, s->rig.now, other->link, arcp_span_cstr(frame));
-    arcp__engine_agent_line(s->rig.engine, s->rig.now, second->job,
+    arcp__engine_agent_line(s->rig.engine, s->rig.now, second->job, 0,
                             ARCP_SPAN_LITERAL("{\"type\":\"job.result\",\"payload\":{}}"));
     rig_run(&s->rig);
     const char *const wanted[] = {"job.subscribed", "job.event", "job.event",

@@ -303,7 +303,7 @@ static void output_is_cut_into_chunks_that_fit_however_it_is_escaped(void **stat
     rig_client *client = begin(SMALL);
     submit(client, "a", 10);
     memset(bytes, 1, sizeof bytes); /* each needs six in JSON */
-    arcp__engine_agent_output(rig.engine, rig.now, rig_agent_last(&rig)->job,
+    arcp__engine_agent_output(rig.engine, rig.now, rig_agent_last(&rig)->job, 0,
                               arcp_span_make(bytes, sizeof bytes));
     rig_run(&rig);
     rig_agent_exits(&rig, rig_agent_last(&rig), false, 0);

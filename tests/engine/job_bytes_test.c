@@ -166,7 +166,7 @@ static void plain_output_and_lines_that_are_no_json_are_counted(void **state)
     assert_in_range(agent->job->stream->bytes, 60000, 65536 + 600);
     agent = submit();
     for (unsigned count = 0; count < 40 && !agent->cancelled; count++) {
-        arcp__engine_agent_output(rig.engine, rig.now, agent->job,
+        arcp__engine_agent_output(rig.engine, rig.now, agent->job, 0,
                                   arcp_span_make(text, sizeof text - 1));
         rig_run(&rig);
     }
@@ -205,11 +205,12 @@ static void plain_output_that_becomes_the_result_is_counted_too(void **state)
     limit(16384);
     rig_agent *agent = submit();
     memset(text, 'x', sizeof text);
-    arcp__engine_agent_output(rig.engine, rig.now, agent->job, arcp_span_make(text, 10000));
+    arcp__engine_agent_output(rig.engine, rig.now, agent->job, 0, arcp_span_make(text, 10000));
     rig_agent_exits(&rig, agent, false, 0);
     assert_last("\"type\":\"job.result\"");
     agent = submit();
-    arcp__engine_agent_output(rig.engine, rig.now, agent->job, arcp_span_make(text, sizeof text));
+    arcp__engine_agent_output(rig.engine, rig.now, agent->job, 0,
+                              arcp_span_make(text, sizeof text));
     rig_agent_exits(&rig, agent, false, 0);
     assert_over();
     assert_true(agent->forgotten);

@@ -76,7 +76,7 @@ static void deny(play *p, const rig_agent *agent)
         .target = arcp_span_cstr(targets[play_pick(p, 4)]),
         .program = arcp_span_cstr(play_one_in(p, 2) ? "sh" : ""),
         .count = play_pick(p, 5)};
-    arcp__engine_agent_denied(p->rig.engine, p->rig.now, agent->job, &denial);
+    arcp__engine_agent_denied(p->rig.engine, p->rig.now, agent->job, 0, &denial);
     rig_run(&p->rig);
 }
 

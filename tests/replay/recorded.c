@@ -108,7 +108,7 @@ void append_call(arcp_buf *out, const arcp__recording_call *call)
     append_number(out, (uint64_t)call->now.mono_ns);
     append_number(out, call->link);
     append_number(out, call->job);
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < ARCP__CALL_NUMBERS; i++) {
         append_number(out, call->numbers[i]);
     }
     for (size_t i = 0; i < 4; i++) {

@@ -368,7 +368,7 @@ static void change(arcp__recording_call *call, const arcp__recording_call *other
         call->job = pick(8);
         break;
     case 2:
-        call->numbers[pick(4)] = pick(2) == 0 ? pick(20) : UINT64_MAX >> pick(64);
+        call->numbers[pick(ARCP__CALL_NUMBERS)] = pick(2) == 0 ? pick(20) : UINT64_MAX >> pick(64);
         break;
     case 3:
         call->texts[pick(4)] = other->texts[pick(4)];

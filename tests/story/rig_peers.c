@@ -147,7 +147,7 @@ void rig_agent_started(engine_rig *rig, rig_agent *agent)
 void rig_agent_writes(engine_rig *rig, rig_agent *agent, const char *line)
 {
     if (!agent->forgotten && !rig->is_dead) {
-        arcp__engine_agent_line(rig->engine, rig->now, agent->job, arcp_span_cstr(line));
+        arcp__engine_agent_line(rig->engine, rig->now, agent->job, 0, arcp_span_cstr(line));
     }
     rig_run(rig);
 }

@@ -204,7 +204,8 @@ static bool denied(void *user, const char *job_id, const char *layer, const char
                                          .reason = ARCP_SPAN_LITERAL("NO_MATCH"),
                                          .program = ARCP_SPAN_LITERAL("sh"),
                                          .count = 1};
-            arcp__engine_agent_denied(rig->engine, rig->now, agent_of(rig, job_id)->job, &denial);
+            arcp__engine_agent_denied(rig->engine, rig->now, agent_of(rig, job_id)->job, 0,
+                                      &denial);
             rig_run(rig);
             return true;
         }

@@ -1,0 +1,107 @@
+/* The calls of a trace that report what agents say and how they end. */
+#include "replay/player.h"
+
+/* The job that a call names; not NULL (arcp__player_agent_call). */
+static arcp__job *job_of(const arcp__player *p, const arcp__recording_call *call)
+{
+    return arcp__recorder_job(p->recorder, call->job);
+}
+
+static void agent_started(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__job *job = job_of(p, call);
+    arcp__engine_agent_started(p->engine, call->now, job, (arcp_status)call->numbers[0],
+                               call->texts[0]);
+}
+
+static void agent_line(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__job *job = job_of(p, call);
+    arcp__engine_agent_line(p->engine, call->now, job, call->numbers[0], call->texts[0]);
+}
+
+static void agent_line_too_long(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__job *job = job_of(p, call);
+    arcp__engine_agent_line_too_long(p->engine, call->now, job, call->numbers[0]);
+}
+
+static void agent_output(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__job *job = job_of(p, call);
+    arcp__engine_agent_output(p->engine, call->now, job, call->numbers[0], call->texts[0]);
+}
+
+static void agent_log(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__job *job = job_of(p, call);
+    arcp__engine_agent_log(p->engine, call->now, job, call->numbers[0],
+                           arcp__player_keep(p, call->texts[0]), call->texts[1]);
+}
+
+static void agent_noted(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__job *job = job_of(p, call);
+    arcp__engine_agent_noted(p->engine, call->now, job, call->numbers[0]);
+}
+
+static void agent_error_line(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__job *job = job_of(p, call);
+    arcp__engine_agent_error_line(p->engine, call->now, job, call->numbers[0], call->texts[0],
+                                  call->numbers[1] != 0);
+}
+
+static void agent_stderr(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__job *job = job_of(p, call);
+    arcp__engine_agent_stderr(p->engine, call->now, job, call->texts[0], call->numbers[0] != 0);
+}
+
+static void agent_exited(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__job *job = job_of(p, call);
+    const arcp__agent_exit exit = {.by_signal = call->numbers[0] != 0,
+                                   .code = (int)call->numbers[1],
+                                   .stderr_tail = call->texts[0],
+                                   .failed_step = call->texts[1],
+                                   .failure = call->texts[2],
+                                   .has_run_out = call->numbers[2] != 0};
+    arcp__engine_agent_exited(p->engine, call->now, job, &exit);
+}
+
+static void agent_denied(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__job *job = job_of(p, call);
+    const arcp__denial denial = {.layer = (arcp__denial_layer)call->numbers[0],
+                                 .code = (arcp_status)call->numbers[1],
+                                 .pid = call->numbers[2],
+                                 .count = call->numbers[3],
+                                 .capability = call->texts[0],
+                                 .target = call->texts[1],
+                                 .reason = call->texts[2],
+                                 .program = call->texts[3]};
+    arcp__engine_agent_denied(p->engine, call->now, job, call->numbers[4], &denial);
+}
+
+static void (*const calls[])(arcp__player *p, const arcp__recording_call *call) = {
+    [ARCP__CALL_AGENT_STARTED - ARCP__CALL_AGENT_STARTED] = agent_started,
+    [ARCP__CALL_AGENT_LINE - ARCP__CALL_AGENT_STARTED] = agent_line,
+    [ARCP__CALL_AGENT_LINE_TOO_LONG - ARCP__CALL_AGENT_STARTED] = agent_line_too_long,
+    [ARCP__CALL_AGENT_OUTPUT - ARCP__CALL_AGENT_STARTED] = agent_output,
+    [ARCP__CALL_AGENT_LOG - ARCP__CALL_AGENT_STARTED] = agent_log,
+    [ARCP__CALL_AGENT_NOTED - ARCP__CALL_AGENT_STARTED] = agent_noted,
+    [ARCP__CALL_AGENT_ERROR_LINE - ARCP__CALL_AGENT_STARTED] = agent_error_line,
+    [ARCP__CALL_AGENT_STDERR - ARCP__CALL_AGENT_STARTED] = agent_stderr,
+    [ARCP__CALL_AGENT_EXITED - ARCP__CALL_AGENT_STARTED] = agent_exited,
+    [ARCP__CALL_AGENT_DENIED - ARCP__CALL_AGENT_STARTED] = agent_denied,
+};
+
+void arcp__player_agent_call(arcp__player *p, const arcp__recording_call *call)
+{
+    if (job_of(p, call) == NULL) {
+        arcp__player_end_damaged(p, "it names a job that there is not");
+    } else {
+        calls[call->kind - ARCP__CALL_AGENT_STARTED](p, call);
+    }
+}
