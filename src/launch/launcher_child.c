@@ -68,6 +68,20 @@ static bool join_cgroup(int directory)
     return joined;
 }
 
+static void set_oom_score(const char *score)
+{
+    size_t size = 0;
+    while (score[size] != '\0') {
+        size++;
+    }
+    const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        const ssize_t written = write(fd, score, size);
+        (void)written; /* it may not be allowed */
+        (void)close(fd);
+    }
+}
+
 void arcp__launch_child_isolate(arcp__launch_child *child, const arcp__launch_files *files)
 {
     const unsigned long normal[8] = {0};
@@ -82,6 +96,9 @@ void arcp__launch_child_isolate(arcp__launch_child *child, const arcp__launch_fi
         if (!join_cgroup(files->cgroups[i])) {
             arcp__launch_child_fail(child, ARCP__LAUNCH_CGROUP);
         }
+    }
+    if (child->oom_score != NULL) {
+        set_oom_score(child->oom_score);
     }
     if (!place_files(child, files)) {
         arcp__launch_child_fail(child, ARCP__LAUNCH_FILES);

@@ -59,6 +59,7 @@ typedef struct arcp__launch_child {
     size_t group_count;
     pid_t parent;
     int error_fd;
+    const char *oom_score; /* for /proc/self/oom_score_adj; NULL: it stays */
 } arcp__launch_child;
 
 /* The beginning of the file at ARCP__LAUNCH_ORDERS_FD, which tells the helper what to do. It is

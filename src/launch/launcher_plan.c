@@ -4,6 +4,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +12,8 @@
 #include "base/directory.h"
 #include "base/libexec.h"
 #include "launch/launch.h"
+
+#define OOM_SCORE_MAX 1000L /* of the kernel */
 
 /* Whether it is a regular file that we may execute. */
 static bool is_program(const char *path)
@@ -146,6 +149,7 @@ arcp_status arcp__launch_plan_use(arcp__launch_plan *plan, const arcp__launch_he
         .env = nothing,
         .parent = plan->child.parent,
         .error_fd = -1,
+        .oom_score = plan->child.oom_score,
     };
     plan->files.from[ARCP__LAUNCH_ORDERS_FD] = plan->orders_fd;
     plan->files.count = ARCP__LAUNCH_ORDERS_FD + 1;
@@ -153,6 +157,27 @@ arcp_status arcp__launch_plan_use(arcp__launch_plan *plan, const arcp__launch_he
 }
 
 /* ---- the plan ---- */
+
+/* The caller's score with what the spec, which can be of an older release, adds. */
+static void find_oom_score(const arcp_launch_spec *spec, arcp__launch_plan *plan)
+{
+    char text[16];
+    if (spec->struct_size < ARCP__END_OF(arcp_launch_spec, oom_score_more) ||
+        spec->oom_score_more == 0) {
+        return;
+    }
+    const int fd = open("/proc/self/oom_score_adj", O_RDONLY | O_CLOEXEC);
+    const ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    arcp__close(fd);
+    if (size <= 0) {
+        return;
+    }
+    text[size] = '\0';
+    const long score = strtol(text, NULL, 10) + spec->oom_score_more;
+    (void)snprintf(plan->oom_score, sizeof plan->oom_score, "%ld",
+                   score < OOM_SCORE_MAX ? score : OOM_SCORE_MAX);
+    plan->child.oom_score = plan->oom_score;
+}
 
 arcp_status arcp__launch_plan_init(arcp__launch_plan *plan, const arcp_launch_spec *spec,
                                    const char *agent_exec, arcp_error *err)
@@ -181,6 +206,7 @@ arcp_status arcp__launch_plan_init(arcp__launch_plan *plan, const arcp_launch_sp
         .parent = getpid(),
         .error_fd = -1,
     };
+    find_oom_score(spec, plan);
     arcp_status status =
         arcp__launch_find(spec->argv[0], value_of(spec->env, "PATH"), plan->program, err);
     if (status == ARCP_OK && spec->user != NULL) {

@@ -16,6 +16,7 @@ typedef struct arcp__launch_plan {
     gid_t groups[ARCP__LAUNCH_GROUPS_MAX];
     arcp__launch_child child; /* executes the program, or the helper */
     arcp__launch_files files; /* the launcher sets the error pipe */
+    char oom_score[16];       /* of the child; "": the caller's */
     bool has_begun;           /* set by the child, in our memory, before anything else */
     arcp_buf helper_path;
     char *helper_argv[2];

@@ -435,6 +435,7 @@ static arcp_status launch(arcp__agent_process *process, const arcp__process_spec
     launch.stderr_fd = process->theirs[2];
     launch.limits = spec->limits;
     launch.limit_count = spec->limit_count;
+    launch.oom_score_more = table->oom_score_more;
     if (spec->confinement != NULL && process->sandbox != NULL) {
         confinement.plan = spec->confinement->plan;
         confinement.etc = spec->confinement->etc;

@@ -29,6 +29,7 @@ typedef struct arcp__process_table_options {
     const char *work_directory; /* in which this run creates a directory; NULL: none, and processes
                                    are not recorded */
     bool makes_cgroups;         /* use a cgroup for each process, where possible */
+    int oom_score_more;         /* added to our oom_score_adj for processes */
     uint32_t kill_after_ms;     /* from SIGTERM to SIGKILL; 0: 5 s */
     uint32_t drain_ms;          /* how long output is read after the end; 0: 1 s */
     uint32_t orphan_ms;         /* from a job's end to the search for orphans; 0: 1 s */

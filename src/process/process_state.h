@@ -21,6 +21,7 @@ struct arcp__process_table {
     size_t swept;                    /* orphans that were killed when it was opened */
     arcp__cgroups *cgroups;          /* owned or NULL */
     uint32_t kill_after_ms, drain_ms, orphan_ms;
+    int oom_score_more;
     arcp__agent_process *processes; /* not waited for yet */
     size_t refs;                    /* of the owner, of each process, of each handle below */
     char *read_buffer;              /* owned; ARCP__READ_BYTES; used within one callback */

@@ -49,6 +49,26 @@ static void a_program_has_no_signal_blocked_or_ignored(void **state)
     fixture_check_line(f, "SigIgn:\t", "0000000000000000");
 }
 
+/* The oom_score_adj that the started program has, as its output says. */
+static long oom_score_with(fixture *f, int more)
+{
+    arcp_buf_clear(&f->output);
+    f->spec.oom_score_more = more;
+    fixture_run_shell(f, "exec cat /proc/self/oom_score_adj");
+    return strtol(arcp_buf_cstr(&f->output), NULL, 10);
+}
+
+static void a_program_is_ended_before_us_when_memory_runs_out(void **state)
+{
+    fixture *f = *state;
+    const long ours = oom_score_with(f, 0);
+    assert_int_equal(oom_score_with(f, 300), ours + 300 < 1000 ? ours + 300 : 1000);
+    assert_int_equal(oom_score_with(f, 5000), 1000);
+    f->spec.struct_size = offsetof(arcp_launch_spec, oom_score_more); /* of the release before */
+    assert_int_equal(oom_score_with(f, 300), ours);
+    f->spec.struct_size = sizeof f->spec;
+}
+
 static void a_start_does_not_change_our_own_signals(void **state)
 {
     fixture *f = *state;
@@ -525,6 +545,7 @@ int main(void)
         FIXTURE_TEST(a_program_has_three_descriptors_and_no_other_of_ours),
         FIXTURE_TEST(a_program_leads_a_process_group_and_is_killed_when_we_exit),
         FIXTURE_TEST(a_program_has_no_signal_blocked_or_ignored),
+        FIXTURE_TEST(a_program_is_ended_before_us_when_memory_runs_out),
         FIXTURE_TEST(a_start_does_not_change_our_own_signals),
         FIXTURE_TEST(a_program_has_exactly_the_given_environment),
         FIXTURE_TEST(a_program_starts_in_the_given_directory),

@@ -102,6 +102,10 @@ typedef struct arcp_launch_spec {
      * writing "0" to their cgroup.procs. */
     const int *cgroup_fds;
     size_t cgroup_fd_count;
+    /* Added to the caller's oom_score_adj for the process, so that the kernel ends it first when
+     * the machine runs out of memory; 0: the caller's. Where /proc does not take it, the process
+     * has the caller's. */
+    int oom_score_more;
 } arcp_launch_spec;
 
 static inline arcp_launch_spec arcp_launch_spec_init(void)
