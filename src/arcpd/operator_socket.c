@@ -14,7 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "transport/local_socket.h"
+#include "stream/local_socket.h"
+#include "transport/local_connection.h"
 
 #define CONNECTIONS_MAX 64u
 #define RETRY_MS        ((uint64_t)1000)

@@ -13,8 +13,9 @@
 
 #include "base/alloc.h"
 #include "base/options.h"
+#include "stream/local_socket.h"
 #include "stream/stream.h"
-#include "transport/local_socket.h"
+#include "transport/local_connection.h"
 #include "transport/websocket_connection.h"
 #include "transport/websocket_handshake.h"
 

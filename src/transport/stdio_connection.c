@@ -16,7 +16,7 @@
 #include "base/options.h"
 #include "transport/command_words.h"
 #include "transport/line_reader.h"
-#include "transport/local_socket.h"
+#include "transport/local_connection.h"
 #include "transport/stream_connection.h"
 
 typedef struct line_connection line_connection;

@@ -249,6 +249,25 @@ bool arcp__worker_core_tick(arcp__worker_core *core, int64_t now_ns)
     return now_ns - core->heard_ns < ARCP__WORKER_SILENT_NS;
 }
 
+/* ---- the end of the worker ---- */
+
+void arcp__worker_core_stop(arcp__worker_core *core)
+{
+    core->is_draining = true;
+    for (arcp__worker_job *job = core->jobs; job != NULL; job = job->hh.next) {
+        if (job->state != ARCP__WORKER_JOB_EXITED && job->why == ARCP__WORKER_END_ITSELF) {
+            job->why = ARCP__WORKER_END_KILLED;
+        }
+    }
+}
+
+void arcp__worker_core_kill_all(arcp__worker_core *core)
+{
+    for (arcp__worker_job *job = core->jobs; job != NULL; job = job->hh.next) {
+        arcp__worker_kill_job(core, job, ARCP__WORKER_END_KILLED, true);
+    }
+}
+
 /* ---- programs ---- */
 
 void arcp__worker_core_started(arcp__worker_core *core, arcp__worker_job *job, uint64_t pid)
@@ -264,9 +283,9 @@ void arcp__worker_core_refuse(arcp__worker_core *core, arcp__worker_job *job,
                               arcp__worker_refusal why, arcp_span message)
 {
     assert(job->state == ARCP__WORKER_JOB_STARTING);
+    arcp__worker_refuse_job(core, job, why, message); /* before what it may borrow from is freed */
     core->programs.forget(core->programs.user, job->program);
     job->program = NULL;
-    arcp__worker_refuse_job(core, job, why, message);
     if (!arcp__worker_is_ours(core, job) || job->is_forgotten) {
         arcp__worker_free_job(core, job);
     }

@@ -106,6 +106,12 @@ bool arcp__worker_core_next(arcp__worker_core *core, int64_t now_ns, arcp__worke
 /* False: the runtime is silent, and the owner closes the link. */
 ARCP_MUST_CHECK bool arcp__worker_core_tick(arcp__worker_core *core, int64_t now_ns);
 
+/* The worker is stopped: it takes no more jobs, and those that it has count as killed, however
+ * their programs end. */
+void arcp__worker_core_stop(arcp__worker_core *core);
+/* Kills all programs at once. */
+void arcp__worker_core_kill_all(arcp__worker_core *core);
+
 /* ---- programs ---- */
 
 const char *arcp__worker_job_id(const arcp__worker_job *job); /* valid as long as the job */

@@ -78,6 +78,7 @@ static const arcp__member welcome_rows[] = {
     {M(welcome, v, "v", POSITIVE), NEEDED},
     {M(welcome, store, "store", ID), NEEDED},
     {M(welcome, keep_ms, "keep_ms", POSITIVE), NEEDED},
+    {M(welcome, grace_ms, "grace_ms", COUNT)},
     {M(welcome, line_bytes, "line_bytes", POSITIVE), NEEDED},
     {M(welcome, unkept_bytes, "unkept_bytes", POSITIVE), NEEDED},
     {M(welcome, unkept_total_bytes, "unkept_total_bytes", POSITIVE), NEEDED},

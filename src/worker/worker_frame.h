@@ -181,6 +181,7 @@ typedef struct arcp__worker_welcome {
     uint64_t v;
     arcp_span store; /* the id of the store, whose jobs the link is about */
     uint64_t keep_ms;
+    uint64_t grace_ms; /* that programs have to end when the worker is stopped */
     uint64_t line_bytes, unkept_bytes, unkept_total_bytes;
 } arcp__worker_welcome;
 

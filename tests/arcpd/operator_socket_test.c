@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "arcpd/arcpd.h"
-#include "transport/local_socket.h"
+#include "stream/local_socket.h"
 
 #define DAEMON_USER 65534u
 #define OTHER_USER  65533u

@@ -103,6 +103,27 @@ static void a_worker_that_drains_takes_no_job(void **state)
     worker_rig_close(&r);
 }
 
+/* Whatever its program does then, the runtime has not asked for that. */
+static void a_job_whose_worker_is_stopped_counts_as_killed(void **state)
+{
+    (void)state;
+    worker_rig r;
+    worker_rig_open_job(&r, START);
+    arcp__worker_core_stop(r.core);
+    worker_rig_check_done(&r, "");
+    worker_rig_take(&r, "{\"type\":\"start\",\"job\":\"k\",\"agent\":\"a\"}\n{}");
+    worker_rig_check_done(&r, "");
+    worker_rig_check_sent(&r, "{\"type\":\"refused\",\"job\":\"k\",\"why\":\"busy\"}\n");
+    arcp__worker_core_kill_all(r.core);
+    worker_rig_check_done(&r, "kill;");
+    worker_rig_end_program(&r);
+    arcp__worker_core_kill_all(r.core); /* it has ended already */
+    worker_rig_check_done(&r, "");
+    worker_rig_check_sent(&r, "{\"type\":\"exited\",\"job\":\"j\",\"is_known\":true,\"code\":3,"
+                              "\"why\":\"killed\"}\ntail\n");
+    worker_rig_close(&r);
+}
+
 static void orders_reach_the_program(void **state)
 {
     (void)state;
@@ -256,6 +277,7 @@ int main(void)
         cmocka_unit_test(the_reason_of_a_failure_is_cut),
         cmocka_unit_test(a_refusal_while_the_runtime_is_away_frees_the_job),
         cmocka_unit_test(a_worker_that_drains_takes_no_job),
+        cmocka_unit_test(a_job_whose_worker_is_stopped_counts_as_killed),
         cmocka_unit_test(orders_reach_the_program),
         cmocka_unit_test(a_forgotten_program_is_killed_and_its_end_awaited),
         cmocka_unit_test(output_is_read_while_little_is_kept),

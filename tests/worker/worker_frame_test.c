@@ -62,7 +62,8 @@ static const wire_row round_trips[] = {
     {"what was got", WORKER, "{\"type\":\"got\",\"job\":\"j\",\"at\":3}\n"},
     {"usage", WORKER, "{\"type\":\"usage\",\"room\":3}\n{\"job\":\"j\"}\n"},
     {"a welcome", RUNTIME,
-     "{\"type\":\"welcome\",\"v\":1,\"store\":\"s\",\"keep_ms\":300000,\"line_bytes\":1,"
+     "{\"type\":\"welcome\",\"v\":1,\"store\":\"s\",\"keep_ms\":300000,\"grace_ms\":10000,\"line_"
+     "bytes\":1,"
      "\"unkept_bytes\":2,\"unkept_total_bytes\":3}\n{\"job\":\"j\",\"what\":\"go_on\"}\n"},
     {"a start", RUNTIME,
      "{\"type\":\"start\",\"job\":\"j\",\"agent\":\"a@1\",\"expires_ms\":1,\"deadline_ms\":2,"

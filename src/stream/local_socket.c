@@ -1,4 +1,4 @@
-#include "transport/local_socket.h"
+#include "stream/local_socket.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -120,4 +120,11 @@ arcp_status arcp__local_socket_listen(const char *path, mode_t mode, int *fd, ar
         (void)close(made);
     }
     return failed(path, "listen on", number, err);
+}
+
+bool arcp__local_socket_is_ours(int fd)
+{
+    struct ucred peer = {.uid = (uid_t)-1};
+    socklen_t size = sizeof peer;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
 }

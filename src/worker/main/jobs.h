@@ -1,0 +1,36 @@
+/* The programs of a worker's jobs: carries out what the core decides about them, and reports what
+ * they do. Private to the program arcp-worker.
+ *
+ * What a program does during a call of the core is reported to the core in the next turn of the
+ * loop, because the core must not be called from inside its own calls. */
+#ifndef ARCP_WORKER_MAIN_JOBS_H
+#define ARCP_WORKER_MAIN_JOBS_H
+
+#include "stream/stream.h"
+#include "worker/worker_core.h"
+#include "worker/worker_program.h"
+
+typedef struct arcp__hosted_job arcp__hosted_job;
+
+typedef struct arcp__hosted_jobs {
+    arcp__worker_core *core;        /* set by the owner, before anything is called */
+    arcp__process_table *processes; /* the owner's */
+    arcp__loop_share *share;        /* the owner's */
+    arcp__worker_queue queue;
+    arcp__hosted_job *first; /* all */
+    arcp__task report;
+    /* The core was called: it may have messages. */
+    void (*changed)(void *user);
+    void *user;
+} arcp__hosted_jobs;
+
+/* The other members are set. */
+void arcp__hosted_jobs_init(arcp__hosted_jobs *jobs);
+/* What the core calls. */
+arcp__worker_programs arcp__hosted_jobs_programs(arcp__hosted_jobs *jobs);
+/* Tells all programs that their jobs are cancelled, because the worker is stopped. */
+void arcp__hosted_jobs_cancel(arcp__hosted_jobs *jobs, uint64_t grace_ms);
+/* After the core was freed, which has forgotten all. */
+void arcp__hosted_jobs_fini(arcp__hosted_jobs *jobs);
+
+#endif

@@ -1,0 +1,494 @@
+/* arcp-worker: runs the programs of jobs for the arcpd of the same machine, and goes on with them
+ * while arcpd is away. worker_core.h has what it promises.
+ *
+ *     LOOKING ── arcpd listens ──> LINKED ── the link ends ──> LOOKING
+ *        │                            │
+ *        └── neither job nor arcpd for 10 s, SIGTERM, another worker of the store ──> ended */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/hex.h"
+#include "base/random.h"
+#include "process/process.h"
+#include "worker/main/jobs.h"
+#include "worker/main/runtime_link.h"
+#include "worker/worker_link.h"
+#include "worker/worker_place.h"
+
+enum { EXIT_ENDED = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+#define RETRY_MIN_MS 100u
+#define RETRY_MAX_MS 1000u
+#define TICK_MS      ((uint64_t)(ARCP__WORKER_TICK_NS / ARCP_NS_PER_MS))
+#define IDLE_NS      (10 * ARCP_NS_PER_SEC)
+/* For the last messages, when all programs have ended. */
+#define FAREWELL_MS 1000u
+/* Until a runtime has said another. */
+#define GRACE_MS       10000u
+#define INSTANCE_BYTES 16u
+/* So that agents are ended before the worker when memory runs out. */
+#define OOM_SCORE_MORE 300
+
+typedef struct worker {
+    uv_loop_t loop;
+    arcp__loop_share *share;
+    arcp__process_table *processes;
+    arcp__worker_core *core;
+    arcp__hosted_jobs jobs;
+    arcp__runtime_place place;
+    arcp__worker_link *link; /* NULL: arcpd is away */
+    arcp__task pump;
+    uv_timer_t retry, tick, grace;
+    uv_signal_t terminate, interrupt, child;
+    uint64_t retry_ms, grace_ms;
+    int64_t idle_ns; /* since when it has neither job nor arcpd; 0: it has */
+    char instance[2 * INSTANCE_BYTES + 1], boot[ARCP__WORKER_ID_MAX + 1];
+    bool has_complained; /* since the last link */
+    bool is_stopping, is_over;
+    int exit_status;
+} worker;
+
+static int64_t now(void)
+{
+    return arcp__clock_ns(CLOCK_BOOTTIME);
+}
+
+/* ---- lines for the operator ---- */
+
+/* A line that standard error does not take at once is dropped: its reader must not be able to stop
+ * the worker. */
+static void say(const char *format, ...) ARCP_PRINTF(1, 2);
+static void say(const char *format, ...)
+{
+    char line[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    int size = snprintf(line, sizeof line, "arcp-worker: ");
+    size += vsnprintf(line + size, sizeof line - (size_t)size - 1, format, arguments);
+    va_end(arguments);
+    size = size < (int)sizeof line - 1 ? size : (int)sizeof line - 2;
+    line[size] = '\n';
+    struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
+    if (poll(&out, 1, 0) == 1 && (out.revents & POLLOUT) != 0) {
+        (void)!write(STDERR_FILENO, line, (size_t)size + 1);
+    }
+}
+
+static void end(worker *w, int exit_status)
+{
+    w->is_over = true;
+    w->exit_status = exit_status;
+    uv_stop(&w->loop);
+}
+
+/* ---- the link ---- */
+
+static void pump_later(worker *w)
+{
+    arcp__task_post(w->share, &w->pump);
+}
+
+/* When all programs have ended, the worker ends once the runtime has taken note of that, or soon.
+ */
+static void end_if_done(worker *w)
+{
+    if (!w->is_stopping) {
+        return;
+    }
+    const arcp__worker_figures figures = arcp__worker_core_figures(w->core);
+    if (figures.programs == 0 && (figures.jobs == 0 || w->link == NULL)) {
+        end(w, EXIT_ENDED);
+    } else if (figures.programs == 0 && uv_timer_get_due_in(&w->grace) > FAREWELL_MS) {
+        uv_timer_set_repeat(&w->grace, FAREWELL_MS);
+        (void)uv_timer_again(&w->grace);
+    }
+}
+
+static void on_pump(arcp__task *task)
+{
+    worker *w = (worker *)((char *)task - offsetof(worker, pump));
+    arcp__worker_message message;
+    while (w->link != NULL && arcp__worker_link_has_room(w->link) &&
+           arcp__worker_core_next(w->core, now(), &message)) {
+        arcp__worker_link_send(w->link, &message);
+    }
+    if (arcp__worker_core_has_failed(w->core)) {
+        say("out of memory: its jobs are lost");
+        end(w, EXIT_FAILED);
+        return;
+    }
+    end_if_done(w);
+}
+
+static void on_changed(void *user)
+{
+    pump_later(user);
+}
+
+static arcp_status on_message(void *user, const arcp__worker_message *message, arcp_error *err)
+{
+    worker *w = user;
+    const arcp_status status = arcp__worker_core_receive(w->core, now(), message, err);
+    if (status == ARCP_OK && message->kind == ARCP__WORKER_WELCOME) {
+        arcp__worker_link_set_line_bytes(w->link, (size_t)message->welcome.line_bytes);
+        w->grace_ms = message->welcome.grace_ms;
+    }
+    pump_later(w);
+    return status;
+}
+
+static void connect_later(worker *w);
+
+static void unlink_runtime(worker *w, const char *why)
+{
+    say("arcpd is away: %s", why == NULL ? "it has closed the link" : why);
+    arcp__worker_link_close(w->link);
+    w->link = NULL;
+    arcp__worker_core_disconnected(w->core, now());
+    pump_later(w);
+    connect_later(w);
+}
+
+static void on_link_ended(void *user, const char *why)
+{
+    unlink_runtime(user, why);
+}
+
+/* False: there is no link. */
+static bool connect_now(worker *w)
+{
+    const arcp__worker_link_events events = {
+        .message = on_message, .has_room = on_changed, .ended = on_link_ended, .user = w};
+    arcp_error error = {0};
+    int fd = -1;
+    arcp_status status = arcp__runtime_place_connect(&w->place, &fd, &error);
+    if (status == ARCP_OK && fd >= 0) {
+        status = arcp__worker_link_new(w->share, fd, ARCP__WORKER_SIDE_WORKER, &events, &w->link,
+                                       &error);
+        if (status != ARCP_OK) {
+            (void)close(fd);
+        }
+    }
+    if (status != ARCP_OK && !w->has_complained) {
+        w->has_complained = true;
+        say("%s", error.message);
+    }
+    if (status == ARCP_E_EXISTS) {
+        end(w, EXIT_FAILED);
+    }
+    return status == ARCP_OK && fd >= 0;
+}
+
+static void on_retry(uv_timer_t *timer)
+{
+    worker *w = timer->data;
+    if (!connect_now(w)) {
+        connect_later(w);
+        return;
+    }
+    w->retry_ms = 0;
+    w->has_complained = false;
+    arcp__worker_core_connected(w->core, now());
+    pump_later(w);
+}
+
+static void connect_later(worker *w)
+{
+    if (!w->is_over) {
+        (void)uv_timer_start(&w->retry, on_retry, w->retry_ms, 0);
+        w->retry_ms = w->retry_ms == 0 ? RETRY_MIN_MS : w->retry_ms * 2;
+        w->retry_ms = w->retry_ms > RETRY_MAX_MS ? RETRY_MAX_MS : w->retry_ms;
+    }
+}
+
+/* ---- time ---- */
+
+static void on_tick(uv_timer_t *timer)
+{
+    worker *w = timer->data;
+    const int64_t now_ns = now();
+    if (!arcp__worker_core_tick(w->core, now_ns)) {
+        unlink_runtime(w, "it is silent");
+    }
+    if (w->link != NULL || arcp__worker_core_figures(w->core).jobs != 0) {
+        w->idle_ns = 0;
+    } else if (w->idle_ns == 0) {
+        w->idle_ns = now_ns;
+    } else if (now_ns - w->idle_ns >= IDLE_NS) {
+        say("it ends: there is neither a job nor an arcpd");
+        end(w, EXIT_ENDED);
+    }
+    pump_later(w);
+}
+
+/* ---- signals ---- */
+
+/* First after the time that programs have, then after that for the last messages. */
+static void on_grace(uv_timer_t *timer)
+{
+    worker *w = timer->data;
+    if (arcp__worker_core_figures(w->core).programs == 0) {
+        end(w, EXIT_ENDED);
+        return;
+    }
+    arcp__worker_core_kill_all(w->core);
+    pump_later(w);
+}
+
+static void on_terminate(uv_signal_t *handle, int number)
+{
+    worker *w = handle->data;
+    if (w->is_stopping) {
+        arcp__worker_core_kill_all(w->core);
+    } else {
+        w->is_stopping = true;
+        say("stopping");
+        arcp__worker_core_stop(w->core);
+        (void)uv_timer_start(&w->grace, on_grace, w->grace_ms, FAREWELL_MS);
+        arcp__hosted_jobs_cancel(&w->jobs, w->grace_ms);
+    }
+    pump_later(w);
+}
+
+static void on_child(uv_signal_t *handle, int number)
+{
+    const worker *w = handle->data;
+    arcp__process_table_reap(w->processes);
+}
+
+/* ---- start and end ---- */
+
+static arcp_status open_processes(worker *w, arcp_error *err)
+{
+    const arcp__process_table_options options = {.loop = &w->loop,
+                                                 .work_directory = w->place.work,
+                                                 .makes_cgroups = true,
+                                                 .oom_score_more = OOM_SCORE_MORE};
+    return arcp__process_table_new(&options, &w->processes, err);
+}
+
+static void read_boot_id(worker *w)
+{
+    const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    const ssize_t size = fd < 0 ? -1 : read(fd, w->boot, sizeof w->boot - 1);
+    w->boot[size < 0 ? 0 : strcspn(w->boot, "\n")] = '\0';
+    if (w->boot[0] == '\0') {
+        (void)snprintf(w->boot, sizeof w->boot, "unknown");
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+}
+
+static arcp_status open_core(worker *w, arcp_error *err)
+{
+    uint8_t random[INSTANCE_BYTES];
+    arcp__random(random, sizeof random);
+    arcp__hex_format(random, sizeof random, w->instance);
+    read_boot_id(w);
+    const arcp__worker_hello hello = {
+        .v_low = ARCP__WORKER_V_LOW,
+        .v_high = ARCP__WORKER_V_HIGH,
+        .version = ARCP_SPAN_LITERAL(ARCP_VERSION_STRING),
+        .name = ARCP_SPAN_LITERAL("local"),
+        .instance = arcp_span_cstr(w->instance),
+        .boot_id = arcp_span_cstr(w->boot),
+        .work = arcp_span_cstr(arcp__process_table_directory(w->processes)),
+        .pid = (uint64_t)getpid(),
+    };
+    w->jobs.processes = w->processes;
+    w->jobs.share = w->share;
+    w->jobs.changed = on_changed;
+    w->jobs.user = w;
+    arcp__hosted_jobs_init(&w->jobs);
+    const arcp__worker_programs programs = arcp__hosted_jobs_programs(&w->jobs);
+    w->core = w->jobs.core = arcp__worker_core_new(&hello, &programs, now());
+    return w->core == NULL ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
+}
+
+static void open_timers(worker *w)
+{
+    uv_timer_t *const timers[] = {&w->retry, &w->tick, &w->grace};
+    for (size_t i = 0; i < sizeof timers / sizeof timers[0]; i++) {
+        (void)uv_timer_init(&w->loop, timers[i]);
+        timers[i]->data = w;
+    }
+    const struct {
+        uv_signal_t *handle;
+        uv_signal_cb taken;
+        int number;
+    } signals[] = {{&w->terminate, on_terminate, SIGTERM},
+                   {&w->interrupt, on_terminate, SIGINT},
+                   {&w->child, on_child, SIGCHLD}};
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        (void)uv_signal_init(&w->loop, signals[i].handle);
+        signals[i].handle->data = w;
+        (void)uv_signal_start(signals[i].handle, signals[i].taken, signals[i].number);
+    }
+    w->pump.run = on_pump;
+}
+
+/* The signals' handles stay, so that another SIGTERM cannot kill the worker while it ends. */
+static void clean_up(worker *w)
+{
+    arcp__worker_link_close(w->link);
+    arcp__worker_core_free(w->core);
+    if (w->core != NULL) {
+        arcp__hosted_jobs_fini(&w->jobs);
+    }
+    if (w->share != NULL) {
+        arcp__task_cancel(w->share, &w->pump);
+    }
+    arcp__process_table_free(w->processes);
+    arcp__loop_share_unref(w->share);
+    uv_close((uv_handle_t *)&w->retry, NULL);
+    uv_close((uv_handle_t *)&w->tick, NULL);
+    uv_close((uv_handle_t *)&w->grace, NULL);
+    uv_unref((uv_handle_t *)&w->terminate);
+    uv_unref((uv_handle_t *)&w->interrupt);
+    uv_unref((uv_handle_t *)&w->child);
+    (void)uv_run(&w->loop, UV_RUN_DEFAULT);
+    arcp__process_table_end_children();
+    arcp__runtime_place_close(&w->place);
+}
+
+/* ---- the program ---- */
+
+static const char help[] =
+    "arcp-worker - run the programs of jobs for arcpd, also while arcpd is away\n"
+    "\n"
+    "usage: arcp-worker --local STATE [--store ID] [--work DIRECTORY]\n"
+    "\n"
+    "  --local STATE       connect to the arcpd with the state directory STATE\n"
+    "  --store ID          only to the one with this store (default: the first that is found)\n"
+    "  --work DIRECTORY    make the directories of jobs in DIRECTORY (default: STATE/work)\n"
+    "  -V, --version       print the version and exit\n"
+    "  -h, --help          print this summary and exit\n"
+    "\n"
+    "arcpd starts it. SIGTERM ends it: running jobs get shutdown.grace_sec.\n";
+
+/* *text is what is only to be printed, or NULL. */
+static arcp_status read_arguments(worker *w, int argc, char **argv, const char **text,
+                                  arcp_error *err)
+{
+    static const struct option options[] = {
+        {"local", required_argument, NULL, 'l'}, {"store", required_argument, NULL, 's'},
+        {"work", required_argument, NULL, 'w'},  {"version", no_argument, NULL, 'V'},
+        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
+    const char *work = NULL;
+    opterr = 0;
+    for (int option = getopt_long(argc, argv, "Vh", options, NULL); option != -1;
+         option = getopt_long(argc, argv, "Vh", options, NULL)) {
+        switch (option) {
+        case 'l':
+            w->place.state = optarg;
+            break;
+        case 's':
+            if (!arcp__worker_is_store(optarg)) {
+                return arcp_error_set(err, ARCP_E_USAGE, "--store: \"%.100s\" is not a store's id",
+                                      optarg);
+            }
+            (void)snprintf(w->place.store, sizeof w->place.store, "%s", optarg);
+            break;
+        case 'w':
+            work = optarg;
+            break;
+        case 'V':
+            *text = "arcp-worker " ARCP_VERSION_STRING "\n";
+            return ARCP_OK;
+        case 'h':
+            *text = help;
+            return ARCP_OK;
+        default:
+            return arcp_error_set(err, ARCP_E_USAGE, "unknown option or missing value: %.200s",
+                                  argv[optind - 1]);
+        }
+    }
+    if (optind != argc || w->place.state == NULL || w->place.state[0] != '/' ||
+        (work != NULL && work[0] != '/')) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "expected --local with the absolute path of a state directory");
+    }
+    const int size = snprintf(w->place.work, sizeof w->place.work, "%s%s",
+                              work == NULL ? w->place.state : work, work == NULL ? "/work" : "");
+    return size > 0 && (size_t)size < sizeof w->place.work
+               ? ARCP_OK
+               : arcp_error_set(err, ARCP_E_USAGE, "the path of the work directory is too long");
+}
+
+static arcp_status open_all(worker *w, arcp_error *err)
+{
+    arcp_status status = arcp__runtime_place_open(&w->place, err);
+    if (status == ARCP_OK) {
+        w->share = arcp__loop_share_new(&w->loop);
+        status =
+            w->share == NULL ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
+    }
+    if (status == ARCP_OK) {
+        status = open_processes(w, err);
+    }
+    return status == ARCP_OK ? open_core(w, err) : status;
+}
+
+static void prepare_process(void)
+{
+    struct rlimit files;
+    /* Agents may run as our user: this prevents them from tracing us, and reading secrets in our
+     * memory. exec resets it. */
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    (void)signal(SIGHUP, SIG_IGN); /* it has no configuration of its own */
+    (void)umask(077);
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static worker w; /* too large for the stack */
+    arcp_error error = {0};
+    prepare_process();
+    w.place.lock = -1;
+    w.grace_ms = GRACE_MS;
+    const char *text = NULL;
+    arcp_status status = read_arguments(&w, argc, argv, &text, &error);
+    if (status != ARCP_OK) {
+        say("%s (see --help)", error.message);
+        return EXIT_USAGE;
+    }
+    if (text != NULL) {
+        return fputs(text, stdout) >= 0 && fflush(stdout) == 0 ? EXIT_ENDED : EXIT_FAILED;
+    }
+    if (uv_loop_init(&w.loop) != 0) {
+        say("out of memory");
+        return EXIT_FAILED;
+    }
+    open_timers(&w);
+    status = open_all(&w, &error);
+    if (status == ARCP_OK) {
+        (void)uv_timer_start(&w.tick, on_tick, TICK_MS, TICK_MS);
+        connect_later(&w);
+        (void)uv_run(&w.loop, UV_RUN_DEFAULT);
+    } else {
+        say("%s", error.message);
+        w.exit_status = status == ARCP_E_USAGE ? EXIT_USAGE : EXIT_FAILED;
+    }
+    clean_up(&w);
+    return w.exit_status;
+}
