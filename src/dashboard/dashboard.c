@@ -106,12 +106,7 @@ static void append_policy(const arcp_page_request *request, arcp_buf *out)
         "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "
         "img-src 'self'; font-src 'self'; connect-src 'self' %s://%.*s; base-uri 'none'; "
         "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
-        "trusted-types 'none'\r\n"
-        "X-Frame-Options: DENY\r\n"
-        "X-Content-Type-Options: nosniff\r\n"
-        "Referrer-Policy: no-referrer\r\n"
-        "Cross-Origin-Opener-Policy: same-origin\r\n"
-        "Cross-Origin-Resource-Policy: same-origin\r\n",
+        "trusted-types 'none'\r\n" ARCP__WEB_ISOLATION_HEADERS,
         request->is_encrypted ? "wss" : "ws", (int)request->host.size, request->host.data);
 }
 

@@ -14,6 +14,11 @@
 #include "transport/websocket_handshake.h"
 #include "web/server.h"
 
+/* Of each refusal: it is a line of text, in which a browser runs and loads nothing. */
+static const char refusal_headers[] =
+    "Content-Security-Policy: default-src 'none'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'\r\n" ARCP__WEB_ISOLATION_HEADERS;
+
 typedef struct websocket_listener {
     arcp_listener base;
     arcp__web_server *server;
@@ -83,10 +88,11 @@ static void on_page(void *user, arcp__web_exchange *exchange)
     arcp_page page = {.headers = &headers};
     arcp__web_response response = {.status = 404, .why = "there is nothing at this path"};
     if (listener->options.page(listener->options.page_user, &request, &page)) {
-        response =
-            (arcp__web_response){.status = page.status, .type = page.type, .body = page.body};
+        response = (arcp__web_response){.status = page.status,
+                                        .type = page.type,
+                                        .headers = arcp_buf_cstr(&headers),
+                                        .body = page.body};
     }
-    response.headers = arcp_buf_cstr(&headers);
     if (headers.failed) {
         arcp__web_exchange_fail(exchange, "out of memory");
     } else {
@@ -186,6 +192,7 @@ arcp_status arcp_listen_websocket(uv_loop_t *loop, const char *url,
                                                            : options.handshake_bytes_max,
         .linger_ms = options.close_timeout_ms == 0 ? ARCP_CLOSE_TIMEOUT_MS_DEFAULT
                                                    : options.close_timeout_ms,
+        .refusal_headers = refusal_headers,
         .routes = listener->routes,
         .route_count = options.page == NULL ? 1 : 2,
         .refused = on_refused,

@@ -113,9 +113,10 @@ static void restart_timer(arcp__web_exchange *exchange)
 
 /* Tries once to write a 503, for a peer whose place another connection gets. Returns the status
  * written, or 0. */
-static int answer_unavailable(arcp__stream *stream, const char *why)
+static int answer_unavailable(const arcp__web_server *server, arcp__stream *stream, const char *why)
 {
-    const arcp__web_response response = {.status = 503, .why = why};
+    const arcp__web_response response = {
+        .status = 503, .more_headers = server->options.refusal_headers, .why = why};
     const arcp__web_head none = {.method = ARCP__WEB_OTHER_METHOD};
     arcp_buf answer = arcp_buf_init();
     size_t written = 0;
@@ -135,7 +136,7 @@ static void evict(void *user, const char *why)
     char peer[ARCP__WEB_PEER_NAME_MAX];
     int status = 0;
     if (!is_between && exchange->busy == 0) {
-        status = answer_unavailable(exchange->stream, why);
+        status = answer_unavailable(server, exchange->stream, why);
     }
     memcpy(peer, exchange->peer, sizeof peer);
     exchange->is_answered = true;
@@ -180,13 +181,17 @@ static void on_written(void *user, size_t size)
 
 void arcp__web_exchange_respond(arcp__web_exchange *exchange, const arcp__web_response *response)
 {
+    arcp__web_response whole = *response;
     assert(!exchange->is_answered && exchange->stream != NULL);
+    if (whole.status >= 400) {
+        whole.more_headers = exchange->server->options.refusal_headers;
+    }
     exchange->is_answered = true;
     exchange->is_complete = !response->is_streamed;
     exchange->is_chunked = response->is_streamed && exchange->head.minor > 0;
     exchange->keeps_alive = exchange->stage == IN_ANSWER && exchange->head.keeps_alive &&
                             !response->ends && (!response->is_streamed || exchange->is_chunked);
-    arcp__web_respond(response, &exchange->head, exchange->keeps_alive, &exchange->out);
+    arcp__web_respond(&whole, &exchange->head, exchange->keeps_alive, &exchange->out);
     restart_timer(exchange);
     const bool took = flush(exchange);
     if (exchange->is_complete) {
@@ -500,7 +505,7 @@ void arcp__web_exchange_open(arcp__web_server *server, arcp__stream *stream,
     arcp__authority_format(&peer, name, sizeof name);
     if (exchange == NULL || !arcp__admission_enter(server->options.admission, &peer_address, evict,
                                                    exchange, &exchange->counted, &why)) {
-        const int status = server->tls == NULL ? answer_unavailable(stream, why) : 0;
+        const int status = server->tls == NULL ? answer_unavailable(server, stream, why) : 0;
         stream->ops->close(stream);
         arcp__free(exchange);
         report_refused(server, name, status, why);

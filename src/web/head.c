@@ -277,7 +277,8 @@ void arcp__web_respond(const arcp__web_response *response, const arcp__web_head 
         arcp_buf_append_format(out, "Allow: %s\r\n", response->allow);
     }
     arcp_buf_append_format(
-        out, "%sConnection: %s%s\r\n\r\n", response->headers == NULL ? "" : response->headers,
+        out, "%s%sConnection: %s%s\r\n\r\n", response->headers == NULL ? "" : response->headers,
+        response->more_headers == NULL ? "" : response->more_headers,
         response->status == 426 ? "Upgrade, " : "", keeps_alive ? "keep-alive" : "close");
     if (!response->is_streamed && request->method != ARCP__WEB_HEAD) {
         arcp_buf_append(out, body);

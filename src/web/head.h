@@ -109,14 +109,24 @@ bool arcp__web_equal(arcp_span a, arcp_span b);
 
 typedef struct arcp__web_response {
     int status;
-    const char *type;    /* Content-Type; NULL: plain text in UTF-8 */
-    const char *headers; /* further lines, each with its CRLF; NULL: none */
-    const char *allow;   /* the methods of a 405; else NULL */
-    const char *why;     /* static; if not NULL, the body is this line instead of `body` */
+    const char *type;         /* Content-Type; NULL: plain text in UTF-8 */
+    const char *headers;      /* further lines, each with its CRLF; NULL: none */
+    const char *more_headers; /* as well; NULL: none */
+    const char *allow;        /* the methods of a 405; else NULL */
+    const char *why;          /* static; if not NULL, the body is this line instead of `body` */
     arcp_span body;
     bool is_streamed; /* the body follows in pieces */
     bool ends;        /* close the connection; otherwise the client decides */
 } arcp__web_response;
+
+/* Keep a browser from showing a response inside of another page, from guessing its type, and from
+ * passing it to pages of other origins. */
+#define ARCP__WEB_ISOLATION_HEADERS                                                                \
+    "X-Frame-Options: DENY\r\n"                                                                    \
+    "X-Content-Type-Options: nosniff\r\n"                                                          \
+    "Referrer-Policy: no-referrer\r\n"                                                             \
+    "Cross-Origin-Opener-Policy: same-origin\r\n"                                                  \
+    "Cross-Origin-Resource-Policy: same-origin\r\n"
 
 /* Appends the response to `request` (whose head may be incomplete); out->failed is set when memory
  * runs out. A streamed body is sent in chunks or, to an HTTP/1.0 client, until the connection ends;

@@ -77,6 +77,9 @@ typedef struct arcp__web_server_options {
     arcp_admission *admission; /* a reference is taken; NULL: one of its own */
     size_t head_bytes_max;
     uint32_t linger_ms;
+    /* Lines, each with its CRLF, of each response with a status of 400 or more; static. NULL: none.
+     */
+    const char *refusal_headers;
     const arcp__web_route *routes; /* the first match is used; they must outlive the server */
     size_t route_count;
     /* A peer got no response (status 0) or one with a status of 400 or more; may be NULL. */

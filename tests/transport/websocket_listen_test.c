@@ -130,6 +130,17 @@ static const answer_row answers[] = {
     {"no HTTP", "{\"arcp\":\"1.1\"}\n", "HTTP/1.1 400 ", 400},
 };
 
+/* A browser that is made to open a refusal runs, loads and frames nothing. */
+static void expect_isolation(raw_peer *peer)
+{
+    raw_peer_expect(peer, "\r\nContent-Security-Policy: default-src 'none'; base-uri 'none'; "
+                          "form-action 'none'; frame-ancestors 'none'\r\n");
+    raw_peer_expect(peer, "\r\nX-Frame-Options: DENY\r\nX-Content-Type-Options: nosniff\r\n"
+                          "Referrer-Policy: no-referrer\r\n"
+                          "Cross-Origin-Opener-Policy: same-origin\r\n"
+                          "Cross-Origin-Resource-Policy: same-origin\r\n");
+}
+
 static void refusals_reach_the_peer_and_the_log(void **state)
 {
     for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
@@ -140,6 +151,7 @@ static void refusals_reach_the_peer_and_the_log(void **state)
         raw_peer_send_text(&peer, answers[i].request);
         raw_peer_send_text(&peer, "and more that nobody reads");
         raw_peer_expect(&peer, answers[i].answer);
+        expect_isolation(&peer);
         raw_peer_expect_end(&peer);
         assert_null(memmem(peer.received.data, peer.received.size, " 101 ", 5));
         assert_int_equal(s.refused, 1);

@@ -15,6 +15,7 @@ static void at_the_limit_an_idle_connection_is_closed_for_a_new_one(void **state
         raw_peer_send_text(&second, "GET /echo HTTP/1.1\r\n" HOST "\r\n");
         raw_peer_expect(&second, "none");
         raw_peer_expect(&f.peer, "HTTP/1.1 503 ");
+        raw_peer_expect(&f.peer, REFUSAL_HEADERS);
         raw_peer_expect_end(&f.peer);
         raw_peer_fini(&second);
         web_fixture_close(&f);

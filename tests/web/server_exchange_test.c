@@ -69,6 +69,7 @@ static void an_invalid_request_is_refused_and_the_connection_is_closed(void **st
         raw_peer_expect_end(&f.peer);
         assert_non_null(
             memmem(f.peer.received.data, f.peer.received.size, "\r\nConnection: close\r\n", 21));
+        raw_peer_expect(&f.peer, REFUSAL_HEADERS);
         assert_int_equal(f.aborted, rows[i].aborted);
         assert_int_equal(f.refused, 1);
         web_fixture_close(&f);
@@ -85,6 +86,8 @@ static void a_body_of_the_maximum_size_is_accepted(void **state)
     raw_peer_expect(&f.peer, "HTTP/1.1 200 ");
     raw_peer_expect(&f.peer, "bbbb");
     assert_int_equal(f.body.size, BODY_MAX);
+    assert_null(memmem(f.peer.received.data, f.peer.received.size, REFUSAL_HEADERS,
+                       strlen(REFUSAL_HEADERS)));
     web_fixture_close(&f);
 }
 

@@ -133,6 +133,7 @@ static void open_fixture(web_fixture *f, arcp_admission_limits limits, const tls
         .admission = f->admission,
         .head_bytes_max = 1024,
         .linger_ms = 2 * TEST_PATIENCE_MS,
+        .refusal_headers = REFUSAL_HEADERS,
         .routes = routes,
         .route_count = sizeof routes / sizeof routes[0],
         .refused = on_refused,

@@ -14,10 +14,11 @@
 #include "transport/tls_files.h"
 #include "web/server.h"
 
-#define HOST       "Host: localhost\r\n"
-#define BODY_MAX   100 /* of the echo routes */
-#define PIECE_SIZE ((size_t)64 * 1024)
-#define PIECES     200
+#define HOST            "Host: localhost\r\n"
+#define REFUSAL_HEADERS "X-Refused: yes\r\n"
+#define BODY_MAX        100 /* of the echo routes */
+#define PIECE_SIZE      ((size_t)64 * 1024)
+#define PIECES          200
 
 typedef struct web_fixture {
     test_loop test;

@@ -209,8 +209,9 @@ typedef struct arcp_listen_options {
     int *sockets;
     size_t socket_count;
     /* Serves pages from the listener's port, on the loop's thread; it must not block. False: there
-     * is nothing at this path (404, with the appended headers). NULL: there are no pages.
-     * `page_user` must outlive the listener. */
+     * is nothing at this path (404). NULL: there are no pages. Each response with a status of 400
+     * or more also has headers that keep browsers from running or framing it. `page_user` must
+     * outlive the listener. */
     bool (*page)(void *page_user, const arcp_page_request *request, arcp_page *out);
     void *page_user;
 } arcp_listen_options;
