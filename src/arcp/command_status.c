@@ -9,7 +9,9 @@ typedef struct status {
     arcp__program *program;
     arcp__format format;
     uint64_t connected, away, running, pending;
-    bool sees_sessions, sees_jobs, sees_audit;
+    bool sees_sessions, sees_jobs, sees_figures, sees_audit;
+    bool store_fails;
+    char enforcement[16];        /* "full"; empty: unknown */
     bool has_audit, audit_fails; /* of a runtime with an audit log */
     uint64_t audit_seq, audit_lost;
 } status;
@@ -42,6 +44,27 @@ static arcp_status read_jobs(status *s, arcp_client *client, arcp_error *err)
         "jobs", on_job, s, err);
 }
 
+/* Of the figures only what there is now; those of minutes are a short response. */
+static arcp_status read_figures(status *s, arcp_client *client, arcp_error *err)
+{
+    arcp__asked asked;
+    const arcp_status got =
+        arcp__ask(client, "figures", ARCP_SPAN_LITERAL("{\"range\":\"24h\"}"), &asked, err);
+    if (got == ARCP_OK) {
+        const arcp_json_ref failing =
+            arcp_json_member(&asked.json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("store_failing"));
+        arcp_buf level = arcp_buf_init();
+        s->store_fails = arcp_json_is(&asked.json, failing, ARCP_JSON_TRUE);
+        arcp__asked_append(&asked, ARCP_JSON_ROOT, "enforcement", sizeof s->enforcement - 1,
+                           &level);
+        (void)snprintf(s->enforcement, sizeof s->enforcement, "%.*s", (int)level.size,
+                       level.size == 0 ? "" : level.data);
+        arcp_buf_fini(&level);
+    }
+    arcp__asked_fini(&asked);
+    return got;
+}
+
 static arcp_status read_audit(status *s, arcp_client *client, arcp_error *err)
 {
     arcp__asked asked;
@@ -70,7 +93,7 @@ static bool is_read(arcp_status got, bool *sees)
 
 static bool is_healthy(const status *s)
 {
-    return !s->audit_fails && s->audit_lost == 0;
+    return !s->store_fails && !s->audit_fails && s->audit_lost == 0;
 }
 
 /* ---- printing ---- */
@@ -90,6 +113,13 @@ static void append_table(const status *s, arcp_client *client, arcp_buf *out)
     if (s->sees_sessions) {
         arcp_buf_append_format(out, "sessions  %llu connected, %llu away\n",
                                (unsigned long long)s->connected, (unsigned long long)s->away);
+    }
+    if (s->enforcement[0] != '\0') {
+        arcp_buf_append_format(out, "sandboxes %s\n", s->enforcement);
+    }
+    if (s->sees_figures) {
+        arcp_buf_append_format(out, "store     %s\n",
+                               s->store_fails ? "cannot be written" : "written");
     }
     if (s->sees_audit && !s->has_audit) {
         arcp_buf_append_cstr(out, "audit     off\n");
@@ -121,6 +151,12 @@ static void append_json(const status *s, arcp_client *client, arcp_buf *out)
         arcp__put_object(&writer, "sessions");
         arcp__put_u64(&writer, "connected", s->connected);
         arcp__put_u64(&writer, "away", s->away);
+        arcp_json_end_object(&writer);
+    }
+    arcp__put_word(&writer, "enforcement", s->enforcement[0] == '\0' ? NULL : s->enforcement);
+    if (s->sees_figures) {
+        arcp__put_object(&writer, "store");
+        arcp__put_bool(&writer, "failing", s->store_fails);
         arcp_json_end_object(&writer);
     }
     if (s->sees_audit && s->has_audit) {
@@ -168,7 +204,8 @@ static int ask_all(arcp__program *program, arcp_client *client, void *user)
         is_read(arcp__ask_pages(client, "sessions", "{", "sessions", on_session, s, &err),
                 &s->sees_sessions) &&
         is_read(read_jobs(s, client, &err), &s->sees_jobs) &&
-        (!s->sees_sessions || is_read(read_audit(s, client, &err), &s->sees_audit));
+        (!s->sees_sessions || (is_read(read_figures(s, client, &err), &s->sees_figures) &&
+                               is_read(read_audit(s, client, &err), &s->sees_audit)));
     if (!is_complete) {
         return arcp__program_fail(program, &err);
     }

@@ -105,6 +105,9 @@ typedef struct arcp__agent_hosts {
     void (*usage)(void *user, struct arcp__job *job, arcp__agent_usage *out);
     /* How many bytes of memory the runtime's process uses. NULL: unknown. */
     uint64_t (*memory_bytes)(void *user);
+    /* What sandboxes of this machine enforce: "full", "landlock" or "none"; "off" where agents run
+     * without them. Static. NULL: unknown. */
+    const char *(*enforcement)(void *user);
 } arcp__agent_hosts;
 
 /* ---- how an agent ended ---- */

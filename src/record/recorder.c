@@ -530,8 +530,8 @@ void arcp__recorder_attach(arcp__recorder *recorder, arcp__engine_options *optio
         .release = options->hosts.release == NULL ? NULL : release,
         .user = recorder,
         .settle = options->hosts.settle == NULL ? NULL : settle,
-        /* `usage` and `memory_bytes` are not recorded, so they are not asked: a player could not
-         * repeat what they say. */
+        /* `usage`, `memory_bytes` and `enforcement` are not recorded, so they are not asked: a
+         * player could not repeat what they say. */
     };
 }
 

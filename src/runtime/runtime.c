@@ -259,6 +259,7 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
     engine.hosts.settle = arcp__runtime_settle;
     engine.hosts.usage = arcp__runtime_usage;
     engine.hosts.memory_bytes = arcp__runtime_memory_bytes;
+    engine.hosts.enforcement = arcp__runtime_enforcement;
     if (options->settings != NULL) {
         engine.settings = *options->settings;
     } else {

@@ -1,5 +1,5 @@
-/* What is shown of agents: what they use. */
-#include "runtime/runtime_state.h"
+/* What is shown of agents: what they use, and what confines them. */
+#include "runtime/confinement.h"
 
 void arcp__runtime_usage(void *user, arcp__job *job, arcp__agent_usage *out)
 {
@@ -15,4 +15,11 @@ uint64_t arcp__runtime_memory_bytes(void *user)
     size_t bytes = 0;
     (void)user;
     return uv_resident_set_memory(&bytes) == 0 ? bytes : 0;
+}
+
+const char *arcp__runtime_enforcement(void *user)
+{
+    const arcp_runtime *runtime = user;
+    return runtime->confinement == NULL ? "off"
+                                        : arcp__sandbox_level_name(runtime->confinement->level);
 }

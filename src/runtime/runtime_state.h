@@ -310,6 +310,7 @@ void arcp__agent_threads_end(arcp_runtime *runtime);
 /* Functions of arcp__agent_hosts. */
 void arcp__runtime_usage(void *user, arcp__job *job, arcp__agent_usage *out);
 uint64_t arcp__runtime_memory_bytes(void *user);
+const char *arcp__runtime_enforcement(void *user);
 
 /* ---- worker_host.c ---- */
 /* Kills running programs and frees all of them. */

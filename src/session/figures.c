@@ -411,8 +411,11 @@ static void write_figures(const arcp__sessions *sessions, const figure_window *w
     }
     write_denials(window, writer);
     write_spent(sessions, window, writer);
+    const arcp__agent_hosts *hosts = sessions->jobs->hosts;
     arcp__put_bool(writer, "store_failing", arcp__log_is_failing(sessions->log));
     arcp__put_bool(writer, "audit_failing", sessions->log->audit_failing);
+    arcp__put_word(writer, "enforcement",
+                   hosts->enforcement == NULL ? NULL : hosts->enforcement(hosts->user));
 }
 
 /* The wall clock's time at a time of the monotonic clock. */

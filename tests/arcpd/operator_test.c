@@ -89,10 +89,13 @@ static void the_local_operator_sees_all_sessions_and_jobs(void **state)
     process_fini(&p);
     run_local(&p, 0, WORDS("status"));
     expect(&p.out, "healthy   yes\njobs      1 running, 0 pending\nsessions  1 connected, 0 away\n"
-                   "audit     ");
+                   "sandboxes ");
+    expect(&p.out, "\nstore     written\naudit     ");
     process_fini(&p);
     run_local(&p, 0, WORDS("status", "--json"));
     expect(&p.out, "\"healthy\":true,\"jobs\":{\"running\":1,\"pending\":0}");
+    expect(&p.out, "\"enforcement\":\"");
+    expect(&p.out, "\"store\":{\"failing\":false}");
     process_fini(&p);
     host_stop(place);
 }

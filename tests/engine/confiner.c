@@ -44,9 +44,16 @@ static void release(void *user, void *plan)
     arcp__free(plan);
 }
 
+static const char *enforcement(void *user)
+{
+    const confiner *c = user;
+    return c->status == ARCP_E_AGENT_NOT_AVAILABLE ? "none" : c->texts[ARCP__ADMIT_LEVEL];
+}
+
 static void prepare(void *user, arcp__engine_options *options)
 {
-    options->hosts = (arcp__agent_hosts){.admit = admit, .release = release, .user = user};
+    options->hosts = (arcp__agent_hosts){
+        .admit = admit, .release = release, .enforcement = enforcement, .user = user};
 }
 
 void confiner_attach(confiner *c, engine_rig *rig)

@@ -26,7 +26,8 @@ v< x-vendor.arcpd.figures.answer {"payload":{"points":3,"step_sec":1,"begun":[1,
     "ended":{"success":[0,1,0],"error":[0,0,0],"cancelled":[0,0,0],"timed_out":[0,0,0]},"running":[1,0,0],"queued":[0,0,0],
     "events":[3,1,0],"submits_refused":[0,1,0],"sessions":[2,2,2],"memory_bytes":"$absent","commit_p50_us":[0,0,0],
     "commit_p99_us":[0,0,0],"store_queue_bytes":"$array","denials":{"fs.read":[1,0,0],"net.fetch":"$absent"},
-    "spend":{"USD":[0.00025,0,0]},"from":"$since","since":"$since","store_failing":false,"audit_failing":false}}
+    "spend":{"USD":[0.00025,0,0]},"from":"$since","since":"$since","store_failing":false,"audit_failing":false,
+    "enforcement":"$absent"}}
 # Minutes are counted beside the seconds.
 clock +57s
 v> x-vendor.arcpd.figures #4 {"range":"24h"}
@@ -53,6 +54,13 @@ v> x-vendor.arcpd.unwatch #7 {"what":["figures"]}
 v< x-vendor.arcpd.unwatch.answer {"payload":{"what":["jobs"]}}
 clock +3s
 v< nothing
+# What sandboxes of the host enforce now, where the runtime knows that.
+host confines
+v> x-vendor.arcpd.figures #71
+v< x-vendor.arcpd.figures.answer {"payload":{"enforcement":"full"}}
+host is unavailable
+v> x-vendor.arcpd.figures #72
+v< x-vendor.arcpd.figures.answer {"payload":{"enforcement":"none"}}
 # After an hour without anything the gauges still say what there is.
 clock +2h
 v> x-vendor.arcpd.ping #8
