@@ -89,6 +89,12 @@ ARCP_MUST_CHECK arcp_status arcp__lease_request(const arcp__arguments *arguments
                                                 int64_t now_wall_ns, arcp_buf *lease,
                                                 arcp_buf *constraints, arcp_error *err);
 
+/* ---- submit_explain.c ---- */
+
+/* Prints what the runtime would grant to the job that the arguments name, with this lease and these
+ * constraints (empty: none). Returns the exit status. */
+int arcp__submit_explain(arcp__program *program, arcp_span lease, arcp_span constraints);
+
 /* ---- command_lease.c ---- */
 
 /* Reads a lease from JSON, @FILE or - (standard input): a map of capabilities, or an object with

@@ -109,6 +109,9 @@ static arcp_status prepare(submission *s, arcp_error *err)
                             &s->constraints, err) != ARCP_OK) {
         return err->status;
     }
+    if (arcp__has(arguments, ARCP__OPTION_EXPLAIN)) {
+        return ARCP_OK; /* there is no result to write */
+    }
     if (arcp__has(arguments, ARCP__OPTION_DETACH) && arcp__has(arguments, ARCP__OPTION_OUTPUT)) {
         return arcp_error_set(err, ARCP_E_USAGE, "--detach and --output cannot be given together");
     }
@@ -334,6 +337,9 @@ int arcp__command_submit(arcp__program *program)
     int exit_status = 0;
     if (prepare(&s, &err) != ARCP_OK || arcp__program_options(program, &options, &err) != ARCP_OK) {
         exit_status = arcp__program_usage(program, &err);
+    } else if (arcp__has(&program->arguments, ARCP__OPTION_EXPLAIN)) {
+        exit_status =
+            arcp__submit_explain(program, arcp_buf_span(&s.lease), arcp_buf_span(&s.constraints));
     } else {
         const arcp_span directory = arcp_buf_span(&program->state_directory);
         options.observe_all = true;

@@ -24,7 +24,8 @@ static void the_synopsis_of_submit_is_as_documented(void **state)
         "arcp submit AGENT [--input JSON|@FILE|-] [--input-text TEXT] [--input-file FILE|-]\n"
         "            [--lease JSON|@FILE] [--grant CAP=PATTERN]... [--budget CUR:AMOUNT]...\n"
         "            [--expires-in DURATION] [--expires-at TIME] [--idempotency-key KEY]\n"
-        "            [--max-runtime DURATION] [--timeout DURATION] [--retry N] [--detach]\n"
+        "            [--max-runtime DURATION] [--timeout DURATION] [--retry N] [--detach] "
+        "[--explain]\n"
         "            [--output FILE]\n");
     arcp_buf_fini(&text);
 }
@@ -135,7 +136,7 @@ static const struct completion_row {
     const char *expected;
 } completion_rows[] = {
     {"arcp su", "submit"},
-    {"arcp submit --exp", "--expires-in --expires-at"},
+    {"arcp submit --expi", "--expires-in --expires-at"},
     {"arcp --url x jobs --sta", "--status"},
     {"arcp jobs --status ca", "cancelled"},
     {"arcp jobs --gra", ""},
