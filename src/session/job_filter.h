@@ -23,6 +23,8 @@ typedef struct arcp__job_filter {
     uint32_t statuses; /* a bit per arcp_job_status; 0: all */
     arcp_span agent, parent, code, text;
     char principal[ARCP__FILTER_GLOB_SIZE]; /* a glob; "": any */
+    bool may_be_id, may_be_trace;           /* the text: whether it may be a part of one */
+    bool has_time;                          /* any of the following */
     bool has_created_after, has_created_before, has_ended_after;
     arcp__instant created_after, created_before, ended_after;
 } arcp__job_filter;
