@@ -190,9 +190,13 @@ def a_page_is_told_what_changes_and_asks_for_nothing(place, browser):
 def a_role_sees_the_figures_of_each_second(place, browser):
     sign_in(browser, place, "to")
     browser.wait_text("since this arcpd was started at", ".charts")
-    check(browser.run("return document.querySelectorAll('.charts svg').length;") == 6, browser.text(".charts"))
+    check(browser.run("return document.querySelectorAll('.charts svg').length;") == 7, browser.text(".charts"))
+    browser.wait_text("healthy", ".charts")
+    browser.wait_text("enforcement off", ".charts")
     place.submit(wait=True)
     browser.wait("return /Jobs running or waiting\\s+1/.test(document.querySelector('.charts').innerText);", what="the chart of jobs has the running one")
+    browser.wait("return /Spent in this time\\s+0.25 USD/.test(document.querySelector('.charts').innerText);", what="what the job has spent")
+    check("sandboxes off" in place.arcpd.arcp("to", "status"), "arcp says something else")
     go(browser, "#/jobs")
     browser.wait_text("1 job", "main")
     browser.run("sessionStorage.clear();")
@@ -228,6 +232,42 @@ def filters_are_in_the_address(place, browser):
     check("broken" in browser.text(".rows"), browser.text(".rows"))
     go(browser, "#/jobs?text=no-such-job")
     browser.wait_text("No job matches this filter", "main")
+
+
+@shared
+def jobs_are_found_by_time_and_outcome_and_their_leases_count_down(place, browser):
+    place.finish(agent="broken")
+    place.arcpd.arcp(place.token, "submit", "work", "--detach", "--expires-in", "1h", "--input", '{"wait": true}')
+    sign_in(browser, place)
+    go(browser, "#/jobs")
+    browser.wait_text("2 jobs", "main")
+    browser.wait("return /running[^]* 59 m [0-9]+ s/.test(document.querySelector('.rows').innerText.replaceAll('\\n', ' '));", what="the lease of the running job counts down")
+    go(browser, "#/jobs?code=INTERNAL_ERROR&created_after=2026-01-01T00:00:00.000Z")
+    browser.wait_text("1 job", "main")
+    browser.wait("return document.querySelector('[name=code]').value === 'INTERNAL_ERROR' && /^202[56]-/.test(document.querySelector('[name=created_after]').value);", what="the filter is in the form")
+    go(browser, "#/jobs?created_before=2026-01-01T00:00:00.000Z")
+    browser.wait_text("No job matches", "main")
+    go(browser, "#/jobs?created_after=yesterday")
+    browser.wait_text("created_after", "[role=alert]")
+    # The focus stays on the control that has changed the filter.
+    go(browser, "#/jobs")
+    browser.wait_text("2 jobs", "main")
+    browser.run("document.querySelector('[value=running]').focus();")
+    browser.press(" ")
+    browser.wait_text("1 job", "main")
+    check(browser.run("const e = document.activeElement; return [e.name, e.value, e.checked];") == ["status", "running", True], "the focus is lost")
+
+
+@shared
+def what_an_agent_wrote_to_standard_error_is_shown_as_text(place, browser):
+    job = place.finish(agent="broken")
+    other = place.finish(complain="only roles read this")
+    sign_in(browser, place)
+    go(browser, f"#/job/{job}/stderr")
+    browser.wait_text("no such table <b>jobs</b>", ".tab-body pre")
+    browser.wait_text("1 line, as of", ".tab-body")
+    go(browser, f"#/job/{other}/stderr")
+    browser.wait_text("stderr_in_errors", "[role=alert]")
 
 
 @shared

@@ -4,7 +4,7 @@ from place import LEASE, check, go, leave, shared, sign_in
 
 TAB, ENTER, ESCAPE = "\ue004", "\ue007", "\ue00c"
 VIEWS = ("", "jobs", "submit", "agents", "schedules", "sessions", "hooks", "audit")
-JOB_TABS = ("log", "timeline", "authority", "money", "result", "input", "tree")
+JOB_TABS = ("log", "timeline", "authority", "money", "result", "input", "stderr", "tree")
 
 # Names of everything that can be used, and what is wrong with those that have none.
 NAMES = """
@@ -45,10 +45,13 @@ def a_job_is_found_opened_and_ended_by_keyboard_alone(place, browser):
     browser.run("document.activeElement.blur();")
     browser.press("g", "j")
     browser.wait_text("1 job", "main")
+    check(browser.run("return document.activeElement.innerText;") == "Jobs", "a new view does not get the focus")
     browser.press("j", "j", ENTER)
     browser.wait("return location.hash === arguments[0];", f"#/job/{job}", what="Enter opens the job")
     browser.wait_text("running", ".status")
-    browser.run("document.querySelector('.title .danger').focus();")
+    facts = browser.run("document.querySelector('.title .danger').focus(); return document.querySelector('.facts').innerText;")
+    browser.wait("return document.querySelector('.facts').innerText !== arguments[0];", facts, what="the time that passes is shown")
+    check(browser.run("return document.activeElement.matches('.title .danger');"), "the button loses the focus while the time passes")
     browser.press(ENTER)
     browser.wait_text("End this job?", "dialog")
     check(browser.run("return document.querySelector('dialog').contains(document.activeElement);"), "the focus is not in the dialog")
@@ -92,22 +95,18 @@ def a_screen_reader_is_told_what_changes_and_no_more(place, browser):
 @shared
 def the_page_follows_what_the_reader_prefers(place, browser):
     sign_in(browser, place)
-
-    def emulate(**features):
-        browser.command("POST", "/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {"features": [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]}})
-
     colours = "const s = getComputedStyle(document.body); return [s.backgroundColor, s.color].join();"
     moving = "document.body.classList.add('stale'); const s = getComputedStyle(document.querySelector('main')); document.body.classList.remove('stale'); return s.transitionDuration;"
     try:
-        emulate(prefers_color_scheme="light")
+        browser.prefer(prefers_color_scheme="light")
         light = browser.run(colours)
-        emulate(prefers_color_scheme="dark", prefers_reduced_motion="reduce")
+        browser.prefer(prefers_color_scheme="dark", prefers_reduced_motion="reduce")
         check(browser.run(colours) != light, "dark and light have the same colours")
         still = browser.run("""document.body.classList.add('stale'); const all = [...document.querySelectorAll('*')].filter((e) => { const s = getComputedStyle(e);
             return s.animationName !== 'none' || parseFloat(s.transitionDuration) > 0; }).length; document.body.classList.remove('stale'); return all;""")
         check(still == 0, f"{still} elements move although the reader wants none to")
         check(browser.run(moving) == "0s", "the page fades although the reader wants nothing to move")
     finally:
-        emulate()
+        browser.prefer()
 
 

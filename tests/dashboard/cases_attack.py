@@ -1,6 +1,7 @@
 """Texts and pages that want more than to be shown."""
 
 import os
+import re
 import socket
 
 from place import HOSTILE, check, get, go, leave, shared, sign_in
@@ -94,11 +95,16 @@ def check_headers(place):
 
 
 def ask_raw(place, text):
-    """The first line of what a request gets."""
+    """The first line of what a request gets. A browser that is shown a refusal runs, loads and frames nothing."""
     host, port = place.arcpd.page.split("/")[2].split(":")
     with socket.create_connection((host, int(port)), timeout=20) as connection:
         connection.sendall(text.replace("\n", "\r\n").encode())
-        return connection.recv(4096).decode(errors="replace").split("\r\n")[0]
+        head, end, body = connection.recv(65536).decode(errors="replace").partition("\r\n\r\n")
+    line = head.split("\r\n")[0]
+    isolated = ("default-src 'none'; base-uri 'none'", "frame-ancestors 'none'", "X-Frame-Options: DENY", "X-Content-Type-Options: nosniff", "Cross-Origin-Resource-Policy: same-origin")
+    check(end and (not re.search(" [45][0-9][0-9] ", line) or all(head.count(one) == 1 for one in isolated)), f"{line}: {head}")
+    check(not text.startswith("HEAD") or body == "", f"HEAD gets {body}")
+    return line
 
 
 @shared
@@ -107,9 +113,12 @@ def other_methods_hosts_and_origins_are_refused(place, browser):
     host = place.arcpd.page.split("/")[2]
     port = host.split(":")[1]
     upgrade = "Upgrade: websocket\nConnection: Upgrade\nSec-WebSocket-Version: 13\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\n"
+    check(" 200 " in ask_raw(place, f"HEAD /ui/ HTTP/1.1\nHost: {host}\n\n"), "HEAD is refused")
     for method in ("POST", "PUT", "DELETE", "OPTIONS"):
         line = ask_raw(place, f"{method} /ui/ HTTP/1.1\nHost: {host}\nContent-Length: 0\n\n")
         check(" 405 " in line or " 400 " in line or " 501 " in line, f"{method}: {line}")
+    for path, status in (("/nothing", 404), ("/arcp", 426)):
+        check(f" {status} " in ask_raw(place, f"GET {path} HTTP/1.1\nHost: {host}\n\n"), f"{path} is not refused with {status}")
     rebound = ("evil.example", f"evil.example:{port}", f"127.0.0.1.evil.example:{port}", f"localhost.evil.example:{port}", "", f"{host}, evil.example", f"169.254.169.254:{port}")
     for name in rebound:
         for path, more in (("/ui/", ""), ("/arcp", upgrade)):

@@ -28,7 +28,7 @@ for (const [capability, patterns] of Object.entries(arguments[0])) {
 }
 document.querySelector('form').dispatchEvent(new Event('input', { bubbles: true }));"""
 SCREENS = [("light", 1280, 800, False), ("dark", 1280, 800, True), ("narrow", 360, 740, False)]
-TABS = ("log", "timeline", "authority", "money", "result", "input", "tree")
+TABS = ("log", "timeline", "authority", "money", "result", "input", "stderr", "tree")
 
 
 def fill(place):

@@ -23,6 +23,8 @@ for i in range(ask.get("events", 3)):
 for target in ask.get("read", []):
     say("authorize", {"capability": "fs.read", "target": target}, id=target)
     sys.stdin.readline()
+if "complain" in ask:
+    print(ask["complain"], file=sys.stderr, flush=True)
 if "long" in ask:
     event("log", {"level": "info", "message": "word" * ask["long"]})
 for kind, body in ask.get("emit", []):
@@ -50,13 +52,13 @@ tokens:
 {more}agents:
   - {{name: work, version: 1.0.0, command: ['{agents}/agent.py']}}
   - {{name: hello, command: [echo, hi], mode: plain}}
-  - {{name: broken, command: [sh, -c, 'exit 3']}}
+  - {{name: broken, command: [sh, -c, 'echo "no such table <b>jobs</b>" >&2; exit 3'], stderr_in_errors: true}}
 """
 
 LEASE = {"fs.read": ["/srv/data/**"], "tool.call": ["web.*"], "cost.budget": ["USD:2"]}
 
 
-PRINCIPALS = 40  # of a place that tests share
+PRINCIPALS = 50  # of a place that tests share
 
 
 def shared(test):

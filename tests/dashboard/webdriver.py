@@ -133,13 +133,18 @@ class Browser:
         self.command("POST", "/goog/cdp/execute", {"cmd": "Emulation.setDeviceMetricsOverride",
                                                    "params": {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}})
 
+    def prefer(self, **features):
+        """What the reader prefers, as prefers_color_scheme="dark"; nothing: what the browser was started with."""
+        self.command("POST", "/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia",
+                                                   "params": {"features": [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]}})
+
     def settle(self):
         """Waits until nothing has changed on the page for a moment."""
         self.command("POST", "/execute/async", {"args": [], "script": """
             const done = arguments[0];
-            let timer = setTimeout(done, 400);
-            new MutationObserver(() => { clearTimeout(timer); timer = setTimeout(done, 400); }).observe(document.querySelector('main'), { childList: true });
-            setTimeout(done, 3000);"""})
+            let timer = setTimeout(done, 150);
+            new MutationObserver(() => { clearTimeout(timer); timer = setTimeout(done, 150); }).observe(document.querySelector('main'), { childList: true });
+            setTimeout(done, 1500);"""})
 
     def log(self):
         """Lines of the browser's console, among them each violation of the policy."""

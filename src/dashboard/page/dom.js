@@ -61,6 +61,14 @@ export function fill(element, ...children) {
   return element;
 }
 
+/** Draws the content of an element anew; its control that has the focus, found again by its place, keeps it. */
+export function redraw(element, draw) {
+  const controls = () => [...element.querySelectorAll("a, button, summary, [tabindex]")];
+  const at = controls().indexOf(document.activeElement);
+  draw();
+  if (at >= 0) controls()[at]?.focus({ preventScroll: true });
+}
+
 /** Sets a text only if it differs: a screen reader then says only what has changed. */
 export function setText(node, value) {
   const next = visible(value);

@@ -25,6 +25,9 @@ export const at = (time) => (time ? Date.parse(time) : NaN);
 export const age = (row, now) => now - at(row.created_at);
 export const took = (row, now) => (isEnded(row) ? at(row.ended_at) : now) - at(row.started_at ?? row.created_at);
 
+/** How long the lease of a job that has not ended is still valid. */
+export const expiresIn = (row, now) => (isEnded(row) || Number.isNaN(at(row.expires_at)) ? "" : at(row.expires_at) > now ? duration(at(row.expires_at) - now) : "expired");
+
 // 24 hours, as in logs: the same width for each time.
 const clock = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 const short = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });

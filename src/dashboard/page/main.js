@@ -114,7 +114,13 @@ session.addEventListener("state", ({ detail }) => {
   }
 });
 session.addEventListener("problem", ({ detail }) => say(`${detail.code}: ${detail.message}`));
-window.addEventListener("hashchange", draw);
+window.addEventListener("hashchange", () => {
+  draw();
+  if (main.contains(document.activeElement)) return; // the view has chosen a field
+  const title = main.querySelector("h1") ?? main;
+  title.tabIndex = -1;
+  title.focus({ preventScroll: true }); // a screen reader says what is shown now, and Tab goes on from there
+});
 
 /** Keys that work everywhere outside of fields: ? shows them. */
 function showKeys() {

@@ -16,6 +16,7 @@ export class Session extends EventTarget {
     this.url = url;
     this.jobs = new Map(); // id -> row, the newest ones and those that were asked for
     this.texts = new Map(); // id -> the row as it came last
+    this.isLoaded = false; // the newest jobs have come since the connection was made
     this.role = "none";
   }
 
@@ -62,6 +63,7 @@ export class Session extends EventTarget {
       }
       this.jobs.clear();
       this.texts.clear();
+      this.isLoaded = false;
       if (this.asks) {
         this.emit("asks");
         return;
@@ -101,12 +103,16 @@ export class Session extends EventTarget {
   /** The newest jobs, all at once. */
   async load() {
     const { jobs } = await this.wire.ask("jobs", { filter: this.everybody, limit: JOBS_ASKED });
-    this.changed(jobs);
+    const isFirst = !this.isLoaded;
+    this.isLoaded = true;
+    if (!this.changed(jobs) && isFirst) this.emit("jobs", []);
   }
 
+  /** True: the rows have something new, which the views are told. */
   changed(rows) {
     const changed = rows.filter((row) => this.take(row));
     if (changed.length > 0) this.emit("jobs", changed);
+    return changed.length > 0;
   }
 
   onFrame({ type, job_id: jobId, payload = {} }) {

@@ -1,5 +1,5 @@
 // The agents of this runtime, and what their jobs did.
-import { h, fill, empty, foreign, scrolling } from "./dom.js";
+import { h, fill, empty, foreign, redraw, scrolling } from "./dom.js";
 import { count, isEnded } from "./format.js";
 
 export function show(main, { session }) {
@@ -27,7 +27,8 @@ export function show(main, { session }) {
             [use.running, use.ended, use.failed, use.denials].map((value) => h("td", { class: "number" }, count(value))));
         })))));
   };
-  session.addEventListener("jobs", draw);
+  const onJobs = () => redraw(main, draw);
+  session.addEventListener("jobs", onJobs);
   draw();
-  return () => session.removeEventListener("jobs", draw);
+  return () => session.removeEventListener("jobs", onJobs);
 }

@@ -1,16 +1,17 @@
 // One job: what it is, and its tabs.
-import { cut, h, fill, foreign, copyButton, download, empty, link } from "./dom.js";
+import { cut, h, fill, foreign, copyButton, download, empty, link, redraw } from "./dom.js";
 import { ask } from "./dialog.js";
-import { budget, count, bytes, duration, isEnded, progress, shortId, took } from "./format.js";
+import { budget, count, bytes, duration, expiresIn, isEnded, progress, shortId, took } from "./format.js";
 import { statusCell, times } from "./view_jobs.js";
 import { EventLog, show as showEvents } from "./view_events.js";
 import { show as showAuthority } from "./view_authority.js";
 import { show as showMoney } from "./view_money.js";
 import { show as showTree } from "./view_tree.js";
 import { show as showTimeline } from "./view_timeline.js";
+import { show as showStderr } from "./view_stderr.js";
 
 const LOOK_MS = 5000;
-const TABS = [["log", "Log"], ["timeline", "Timeline"], ["authority", "Authority"], ["money", "Money"], ["result", "Result"], ["input", "Input"], ["tree", "Tree"]];
+const TABS = [["log", "Log"], ["timeline", "Timeline"], ["authority", "Authority"], ["money", "Money"], ["result", "Result"], ["input", "Input"], ["stderr", "Standard error"], ["tree", "Tree"]];
 
 // What a reader can do about an error: the codes of the protocol.
 const ADVICE = {
@@ -98,12 +99,13 @@ function showResult(main, { job, log }) {
     }
     fill(main, parts);
   };
-  log.addEventListener("changed", draw);
+  const onChanged = () => redraw(main, draw);
+  log.addEventListener("changed", onChanged);
   draw();
-  return () => log.removeEventListener("changed", draw);
+  return () => log.removeEventListener("changed", onChanged);
 }
 
-const VIEWS = { log: showEvents, timeline: showTimeline, authority: (main, context) => showAuthority(main, { ...context, job: context.job() }), money: showMoney, result: showResult, input: showInput, tree: showTree };
+const VIEWS = { log: showEvents, timeline: showTimeline, authority: (main, context) => showAuthority(main, { ...context, job: context.job() }), money: showMoney, result: showResult, input: showInput, stderr: showStderr, tree: showTree };
 
 /** Asks whether a job is to be ended, and why. */
 function endJob(session, row) {
@@ -118,28 +120,41 @@ function endJob(session, row) {
   });
 }
 
-function headOf(session, row) {
-  const facts = [...times(row), ["Took", row.status === "pending" ? "" : duration(took(row, Date.now()))], ["Progress", progress(row.progress)],
-    ["Spent", budget(row.budget)], ["Denied", row.denials ? count(row.denials) : ""], ["Waits for", row.waits_for ?? ""], ["Place in the queue", row.place ?? ""],
-    ["Process", row.pid ? `${row.pid}, CPU ${duration(row.cpu_ms)}, ${bytes(row.memory_bytes)}` : ""],
-    ["Silent for", !isEnded(row) && row.silent_for_ms !== undefined ? duration(row.silent_for_ms) : ""], ["Trace", row.trace_id ? shortId(row.trace_id) : ""]].filter(([, value]) => value !== "" && value !== null);
+/** What a job is; drawn when that changes. */
+function titleOf(session, row) {
   return [h("div", { class: "title" }, h("h1", null, foreign(row.agent)), statusCell(row.status),
     isEnded(row) ? null : h("button", { type: "button", class: "danger", on: { click: () => endJob(session, row) } }, "End…"),
     copyButton("Copy id", () => row.job_id)),
   h("p", { class: "hint" }, h("code", null, row.job_id), row.principal ? [" of ", foreign(row.principal)] : "",
-    row.parent_job_id ? [", delegated by ", h("a", { href: `#/job/${encodeURIComponent(row.parent_job_id)}` }, shortId(row.parent_job_id))] : ""),
-  h("dl", { class: "facts" }, facts.map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value))))];
+    row.parent_job_id ? [", delegated by ", h("a", { href: `#/job/${encodeURIComponent(row.parent_job_id)}` }, shortId(row.parent_job_id))] : "")];
+}
+
+/** What passes while it runs; texts only, because they are drawn each second. */
+function factsOf(row) {
+  const facts = [...times(row), ["Took", row.status === "pending" ? "" : duration(took(row, Date.now()))], ["Progress", progress(row.progress)],
+    ["Spent", budget(row.budget)], ["Lease ends in", expiresIn(row, Date.now())], ["Denied", row.denials ? count(row.denials) : ""], ["Waits for", row.waits_for ?? ""], ["Place in the queue", row.queue_place ?? ""],
+    ["Process", row.pid ? `${row.pid}, CPU ${duration(row.cpu_ms)}, ${bytes(row.memory_bytes)}` : ""],
+    ["Silent for", !isEnded(row) && row.silent_for_ms !== undefined ? duration(row.silent_for_ms) : ""], ["Trace", row.trace_id ? shortId(row.trace_id) : ""]].filter(([, value]) => value !== "" && value !== null);
+  return facts.map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value)));
 }
 
 export function show(main, { session, id, tab }) {
   const current = VIEWS[tab] ? tab : "log";
-  const head = h("div");
+  const title = h("div");
+  const facts = h("dl", { class: "facts" });
+  let titled = "";
   const body = h("div", { class: "tab-body", role: "region", "aria-label": TABS.find(([name]) => name === current)[1] });
   const log = new EventLog(session, id);
   let job = null;
   let closeTab = null;
   let closed = false;
-  const draw = () => { if (job) fill(head, headOf(session, job)); };
+  const draw = () => {
+    if (!job) return;
+    const now = JSON.stringify([job.agent, job.status, job.principal, job.parent_job_id, job.children]);
+    if (now !== titled) redraw(title, () => fill(title, titleOf(session, job)));
+    titled = now;
+    fill(facts, factsOf(job));
+  };
   const load = async () => {
     const before = job;
     job = await session.ask("job", { job_id: id });
@@ -155,7 +170,7 @@ export function show(main, { session, id, tab }) {
     draw();
     if (ends) load().then(() => log.changed(), () => {});
   };
-  fill(main, head, h("nav", { class: "tabs", "aria-label": "About this job" }, TABS.map(([name, label]) =>
+  fill(main, title, facts, h("nav", { class: "tabs", "aria-label": "About this job" }, TABS.map(([name, label]) =>
     h("a", { href: `#/job/${encodeURIComponent(id)}/${name}`, "aria-current": name === current ? "page" : null }, label))), body);
   session.addEventListener("jobs", onJobs);
   // What a process uses is no change that is sent. For another principal's job each look would be a line of the audit log.

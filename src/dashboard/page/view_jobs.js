@@ -1,7 +1,7 @@
 // The table of jobs. Its filters are in the address, so that a view can be sent to somebody.
 import { h, fill, empty, foreign, setText } from "./dom.js";
 import { WindowedTable } from "./window.js";
-import { age, at, budget, clockTime, count, dateTime, duration, isEnded, progress, shortId, statusLabel, statusMark, took } from "./format.js";
+import { age, at, budget, clockTime, count, dateTime, duration, expiresIn, isEnded, progress, shortId, statusLabel, statusMark, took } from "./format.js";
 
 const PAGE = 500;
 const ROWS_MAX = 50000;
@@ -17,7 +17,7 @@ export function jobTable(session, label) {
     { label: "Status", className: "w-status" }, { label: "Agent", className: "w-agent" },
     ...(session.seesAll ? [{ label: "Principal", className: "w-principal" }] : []),
     { label: "Age", className: "w-time number" }, { label: "Took", className: "w-time number" },
-    { label: "Progress", className: "w-small number" }, { label: "Spent", className: "w-budget" },
+    { label: "Progress", className: "w-small number" }, { label: "Spent", className: "w-budget" }, { label: "Lease ends in", className: "w-time number" },
     { label: "Denied", className: "w-small number" }, { label: "Outcome", className: "w-code" }, { label: "Job", className: "w-id" }];
   const table = new WindowedTable({
     label, columns,
@@ -28,7 +28,7 @@ export function jobTable(session, label) {
       const now = Date.now();
       return [statusCell(row.status), foreign(row.agent),
         ...(session.seesAll ? [foreign(row.principal)] : []),
-        duration(age(row, now)), row.status === "pending" ? "" : duration(took(row, now)), progress(row.progress), budget(row.budget),
+        duration(age(row, now)), row.status === "pending" ? "" : duration(took(row, now)), progress(row.progress), budget(row.budget), expiresIn(row, now),
         row.denials ? count(row.denials) : "", row.code ?? (row.waits_for ? `waits for ${row.waits_for}` : ""),
         h("a", { href: `#/job/${encodeURIComponent(row.job_id)}`, title: row.job_id, tabindex: -1 }, shortId(row.job_id))];
     },
@@ -39,19 +39,27 @@ export function jobTable(session, label) {
   return table;
 }
 
+const TEXTS = ["agent", "principal", "parent", "code", "text"];
+const TIMES = ["created_after", "created_before"];
+
+/** Whether a name is one of those that a pattern with `*` means. */
+const fits = (pattern, name) => new RegExp(`^${pattern.replace(/[\\^$.+?()[\]{}|]/g, "\\$&").replaceAll("*", ".*")}$`, "s").test(name);
+
 function matches(row, filter) {
   const text = (filter.text ?? "").toLowerCase();
   return (!filter.status?.length || filter.status.includes(row.status)) &&
     (!filter.agent || row.agent === filter.agent || row.agent.split("@")[0] === filter.agent) &&
-    (!filter.principal || row.principal === filter.principal) &&
+    (!filter.principal || fits(filter.principal, row.principal)) &&
     (!filter.parent || row.parent_job_id === filter.parent) &&
+    (!filter.code || row.code === filter.code) &&
+    (!filter.created_after || at(row.created_at) > at(filter.created_after)) && (!filter.created_before || at(row.created_at) < at(filter.created_before)) &&
     (!text || [row.job_id, row.agent, row.principal, row.code, row.trace_id].some((value) => value?.toLowerCase().includes(text)));
 }
 
 /** The filter that the address has, and the address for a filter. */
 function filterOf(query) {
   const filter = {};
-  ["agent", "principal", "parent", "text"].forEach((name) => { if (query.get(name)) filter[name] = query.get(name); });
+  [...TEXTS, ...TIMES].forEach((name) => { if (query.get(name)) filter[name] = query.get(name); });
   if (query.get("status")) filter.status = query.get("status").split(",");
   return filter;
 }
@@ -62,24 +70,40 @@ function addressOf(filter) {
   return `#/jobs${query.size ? `?${query}` : ""}`;
 }
 
+/** A time as a field for times has it: in the reader's zone, to the minute. */
+function localTime(time) {
+  const ms = at(time);
+  return Number.isNaN(ms) ? "" : new Date(ms - new Date(ms).getTimezoneOffset() * 60000).toISOString().slice(0, 16);
+}
+
 function filterForm(session, filter, apply) {
-  const field = (name, label, type = "text") => h("label", null, label,
-    h("input", { name, type, value: filter[name] ?? "", autocomplete: "off", spellcheck: "false" }));
+  const field = (name, label, type = "text", value = filter[name] ?? "") => h("label", null, label,
+    h("input", { name, type, value, autocomplete: "off", spellcheck: "false" }));
   const status = h("fieldset", { class: "choices" }, h("legend", null, "Status"),
     ["pending", "running", "success", "error", "cancelled", "timed_out"].map((value) => h("label", null,
       h("input", { type: "checkbox", name: "status", value, checked: filter.status?.includes(value) }), statusLabel(value))));
   const form = h("form", { class: "filters", role: "search", on: {
     submit: (event) => { event.preventDefault(); apply(read()); },
-    change: () => apply(read()),
-  } }, status, field("agent", "Agent"), session.seesAll ? field("principal", "Principal") : null, field("parent", "Parent"), field("text", "Text", "search"),
+    // A time changes with each key; it is taken when its field is left.
+    change: ({ target }) => { if (!TIMES.includes(target.name)) apply(read()); },
+    focusout: ({ target }) => { if (TIMES.includes(target.name) && location.hash.startsWith("#/jobs")) apply(read()); },
+  } }, status, field("agent", "Agent"), session.seesAll ? field("principal", "Principal") : null, field("parent", "Parent"), field("code", "Outcome"), field("text", "Text", "search"),
+    field("created_after", "Since", "datetime-local", localTime(filter.created_after)), field("created_before", "Until", "datetime-local", localTime(filter.created_before)),
     h("button", { type: "submit" }, "Filter"), h("button", { type: "button", class: "quiet", on: { click: () => apply({}) } }, "Clear"));
   const read = () => {
     const data = new FormData(form);
     const next = { status: data.getAll("status") };
-    ["agent", "principal", "parent", "text"].forEach((name) => { next[name] = (data.get(name) ?? "").trim(); });
+    TEXTS.forEach((name) => { next[name] = (data.get(name) ?? "").trim(); });
+    TIMES.forEach((name) => { next[name] = data.get(name) ? new Date(data.get(name)).toISOString() : ""; });
     return next;
   };
   return form;
+}
+
+/** The control of a form that has the focus, as a selector: a new form then gives it to its own. */
+function focusIn(main) {
+  const { name, type, value } = main.contains(document.activeElement) ? document.activeElement : {};
+  return name ? `[name=${name}]${type === "checkbox" ? `[value=${value}]` : ""}` : null;
 }
 
 /** Rows in the order of the table, the newest first: each is found, replaced and inserted by its place. */
@@ -162,8 +186,10 @@ export function show(main, { session, query }) {
     draw();
   };
   table.scroller.addEventListener("scroll", onScroll);
+  const focused = focusIn(main); // the filter has changed while it is used
   fill(main, h("h1", null, "Jobs"),
     filterForm(session, filter, (next) => { location.hash = addressOf(next); }), note, problem, holder);
+  if (focused) main.querySelector(focused)?.focus();
   session.addEventListener("jobs", onJobs);
   load();
   return () => { session.removeEventListener("jobs", onJobs); table.close(); };

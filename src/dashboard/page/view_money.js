@@ -20,7 +20,7 @@ const NAMES_MAX = 50; // an agent may name any number of models and tools
 const POINTS_MAX = 240;
 
 /** An amount as a decimal text: 1e-7 becomes 0.0000001. */
-const decimalOf = (value) => (typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 20, useGrouping: false }) : String(value));
+export const decimalOf = (value) => (typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 20, useGrouping: false }) : String(value));
 
 /** The last of each group of points, at most 240 of them. */
 function thinned(points) {

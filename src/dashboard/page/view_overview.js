@@ -2,7 +2,7 @@
 import { h, fill, empty, foreign, setText } from "./dom.js";
 import { at, bytes, count, dateTime } from "./format.js";
 import { sparkline } from "./chart.js";
-import { addDecimals } from "./view_money.js";
+import { addDecimals, decimalOf } from "./view_money.js";
 import { jobTable } from "./view_jobs.js";
 
 function tile(label, value, more) {
@@ -34,6 +34,7 @@ const sum = (of) => Object.values(of ?? {}).reduce((all, value) => all + value, 
 // What a chart shows of the figures of a second, how several seconds become one point, and how its newest value is written.
 const CHARTS = [
   { name: "Jobs running or waiting", of: (second) => second.running, join: Math.max, write: count },
+  { name: "Jobs waiting for a place", of: (second) => second.queued, join: Math.max, write: count },
   { name: "Events", of: (second) => second.events, join: Math.max, write: (value) => `${count(value)} /s` },
   { name: "Denials", of: (second) => sum(second.denials), join: (a, b) => a + b, write: (value) => `${count(value)} /s` },
   { name: "Commit time, slowest of 100", of: (second) => second.commit_p99_us / 1000, join: Math.max, write: (value) => `${value.toFixed(1)} ms` },
@@ -44,7 +45,7 @@ const CHARTS = [
 /** The i-th second of an answer with series. */
 function secondOf(answer, i) {
   const pick = (value) => (Array.isArray(value) ? value[i] : Object.fromEntries(Object.entries(value ?? {}).map(([name, series]) => [name, series[i]])));
-  return { running: answer.running[i], events: answer.events[i], denials: pick(answer.denials), commit_p99_us: answer.commit_p99_us[i], sessions: answer.sessions[i],
+  return { running: answer.running[i], queued: answer.queued[i], events: answer.events[i], denials: pick(answer.denials), spend: pick(answer.spend), commit_p99_us: answer.commit_p99_us[i], sessions: answer.sessions[i],
     memory_bytes: answer.memory_bytes?.[i] };
 }
 
@@ -53,22 +54,60 @@ function joined(points, join) {
   return size <= 1 ? points : Array.from({ length: Math.ceil(points.length / size) }, (_, i) => points.slice(i * size, (i + 1) * size).reduce(join));
 }
 
+// What sandboxes of the host enforce: a sentence, and whether a reader should look into it.
+const LEVELS = {
+  full: ["Agents run in sandboxes of level full.", false],
+  landlock: ["Agents run in sandboxes of level landlock: some lines of a lease are enforced less exactly.", true],
+  none: ["This host cannot make sandboxes: agents that need one are refused.", true],
+  off: ["Agents run without sandboxes (enforce.mode is off): a lease decides only what they ask about.", true],
+};
+
+function enforcement(level) {
+  if (level === undefined) return null;
+  const [sentence, isBad] = LEVELS[level] ?? [`Sandboxes are of level ${level}.`, true];
+  return h("p", { class: "enforcement" }, h("span", { class: `status ${isBad ? "cancelled" : "success"}` }, isBad ? "! " : "✓ ", `enforcement ${level}`),
+    h("span", { class: "hint" }, ` ${sentence}`, level === "landlock" || level === "none" ? [" ", h("code", null, "arcp doctor"), " says what this host lacks."] : ""));
+}
+
 /** Whether jobs and decisions can be written. */
 function health({ store_failing: store, audit_failing: audit }) {
   if (!store && !audit) return h("p", null, h("span", { class: "status success" }, "✓ healthy"), h("span", { class: "hint" }, " The store and the audit log are written."));
   return h("p", { class: "bad", role: "alert" }, `✕ ${[store ? "The store cannot be written: no job is accepted." : "", audit ? "The audit log cannot be written." : ""].join(" ")} `, h("code", null, "arcp status"), " says more.");
 }
 
+/** What was spent since the first of these seconds, by currency: tiles with the sum as it grew. */
+function spendTiles(seconds) {
+  const currencies = new Set(seconds.flatMap(({ spend }) => Object.keys(spend ?? {})));
+  return [...currencies].map((currency) => {
+    let sum = "0";
+    const points = seconds.map(({ spend }) => {
+      if (Number(spend?.[currency] ?? 0) !== 0) sum = addDecimals(sum, decimalOf(spend[currency]));
+      return Number(sum);
+    });
+    return h("section", { class: "tile" }, h("h3", null, "Spent in this time"), h("p", { class: "big" }, `${sum} `, foreign(currency)), sparkline(joined(points, Math.max), `Spent, in ${currency}`));
+  });
+}
+
 /** Charts of the last hour, for roles: one request, then the figures of each second as they come. */
 function charts(session) {
-  const box = h("section", { class: "charts", "aria-label": "The last hour" });
+  const about = h("div");
+  const graphs = h("div", { class: "charts" });
+  const box = h("section", { class: "charts", "aria-label": "The last hour" }, about, graphs);
+  let known = "";
   let seconds = [];
   let since = "";
   let state = {};
-  const draw = () => fill(box, health(state), h("p", { class: "hint" }, `The last hour, second by second, since this arcpd was started at ${since}.`), h("div", { class: "tiles" }, CHARTS.map(({ name, of, join, write }) => {
+  /** Only when it differs, so that a screen reader does not say it each second. */
+  const drawAbout = () => {
+    const now = JSON.stringify([state.store_failing, state.audit_failing, state.enforcement]);
+    if (now !== known) fill(about, health(state), enforcement(state.enforcement));
+    known = now;
+  };
+  const drawGraphs = () => fill(graphs, h("p", { class: "hint" }, `The last hour, second by second, since this arcpd was started at ${since}.`), h("div", { class: "tiles" }, CHARTS.map(({ name, of, join, write }) => {
     const points = seconds.map(of);
     return h("section", { class: "tile" }, h("h3", null, name), h("p", { class: "big" }, write(points[points.length - 1] ?? 0)), sparkline(joined(points, join), name));
-  })));
+  }), spendTiles(seconds)));
+  const draw = () => { drawAbout(); drawGraphs(); };
   const onFigures = ({ detail }) => {
     if (since === "") return;
     state = detail;
@@ -81,7 +120,7 @@ function charts(session) {
     state = answer;
     seconds = Array.from({ length: answer.points }, (_, i) => secondOf(answer, i));
     draw();
-  }).catch((error) => { if (error.code !== "AWAY") fill(box, h("p", { class: "bad" }, foreign(error.message))); });
+  }).catch((error) => { if (error.code !== "AWAY") fill(about, h("p", { class: "bad" }, foreign(error.message))); });
   return { element: box, close: () => session.removeEventListener("figures", onFigures) };
 }
 
@@ -94,7 +133,7 @@ export function show(main, { session }) {
   const drawJobs = () => {
     const rows = [...session.jobs.values()].sort((a, b) => at(b.created_at) - at(a.created_at)).slice(0, 100);
     if (rows.length === 0) {
-      fill(list, h("h2", null, "Newest jobs"), empty("No jobs yet. Submit one:", "arcp submit AGENT"));
+      fill(list, h("h2", null, "Newest jobs"), session.isLoaded ? empty("No jobs yet. Submit one:", "arcp submit AGENT") : empty("Loading…"));
     } else {
       if (!list.contains(table.element)) fill(list, h("h2", null, "Newest jobs"), running, table.element);
       setText(running, `“Running” to “Spent” above count ${rows.length === 1 ? "this job" : `these ${rows.length} jobs`}.`);

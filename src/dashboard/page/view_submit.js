@@ -107,7 +107,8 @@ function explained(lease, answer) {
 function whyOf(line, answer) {
   if (!line.isGranted) return h("span", { class: "bad" }, "not granted: the operator's policy takes it away");
   const why = line.capability === "cost.budget" ? "limits what the job may spend"
-    : answer.level === undefined ? verdictText() : verdictText(line.verdict ?? { verdict: "exact" });
+    : answer.level === undefined && answer.runs ? verdictText()
+      : verdictText(line.verdict ?? { verdict: answer.level === undefined ? "refused" : "exact" });
   return line.isAdded ? [why, h("span", { class: "hint" }, " (what the operator's policy leaves)")] : why;
 }
 
