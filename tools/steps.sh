@@ -24,6 +24,7 @@ declare -A steps_begun=()
 steps_groups=() # what runs beside the steps, each a process group of its own
 steps_ahead=
 steps_beside=$(mktemp -d)
+steps_cpu=0
 steps_leave() {
     local group
     for group in "${steps_groups[@]+"${steps_groups[@]}"}"; do
@@ -79,6 +80,13 @@ finish() {
     steps_end_one "$1" "$status" "$took"
 }
 
+# Sets $steps_cpu to the seconds of processor time of all that this shell has waited for: the second line of
+# `times`, which has to run in this shell itself.
+steps_cpu_look() {
+    times >"$steps_beside/times"
+    steps_cpu=$(awk 'NR == 2 {gsub(/[ms]/, " "); print int($1 * 60 + $2 + $3 * 60 + $4)}' "$steps_beside/times")
+}
+
 # steps_count STATUS NAME: what the step that wrote $steps_log adds up to. ctest and run-fuzzers
 # name what they ran; any other step is one thing that passed or failed.
 steps_count() {
@@ -117,7 +125,9 @@ step() {
 # steps_end_one NAME STATUS SECONDS: counts the step that wrote $steps_log.
 steps_end_one() {
     steps_count "$2" "$1"
-    steps_times+=("$(printf '%5d s  %s' "$3" "$1")")
+    local before=$steps_cpu
+    steps_cpu_look
+    steps_times+=("$(printf '%5d s, %5d s of processor time  %s' "$3" $((steps_cpu - before)) "$1")")
     echo "==== $1: $([ "$2" -eq 0 ] && echo passed || echo FAILED) in $3 s"
 }
 
