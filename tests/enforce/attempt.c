@@ -337,12 +337,15 @@ static void run_program(attempt *try, escape_outcome *out)
 {
     int ends[2];
     int input[2] = {-1, -1};
+    /* `arcp run` and the program write to it at the same time. The position of a memory file has no
+     * lock, so that without O_APPEND a text can overwrite the other one. */
     const int errors = memfd_create("errors", MFD_CLOEXEC);
     const uint64_t before = fixture_digest(try->dir);
     int in = try->row->during != NULL
                  ? -1
                  : escape_input_open(try->row->input, try->dir, &try->run->service);
-    if (errors < 0 || pipe2(ends, O_CLOEXEC) != 0 || (in < 0 && pipe2(input, O_CLOEXEC) != 0)) {
+    if (errors < 0 || fcntl(errors, F_SETFL, O_APPEND) != 0 || pipe2(ends, O_CLOEXEC) != 0 ||
+        (in < 0 && pipe2(input, O_CLOEXEC) != 0)) {
         err(1, "pipe2");
     }
     in = in < 0 ? input[0] : in;
