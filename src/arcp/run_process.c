@@ -109,6 +109,28 @@ static void set_end(const arcp__running *running, arcp__run_result *out)
                                                     : ARCP__RUN_EXITED;
 }
 
+/* ---- flags ---- */
+
+enum { STANDARD = 3 };
+
+/* The command shares our standard descriptors with us and with the program that started us: flags
+ * that it sets, O_NONBLOCK above all, would stay. -1: the descriptor is closed. */
+static void read_flags(int flags[STANDARD])
+{
+    for (int fd = 0; fd < STANDARD; fd++) {
+        flags[fd] = fcntl(fd, F_GETFL);
+    }
+}
+
+static void set_flags(const int flags[STANDARD])
+{
+    for (int fd = 0; fd < STANDARD; fd++) {
+        if (flags[fd] >= 0 && fcntl(fd, F_GETFL) != flags[fd]) {
+            (void)fcntl(fd, F_SETFL, flags[fd]);
+        }
+    }
+}
+
 /* ---- the whole run ---- */
 
 /* Signals are blocked: they are read from a descriptor, on the loop. */
@@ -189,10 +211,12 @@ arcp_status arcp__run_process(arcp__run *run, arcp__run_report *report, arcp__ru
                              .control = {.fd = -1},
                              .relays = {{.from = -1}, {.from = -1}}};
     sigset_t before;
+    int flags[STANDARD];
     const int result = uv_loop_init(&running.loop);
     if (result != 0) {
         return arcp_error_set(err, ARCP_E_IO, "cannot create a loop: %s", uv_strerror(result));
     }
+    read_flags(flags);
     arcp_status status = block_signals(&running, &before, err);
     if (status == ARCP_OK) {
         status = begin(&running, err);
@@ -204,6 +228,7 @@ arcp_status arcp__run_process(arcp__run *run, arcp__run_report *report, arcp__ru
         arcp__run_unwatch(&running.exit_poll);
         running.process->ops->free(running.process);
         arcp__run_terminal_take(&running.terminal);
+        set_flags(flags);
     }
     for (size_t i = 0; i < ARCP__RUN_RELAYS; i++) {
         arcp__run_relay_fini(&running.relays[i]);

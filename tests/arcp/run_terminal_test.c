@@ -72,6 +72,40 @@ static void modes_that_the_command_set_do_not_stay(void **state)
     process_fini(&p);
 }
 
+/* They are of the open terminal, not of a process: without care the next program has them, too. */
+static void flags_that_the_command_set_do_not_stay(void **state)
+{
+    const run_fixture *f = *state;
+    process p;
+    skip_unless_full(f);
+    run_fixture_shell_on_terminal(
+        f, &p,
+        "$ARCP run -- python3 -c 'import os; [os.set_blocking(i, False) for i in range(3)]'; "
+        "python3 -c 'import os; print([os.get_blocking(i) for i in range(3)])'",
+        plain);
+    process_await(&p, false, "[True, True, True]");
+    assert_int_equal(process_finish(&p), 0);
+    process_fini(&p);
+}
+
+/* Its output would stay stopped for the shell, and so would we, before the end of the lease. */
+static void the_command_cannot_stop_the_terminal(void **state)
+{
+    const run_fixture *f = *state;
+    process p;
+    skip_unless_full(f);
+    run_fixture_shell_on_terminal(
+        f, &p,
+        "$ARCP run -- python3 -c 'import os, termios\n"
+        "try: termios.tcflow(0, termios.TCOOFF)\n"
+        "except Exception as e: os.write(1, str(e).encode())'; echo; echo goes on",
+        plain);
+    process_await(&p, false, "goes on");
+    assert_non_null(strstr(arcp_buf_cstr(&p.out), "Operation not permitted"));
+    assert_int_equal(process_finish(&p), 0);
+    process_fini(&p);
+}
+
 static void a_stop_stops_both_and_fg_continues_both(void **state)
 {
     const run_fixture *f = *state;
@@ -261,6 +295,8 @@ int main(void)
         cmocka_unit_test(the_command_reads_from_the_terminal),
         cmocka_unit_test(ctrl_c_ends_the_command),
         cmocka_unit_test(modes_that_the_command_set_do_not_stay),
+        cmocka_unit_test(flags_that_the_command_set_do_not_stay),
+        cmocka_unit_test(the_command_cannot_stop_the_terminal),
         cmocka_unit_test(a_stop_stops_both_and_fg_continues_both),
         cmocka_unit_test(it_stops_more_than_once),
         cmocka_unit_test(in_the_background_it_waits_for_the_terminal),

@@ -93,6 +93,22 @@ static int selection(char **argv)
     return number == ENOTTY || number == EINVAL ? 0 : number;
 }
 
+/* Stops the output of everything that writes to the terminal, until a program continues it. */
+static int stop_output(char **argv)
+{
+    (void)argv;
+    const int fd = terminal();
+    return escape_result(fd < 0 ? fd : tcflow(fd, TCOOFF));
+}
+
+/* No other program can open the terminal then. */
+static int exclude(char **argv)
+{
+    (void)argv;
+    const int fd = terminal();
+    return escape_result(fd < 0 ? fd : ioctl(fd, TIOCEXCL));
+}
+
 int escape_terminal_input(char **argv)
 {
     return escape_in_child(push, argv);
@@ -111,4 +127,14 @@ int escape_terminal_discipline(char **argv)
 int escape_terminal_selection(char **argv)
 {
     return escape_in_child(selection, argv);
+}
+
+int escape_terminal_stop(char **argv)
+{
+    return escape_in_child(stop_output, argv);
+}
+
+int escape_terminal_exclusive(char **argv)
+{
+    return escape_in_child(exclude, argv);
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -89,6 +90,29 @@ int escape_own_fd_signal(char **argv)
         return errno;
     }
     return escape_result(write(ends[1], "x", 1));
+}
+
+/* To a thread by its number, past the calls that name a process. */
+int escape_signal_thread(char **argv)
+{
+    const pid_t pid = pid_of(argv[0]);
+    return escape_result(syscall(__NR_tgkill, pid, pid, SIGTERM));
+}
+
+int escape_queue_thread_signal(char **argv)
+{
+    const pid_t pid = pid_of(argv[0]);
+    siginfo_t info = {.si_signo = SIGTERM, .si_code = SI_QUEUE};
+    return escape_result(syscall(__NR_rt_tgsigqueueinfo, pid, pid, SIGTERM, &info));
+}
+
+/* The namespace of a process by its descriptor, without a name in /proc. */
+int escape_take_namespace(char **argv)
+{
+    enum { GET_NETWORK = 0xff04 /* PIDFD_GET_NET_NAMESPACE, Linux 6.11 */ };
+    const int fd = (int)syscall(__NR_pidfd_open, pid_of(argv[0]), 0);
+    const int number = escape_result(fd < 0 ? fd : ioctl(fd, GET_NETWORK, 0));
+    return number == ENOTTY ? escape_unable("the kernel gives no such descriptors") : number;
 }
 
 int escape_trace(char **argv)
