@@ -4,7 +4,8 @@
  *   http/new        the same with a connection of its own
  *   tunnel          bytes of a TLS connection that stays closed, to the client
  *   terminate/new   a request and its response by TLS that is terminated, on a new connection
- *   dns             an answer, beside a datagram that is sent back
+ *   terminate/first the same, with a host that gives no session to go on with: as the first
+ * connection to it dns             an answer, beside a datagram that is sent back
  *
  * The client is the main thread; the server, egress and the echo of datagrams are threads. Where a
  * connection goes is fixed (system.local), because there is no sandbox whose addresses lead here.
@@ -189,6 +190,17 @@ static void *egress_main(void *argument)
     return NULL;
 }
 
+/* As programs do, the client checks the certificate: that of the server, or that of the job. Takes
+ * it over. */
+static void trust(X509 *certificate)
+{
+    must(certificate != NULL &&
+             X509_STORE_add_cert(SSL_CTX_get_cert_store(client_context), certificate) == 1,
+         "no authority");
+    SSL_CTX_set_verify(client_context, SSL_VERIFY_PEER, NULL);
+    X509_free(certificate);
+}
+
 /* A server for part.test, whose certificate is its own authority; the name of the file with it. */
 static const char *make_certificate(void)
 {
@@ -203,7 +215,6 @@ static const char *make_certificate(void)
     X509_EXTENSION *name = X509V3_EXT_conf_nid(NULL, &names, NID_subject_alt_name, "DNS:part.test");
     server_context = SSL_CTX_new(TLS_server_method());
     client_context = SSL_CTX_new(TLS_client_method());
-    SSL_CTX_set_num_tickets(server_context, 0);
     must(file != NULL && X509_set_version(certificate, X509_VERSION_3) == 1 &&
              ASN1_INTEGER_set(X509_get_serialNumber(certificate), 1) == 1 &&
              X509_gmtime_adj(X509_getm_notBefore(certificate), -60) != NULL &&
@@ -218,8 +229,8 @@ static const char *make_certificate(void)
              SSL_CTX_use_PrivateKey(server_context, key) == 1 &&
              PEM_write_X509(file, certificate) == 1 && fclose(file) == 0,
          "no certificate");
+    trust(certificate);
     X509_EXTENSION_free(name);
-    X509_free(certificate);
     EVP_PKEY_free(key);
     return path;
 }
@@ -245,6 +256,9 @@ static void start_egress(void)
              arcp__tls_context_new_client(certificate, &egress->tls, &err) == ARCP_OK,
          err.message);
     (void)unlink(certificate);
+    BIO *text = BIO_new_mem_buf(arcp__tls_ca_certificate(ca), -1);
+    trust(PEM_read_bio_X509(text, NULL, NULL, NULL));
+    BIO_free(text);
     const arcp__egress_job_options job_options = {
         .authority = make_authority(), .sockets = sockets, .socket_count = 2, .ca = ca};
     must(arcp__egress_open(egress, &job_options, &job, &err) == ARCP_OK, err.message);
@@ -299,8 +313,7 @@ static void run_new(void *port, uint64_t iterations)
     }
 }
 
-/* The client does not check certificates: only egress does. */
-static void run_tls(void *port, uint64_t iterations)
+static void exchange_tls(void *port, uint64_t iterations)
 {
     char text[128];
     const int request_size =
@@ -326,6 +339,18 @@ static void run_tls(void *port, uint64_t iterations)
         close(fd);
     }
     is_to_tls = false;
+}
+
+static void run_tls(void *port, uint64_t iterations)
+{
+    SSL_CTX_set_num_tickets(server_context, 2); /* as OpenSSL does by itself */
+    exchange_tls(port, iterations);
+}
+
+static void run_tls_first(void *port, uint64_t iterations)
+{
+    SSL_CTX_set_num_tickets(server_context, 0);
+    exchange_tls(port, iterations);
 }
 
 static void run_tunnel(void *port, uint64_t iterations)
@@ -378,6 +403,10 @@ int main(int argc, char **argv)
         {.name = "terminate/new",
          .baseline = "terminate/new/direct",
          .run = run_tls,
+         .state = &inside_port},
+        {.name = "terminate/first",
+         .baseline = "terminate/new/direct",
+         .run = run_tls_first,
          .state = &inside_port},
         {.name = "tunnel/direct",
          .run = run_tunnel,

@@ -57,6 +57,8 @@ void arcp__egress_close(arcp__egress_job *job)
     }
     arcp__tls_ca_free(job->ca);
     job->ca = NULL;
+    arcp__tls_sessions_free(job->sessions);
+    job->sessions = NULL;
     DL_DELETE(job->egress->jobs, job);
     arcp__egress_job_unref(job);
 }

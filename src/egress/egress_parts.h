@@ -53,9 +53,10 @@ struct arcp__egress_job {
     arcp_authority *authority;
     arcp__egress_policy *policy;
     arcp__egress_names *names;
-    arcp_secret *credential; /* that a request to the explicit proxy must carry; NULL: none */
-    arcp__tls_ca *ca;        /* NULL: TLS stays closed */
-    bool opens_whole_hosts;  /* TLS is terminated where it could be a tunnel */
+    arcp_secret *credential;      /* that a request to the explicit proxy must carry; NULL: none */
+    arcp__tls_ca *ca;             /* NULL: TLS stays closed */
+    arcp__tls_sessions *sessions; /* with hosts; NULL before the first connection to one */
+    bool opens_whole_hosts;       /* TLS is terminated where it could be a tunnel */
     void (*denied)(void *user, const arcp__egress_denial *denial);
     void (*allowed)(void *user, arcp_span url, bool is_host);
     void *user;

@@ -48,7 +48,12 @@ void arcp__egress_terminate_dialled(arcp__egress_connection *c)
         c->server.has_ended = c->server.is_broken = true;
         (void)snprintf(c->server.why, sizeof c->server.why, "TLS: %s",
                        egress->tls == NULL ? err.message : "out of memory");
+        return;
     }
+    if (c->job->sessions == NULL) {
+        c->job->sessions = arcp__tls_sessions_new();
+    }
+    arcp__tls_stream_resume(c->server.stream, c->job->sessions);
 }
 
 /* The handshake is complete when the head of the request was written. */

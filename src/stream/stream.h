@@ -166,6 +166,17 @@ ARCP_MUST_CHECK arcp_status arcp__tls_stream_new(arcp__loop_share *share,
                                                  arcp__stream *lower, arcp__stream **out,
                                                  arcp_error *err);
 
+/* Sessions that clients of one owner go on with: a second connection to a host then takes no check
+ * of its certificate. NULL when out of memory. */
+typedef struct arcp__tls_sessions arcp__tls_sessions;
+arcp__tls_sessions *arcp__tls_sessions_new(void);
+void arcp__tls_sessions_free(arcp__tls_sessions *sessions); /* NULL is accepted */
+
+/* Lets a client's new stream go on with a session of its host, which must be a name, and keeps
+ * those that it gets. In the turn of the loop in which it was made; `sessions` must live until it
+ * is closed. */
+void arcp__tls_stream_resume(arcp__stream *stream, arcp__tls_sessions *sessions);
+
 /* Gives a new TLS stream bytes that were received from `lower` before it was made. Before start.
  * False when out of memory. */
 ARCP_MUST_CHECK bool arcp__tls_stream_feed(arcp__stream *stream, arcp_span bytes);

@@ -17,6 +17,8 @@ typedef struct tls_stream {
     arcp__loop_share *share;
     arcp__stream *lower;
     SSL *ssl;
+    arcp__tls_sessions *sessions; /* where those of the host are kept; NULL: nowhere */
+    uint64_t checked_ms; /* when the certificate was checked of the session it went on with */
     arcp__task task;
     arcp_buf plain;        /* the buffer that write has taken over */
     size_t plain_done;     /* bytes of `plain` that are encrypted */
@@ -230,6 +232,11 @@ static void run_task(arcp__task *task)
 {
     tls_stream *stream = (tls_stream *)((char *)task - offsetof(tls_stream, task));
     if (stream->closed) {
+        if (stream->secured && !stream->broken) {
+            /* Else OpenSSL takes the session for one that was attacked, and does not go on with it.
+             */
+            SSL_set_shutdown(stream->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+        }
         SSL_free(stream->ssl);
         arcp_buf_fini(&stream->plain);
         arcp__loop_share_unref(stream->share);
@@ -299,6 +306,7 @@ static void tls_close(arcp__stream *base)
     tls_stream *stream = (tls_stream *)base;
     assert(!stream->closed);
     stream->closed = true;
+    stream->sessions = NULL;
     arcp__stream_close(&stream->lower);
     arcp__task_post(stream->share,
                     &stream->task); /* frees it later: this may be a call from one of its events */
@@ -370,6 +378,42 @@ arcp_status arcp__tls_stream_new(arcp__loop_share *share, const arcp__tls_contex
     lower->events = (arcp__stream_events){on_lower_bytes, on_lower_ended, on_lower_written, stream};
     *out = &stream->base;
     return ARCP_OK;
+}
+
+static uint64_t now_ms(const tls_stream *stream)
+{
+    return uv_now(arcp__loop_share_loop(stream->share));
+}
+
+void arcp__tls_stream_resume(arcp__stream *stream, arcp__tls_sessions *sessions)
+{
+    tls_stream *tls = (tls_stream *)stream;
+    const char *host = SSL_get_servername(tls->ssl, TLSEXT_NAMETYPE_host_name);
+    assert(!tls->secured && tls->base.ops == &tls_stream_ops);
+    if (host == NULL || sessions == NULL) {
+        return; /* an address has no name that a session could be of */
+    }
+    SSL_SESSION *session = arcp__tls_sessions_take(sessions, host, now_ms(tls), &tls->checked_ms);
+    if (session != NULL) {
+        (void)SSL_set_session(tls->ssl, session);
+        SSL_SESSION_free(session);
+    }
+    (void)SSL_set_app_data(tls->ssl, tls);
+    tls->sessions = sessions;
+}
+
+int arcp__tls_stream_keep(SSL *ssl, SSL_SESSION *session)
+{
+    const tls_stream *stream = SSL_get_app_data(ssl);
+    if (stream == NULL || stream->sessions == NULL) {
+        return 0;
+    }
+    const uint64_t checked_ms = SSL_session_reused(ssl) == 1 ? stream->checked_ms : now_ms(stream);
+    return arcp__tls_sessions_keep(stream->sessions,
+                                   SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name), session,
+                                   checked_ms)
+               ? 1
+               : 0;
 }
 
 bool arcp__tls_stream_feed(arcp__stream *base, arcp_span bytes)

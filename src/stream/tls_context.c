@@ -143,6 +143,9 @@ arcp_status arcp__tls_context_new_client(const char *ca_file, arcp__tls_context 
     }
     context->ssl = ssl;
     SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
+    /* Only streams that say so (arcp__tls_stream_resume) keep the sessions. */
+    SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+    SSL_CTX_sess_set_new_cb(ssl, arcp__tls_stream_keep);
     /* All that is spoken over our connections is HTTP/1.1 and WebSocket. */
     (void)SSL_CTX_set_alpn_protos(ssl, http_1_1, sizeof http_1_1);
     const int loaded = ca_file == NULL ? SSL_CTX_set_default_verify_paths(ssl)

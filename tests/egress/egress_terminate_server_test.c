@@ -64,9 +64,49 @@ static void a_server_that_does_not_speak_tls_is_not_sent_the_request(void **stat
     tls_close_both(&f, &client, NULL);
 }
 
+static void a_connection_goes_on_with_the_session_of_the_one_before(void **state)
+{
+    static const int versions[] = {0, TLS1_2_VERSION};
+    for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++) {
+        egress_fixture f;
+        tls_server_version = versions[i];
+        egress_fixture_open_tls(&f, LEASE, 0);
+        assert_false(tls_exchange(&f));
+        assert_true(tls_exchange(&f));
+        assert_true(tls_exchange(&f));
+        egress_fixture_close(&f);
+        egress_fixture_open_tls(&f, LEASE, 0); /* another job */
+        assert_false(tls_exchange(&f));
+        egress_fixture_close(&f);
+    }
+    tls_server_version = 0;
+}
+
+static void a_server_without_the_secret_of_a_session_needs_its_certificate(void **state)
+{
+    egress_fixture f;
+    tls_peer client;
+    tls_peer server;
+    egress_fixture_open_tls(&f, LEASE, 0);
+    assert_false(tls_exchange(&f));
+    tls_server_secret[0]++;
+    assert_false(tls_exchange(&f));
+    tls_server_secret[0]++;
+    egress_fixture_connect(&f, &f.client, "127.0.0.1", f.port);
+    tls_client(&client, &f, "localhost");
+    tls_shake(&f, &client);
+    tls_send(&f, &client, GET "\r\n");
+    tls_server(&server, &f, test_tls_files.wrong_name, test_tls_files.wrong_name_key);
+    tls_expect(&f, &client, &server, &client, "hostname mismatch");
+    assert_int_equal(server.received.size, 0);
+    tls_close_both(&f, &client, &server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_connection_goes_on_with_the_session_of_the_one_before),
+        cmocka_unit_test(a_server_without_the_secret_of_a_session_needs_its_certificate),
         cmocka_unit_test(a_server_that_does_not_shake_hands_is_given_up),
         cmocka_unit_test(a_server_that_does_not_speak_tls_is_not_sent_the_request),
     };

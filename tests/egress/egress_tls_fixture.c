@@ -5,6 +5,9 @@
 
 #define WAIT_MS 10000
 
+unsigned char tls_server_secret[80];
+int tls_server_version;
+
 void tls_peer_open(tls_peer *peer, raw_peer *raw, SSL_CTX *context)
 {
     *peer = (tls_peer){.raw = raw, .context = context, .ssl = SSL_new(context)};
@@ -44,6 +47,9 @@ void tls_server(tls_peer *peer, egress_fixture *f, const char *certificate, cons
     SSL_CTX *context = SSL_CTX_new(TLS_server_method());
     assert_int_equal(SSL_CTX_use_certificate_file(context, certificate, SSL_FILETYPE_PEM), 1);
     assert_int_equal(SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM), 1);
+    assert_int_equal(SSL_CTX_set_max_proto_version(context, tls_server_version), 1);
+    assert_int_equal(
+        SSL_CTX_set_tlsext_ticket_keys(context, tls_server_secret, sizeof tls_server_secret), 1);
     egress_fixture_accept(f);
     tls_peer_open(peer, &f->server, context);
     SSL_set_accept_state(peer->ssl);
@@ -161,6 +167,25 @@ void tls_open_both(egress_fixture *f, tls_peer *client, tls_peer *server, const 
     tls_open_inside(f, client);
     tls_send(f, client, request);
     tls_server(server, f, test_tls_files.certificate, test_tls_files.key);
+}
+
+bool tls_exchange(egress_fixture *f)
+{
+    tls_peer client;
+    tls_peer server;
+    egress_fixture_connect(f, &f->client, "127.0.0.1", f->port);
+    tls_client(&client, f, "localhost");
+    tls_shake(f, &client);
+    tls_send(f, &client, GET "\r\n");
+    tls_server(&server, f, test_tls_files.certificate, test_tls_files.key);
+    tls_expect_exactly(f, &client, &server, &server, GET "\r\n");
+    const bool is_reused = SSL_session_reused(server.ssl) == 1;
+    tls_send(f, &server, OK);
+    tls_expect_exactly(f, &client, &server, &client, OK);
+    tls_peer_fini(&client);
+    tls_peer_fini(&server);
+    raw_peer_fini(&f->client);
+    return is_reused;
 }
 
 void tls_close_both(egress_fixture *f, tls_peer *client, tls_peer *server)

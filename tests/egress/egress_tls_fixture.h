@@ -24,6 +24,11 @@ typedef struct tls_peer {
     bool has_failed; /* the handshake, or the peer has sent an alert */
 } tls_peer;
 
+/* With which servers encrypt the sessions that they give away: one that has another one cannot go
+ * on with them. And the latest version that they speak; 0: that of OpenSSL. */
+extern unsigned char tls_server_secret[80];
+extern int tls_server_version;
+
 void tls_peer_open(tls_peer *peer, raw_peer *raw, SSL_CTX *context);
 /* A client inside that trusts the job's authority; `name` NULL: without a server name. */
 void tls_client(tls_peer *peer, egress_fixture *f, const char *name);
@@ -48,6 +53,9 @@ void tls_expect_exactly(egress_fixture *f, tls_peer *client, tls_peer *server, t
 void tls_open_inside(egress_fixture *f, tls_peer *client);
 /* The same; the client sends a request, and the server is there. */
 void tls_open_both(egress_fixture *f, tls_peer *client, tls_peer *server, const char *request);
+/* A request of a new client, and its response by a new connection to the server: whether that
+ * connection went on with a session of an earlier one. */
+bool tls_exchange(egress_fixture *f);
 /* `server` may be NULL. */
 void tls_close_both(egress_fixture *f, tls_peer *client, tls_peer *server);
 
