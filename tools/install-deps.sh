@@ -41,6 +41,7 @@ clang-format       make format, make lint
 clang-tidy         make lint
 libclang-rt-14-dev sanitizer and fuzzer runtimes of clang
 shellcheck         make lint
+apparmor           tests: the profile is parsed
 gcc-aarch64-linux-gnu tests: the sandbox compiles for aarch64
 libc6-dev-arm64-cross tests: the sandbox compiles for aarch64
 mold               links tests, in less time

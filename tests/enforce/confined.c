@@ -95,7 +95,7 @@ pid_t confined_start(const confined *one, const char *script, int output)
         argv[count++] = "yes";
     }
     argv[count++] = "--lease";
-    argv[count++] = lease;
+    argv[count++] = one->lease == NULL ? lease : one->lease;
     argv[count++] = "--";
     argv[count++] = "/bin/sh";
     argv[count++] = "-c";

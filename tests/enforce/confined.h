@@ -11,6 +11,7 @@
 
 typedef struct confined {
     char dir[128];       /* as fixture_make makes it, with the token "secret-content" */
+    const char *lease;   /* JSON; NULL: read/ and write/, and HOME for writing */
     const char *failing; /* ARCP_SANDBOX_FAIL; NULL: nothing fails */
     const char *without; /* ARCP_SANDBOX_WITHOUT */
     bool in_container;   /* below a container's filter */
@@ -26,7 +27,7 @@ typedef struct confined {
 int confined_set_up(void **state);
 int confined_tear_down(void **state);
 
-/* Runs a script of /bin/sh, in read/; read/ and write/ are granted, and HOME for writing. */
+/* Runs a script of /bin/sh, in read/. */
 void confined_run(confined *one, const char *script);
 /* Starts it; the caller waits. `output` is its stdout and stderr. */
 pid_t confined_start(const confined *one, const char *script, int output);

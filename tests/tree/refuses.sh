@@ -59,6 +59,10 @@ make_right_tree() {
     mkdir -p "$tree/packaging/debian" && echo "arcp (4.5.6) bookworm; urgency=medium" >"$tree/packaging/debian/changelog"
     printf '# Title here\n\nSee [the docs](docs/page.md#second-part) and [above](#title-here).\n' >"$tree/README.md"
     # shellcheck disable=SC2016 # Markdown
+    printf '%s\n' '| promise | test |' '|---|---|' '| orphans | `engine_job_test`, `job_*`, `tests/launch/plan_test.c`, "a row" |' \
+        >"$tree/tests/engine/README.md"
+    printf '{"a row", 1},\n' >>"$tree/tests/launch/plan_test.c"
+    # shellcheck disable=SC2016 # Markdown
     printf '# Page\n\n## Second part\n\n`[no](link)` [web](https://example.org/)\n' >"$tree/docs/page.md"
 }
 make_right_tree
@@ -95,6 +99,7 @@ right_tree
 passes layers "$tree"
 passes marks "$tree"
 passes links "$tree"
+passes promises "$tree"
 passes settings "$tree"
 passes version "$tree"
 
@@ -119,6 +124,23 @@ answer nothing 'names no function'
 answer "engine/job.c:arcp__end\` by \`gone.c" 'no file is gone.c'
 answer "engine/job.c:arcp__end\` by \`core/job.c" 'no file is core/job.c'
 answer "engine/job.c:arcp__end\` by \`job.c\` in \`src/engine/job.c" passes
+
+# promise NAME: a table that names what is not there.
+promise() {
+    right_tree
+    printf '| another | %s |\n' "$1" >>"$tree/tests/engine/README.md"
+    refuses promises "$tree" 'there is no test' "$1 in a table"
+}
+# shellcheck disable=SC2016 # Markdown
+{
+    promise '`gone_test`'
+    promise '`job_test`, `gone_*`'
+    promise '`tests/engine/gone_test.c`'
+    promise '"another row"'
+}
+right_tree
+printf '| promise | test |\n' >"$tree/tests/engine/README.md"
+refuses promises "$tree" 'no table names a test' 'tables without tests'
 
 # layer CODE WHERE WORDS: a file with one include too many.
 layer() {
