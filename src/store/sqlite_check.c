@@ -63,7 +63,7 @@ static void take_structure(checking *all, sqlite3_stmt *row, void *user, arcp_er
 
 typedef struct table_check {
     arcp_store_table table;
-    arcp__sqlite_sum sum;
+    arcp__sqlite_tally tally;
 } table_check;
 
 static void take_row(checking *all, sqlite3_stmt *row, void *user, arcp_error *err)
@@ -71,14 +71,14 @@ static void take_row(checking *all, sqlite3_stmt *row, void *user, arcp_error *e
     table_check *check = user;
     arcp_store_row content;
     all->found.rows++;
-    arcp__sqlite_row_take(&all->sqlite, check->table, row, &check->sum, &content, err);
+    arcp__sqlite_row_take(&all->sqlite, check->table, row, &check->tally, &content, err);
 }
 
-static void check_sum(checking *all, int which, const arcp__sqlite_sum *found, arcp_error *err)
+static void check_sum(checking *all, int which, const arcp__sqlite_tally *tally, arcp_error *err)
 {
-    arcp__sqlite_sum want = {0};
-    arcp__sqlite_sum_read(&all->sqlite, which, &want, err);
-    arcp__sqlite_sum_check(&all->sqlite, which, found, &want, err);
+    arcp__sqlite_sum_state state = {0};
+    arcp__sqlite_sum_read(&all->sqlite, which, &state, err);
+    arcp__sqlite_tally_check(&all->sqlite, which, tally, &state, err);
     report_damage(all, err);
 }
 
@@ -121,11 +121,12 @@ static void take_run(checking *all, sqlite3_stmt *row, void *user, arcp_error *e
 
 static void take_stream(checking *all, sqlite3_stmt *row, void *user, arcp_error *err)
 {
-    arcp__sqlite_sum *sum = user;
+    arcp__sqlite_tally *tally = user;
     arcp__sqlite_stream_row stream = {0};
     const arcp_span key = arcp__sqlite_column_text(row, 4);
     all->found.streams++;
-    arcp__sqlite_sum_add(sum, arcp__sqlite_crc_stream_name(sqlite3_column_int64(row, 0), key));
+    arcp__sqlite_tally_add(tally, arcp__sqlite_crc_stream_name(sqlite3_column_int64(row, 0), key),
+                           row, 5);
     if (arcp__sqlite_stream_take(&all->sqlite, row, key, &stream, err) != ARCP_OK ||
         key.size == 0) {
         return; /* the runs of a dropped stream are no longer read */
@@ -154,7 +155,8 @@ static void check_version(checking *all, arcp_error *err)
 {
     const int64_t id = arcp__sqlite_integer(&all->sqlite, "PRAGMA application_id", err);
     const int64_t version = arcp__sqlite_integer(&all->sqlite, "PRAGMA user_version", err);
-    if (err->status == ARCP_OK && (id != ARCP__SQLITE_APPLICATION_ID || version != 2)) {
+    if (err->status == ARCP_OK &&
+        (id != ARCP__SQLITE_APPLICATION_ID || version != ARCP__SQLITE_SCHEMA_VERSION)) {
         (void)arcp_error_set(err, ARCP_E_USAGE,
                              "%s: not a store with checksums that this version knows "
                              "(application id %lld, schema %lld)",
@@ -176,20 +178,21 @@ static void check_database(checking *all, arcp_error *err)
     for (int table = 0; table < ARCP_STORE_TABLE_COUNT; table++) {
         table_check check = {.table = (arcp_store_table)table};
         char sql[128];
-        snprintf(sql, sizeof sql, "SELECT key, value, crc FROM \"%s\" ORDER BY key",
+        snprintf(sql, sizeof sql,
+                 "SELECT key, value, crc, count, sum, changes FROM \"%s\" ORDER BY key",
                  arcp_store_table_name(check.table));
         each_row(all, sql, 0, take_row, &check, err);
-        check_sum(all, table, &check.sum, err);
+        check_sum(all, table, &check.tally, err);
     }
-    arcp__sqlite_sum streams = {0};
+    arcp__sqlite_tally streams = {0};
     each_row(all,
-             "SELECT id, next, open, crc, key FROM streams INDEXED BY "
-             "sqlite_autoindex_streams_1 ORDER BY key",
+             "SELECT id, next, open, crc, iif(typeof(key) = 'text', key, NULL), count, sum, "
+             "changes FROM streams ORDER BY streams.key",
              0, take_stream, &streams, err);
     check_sum(all, ARCP__SQLITE_SUM_STREAMS, &streams, err);
     each_row(all,
-             "SELECT id >> 38, count(*) FROM runs WHERE NOT EXISTS(SELECT 1 FROM "
-             "streams WHERE streams.id = runs.id >> 38) GROUP BY 1",
+             "SELECT id >> 38, count(*) FROM runs WHERE id >> 38 NOT IN (SELECT id FROM streams) "
+             "GROUP BY 1",
              0, take_lost_runs, NULL, err);
 }
 

@@ -165,7 +165,7 @@ sqlite3_stmt *arcp__sqlite_get_row(arcp__sqlite *sqlite, arcp__sqlite_row which,
 {
     sqlite3_stmt **slot = &sqlite->rows[table][which];
     if (*slot == NULL) {
-        char sql[256];
+        char sql[512];
         (void)format_row(which, arcp_store_table_name(table), sql, sizeof sql);
         *slot = prepare(sqlite, sql, SQLITE_PREPARE_PERSISTENT, err);
     }

@@ -217,20 +217,43 @@ static int lock_old(const char *path, arcp_error *err)
     return fd;
 }
 
-/* A backup with checksums must match them; one of schema 1 has none, and gets them later. */
-static void check_backup(const char *from, arcp__sqlite_found *out, arcp_error *err)
+/* The version of a backup's schema. */
+static int64_t get_version(const char *from, arcp_error *err)
 {
     arcp__sqlite sqlite = {0};
     arcp__sqlite_open(&sqlite, from, false, "", err);
     check_owner(&sqlite, err);
     const int64_t version = arcp__sqlite_integer(&sqlite, "PRAGMA user_version", err);
     arcp__sqlite_close(&sqlite);
-    if (version != 1) {
+    return version;
+}
+
+/* Copies and checks a backup. Of an older schema the copy is migrated and then checked, because
+ * damage outlives a migration. */
+static void copy_backup(const char *from, const char *copy, arcp__sqlite_found *out,
+                        arcp_error *err)
+{
+    arcp__sqlite sqlite = {0};
+    const bool is_older = get_version(from, err) < ARCP__SQLITE_SCHEMA_VERSION;
+    if (!is_older) {
         check_whole(from, out, err);
+    }
+    if (err->status != ARCP_OK) {
+        return;
+    }
+    remove_copy(copy); /* from an interrupted restore */
+    make_empty(copy, err);
+    copy_database(from, copy, err);
+    if (is_older) {
+        arcp__sqlite_open(&sqlite, copy, true, "", err);
+        arcp__sqlite_schema_open(&sqlite, err);
+        arcp__sqlite_exec(&sqlite, "PRAGMA journal_mode = DELETE", err);
+        arcp__sqlite_close(&sqlite);
+        check_whole(copy, out, err);
     }
 }
 
-/* Migrates an older schema, deletes what the new store must not contain, and frees unused pages. */
+/* Deletes what the new store must not contain, and frees unused pages. */
 static void prepare(const char *copy, const arcp__sqlite_restore_options *options, arcp_error *err)
 {
     arcp__sqlite sqlite = {0};
@@ -321,11 +344,8 @@ arcp_status arcp__sqlite_restore(const arcp__sqlite_restore_options *options,
         return err->status;
     }
     const int old_fd = lock_old(path, err);
-    check_backup(options->from, out, err);
     if (err->status == ARCP_OK) {
-        remove_copy(copy); /* from an interrupted restore */
-        make_empty(copy, err);
-        copy_database(options->from, copy, err);
+        copy_backup(options->from, copy, out, err);
         prepare(copy, options, err);
         check_whole(copy, out, err);
         if (err->status == ARCP_OK) {

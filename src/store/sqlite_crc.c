@@ -53,9 +53,11 @@ int64_t arcp__sqlite_crc_stream_name(int64_t id, arcp_span key)
     return add_text(add_integer(0, id), key);
 }
 
-int64_t arcp__sqlite_crc_sum(arcp_span name, int64_t count, int64_t sum, int64_t changes)
+int64_t arcp__sqlite_crc_sum(arcp_span name, int64_t count, int64_t sum, int64_t changes,
+                             int64_t is_open)
 {
-    return add_integer(add_integer(add_integer(add_text(0, name), count), sum), changes);
+    const uint32_t crc = add_integer(add_integer(add_text(0, name), count), sum);
+    return add_integer(add_integer(crc, changes), is_open);
 }
 
 /* ---- SQL functions ---- */
@@ -90,7 +92,7 @@ arcp_status arcp__sqlite_crc_add_functions(arcp__sqlite *sqlite, arcp_error *err
                      {"arcp_crc_row", 3, crc_in_sql},
                      {"arcp_crc_stream", 4, crc_in_sql},
                      {"arcp_crc_stream_name", 2, crc_in_sql},
-                     {"arcp_crc_sum", 4, crc_in_sql}};
+                     {"arcp_crc_sum", -1, crc_in_sql}};
     for (size_t i = 0; err->status == ARCP_OK && i < sizeof functions / sizeof functions[0]; i++) {
         const int code = sqlite3_create_function(
             sqlite->db, functions[i].name, functions[i].arguments,

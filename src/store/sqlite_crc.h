@@ -21,11 +21,12 @@ int64_t arcp__sqlite_crc_stream(int64_t id, arcp_span key, int64_t next, int64_t
 int64_t arcp__sqlite_crc_stream_name(int64_t id, arcp_span key);
 
 /* For a row of `sums`. */
-int64_t arcp__sqlite_crc_sum(arcp_span name, int64_t count, int64_t sum, int64_t changes);
+int64_t arcp__sqlite_crc_sum(arcp_span name, int64_t count, int64_t sum, int64_t changes,
+                             int64_t is_open);
 
 /* Adds the SQL functions arcp_crc_run(id, count, bytes, data), arcp_crc_row(table, key,
  * value), arcp_crc_stream(id, key, next, open), arcp_crc_stream_name(id, key),
- * arcp_crc_sum(name, count, sum, changes). */
+ * arcp_crc_sum(name, count, sum, changes, open); in schema 2 without `open`. */
 arcp_status arcp__sqlite_crc_add_functions(arcp__sqlite *sqlite, arcp_error *err);
 
 #endif

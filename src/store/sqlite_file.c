@@ -109,6 +109,14 @@ static arcp_status refuse_lone_log(const char *path, arcp_error *err)
                           log);
 }
 
+static void release(arcp__sqlite_file *file)
+{
+    close(file->fd);
+    arcp__free(file->path);
+    arcp__free(file->log);
+    *file = (arcp__sqlite_file){.path = NULL};
+}
+
 arcp_status arcp__sqlite_file_open(const char *path, arcp__sqlite_file *out, arcp_error *err)
 {
     const size_t size = strlen(path);
@@ -129,32 +137,27 @@ arcp_status arcp__sqlite_file_open(const char *path, arcp__sqlite_file *out, arc
     }
     refuse_lone_log(resolved, err);
     arcp__sqlite_log_check(resolved, err);
-    char *copy = err->status == ARCP_OK ? arcp__copy_cstr(resolved, strlen(resolved)) : NULL;
-    if (copy == NULL) {
+    if (err->status != ARCP_OK) {
         close(fd);
-        return err->status != ARCP_OK
-                   ? err->status
-                   : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a store");
+        return err->status;
     }
-    *out = (arcp__sqlite_file){.fd = fd, .path = copy};
+    char log[PATH_MAX + 8];
+    snprintf(log, sizeof log, "%s-wal", resolved);
+    *out = (arcp__sqlite_file){.fd = fd,
+                               .path = arcp__copy_cstr(resolved, strlen(resolved)),
+                               .log = arcp__copy_cstr(log, strlen(log))};
+    if (out->path == NULL || out->log == NULL) {
+        release(out);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a store");
+    }
     return ARCP_OK;
 }
 
 void arcp__sqlite_file_close(arcp__sqlite_file *file)
 {
     if (file->path != NULL) {
-        close(file->fd);
-        arcp__free(file->path);
-        file->path = NULL;
+        release(file);
     }
-}
-
-/* Sets *info to that of the log. */
-static bool find_log(const arcp__sqlite_file *file, struct stat *info)
-{
-    char log[PATH_MAX + 8];
-    snprintf(log, sizeof log, "%s-wal", file->path);
-    return stat(log, info) == 0;
 }
 
 arcp_status arcp__sqlite_file_note_log(arcp__sqlite_file *file, arcp_error *err)
@@ -163,9 +166,8 @@ arcp_status arcp__sqlite_file_note_log(arcp__sqlite_file *file, arcp_error *err)
     if (err->status != ARCP_OK) {
         return err->status;
     }
-    if (!find_log(file, &info)) {
-        return arcp_error_set(err, ARCP_E_IO, "%s-wal: cannot be created: %s", file->path,
-                              strerror(errno));
+    if (stat(file->log, &info) != 0) {
+        return io_error(file->log, "cannot be created", errno, err);
     }
     file->log_inode = info.st_ino;
     return ARCP_OK;
@@ -188,14 +190,13 @@ arcp_status arcp__sqlite_file_check(const arcp__sqlite_file *file, uint64_t log_
         return arcp_error_set(err, ARCP_E_IO, "%s: the file was truncated while it was in use",
                               file->path);
     }
-    if (!find_log(file, &named) || named.st_ino != file->log_inode) {
+    if (stat(file->log, &named) != 0 || named.st_ino != file->log_inode) {
         return arcp_error_set(err, ARCP_E_IO,
-                              "%s-wal: the file was deleted or moved while it was in use",
-                              file->path);
+                              "%s: the file was deleted or moved while it was in use", file->log);
     }
     if ((uint64_t)named.st_size < log_bytes) {
-        return arcp_error_set(err, ARCP_E_IO, "%s-wal: the file was truncated while it was in use",
-                              file->path);
+        return arcp_error_set(err, ARCP_E_IO, "%s: the file was truncated while it was in use",
+                              file->log);
     }
     return ARCP_OK;
 }
@@ -210,5 +211,5 @@ uint64_t arcp__sqlite_file_bytes(const arcp__sqlite_file *file)
 {
     struct stat info;
     return arcp__sqlite_file_database_bytes(file) +
-           (find_log(file, &info) ? (uint64_t)info.st_size : 0);
+           (stat(file->log, &info) == 0 ? (uint64_t)info.st_size : 0);
 }

@@ -10,6 +10,7 @@
 typedef struct arcp__sqlite_file {
     int fd;     /* holds the lock; closed after all connections (see sqlite_file.c) */
     char *path; /* absolute, without links; owned */
+    char *log;  /* the path of the log; owned */
     uint64_t log_inode;
     uint64_t bytes_min; /* minimum size of the database; a shorter file was truncated */
 } arcp__sqlite_file;

@@ -143,8 +143,8 @@ typedef struct scanning {
     char after[ARCP_STORE_KEY_BYTES_MAX]; /* the last key so far */
     size_t after_size;
     bool is_whole; /* all rows of the table are read, so they can be compared with its sum */
-    arcp__sqlite_sum begin;
-    arcp__sqlite_sum found;
+    arcp__sqlite_sum_state begin;
+    arcp__sqlite_tally tally;
 } scanning;
 
 /* Adds the statement's current row to the page. */
@@ -153,7 +153,7 @@ static arcp_status take_row(const arcp__sqlite_reader *reader, scanning *all, ar
 {
     const arcp_store_table table = all->scan->table;
     arcp_store_row row;
-    if (arcp__sqlite_row_take(&reader->sqlite, table, statement, &all->found, &row, err) !=
+    if (arcp__sqlite_row_take(&reader->sqlite, table, statement, &all->tally, &row, err) !=
         ARCP_OK) {
         return err->status;
     }
@@ -205,6 +205,7 @@ static void read_rows(arcp__sqlite_reader *reader, scanning *all, arcp__request 
 static arcp__request *read_page(arcp__sqlite_reader *reader, scanning *all, arcp_error *err)
 {
     const int table = (int)all->scan->table;
+    const bool is_first = all->after_size == 0;
     arcp__request *page =
         arcp__request_new(ARCP__REQUEST_SCAN, all->scan->id, arcp_span_make(NULL, 0));
     if (page != NULL) {
@@ -216,16 +217,17 @@ static arcp__request *read_page(arcp__sqlite_reader *reader, scanning *all, arcp
         return NULL;
     }
     begin_read(reader, err);
-    if (all->is_whole && all->after_size == 0) {
+    if (all->is_whole && is_first) {
         arcp__sqlite_sum_read(&reader->sqlite, table, &all->begin, err);
     }
     read_rows(reader, all, page, err);
     if (all->is_whole && page->is_last) {
-        /* Check that no row is missing, which is impossible if the table was changed meanwhile. */
-        arcp__sqlite_sum end = {0};
+        /* Check that no row is missing, which is impossible if the table was changed meanwhile. A
+         * closed sum becomes open with the first change. */
+        arcp__sqlite_sum_state end = {0};
         arcp__sqlite_sum_read(&reader->sqlite, table, &end, err);
-        if (end.changes == all->begin.changes) {
-            arcp__sqlite_sum_check(&reader->sqlite, table, &all->found, &end, err);
+        if (is_first || (!end.is_open && end.sum.changes == all->begin.sum.changes)) {
+            arcp__sqlite_tally_check(&reader->sqlite, table, &all->tally, &end, err);
         }
     }
     end_read(reader);

@@ -56,55 +56,71 @@ arcp_status arcp__sqlite_stream_check_end(const arcp__sqlite *sqlite, arcp_span 
                           (unsigned long long)end, (unsigned long long)row->next);
 }
 
-/* Sets ids->newest to the next id: one more than before, or, after wrapping around, the next one
- * that is not in use. */
-static arcp_status next_id(arcp__sqlite *sqlite, arcp__sqlite_ids *ids, arcp_error *err)
+/* The integer that the statement returns for `after`; `otherwise` if it returns none. */
+static int64_t find_id(arcp__sqlite *sqlite, arcp__sqlite_statement which, int64_t after,
+                       int64_t otherwise, arcp_error *err)
 {
-    if (ids->newest == 0) {
-        ids->newest = arcp__sqlite_integer(sqlite, "SELECT max(id) FROM streams", err);
-    }
-    for (int64_t tries = 0; err->status == ARCP_OK && tries < ARCP__SQLITE_STREAM_MAX; tries++) {
-        ids->have_wrapped = ids->have_wrapped || ids->newest >= ARCP__SQLITE_STREAM_MAX;
-        ids->newest = ids->newest >= ARCP__SQLITE_STREAM_MAX ? 1 : ids->newest + 1;
-        if (!ids->have_wrapped) {
-            return ARCP_OK;
-        }
-        sqlite3_stmt *statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_STREAM_TAKEN, err);
-        sqlite3_bind_int64(statement, 1, ids->newest);
-        const bool is_taken = arcp__sqlite_next(sqlite, statement, err);
-        sqlite3_reset(statement);
-        if (!is_taken) {
-            return err->status;
-        }
-    }
-    return err->status != ARCP_OK
-               ? err->status
-               : arcp_error_set(err, ARCP_E_LIMIT, "%s: the maximum of %lld streams is reached",
-                                sqlite->path, (long long)ARCP__SQLITE_STREAM_MAX);
+    sqlite3_stmt *statement = arcp__sqlite_get(sqlite, which, err);
+    sqlite3_bind_int64(statement, 1, after);
+    const bool is_found = arcp__sqlite_next(sqlite, statement, err) &&
+                          sqlite3_column_type(statement, 0) == SQLITE_INTEGER;
+    const int64_t id = is_found ? sqlite3_column_int64(statement, 0) : otherwise;
+    sqlite3_reset(statement);
+    return id;
 }
 
-static arcp_status write_stream(arcp__sqlite *sqlite, arcp__sqlite_statement which,
-                                const arcp__sqlite_stream_row *row, arcp_span key, arcp_error *err)
+/* Sets ids->newest to the next id that no stream has. */
+static arcp_status next_id(arcp__sqlite *sqlite, arcp__sqlite_ids *ids, arcp_error *err)
+{
+    if (ids->newest + 1 < ids->used) {
+        ids->newest++;
+        return err->status;
+    }
+    const int64_t end = ARCP__SQLITE_STREAM_MAX + 1;
+    int64_t id = find_id(sqlite, ARCP__SQLITE_ID_FREE, ids->newest, end, err);
+    if (id >= end) { /* wrap around */
+        id = find_id(sqlite, ARCP__SQLITE_ID_FREE, 0, end, err);
+    }
+    const int64_t used = find_id(sqlite, ARCP__SQLITE_ID_USED, id, end, err);
+    if (err->status == ARCP_OK && id >= end) {
+        return arcp_error_set(err, ARCP_E_LIMIT, "%s: the maximum of %lld streams is reached",
+                              sqlite->path, (long long)ARCP__SQLITE_STREAM_MAX);
+    }
+    if (err->status == ARCP_OK) {
+        *ids = (arcp__sqlite_ids){id, used < end ? used : end};
+    }
+    return err->status;
+}
+
+/* Binds what STREAM_INSERT, STREAM_UPDATE and STREAM_UNNAME have in common. `named` is the key that
+ * the row will have. */
+static sqlite3_stmt *bind_stream(arcp__sqlite *sqlite, arcp__sqlite_statement which, arcp_span key,
+                                 const arcp__sqlite_stream_row *row, arcp_span named,
+                                 arcp_error *err)
 {
     sqlite3_stmt *statement = arcp__sqlite_get(sqlite, which, err);
     sqlite3_bind_int64(statement, 1, row->id);
-    if (key.size != 0) {
-        arcp__sqlite_bind_text(statement, 2, key);
-    }
+    arcp__sqlite_bind_text(statement, 2, key);
     sqlite3_bind_int64(statement, 3, (sqlite3_int64)row->next);
     sqlite3_bind_int64(statement, 4, row->is_open);
     sqlite3_bind_int64(statement, 5,
-                       arcp__sqlite_crc_stream(row->id, key, (int64_t)row->next, row->is_open));
-    return arcp__sqlite_run(sqlite, statement, err);
+                       arcp__sqlite_crc_stream(row->id, named, (int64_t)row->next, row->is_open));
+    return statement;
 }
 
-arcp_status arcp__sqlite_stream_insert(arcp__sqlite *sqlite, arcp_span key, arcp__sqlite_ids *ids,
-                                       arcp__sqlite_stream_row *out, arcp_error *err)
+arcp_status arcp__sqlite_stream_insert(arcp__sqlite_tables *tables, arcp_span key,
+                                       arcp__sqlite_ids *ids, arcp__sqlite_stream_row *out,
+                                       arcp_error *err)
 {
+    arcp__sqlite *sqlite = tables->sqlite;
     next_id(sqlite, ids, err);
     *out = (arcp__sqlite_stream_row){ids->newest, 0, true};
-    if (write_stream(sqlite, ARCP__SQLITE_STREAM_INSERT, out, key, err) != ARCP_OK ||
-        sqlite3_changes(sqlite->db) == 0) {
+    sqlite3_stmt *statement = bind_stream(sqlite, ARCP__SQLITE_STREAM_INSERT, key, out, key, err);
+    const arcp__sqlite_sum after = arcp__sqlite_tables_bind_next(
+        tables, ARCP__SQLITE_SUM_STREAMS, arcp__sqlite_crc_stream_name(out->id, key), statement, 6);
+    if (arcp__sqlite_run(sqlite, statement, err) == ARCP_OK && sqlite3_changes(sqlite->db) != 0) {
+        arcp__sqlite_tables_added(tables, ARCP__SQLITE_SUM_STREAMS, &after);
+    } else {
         *out = (arcp__sqlite_stream_row){0};
     }
     return err->status;
@@ -113,16 +129,37 @@ arcp_status arcp__sqlite_stream_insert(arcp__sqlite *sqlite, arcp_span key, arcp
 arcp_status arcp__sqlite_stream_update(arcp__sqlite *sqlite, const arcp__sqlite_stream_row *row,
                                        arcp_span key, arcp_error *err)
 {
-    return write_stream(sqlite,
-                        key.size == 0 ? ARCP__SQLITE_STREAM_UNNAME : ARCP__SQLITE_STREAM_UPDATE,
-                        row, key, err);
+    return arcp__sqlite_run(
+        sqlite, bind_stream(sqlite, ARCP__SQLITE_STREAM_UPDATE, key, row, key, err), err);
 }
 
-arcp_status arcp__sqlite_stream_delete(arcp__sqlite *sqlite, int64_t stream, arcp_error *err)
+arcp_status arcp__sqlite_stream_unname(arcp__sqlite_tables *tables, int64_t id, arcp_span key,
+                                       arcp_error *err)
 {
-    sqlite3_stmt *statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_STREAM_DELETE, err);
-    sqlite3_bind_int64(statement, 1, stream);
-    return arcp__sqlite_run(sqlite, statement, err);
+    const arcp_span no_key = {NULL, 0};
+    const arcp__sqlite_stream_row row = {id, 0, false};
+    arcp__sqlite_run(
+        tables->sqlite,
+        bind_stream(tables->sqlite, ARCP__SQLITE_STREAM_UNNAME, key, &row, no_key, err), err);
+    arcp__sqlite_tables_replaced(tables, ARCP__SQLITE_SUM_STREAMS,
+                                 arcp__sqlite_crc_stream_name(id, key),
+                                 arcp__sqlite_crc_stream_name(id, no_key));
+    return err->status;
+}
+
+arcp_status arcp__sqlite_stream_delete(arcp__sqlite_tables *tables, int64_t id, arcp_span key,
+                                       arcp_error *err)
+{
+    sqlite3_stmt *statement = arcp__sqlite_get(
+        tables->sqlite,
+        key.size == 0 ? ARCP__SQLITE_STREAM_DELETE_UNNAMED : ARCP__SQLITE_STREAM_DELETE, err);
+    sqlite3_bind_int64(statement, 1, id);
+    if (key.size != 0) {
+        arcp__sqlite_bind_text(statement, 2, key);
+    }
+    arcp__sqlite_tables_removed(tables, ARCP__SQLITE_SUM_STREAMS,
+                                arcp__sqlite_crc_stream_name(id, key));
+    return arcp__sqlite_run(tables->sqlite, statement, err);
 }
 
 /* ---- runs ---- */

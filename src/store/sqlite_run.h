@@ -2,8 +2,8 @@
 #ifndef ARCP_STORE_SQLITE_RUN_H
 #define ARCP_STORE_SQLITE_RUN_H
 
-#include "store/sqlite_connection.h"
 #include "store/sqlite_schema.h"
+#include "store/sqlite_table.h"
 
 /* A stream's end is written into its row when the log is restarted, and when the store is closed.
  * In between the stream is open: it may be longer than its row says, but not shorter. */
@@ -24,20 +24,26 @@ arcp_status arcp__sqlite_stream_take(const arcp__sqlite *sqlite, sqlite3_stmt *s
 arcp_status arcp__sqlite_stream_check_end(const arcp__sqlite *sqlite, arcp_span key,
                                           const arcp__sqlite_stream_row *row, uint64_t end,
                                           arcp_error *err);
-/* Allocates ids of streams in ascending order. */
+/* Allocates ids of streams in ascending order, and those that are free again after the greatest
+ * one.
+ */
 typedef struct arcp__sqlite_ids {
-    int64_t newest;    /* allocated last; 0: not known yet */
-    bool have_wrapped; /* the greatest id was reached: lower ones must be checked for use */
+    int64_t newest; /* allocated last */
+    int64_t used;   /* no stream has an id between the two */
 } arcp__sqlite_ids;
 /* Adds an open and empty stream; the caller keeps `ids`. `out->id` is 0 if the key is already in
  * use. */
-arcp_status arcp__sqlite_stream_insert(arcp__sqlite *sqlite, arcp_span key, arcp__sqlite_ids *ids,
-                                       arcp__sqlite_stream_row *out, arcp_error *err);
-/* With an empty key the stream is dropped: its key can be used again, and its runs can be deleted
- * piece by piece. */
+arcp_status arcp__sqlite_stream_insert(arcp__sqlite_tables *tables, arcp_span key,
+                                       arcp__sqlite_ids *ids, arcp__sqlite_stream_row *out,
+                                       arcp_error *err);
 arcp_status arcp__sqlite_stream_update(arcp__sqlite *sqlite, const arcp__sqlite_stream_row *row,
                                        arcp_span key, arcp_error *err);
-arcp_status arcp__sqlite_stream_delete(arcp__sqlite *sqlite, int64_t stream, arcp_error *err);
+/* Drops the stream: its key can be used again, and its runs can be deleted piece by piece. */
+arcp_status arcp__sqlite_stream_unname(arcp__sqlite_tables *tables, int64_t id, arcp_span key,
+                                       arcp_error *err);
+/* An empty key: it was dropped. */
+arcp_status arcp__sqlite_stream_delete(arcp__sqlite_tables *tables, int64_t id, arcp_span key,
+                                       arcp_error *err);
 /* The positions of a run, [first, end); both 0: no such run. */
 typedef struct arcp__sqlite_range {
     uint64_t first;

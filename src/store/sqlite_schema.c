@@ -4,33 +4,36 @@
 
 #include "store/sqlite_crc.h"
 
-#define VERSION 2
+#define VERSION ARCP__SQLITE_SCHEMA_VERSION
 
 /* ---- the current schema ----
  *
- * streams: at most 2^25 at a time; ids of dropped streams are reused. A stream without a key was
- * dropped, and its runs are being deleted.
+ * streams: at most 2^25 at a time; ids of dropped streams are reused. The key of a dropped stream,
+ * whose runs are being deleted, is its id as a blob.
  * runs: id is the stream's id * 2^38 + the position of the first record; data holds the records,
- * separated by line feeds; bytes is the size of data. */
+ * separated by line feeds; bytes is the size of data.
+ * count, sum and changes of a row of a table or of streams: see sqlite_table.h. */
 
 #define STREAMS                                                                                    \
-    "CREATE TABLE streams(id INTEGER PRIMARY KEY, key TEXT UNIQUE, next INTEGER NOT NULL,"         \
-    " open INTEGER NOT NULL, crc INTEGER NOT NULL)"
+    "CREATE TABLE streams(key TEXT PRIMARY KEY, id INTEGER NOT NULL, next INTEGER NOT NULL,"       \
+    " open INTEGER NOT NULL, crc INTEGER NOT NULL, count INTEGER NOT NULL, sum INTEGER NOT NULL,"  \
+    " changes INTEGER NOT NULL) WITHOUT ROWID"
 #define RUNS                                                                                       \
     "CREATE TABLE runs(id INTEGER PRIMARY KEY, count INTEGER NOT NULL, bytes INTEGER NOT NULL,"    \
     " crc INTEGER NOT NULL, data TEXT NOT NULL)"
 #define SUMS                                                                                       \
     "CREATE TABLE sums(name TEXT NOT NULL UNIQUE, count INTEGER NOT NULL, sum INTEGER NOT NULL,"   \
-    " changes INTEGER NOT NULL, crc INTEGER NOT NULL)"
+    " changes INTEGER NOT NULL, crc INTEGER NOT NULL, open INTEGER NOT NULL DEFAULT 0)"
 #define STREAM_RUNS                                                                                \
     "CREATE VIEW stream_runs(stream, first, count, bytes, data) AS"                                \
     " SELECT streams.key, runs.id & 274877906943, runs.count, runs.bytes, runs.data"               \
     " FROM streams JOIN runs"                                                                      \
     " ON runs.id BETWEEN streams.id << 38 AND (streams.id << 38) + 274877906943"                   \
-    " WHERE runs.bytes >= 0"
+    " WHERE runs.bytes >= 0 AND typeof(streams.key) = 'text'"
 #define TABLE(name)                                                                                \
     "CREATE TABLE \"" name "\"(key TEXT NOT NULL UNIQUE, value TEXT NOT NULL, crc INTEGER NOT "    \
-    "NULL)"
+    "NULL, count INTEGER NOT NULL DEFAULT 0, sum INTEGER NOT NULL DEFAULT 0,"                      \
+    " changes INTEGER NOT NULL DEFAULT 0)"
 
 /* The definition of each object as SQLite stores it. They are compared, because SQLite follows
  * parts of them, such as a collation or an affinity, that no other check would cover. */
@@ -47,53 +50,15 @@ static const struct {
 #undef ARCP_STORE_TABLE
 };
 
-/* ---- migration ---- */
-
-/* Sets a sum to that of the existing rows. */
+/* Sets a sum to that of the existing rows, and its changes past those of the rows. */
 #define SEAL_SUM(name, crc)                                                                        \
-    "INSERT OR REPLACE INTO sums SELECT '" name "', rows, total, 1,"                               \
-    " arcp_crc_sum('" name "', rows, total, 1)"                                                    \
-    " FROM (SELECT count(*) AS rows, coalesce(sum(" crc "), 0) AS total FROM \"" name "\");"
-#define SEAL_STREAMS                                                                               \
-    "UPDATE streams SET open = 0, next = coalesce((SELECT (id & 274877906943) + count FROM runs"   \
-    " WHERE runs.id BETWEEN streams.id << 38 AND (streams.id << 38) + 274877906943"                \
-    " ORDER BY runs.id DESC LIMIT 1), 0);"                                                         \
-    "UPDATE streams SET next = 0 WHERE key IS NULL;"                                               \
-    "UPDATE streams SET crc = arcp_crc_stream(id, key, next, open);" SEAL_SUM(                     \
-        "streams", "arcp_crc_stream_name(id, key)")
-
-/* The steps from version 1 on. Never change a released step: append another one. */
-static const arcp__sqlite_step steps[] = {
-    /* Adds checksums (sqlite_crc.h), the ends of streams (sqlite_stream.h) and sums
-     * (sqlite_table.h). Trimmed records become a run without data (sqlite_run.h). */
-    {2,
-     "DROP VIEW stream_runs;"
-     "ALTER TABLE streams RENAME TO old_streams;"
-     "ALTER TABLE runs RENAME TO old_runs;" STREAMS ";" RUNS ";" SUMS ";"
-     "INSERT INTO streams SELECT id, key, 0, 0, 0 FROM old_streams;"
-     "INSERT INTO runs SELECT id, count, bytes, arcp_crc_run(id, count, bytes, data), data"
-     " FROM old_runs;"
-     "INSERT INTO runs SELECT id << 38, first, -1, arcp_crc_run(id << 38, first, -1, ''), ''"
-     " FROM (SELECT id, (SELECT old_runs.id & 274877906943 FROM old_runs WHERE old_runs.id"
-     " BETWEEN streams.id << 38 AND (streams.id << 38) + 274877906943"
-     " ORDER BY old_runs.id LIMIT 1) AS first FROM streams WHERE key IS NOT NULL) WHERE first > 0;"
-     "DROP TABLE old_streams;"
-     "DROP TABLE old_runs;" STREAM_RUNS ";" SEAL_STREAMS},
-#define ARCP_STORE_TABLE(name, number, text)                                                       \
-    {2, "CREATE TABLE IF NOT EXISTS \"" text "\"(key TEXT NOT NULL UNIQUE, value TEXT NOT NULL);"  \
-        "ALTER TABLE \"" text                                                                      \
-        "\" RENAME TO old_rows;" TABLE(text) ";"                                                   \
-                                             "INSERT INTO \"" text                                 \
-                                             "\" SELECT key, value, arcp_crc_row('" text           \
-                                             "', key, value)"                                      \
-                                             " FROM old_rows;"                                     \
-                                             "DROP TABLE old_rows;" SEAL_SUM(text, "crc")},
-#include <arcp/sys/store_table.def>
-#undef ARCP_STORE_TABLE
-};
+    "INSERT OR REPLACE INTO sums SELECT '" name "', rows, total, newest,"                          \
+    " arcp_crc_sum('" name "', rows, total, newest, 0), 0"                                         \
+    " FROM (SELECT count(*) AS rows, coalesce(sum(" crc "), 0) AS total,"                          \
+    " coalesce(max(changes), 0) + 1 AS newest FROM \"" name "\");"
 
 static const char *const sums[] = {
-    SEAL_SUM("streams", "arcp_crc_stream_name(id, key)"),
+    SEAL_SUM("streams", "arcp_crc_stream_name(id, iif(typeof(key) = 'text', key, NULL))"),
 #define ARCP_STORE_TABLE(name, number, text) SEAL_SUM(text, "crc"),
 #include <arcp/sys/store_table.def>
 #undef ARCP_STORE_TABLE
@@ -106,6 +71,78 @@ arcp_status arcp__sqlite_schema_seal_sums(arcp__sqlite *sqlite, arcp_error *err)
     }
     return err->status;
 }
+
+/* ---- migration ---- */
+
+/* Schema 2, as it was released. */
+#define STREAMS_2                                                                                  \
+    "CREATE TABLE streams(id INTEGER PRIMARY KEY, key TEXT UNIQUE, next INTEGER NOT NULL,"         \
+    " open INTEGER NOT NULL, crc INTEGER NOT NULL)"
+#define SUMS_2                                                                                     \
+    "CREATE TABLE sums(name TEXT NOT NULL UNIQUE, count INTEGER NOT NULL, sum INTEGER NOT NULL,"   \
+    " changes INTEGER NOT NULL, crc INTEGER NOT NULL)"
+#define TABLE_2(name)                                                                              \
+    "\"" name "\"(key TEXT NOT NULL UNIQUE, value TEXT NOT NULL, crc INTEGER NOT NULL)"
+#define SEAL_SUM_2(name, crc)                                                                      \
+    "INSERT OR REPLACE INTO sums SELECT '" name "', rows, total, 1,"                               \
+    " arcp_crc_sum('" name "', rows, total, 1)"                                                    \
+    " FROM (SELECT count(*) AS rows, coalesce(sum(" crc "), 0) AS total FROM \"" name "\");"
+#define SEAL_STREAMS_2                                                                             \
+    "UPDATE streams SET open = 0, next = coalesce((SELECT (id & 274877906943) + count FROM runs"   \
+    " WHERE runs.id BETWEEN streams.id << 38 AND (streams.id << 38) + 274877906943"                \
+    " ORDER BY runs.id DESC LIMIT 1), 0);"                                                         \
+    "UPDATE streams SET next = 0 WHERE key IS NULL;"                                               \
+    "UPDATE streams SET crc = arcp_crc_stream(id, key, next, open);" SEAL_SUM_2(                   \
+        "streams", "arcp_crc_stream_name(id, key)")
+
+/* The steps from version 1 on. Never change a released step: append another one. */
+static const arcp__sqlite_step steps[] = {
+    /* Adds checksums (sqlite_crc.h), the ends of streams (sqlite_stream.h) and sums
+     * (sqlite_table.h). Trimmed records become a run without data (sqlite_run.h). */
+    {2,
+     "DROP VIEW stream_runs;"
+     "ALTER TABLE streams RENAME TO old_streams;"
+     "ALTER TABLE runs RENAME TO old_runs;" STREAMS_2 ";" RUNS ";" SUMS_2 ";"
+     "INSERT INTO streams SELECT id, key, 0, 0, 0 FROM old_streams;"
+     "INSERT INTO runs SELECT id, count, bytes, arcp_crc_run(id, count, bytes, data), data"
+     " FROM old_runs;"
+     "INSERT INTO runs SELECT id << 38, first, -1, arcp_crc_run(id << 38, first, -1, ''), ''"
+     " FROM (SELECT id, (SELECT old_runs.id & 274877906943 FROM old_runs WHERE old_runs.id"
+     " BETWEEN streams.id << 38 AND (streams.id << 38) + 274877906943"
+     " ORDER BY old_runs.id LIMIT 1) AS first FROM streams WHERE key IS NOT NULL) WHERE first > 0;"
+     "DROP TABLE old_streams;"
+     "DROP TABLE old_runs;" STREAM_RUNS ";" SEAL_STREAMS_2},
+#define ARCP_STORE_TABLE(name, number, text)                                                       \
+    {2, "CREATE TABLE IF NOT EXISTS \"" text "\"(key TEXT NOT NULL UNIQUE, value TEXT NOT NULL);"  \
+        "ALTER TABLE \"" text "\" RENAME TO old_rows;"                                             \
+        "CREATE TABLE " TABLE_2(text) ";"                                                          \
+                                      "INSERT INTO \"" text                                        \
+                                      "\" SELECT key, value, arcp_crc_row('" text "', key, value)" \
+                                      " FROM old_rows;"                                            \
+                                      "DROP TABLE old_rows;" SEAL_SUM_2(text, "crc")},
+#include <arcp/sys/store_table.def>
+#undef ARCP_STORE_TABLE
+    /* Rows carry sums (sqlite_table.h), and streams are found by their keys alone. Checksums that
+     * do not match are kept or replaced by an impossible one, so damage stays damage. */
+    {3, "DROP VIEW stream_runs;"
+        "ALTER TABLE streams RENAME TO old_streams;" STREAMS ";"
+        "INSERT INTO streams SELECT coalesce(key, CAST(id AS BLOB)), id, next, open, crc, 0, 0, 0"
+        " FROM old_streams;"
+        "DROP TABLE old_streams;" STREAM_RUNS ";"
+        "ALTER TABLE sums ADD COLUMN open INTEGER NOT NULL DEFAULT 0;"
+        "UPDATE sums SET crc = iif(crc = arcp_crc_sum(name, count, sum, changes),"
+        " arcp_crc_sum(name, count, sum, changes, 0), -1);"},
+#define ARCP_STORE_TABLE(name, number, text)                                                       \
+    {3, "CREATE TABLE IF NOT EXISTS " TABLE_2(                                                     \
+            text) ";"                                                                              \
+                  "INSERT OR IGNORE INTO sums VALUES('" text "', 0, 0, 1,"                         \
+                  " arcp_crc_sum('" text "', 0, 0, 1, 0), 0);"                                     \
+                  "ALTER TABLE \"" text "\" ADD COLUMN count INTEGER NOT NULL DEFAULT 0;"          \
+                  "ALTER TABLE \"" text "\" ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;"            \
+                  "ALTER TABLE \"" text "\" ADD COLUMN changes INTEGER NOT NULL DEFAULT 0;"},
+#include <arcp/sys/store_table.def>
+#undef ARCP_STORE_TABLE
+};
 
 /* The schema version of the database; an error if it is greater than `known`. */
 static int64_t get_version(arcp__sqlite *sqlite, size_t known, arcp_error *err)
@@ -166,7 +203,7 @@ static void check_owner(arcp__sqlite *sqlite, arcp_error *err)
 static void create_table(arcp__sqlite *sqlite, arcp_store_table table, arcp_error *err)
 {
     const char *name = arcp_store_table_name(table);
-    char sql[320];
+    char sql[512];
     snprintf(sql, sizeof sql, "SELECT count(*) FROM sqlite_schema WHERE name = '%s'", name);
     if (arcp__sqlite_integer(sqlite, sql, err) != 0 || err->status != ARCP_OK) {
         return;
@@ -177,7 +214,8 @@ static void create_table(arcp__sqlite *sqlite, arcp_store_table table, arcp_erro
                              sqlite->path, name);
     }
     snprintf(sql, sizeof sql,
-             TABLE("%s") "; INSERT INTO sums VALUES('%s', 0, 0, 1, arcp_crc_sum('%s', 0, 0, 1))",
+             TABLE("%s") "; INSERT INTO sums VALUES('%s', 0, 0, 1, arcp_crc_sum('%s', 0, 0, 1, 0),"
+                         " 0)",
              name, name, name);
     arcp__sqlite_exec(sqlite, sql, err);
 }

@@ -11,6 +11,8 @@
 /* "ARCP", in the header of our databases (file(1) shows it). */
 #define ARCP__SQLITE_APPLICATION_ID 0x41524350
 
+#define ARCP__SQLITE_SCHEMA_VERSION 3
+
 /* A run's id consists of its stream's id and the position of its first record. */
 #define ARCP__SQLITE_POSITION_BITS 38
 #define ARCP__SQLITE_STREAM_MAX    ((INT64_C(1) << 25) - 1)

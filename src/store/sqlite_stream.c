@@ -22,11 +22,6 @@ static arcp_status no_memory(arcp_error *err)
     return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory in the store's writer");
 }
 
-static arcp__sqlite_sum *sum_of(const arcp__sqlite_streams *streams)
-{
-    return &streams->tables->now[ARCP__SQLITE_SUM_STREAMS];
-}
-
 /* ---- the cache of streams ---- */
 
 static void list_open(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream)
@@ -73,16 +68,6 @@ static void forget(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream)
     arcp__free(stream);
 }
 
-/* Adds a stream to the database. `out->id` is 0 if the key is already in use. */
-static void insert_stream(arcp__sqlite_streams *streams, arcp_span key,
-                          arcp__sqlite_stream_row *out, arcp_error *err)
-{
-    arcp__sqlite_stream_insert(streams->sqlite, key, &streams->ids, out, err);
-    if (out->id != 0) {
-        arcp__sqlite_sum_add(sum_of(streams), arcp__sqlite_crc_stream_name(out->id, key));
-    }
-}
-
 /* Reads a stream into the cache. With `is_new` it is first inserted, which fails if it exists: most
  * streams that are not in the cache are new, and then one statement suffices. NULL on failure. */
 static arcp__sqlite_stream *load(arcp__sqlite_streams *streams, arcp_span key, bool is_new,
@@ -91,7 +76,7 @@ static arcp__sqlite_stream *load(arcp__sqlite_streams *streams, arcp_span key, b
     arcp__sqlite_stream_row row = {0};
     arcp__sqlite_range last = {0, 0};
     if (is_new) {
-        insert_stream(streams, key, &row, err);
+        arcp__sqlite_stream_insert(streams->tables, key, &streams->ids, &row, err);
     }
     if (row.id == 0) {
         arcp__sqlite_stream_find(streams->sqlite, key, &row, err);
@@ -149,20 +134,26 @@ static arcp__sqlite_stream *get(arcp__sqlite_streams *streams, arcp_span key, bo
 arcp_status arcp__sqlite_streams_init(arcp__sqlite_streams *streams, arcp__sqlite *sqlite,
                                       arcp__sqlite_tables *tables, arcp_error *err)
 {
-    *streams = (arcp__sqlite_streams){
-        .sqlite = sqlite, .tables = tables, .runs_deleted = ARCP__SQLITE_SHRINK_RUNS};
-    arcp__sqlite_sum found = {0};
+    *streams = (arcp__sqlite_streams){.sqlite = sqlite,
+                                      .tables = tables,
+                                      .ids = {.used = ARCP__SQLITE_STREAM_MAX + 1},
+                                      .runs_deleted = ARCP__SQLITE_SHRINK_RUNS};
+    arcp__sqlite_tally tally = {0};
     sqlite3_stmt *statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_STREAM_ALL, err);
     while (arcp__sqlite_next(sqlite, statement, err)) {
         arcp__sqlite_stream_row row = {0};
         const arcp_span key = arcp__sqlite_column_text(statement, 4);
         (void)arcp__sqlite_stream_take(sqlite, statement, key, &row, err);
-        arcp__sqlite_sum_add(&found, arcp__sqlite_crc_stream_name(row.id, key));
+        arcp__sqlite_tally_add(&tally, arcp__sqlite_crc_stream_name(row.id, key), statement, 5);
+        streams->ids.newest = row.id > streams->ids.newest ? row.id : streams->ids.newest;
         streams->has_dropped = streams->has_dropped || key.size == 0;
         streams->has_unlisted = streams->has_unlisted || row.is_open;
     }
     sqlite3_reset(statement);
-    return arcp__sqlite_sum_check(sqlite, ARCP__SQLITE_SUM_STREAMS, &found, sum_of(streams), err);
+    arcp__sqlite_tally_check(sqlite, ARCP__SQLITE_SUM_STREAMS, &tally,
+                             &tables->now[ARCP__SQLITE_SUM_STREAMS], err);
+    arcp__sqlite_tables_found(tables, ARCP__SQLITE_SUM_STREAMS, &tally.newest);
+    return err->status;
 }
 
 void arcp__sqlite_streams_fini(arcp__sqlite_streams *streams)
@@ -273,14 +264,11 @@ static arcp_status drop(arcp__sqlite_streams *streams, arcp__sqlite_stream *stre
         return err->status;
     }
     streams->runs_deleted += COLLECT_RUNS - budget.runs;
-    arcp__sqlite_sum_remove(sum_of(streams), arcp__sqlite_crc_stream_name(id, key_of(stream)));
     if (is_all) {
-        return arcp__sqlite_stream_delete(streams->sqlite, id, err);
+        return arcp__sqlite_stream_delete(streams->tables, id, key_of(stream), err);
     }
     streams->has_dropped = true;
-    arcp__sqlite_sum_add(sum_of(streams), arcp__sqlite_crc_stream_name(id, no_key));
-    const arcp__sqlite_stream_row row = {id, 0, false};
-    return arcp__sqlite_stream_update(streams->sqlite, &row, no_key, err);
+    return arcp__sqlite_stream_unname(streams->tables, id, key_of(stream), err);
 }
 
 arcp_status arcp__sqlite_streams_apply(arcp__sqlite_streams *streams, const arcp_store_op *op,
@@ -301,7 +289,7 @@ arcp_status arcp__sqlite_streams_apply(arcp__sqlite_streams *streams, const arcp
     if (op->kind == ARCP_STORE_APPEND) {
         if (stream->id == 0) { /* it was dropped, or did not exist */
             arcp__sqlite_stream_row row = {0};
-            insert_stream(streams, op->key, &row, err);
+            arcp__sqlite_stream_insert(streams->tables, op->key, &streams->ids, &row, err);
             if (row.id == 0) {
                 return err->status != ARCP_OK
                            ? err->status
@@ -362,8 +350,7 @@ static void collect_dropped(arcp__sqlite_streams *streams, arcp__sqlite_budget *
     arcp__sqlite_run_delete(streams->sqlite, row.id, ARCP_STORE_POSITION_MAX + 1, no_key, budget,
                             &is_all, err);
     if (err->status == ARCP_OK && is_all) {
-        arcp__sqlite_sum_remove(sum_of(streams), arcp__sqlite_crc_stream_name(row.id, no_key));
-        arcp__sqlite_stream_delete(streams->sqlite, row.id, err);
+        arcp__sqlite_stream_delete(streams->tables, row.id, no_key, err);
     }
 }
 
@@ -459,7 +446,8 @@ static void list_unlisted(arcp__sqlite_streams *streams, arcp_error *err)
 
 arcp_status arcp__sqlite_streams_close_all(arcp__sqlite_streams *streams, arcp_error *err)
 {
-    if (err->status != ARCP_OK || (streams->open == NULL && !streams->has_unlisted)) {
+    if (err->status != ARCP_OK || (streams->open == NULL && !streams->has_unlisted &&
+                                   !arcp__sqlite_tables_are_open(streams->tables))) {
         return err->status;
     }
     arcp__sqlite_do(streams->sqlite, ARCP__SQLITE_BEGIN_WRITE, err);
@@ -471,9 +459,12 @@ arcp_status arcp__sqlite_streams_close_all(arcp__sqlite_streams *streams, arcp_e
         const arcp__sqlite_stream_row row = {stream->id, stream->next, false};
         arcp__sqlite_stream_update(streams->sqlite, &row, key_of(stream), err);
     }
+    arcp__sqlite_tables_flush(streams->tables, true, err);
     if (arcp__sqlite_commit(streams->sqlite, err) != ARCP_OK) {
+        arcp__sqlite_tables_abandoned(streams->tables);
         return err->status;
     }
+    arcp__sqlite_tables_committed(streams->tables);
     for (arcp__sqlite_stream *stream = streams->open; stream != NULL; stream = stream->open_next) {
         stream->written = stream->next;
         stream->is_open = false;

@@ -92,10 +92,10 @@ void arcp__sqlite_streams_committed(arcp__sqlite_streams *streams);
 /* Removes the streams that the transaction touched from the cache. */
 void arcp__sqlite_streams_abandoned(arcp__sqlite_streams *streams);
 
-/* Closes all open streams: writes their ends into their rows, in a transaction of its own, so that
- * a missing last run can be detected. A stream may be open only while its newest runs are in the
- * log, which has checksums; therefore this is called before the log is restarted, and at the end.
- */
+/* Closes all open streams and sums, in a transaction of its own: writes the ends of the streams
+ * into their rows, so that a missing last run can be detected, and the sums into theirs. A stream
+ * may be open only while its newest runs are in the log, which has checksums; therefore this is
+ * called before the log is restarted, at the end, and at the start after a crash. */
 arcp_status arcp__sqlite_streams_close_all(arcp__sqlite_streams *streams, arcp_error *err);
 
 #endif

@@ -58,6 +58,7 @@ arcp_status arcp__sqlite_writer_open(arcp__sqlite_writer *writer, arcp__sqlite_f
     writer->can_shrink = arcp__sqlite_integer(sqlite, "PRAGMA auto_vacuum", err) == 2;
     arcp__sqlite_tables_init(&writer->tables, sqlite, err);
     arcp__sqlite_streams_init(&writer->streams, sqlite, &writer->tables, err);
+    arcp__sqlite_streams_close_all(&writer->streams, err); /* of a killed process */
     if (err->status != ARCP_OK) {
         arcp__sqlite_writer_close(writer);
     }
@@ -109,7 +110,7 @@ static arcp_status transact(arcp__sqlite_writer *writer, const arcp__request *fi
         ops += batch->count;
     }
     arcp__sqlite_streams_finish(&writer->streams, err);
-    arcp__sqlite_tables_flush(&writer->tables, err);
+    arcp__sqlite_tables_flush(&writer->tables, false, err);
     if (arcp__sqlite_commit(&writer->sqlite, err) != ARCP_OK) {
         arcp__sqlite_streams_abandoned(&writer->streams);
         arcp__sqlite_tables_abandoned(&writer->tables);

@@ -160,6 +160,21 @@ static arcp__store_queue *from_base(arcp_store *base)
     return (arcp__store_queue *)base;
 }
 
+/* A store without threads needs no lock. */
+static void lock(arcp__store_queue *queue)
+{
+    if (queue->serve == NULL) {
+        pthread_mutex_lock(&queue->mutex);
+    }
+}
+
+static void unlock(arcp__store_queue *queue)
+{
+    if (queue->serve == NULL) {
+        pthread_mutex_unlock(&queue->mutex);
+    }
+}
+
 void arcp__queue_set_callbacks(arcp_store *base, const arcp_store_callbacks *callbacks)
 {
     from_base(base)->callbacks = *callbacks;
@@ -178,9 +193,7 @@ void arcp__queue_stats(arcp_store *base, uint64_t bytes, arcp_store_stats *out)
 /* Marks the owner as woken. True if the caller must wake it, without holding the mutex. */
 static bool mark_woken(arcp__store_queue *queue)
 {
-    const bool must_wake = !queue->is_woken && queue->callbacks.wake != NULL;
-    queue->is_woken = true;
-    return must_wake;
+    return !atomic_exchange(&queue->is_woken, true) && queue->callbacks.wake != NULL;
 }
 
 static void unlock_and_wake(arcp__store_queue *queue)
@@ -318,11 +331,14 @@ bool arcp__queue_poll(arcp_store *base)
     arcp__store_queue *queue = from_base(base);
     assert(!queue->is_polling);
     if (queue->ready == NULL) {
-        pthread_mutex_lock(&queue->mutex);
-        queue->is_woken = false;
+        if (!atomic_load(&queue->is_woken)) {
+            return false; /* nothing was answered since the last call */
+        }
+        lock(queue);
+        atomic_store(&queue->is_woken, false);
         queue->ready = queue->answers;
         queue->answers = NULL;
-        pthread_mutex_unlock(&queue->mutex);
+        unlock(queue);
     }
     queue->is_polling = true;
     uint64_t ended = 0;
@@ -339,14 +355,14 @@ bool arcp__queue_poll(arcp_store *base)
         arcp__request_free(answer);
     }
     queue->is_polling = false;
-    pthread_mutex_lock(&queue->mutex);
+    lock(queue);
     queue->outstanding -= ended;
     queue->undelivered -= bytes;
     const bool has_more = queue->answers != NULL;
     if (bytes != 0) {
         pthread_cond_signal(&queue->reads_changed);
     }
-    pthread_mutex_unlock(&queue->mutex);
+    unlock(queue);
     return has_more || queue->ready != NULL;
 }
 

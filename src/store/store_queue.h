@@ -10,11 +10,12 @@
  * guards everything that is not marked as the owner's.
  *
  * A store without threads sets `serve`: requests go directly into the list of answers, and `serve`
- * computes the answer when it is delivered. */
+ * computes the answer when it is delivered. It takes no lock. */
 #ifndef ARCP_STORE_STORE_QUEUE_H
 #define ARCP_STORE_STORE_QUEUE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include <arcp/sys/store.h>
 
@@ -84,6 +85,7 @@ typedef struct arcp__store_queue {
     uint64_t epoch;                 /* failures delivered */
     bool is_polling;
     bool is_closing;
+    atomic_bool is_woken; /* there may be answers; set with the mutex, and cleared by poll */
     /* Guarded by the mutex. */
     pthread_mutex_t mutex;
     pthread_cond_t batches_changed; /* the writer waits for it */
@@ -96,7 +98,6 @@ typedef struct arcp__store_queue {
     uint64_t answered;    /* sequence of the newest batch answered */
     uint64_t outstanding; /* requests whose last answer was not delivered yet */
     size_t undelivered;   /* bytes of answers to reads */
-    bool is_woken;
     bool is_stopping;
     arcp_store_stats stats;
 } arcp__store_queue;

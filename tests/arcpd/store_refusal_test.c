@@ -109,19 +109,21 @@ static void damaged_rows_and_indexes_are_refused_by_name(void **state)
          "the stored job \"job_"},
         {"UPDATE jobs SET value = json_set(value, '$.idempotency.expires_at', 'never')",
          "the stored job \"job_"},
-        {"INSERT INTO idempotency VALUES('x', '[]', 0)",
+        {"INSERT INTO idempotency(key, value, crc) VALUES('x', '[]', 0)",
          "the stored idempotency key \"x\" is damaged"},
-        {"INSERT INTO idempotency SELECT 'x', json_object('key', 'a', 'job_id', key, "
+        {"INSERT INTO idempotency(key, value, crc) SELECT 'x', json_object('key', 'a', 'job_id', "
+         "key, "
          "'fingerprint', 'short', 'expires_at', value ->> '$.accepted.accepted_at', 'accepted', "
          "json('{}')), 0 FROM jobs WHERE key NOT LIKE '%/%'",
          "the stored idempotency key \"x\" is damaged"},
-        {"INSERT INTO jobs SELECT key || '0123456789', value, 0 FROM jobs WHERE key NOT LIKE '%/%'",
+        {"INSERT INTO jobs(key, value, crc) SELECT key || '0123456789', value, 0 FROM jobs WHERE "
+         "key NOT LIKE '%/%'",
          "the stored job \"job_"},
         {"UPDATE sessions SET value = json_set(value, '$.session_id', 'sess_x')",
          "the stored session \"sess_"},
-        {"INSERT INTO subscriptions VALUES('x', '{', 0)",
+        {"INSERT INTO subscriptions(key, value, crc) VALUES('x', '{', 0)",
          "the stored subscription \"x\" is damaged"},
-        {"INSERT INTO subscriptions VALUES('x', '{\"session_id\":7}', 0)",
+        {"INSERT INTO subscriptions(key, value, crc) VALUES('x', '{\"session_id\":7}', 0)",
          "the stored subscription \"x\" is damaged"},
         /* A run has as many records as its commits were written together. */
         {"UPDATE runs SET data = substr(replace(printf('%.*c', count, 'y'), 'y', char(10) || 'x'), "

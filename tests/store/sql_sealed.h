@@ -19,8 +19,9 @@ static inline void sql_change_sealed(const char *path, const char *sql)
             "UPDATE streams SET open = 0, next = coalesce((SELECT (id & 274877906943) + count"
             " FROM runs WHERE runs.id BETWEEN streams.id << 38"
             " AND (streams.id << 38) + 274877906943 ORDER BY runs.id DESC LIMIT 1), 0);"
-            "UPDATE streams SET next = 0 WHERE key IS NULL;"
-            "UPDATE streams SET crc = arcp_crc_stream(id, key, next, open)");
+            "UPDATE streams SET next = 0 WHERE typeof(key) = 'blob';"
+            "UPDATE streams SET crc = arcp_crc_stream(id, iif(typeof(key) = 'text', key, NULL),"
+            " next, open)");
     for (int table = 0; table < ARCP_STORE_TABLE_COUNT; table++) {
         const char *name = arcp_store_table_name((arcp_store_table)table);
         char update[160];

@@ -273,6 +273,39 @@ static void a_backup_is_restored_where_no_store_exists(void **state)
     sql_close(db);
 }
 
+static void run_file(const char *path, const char *file)
+{
+    static char text[16384];
+    FILE *from = fopen(file, "re");
+    assert_non_null(from);
+    const size_t size = fread(text, 1, sizeof text - 1, from);
+    assert_true(feof(from) != 0);
+    assert_int_equal(fclose(from), 0);
+    text[size] = '\0';
+    sql_change(path, text);
+}
+
+/* Its damage is found although the copy is migrated. */
+static void a_backup_of_schema_2_is_restored_unless_it_is_damaged(void **state)
+{
+    fixture *f = *state;
+    arcp_error err = {0};
+    run_file(f->backup, ARCP_SOURCE_DIR "/tests/store/store-2.sql");
+    check_ok(restore(f, f->backup, &err), &err);
+    store_rig *rig = rig_open(f->url);
+    check_read(rig, "j:1", 0, 0, "a|b|c|d");
+    check_scan(rig, ARCP_STORE_JOBS, "", "1={\"n\":3}|2={\"n\":2}");
+    check_scan(rig, ARCP_STORE_SESSIONS, "", "");
+    rig_close(rig);
+    sql_change(f->backup, "DELETE FROM jobs WHERE key = '1'");
+    assert_int_equal(restore(f, f->backup, &err), ARCP_E_CORRUPT);
+    assert_non_null(strstr(err.message, "table \"jobs\" has 1 rows, but 2 were written"));
+    assert_int_not_equal(access(temp_dir_join(f->dir, "", "s.db.restoring"), F_OK), 0);
+    rig = rig_open(f->url);
+    check_scan(rig, ARCP_STORE_JOBS, "", "1={\"n\":3}|2={\"n\":2}");
+    rig_close(rig);
+}
+
 /* ---- symbolic links, and interrupted restores ---- */
 
 static off_t size_of(const char *path)
@@ -463,6 +496,7 @@ int main(void)
         COPY_TEST(a_restored_backup_has_no_sessions),
         COPY_TEST(a_refused_restore_changes_nothing),
         COPY_TEST(a_backup_is_restored_where_no_store_exists),
+        COPY_TEST(a_backup_of_schema_2_is_restored_unless_it_is_damaged),
         COPY_TEST(a_damaged_log_is_found_behind_a_link),
         COPY_TEST(a_backup_does_not_leave_out_what_a_damaged_log_hides),
         COPY_TEST(a_restore_through_a_link_replaces_what_it_names),

@@ -1,6 +1,9 @@
 /* Damage that SQLite does not detect is reported with file, table and key, and never returned as
  * content. */
-#include "store/sql.h"
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "store/sql_sealed.h"
 #include "store/store_rig.h"
 #include "store/temp_dir.h"
 
@@ -155,9 +158,9 @@ static void a_batch_whose_sum_cannot_be_written_fails(void **state)
     sql_change(f.path, "DELETE FROM sums WHERE name = 'jobs'");
     check_commit(rig, ARCP_E_CORRUPT, op_put(ARCP_STORE_JOBS, "j3", "v"));
     check_commit(rig, ARCP_OK, op_put(ARCP_STORE_META, "m", "new"));
-    sql_change(f.path, "UPDATE sums SET rowid = rowid + 100 WHERE name = 'meta'");
-    check_commit(rig, ARCP_E_CORRUPT, op_put(ARCP_STORE_META, "m", "newer"));
-    check_scan(rig, ARCP_STORE_META, "", "m=new");
+    sql_change(f.path, "DELETE FROM sums WHERE name = 'meta'");
+    check_commit(rig, ARCP_E_CORRUPT, op_delete(ARCP_STORE_META, "m"));
+    assert_int_equal(rig_read(rig, "s", 0)->count, 4);
     rig_close(rig);
     temp_dir_free(f.dir);
 }
@@ -182,7 +185,58 @@ static void sums_follow_what_is_written(void **state)
     temp_dir_free(f.dir);
 }
 
-/* ---- a store of the first version ---- */
+/* A killed writer leaves the newest sum in a row that it wrote, not in `sums`. */
+static void rows_lost_after_a_crash_are_reported(void **state)
+{
+    static const struct {
+        const char *sql;
+        const char *want; /* NULL: nothing is lost */
+    } rows[] = {
+        {"UPDATE meta SET key = key", NULL},
+        {"DELETE FROM jobs WHERE key = 'j1'", "table \"jobs\" has 3 rows, but 4 were written"},
+        {"DELETE FROM jobs WHERE key = 'j3'", "table \"jobs\" has 3 rows, but 4 were written"},
+        {"UPDATE jobs SET changes = changes + 9 WHERE key = 'j1'",
+         "table \"jobs\" has 4 rows, but 1 were written"},
+        {"DELETE FROM streams WHERE key = 's'", "table \"streams\" has 2 rows, but 3 were written"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        fixture f;
+        int status = 0;
+        arcp_error err = {0};
+        arcp_store *store = NULL;
+        char message[ARCP_ERROR_MESSAGE_MAX];
+        make_store(&f);
+        fflush(NULL);
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            store_rig *rig = rig_open(f.url);
+            check_commit(rig, ARCP_OK, op_put(ARCP_STORE_JOBS, "j3", "3"),
+                         op_delete(ARCP_STORE_META, "m"));
+            check_commit(rig, ARCP_OK, op_put(ARCP_STORE_JOBS, "j4", "4"), op_append("u", 0, "u"),
+                         op_put(ARCP_STORE_META, "n", "2"));
+            check_commit(rig, ARCP_OK, op_put(ARCP_STORE_JOBS, "j2", "new"));
+            _exit(0);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+        sql_change(f.path, rows[i].sql);
+        if (arcp_store_open(f.url, &store, &err) == ARCP_OK) {
+            store_rig *rig = rig_new(store);
+            read_all(rig, message, sizeof message);
+            rig_close(rig);
+        } else {
+            snprintf(message, sizeof message, "%s", err.message);
+        }
+        if (rows[i].want == NULL ? message[0] != '\0' : strstr(message, rows[i].want) == NULL) {
+            fail_msg("%s: %s", rows[i].sql, message);
+        }
+        temp_dir_free(f.dir);
+    }
+}
+
+/* ---- stores of earlier versions ---- */
 
 static void run_file(sqlite3 *db, const char *path)
 {
@@ -217,8 +271,8 @@ static void a_store_of_version_1_gets_checksums_and_keeps_its_content(void **sta
     check_read(rig, "trimmed", 0, 7, "c|d");
     rig_close(rig);
     db = sql_open(path);
-    assert_int_equal(sql_number(db, "PRAGMA user_version"), 2);
-    assert_int_equal(sql_number(db, "SELECT count(*) FROM streams WHERE key IS NULL"), 0);
+    assert_int_equal(sql_number(db, "PRAGMA user_version"), 3);
+    assert_int_equal(sql_number(db, "SELECT count(*) FROM streams WHERE typeof(key) = 'blob'"), 0);
     assert_int_equal(sql_number(db, "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'old%'"),
                      0);
     sql_run(db, "UPDATE runs SET data = replace(data, 'job.event', 'job.evenT')");
@@ -229,6 +283,89 @@ static void a_store_of_version_1_gets_checksums_and_keeps_its_content(void **sta
     temp_dir_free(dir);
 }
 
+/* Makes a store of version 2 and changes it. */
+static temp_dir *make_version_2(const char *sql)
+{
+    temp_dir *dir = temp_dir_new();
+    arcp__sqlite sqlite = {.db = sql_open(temp_dir_join(dir, "", "s.db"))};
+    arcp_error err = {0};
+    run_file(sqlite.db, ARCP_SOURCE_DIR "/tests/store/store-2.sql");
+    check_ok(arcp__sqlite_crc_add_functions(&sqlite, &err), &err);
+    sql_run(sqlite.db, sql);
+    sql_close(sqlite.db);
+    return dir;
+}
+
+/* That program did not have all the tables, and was about to delete a stream. */
+static void a_store_of_version_2_keeps_its_content(void **state)
+{
+    (void)state;
+    temp_dir *dir = make_version_2(
+        "DROP TABLE outbox; DELETE FROM sums WHERE name = 'outbox';"
+        "INSERT INTO streams VALUES(9, NULL, 0, 0, arcp_crc_stream(9, NULL, 0, 0));"
+        "INSERT INTO runs VALUES(9 << 38 | 3, 1, 1, arcp_crc_run(9 << 38 | 3, 1, 1, 'x'), 'x');"
+        "UPDATE sums SET count = 4, sum = sum + arcp_crc_stream_name(9, NULL)"
+        " WHERE name = 'streams';"
+        "UPDATE sums SET crc = arcp_crc_sum(name, count, sum, changes) WHERE name = 'streams'");
+    const char *url = temp_dir_join(dir, "sqlite:", "s.db");
+    for (int round = 0; round < 2; round++) {
+        store_rig *rig = rig_open(url);
+        check_read(rig, "j:1", 0, 0, "a|b|c|d");
+        check_read(rig, "x:s", 0, 1, "m");
+        check_scan(rig, ARCP_STORE_JOBS, "", "1={\"n\":3}|2={\"n\":2}");
+        check_scan(rig, ARCP_STORE_OUTBOX, "", round == 0 ? "" : "o=1");
+        check_commit(rig, ARCP_OK, op_append("j:2", 1 + (uint64_t)round, "f"),
+                     op_put(ARCP_STORE_JOBS, "1", "{\"n\":3}"),
+                     op_put(ARCP_STORE_OUTBOX, "o", "1"));
+        rig_close(rig);
+    }
+    sqlite3 *db = sql_open(temp_dir_join(dir, "", "s.db"));
+    assert_int_equal(sql_number(db, "PRAGMA user_version"), 3);
+    assert_int_equal(sql_number(db, "SELECT count(*) FROM streams"), 3);
+    assert_int_equal(sql_number(db, "SELECT count(*) FROM sums WHERE open"), 0);
+    sql_close(db);
+    temp_dir_free(dir);
+}
+
+static void damage_to_a_store_of_version_2_outlives_its_migration(void **state)
+{
+    static const struct {
+        const char *sql;
+        const char *want;
+    } rows[] = {
+        {"UPDATE jobs SET value = '{}' WHERE key = '1'", "the row of \"1\" does not match"},
+        {"DELETE FROM jobs WHERE key = '1'", "\"jobs\" has 1 rows, but 2 were written"},
+        {"DROP TABLE jobs", "\"jobs\" has 0 rows, but 2 were written"},
+        {"UPDATE sums SET sum = sum + 1 WHERE name = 'jobs'", "the row of \"jobs\" does not match"},
+        {"DELETE FROM sums WHERE name = 'jobs'", "\"jobs\" has 2 rows, but 0 were written"},
+        {"UPDATE runs SET data = 'x' WHERE data = 'c'", "the run at position 2 does not match"},
+        {"DELETE FROM runs WHERE data = 'm'", "ends at position 1, but was written up to 2"},
+        {"UPDATE streams SET next = 2 WHERE key = 'j:1'", "the row of \"j:1\" (id 1) does not"},
+        {"DELETE FROM streams WHERE key = 'j:1'", "\"streams\" has 2 rows, but 3 were written"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char message[ARCP_ERROR_MESSAGE_MAX] = "";
+        arcp_error err = {0};
+        arcp_store *store = NULL;
+        temp_dir *dir = make_version_2(rows[i].sql);
+        if (arcp_store_open(temp_dir_join(dir, "sqlite:", "s.db"), &store, &err) != ARCP_OK) {
+            snprintf(message, sizeof message, "%s", err.message);
+        } else {
+            store_rig *rig = rig_new(store);
+            const answer *got = rig_wait(rig, rig_ask_scan(rig, ARCP_STORE_JOBS, ""));
+            got = got->status == ARCP_OK ? rig_read(rig, "j:1", 0) : got;
+            got = got->status == ARCP_OK ? rig_read(rig, "x:s", 0) : got;
+            snprintf(message, sizeof message, "%s", got->message);
+            rig_close(rig);
+        }
+        if (strstr(message, "s.db: damaged: ") == NULL || strstr(message, rows[i].want) == NULL) {
+            fail_msg("%s: %s", rows[i].sql, message);
+        }
+        temp_dir_free(dir);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,7 +374,10 @@ int main(void)
         cmocka_unit_test(a_damaged_row_is_not_replaced),
         cmocka_unit_test(a_batch_whose_sum_cannot_be_written_fails),
         cmocka_unit_test(sums_follow_what_is_written),
+        cmocka_unit_test(rows_lost_after_a_crash_are_reported),
         cmocka_unit_test(a_store_of_version_1_gets_checksums_and_keeps_its_content),
+        cmocka_unit_test(a_store_of_version_2_keeps_its_content),
+        cmocka_unit_test(damage_to_a_store_of_version_2_outlives_its_migration),
     };
     return cmocka_run_group_tests_name("store_sqlite_damage", tests, NULL, NULL);
 }

@@ -242,7 +242,7 @@ static void deletions_of_a_killed_owner_are_continued_by_the_next(void **state)
     fixture *f = *state;
     append_one_by_one(f, "left", 300);
     append_one_by_one(f, "s", 1);
-    change(f, "UPDATE streams SET key = NULL WHERE key = 'left'");
+    change(f, "UPDATE streams SET key = CAST(id AS BLOB) WHERE key = 'left'");
     commit_some(f, 20);
     assert_int_equal(sql_number(f->db, "SELECT count(*) FROM streams"), 1);
     assert_int_equal(sql_number(f->db, "SELECT count(*) FROM runs"), 1);
@@ -254,8 +254,9 @@ static void deletions_of_a_killed_owner_are_continued_by_the_next(void **state)
 static void stream_ids_are_reused_when_all_have_been_used(void **state)
 {
     fixture *f = *state;
-    change(f, "INSERT INTO streams(id, key, next, open, crc) VALUES(1, 'one', 0, 0, 0), "
-              "(2, 'two', 0, 0, 0), (33554431, 'last', 0, 0, 0)");
+    change(f, "INSERT INTO streams(id, key, next, open, crc, count, sum, changes) VALUES"
+              "(1, 'one', 0, 0, 0, 0, 0, 0), (2, 'two', 0, 0, 0, 0, 0, 0),"
+              "(33554431, 'last', 0, 0, 0, 0, 0, 0)");
     check_commit(f->rig, ARCP_OK, op_append("new", 0, "a"), op_append("newer", 0, "b"));
     assert_int_equal(
         sql_number(f->db, "SELECT count(*) FROM streams WHERE id IN (3, 4) AND key LIKE 'new%'"),
@@ -270,8 +271,8 @@ static void stream_ids_are_reused_when_all_have_been_used(void **state)
 static void a_stream_may_reach_its_last_position(void **state)
 {
     fixture *f = *state;
-    change(f, "INSERT INTO streams(id, key, next, open, crc) VALUES(7, 's', 0, 0, 0), "
-              "(8, 't', 0, 0, 0);"
+    change(f, "INSERT INTO streams(id, key, next, open, crc, count, sum, changes) VALUES"
+              "(7, 's', 0, 0, 0, 0, 0, 0), (8, 't', 0, 0, 0, 0, 0, 0);"
               "INSERT INTO runs VALUES((7 << 38), 274877906941, -1, 0, '');"
               "INSERT INTO runs VALUES((7 << 38) + 274877906941, 2, 3, 0, "
               "'a' || char(10) || 'b');"
@@ -355,7 +356,7 @@ static void damaged_ids_of_streams_refuse_the_start(void **state)
         const char *path = temp_dir_join(f->dir, "", "s.db");
         arcp_error err = {0};
         arcp_store *store = NULL;
-        snprintf(sql, sizeof sql, "INSERT INTO streams VALUES(%s, 's', 0, 0, 0)", ids[i]);
+        snprintf(sql, sizeof sql, "INSERT INTO streams VALUES('s', %s, 0, 0, 0, 0, 0, 0)", ids[i]);
         close_all(f);
         sql_change_sealed(path, sql);
         assert_int_equal(arcp_store_open_sqlite(path, &store, &err), ARCP_E_CORRUPT);

@@ -270,11 +270,11 @@ static void a_newer_schema_is_refused(void **state)
     const temp_dir *dir = *state;
     const char *url = temp_dir_join(dir, "sqlite:", "s.db");
     rig_close(rig_open(url));
-    sql_change(temp_dir_join(dir, "", "s.db"), "PRAGMA user_version = 3");
-    check_refused(url, ARCP_E_USAGE, "schema 3, this program knows 2");
+    sql_change(temp_dir_join(dir, "", "s.db"), "PRAGMA user_version = 4");
+    check_refused(url, ARCP_E_USAGE, "schema 4, this program knows 3");
     sql_change(temp_dir_join(dir, "", "s.db"), "PRAGMA user_version = -1");
     check_refused(url, ARCP_E_CORRUPT, "the header says schema -1");
-    sql_change(temp_dir_join(dir, "", "s.db"), "PRAGMA user_version = 2");
+    sql_change(temp_dir_join(dir, "", "s.db"), "PRAGMA user_version = 3");
     rig_close(rig_open(url));
 }
 

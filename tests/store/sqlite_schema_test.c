@@ -98,9 +98,10 @@ static void a_newer_database_is_left_alone(void **state)
 }
 
 /* What was released stays as it is: databases in the field look like this. When a step is
- * appended, its result gets a test like this one; tests/arcpd/store-1.sql is what version 1 left.
+ * appended, its result gets a test like this one; tests/arcpd/store-1.sql and
+ * tests/store/store-2.sql are what versions 1 and 2 left.
  */
-static void the_released_schema_2_is_unchanged(void **state)
+static void the_released_schema_3_is_unchanged(void **state)
 {
     fixture *f = *state;
     arcp_error err = {0};
@@ -109,21 +110,25 @@ static void the_released_schema_2_is_unchanged(void **state)
         const char *name;
         const char *sql;
     } objects[] = {
-        {"streams", "CREATE TABLE streams(id INTEGER PRIMARY KEY, key TEXT UNIQUE, "
-                    "next INTEGER NOT NULL, open INTEGER NOT NULL, crc INTEGER NOT NULL)"},
+        {"streams", "CREATE TABLE streams(key TEXT PRIMARY KEY, id INTEGER NOT NULL, "
+                    "next INTEGER NOT NULL, open INTEGER NOT NULL, crc INTEGER NOT NULL, "
+                    "count INTEGER NOT NULL, sum INTEGER NOT NULL, changes INTEGER NOT NULL) "
+                    "WITHOUT ROWID"},
         {"runs",
          "CREATE TABLE runs(id INTEGER PRIMARY KEY, count INTEGER NOT NULL, bytes INTEGER NOT NULL,"
          " crc INTEGER NOT NULL, data TEXT NOT NULL)"},
         {"sums", "CREATE TABLE sums(name TEXT NOT NULL UNIQUE, count INTEGER NOT NULL, "
-                 "sum INTEGER NOT NULL, changes INTEGER NOT NULL, crc INTEGER NOT NULL)"},
+                 "sum INTEGER NOT NULL, changes INTEGER NOT NULL, crc INTEGER NOT NULL, "
+                 "open INTEGER NOT NULL DEFAULT 0)"},
         {"stream_runs",
          "CREATE VIEW stream_runs(stream, first, count, bytes, data) AS"
          " SELECT streams.key, runs.id & 274877906943, runs.count, runs.bytes, runs.data"
          " FROM streams JOIN runs"
          " ON runs.id BETWEEN streams.id << 38 AND (streams.id << 38) + 274877906943"
-         " WHERE runs.bytes >= 0"},
+         " WHERE runs.bytes >= 0 AND typeof(streams.key) = 'text'"},
         {"sessions", "CREATE TABLE \"sessions\"(key TEXT NOT NULL UNIQUE, value TEXT NOT NULL, "
-                     "crc INTEGER NOT NULL)"},
+                     "crc INTEGER NOT NULL, count INTEGER NOT NULL DEFAULT 0, "
+                     "sum INTEGER NOT NULL DEFAULT 0, changes INTEGER NOT NULL DEFAULT 0)"},
     };
     for (size_t i = 0; i < COUNT_OF(objects); i++) {
         sqlite3_stmt *statement = NULL;
@@ -136,7 +141,7 @@ static void the_released_schema_2_is_unchanged(void **state)
         assert_string_equal((const char *)sqlite3_column_text(statement, 0), objects[i].sql);
         sqlite3_finalize(statement);
     }
-    assert_int_equal(number(f, "PRAGMA user_version"), 2);
+    assert_int_equal(number(f, "PRAGMA user_version"), 3);
     assert_int_equal(number(f, "PRAGMA application_id"), ARCP__SQLITE_APPLICATION_ID);
     for (int table = 0; table < ARCP_STORE_TABLE_COUNT; table++) {
         char sql[128];
@@ -177,10 +182,11 @@ static void missing_tables_are_added(void **state)
     fixture *f = *state;
     arcp_error err = {0};
     check_ok(arcp__sqlite_schema_open(&f->sqlite, &err), &err);
-    check_ok(arcp__sqlite_exec(&f->sqlite,
-                               "INSERT INTO jobs VALUES('k', 'v', 1); DROP TABLE subscriptions;"
-                               "DELETE FROM sums WHERE name = 'subscriptions'",
-                               &err),
+    check_ok(arcp__sqlite_exec(
+                 &f->sqlite,
+                 "INSERT INTO jobs(key, value, crc) VALUES('k', 'v', 1); DROP TABLE subscriptions;"
+                 "DELETE FROM sums WHERE name = 'subscriptions'",
+                 &err),
              &err);
     check_ok(arcp__sqlite_schema_open(&f->sqlite, &err), &err);
     assert_int_equal(number(f, "SELECT count(*) FROM subscriptions"), 0);
@@ -196,7 +202,7 @@ int main(void)
         SCHEMA_TEST(an_older_database_takes_the_steps_it_lacks),
         SCHEMA_TEST(a_step_that_fails_leaves_the_version_before_it),
         SCHEMA_TEST(a_newer_database_is_left_alone),
-        SCHEMA_TEST(the_released_schema_2_is_unchanged),
+        SCHEMA_TEST(the_released_schema_3_is_unchanged),
         SCHEMA_TEST(released_checksums_are_unchanged),
         SCHEMA_TEST(missing_tables_are_added),
     };
