@@ -1,14 +1,16 @@
 #include "store/sqlite_stream.h"
 
 #include <assert.h>
+#include <limits.h>
 
 #include "store/sqlite_crc.h"
 #include "store/store_queue.h"
 
-#define LINE_FEED     '\n'
-#define RUN_BYTES_MAX 65536u
-#define COLLECT_RUNS  64u /* deleted at a time */
-#define COLLECT_BYTES 4194304u
+#define LINE_FEED           '\n'
+#define RUN_BYTES_MAX       65536u
+#define COLLECT_RUNS        64u /* deleted at a time */
+#define COLLECT_BYTES       4194304u
+#define CLOSED_TOGETHER_MIN 8u /* streams; for fewer it is not worth reading all between them */
 
 static const arcp_span no_key = {NULL, 0};
 
@@ -111,24 +113,45 @@ static arcp__sqlite_stream *load(arcp__sqlite_streams *streams, arcp_span key, b
     return stream;
 }
 
+/* NULL if it is not in the cache. */
+static arcp__sqlite_stream *find(arcp__sqlite_streams *streams, arcp_span key)
+{
+    /* Most operations are on the same stream as the previous one. */
+    arcp__sqlite_stream *stream = streams->recent;
+    if (stream == NULL || !arcp_span_equal(key, key_of(stream))) {
+        HASH_FIND(hh, streams->by_key, key.data, key.size, stream);
+        if (stream != NULL) {
+            DL_DELETE2(streams->by_use, stream, prev, next_used);
+            DL_APPEND2(streams->by_use, stream, prev, next_used);
+        }
+        streams->recent = stream;
+    }
+    return stream;
+}
+
 /* NULL on failure. */
 static arcp__sqlite_stream *get(arcp__sqlite_streams *streams, arcp_span key, bool is_new,
                                 arcp_error *err)
 {
-    /* Most operations are on the same stream as the previous one. */
-    arcp__sqlite_stream *stream = streams->recent;
-    if (stream != NULL && arcp_span_equal(key, key_of(stream))) {
-        return stream;
+    if (find(streams, key) == NULL) {
+        streams->recent = load(streams, key, is_new, err);
     }
-    HASH_FIND(hh, streams->by_key, key.data, key.size, stream);
-    if (stream == NULL) {
-        stream = load(streams, key, is_new, err);
-    } else {
-        DL_DELETE2(streams->by_use, stream, prev, next_used);
-        DL_APPEND2(streams->by_use, stream, prev, next_used);
+    return streams->recent;
+}
+
+/* The SQL function arcp_closed(key, which): what the row of a listed open stream gets when it is
+ * closed, its end (0) or its checksum (1). NULL for other streams. */
+static void closed_in_sql(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    arcp__sqlite_streams *streams = sqlite3_user_data(context);
+    const arcp_span key = arcp__sqlite_value_text(values[0]);
+    const arcp__sqlite_stream *stream = find(streams, key);
+    if (stream != NULL && stream->is_open) {
+        sqlite3_result_int64(
+            context, sqlite3_value_int(values[1]) == 0
+                         ? (int64_t)stream->next
+                         : arcp__sqlite_crc_stream(stream->id, key, (int64_t)stream->next, false));
     }
-    streams->recent = stream;
-    return stream;
 }
 
 arcp_status arcp__sqlite_streams_init(arcp__sqlite_streams *streams, arcp__sqlite *sqlite,
@@ -153,7 +176,13 @@ arcp_status arcp__sqlite_streams_init(arcp__sqlite_streams *streams, arcp__sqlit
     arcp__sqlite_tally_check(sqlite, ARCP__SQLITE_SUM_STREAMS, &tally,
                              &tables->now[ARCP__SQLITE_SUM_STREAMS], err);
     arcp__sqlite_tables_found(tables, ARCP__SQLITE_SUM_STREAMS, &tally.newest);
-    return err->status;
+    if (err->status != ARCP_OK) {
+        return err->status;
+    }
+    const int code =
+        sqlite3_create_function(sqlite->db, "arcp_closed", 2, SQLITE_UTF8 | SQLITE_DIRECTONLY,
+                                streams, closed_in_sql, NULL, NULL);
+    return code == SQLITE_OK ? ARCP_OK : arcp__sqlite_error(sqlite, code, err);
 }
 
 void arcp__sqlite_streams_fini(arcp__sqlite_streams *streams)
@@ -444,6 +473,55 @@ static void list_unlisted(arcp__sqlite_streams *streams, arcp_error *err)
     sqlite3_reset(statement);
 }
 
+/* Keys of open streams that begin with the same byte. */
+typedef struct key_range {
+    arcp_span first, last;
+    size_t count;
+} key_range;
+
+static bool is_before(arcp_span a, arcp_span b)
+{
+    const int order = memcmp(a.data, b.data, a.size < b.size ? a.size : b.size);
+    return order < 0 || (order == 0 && a.size < b.size);
+}
+
+static void add_key(key_range *range, arcp_span key)
+{
+    range->first = range->count == 0 || is_before(key, range->first) ? key : range->first;
+    range->last = range->count == 0 || is_before(range->last, key) ? key : range->last;
+    range->count++;
+}
+
+/* Streams that were created since the log was restarted mostly have adjacent keys, because ids
+ * begin with a time. So one statement closes all those of a kind; the others are closed one by
+ * one. */
+static void close_rows(arcp__sqlite_streams *streams, arcp_error *err)
+{
+    key_range ranges[UCHAR_MAX + 1] = {0};
+    for (arcp__sqlite_stream *stream = streams->open; stream != NULL; stream = stream->open_next) {
+        if (stream->written == 0) {
+            add_key(&ranges[(unsigned char)stream->key[0]], key_of(stream));
+        }
+    }
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+        if (ranges[i].count >= CLOSED_TOGETHER_MIN) {
+            sqlite3_stmt *statement =
+                arcp__sqlite_get(streams->sqlite, ARCP__SQLITE_STREAM_CLOSE, err);
+            arcp__sqlite_bind_text(statement, 1, ranges[i].first);
+            arcp__sqlite_bind_text(statement, 2, ranges[i].last);
+            arcp__sqlite_run(streams->sqlite, statement, err);
+        }
+    }
+    for (arcp__sqlite_stream *stream = streams->open; err->status == ARCP_OK && stream != NULL;
+         stream = stream->open_next) {
+        if (stream->written != 0 ||
+            ranges[(unsigned char)stream->key[0]].count < CLOSED_TOGETHER_MIN) {
+            const arcp__sqlite_stream_row row = {stream->id, stream->next, false};
+            arcp__sqlite_stream_update(streams->sqlite, &row, key_of(stream), err);
+        }
+    }
+}
+
 arcp_status arcp__sqlite_streams_close_all(arcp__sqlite_streams *streams, arcp_error *err)
 {
     if (err->status != ARCP_OK || (streams->open == NULL && !streams->has_unlisted &&
@@ -454,11 +532,7 @@ arcp_status arcp__sqlite_streams_close_all(arcp__sqlite_streams *streams, arcp_e
     if (streams->has_unlisted) {
         list_unlisted(streams, err);
     }
-    for (arcp__sqlite_stream *stream = streams->open; err->status == ARCP_OK && stream != NULL;
-         stream = stream->open_next) {
-        const arcp__sqlite_stream_row row = {stream->id, stream->next, false};
-        arcp__sqlite_stream_update(streams->sqlite, &row, key_of(stream), err);
-    }
+    close_rows(streams, err);
     arcp__sqlite_tables_flush(streams->tables, true, err);
     if (arcp__sqlite_commit(streams->sqlite, err) != ARCP_OK) {
         arcp__sqlite_tables_abandoned(streams->tables);
