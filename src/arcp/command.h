@@ -321,13 +321,6 @@ typedef struct arcp__follow {
     bool done;
 } arcp__follow;
 
-/* From now on SIGINT is counted and interrupts the client's waits instead of ending the program;
- * NULL restores the default. */
-void arcp__interrupt_watch(arcp_client *client);
-
-/* Waits; false: SIGINT has come, now or before, since it is watched. */
-ARCP_MUST_CHECK bool arcp__interrupt_pause(int64_t ms);
-
 /* How the program's lines about a job look. */
 static inline arcp__line_style arcp__program_style(const arcp__program *program, unsigned depth)
 {

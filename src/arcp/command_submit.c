@@ -205,6 +205,9 @@ static int submit(submission *s, arcp_client *client, arcp_job **out, bool *agai
     const int exit_status = arcp__program_fail(s->program, &err);
     if (status == ARCP_E_AGENT_NOT_AVAILABLE) {
         suggest_agent(s, client);
+    } else if (status == ARCP_E_INTERRUPTED) {
+        arcp__screen_format(&s->program->screen,
+                            "interrupted before the response: the job may exist, see `arcp jobs`");
     }
     return exit_status;
 }

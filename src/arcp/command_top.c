@@ -300,29 +300,40 @@ static bool draw(top_view *t, bool is_live)
     return print(t, is_live);
 }
 
-/* Draws after each report, and each second. */
+/* Waits for a report, a second, or a new size of the terminal. *loads stays set until the rows were
+ * read again. */
+static arcp_status wait_for_change(top_view *t, int64_t *due_ns, bool *loads, arcp_error *err)
+{
+    const arcp_client_event *event = NULL;
+    const int64_t left_ms = (*due_ns - arcp__clock_ns(CLOCK_MONOTONIC)) / ARCP_NS_PER_MS;
+    bool is_incomplete = false;
+    arcp_status status =
+        arcp__live_next(&t->live, *loads || left_ms < 0 ? 0 : left_ms, &event, &is_incomplete, err);
+    if (status == ARCP_E_DEADLINE) {
+        *due_ns = arcp__clock_ns(CLOCK_MONOTONIC) + DRAW_MS * ARCP_NS_PER_MS;
+        is_incomplete = t->count != 0 && !t->live.is_waiting;
+        status = ARCP_OK;
+    }
+    *loads = *loads || is_incomplete;
+    if (status == ARCP_OK && *loads) {
+        status = read_rows(t, err);
+        *loads = status != ARCP_OK;
+    }
+    return status == ARCP_E_INTERRUPTED && arcp__interrupt_count() == 0 ? ARCP_OK : status;
+}
+
+/* Draws after each change. */
 static arcp_status draw_live(top_view *t, arcp_error *err)
 {
     int64_t due_ns = arcp__clock_ns(CLOCK_MONOTONIC) + DRAW_MS * ARCP_NS_PER_MS;
-    while (draw(t, true)) {
-        const arcp_client_event *event = NULL;
-        bool loads = false;
-        const int64_t left_ms = (due_ns - arcp__clock_ns(CLOCK_MONOTONIC)) / ARCP_NS_PER_MS;
-        arcp_status status =
-            arcp__live_next(&t->live, left_ms < 0 ? 0 : left_ms, &event, &loads, err);
-        if (status == ARCP_E_DEADLINE) {
-            due_ns = arcp__clock_ns(CLOCK_MONOTONIC) + DRAW_MS * ARCP_NS_PER_MS;
-            loads = t->count != 0 && !t->live.is_waiting;
-            status = ARCP_OK;
-        }
-        if (status == ARCP_OK && loads) {
-            status = read_rows(t, err);
-        }
-        if (status != ARCP_OK) {
-            return status;
-        }
+    bool loads = false;
+    arcp_status status = ARCP_OK;
+    arcp__resize_watch(t->live.client);
+    while (status == ARCP_OK && draw(t, true)) {
+        status = wait_for_change(t, &due_ns, &loads, err);
     }
-    return ARCP_OK;
+    arcp__resize_watch(NULL);
+    return status;
 }
 
 static int show(arcp__program *program, arcp_client *client, void *user)

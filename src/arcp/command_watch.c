@@ -53,9 +53,6 @@ static int watch(arcp__program *program, arcp_client *client, arcp_span id,
                            .quiet_until_end = had_ended && !from_start,
                            .has_all_events = from_start};
     exit_status = arcp__follow_run(&follow);
-    if (exit_status != ARCP__EXIT_DETACHED) {
-        arcp_client_close(client);
-    }
     arcp_job_unref(job);
     return exit_status;
 }
@@ -80,8 +77,9 @@ int arcp__command_watch(arcp__program *program)
         }
         arcp_buf_fini(&id);
         arcp__interrupt_watch(NULL);
+        arcp_client_close(client);
+        arcp_client_free(client);
     }
-    arcp_client_free(client);
     arcp__result_writer_close(&writer);
     return exit_status;
 }

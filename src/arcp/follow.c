@@ -1,6 +1,5 @@
 #include "arcp/command.h"
 
-#include <signal.h>
 #include <string.h>
 #include <time.h>
 
@@ -14,50 +13,6 @@
 static int64_t now_ns(void)
 {
     return arcp__clock_ns(CLOCK_MONOTONIC);
-}
-
-/* ---- signals ---- */
-
-/* Signal handlers take no context argument, so these are global. */
-static arcp_client *volatile watched;
-static volatile sig_atomic_t interrupts;
-static volatile sig_atomic_t resized;
-
-static void on_interrupt(int signal_number)
-{
-    interrupts = interrupts + 1;
-    if (watched != NULL) {
-        arcp_client_interrupt(watched);
-    }
-}
-
-static void on_resize(int signal_number)
-{
-    resized = 1;
-}
-
-void arcp__interrupt_watch(arcp_client *client)
-{
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    (void)sigemptyset(&action.sa_mask);
-    action.sa_handler = client == NULL ? SIG_DFL : on_interrupt;
-    watched = client;
-    (void)sigaction(SIGINT, &action, NULL);
-    action.sa_handler = client == NULL ? SIG_DFL : on_resize;
-    action.sa_flags = SA_RESTART;
-    (void)sigaction(SIGWINCH, &action, NULL);
-}
-
-bool arcp__interrupt_pause(int64_t ms)
-{
-    const int64_t end = now_ns() + ms * ARCP_NS_PER_MS;
-    for (int64_t left = end - now_ns(); left > 0 && interrupts == 0; left = end - now_ns()) {
-        const struct timespec pause = {.tv_sec = left / ARCP_NS_PER_SEC,
-                                       .tv_nsec = left % ARCP_NS_PER_SEC};
-        (void)nanosleep(&pause, NULL); /* a signal ends it */
-    }
-    return interrupts == 0;
 }
 
 /* ---- lines ---- */
@@ -239,8 +194,7 @@ static void redraw(arcp__follow *f)
     if (!screen->is_terminal || f->program->is_quiet || f->quiet_until_end || f->done) {
         return;
     }
-    if (resized != 0) {
-        resized = 0;
+    if (arcp__resize_take()) {
         arcp__screen_measure(screen);
     }
     arcp_buf area = arcp_buf_init();
@@ -270,7 +224,7 @@ static void acknowledge(arcp__follow *f)
 /* The first Ctrl-C requests cancellation of the job, the second detaches from it. */
 static void check_interrupts(arcp__follow *f)
 {
-    const unsigned count = (unsigned)interrupts;
+    const unsigned count = arcp__interrupt_count();
     if (count == f->interrupts_handled) {
         return;
     }
@@ -288,7 +242,7 @@ static void check_interrupts(arcp__follow *f)
         if (status != ARCP_OK && status != ARCP_E_JOB_NOT_FOUND && status != ARCP_E_INTERRUPTED) {
             arcp__screen_format(&f->program->screen, "not cancelled: %s", err.message);
         }
-        if ((unsigned)interrupts == count) {
+        if (arcp__interrupt_count() == count) {
             return;
         }
     }
@@ -315,6 +269,7 @@ int arcp__follow_run(arcp__follow *f)
     arcp_error err = {.details = &f->program->error_details};
     int64_t drawn_ns = 0;
     f->acked_ns = now_ns();
+    arcp__resize_watch(f->client);
     remember(f, arcp_job_id(f->job), 0);
     arcp__progress_add(&f->progress, arcp_job_id(f->job), label_of(f->job), 0, now_ns());
     while (!f->done) {
@@ -336,6 +291,7 @@ int arcp__follow_run(arcp__follow *f)
             redraw(f);
         }
     }
+    arcp__resize_watch(NULL);
     arcp__screen_status(&f->program->screen, arcp_span_make(NULL, 0));
     arcp_buf_fini(&f->line);
     return f->exit_status;

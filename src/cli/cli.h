@@ -183,6 +183,21 @@ void arcp__append_column(arcp_buf *out, arcp_span text, size_t columns);
  * the piece, `held` keeps its beginning for the next call. */
 void arcp__append_shown(arcp_buf *out, arcp_span piece, arcp_buf *held, bool is_last);
 
+/* ---- interrupt.c: signals while a client waits ---- */
+
+/* From now on Ctrl-C (SIGINT) interrupts the client's waits (ARCP_E_INTERRUPTED) instead of ending
+ * the program. NULL: it ends the program again. */
+void arcp__interrupt_watch(arcp_client *client);
+/* How often Ctrl-C was pressed while it was watched. */
+unsigned arcp__interrupt_count(void);
+/* Waits; false: Ctrl-C was pressed, now or before. */
+ARCP_MUST_CHECK bool arcp__interrupt_pause(int64_t ms);
+
+/* From now on a new size of the terminal interrupts the client's waits, too. NULL: no longer. */
+void arcp__resize_watch(arcp_client *client);
+/* Whether the terminal has got a new size since the last call. */
+bool arcp__resize_take(void);
+
 /* ---- wrap.c: what fits a terminal ---- */
 
 /* The size of the character that the text (not empty) begins with, and how many columns it takes on

@@ -88,6 +88,10 @@ static void print_stderr(arcp__program *program, const arcp_error *err)
 int arcp__program_fail(arcp__program *program, const arcp_error *err)
 {
     arcp_buf text = arcp_buf_init();
+    if (err->status == ARCP_E_INTERRUPTED) { /* the user knows */
+        arcp__screen_erase_echo(&program->screen);
+        return arcp__exit_of_status(err->status);
+    }
     arcp__program_print_error(program, err);
     arcp_buf_append_cstr(&text, program->screen.has_color ? "\033[31merror:\033[0m " : "error: ");
     arcp__append_safe(&text, arcp_span_cstr(code_of(err)), 64);
@@ -269,7 +273,9 @@ static int run_request(arcp__program *program, arcp__program_request_fn request,
     options.observe_all = observes;
     arcp_client *client = arcp__program_connect(program, &options, &exit_status);
     if (client != NULL) {
+        arcp__interrupt_watch(client);
         exit_status = request(program, client, user);
+        arcp__interrupt_watch(NULL); /* Ctrl-C ends a program that waits for the close */
         arcp_client_close(client);
         arcp_client_free(client);
     }

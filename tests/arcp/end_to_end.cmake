@@ -7,7 +7,7 @@ target_link_libraries(arcp_fixture PUBLIC arcp_base PkgConfig::CMOCKA Threads::T
   PRIVATE arcp_flags)
 add_dependencies(arcp_fixture arcp arcp-bench arcp-conformance arcpd arcp-bench-agent)
 
-foreach(name submit submit_explain cancel logs query schedules show connect bench_run connection_loss ui)
+foreach(name submit submit_explain cancel logs query schedules show connect bench_run connection_loss interrupt ui)
   arcp_test(arcp_${name}_test SOURCES ${name}_test.c NEEDS arcp_fixture LABELS integration slow)
 endforeach()
 target_compile_definitions(arcp_ui_test PRIVATE ARCP_BINARY_DIR="${CMAKE_BINARY_DIR}")
