@@ -18,11 +18,30 @@ typedef struct listing {
 typedef enum column { ID, HOOK, EVENT, AGE, STATE, TRIES, JOB, ERROR, COUNT } column;
 
 static const arcp__column columns[COUNT] = {
-    [ID] = {"NOTIFICATION", 30, 0}, [HOOK] = {"HOOK", 12, 0},        [EVENT] = {"EVENT", 6, 60},
-    [AGE] = {"AGE", 4, 0},          [STATE] = {"STATE", 7, 0},       [TRIES] = {"TRIES", 5, 80},
-    [JOB] = {"JOB", 30, 140},       [ERROR] = {"LAST ERROR", 0, 80},
+    [ID] = {"NOTIFICATION", 30, 0}, [HOOK] = {"HOOK", 12, 0},       [EVENT] = {"EVENT", 6, 60},
+    [AGE] = {"AGE", 4, 0},          [STATE] = {"STATE", 7, 0},      [TRIES] = {"TRIES", 5, 80},
+    [JOB] = {"JOB", 30, 101},       [ERROR] = {"LAST ERROR", 0, 0},
 };
-static const arcp__table table = {columns, COUNT, 80, 12};
+static const arcp__table table = {columns, COUNT, 0, 0};
+/* An error is a sentence: a terminal shows it below its row, whatever its width. */
+static const arcp__table terminal_table = {columns, ERROR, 80, 12};
+
+static const arcp__table *table_of(const listing *l)
+{
+    return l->columns == 0 ? &table : &terminal_table;
+}
+
+static bool print_error(const listing *l, const arcp__asked *page, arcp_json_ref row)
+{
+    arcp_buf text = arcp_buf_init();
+    arcp_buf_append_cstr(&text, "  ");
+    arcp__asked_append(page, row, "last_error", ARCP_ERROR_MESSAGE_MAX, &text);
+    if (l->columns != 0 && text.size > 2) {
+        return arcp__program_print_text_line(l->program, &text);
+    }
+    arcp_buf_fini(&text);
+    return true;
+}
 
 static bool print_row(const listing *l, arcp__asked *page, arcp_json_ref row)
 {
@@ -31,7 +50,7 @@ static bool print_row(const listing *l, arcp__asked *page, arcp_json_ref row)
     uint64_t count = 0;
     bool is_printed = true;
     if (l->count == 0) {
-        is_printed = arcp__print_table_row(l->program, &table, l->columns, NULL);
+        is_printed = arcp__print_table_row(l->program, table_of(l), l->columns, NULL);
     }
     arcp__append_age(arcp__asked_text(page, row, "at"), l->now_wall_ns, &age);
     (void)arcp__asked_number(page, row, "tries", &count);
@@ -46,7 +65,8 @@ static bool print_row(const listing *l, arcp__asked *page, arcp_json_ref row)
         [JOB] = arcp__asked_text(page, row, "job_id"),
         [ERROR] = arcp__asked_text(page, row, "last_error"),
     };
-    is_printed = is_printed && arcp__print_table_row(l->program, &table, l->columns, cells);
+    is_printed = is_printed && arcp__print_table_row(l->program, table_of(l), l->columns, cells) &&
+                 print_error(l, page, row);
     arcp_buf_fini(&age);
     arcp_buf_fini(&tries);
     return is_printed;

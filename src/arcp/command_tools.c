@@ -112,6 +112,11 @@ static const arcp__column columns[COUNT] = {
 };
 static const arcp__table table = {columns, COUNT, 0, 0};
 
+/* A narrow terminal shows whether a tool may be called, and not its price. */
+#define NARROW 60u
+static const arcp__column narrow_columns[] = {{"TOOL", 31, 0}, {"LEASE", 0, 0}};
+static const arcp__table narrow_table = {narrow_columns, 2, 0, 0};
+
 static bool print_row(const listing *l, const arcp__mcp_tool *tool, const verdict *v,
                       const arcp__mcp_price *price)
 {
@@ -125,9 +130,12 @@ static bool print_row(const listing *l, const arcp__mcp_tool *tool, const verdic
                                     [PRICE] = arcp_buf_span(&cost),
                                     [LEASE] = arcp_span_cstr(lease),
                                     [TEXT] = arcp_buf_span(&text)};
+    const arcp_span few[] = {cells[TOOL], cells[LEASE]};
+    const bool is_narrow = l->columns != 0 && l->columns < NARROW;
+    const arcp__table *shown = is_narrow ? &narrow_table : &table;
     const bool is_printed =
-        (l->tools != 0 || arcp__print_table_row(l->run.program, &table, l->columns, NULL)) &&
-        arcp__print_table_row(l->run.program, &table, l->columns, cells);
+        (l->tools != 0 || arcp__print_table_row(l->run.program, shown, l->columns, NULL)) &&
+        arcp__print_table_row(l->run.program, shown, l->columns, is_narrow ? few : cells);
     arcp_buf_fini(&cost);
     arcp_buf_fini(&text);
     return is_printed;
@@ -216,7 +224,7 @@ static bool print_failure(listing *l, const arcp__tools_answer *answer)
 static void say_sum(listing *l, size_t servers)
 {
     arcp__program *program = l->run.program;
-    if (program->is_quiet || l->format != ARCP__FORMAT_TABLE) {
+    if (program->is_quiet || l->format != ARCP__FORMAT_TABLE || servers == l->failed) {
         return;
     }
     char allowed[64] = "";

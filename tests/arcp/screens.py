@@ -45,6 +45,14 @@ schedules:
   - {{name: a-schedule-with-a-long-name, every_sec: 604800, agent: wait, principal: "日本語の名前のとても長い利用者"}}
 """
 
+# Of `arcp`: servers of tools.
+TOOLS = """
+tools:
+  servers:
+    - {{name: web, command: ["{python}", -B, "{agents}/tools_server.py"], lease: {{}}, prices: {{"search": "USD:0.02"}}}}
+    - {{name: dead, command: ["false"], lease: {{}}}}
+"""
+
 LEASE = '{"fs.read": ["/srv/projects/a-rather-long-name/**"], "tool.call": ["web.*"]}'
 PLAIN = {"NO_COLOR": "1"}
 
@@ -198,6 +206,9 @@ class Place:
         self.arcpd.write(CONFIG.format(agents=os.path.join(source, "tests/arcp/agents")))
         self.arcpd.start()
         self.environment = self.arcpd.environment | {"TERM": "xterm", "LC_ALL": "C.UTF-8", "ARCP_URL": self.arcpd.url, "ARCP_TOKEN": "ta"}
+        self.tools = os.path.join(self.arcpd.directory, "tools.yaml")
+        with open(self.tools, "w", encoding="utf-8") as file:
+            file.write(TOOLS.format(python=sys.executable, agents=os.path.join(source, "tests/arcp/agents")))
         self.job = self.submit("ta", "texts", "--lease", LEASE, "--budget", "USD:5.00")
         self.arcpd.arcp("ta", "wait", self.job)
 
@@ -216,9 +227,10 @@ class Place:
 
 
 def shows(*words, status=0, environment=None):
-    """The command, to its end. JOB is a job that ended."""
+    """The command, to its end. JOB is a job that ended, TOOLS the configuration file with servers of tools."""
     def play(place, columns):
-        program = Program(place, columns, [place.job if word == "JOB" else word for word in words], PLAIN if environment is None else environment)
+        values = {"JOB": place.job, "TOOLS": place.tools}
+        program = Program(place, columns, [values.get(word, word) for word in words], PLAIN if environment is None else environment)
         program.finish()
         if program.status != status:
             raise Failed(f"exit status {program.status}, not {status}: {program.data!r}")
@@ -352,7 +364,8 @@ def hooks(place, columns):
     program = Program(place, columns, ["hooks"], PLAIN)
     program.finish()
     head, *rows = program.screen().split("\n")
-    return head + "\n" + re.sub(r"(waiting|failed) +(\d+) ", r"\1 N ", [row for row in rows if row][-1]) + "\n"
+    last = [row for row in rows if row][-2:]  # a row, and its error
+    return "\n".join([head, re.sub(r"(waiting|failed) +\d+ ?", r"\1 N ", last[0]).rstrip(), last[1]]) + "\n"
 
 
 SCREENS = {
@@ -372,13 +385,14 @@ SCREENS = {
     "events": events,
     "agents": shows("agents"),
     "help": shows("ping", "--help"),
+    "tools": shows("tools", "--config", "TOOLS", "--lease", '{"tool.call": ["web.s*"], "cost.budget": ["USD:1"]}', "web"),
+    "tools-fails": shows("tools", "--config", "TOOLS", "dead", status=1),
     "error-agent": shows("submit", "text", status=1),
     "error-job": shows("show", "job_nowhere", status=1),
     "error-command": shows("jbos", status=2),
     "error-option": shows("submit", "texts", "--imput", "{}", status=2),
     "error-connection": shows("jobs", "--url", "ws://127.0.0.1:1/arcp", status=3),
     "error-token": shows("jobs", "--token", "wrong", status=3),
-    # The last ones, because a program that is interrupted leaves its session behind.
     "top-live": live_top,
     "jobs-follow": jobs_follow,
     "logs-follow": logs_follow,
