@@ -109,3 +109,8 @@ def clocks() -> tuple[int, int]:
 def to_json(value: Any) -> str:
     """JSON text of a value. ValueError for NaN, TypeError for what is no JSON."""
     return json.dumps(value, allow_nan=False, separators=(",", ":"))
+
+
+def from_json(text: str) -> Any:
+    """The value of a JSON text; numbers with a fraction are exact."""
+    return json.loads(text, parse_float=Decimal)

@@ -290,6 +290,29 @@ class Session:
         page = ffi.gc(out[0], lib.py_job_page_free)
         return list(_rows(page)), _ffi.decode(lib.py_job_page_next_cursor(page))
 
+    # ---- the view ----
+
+    def view(self, name: str, payload: str, timeout: Optional[float]) -> dict[str, Any]:
+        """The response to a request ``x-vendor.arcpd.NAME``."""
+        out, error = ffi.new("py_owned *"), ffi.new("py_error *")
+        wait = milliseconds(timeout, DEFAULT)
+        result = lib.py_client_view(self.handle, name.encode(), _ffi.view(payload), wait, out, error)
+        _ffi.check(result, error)
+        made: dict[str, Any] = _ffi.from_json(_ffi.take(out[0]))
+        return made
+
+    def watch(self, jobs: bool, figures: bool, principal: str, timeout: Optional[float]) -> None:
+        error = ffi.new("py_error *")
+        fields = {"jobs": jobs, "figures": figures, "principal": _ffi.view(principal)}
+        options = ffi.new("py_watch_options *", fields)
+        _ffi.check(
+            lib.py_client_watch(self.handle, options, milliseconds(timeout, DEFAULT), error), error
+        )
+
+    def unwatch(self, timeout: Optional[float]) -> None:
+        error = ffi.new("py_error *")
+        _ffi.check(lib.py_client_unwatch(self.handle, milliseconds(timeout, DEFAULT), error), error)
+
 
 def _rows(page: Any) -> Iterator[JobRow]:
     row = ffi.new("py_job_row *")

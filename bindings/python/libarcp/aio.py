@@ -12,14 +12,23 @@ import threading
 import warnings
 import weakref
 from collections import deque
-from typing import Any, AsyncIterator, Callable, Optional, Sequence, TypeVar, Union
+from typing import Any, AsyncIterator, Callable, Mapping, Optional, Sequence, TypeVar, Union
 
 from . import _ffi
 from ._arcp import ffi, lib
 from ._session import File, Session, Submission, closed, own, tag
 from ._threads import Workers
 from .errors import Error
-from .events import Event, JobFacts, JobRow, Options, Outcome, SessionState, read_event
+from .events import (
+    REPORTS,
+    Event,
+    JobFacts,
+    JobRow,
+    Options,
+    Outcome,
+    SessionState,
+    read_event,
+)
 from .lease import Capabilities, Lease
 
 _T = TypeVar("_T")
@@ -326,9 +335,31 @@ class AsyncClient:
             if not cursor:
                 return
 
+    # ---- the view ----
+
+    async def view(self, name: str, payload: Optional[Mapping[str, Any]] = None) -> dict[str, Any]:
+        """Sends a request ``x-vendor.arcpd.NAME`` and waits for its response, as `Client.view`."""
+        session, text = self._connected(), _ffi.to_json(dict(payload or {}))
+        return await self._start(lambda: session.view(name, text, None))
+
+    async def watch(
+        self, *, jobs: bool = False, figures: bool = False, principal: str = ""
+    ) -> None:
+        """Has the runtime report jobs that begin or change, or its figures of each second, as
+        `Client.watch`. `events` gives the reports; read on until `unwatch`."""
+        session = self._connected()
+        await self._start(lambda: session.watch(jobs, figures, principal, None))
+
+    async def unwatch(self) -> None:
+        """Ends the watch. Reports that were sent before may still be unread."""
+        session = self._connected()
+        await self._start(lambda: session.unwatch(None))
+
+    # ---- events ----
+
     async def events(self) -> AsyncIterator["Event[AsyncJob]"]:
-        """With `Options.observe`: what concerns the session, and ``added`` jobs, until the client is
-        closed. The events of a job come from the job.
+        """What is watched, and with `Options.observe` what concerns the session, and ``added`` jobs,
+        until the client is closed. The events of a job come from the job.
 
         Raises:
             Error: why the session has ended: ``RESUME_WINDOW_EXPIRED``, ``IO``...
@@ -368,7 +399,7 @@ class AsyncClient:
             elif item.event.type == "ended":
                 if job is not None:
                     job._finish()
-            elif self._options.observe:
+            elif self._options.observe or item.event.type in REPORTS:
                 item.event.job = job
                 self._unread += self._inbox.put(item.event)
         if end is not None:

@@ -6,7 +6,7 @@ import time
 import warnings
 import weakref
 from functools import partial
-from typing import Any, Callable, Iterator, Optional, Sequence, TypeVar, Union
+from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, TypeVar, Union
 
 from . import _ffi
 from ._arcp import ffi, lib
@@ -209,11 +209,64 @@ class Client:
     def _page(self, *arguments: Any) -> tuple[list[JobRow], str]:
         return self._ask(lambda: self._session.page(*arguments))
 
+    # ---- the view ----
+
+    def view(
+        self, name: str, payload: Optional[Mapping[str, Any]] = None, *, timeout: Optional[float] = None
+    ) -> dict[str, Any]:
+        """Sends a request ``x-vendor.arcpd.NAME`` and waits for its response: ``jobs``, ``job``,
+        ``events``, ``stderr``, ``end``, ``figures``... (docs/reference/messages.md of the C tree).
+
+        Args:
+            name: such as ``jobs``.
+            payload: its members.
+
+        Returns:
+            The response. Numbers with a fraction, such as amounts, are `Decimal`.
+
+        Raises:
+            Error: the runtime's refusal; ``INVALID_REQUEST`` of a runtime without the feature
+                ``x-vendor.arcpd.view``; ``USAGE`` for what is no name.
+        """
+        text = _ffi.to_json(dict(payload or {}))
+        return self._ask(lambda: self._session.view(name, text, timeout))
+
+    def watch(
+        self,
+        *,
+        jobs: bool = False,
+        figures: bool = False,
+        principal: str = "",
+        timeout: Optional[float] = None,
+    ) -> None:
+        """Has the runtime report jobs that begin or change, or its figures of each second, and waits
+        until it does. Reports are events of the client, which must be read until `unwatch`.
+
+        A program that watches jobs first and then asks for the view ``jobs`` misses nothing. What is
+        asked for is added to what is watched already. After a lost connection the watch goes on, and
+        a report with a true ``reload`` says that changes may be missing. The runtime ends the watch of a
+        client that does not read: ``watch_ended``.
+
+        Args:
+            jobs: events ``jobs_changed``: the rows of the jobs as they are now.
+            figures: events ``figures``; needs a role.
+            principal: glob of the principals whose jobs are watched, ``*`` for all; needs a role.
+                "": the client's own.
+
+        Raises:
+            Error: ``PERMISSION_DENIED``; ``USAGE`` when nothing is asked for; otherwise as `view`.
+        """
+        self._ask(lambda: self._session.watch(jobs, figures, principal, timeout))
+
+    def unwatch(self, timeout: Optional[float] = None) -> None:
+        """Ends the watch. Reports that were sent before may still be unread."""
+        self._ask(lambda: self._session.unwatch(timeout))
+
     # ---- events ----
 
     def next_event(self, timeout: Optional[float] = None) -> Optional["Event[Job]"]:
-        """The next event of any job, in the order in which they came, also ``ended``; None when the
-        client is closed. Read a job's events here or from the job.
+        """The next event of any job, in the order in which they came, also ``ended``, and of what is
+        watched; None when the client is closed. Read a job's events here or from the job.
 
         Raises:
             DeadlineError: none came in time.

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 _JobT = TypeVar("_JobT")
 
-_TYPES = ("connected", "disconnected", "resumed", "closed", "added", "event", "ended", "notice")
+# What is watched.
+REPORTS = ("jobs_changed", "figures", "watch_ended")
+_TYPES = (
+    "connected", "disconnected", "resumed", "closed", "added", "event", "ended", "notice", *REPORTS
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -70,14 +74,15 @@ class Event(Generic[_JobT]):
     Attributes:
         type: ``event`` of a job; ``ended``: a job's last one; with `Options.observe` also
             ``added`` (a job that the program did not submit), ``connected``, ``disconnected``,
-            ``resumed``, ``closed`` (the client, for good) and ``notice``.
-        job: which job; None for what concerns the session.
+            ``resumed``, ``closed`` (the client, for good) and ``notice``; after `Client.watch` also
+            ``jobs_changed``, ``figures`` and ``watch_ended``.
+        job: which job; None for what concerns the session, and for what is watched.
         seq: number of the event in the session; 0: none.
         kind: of an ``event``: ``log``, ``status``, ``metric``, ``progress``, ``tool_call``...
         ts: RFC 3339 time as the runtime wrote it; may be "".
         json: the body as JSON text. Numbers are exact in it:
             ``json.loads(event.json, parse_float=Decimal)``.
-        error: of ``disconnected``, ``closed`` and ``notice``.
+        error: of ``disconnected``, ``closed``, ``notice`` and ``watch_ended``.
         retry_in: of ``disconnected``: seconds until the next attempt.
     """
 
@@ -104,8 +109,11 @@ class Event(Generic[_JobT]):
 
     @cached_property
     def body(self) -> Any:
-        """The body, decoded: a dict, or None where there is none."""
-        return json.loads(self.json) if self.json else None
+        """The body, decoded: a dict, or None where there is none. Numbers with a fraction are float;
+        in what is watched they are Decimal."""
+        if not self.json:
+            return None
+        return _ffi.from_json(self.json) if self.type in REPORTS else json.loads(self.json)
 
     def __repr__(self) -> str:
         what = f" {self.kind} {self.json}" if self.kind else ""

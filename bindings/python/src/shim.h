@@ -226,6 +226,21 @@ void py_job_page_row(arcp_job_page *page, size_t i, py_job_row *out);
 py_text py_job_page_next_cursor(arcp_job_page *page);
 void py_job_page_free(arcp_job_page *page);
 
+/* ---- the view ---- */
+
+/* The response to a request x-vendor.arcpd.NAME. */
+int py_client_view(arcp_client *client, const char *name, py_text payload, int64_t timeout_ms,
+                   py_owned *json, py_error *error);
+
+typedef struct py_watch_options {
+    bool jobs, figures;
+    py_text principal;
+} py_watch_options;
+
+int py_client_watch(arcp_client *client, const py_watch_options *options, int64_t timeout_ms,
+                    py_error *error);
+int py_client_unwatch(arcp_client *client, int64_t timeout_ms, py_error *error);
+
 /* ---- events ---- */
 
 enum py_event_type {
@@ -236,7 +251,10 @@ enum py_event_type {
     PY_JOB_ADDED,
     PY_JOB_EVENT,
     PY_JOB_ENDED,
-    PY_NOTICE
+    PY_NOTICE,
+    PY_JOBS_CHANGED,
+    PY_FIGURES,
+    PY_WATCH_ENDED
 };
 
 /* Lives until the next event of the same job or client is read; `error` is the caller's to free. */

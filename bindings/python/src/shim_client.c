@@ -2,6 +2,7 @@
 #include "shim_parts.h"
 
 #include <arcp/client.h>
+#include <arcp/watch.h>
 
 _Static_assert(ARCP_WAIT_FOREVER == INT64_MAX && ARCP_WAIT_DEFAULT == -1, "as shim.h says");
 _Static_assert(ARCP_CURRENCY_MAX == 72 && ARCP_DECIMAL_TEXT_MAX == 44, "as py_job_budget has it");
@@ -243,6 +244,41 @@ void py_job_page_free(arcp_job_page *page)
     arcp_job_page_free(page);
 }
 
+/* ---- the view ---- */
+
+int py_client_view(arcp_client *client, const char *name, py_text payload, int64_t timeout_ms,
+                   py_owned *json, py_error *error)
+{
+    arcp_buf response = arcp_buf_init();
+    arcp_buf details = arcp_buf_init();
+    arcp_error err = {.details = &details};
+    if (arcp_client_view(client, name, py__span(payload), timeout_ms, &response, &err) != ARCP_OK) {
+        arcp_buf_fini(&response);
+        return py__fail(error, &err);
+    }
+    return py__take(&response, json) == PY_OK ? PY_OK : py__no_memory(error);
+}
+
+int py_client_watch(arcp_client *client, const py_watch_options *options, int64_t timeout_ms,
+                    py_error *error)
+{
+    arcp_watch_options made = arcp_watch_options_init();
+    made.jobs = options->jobs;
+    made.figures = options->figures;
+    made.principal = py__span(options->principal);
+    arcp_buf details = arcp_buf_init();
+    arcp_error err = {.details = &details};
+    return arcp_client_watch(client, &made, timeout_ms, &err) == ARCP_OK ? PY_OK
+                                                                         : py__fail(error, &err);
+}
+
+int py_client_unwatch(arcp_client *client, int64_t timeout_ms, py_error *error)
+{
+    arcp_buf details = arcp_buf_init();
+    arcp_error err = {.details = &details};
+    return arcp_client_unwatch(client, timeout_ms, &err) == ARCP_OK ? PY_OK : py__fail(error, &err);
+}
+
 /* ---- events ---- */
 
 static int event_type(arcp_client_event_type type)
@@ -262,10 +298,13 @@ static int event_type(arcp_client_event_type type)
         return PY_JOB_EVENT;
     case ARCP_CLIENT_JOB_ENDED:
         return PY_JOB_ENDED;
-    case ARCP_CLIENT_NOTICE:
     case ARCP_CLIENT_JOBS_CHANGED:
+        return PY_JOBS_CHANGED;
     case ARCP_CLIENT_FIGURES:
+        return PY_FIGURES;
     case ARCP_CLIENT_WATCH_ENDED:
+        return PY_WATCH_ENDED;
+    case ARCP_CLIENT_NOTICE:
         break;
     }
     return PY_NOTICE;
