@@ -342,8 +342,12 @@ static arcp_status check_options(const arcp__models *models, bool has_max, arcp_
     if (has_request && (models->has_size || arguments->word_count != 0)) {
         return arcp_error_set(err, ARCP_E_USAGE, "--request takes neither NAME nor --bytes");
     }
-    if (has_request && !arcp__has(arguments, ARCP__OPTION_MODELS_PRICES)) {
-        return arcp_error_set(err, ARCP_E_USAGE, "--request needs --prices FILE");
+    if (has_request && !arcp__has(arguments, ARCP__OPTION_MODELS_PRICES) &&
+        (arcp__has(arguments, ARCP__OPTION_MODELS_ALLOW) ||
+         arcp__has(arguments, ARCP__OPTION_MODELS_REMOVE_TOOLS))) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "--allow and --remove-tools are for --prices: of a configured "
+                              "provider the entry in models.providers says it");
     }
     if (is_stdin(arguments, ARCP__OPTION_MODELS_PRICES) +
             is_stdin(arguments, ARCP__OPTION_MODELS_REQUEST) +

@@ -41,7 +41,8 @@ bool arcp__models_allows(const arcp__models *models, arcp_span name);
 void arcp__models_append_header(const arcp__models *models, arcp_buf *out);
 void arcp__models_append(const arcp__models *models, const arcp__models_row *shown, arcp_buf *out);
 
-/* models_setup.c: lists the models of the configuration file; returns the exit status. */
+/* models_setup.c: lists the models of the configuration file, or with --request prints what a call
+ * to one of them can cost; returns the exit status. */
 int arcp__models_of_setup(arcp__models *models);
 
 /* The row of a model: by its name, or by that of the dialect, a slash and its name. NULL: none. */
@@ -70,6 +71,7 @@ typedef struct arcp__models_answer {
 ARCP_MUST_CHECK arcp_status arcp__models_answer_read(const arcp__models *models,
                                                      const arcp__llm_call *call,
                                                      const arcp__llm_row *row,
+                                                     const arcp__llm_terms *terms,
                                                      const arcp__llm_bound *held,
                                                      arcp__models_answer *out, arcp_error *err);
 void arcp__models_answer_put(const arcp__models_answer *answer, arcp_json_writer *writer);

@@ -13,8 +13,9 @@ static bool is_stream(arcp_span body)
 }
 
 arcp_status arcp__models_answer_read(const arcp__models *models, const arcp__llm_call *call,
-                                     const arcp__llm_row *row, const arcp__llm_bound *held,
-                                     arcp__models_answer *out, arcp_error *err)
+                                     const arcp__llm_row *row, const arcp__llm_terms *terms,
+                                     const arcp__llm_bound *held, arcp__models_answer *out,
+                                     arcp_error *err)
 {
     const char *file = arcp__value(&models->program->arguments, ARCP__OPTION_MODELS_ANSWER);
     arcp_buf body = arcp_buf_init();
@@ -25,7 +26,7 @@ arcp_status arcp__models_answer_read(const arcp__models *models, const arcp__llm
         arcp__llm_tap_init(&tap, call->route, out->is_stream);
         arcp__llm_tap_feed(&tap, arcp_buf_span(&body));
         arcp__llm_tap_end(&tap);
-        arcp__llm_settle(row, &call->size, &models->terms, held, &tap, &out->cost);
+        arcp__llm_settle(row, &call->size, terms, held, &tap, &out->cost);
         out->has_unread = tap.has_unread;
         arcp__llm_tap_fini(&tap);
     }

@@ -95,16 +95,19 @@ static void on_name(void *user, arcp_span name, arcp_span provider)
     }
 }
 
+static arcp_status has_providers(const arcp__setup_file *file, arcp_error *err)
+{
+    return file->setup.models.provider_count != 0
+               ? ARCP_OK
+               : arcp_error_set(err, ARCP_E_NOT_FOUND,
+                                "%s has no models.providers (see arcp(1), FILES); --prices FILE "
+                                "names a price file",
+                                file->path.data);
+}
+
 static arcp_status list(lister *l, const arcp__setup_file *file, arcp_error *err)
 {
     const arcp__arguments *arguments = &l->models->program->arguments;
-    if (file->setup.models.provider_count == 0) {
-        return arcp_error_set(
-            err, ARCP_E_NOT_FOUND,
-            "%s has no models.providers (see arcp(1), FILES); --prices FILE lists "
-            "a price file",
-            file->path.data);
-    }
     arcp__model_each(l->models->config, on_name, l);
     if (l->failed) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
@@ -125,15 +128,21 @@ int arcp__models_of_setup(arcp__models *models)
     arcp__model_config *config = NULL;
     arcp_error err = {0};
     int exit_status = ARCP__EXIT_ERROR;
+    const bool has_request = arcp__has(&models->program->arguments, ARCP__OPTION_MODELS_REQUEST);
     arcp_status status = arcp__setup_file_read(&models->program->arguments, &file, &err);
     if (status == ARCP_OK) {
         status = arcp__setup_list_models(&file.setup, &config, &err);
     }
     models->config = config;
     if (status == ARCP_OK) {
+        status = has_providers(&file, &err);
+    }
+    if (status == ARCP_OK && !has_request) {
         status = list(&l, &file, &err);
     }
-    if (status != ARCP_OK) {
+    if (status == ARCP_OK && has_request) {
+        exit_status = arcp__models_request(models);
+    } else if (status != ARCP_OK) {
         arcp_buf_fini(&l.out);
         exit_status = status == ARCP_E_USAGE ? arcp__program_usage(models->program, &err)
                                              : arcp__program_fail_file(models->program, &err);

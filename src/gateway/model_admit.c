@@ -7,9 +7,6 @@
 
 #define COUNT_TOKENS "/v1/messages/count_tokens"
 
-static const arcp__llm_row free_row = {.mode = ARCP__LLM_MODE_CHAT};
-static const arcp__llm_row free_embedding_row = {.mode = ARCP__LLM_MODE_EMBEDDING};
-
 /* ---- the lease ---- */
 
 /* Whether a counter of the chain has been spent; holds do not count. */
@@ -222,16 +219,7 @@ static bool find_models(model_call *m, arcp_error *err)
 
 bool arcp__model_read(model_call *m, arcp_error *err)
 {
-    const arcp__model_provider *provider = m->found[m->at].provider;
-    arcp__llm_policy policy = arcp__llm_policy_init(m->route);
-    policy.allows_any = provider->is_free;
-    policy.allowed = provider->allow;
-    policy.allowed_count = provider->allow_count;
-    policy.removes_tools = provider->removes_tools;
-    policy.sets_tier = provider->is_openai;
-    if (provider->other_tokens_per_byte != 0) {
-        policy.other_tokens_per_byte = provider->other_tokens_per_byte;
-    }
+    const arcp__llm_policy policy = arcp__model_policy(m->found[m->at].provider, m->route);
     arcp__llm_call_fini(&m->asked);
     const arcp_status status =
         arcp__llm_call_read(arcp_buf_span(&m->call->body), &policy, &m->asked, err);
@@ -330,22 +318,6 @@ static bool set_demands(model_call *m, const arcp__llm_bound *one)
            add_demand(m, ARCP_SPAN_LITERAL("tokens"), input, per_token);
 }
 
-/* The row that prices the model; a row without prices for what is free. NULL: it has no price. */
-static const arcp__llm_row *row_of(const model_call *m)
-{
-    const arcp__model_found *found = &m->found[m->at];
-    const bool is_unknown = found->row == NULL || found->row->problem == ARCP__LLM_PROBLEM_ZERO;
-    if (found->provider->is_free || (is_unknown && arcp__model_unknown_is_free(m->config))) {
-        return m->route == ARCP__LLM_ROUTE_EMBEDDINGS ? &free_embedding_row : &free_row;
-    }
-    return found->row;
-}
-
-static bool is_free(const arcp__llm_row *row)
-{
-    return row == &free_row || row == &free_embedding_row;
-}
-
 bool arcp__model_bound(model_call *m, int *http_status, arcp_error *err)
 {
     const arcp__llm_terms *terms = &m->found[m->at].provider->terms;
@@ -356,7 +328,7 @@ bool arcp__model_bound(model_call *m, int *http_status, arcp_error *err)
     *http_status = 403;
     m->demand_count = 0;
     m->has_bound = false;
-    m->row = row_of(m);
+    m->row = arcp__model_row(m->config, &m->found[m->at], m->route);
     one_token.has_limit = true;
     one_token.limit = 1;
     if (m->row == NULL) {
@@ -365,7 +337,7 @@ bool arcp__model_bound(model_call *m, int *http_status, arcp_error *err)
         return false;
     }
     const arcp_status status = arcp__llm_bound_find(m->row, &m->asked.size, terms, &m->bound, err);
-    if (status != ARCP_OK && is_free(m->row) &&
+    if (status != ARCP_OK && arcp__model_row_is_free(m->row) &&
         !arcp_budget_counts(budget, ARCP_SPAN_LITERAL("tokens"))) {
         return true;
     }
@@ -379,7 +351,7 @@ bool arcp__model_bound(model_call *m, int *http_status, arcp_error *err)
         (void)arcp_error_set(err, ARCP_E_LIMIT, "the price of the call is out of range");
         return false;
     }
-    if (!is_free(m->row) && is_in_other_currencies(m, budget)) {
+    if (!arcp__model_row_is_free(m->row) && is_in_other_currencies(m, budget)) {
         (void)arcp_error_set(err, ARCP_E_PERMISSION_DENIED,
                              "the job's budget names no currency in which calls to models are "
                              "charged");
@@ -413,19 +385,10 @@ bool arcp__model_write_body(model_call *m)
 {
     const arcp__model_provider *provider = m->found[m->at].provider;
     const arcp__llm_size *size = &m->asked.size;
-    const bool has_tier = m->route == ARCP__LLM_ROUTE_CHAT || m->route == ARCP__LLM_ROUTE_RESPONSES;
-    arcp__llm_change change = {
-        .limit = m->hold.limit,
-        .sets_limit = m->hold.demand_count != 0 && m->route != ARCP__LLM_ROUTE_EMBEDDINGS &&
-                      (!size->has_limit || size->limit != m->hold.limit),
-        .limit_field = provider->limit_field,
-        .asks_usage = true,
-        .sets_tier = provider->is_openai && has_tier && size->tiers == ARCP__LLM_TIERS_DEFAULT,
-        .forbids_store = provider->forbids_store && has_tier,
-        .asks_reasoning = provider->forbids_store && m->row != NULL && m->row->reasons};
-    if (!arcp_span_equal(m->found[m->at].model, m->asked.model)) {
-        change.model = m->found[m->at].model;
-    }
+    arcp__llm_change change = arcp__model_change(&m->found[m->at], m->row, &m->asked);
+    change.limit = m->hold.limit;
+    change.sets_limit = m->hold.demand_count != 0 && m->route != ARCP__LLM_ROUTE_EMBEDDINGS &&
+                        (!size->has_limit || size->limit != m->hold.limit);
     if (m->has_bound) {
         /* What was held, for an answer that does not report its usage. */
         arcp__llm_size sent = *size;

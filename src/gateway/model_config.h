@@ -108,6 +108,23 @@ size_t arcp__model_exchanges(const arcp__model_config *config, const arcp__model
 uint64_t arcp__model_min_output(const arcp__model_config *config);
 bool arcp__model_unknown_is_free(const arcp__model_config *config);
 
+/* ---- model_rule.c: one call ---- */
+
+/* How the body of a call to the provider is read. Borrows from the provider. */
+arcp__llm_policy arcp__model_policy(const arcp__model_provider *provider, arcp__llm_route route);
+
+/* The row that prices the call; a row without prices for what is free. NULL: it has no price. */
+const arcp__llm_row *arcp__model_row(const arcp__model_config *config,
+                                     const arcp__model_found *found, arcp__llm_route route);
+bool arcp__model_row_is_free(const arcp__llm_row *row);
+
+/* How the body that the provider gets differs from that of the agent, but for its limit. `row`: as
+ * above. */
+arcp__llm_change arcp__model_change(const arcp__model_found *found, const arcp__llm_row *row,
+                                    const arcp__llm_call *call);
+
+/* ---- model_config.c ---- */
+
 /* Appends what `--check-config` says of it: which provider serves each alias, which models have no
  * price, and which cannot be bounded. */
 void arcp__model_config_explain(const arcp__model_config *config, arcp_buf *out);

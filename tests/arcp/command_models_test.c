@@ -11,6 +11,8 @@ static char request[] = "/tmp/arcp-request-XXXXXX";
 static char answer[] = "/tmp/arcp-answer-XXXXXX";
 static char broken_off[] = "/tmp/arcp-answer-XXXXXX";
 static char search[] = "/tmp/arcp-request-XXXXXX";
+static char plain[] = "/tmp/arcp-request-XXXXXX";
+static char config[] = "/tmp/arcp-config-XXXXXX";
 
 static const char prices_text[] =
     "{\"small\":{\"mode\":\"chat\",\"litellm_provider\":\"openai\",\"max_input_tokens\":128000,"
@@ -34,6 +36,19 @@ static const char answer_text[] =
 static const char broken_off_text[] =
     "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"A cat\"}}]}\n\n";
 
+static const char plain_text[] =
+    "{\"model\":\"quick\",\"house_member\":1,\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}],"
+    "\"tools\":[{\"type\":\"web_search\"}]}";
+
+/* The model of the calls is an alias: of a model of one provider, then of another's. */
+#define CONFIG                                                                                     \
+    "models:\n  prices: %s\n  aliases: {quick: [small, gpt], picture: [free]}\n  providers:\n"     \
+    "    - {name: house, dialect: openai, url: \"http://127.0.0.1:1/v1\", models: [small], "       \
+    "multiplier: \"2\", allow: [house_member], server_tools: remove}\n"                            \
+    "    - {name: strict, dialect: openai, url: \"http://127.0.0.1:1/v1\", models: [gpt]}\n"       \
+    "    - {name: own, dialect: openai, url: \"http://127.0.0.1:1/v1\", models: [free], price: "   \
+    "free}\n"
+
 static void write_file(char *path, const char *text)
 {
     const int file = mkstemp(path);
@@ -51,6 +66,10 @@ static int write_files(void **state)
     write_file(search, search_text);
     write_file(answer, answer_text);
     write_file(broken_off, broken_off_text);
+    write_file(plain, plain_text);
+    char text[1024];
+    assert_true((size_t)snprintf(text, sizeof text, CONFIG, prices) < sizeof text);
+    write_file(config, text);
     return 0;
 }
 
@@ -58,7 +77,7 @@ static int remove_files(void **state)
 {
     (void)state;
     return unlink(prices) + unlink(broken) + unlink(request) + unlink(search) + unlink(answer) +
-           unlink(broken_off);
+           unlink(broken_off) + unlink(plain) + unlink(config);
 }
 
 typedef struct command_row {
@@ -231,6 +250,34 @@ static const request_row requests[] = {
      "input    668 tokens at most (text 156, pictures 0, added by the provider 512)\n"
      "output   16384 tokens at most\n"
      "cost     0.0099974 at most\n"},
+    {"the members, tools and prices of a configured provider",
+     {"--config", config, "--request", plain, "--route", "chat"},
+     0,
+     "model    quick\n"
+     "provider house, as small\n"
+     "removed  1 tool that runs at the provider\n"
+     "input    622 tokens at most (text 110, pictures 0, added by the provider 512)\n"
+     "output   16384 tokens at most\n"
+     "cost     0.0199718 at most\n"},
+    {"the provider of an alias whose model the lease allows",
+     {"--config", config, "--request", plain, "--route", "chat", "--lease",
+      "{\"model.use\":[\"gpt\"]}"},
+     4,
+     "refused  unsupported_parameter: \"house_member\" is not known here and may cost money\n"},
+    {"a configured provider as JSON",
+     {"--config", config, "--request", plain, "--route", "chat", "--lease",
+      "{\"model.use\":[\"small\"]}", "--json", "--max-output", "1000"},
+     0,
+     "{\"model\":\"quick\",\"route\":\"chat\",\"provider\":\"house\",\"sent_as\":\"small\","
+     "\"allowed\":true,\"text_tokens\":110,\"extra_tokens\":512,\"images\":0,\"open\":false,"
+     "\"answers\":1,\"stream\":false,\"tools_removed\":1,\"fetches\":[],\"bounded\":true,"
+     "\"priced_as\":\"small\",\"input_tokens\":622,\"limit\":1000,\"output_tokens\":1000,"
+     "\"input\":\"0.000311\",\"output\":\"0.0012\",\"total\":\"0.001511\"}\n"},
+    {"the body that a configured provider gets",
+     {"--config", config, "--request", plain, "--route", "chat", "--body", "--max-output", "9"},
+     0,
+     "{\"max_tokens\":9,\"model\":\"small\",\"house_member\":1,\"messages\":[{\"role\":\"user\","
+     "\"content\":\"hi\"}],\"tools\":[]}"},
 };
 
 static void a_call_is_bounded_or_refused(void **state)
@@ -284,10 +331,14 @@ static const failure_row failures[] = {
      {"--prices", prices, "--max-output", "1"},
      2,
      "--max-output is for --bytes"},
-    {"a body without prices",
-     {"--request", request, "--route", "chat"},
+    {"a member that is accepted without prices",
+     {"--config", config, "--request", plain, "--route", "chat", "--allow", "house_member"},
      2,
-     "--request needs --prices FILE"},
+     "--allow and --remove-tools are for --prices"},
+    {"a model that no provider serves",
+     {"--config", config, "--request", search, "--route", "messages"},
+     1,
+     "no provider serves the model \"gpt\""},
     {"a body without a route",
      {"--prices", prices, "--request", request},
      2,
