@@ -14,15 +14,17 @@ typedef struct shown {
     arcp__program *program;
     arcp_span id;
     arcp__format format;
+    arcp__asked view; /* not scanned: the runtime has none */
+    bool has_role;
     arcp_buf created_at;
     arcp_buf input; /* JSON; empty: it is not kept */
     bool is_input_cut;
-    arcp_buf descriptor;  /* JSON */
-    arcp_buf enforcement; /* body of the event about its sandbox; empty: none */
-    arcp_buf children;    /* JSON, the elements of an array */
-    size_t child_count;   /* also those beyond CHILDREN_MAX, which are left out */
-    arcp_buf denied;      /* "CAPABILITY TARGET" of the last one */
-    uint64_t denial_count;
+    arcp_buf descriptor;   /* JSON */
+    arcp_buf enforcement;  /* body of the event about its sandbox; empty: none */
+    arcp_buf children;     /* JSON, the elements of an array */
+    size_t child_count;    /* also those beyond CHILDREN_MAX, which are left out */
+    arcp_buf denied;       /* "CAPABILITY TARGET" of the last one */
+    uint64_t denial_count; /* with a view those of the gate are counted, too */
     arcp_buf progress;
     arcp__closing closing;
     arcp_buf end;     /* the payload of its last message; empty: it runs */
@@ -31,26 +33,41 @@ typedef struct shown {
 
 /* ---- what is known ---- */
 
+/* The last operation that was denied. */
+static void take_refused(shown *s)
+{
+    const arcp__asked *view = &s->view;
+    const arcp_json_ref list =
+        arcp_json_member(&view->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("refused"));
+    (void)arcp__asked_number(view, ARCP_JSON_ROOT, "denials", &s->denial_count);
+    for (arcp_json_ref at = arcp_json_first(&view->json, list); at != ARCP_JSON_ABSENT;
+         at = arcp_json_next(&view->json, list, at)) {
+        arcp_buf_clear(&s->denied);
+        arcp__asked_append(view, at, "capability", 256, &s->denied);
+        arcp_buf_append_byte(&s->denied, ' ');
+        arcp__asked_append(view, at, "target", 1024, &s->denied);
+    }
+}
+
 /* What only the runtime's view of the job says. */
 static arcp_status read_view(shown *s, arcp_client *client, arcp_error *err)
 {
     arcp_buf payload = arcp_buf_init();
-    arcp__asked job = {.json = ARCP__JSON_INIT};
     arcp_json_writer writer = arcp__put_begin(&payload);
     arcp__put_string(&writer, "job_id", s->id);
     arcp_json_end_object(&writer);
-    const arcp_status status = arcp__ask(client, "job", arcp_buf_span(&payload), &job, err);
-    if (status == ARCP_OK) {
-        const arcp_json *json = &job.json;
+    const arcp_status status = arcp__ask_buf(client, "job", &payload, &s->view, err);
+    if (status == ARCP_OK && s->view.json.nodes != NULL) { /* it was scanned */
+        const arcp_json *json = &s->view.json;
         const arcp_json_ref input =
             arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("input"));
         const arcp_json_ref truncated =
             arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("truncated"));
-        arcp_buf_append(&s->created_at, arcp__asked_text(&job, ARCP_JSON_ROOT, "created_at"));
+        arcp_buf_append(&s->created_at, arcp__asked_text(&s->view, ARCP_JSON_ROOT, "created_at"));
         arcp_buf_append(&s->input, arcp_json_raw(json, input));
         s->is_input_cut = arcp_json_is(json, truncated, ARCP_JSON_TRUE);
+        take_refused(s);
     }
-    arcp__asked_fini(&job);
     arcp_buf_fini(&payload);
     return status;
 }
@@ -154,14 +171,18 @@ static void put_members(arcp_json_writer *writer, const arcp_json *json, const c
 static void append_json(shown *s, const arcp_json *descriptor, const arcp_json *end, arcp_buf *out)
 {
     static const char *const first[] = {"agent"};
+    static const char *const owner[] = {"principal"};
     static const char *const last[] = {"parent_job_id", "trace_id", "lease", "lease_constraints",
                                        "budget"};
     static const char *const of_end[] = {"completed_at", "code",    "message",
                                          "retryable",    "details", "result_size"};
+    static const char *const of_view[] = {"pid",           "cpu_ms", "memory_bytes",
+                                          "silent_for_ms", "uses",   "refused"};
     const bool has_ended = s->end.size != 0;
     arcp_json_writer writer = arcp__put_begin(out);
     arcp__put_string(&writer, "job_id", s->id);
     put_members(&writer, descriptor, first, 1);
+    put_members(&writer, &s->view.json, owner, 1);
     arcp__put_raw(
         &writer, "status",
         has_ended
@@ -183,6 +204,7 @@ static void append_json(shown *s, const arcp_json *descriptor, const arcp_json *
     arcp__put_text(&writer, "progress", arcp_buf_span(&s->progress));
     arcp__put_u64(&writer, "denials", s->denial_count);
     arcp__put_text(&writer, "last_denial", arcp_buf_span(&s->denied));
+    put_members(&writer, &s->view.json, of_view, sizeof of_view / sizeof *of_view);
     arcp_buf_append_cstr(out, ",\"children\":[");
     arcp_buf_append(out, arcp_buf_span(&s->children));
     arcp_buf_append_cstr(out, "]");
@@ -344,22 +366,61 @@ static void append_expiry(const arcp_json *descriptor, arcp_buf *out)
     arcp_buf_fini(&room);
 }
 
+/* What the program of a running job uses: "pid 4711, CPU 0.3s, memory 1544K, silent for 12.0s". */
+static void append_program(const shown *s, arcp_buf *out)
+{
+    uint64_t pid = 0;
+    uint64_t amount = 0;
+    arcp_buf text = arcp_buf_init();
+    if (arcp__asked_number(&s->view, ARCP_JSON_ROOT, "pid", &pid)) {
+        arcp_buf_append_format(&text, "pid %llu", (unsigned long long)pid);
+    }
+    if (arcp__asked_number(&s->view, ARCP_JSON_ROOT, "cpu_ms", &amount)) {
+        arcp_buf_append_cstr(&text, text.size == 0 ? "CPU " : ", CPU ");
+        arcp__append_ms(amount, &text);
+    }
+    if (arcp__asked_number(&s->view, ARCP_JSON_ROOT, "memory_bytes", &amount)) {
+        arcp_buf_append_cstr(&text, ", memory ");
+        arcp__append_bytes(amount, &text);
+    }
+    if (arcp__asked_number(&s->view, ARCP_JSON_ROOT, "silent_for_ms", &amount)) {
+        arcp_buf_append_cstr(&text, text.size == 0 ? "silent for " : ", silent for ");
+        arcp__append_ms(amount, &text);
+    }
+    append_line(out, "program", arcp_buf_span(&text));
+    out->failed = out->failed || text.failed;
+    arcp_buf_fini(&text);
+}
+
 static void append_table(shown *s, const arcp_json *descriptor, const arcp_json *end, arcp_buf *out)
 {
     const bool has_ended = s->end.size != 0;
     arcp__job_facts facts;
     arcp_buf text = arcp_buf_init();
+    uint64_t place = 0;
     arcp__job_facts_read(descriptor, &facts);
     append_line(out, "job", s->id);
     append_line(out, "agent", facts.agent);
+    if (s->has_role) {
+        append_line(out, "principal", arcp__asked_text(&s->view, ARCP_JSON_ROOT, "principal"));
+    }
+    if (!has_ended && arcp__asked_number(&s->view, ARCP_JSON_ROOT, "queue_place", &place)) {
+        arcp_buf_append_format(&text, "pending, place %llu in the queue of its agent",
+                               (unsigned long long)place);
+    }
     append_line(out, "status",
-                has_ended ? arcp_buf_span(&s->outcome) : arcp_buf_span(&facts.shown_status));
+                has_ended        ? arcp_buf_span(&s->outcome)
+                : text.size != 0 ? arcp_buf_span(&text)
+                                 : arcp_buf_span(&facts.shown_status));
+    arcp_buf_clear(&text);
     append_line(out, "created", arcp_buf_span(&s->created_at));
     append_line(out, "started", arcp_span_cstr(s->closing.started_at));
     if (has_ended) {
         append_text_member(end, "completed_at", "", &text);
         append_line(out, "ended", arcp_buf_span(&text));
         append_error(end, out);
+    } else {
+        append_program(s, out);
     }
     arcp_buf_append_cstr(&s->input, s->is_input_cut ? " (the beginning)" : "");
     append_line(out, "input", arcp_buf_span(&s->input));
@@ -431,6 +492,7 @@ static int show(arcp__program *program, arcp_client *client, void *user)
         return exit_status;
     }
     s->id = arcp_buf_span(&id);
+    s->has_role = arcp__sees_all(client);
     const arcp__history history = {
         .client = client, .id = s->id, .opened = on_opened, .event = on_event, .user = s};
     arcp_status status = arcp__history_read(&history, &err);
@@ -451,12 +513,13 @@ static int show(arcp__program *program, arcp_client *client, void *user)
 
 int arcp__command_show(arcp__program *program)
 {
-    shown s = {.program = program};
+    shown s = {.program = program, .view = {.json = ARCP__JSON_INIT}};
     arcp_error err = {0};
     const int exit_status =
         arcp__format_read(program, ARCP__OPTION_SHOW_OUTPUT, &s.format, &err) == ARCP_OK
             ? arcp__program_request(program, show, &s)
             : arcp__program_usage(program, &err);
+    arcp__asked_fini(&s.view);
     arcp_buf *const texts[] = {&s.created_at, &s.descriptor, &s.enforcement, &s.children, &s.denied,
                                &s.progress,   &s.end,        &s.outcome,     &s.input};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {

@@ -159,36 +159,14 @@ static const arcp__column columns[COUNT] = {
 };
 static const arcp__table table = {columns, COUNT, 120, 8};
 
-static void append_seconds(const arcp_json *json, const char *name, arcp_buf *out)
+static void append_amount(const arcp_json *json, const char *name,
+                          void (*append)(uint64_t amount, arcp_buf *out), arcp_buf *out)
 {
-    uint64_t ms = 0;
-    if (!arcp_json_u64(json, arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(name)), &ms)) {
-        return;
+    uint64_t amount = 0;
+    if (arcp_json_u64(json, arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(name)),
+                      &amount)) {
+        append(amount, out);
     }
-    if (ms < 60000) {
-        arcp_buf_append_format(out, "%llu.%llus", (unsigned long long)(ms / 1000),
-                               (unsigned long long)(ms % 1000 / 100));
-    } else if (ms < 3600000) {
-        arcp_buf_append_format(out, "%llum", (unsigned long long)(ms / 60000));
-    } else {
-        arcp_buf_append_format(out, "%lluh", (unsigned long long)(ms / 3600000));
-    }
-}
-
-static void append_bytes(const arcp_json *json, const char *name, arcp_buf *out)
-{
-    static const char units[] = "BKMGT";
-    uint64_t bytes = 0;
-    size_t unit = 0;
-    if (!arcp_json_u64(json, arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(name)),
-                       &bytes)) {
-        return;
-    }
-    while (bytes >= 10240 && unit + 2 < sizeof units) {
-        bytes /= 1024;
-        unit++;
-    }
-    arcp_buf_append_format(out, "%llu%c", (unsigned long long)bytes, units[unit]);
 }
 
 static void append_row(const top_view *t, const row *at, arcp_buf *out)
@@ -206,9 +184,9 @@ static void append_row(const top_view *t, const row *at, arcp_buf *out)
     }
     arcp__job_facts_read(&job.json, &facts);
     arcp__append_age(facts.created_at, t->now_wall_ns, &age);
-    append_seconds(&job.json, "silent_for_ms", &silent);
-    append_seconds(&job.json, "cpu_ms", &cpu);
-    append_bytes(&job.json, "memory_bytes", &memory);
+    append_amount(&job.json, "silent_for_ms", arcp__append_ms, &silent);
+    append_amount(&job.json, "cpu_ms", arcp__append_ms, &cpu);
+    append_amount(&job.json, "memory_bytes", arcp__append_bytes, &memory);
     const arcp_span cells[COUNT] = {
         [JOB] = facts.job_id,
         [AGE] = arcp_buf_span(&age),

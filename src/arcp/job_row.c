@@ -147,6 +147,29 @@ void arcp__append_age(arcp_span instant, int64_t now_wall_ns, arcp_buf *out)
     arcp_buf_append_format(out, "%lld%c", (long long)(seconds / units[i].seconds), units[i].unit);
 }
 
+void arcp__append_ms(uint64_t ms, arcp_buf *out)
+{
+    if (ms < 60000) {
+        arcp_buf_append_format(out, "%llu.%llus", (unsigned long long)(ms / 1000),
+                               (unsigned long long)(ms % 1000 / 100));
+    } else if (ms < 3600000) {
+        arcp_buf_append_format(out, "%llum", (unsigned long long)(ms / 60000));
+    } else {
+        arcp_buf_append_format(out, "%lluh", (unsigned long long)(ms / 3600000));
+    }
+}
+
+void arcp__append_bytes(uint64_t bytes, arcp_buf *out)
+{
+    static const char units[] = "BKMGT";
+    size_t unit = 0;
+    while (bytes >= 10240 && unit + 2 < sizeof units) {
+        bytes /= 1024;
+        unit++;
+    }
+    arcp_buf_append_format(out, "%llu%c", (unsigned long long)bytes, units[unit]);
+}
+
 void arcp__append_took(arcp_span begun, arcp_span ended, arcp_buf *out)
 {
     arcp__instant from, to;

@@ -81,4 +81,9 @@ void arcp__append_age(arcp_span instant, int64_t now_wall_ns, arcp_buf *out);
  * instants. */
 void arcp__append_took(arcp_span begun, arcp_span ended, arcp_buf *out);
 
+/* Appends a duration in its largest unit: "0.3s", "59.9s", "12m", "3h". */
+void arcp__append_ms(uint64_t ms, arcp_buf *out);
+/* Appends a size in a unit in which it has at most five digits: "9999B", "1544K". */
+void arcp__append_bytes(uint64_t bytes, arcp_buf *out);
+
 #endif

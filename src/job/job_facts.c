@@ -307,6 +307,13 @@ void arcp__job_details_drop(arcp__jobs *jobs, const arcp__job *job)
     }
 }
 
+void arcp__job_write_details_start(const arcp__job *job, arcp_json_writer *writer)
+{
+    if (job->facts.start == NULL && job->live->input != NULL) {
+        write_start(job->live, writer);
+    }
+}
+
 void arcp__job_write_details_end(const arcp__jobs *jobs, const arcp__job *job,
                                  arcp_json_writer *writer)
 {

@@ -84,6 +84,9 @@ typedef struct arcp__job_details {
     uint64_t refused_count;     /* ever */
 } arcp__job_details;
 
+/* Writes the input of a job that waits; nothing once it was started, because its details have it.
+ */
+void arcp__job_write_details_start(const struct arcp__job *job, arcp_json_writer *writer);
 /* Writes the members of the end of a running job's details, as they are now. */
 void arcp__job_write_details_end(const struct arcp__jobs *jobs, const struct arcp__job *job,
                                  arcp_json_writer *writer);

@@ -61,6 +61,7 @@ static void write_details(const arcp__sessions *sessions, const arcp__job *job, 
     arcp_span record;
     write_members(arcp_span_cstr(job->facts.start), writer);
     if (!arcp__job_has_ended(job)) {
+        arcp__job_write_details_start(job, writer);
         arcp__job_write_details_end(sessions->jobs, job, writer);
     }
     while (arcp__view_next_record(&records, &record)) {

@@ -78,6 +78,22 @@ static void a_parent_is_shown_with_its_children_and_a_child_with_its_parent(void
     process_fini(&p);
 }
 
+static void an_operation_that_was_denied_is_shown(void **state)
+{
+    process p;
+    fixture_run(*state, &p, 0, WORDS("submit", "parent", "--quiet"));
+    process_fini(&p);
+    fixture_run(*state, &p, 0, WORDS("show", "@last"));
+    assert_non_null(strstr(p.out.data, "\ndenials   1, the last one agent.delegate hello@1.0.0\n"));
+    process_fini(&p);
+    fixture_run(*state, &p, 0, WORDS("show", "@last", "--json"));
+    assert_non_null(
+        strstr(p.out.data, "\"denials\":1,\"last_denial\":\"agent.delegate hello@1.0.0\""));
+    assert_non_null(strstr(
+        p.out.data, "\"refused\":[{\"capability\":\"agent.delegate\",\"target\":\"hello@1.0.0\""));
+    process_fini(&p);
+}
+
 static const struct {
     const char *code, *status, *advice;
     int exit_status;
@@ -117,19 +133,21 @@ static void json_and_yaml_have_the_same_members(void **state)
                 WORDS("submit", "fail", "--quiet", "--input", "{\"code\":\"PERMISSION_DENIED\"}"));
     process_fini(&p);
     fixture_run(*state, &p, 0, WORDS("show", "@last", "--json"));
-    check_output(&p,
-                 "{\"job_id\":\"job_...\",\"agent\":\"fail\",\"status\":\"error\","
-                 "\"created_at\":\"TIME\",\"started_at\":\"TIME\",\"completed_at\":\"TIME\","
-                 "\"code\":\"PERMISSION_DENIED\",\"message\":\"as asked\",\"retryable\":false,"
-                 "\"trace_id\":\"TRACE\",\"lease\":{},\"input\":{\"code\":\"PERMISSION_DENIED\"},"
-                 "\"denials\":0,\"children\":[]}\n");
+    check_output(
+        &p,
+        "{\"job_id\":\"job_...\",\"agent\":\"fail\",\"principal\":\"local\",\"status\":\"error\","
+        "\"created_at\":\"TIME\",\"started_at\":\"TIME\",\"completed_at\":\"TIME\","
+        "\"code\":\"PERMISSION_DENIED\",\"message\":\"as asked\",\"retryable\":false,"
+        "\"trace_id\":\"TRACE\",\"lease\":{},\"input\":{\"code\":\"PERMISSION_DENIED\"},"
+        "\"denials\":0,\"children\":[]}\n");
     process_fini(&p);
     fixture_run(*state, &p, 0, WORDS("show", "@last", "-o", "yaml"));
-    check_output(&p, "job_id: \"job_...\"\nagent: \"fail\"\nstatus: \"error\"\n"
-                     "created_at: \"TIME\"\nstarted_at: \"TIME\"\ncompleted_at: \"TIME\"\n"
-                     "code: \"PERMISSION_DENIED\"\nmessage: \"as asked\"\nretryable: false\n"
-                     "trace_id: \"TRACE\"\nlease: {}\ninput:\n  code: \"PERMISSION_DENIED\"\n"
-                     "denials: 0\nchildren: []\n");
+    check_output(&p,
+                 "job_id: \"job_...\"\nagent: \"fail\"\nprincipal: \"local\"\nstatus: \"error\"\n"
+                 "created_at: \"TIME\"\nstarted_at: \"TIME\"\ncompleted_at: \"TIME\"\n"
+                 "code: \"PERMISSION_DENIED\"\nmessage: \"as asked\"\nretryable: false\n"
+                 "trace_id: \"TRACE\"\nlease: {}\ninput:\n  code: \"PERMISSION_DENIED\"\n"
+                 "denials: 0\nchildren: []\n");
     process_fini(&p);
 }
 
@@ -145,6 +163,8 @@ static void a_running_job_is_shown_at_once(void **state)
     fixture_run(*state, &p, 0, WORDS("show", job));
     assert_non_null(memmem(p.out.data, p.out.size, "\nstatus    running\n", 19));
     assert_non_null(memmem(p.out.data, p.out.size, "\nprogress  ", 11));
+    assert_non_null(memmem(p.out.data, p.out.size, "\nprogram   pid ", 15));
+    assert_non_null(memmem(p.out.data, p.out.size, ", silent for ", 13));
     assert_null(memmem(p.out.data, p.out.size, "\nended", 6));
     process_fini(&p);
     fixture_run(*state, &p, 0, WORDS("show", job + 18, "-o", "name"));
@@ -194,6 +214,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_is_shown_with_its_lease_and_costs),
         cmocka_unit_test(a_parent_is_shown_with_its_children_and_a_child_with_its_parent),
+        cmocka_unit_test(an_operation_that_was_denied_is_shown),
         cmocka_unit_test(an_error_is_shown_with_what_to_do),
         cmocka_unit_test(json_and_yaml_have_the_same_members),
         cmocka_unit_test(a_running_job_is_shown_at_once),

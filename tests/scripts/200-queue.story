@@ -30,6 +30,9 @@ a< session.jobs {"payload":{"jobs":[{"job_id":"$j2","status":"pending","x-vendor
     {"job_id":"$j3","status":"pending","x-vendor.arcpd.queue_place":3}]}}
 a> job.subscribe #5 {"job_id":"$j3"}
 a< job.subscribed {"payload":{"current_status":"pending","x-vendor.arcpd.queue_place":3}}
+a> x-vendor.arcpd.job #6 {"job_id":"$j2"}
+a< x-vendor.arcpd.job.answer {"payload":{"status":"pending","queue_place":1,"waits_for":"place","input":"second",
+    "truncated":"$absent"}}
 agent $j1> {"type":"job.result","payload":{"result":1}}
 a< job.result {"job_id":"$j1"}
 agent $j1 exits 0
