@@ -1,1 +1,1 @@
-arcp_bench(gateway_bench SOURCES gateway_bench.c NEEDS arcp_gateway arcp_gateway_services arcp_http Threads::Threads)
+arcp_bench(gateway_bench SOURCES gateway_bench.c model_calls.c NEEDS arcp_gateway arcp_gateway_services arcp_http Threads::Threads)

@@ -9,15 +9,12 @@
  * CPU time for each call, and what idle connections take (--idle N; default 0). */
 #include "harness.h"
 
-#include <arpa/inet.h>
-#include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -29,155 +26,13 @@
 #include "gateway/model_config.h"
 #include "gateway/model_service.h"
 #include "http/web_client.h"
+#include "model_calls.h"
 
-#define MARK "\n\n\r\n" /* the end of an event in a chunk */
-#define LAST "0\r\n\r\n"
-
-static const char answer[] =
-    "{\"id\":\"c\",\"object\":\"chat.completion\",\"created\":1,\"model\":\"bench\",\"choices\":[{"
-    "\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"pong\"},\"finish_reason\":"
-    "\"stop\"}],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":1,\"total_tokens\":11}}";
-static const char event[] =
-    "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"bench\","
-    "\"choices\":[{\"index\":0,\"delta\":{\"content\":\"pong \"},\"finish_reason\":null}]}\n\n";
-static const char end[] =
-    "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"bench\","
-    "\"choices\":[],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":1,\"total_tokens\":11}}"
-    "\n\ndata: [DONE]\n\n";
-
-/* Where a program sends its calls. */
-typedef struct target {
-    unsigned port;
-    char key[ARCP__GATEWAY_KEY_MAX];
-    bool is_gateway;
-} target;
-
-static target provider, gateway_target = {.is_gateway = true};
+static model_target provider = {.model = "bench"};
+static model_target gateway_target = {.model = "bench"};
 static int next_chunk; /* an eventfd: the provider may send one more */
 static uint64_t gateway_calls, gateway_cpu_ns;
 static pthread_t runtime;
-
-static void must(bool holds, const char *what)
-{
-    if (!holds) {
-        (void)fprintf(stderr, "gateway_bench: %s\n", what);
-        exit(1);
-    }
-}
-
-static void write_all(int fd, const char *bytes, size_t size)
-{
-    for (size_t sent = 0; sent < size;) {
-        const ssize_t some = send(fd, bytes + sent, size - sent, MSG_NOSIGNAL);
-        must(some > 0, "cannot write");
-        sent += (size_t)some;
-    }
-}
-
-static void set_no_delay(int fd)
-{
-    const int on = 1;
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-}
-
-static int connect_to(unsigned port)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    must(fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof address) == 0,
-         "cannot connect");
-    set_no_delay(fd);
-    return fd;
-}
-
-/* ---- the provider ---- */
-
-static void send_stream(int fd, unsigned long chunks)
-{
-    static const char head[] = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
-                               "Transfer-Encoding: chunked\r\n\r\n";
-    char chunk[1024];
-    const int size = snprintf(chunk, sizeof chunk, "%zx\r\n%s\r\n", sizeof event - 1, event);
-    write_all(fd, head, sizeof head - 1);
-    for (unsigned long i = 0; i < chunks; i++) {
-        uint64_t wanted = 0;
-        must(read(next_chunk, &wanted, sizeof wanted) == sizeof wanted, "no signal");
-        write_all(fd, chunk, (size_t)size);
-    }
-    const int rest = snprintf(chunk, sizeof chunk, "%zx\r\n%s\r\n" LAST, sizeof end - 1, end);
-    write_all(fd, chunk, (size_t)rest);
-}
-
-static void send_answer(int fd)
-{
-    char whole[1024];
-    const int size = snprintf(whole, sizeof whole,
-                              "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-                              "Content-Length: %zu\r\n\r\n%s",
-                              sizeof answer - 1, answer);
-    write_all(fd, whole, (size_t)size);
-}
-
-static void *serve(void *argument)
-{
-    const int fd = (int)(intptr_t)argument;
-    char text[8192];
-    size_t size = 0;
-    set_no_delay(fd);
-    for (;;) {
-        const ssize_t got = recv(fd, text + size, sizeof text - 1 - size, 0);
-        if (got <= 0) {
-            break;
-        }
-        size += (size_t)got;
-        text[size] = '\0';
-        const char *body = strstr(text, "\r\n\r\n");
-        const char *length = strcasestr(text, "Content-Length: ");
-        if (body == NULL || length == NULL ||
-            size < (size_t)(body - text) + 4 + strtoul(length + 16, NULL, 10)) {
-            continue;
-        }
-        const char *limit = strstr(body, "\"max_tokens\":");
-        if (strstr(body, "\"stream\":true") != NULL) {
-            send_stream(fd, strtoul(limit + 13, NULL, 10));
-        } else {
-            send_answer(fd);
-        }
-        size = 0;
-    }
-    close(fd);
-    return NULL;
-}
-
-/* Another process, which ends with this one. */
-static void start_provider(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET};
-    socklen_t size = sizeof address;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    must(listener >= 0 && bind(listener, (const struct sockaddr *)&address, sizeof address) == 0 &&
-             getsockname(listener, (struct sockaddr *)&address, &size) == 0 &&
-             listen(listener, 128) == 0,
-         "no socket");
-    provider.port = ntohs(address.sin_port);
-    const pid_t parent = getpid();
-    const pid_t pid = fork();
-    must(pid >= 0, "cannot fork");
-    if (pid == 0) {
-        must(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent, "the parent is gone");
-        for (;;) {
-            pthread_t thread;
-            const int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-            void *argument = (void *)(intptr_t)fd; /* NOLINT(performance-no-int-to-ptr) */
-            must(fd >= 0 && pthread_create(&thread, NULL, serve, argument) == 0 &&
-                     pthread_detach(thread) == 0,
-                 "cannot serve");
-        }
-    }
-    close(listener);
-}
 
 /* ---- the gateway ---- */
 
@@ -199,7 +54,7 @@ static void on_message(void *user, const arcp__job_message *message)
 static void on_denied(void *user, const arcp__gateway_denial *denial)
 {
     (void)user;
-    must(false, denial->reason.data);
+    model_calls_must(false, denial->reason.data);
 }
 
 static arcp__model_config *make_config(void)
@@ -222,8 +77,9 @@ static arcp__model_config *make_config(void)
                                          .provider_count = 1,
                                          .max_output_tokens = 32768,
                                          .min_output_tokens = 1};
-    must(arcp__model_config_new(&options, arcp_span_cstr(prices), keys, &config, &err) == ARCP_OK,
-         err.message);
+    model_calls_must(
+        arcp__model_config_new(&options, arcp_span_cstr(prices), keys, &config, &err) == ARCP_OK,
+        err.message);
     return config;
 }
 
@@ -233,12 +89,12 @@ static arcp_authority *make_authority(void)
     arcp_lease *lease = NULL;
     arcp_authority *authority = NULL;
     arcp_error err = {0};
-    must(arcp_lease_parse(arcp_span_cstr(text), arcp_span_make(NULL, 0), NULL, &lease, &err) ==
-             ARCP_OK,
-         err.message);
+    model_calls_must(arcp_lease_parse(arcp_span_cstr(text), arcp_span_make(NULL, 0), NULL, &lease,
+                                      &err) == ARCP_OK,
+                     err.message);
     arcp_authority_options options = arcp_authority_options_init();
     options.now = arcp__clock_now();
-    must(arcp_authority_new(lease, &options, &authority, &err) == ARCP_OK, err.message);
+    model_calls_must(arcp_authority_new(lease, &options, &authority, &err) == ARCP_OK, err.message);
     arcp_lease_unref(lease);
     return authority;
 }
@@ -253,7 +109,8 @@ static void *runtime_main(void *argument)
     arcp__gateway_job *job = NULL;
     arcp__gateway_endpoint endpoints[ARCP__GATEWAY_KINDS];
     (void)argument;
-    must(uv_loop_init(&loop) == 0 && uv_async_init(&loop, &wake, on_wake) == 0, "no loop");
+    model_calls_must(uv_loop_init(&loop) == 0 && uv_async_init(&loop, &wake, on_wake) == 0,
+                     "no loop");
     const arcp__gateway_options options = {
         .wake = &wake,
         .listen = "127.0.0.1:0",
@@ -268,13 +125,14 @@ static void *runtime_main(void *argument)
         .client = &arcp__web_client_by_libcurl,
         .client_options = {.keeps_connections = true},
         .providers = {[ARCP__GATEWAY_LLM] = {&arcp__model_service, make_config()}}};
-    must(arcp__gateway_new(&options, &gateway, &err) == ARCP_OK, err.message);
+    model_calls_must(arcp__gateway_new(&options, &gateway, &err) == ARCP_OK, err.message);
     const arcp__gateway_job_options job_options = {.authority = make_authority(),
                                                    .job_id = ARCP_SPAN_LITERAL("job_1"),
                                                    .principal = ARCP_SPAN_LITERAL("bench"),
                                                    .agent = ARCP_SPAN_LITERAL("bench"),
                                                    .events = {on_message, on_denied, NULL}};
-    must(arcp__gateway_open(gateway, &job_options, endpoints, &job, &err) == ARCP_OK, err.message);
+    model_calls_must(arcp__gateway_open(gateway, &job_options, endpoints, &job, &err) == ARCP_OK,
+                     err.message);
     (void)snprintf(gateway_target.key, sizeof gateway_target.key, "%s",
                    endpoints[ARCP__GATEWAY_LLM].key);
     gateway_target.port =
@@ -286,67 +144,10 @@ static void *runtime_main(void *argument)
 
 /* ---- the program ---- */
 
-static void send_request(int fd, const target *to, uint64_t chunks)
-{
-    char body[256];
-    char text[1024];
-    const char *more = ",\"stream\":true,\"stream_options\":{\"include_usage\":true}";
-    const int body_size =
-        snprintf(body, sizeof body,
-                 "{\"model\":\"bench\",\"max_tokens\":%llu,\"messages\":[{"
-                 "\"role\":\"user\",\"content\":\"ping\"}]%s}",
-                 (unsigned long long)(chunks == 0 ? 10 : chunks), chunks == 0 ? "" : more);
-    const int size = snprintf(text, sizeof text,
-                              "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n"
-                              "Authorization: Bearer %s\r\nContent-Type: application/json\r\n"
-                              "Content-Length: %d\r\n\r\n%s",
-                              to->port, to->key, body_size, body);
-    write_all(fd, text, (size_t)size);
-}
-
-/* Reads until `mark` is what was received last. */
-static void read_to(int fd, const char *mark)
-{
-    char text[65536];
-    size_t size = 0;
-    const size_t mark_size = strlen(mark);
-    do {
-        const ssize_t got = recv(fd, text + size, sizeof text - size, 0);
-        must(got > 0, "the connection has ended");
-        size += (size_t)got;
-    } while (size < mark_size || memcmp(text + size - mark_size, mark, mark_size) != 0);
-}
-
-/* Reads a whole response, in either form. */
-static void read_answer(int fd)
-{
-    char text[8192];
-    size_t size = 0;
-    for (;;) {
-        const ssize_t got = recv(fd, text + size, sizeof text - 1 - size, 0);
-        must(got > 0, "the connection has ended");
-        size += (size_t)got;
-        text[size] = '\0';
-        const char *body = strstr(text, "\r\n\r\n");
-        if (body == NULL) {
-            continue;
-        }
-        must(strncmp(text, "HTTP/1.1 200", 12) == 0, text);
-        const char *length = strcasestr(text, "\r\nContent-Length: ");
-        const bool is_whole =
-            length != NULL && length < body
-                ? size >= (size_t)(body - text) + 4 + strtoul(length + 18, NULL, 10)
-                : size >= 5 && memcmp(text + size - 5, LAST, 5) == 0;
-        if (is_whole) {
-            return;
-        }
-    }
-}
-
 static uint64_t clock_ns(clockid_t clock)
 {
     struct timespec time;
-    must(clock_gettime(clock, &time) == 0, "no clock");
+    model_calls_must(clock_gettime(clock, &time) == 0, "no clock");
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
@@ -354,21 +155,21 @@ static uint64_t clock_ns(clockid_t clock)
 static uint64_t gateway_ns(void)
 {
     clockid_t runtime_clock;
-    must(pthread_getcpuclockid(runtime, &runtime_clock) == 0, "no clock");
+    model_calls_must(pthread_getcpuclockid(runtime, &runtime_clock) == 0, "no clock");
     return clock_ns(CLOCK_PROCESS_CPUTIME_ID) - clock_ns(CLOCK_THREAD_CPUTIME_ID) -
            clock_ns(runtime_clock);
 }
 
 static void run_calls(void *state, uint64_t iterations)
 {
-    const target *to = state;
-    const int fd = connect_to(to->port);
+    const model_target *to = state;
+    const int fd = model_connect(to->port);
     const uint64_t before = gateway_ns();
     for (uint64_t i = 0; i < iterations; i++) {
-        send_request(fd, to, 0);
-        read_answer(fd);
+        model_send(fd, to, 0);
+        model_read_answer(fd);
     }
-    if (to->is_gateway) {
+    if (to == &gateway_target) {
         gateway_cpu_ns += gateway_ns() - before;
         gateway_calls += iterations;
     }
@@ -377,13 +178,13 @@ static void run_calls(void *state, uint64_t iterations)
 
 static void run_chunks(void *state, uint64_t iterations)
 {
-    const target *to = state;
+    const model_target *to = state;
     const uint64_t one = 1;
-    const int fd = connect_to(to->port);
-    send_request(fd, to, iterations);
+    const int fd = model_connect(to->port);
+    model_send(fd, to, iterations);
     for (uint64_t i = 0; i < iterations; i++) {
-        must(write(next_chunk, &one, sizeof one) == sizeof one, "no signal");
-        read_to(fd, i + 1 < iterations ? MARK : LAST);
+        model_calls_must(write(next_chunk, &one, sizeof one) == sizeof one, "no signal");
+        model_read_to(fd, i + 1 < iterations ? MODEL_CALLS_EVENT : MODEL_CALLS_LAST);
     }
     close(fd);
 }
@@ -395,7 +196,7 @@ static long resident_kib(void)
     char text[128];
     char *resident = NULL;
     FILE *file = fopen("/proc/self/statm", "r");
-    must(file != NULL && fgets(text, sizeof text, file) != NULL, "no statm");
+    model_calls_must(file != NULL && fgets(text, sizeof text, file) != NULL, "no statm");
     (void)fclose(file);
     (void)strtol(text, &resident, 10); /* all pages */
     return strtol(resident, NULL, 10) * (sysconf(_SC_PAGESIZE) / 1024);
@@ -409,9 +210,9 @@ static void open_idle(unsigned count)
                                   "GET /v1/models HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n"
                                   "Authorization: Bearer %s\r\n\r\n",
                                   gateway_target.port, gateway_target.key);
-        const int fd = connect_to(gateway_target.port);
-        write_all(fd, head, (size_t)size);
-        read_answer(fd);
+        const int fd = model_connect(gateway_target.port);
+        model_write(fd, head, (size_t)size);
+        model_read_answer(fd);
     }
 }
 
@@ -422,21 +223,22 @@ static void keep_idle(unsigned count)
     struct rlimit files;
     int ready[2];
     char byte = 0;
-    must(getrlimit(RLIMIT_NOFILE, &files) == 0, "no limit of files");
+    model_calls_must(getrlimit(RLIMIT_NOFILE, &files) == 0, "no limit of files");
     files.rlim_cur = files.rlim_max < needed ? files.rlim_max : needed;
-    must(setrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur >= needed && pipe(ready) == 0,
-         "too few files may be open");
+    model_calls_must(setrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur >= needed &&
+                         pipe(ready) == 0,
+                     "too few files may be open");
     const long before = resident_kib();
     const pid_t pid = fork();
-    must(pid >= 0, "cannot fork");
+    model_calls_must(pid >= 0, "cannot fork");
     if (pid == 0) {
         open_idle(count);
-        must(write(ready[1], &byte, 1) == 1, "cannot write");
+        model_calls_must(write(ready[1], &byte, 1) == 1, "cannot write");
         (void)pause();
         _exit(0);
     }
     close(ready[1]);
-    must(read(ready[0], &byte, 1) == 1, "the connections could not be opened");
+    model_calls_must(read(ready[0], &byte, 1) == 1, "the connections could not be opened");
     (void)printf("idle connections: %u, %.1f MB\n", count,
                  (double)(resident_kib() - before) * 1024 / 1e6);
     (void)kill(pid, SIGKILL);
@@ -453,10 +255,10 @@ int main(int argc, char **argv)
     }
     (void)signal(SIGPIPE, SIG_IGN);
     next_chunk = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
-    start_provider();
-    must(next_chunk >= 0 && pthread_barrier_init(&started, NULL, 2) == 0 &&
-             pthread_create(&runtime, NULL, runtime_main, NULL) == 0,
-         "no thread");
+    provider.port = model_provider_start(next_chunk);
+    model_calls_must(next_chunk >= 0 && pthread_barrier_init(&started, NULL, 2) == 0 &&
+                         pthread_create(&runtime, NULL, runtime_main, NULL) == 0,
+                     "no thread");
     (void)pthread_barrier_wait(&started);
     const bench_case cases[] = {
         {.name = "call/direct", .run = run_calls, .state = &provider},

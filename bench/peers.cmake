@@ -11,6 +11,7 @@ arcp_peer_program(arcp-bench-host SOURCES peer_host.c served_runtime.c NEEDS arc
 arcp_peer_program(arcp-bench-lease SOURCES peer_lease.c NEEDS arcp_core arcp_bench_harness)
 arcp_peer_program(arcp-bench-push SOURCES bare_push.c
   NEEDS PkgConfig::UV PkgConfig::CRYPTO arcp_wslay)
+arcp_peer_program(arcp-bench-models SOURCES peer_models.c model_calls.c NEEDS Threads::Threads)
 # On ours alone: no registry is asked.
 find_program(ARCP_PYTHON python3)
 if(ARCP_BUILD_TESTS AND ARCP_PYTHON)

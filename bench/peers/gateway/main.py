@@ -3,6 +3,7 @@ import contextlib
 import http.client
 import json
 import os
+import socket
 import statistics
 import subprocess
 import sys
@@ -10,11 +11,6 @@ import tempfile
 import threading
 import time
 import venv
-
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-sys.path.insert(0, os.path.join(ROOT, "tests", "gateway"))
-
-from provider import Provider  # noqa: E402
 
 LITELLM = "litellm[proxy]==1.106.2"
 PRICE = {"mode": "chat", "max_input_tokens": 100000, "max_output_tokens": 1000,
@@ -49,6 +45,13 @@ def running(command, environment, folder, name, **more):
 
 
 @contextlib.contextmanager
+def stand_in(calls, folder):
+    """The port of the provider."""
+    with running([calls, "provider"], {}, folder, "provider", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        yield int(process.stdout.readline())
+
+
+@contextlib.contextmanager
 def arcpd(bins, folder, provider):
     """Port and key: those of a job that is submitted here (credentials.provisioner: gateway)."""
     config, prices = os.path.join(folder, "arcpd.yaml"), os.path.join(folder, "prices.json")
@@ -58,7 +61,7 @@ def arcpd(bins, folder, provider):
         json.dump({"store": f"sqlite:{folder}/arcp.db", "tokens": [{"token": TOKEN, "principal": "bench"}],
                    "agents": [{"name": "waiter", "mode": "plain", "confine": False, "command": ["sleep", "10000"]}],
                    "credentials": {"provisioner": "gateway"}, "gateways": {"calls_per_job": 256},
-                   "models": {"prices": prices, "providers": [{"name": "p", "dialect": "openai", "url": provider.url + "/v1",
+                   "models": {"prices": prices, "providers": [{"name": "p", "dialect": "openai", "url": f"http://127.0.0.1:{provider}/v1",
                                                                "models": ["gpt-x"]}]}}, file)
     frames = [("session.hello", {"auth": {"scheme": "bearer", "token": TOKEN},
                                  "capabilities": {"features": ["provisioned_credentials", "model.use", "cost.budget"]}}),
@@ -83,10 +86,9 @@ def litellm(program, folder, provider):
     config = os.path.join(folder, "litellm.yaml")
     with open(config, "w", encoding="utf8") as file:
         json.dump({"model_list": [{"model_name": "gpt-x", "litellm_params": {
-            "model": "openai/gpt-x", "api_base": provider.url + "/v1", "api_key": "sk-x"}}]}, file)
-    with Provider() as free:  # a port that is free
-        port = free.server_port
-        free.shutdown()
+            "model": "openai/gpt-x", "api_base": f"http://127.0.0.1:{provider}/v1", "api_key": "sk-x"}}]}, file)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
     with running([program, "--config", config, "--port", str(port), "--host", "127.0.0.1", "--num_workers", "1"],
                  {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MASTER_KEY": MASTER}, folder, "litellm", stdout=subprocess.DEVNULL) as process:
         until = time.monotonic() + 300
@@ -111,23 +113,10 @@ def call(connection, key):
         raise ValueError(f"{response.status} {text[:300]}")
 
 
-def load(port, key, at_once, seconds):
-    """Calls a second, and their durations in ms."""
-    durations, end = [], time.monotonic() + seconds
-
-    def work():
-        connection = http.client.HTTPConnection("127.0.0.1", port)
-        while time.monotonic() < end:
-            begin = time.perf_counter()
-            call(connection, key)
-            durations.append((time.perf_counter() - begin) * 1000)
-        connection.close()
-    threads = [threading.Thread(target=work) for _ in range(at_once)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return len(durations) / seconds, statistics.median(durations)
+def load(calls, port, key, at_once, seconds):
+    """Calls a second, and their duration in ms at the median."""
+    done = subprocess.run([calls, "load", str(port), key, "gpt-x", str(at_once), str(seconds)], stdout=subprocess.PIPE, text=True, check=True)
+    return tuple(float(word) for word in done.stdout.split())
 
 
 def megabytes(pid):
@@ -139,14 +128,15 @@ def main(build, rounds, seconds):
     build = os.path.abspath(build)
     program = install(os.path.join(build, "peers", "litellm"))
     figures = {}
-    with tempfile.TemporaryDirectory(prefix="arcp-bench-gateway-") as folder, Provider() as provider, \
+    calls = os.path.join(build, "bench", "arcp-bench-models")
+    with tempfile.TemporaryDirectory(prefix="arcp-bench-gateway-") as folder, stand_in(calls, folder) as provider, \
             arcpd(os.path.join(build, "bin"), folder, provider) as ours, litellm(program, folder, provider) as theirs:
-        ways = {"the provider": (None, provider.server_port, "none"), "arcpd": ours, LITELLM: theirs}
+        ways = {"the provider": (None, provider, "none"), "arcpd": ours, LITELLM: theirs}
         for _ in range(rounds):
             for name, (_, port, key) in ways.items():
                 for at_once in (1, 32):
-                    figures.setdefault((name, at_once), []).append(load(port, key, at_once, seconds))
-        print(f"medians of {rounds} rounds of {seconds:g} s; the provider and the load are Python's, whose time is in all figures")
+                    figures.setdefault((name, at_once), []).append(load(calls, port, key, at_once, seconds))
+        print(f"medians of {rounds} rounds of {seconds:g} s")
         for at_once in (1, 32):
             direct = statistics.median(one[1] for one in figures["the provider", at_once])
             rates, added = {}, {}
