@@ -9,9 +9,10 @@
 #include "web/parts.h"
 
 enum {
-    DUE_INPUT = 1, /* process `leftover`, then read on */
-    DUE_SENT = 2,  /* everything has been written */
-    DUE_BROKEN = 4 /* the stream could not be written */
+    DUE_INPUT = 1,  /* process `leftover`, then read on */
+    DUE_SENT = 2,   /* everything has been written */
+    DUE_BROKEN = 4, /* the stream could not be written */
+    DUE_FLUSH = 8   /* pass `out` to the stream */
 };
 
 struct arcp__web_exchange {
@@ -92,8 +93,13 @@ static void report_refused(const arcp__web_server *server, const char *peer, int
     }
 }
 
+static bool flush(arcp__web_exchange *exchange);
+
 void arcp__web_exchange_fail(arcp__web_exchange *exchange, const char *why)
 {
+    if (exchange->stream != NULL && (exchange->due & DUE_FLUSH) != 0) {
+        (void)flush(exchange); /* the peer gets what there is of the response */
+    }
     if (!exchange->is_answered && !exchange->is_idle) {
         report_refused(exchange->server, exchange->peer, 0, why);
     }
@@ -147,7 +153,10 @@ static void evict(void *user, const char *why)
     }
 }
 
-/* ---- writing ---- */
+/* ---- writing ----
+ *
+ * A response that is complete is passed to the stream at once. Of a streamed one the head and the
+ * pieces of a turn of the loop are collected, so that the peer is woken once for them. */
 
 /* False when the stream cannot be written. */
 static bool flush(arcp__web_exchange *exchange)
@@ -193,9 +202,12 @@ void arcp__web_exchange_respond(arcp__web_exchange *exchange, const arcp__web_re
                             !response->ends && (!response->is_streamed || exchange->is_chunked);
     arcp__web_respond(&whole, &exchange->head, exchange->keeps_alive, &exchange->out);
     restart_timer(exchange);
-    const bool took = flush(exchange);
+    bool took = true;
     if (exchange->is_complete) {
+        took = flush(exchange);
         arcp__admission_suspend(&exchange->counted);
+    } else {
+        make_due(exchange, DUE_FLUSH);
     }
     if (response->status >= 400) {
         report_refused(exchange->server, exchange->peer, took ? response->status : 0,
@@ -220,7 +232,7 @@ void arcp__web_exchange_write(arcp__web_exchange *exchange, arcp_span piece)
     if (exchange->is_chunked) {
         arcp_buf_append_cstr(&exchange->out, "\r\n");
     }
-    (void)flush(exchange);
+    make_due(exchange, DUE_FLUSH);
 }
 
 void arcp__web_exchange_end(arcp__web_exchange *exchange)
@@ -449,8 +461,14 @@ static void run_task(arcp__task *task)
 {
     arcp__web_exchange *exchange =
         (arcp__web_exchange *)((char *)task - offsetof(arcp__web_exchange, task));
-    const unsigned due = exchange->due;
+    unsigned due = exchange->due;
     exchange->due = 0;
+    if ((due & DUE_FLUSH) != 0 && (due & DUE_BROKEN) == 0) {
+        (void)flush(exchange);
+        due |= exchange->due; /* what has become of it is known now */
+        exchange->due = 0;
+        arcp__task_cancel(exchange->server->share, task);
+    }
     if ((due & DUE_BROKEN) != 0) {
         arcp__web_exchange_fail(exchange, "cannot write");
     }

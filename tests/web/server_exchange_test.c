@@ -252,6 +252,40 @@ static void for_http_1_0_a_streamed_response_ends_with_the_connection(void **sta
     web_fixture_close(&f);
 }
 
+/* A request of /later, and the head of a streamed response with one piece. */
+static void begin_streamed(web_fixture *f)
+{
+    const arcp__web_response response = {.status = 200, .is_streamed = true};
+    web_fixture_open(f, 2 * TEST_PATIENCE_MS, NULL);
+    web_fixture_send(f, "GET /later HTTP/1.1\r\n" HOST "\r\n");
+    run_until(&f->test, f->pending != NULL);
+    arcp__web_exchange_respond(f->pending, &response);
+    arcp__web_exchange_write(f->pending, ARCP_SPAN_LITERAL("one"));
+    assert_true(arcp__web_exchange_unsent(f->pending) > 8);
+}
+
+static void what_is_written_in_a_turn_is_sent_together(void **state)
+{
+    web_fixture f;
+    begin_streamed(&f);
+    run_until(&f.test, arcp__web_exchange_unsent(f.pending) == 0);
+    raw_peer_expect(&f.peer, "3\r\none\r\n");
+    arcp__web_exchange_write(f.pending, ARCP_SPAN_LITERAL("two"));
+    arcp__web_exchange_end(f.pending);
+    raw_peer_expect(&f.peer, "3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n");
+    web_fixture_close(&f);
+}
+
+static void what_was_written_before_a_failure_is_sent(void **state)
+{
+    web_fixture f;
+    begin_streamed(&f);
+    arcp__web_exchange_fail(f.pending, "the rest is missing");
+    raw_peer_expect(&f.peer, "3\r\none\r\n");
+    raw_peer_expect_end(&f.peer);
+    web_fixture_close(&f);
+}
+
 static void a_streamed_response_to_head_has_no_body(void **state)
 {
     web_fixture f;
@@ -284,6 +318,8 @@ int main(void)
         cmocka_unit_test(a_server_serves_connections_that_were_accepted_elsewhere),
         cmocka_unit_test(a_streamed_response_is_chunked_and_written_no_faster_than_it_is_read),
         cmocka_unit_test(for_http_1_0_a_streamed_response_ends_with_the_connection),
+        cmocka_unit_test(what_is_written_in_a_turn_is_sent_together),
+        cmocka_unit_test(what_was_written_before_a_failure_is_sent),
         cmocka_unit_test(a_streamed_response_to_head_has_no_body),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
