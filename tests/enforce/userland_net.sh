@@ -304,6 +304,7 @@ async def f():
     w.write(b\"GET /page HTTP/1.1\r\nHost: open.example\r\nConnection: close\r\n\r\n\")
     assert (await r.read()).endswith(b\"page\n\")
 asyncio.run(f())"'
+# Without a setting of a proxy (claude-agent-sdk-typescript#396).
 proxy=$node_proxy try "node fetch" node "$http" 'node -e "fetch(\"http://open.example/page\").then(a => a.text()).then(t => process.exit(t === \"page\n\" ? 0 : 1), () => process.exit(1))"'
 proxy=$node_proxy try "node fetch by https" node "$https" 'NODE_EXTRA_CA_CERTS=$CA node -e "fetch(\"https://open.example/page\").then(a => a.text()).then(t => process.exit(t === \"page\n\" ? 0 : 1), () => process.exit(1))"'
 try "git" git "$http" 'git clone -q http://open.example/git/project.git p && git -C p log --oneline'
