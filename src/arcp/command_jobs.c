@@ -175,10 +175,26 @@ static const arcp__column columns[COLUMN_COUNT] = {
     [PARENT] = {"PARENT", 30, 190},
     [AGENT] = {"AGENT", 0, 0},
 };
-static const arcp__table table = {columns, COLUMN_COUNT, 110, 8};
+static const arcp__table own_table = {columns, COLUMN_COUNT, 110, 8};
+
+/* Where jobs of several principals are listed, whose they are comes before why they failed. */
+static const arcp__column columns_of_all[COLUMN_COUNT] = {
+    [JOB] = {"JOB", 30, 0},
+    [AGE] = {"AGE", 4, 0},
+    [STATUS] = {"STATUS", 9, 0},
+    [TOOK] = {"TOOK", 6, 70},
+    [CODE] = {"CODE", 17, 110},
+    [COST] = {"COST", 12, 80},
+    [PRINCIPAL] = {"PRINCIPAL", 16, 60},
+    [CREATED] = {"CREATED", 24, 160},
+    [PARENT] = {"PARENT", 30, 190},
+    [AGENT] = {"AGENT", 0, 0},
+};
+static const arcp__table all_table = {columns_of_all, COLUMN_COUNT, 110, 8};
 
 static bool print_row(listing *l, const arcp__job_facts *facts)
 {
+    const arcp__table *table = l->principals == NULL ? &own_table : &all_table;
     arcp_buf age = arcp_buf_init();
     arcp_buf took = arcp_buf_init();
     arcp__append_age(facts->created_at, l->now_wall_ns, &age);
@@ -196,8 +212,8 @@ static bool print_row(listing *l, const arcp__job_facts *facts)
         [AGENT] = facts->agent,
     };
     const bool is_printed =
-        (l->has_header || arcp__print_table_row(l->program, &table, l->columns, NULL)) &&
-        arcp__print_table_row(l->program, &table, l->columns, cells);
+        (l->has_header || arcp__print_table_row(l->program, table, l->columns, NULL)) &&
+        arcp__print_table_row(l->program, table, l->columns, cells);
     l->has_header = true;
     arcp_buf_fini(&age);
     arcp_buf_fini(&took);

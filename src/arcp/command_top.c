@@ -154,7 +154,7 @@ static const arcp__column columns[COUNT] = {
     [CPU] = {"CPU", 7, 80},
     [MEMORY] = {"MEMORY", 7, 80},
     [COST] = {"COST", 12, 100},
-    [PRINCIPAL] = {"PRINCIPAL", 16, 120},
+    [PRINCIPAL] = {"PRINCIPAL", 16, 80},
     [AGENT] = {"AGENT", 0, 0},
 };
 static const arcp__table table = {columns, COUNT, 120, 8};

@@ -375,6 +375,7 @@ SCREENS = {
     "submit-progress": progress,
     "submit-fails": shows("submit", "broken", status=1),
     "jobs": shows("jobs", "--limit", "1", "--agent", "texts", "--order", "oldest"),
+    "jobs-of-all": shows("jobs", "--all-principals", "--limit", "1", "--agent", "texts", "--order", "oldest"),
     "show": shows("show", "JOB"),
     "logs": shows("logs", "JOB"),
     "logs-colours": shows("logs", "JOB", environment={}),
