@@ -23,14 +23,6 @@ static const char end[] =
     "\"choices\":[],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":1,\"total_tokens\":11}}"
     "\n\ndata: [DONE]\n\n";
 
-void model_calls_must(bool holds, const char *what)
-{
-    if (!holds) {
-        (void)fprintf(stderr, "calls: %s\n", what);
-        exit(1);
-    }
-}
-
 void model_write(int fd, const char *bytes, size_t size)
 {
     for (size_t sent = 0; sent < size;) {
@@ -59,7 +51,7 @@ int model_connect(unsigned port)
 
 /* ---- the provider ---- */
 
-static int next_chunk = -1; /* an eventfd: one more may be sent */
+static int chunks_wanted = -1; /* an eventfd: one more may be sent */
 
 static void send_stream(int fd, unsigned long chunks)
 {
@@ -70,7 +62,7 @@ static void send_stream(int fd, unsigned long chunks)
     model_write(fd, head, sizeof head - 1);
     for (unsigned long i = 0; i < chunks; i++) {
         uint64_t wanted = 0;
-        model_calls_must(read(next_chunk, &wanted, sizeof wanted) == sizeof wanted, "no signal");
+        model_calls_must(read(chunks_wanted, &wanted, sizeof wanted) == sizeof wanted, "no signal");
         model_write(fd, chunk, (size_t)size);
     }
     const int rest =
@@ -119,7 +111,7 @@ static void *serve(void *argument)
     return NULL;
 }
 
-unsigned model_provider_start(int chunks)
+unsigned model_provider_start(int next_chunk)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
     socklen_t size = sizeof address;
@@ -132,7 +124,7 @@ unsigned model_provider_start(int chunks)
                      "no socket");
     const pid_t parent = getpid();
     const pid_t pid = fork();
-    next_chunk = chunks;
+    chunks_wanted = next_chunk;
     model_calls_must(pid >= 0, "cannot fork");
     if (pid == 0) {
         model_calls_must(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent,
