@@ -486,13 +486,15 @@ def main():
         return pictures.take(programs, screenshots, Place)
     failed = 0
     common = Place(programs)
-    with Browser() as browser:
+    own = None
+    with Browser(1000, 640) as browser:
         for test in tests():
             name = test.__name__
             if names and not any(part in name for part in names):
                 continue
             is_shared = getattr(test, "is_shared", False)
-            place = common if is_shared else Place(programs)
+            own = own if is_shared else Place(programs, own)
+            place = common if is_shared else own
             try:
                 if is_shared:
                     place.next_principal()

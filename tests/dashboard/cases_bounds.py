@@ -4,7 +4,7 @@ import os
 
 from place import check, go, shared, sign_in
 
-LEAVES = """#!/usr/bin/env python3
+LEAVES = """#!/usr/bin/python3 -IS
 import json, sys
 start = json.loads(sys.stdin.readline())["payload"]
 for i in range(start["input"]["children"]):

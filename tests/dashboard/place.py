@@ -10,7 +10,7 @@ from webdriver import Failed
 
 HOSTILE = "<img src=x onerror=alert(1)><script>document.title='owned'</script>\u202e\u001b[31mred javascript:alert(1)"
 
-AGENT = r"""#!/usr/bin/env python3
+AGENT = r"""#!/usr/bin/python3 -IS
 import json, sys, time
 start = json.loads(sys.stdin.readline())["payload"]
 def say(type, payload, **more):
@@ -70,9 +70,12 @@ def shared(test):
 class Place:
     """An arcpd with the agents, and what the tests do with it. `token` and `principal` are those of the test."""
 
-    def __init__(self, programs):
+    def __init__(self, programs, before=None):
+        """`before`: one that is closed, whose address is used again, because the browser has the files of the page from there."""
         self.token, self.principal, self.turn = "ta", "alice", 0
         self.arcpd = Arcpd(programs)
+        if before is not None:
+            self.arcpd.listen = before.arcpd.url
         path = os.path.join(self.arcpd.agents, "agent.py")
         with open(path, "w", encoding="utf-8") as file:
             file.write(AGENT)
@@ -109,16 +112,20 @@ location.hash = '';
 return document.querySelector('h1')?.innerText === 'Sign in';"""
 
 
+def forget(browser):
+    browser.run("try { sessionStorage.clear(); } catch { /* a page that has none */ }")
+    browser.log()
+
+
 def leave(browser):
     """Leaves the page, and nothing of it to the next test."""
-    browser.run("try { sessionStorage.clear(); } catch { /* a page that has none */ }")
+    forget(browser)
     browser.open("about:blank")
-    browser.log()
 
 
 def sign_in(browser, place, token=None):
     if not browser.run(CLEAN, place.arcpd.page):
-        leave(browser)
+        forget(browser)
         browser.open(place.arcpd.page)
         browser.run("if (sessionStorage.length > 0) { sessionStorage.clear(); location.reload(); }")  # of a test that went elsewhere
     browser.wait_text("Sign in", "h1")

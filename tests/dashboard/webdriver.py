@@ -31,6 +31,8 @@ class Browser:
         self.driver = subprocess.Popen([DRIVER, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.url = "http://127.0.0.1:" + self._port()
         arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic", "--no-first-run",
+                     # Processes of their own, for each site and for drawing, cost more than what they show.
+                     "--renderer-process-limit=1", "--disable-site-isolation-trials", "--in-process-gpu",
                      "--disable-background-networking", "--disable-component-update", "--disable-sync", "--force-device-scale-factor=1",
                      f"--user-data-dir={self.profile}", f"--window-size={width},{height}"]
         if dark:
