@@ -338,11 +338,13 @@ int arcp__command_submit(arcp__program *program)
     arcp_error err = {0};
     arcp_client_options options = arcp_client_options_init();
     int exit_status = 0;
-    if (prepare(&s, &err) != ARCP_OK || arcp__program_options(program, &options, &err) != ARCP_OK) {
+    if (prepare(&s, &err) != ARCP_OK) {
         exit_status = arcp__program_usage(program, &err);
     } else if (arcp__has(&program->arguments, ARCP__OPTION_EXPLAIN)) {
         exit_status =
             arcp__submit_explain(program, arcp_buf_span(&s.lease), arcp_buf_span(&s.constraints));
+    } else if (arcp__program_options(program, &options, &err) != ARCP_OK) {
+        exit_status = arcp__program_usage(program, &err);
     } else {
         const arcp_span directory = arcp_buf_span(&program->state_directory);
         options.observe_all = true;

@@ -2,7 +2,9 @@
 
     tests/dashboard/browser_test.py PROGRAMS --screenshots DIRECTORY
 
-docs/dashboard has some of them, made smaller by ImageMagick: convert FROM.png -colors 64 -define png:compression-level=9 TO.png
+docs/dashboard has them, made smaller by ImageMagick. Some are whole: convert FROM.png +dither -colors 64 -define png:compression-level=9 TO.png
+Each view is there with its three screens beside each other, 340 pixels high:
+convert '(' V-light.png -resize x340 ')' '(' V-dark.png -resize x340 ')' '(' V-narrow.png -resize x340 ')' +append +dither -colors 32 view-V.png
 """
 
 import os
