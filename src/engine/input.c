@@ -14,6 +14,12 @@ bool arcp__engine_begin(arcp__engine *engine, arcp_time now)
     return !engine->context.failed;
 }
 
+static bool has_messages(const arcp__engine *engine)
+{
+    return engine->sessions.notification_end != 0 || engine->jobs.over_limit != NULL ||
+           engine->sessions.scheduled != NULL;
+}
+
 void arcp__engine_settle(arcp__engine *engine)
 {
     bool is_placing = false;
@@ -23,12 +29,10 @@ void arcp__engine_settle(arcp__engine *engine)
         arcp__sessions_run_scheduled(&engine->sessions);
         arcp__schedules_run(&engine->schedules);
         is_placing = arcp__jobs_place(&engine->jobs);
-        /* After every input and not only after a commit, because a store that stalls commits
-         * nothing. */
+        /* Not only after a commit, because a store that stalls commits nothing. */
         arcp__jobs_update_pressure(&engine->jobs);
-    } while ((engine->sessions.notification_end != 0 || engine->jobs.over_limit != NULL ||
-              engine->sessions.scheduled != NULL || is_placing) &&
-             !engine->context.failed && !engine->context.closing);
+    } while ((has_messages(engine) || is_placing) && !engine->context.failed &&
+             !engine->context.closing);
     arcp__watches_wake(&engine->sessions);
     if (engine->restore == NULL && !engine->context.closing) {
         arcp__hooks_run(&engine->hooks);
@@ -472,13 +476,15 @@ void arcp__engine_tick(arcp__engine *engine, arcp_time now)
     }
     watch_wall_clock(engine);
     arcp__timer *timer = NULL;
+    bool is_settled = false;
     while (!engine->context.failed &&
            (timer = arcp__timer_heap_pop_due(&engine->context.timers,
                                              engine->context.now.mono_ns)) != NULL) {
         dispatch(engine, timer);
         arcp__engine_settle(engine);
+        is_settled = true;
     }
-    if (engine->jobs.agents_changed || engine->jobs.placement.due != NULL) {
+    if (!is_settled) {
         arcp__engine_settle(engine); /* a reload may have made room for queued jobs */
     }
     arcp__links_close_finished(&engine->sessions);
@@ -547,8 +553,8 @@ size_t arcp__engine_pending_changes(const arcp__engine *engine)
 static bool next_effect(arcp__engine *engine, arcp_time now, arcp__effect *out)
 {
     release_handed(engine);
-    if (arcp__engine_begin(engine, now)) {
-        arcp__engine_settle(engine);
+    if (arcp__engine_begin(engine, now) && has_messages(engine)) {
+        arcp__engine_settle(engine); /* a frame has queued some; inputs settle theirs */
     }
     /* Making the sessions' frames may queue further effects. */
     do {

@@ -219,7 +219,8 @@ static bool drive_once(arcp_runtime *runtime, arcp_time now)
         arcp__engine_recheck_roles(runtime->engine, arcp__clock_now());
         more = true;
     }
-    more = arcp__runtime_submit_batches(runtime) || more;
+    /* What was submitted needs no further round: its completion does. */
+    (void)arcp__runtime_submit_batches(runtime);
     more = runtime->store->ops->poll(runtime->store) || more;
     if (arcp__engine_has_failed(runtime->engine)) { /* it may have failed while making a batch */
         return !arcp__engine_is_finished(runtime->engine);

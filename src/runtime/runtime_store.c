@@ -147,7 +147,7 @@ bool arcp__runtime_submit_batches(arcp_runtime *runtime)
         any = true;
         if (status != ARCP_OK) {
             arcp__runtime_log(runtime, NULL, ARCP_LOG_ERROR, "store: %s", error.message);
-            arcp__engine_committed(runtime->engine, arcp__clock_now(), batch->id, status);
+            arcp__engine_committed(runtime->engine, arcp__input_now(runtime), batch->id, status);
             break;
         }
         runtime->submitted_ns[runtime->batches_under_way++] = submitted_ns;

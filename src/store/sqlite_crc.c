@@ -1,14 +1,22 @@
 #include "store/sqlite_crc.h"
 
+#include <endian.h>
+
 #include "base/crc32c.h"
+
+/* At most four integers. */
+static uint32_t add_integers(uint32_t crc, const int64_t *values, size_t count)
+{
+    uint64_t words[4];
+    for (size_t i = 0; i < count; i++) {
+        words[i] = htole64((uint64_t)values[i]);
+    }
+    return arcp__crc32c(crc, words, count * sizeof words[0]);
+}
 
 static uint32_t add_integer(uint32_t crc, int64_t value)
 {
-    uint8_t bytes[8];
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        bytes[i] = (uint8_t)((uint64_t)value >> (8 * i));
-    }
-    return arcp__crc32c(crc, bytes, sizeof bytes);
+    return add_integers(crc, &value, 1);
 }
 
 /* The size goes first, so that the boundary between two texts is part of the checksum. */
@@ -19,7 +27,8 @@ static uint32_t add_text(uint32_t crc, arcp_span text)
 
 static uint32_t crc_of_head(int64_t id, int64_t count, int64_t bytes)
 {
-    return add_integer(add_integer(add_integer(0, id), count), bytes);
+    const int64_t head[] = {id, count, bytes};
+    return add_integers(0, head, 3);
 }
 
 int64_t arcp__sqlite_crc_run(int64_t id, int64_t count, int64_t bytes, arcp_span data)
@@ -45,7 +54,8 @@ int64_t arcp__sqlite_crc_row(arcp_span table, arcp_span key, arcp_span value)
 
 int64_t arcp__sqlite_crc_stream(int64_t id, arcp_span key, int64_t next, int64_t is_open)
 {
-    return add_integer(add_integer(add_text(add_integer(0, id), key), next), is_open);
+    const int64_t state[] = {next, is_open};
+    return add_integers(add_text(add_integer(0, id), key), state, 2);
 }
 
 int64_t arcp__sqlite_crc_stream_name(int64_t id, arcp_span key)
@@ -56,8 +66,8 @@ int64_t arcp__sqlite_crc_stream_name(int64_t id, arcp_span key)
 int64_t arcp__sqlite_crc_sum(arcp_span name, int64_t count, int64_t sum, int64_t changes,
                              int64_t is_open)
 {
-    const uint32_t crc = add_integer(add_integer(add_text(0, name), count), sum);
-    return add_integer(add_integer(crc, changes), is_open);
+    const int64_t state[] = {count, sum, changes, is_open};
+    return add_integers(add_text(0, name), state, 4);
 }
 
 /* ---- SQL functions ---- */
