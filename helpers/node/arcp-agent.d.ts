@@ -83,5 +83,6 @@ export interface Job<Input = any> {
   fail(code: string, message: string, more?: { retryable?: boolean; details?: Record<string, unknown> }): never;
 }
 
-/** Runs the handler for the job that arcpd gives to this process, and ends the process after it. */
+/** Runs the handler for the job that arcpd gives to this process, or for all jobs that it gives
+ * (`mode: serve`), and then ends the process. */
 export function serve<Input = any>(handler: (job: Job<Input>) => unknown): void;

@@ -3,8 +3,8 @@
 //     import { serve } from 'arcp-agent';
 //     serve(async (job) => `hello, ${job.input.name}`);
 //
-// arcpd starts this program for a job (`mode: arcp`). The handler gets the job, and what it returns is the
-// result. An exception ends the job with an error, Denied and Refused with the runtime's own code; its stack
+// arcpd starts this program for a job (`mode: arcp`), or for many jobs at the same time (`mode: serve`); the
+// same handler does for both. It gets the job, and what it returns is the result. An exception ends the job with an error, Denied and Refused with the runtime's own code; its stack
 // is on standard error, which goes to arcpd's log. From the import on, console.log writes to standard error.
 import process from 'node:process';
 import { isatty } from 'node:tty';
@@ -92,17 +92,21 @@ function withoutNulls(object) {
 
 // ---- lines ----
 
-class Runtime {
+// The lines of one job, and the replies that it waits for. `jobId` is undefined for the only job of a process.
+class Lines {
   #write;
-  #waiting = new Map(); // null: arcpd has gone
+  #jobId;
+  #waiting = new Map(); // null: no reply comes any more
+  #why = '';
   #lastId = 0;
 
-  constructor(write) {
+  constructor(write, jobId) {
     this.#write = write;
+    this.#jobId = jobId;
   }
 
   write(type, payload, id) {
-    const text = `${encode({ type, id, payload })}\n`;
+    const text = `${encode({ type, job_id: this.#jobId, id, payload })}\n`;
     return new Promise((resolve, reject) => {
       this.#write(text, (error) => (error ? reject(error) : resolve()));
     });
@@ -112,7 +116,7 @@ class Runtime {
   ask(type, payload) {
     return new Promise((resolve, reject) => {
       if (this.#waiting === null) {
-        reject(new Cancelled('arcpd has closed the connection'));
+        reject(new Cancelled(this.#why));
         return;
       }
       const id = String(++this.#lastId);
@@ -122,8 +126,8 @@ class Runtime {
   }
 
   takeReply(id, payload, line) {
-    const waiting = this.#waiting.get(String(id));
-    this.#waiting.delete(String(id));
+    const waiting = this.#waiting?.get(String(id));
+    this.#waiting?.delete(String(id));
     if (payload.error !== undefined && payload.error !== null && payload.job_id === undefined) {
       const { code = 'INTERNAL_ERROR', message = '', retryable, details } = payload.error ?? {};
       const Kind = OF_AUTHORITY.includes(code) ? Denied : Refused;
@@ -134,10 +138,11 @@ class Runtime {
     }
   }
 
-  end() {
+  end(why) {
     const waiting = this.#waiting;
     this.#waiting = null;
-    waiting?.forEach(({ reject }) => reject(new Cancelled('arcpd has closed the connection')));
+    this.#why ||= why;
+    waiting?.forEach(({ reject }) => reject(new Cancelled(why)));
   }
 }
 
@@ -186,13 +191,13 @@ class Stream {
 }
 
 class Job {
-  #runtime;
+  #lines;
   #abort = new AbortController();
   #calls = 0;
 
-  constructor(runtime, line) {
+  constructor(lines, line) {
     const start = withoutNulls(JSON.parse(line).payload ?? {});
-    this.#runtime = runtime;
+    this.#lines = lines;
     this.isStreamed = false;
     this.id = start.job_id;
     this.agent = start.agent;
@@ -220,11 +225,11 @@ class Job {
   }
 
   _ask(type, payload) {
-    return this.#runtime.ask(type, payload);
+    return this.#lines.ask(type, payload);
   }
 
   #event(kind, body) {
-    return this.#runtime.write('job.event', { kind, body });
+    return this.#lines.write('job.event', { kind, body });
   }
 
   // Asks before an operation; throws Denied when the lease does not allow it.
@@ -342,7 +347,7 @@ function endWith(job, error) {
   return ['job.error', { code: 'INTERNAL_ERROR', message: `${error?.name ?? 'Error'}: ${error?.message ?? error}` }];
 }
 
-async function run(runtime, job, handler) {
+async function run(lines, job, handler) {
   let end;
   try {
     const result = await handler(job);
@@ -352,38 +357,66 @@ async function run(runtime, job, handler) {
     end = endWith(job, error);
   }
   try {
-    await runtime.write(...end);
+    await lines.write(...end);
   } catch (error) { // the result is no JSON
-    await runtime.write(...endWith(job, error));
+    await lines.write(...endWith(job, error));
   }
 }
 
-// Runs the handler for the job that arcpd gives to this process. The process ends when the handler has.
+const GONE = 'arcpd has closed the connection';
+
+// Runs the handler for the job that arcpd gives to this process, and ends the process when the handler has
+// ended; or for all jobs that it gives (`mode: serve`), and ends it when arcpd has closed the connection.
 export function serve(handler) {
   if (isatty(0)) {
     stderr.write('This program is an agent: arcpd starts it for each job, and writes the job to its standard '
       + 'input. docs/writing-agents.md shows how to try it by hand.\n');
     process.exit(1);
   }
-  const runtime = new Runtime(writeOut);
   const decoder = new StringDecoder('utf8');
-  let job = null;
+  const jobs = new Map(); // by id; undefined: the only job
+  let isServed = false;
+  let isOver = false;
   let rest = '';
+
+  function endIfOver() {
+    if (jobs.size === 0 && (isOver || !isServed)) process.exit(0);
+  }
+
+  function start(jobId, line) {
+    const lines = new Lines(writeOut, jobId);
+    const job = new Job(lines, line);
+    isServed = jobId !== undefined;
+    jobs.set(jobId, { job, lines });
+    run(lines, job, handler).finally(() => {
+      lines.end('the job has ended');
+      jobs.delete(jobId);
+      endIfOver();
+    });
+  }
+
+  function cancel({ job, lines }, payload) {
+    job._cancel(payload);
+    // When the grace is over, arcpd has ended the job and replies to nothing any more.
+    if (isServed) setTimeout(() => lines.end('cancelled'), payload.grace_ms ?? 0).unref();
+  }
 
   function take(line) {
     const message = JSON.parse(line);
     const payload = message.payload ?? {};
     if (!isObject(message) || !isObject(payload)) throw new TypeError('no object');
-    const { type, re } = message;
-    if (type === 'job.start' && job === null) {
-      job = new Job(runtime, line);
-      run(runtime, job, handler).finally(() => process.exit(0));
+    const { type, re, job_id: jobId } = message;
+    const found = jobs.get(jobId);
+    if (type === 'job.start' && found === undefined) {
+      start(jobId, line);
+    } else if (found === undefined) {
+      // a line for a job that has ended
     } else if (type === 'reply') {
-      runtime.takeReply(re, payload, line);
+      found.lines.takeReply(re, payload, line);
     } else if (type === 'job.cancel') {
-      job?._cancel(payload);
-    } else if (type === 'job.credentials' && job !== null) {
-      job.credentials = payload.credentials ?? [];
+      cancel(found, payload);
+    } else if (type === 'job.credentials') {
+      found.job.credentials = payload.credentials ?? [];
     }
   }
   process.stdin.on('data', (data) => {
@@ -398,7 +431,11 @@ export function serve(handler) {
     }
   });
   process.stdin.on('end', () => {
-    runtime.end();
-    job?._cancel({ reason: 'shutdown', message: 'arcpd has closed the connection', grace_ms: 0 });
+    isOver = true;
+    for (const { job, lines } of jobs.values()) {
+      lines.end(GONE);
+      job._cancel({ reason: 'shutdown', message: GONE, grace_ms: 0 });
+    }
+    if (isServed) endIfOver();
   });
 }

@@ -54,7 +54,7 @@ const agents = {
   },
   async cancel(job) {
     await job.log('waits');
-    await new Promise((resolve) => { job.signal.addEventListener('abort', resolve); });
+    if (!job.signal.aborted) await new Promise((resolve) => { job.signal.addEventListener('abort', resolve); });
     if (job.cancellation.graceMs !== 3000) throw new Error('no grace');
     throw new Cancelled();
   },

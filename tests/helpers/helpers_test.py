@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The helpers for agents, played by a stand-in for arcpd: every test with each of them.
+"""The helpers for agents, played by a stand-in for arcpd: every test with each of them, in `mode: arcp` and in
+`mode: serve`.
 
     tests/helpers/helpers_test.py SHARE_DIR [TEST...]
 
@@ -21,11 +22,15 @@ START = {"job_id": "job_1", "agent": "a@1.0.0", "lease": {"fs.read": ["/srv/**"]
          "credentials": [{"id": "c", "value": "old"}]}
 DENIED = {"code": "PERMISSION_DENIED", "message": "no", "retryable": False, "details": {"granted": ["/srv/**"]}}
 
+ENDS = ("job.result", "job.error")
+
 
 class Agent:
-    """A started agent; `lines` are those that it wrote."""
+    """A started agent; `lines` are those that it wrote. A served one (`job_id` is set) is told the job with each
+    line, and says it with each."""
 
-    def __init__(self, command, environment, do, before=b"", start=START):
+    def __init__(self, command, environment, do, before=b"", start=START, job_id=None):
+        self.job_id = job_id
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, env={**os.environ, **environment})
         self.lines = []
@@ -34,6 +39,8 @@ class Agent:
 
     def send(self, kind, payload, re=None):
         line = {"type": kind, "payload": payload} if re is None else {"type": kind, "re": re, "payload": payload}
+        if self.job_id is not None:
+            line["job_id"] = self.job_id
         self.write(json.dumps(line).encode() + b"\n")
 
     def write(self, data):
@@ -43,7 +50,11 @@ class Agent:
     def read(self):
         raw = self.process.stdout.readline()
         assert raw.endswith(b"\n"), (raw, self.process.stderr.read())
+        return self.take(raw)
+
+    def take(self, raw):
         line = {**json.loads(raw), "raw": raw.decode()}
+        assert line.pop("job_id", None) == self.job_id, raw
         self.lines.append(line)
         return line
 
@@ -51,11 +62,15 @@ class Agent:
         self.send("reply", payload, line["id"])
 
     def finish(self):
-        """The last line, once the agent has ended by itself, and standard error."""
+        """The last line, once the agent has ended by itself, or the served job has, and standard error."""
+        while self.job_id is not None and not (self.lines and self.lines[-1]["type"] in ENDS):
+            self.read()
+        if self.job_id is not None and not self.process.stdin.closed:
+            self.process.stdin.close()
         rest, errors = self.process.stdout.read(), self.process.stderr.read()
         self.process.wait(timeout=30)
         for raw in rest.splitlines():
-            self.lines.append({**json.loads(raw), "raw": raw.decode()})
+            self.take(raw)
         assert self.process.returncode == 0, errors
         return self.lines[-1], errors.decode()
 
@@ -65,8 +80,10 @@ class Helpers:
     command = []
     environment = {}
 
+    job_id = None
+
     def start(self, do, before=b"", start=START):
-        agent = Agent(self.command, self.environment, do, before, start)
+        agent = Agent(self.command, self.environment, do, before, start, self.job_id)
         self.addCleanup(agent.process.wait)
         for pipe in (agent.process.stdout, agent.process.stderr, agent.process.stdin):
             self.addCleanup(pipe.close)
@@ -121,9 +138,8 @@ class Helpers:
         line = agent.read()
         self.assertIn('"value":0.1234567890123456789,', line["raw"])
         self.assertEqual(line["payload"]["body"]["name"], "cost.search")
-        agent.process.stdin.write(b'{"type":"reply","re":"%s","payload":{"budget":{"USD":4.3765432109876543211}}}\n'
-                                  % line["id"].encode())
-        agent.process.stdin.flush()
+        agent.write(b'{"type":"reply","re":"%s","job_id":%s,"payload":{"budget":{"USD":4.3765432109876543211}}}\n'
+                    % (line["id"].encode(), json.dumps(self.job_id).encode()))
         self.assertEqual(agent.finish()[0]["payload"]["result"],
                          ["4.5", "4.3765432109876543211", "4.3765432109876543211"])
         self.assertEqual(self.bodies(agent, "log")[0]["message"], "no float")
@@ -264,6 +280,109 @@ class Node(Helpers, unittest.TestCase):
         shutil.copytree(os.path.join(os.path.dirname(os.path.dirname(HERE)), "helpers", "node"), package)
         shutil.copy(os.path.join(HERE, "agent_node.mjs"), folder.name)
         self.command = ["node", os.path.join(folder.name, "agent_node.mjs")]
+
+
+class Served(Helpers):
+    """What each helper must do with several jobs at the same time, beside all of the above."""
+    job_id = "job_1"
+
+    def begin(self, agent, job_id, do):
+        agent.job_id = job_id
+        agent.send("job.start", {**START, "job_id": job_id, "input": {"do": do}})
+        agent.job_id = self.job_id
+
+    def read_all(self, agent, count):
+        """The next lines, by job."""
+        lines = {}
+        for _ in range(count):
+            line = json.loads(agent.process.stdout.readline())
+            lines.setdefault(line["job_id"], []).append(line)
+        return lines
+
+    def answer(self, agent, job_id, line, payload):
+        agent.job_id = job_id
+        agent.send("reply", payload, line["id"])
+        agent.job_id = self.job_id
+
+    def test_jobs_run_side_by_side_and_each_gets_its_own_replies(self):
+        agent = self.start("wait_for_reply")
+        self.begin(agent, "job_2", "wait_for_reply")
+        self.begin(agent, "job_3", "echo")
+        lines = self.read_all(agent, 5)
+        self.assertEqual([line["type"] for line in lines["job_3"]], ["job.event", "job.event", "job.result"])
+        self.answer(agent, "job_2", lines["job_2"][0], {"error": DENIED})
+        self.answer(agent, "job_1", lines["job_1"][0], {"allow": True})
+        ends = self.read_all(agent, 2)
+        self.assertEqual(ends["job_1"][0]["payload"], {"result": None})
+        self.assertEqual(ends["job_2"][0]["payload"]["code"], "PERMISSION_DENIED")
+
+    def test_a_cancel_ends_one_job_and_no_other(self):
+        agent = self.start("wait_for_reply")
+        waiting = agent.read()
+        self.begin(agent, "job_2", "cancel")
+        self.read_all(agent, 1)
+        agent.job_id = "job_2"
+        agent.send("job.cancel", {"reason": "client", "grace_ms": 3000})
+        agent.job_id = self.job_id
+        self.assertEqual(self.read_all(agent, 1)["job_2"][0]["payload"], {"code": "CANCELLED", "message": "client"})
+        agent.reply(waiting, {"allow": True})
+        self.assertEqual(agent.finish()[0]["payload"], {"result": None})
+
+    def test_a_cancelled_job_waits_for_no_reply_once_its_grace_is_over(self):
+        agent = self.start("wait_for_reply")
+        agent.read()
+        agent.send("job.cancel", {"reason": "timeout", "grace_ms": 1})
+        self.assertEqual(agent.finish()[0]["payload"]["code"], "CANCELLED")
+
+    def test_lines_for_a_job_that_has_ended_are_ignored(self):
+        agent = self.start("echo")
+        self.read_all(agent, 3)
+        agent.send("job.cancel", {"reason": "client", "grace_ms": 0})
+        agent.send("reply", {"allow": True}, "1")
+        self.begin(agent, "job_2", "echo")
+        self.assertEqual(len(self.read_all(agent, 3)["job_2"]), 3)
+
+    def test_a_job_that_is_cancelled_as_it_starts_still_ends(self):
+        agent = self.start("echo")
+        self.read_all(agent, 3)
+        start = {"type": "job.start", "job_id": "job_2", "payload": {**START, "input": {"do": "cancel"}}}
+        cancel = {"type": "job.cancel", "job_id": "job_2", "payload": {"reason": "client", "grace_ms": 3000}}
+        agent.write(json.dumps(start).encode() + b"\n" + json.dumps(cancel).encode() + b"\n")
+        last = {"type": ""}
+        while last["type"] not in ENDS:
+            last = self.read_all(agent, 1)["job_2"][0]
+        self.assertEqual(last["payload"]["code"], "CANCELLED")
+
+    def test_a_hundred_jobs_one_after_the_other_and_at_once(self):
+        agent = self.start("echo")
+        for number in range(2, 101):
+            self.begin(agent, f"job_{number}", "echo")
+        lines = self.read_all(agent, 300)
+        self.assertEqual({len(one) for one in lines.values()}, {3})
+        self.assertEqual([one[-1]["type"] for one in lines.values()], ["job.result"] * 100)
+
+    def test_what_runs_when_arcpd_goes_is_cancelled(self):
+        agent = self.start("wait_for_reply")
+        self.begin(agent, "job_2", "wait_for_reply")
+        self.read_all(agent, 2)
+        agent.process.stdin.close()
+        ends = self.read_all(agent, 2)
+        self.assertEqual({job: one[0]["payload"]["code"] for job, one in ends.items()},
+                         {"job_1": "CANCELLED", "job_2": "CANCELLED"})
+        self.assertEqual(agent.process.stdout.read(), b"")
+        self.assertEqual(agent.process.wait(timeout=30), 0)
+
+
+class ServedThreads(Served, Threads):
+    pass
+
+
+class ServedAsyncio(Served, Asyncio):
+    pass
+
+
+class ServedNode(Served, Node):
+    pass
 
 
 if __name__ == "__main__":

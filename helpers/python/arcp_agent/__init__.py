@@ -7,9 +7,9 @@
 
     arcp_agent.serve(greet)
 
-arcpd starts this program for a job (`mode: arcp`). The handler gets the job, and what it returns is the
-result. A `def` runs in a thread and gets a Job; an `async def` runs on asyncio and gets an AsyncJob, whose
-methods have the same names and are awaited. An exception ends the job with an error, Denied and Refused with
+arcpd starts this program for a job (`mode: arcp`), or for many jobs at the same time (`mode: serve`); the same
+handler does for both. It gets the job, and what it returns is the result. A `def` runs in a thread and gets a
+Job; an `async def` runs on asyncio and gets an AsyncJob, whose methods have the same names and are awaited. An exception ends the job with an error, Denied and Refused with
 the runtime's own code; its traceback is on standard error, which goes to arcpd's log.
 
 print() is harmless: while a handler runs, standard output is standard error, and standard input is empty.
@@ -22,14 +22,15 @@ import base64
 import inspect
 import json
 import os
+import select
 import sys
 import threading
 import traceback
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import (Any, AsyncIterator, Awaitable, Callable, Dict, Iterator, List, NoReturn, Optional,
+from typing import (Any, AsyncIterator, Awaitable, Callable, Dict, Iterator, List, NoReturn, Optional, Set,
                     Tuple, Union)
 
 __all__ = ["AsyncJob", "AsyncStream", "Cancelled", "Child", "Denied", "Failure", "Job", "Refused",
@@ -41,6 +42,10 @@ _Line = Tuple[str, Dict[str, Any]]
 
 # A piece of a streamed result. limits.chunk_bytes is 1 MiB.
 _CHUNK_BYTES = 256 * 1024
+# A pipe that can be written to takes so many bytes at once (PIPE_BUF).
+_WHOLE_BYTES = 4096
+# arcpd gives a process fewer jobs than this at the same time.
+_JOBS_MAX = 20000
 _OF_AUTHORITY = ("PERMISSION_DENIED", "LEASE_EXPIRED", "BUDGET_EXHAUSTED", "LEASE_SUBSET_VIOLATION")
 
 
@@ -124,78 +129,130 @@ def _error_of(error: Dict[str, Any]) -> Refused:
                 error.get("details"))
 
 
+_GONE = "arcpd has closed the connection"
+
+
 class _Runtime:
     """The two pipes of this process. Lines are written whole, from any thread."""
 
     def __init__(self, source: int, sink: int) -> None:
         self._source = source
         self._sink = sink
+        self._sink_poll = select.poll()
+        self._sink_poll.register(sink, select.POLLOUT)
         self._write_lock = threading.Lock()
-        self._lock = threading.Lock()
-        self._waiting: Optional[Dict[str, Future[Dict[str, Any]]]] = {}  # None: arcpd has gone
-        self._last_id = 0
 
-    def write(self, kind: str, payload: Dict[str, Any], line_id: Optional[str] = None) -> None:
-        line = {"type": kind, "payload": payload} if line_id is None else \
-            {"type": kind, "id": line_id, "payload": payload}
-        # Names of files may have bytes that are not UTF-8; they must not break the line.
-        data = memoryview(_encode(line).encode("utf-8", "replace") + b"\n")
+    def write(self, data: bytes) -> None:
+        view = memoryview(data)
         with self._write_lock:
-            while data:
-                data = data[os.write(self._sink, data):]
+            while view:
+                view = view[os.write(self._sink, view):]
 
-    def ask(self, kind: str, payload: Dict[str, Any]) -> Future[Dict[str, Any]]:
-        """The payload of the reply; Refused, Denied or Cancelled."""
-        future: Future[Dict[str, Any]] = Future()
-        with self._lock:
-            if self._waiting is None:
-                raise Cancelled("arcpd has closed the connection")
-            self._last_id += 1
-            line_id = str(self._last_id)
-            self._waiting[line_id] = future
+    def write_at_once(self, data: bytes) -> bool:
+        """Writes if that cannot block; whether it has."""
+        if len(data) > _WHOLE_BYTES or not self._write_lock.acquire(blocking=False):
+            return False
         try:
-            self.write(kind, payload, line_id)
-        except BaseException:
-            with self._lock:
-                if self._waiting is not None:
-                    self._waiting.pop(line_id, None)
-            raise
-        return future
+            is_ready = bool(self._sink_poll.poll(0))
+            if is_ready:
+                os.write(self._sink, data)
+            return is_ready
+        finally:
+            self._write_lock.release()
 
-    def lines(self) -> Iterator[bytes]:
-        """Reads by system calls: a thread in a buffered read would hold its lock at exit."""
+    def batches(self) -> Iterator[List[bytes]]:
+        """Lines, as they arrive. Reads by system calls: a thread in a buffered read would hold its lock
+        at exit."""
         pieces: List[bytes] = []
         while True:
             data = os.read(self._source, 65536)
             if not data:
                 return
             *whole, rest = data.split(b"\n")
-            for line in whole:
-                yield b"".join(pieces) + line
+            if whole:
+                whole[0] = b"".join(pieces) + whole[0]
                 pieces.clear()
+                yield whole
             pieces.append(rest)
 
-    def follow(self, lines: Iterator[bytes], take: Callable[[str, Dict[str, Any]], None]) -> None:
-        """Takes every line until arcpd goes; `take` gets those that are no replies."""
-        for line in lines:
-            message = _message(line)
-            if message is None:
-                continue
-            if message.get("type") == "reply":
-                self._take_reply(message.get("re"), line, message["payload"])
-            else:
-                take(str(message.get("type")), message["payload"])
+
+class _Lines:
+    """The lines of one job, and the replies that it waits for."""
+
+    def __init__(self, runtime: _Runtime, job_id: Optional[str]) -> None:
+        self._runtime = runtime
+        self._job_id = job_id  # None: the only job of this process
+        self._lock = threading.Lock()
+        self._waiting: Optional[Dict[str, Future[Dict[str, Any]]]] = {}  # None: no reply comes any more
+        self._why = ""
+        self._last_id = 0
+
+    def encode(self, kind: str, payload: Dict[str, Any], line_id: Optional[str] = None) -> bytes:
+        line: Dict[str, Any] = {"type": kind}
+        if self._job_id is not None:
+            line["job_id"] = self._job_id
+        if line_id is not None:
+            line["id"] = line_id
+        line["payload"] = payload
+        # Names of files may have bytes that are not UTF-8; they must not break the line.
+        return _encode(line).encode("utf-8", "replace") + b"\n"
+
+    def write(self, kind: str, payload: Dict[str, Any]) -> None:
+        self._runtime.write(self.encode(kind, payload))
+
+    async def write_async(self, kind: str, payload: Dict[str, Any]) -> None:
+        await self._send(self.encode(kind, payload))
+
+    async def _send(self, data: bytes) -> None:
+        # A full pipe blocks the writer, which must not be the loop.
+        if not self._runtime.write_at_once(data):
+            await asyncio.get_running_loop().run_in_executor(None, self._runtime.write, data)
+
+    def _await_reply(self) -> Tuple[str, Future[Dict[str, Any]]]:
+        future: Future[Dict[str, Any]] = Future()
+        with self._lock:
+            if self._waiting is None:
+                raise Cancelled(self._why)
+            self._last_id += 1
+            line_id = str(self._last_id)
+            self._waiting[line_id] = future
+        return line_id, future
+
+    def _forget(self, line_id: str) -> None:
+        with self._lock:
+            if self._waiting is not None:
+                self._waiting.pop(line_id, None)
+
+    def ask(self, kind: str, payload: Dict[str, Any]) -> Dict[str, Any]:
+        """The payload of the reply; Refused, Denied or Cancelled."""
+        line_id, future = self._await_reply()
+        try:
+            self._runtime.write(self.encode(kind, payload, line_id))
+            return future.result()
+        finally:
+            self._forget(line_id)
+
+    async def ask_async(self, kind: str, payload: Dict[str, Any]) -> Dict[str, Any]:
+        line_id, future = self._await_reply()
+        try:
+            await self._send(self.encode(kind, payload, line_id))
+            return await asyncio.wrap_future(future)
+        finally:
+            self._forget(line_id)
+
+    def end(self, why: str) -> None:
+        """No reply comes any more."""
         with self._lock:
             waiting, self._waiting = self._waiting or {}, None
+            self._why = self._why or why
         for future in waiting.values():
-            future.set_exception(Cancelled("arcpd has closed the connection"))
-        take("job.cancel", {"reason": "shutdown", "message": "arcpd has closed the connection",
-                            "grace_ms": 0})
+            if future.set_running_or_notify_cancel():
+                future.set_exception(Cancelled(why))
 
-    def _take_reply(self, line_id: Any, line: bytes, payload: Dict[str, Any]) -> None:
+    def take_reply(self, line_id: Any, line: bytes, payload: Dict[str, Any]) -> None:
         with self._lock:
             future = (self._waiting or {}).pop(str(line_id), None)
-        if future is None:
+        if future is None or not future.set_running_or_notify_cancel():
             return
         error = payload.get("error")
         if error is not None and "job_id" not in payload:
@@ -313,16 +370,22 @@ class CancelFlag(_Cancellation):
 
 
 class AsyncCancelFlag(_Cancellation):
-    """Made on the loop."""
+    """Made, and set, on the loop."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._loop = asyncio.get_running_loop()
         self._async_event = asyncio.Event()
+        self._task: Optional[asyncio.Future[Any]] = None
+
+    def _follow(self, task: asyncio.Future[Any]) -> None:
+        """The task that is cancelled, too."""
+        self._task = task
 
     def _set(self, payload: Dict[str, Any]) -> None:
         super()._set(payload)
-        self._loop.call_soon_threadsafe(self._async_event.set)
+        self._async_event.set()
+        if self._task is not None:
+            self._task.cancel()
 
     async def wait(self) -> bool:
         """Waits until the job is cancelled."""
@@ -331,8 +394,9 @@ class AsyncCancelFlag(_Cancellation):
 
 class _JobBase:
     def __init__(self, runtime: _Runtime, line: bytes) -> None:
-        start = json.loads(line).get("payload") or {}
-        self._runtime = runtime
+        message = json.loads(line)
+        start = message.get("payload") or {}
+        self._lines = _Lines(runtime, message.get("job_id"))
         self._calls = 0
         self._lock = threading.Lock()
         self._is_streamed = False
@@ -375,10 +439,10 @@ class Job(_JobBase):
         self.cancelled = CancelFlag()
 
     def _tell(self, line: _Line) -> None:
-        self._runtime.write(*line)
+        self._lines.write(*line)
 
     def _ask(self, line: _Line) -> Dict[str, Any]:
-        return self._runtime.ask(*line).result()
+        return self._lines.ask(*line)
 
     def authorize(self, capability: str, target: str) -> None:
         """Asks before an operation; Denied when the lease does not allow it."""
@@ -487,12 +551,10 @@ class AsyncJob(_JobBase):
         self.cancelled = AsyncCancelFlag()
 
     async def _tell(self, line: _Line) -> None:
-        # A full pipe blocks the writer, which must not be the loop.
-        await asyncio.get_running_loop().run_in_executor(None, self._runtime.write, *line)
+        await self._lines.write_async(*line)
 
     async def _ask(self, line: _Line) -> Dict[str, Any]:
-        loop = asyncio.get_running_loop()
-        return await asyncio.wrap_future(await loop.run_in_executor(None, self._runtime.ask, *line))
+        return await self._lines.ask_async(*line)
 
     async def authorize(self, capability: str, target: str) -> None:
         reply = await self._ask(("authorize", {"capability": capability, "target": target}))
@@ -544,8 +606,7 @@ class AsyncJob(_JobBase):
         try:
             yield call
         except BaseException as error:
-            self._runtime.write(*_event("tool_result", {"call_id": call.call_id,
-                                                        "error": _tool_error(error)}))
+            await self._tell(_event("tool_result", {"call_id": call.call_id, "error": _tool_error(error)}))
             raise
         await self._tell(("job.event", {"kind": "tool_result",
                                         "body": {"call_id": call.call_id, "result": call.result}}))
@@ -625,72 +686,158 @@ def _end_with(job: Union[Job, AsyncJob], error: BaseException) -> _Line:
     return "job.error", {"code": "INTERNAL_ERROR", "message": f"{type(error).__name__}: {error}"}
 
 
-def _write_end(runtime: _Runtime, job: Union[Job, AsyncJob], line: _Line) -> None:
+def _take(job: Union[Job, AsyncJob], kind: str, payload: Dict[str, Any], re: Any, line: bytes) -> None:
+    """Takes a line for the job that is not its first."""
+    if kind == "reply":
+        job._lines.take_reply(re, line, payload)
+    elif kind == "job.cancel":
+        job.cancelled._set(payload)
+    elif kind == "job.credentials":
+        job.credentials = payload.get("credentials") or []
+
+
+def _leave(job: Union[Job, AsyncJob]) -> None:
+    """arcpd has gone."""
+    job._lines.end(_GONE)
+    job.cancelled._set({"reason": "shutdown", "message": _GONE, "grace_ms": 0})
+
+
+class _Jobs:
+    """The jobs of this process. Lines are taken in the order in which they arrive."""
+
+    def __init__(self, start: Callable[[bytes], Union[Job, AsyncJob]]) -> None:
+        self._start = start
+        self._jobs: Dict[Optional[str], Union[Job, AsyncJob]] = {}
+        self.is_served = False  # lines name their job
+
+    def take(self, line: bytes) -> None:
+        message = _message(line)
+        if message is None:
+            return
+        kind, payload, job_id = str(message.get("type")), message["payload"], message.get("job_id")
+        if kind == "job.start":
+            self.is_served = job_id is not None
+            self._jobs[job_id] = self._start(line)
+            return
+        job = self._jobs.get(job_id)
+        if job is not None:
+            _take(job, kind, payload, message.get("re"), line)
+            if kind == "job.cancel" and self.is_served:
+                # When the grace is over, arcpd has ended the job and replies to nothing any more.
+                timer = threading.Timer((payload.get("grace_ms") or 0) / 1000, job._lines.end, ["cancelled"])
+                timer.daemon = True
+                timer.start()
+
+    def ended(self, job: Union[Job, AsyncJob]) -> None:
+        self._jobs.pop(job._lines._job_id, None)
+        job._lines.end("the job has ended")
+
+    def leave(self) -> None:
+        for job in list(self._jobs.values()):
+            _leave(job)
+
+
+def _encode_end(job: Union[Job, AsyncJob], end: _Line) -> bytes:
     try:
-        runtime.write(*line)
+        return job._lines.encode(*end)
     except (TypeError, ValueError) as error:  # the result is no JSON
-        runtime.write(*_end_with(job, error))
+        return job._lines.encode(*_end_with(job, error))
 
 
-def _taker(job: Union[Job, AsyncJob],
-           cancel: Callable[[], Any] = lambda: None) -> Callable[[str, Dict[str, Any]], None]:
-    def take(kind: str, payload: Dict[str, Any]) -> None:
-        if kind == "job.cancel":
-            try:
-                job.cancelled._set(payload)
-                cancel()
-            except RuntimeError:
-                pass  # the handler has ended, and its loop with it
-        elif kind == "job.credentials":
-            job.credentials = payload.get("credentials") or []
-    return take
+def _run_threads(runtime: _Runtime, handler: Callable[[Job], Any]) -> None:
+    """Jobs run in threads, and another one reads."""
+    pool = ThreadPoolExecutor(_JOBS_MAX, thread_name_prefix="job")
+    over = threading.Event()
 
-
-def _follow(runtime: _Runtime, lines: Iterator[bytes], take: Callable[[str, Dict[str, Any]], None]) -> None:
-    threading.Thread(target=runtime.follow, args=(lines, take), daemon=True, name="arcp").start()
-
-
-def _run_thread(runtime: _Runtime, lines: Iterator[bytes], line: bytes,
-                handler: Callable[[Job], Any]) -> None:
-    job = Job(runtime, line)
-    _follow(runtime, lines, _taker(job))
-
-    def run() -> None:
+    def run(job: Job) -> None:
         try:
             end = _end(job, handler(job))
         except BaseException as error:  # pylint: disable=broad-except
             end = _end_with(job, error)
-        _write_end(runtime, job, end)
-    thread = threading.Thread(target=run, name="job")
-    thread.start()
-    thread.join()
-
-
-def _run_loop(runtime: _Runtime, lines: Iterator[bytes], line: bytes,
-              handler: Callable[[AsyncJob], Awaitable[Any]]) -> None:
-    async def main() -> None:
-        job = AsyncJob(runtime, line)
-        loop = asyncio.get_running_loop()
-        task = asyncio.ensure_future(handler(job))
-        _follow(runtime, lines, _taker(job, lambda: loop.call_soon_threadsafe(task.cancel)))
+        jobs.ended(job)
         try:
-            end = _end(job, await task)
-        except BaseException as error:  # pylint: disable=broad-except
-            end = _end_with(job, error)
-        _write_end(runtime, job, end)
+            runtime.write(_encode_end(job, end))
+        finally:
+            if not jobs.is_served:
+                over.set()
+
+    def start(line: bytes) -> Job:
+        job = Job(runtime, line)
+        pool.submit(run, job)
+        return job
+
+    jobs = _Jobs(start)
+
+    def read() -> None:
+        for batch in runtime.batches():
+            for line in batch:
+                jobs.take(line)
+        jobs.leave()
+        over.set()
+
+    threading.Thread(target=read, daemon=True, name="arcp").start()
+    over.wait()
+    pool.shutdown()
+
+
+def _run_loop(runtime: _Runtime, handler: Callable[[AsyncJob], Awaitable[Any]]) -> None:
+    """Jobs run on a loop, and a thread reads."""
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        over = asyncio.Event()
+        tasks: Set[asyncio.Future[Any]] = set()
+
+        def start(line: bytes) -> AsyncJob:
+            job = AsyncJob(runtime, line)
+            task = asyncio.ensure_future(handler(job))
+            job.cancelled._follow(task)
+            tasks.add(task)
+            task.add_done_callback(lambda done: finish(job, done))
+            return job
+
+        def finish(job: AsyncJob, task: asyncio.Future[Any]) -> None:
+            tasks.discard(task)
+            error = asyncio.CancelledError() if task.cancelled() else task.exception()
+            data = _encode_end(job, _end(job, task.result()) if error is None else _end_with(job, error))
+            jobs.ended(job)
+            if not runtime.write_at_once(data):
+                writing = loop.run_in_executor(None, runtime.write, data)
+                tasks.add(writing)
+                writing.add_done_callback(tasks.discard)
+            if not jobs.is_served:
+                over.set()
+
+        jobs = _Jobs(start)
+
+        def take(batch: List[bytes]) -> None:
+            for line in batch:
+                jobs.take(line)
+
+        def leave() -> None:
+            jobs.leave()
+            over.set()
+
+        def read() -> None:
+            try:
+                for batch in runtime.batches():
+                    loop.call_soon_threadsafe(take, batch)
+                loop.call_soon_threadsafe(leave)
+            except RuntimeError:
+                pass  # the handler has ended, and its loop with it
+
+        threading.Thread(target=read, daemon=True, name="arcp").start()
+        await over.wait()
+        while tasks:
+            await asyncio.wait(tasks)
+            await asyncio.sleep(0)  # the end of a job may still be written
     asyncio.run(main())
 
 
 def serve(handler: Union[Callable[[Job], Any], Callable[[AsyncJob], Awaitable[Any]]]) -> None:
-    """Runs the handler for the job that arcpd gives to this process, and returns when it has ended."""
+    """Runs the handler for the job that arcpd gives to this process, and returns when it has ended; or for
+    all jobs that it gives (`mode: serve`), and returns when arcpd has closed the connection."""
     runtime = _open_runtime()
-    lines = runtime.lines()
-    for line in lines:
-        message = _message(line)
-        if message is not None and message.get("type") == "job.start":
-            if inspect.iscoroutinefunction(handler):
-                _run_loop(runtime, lines, line, handler)
-            else:
-                _run_thread(runtime, lines, line, handler)  # type: ignore[arg-type]
-            return
-    # A warm process that was not needed: arcpd closed its pipe.
+    if inspect.iscoroutinefunction(handler):
+        _run_loop(runtime, handler)
+    else:
+        _run_threads(runtime, handler)  # type: ignore[arg-type]
