@@ -159,7 +159,21 @@ typedef struct arcp_process_agent {
     bool without_gateways;
     /* Jobs beyond max_jobs are refused; else they wait until one ends (settings jobs.queue_*). */
     bool without_queue;
+    /* mode: serve: at most so many processes, each of which runs many jobs at the same time; not
+     * with is_plain, and without warm. 0: a process for each job, and the members below have no
+     * effect. At most ARCP_SERVED_PROCESSES_MAX. */
+    size_t processes;
+    /* Jobs of one process; from 1 to ARCP_SERVED_CONCURRENCY_MAX. max_jobs is at most processes *
+     * concurrency. */
+    size_t concurrency;
+    uint64_t jobs_per_process;     /* after which a process is replaced; 0: never */
+    uint64_t process_memory_bytes; /* above which a process is replaced; 0: never */
+    const arcp_lease *lease; /* of the sandboxes of its processes; a reference is taken; NULL: an
+                                empty one. The leases of jobs decide what a process asks about. */
 } arcp_process_agent;
+
+#define ARCP_SERVED_PROCESSES_MAX   256
+#define ARCP_SERVED_CONCURRENCY_MAX 10000
 
 static inline arcp_process_agent arcp_process_agent_init(void)
 {

@@ -25,7 +25,8 @@ typedef struct agent {
     int min;     /* arcp_enforce_min */
     int tls;     /* arcp_enforce_tls */
     uint64_t pids, warm;
-    bool is_plain;
+    int mode;    /* in the order of agent_modes */
+    char *lease; /* of served processes: JSON; NULL: an empty one */
     bool has_no_gateways;
 } agent;
 
@@ -64,7 +65,8 @@ static const arcp__config_others others = {.read = skip};
 
 static const char *const modes[] = {"on", "off", NULL};
 static const char *const yes_or_no[] = {"true", "false", NULL};
-static const char *const agent_modes[] = {"arcp", "plain", NULL};
+static const char *const agent_modes[] = {"arcp", "plain", "serve", NULL};
+enum { MODE_ARCP, MODE_PLAIN, MODE_SERVE };
 static const char *const protects[] = {"true", "strict", "false", NULL};
 /* In the order of arcp_enforce_min, and of arcp_enforce_tls. */
 static const char *const minimums[] = {"null", "exact", "under", "advisory", NULL};
@@ -75,7 +77,8 @@ static const arcp__config_row agent_rows[] = {
     {ARCP__CONFIG_ROW("cwd", text, agent, cwd)},
     {ARCP__CONFIG_LIST("command", list, agent, command.items, command.count,
                        &arcp__config_text_item)},
-    {ARCP__CONFIG_ROW("mode", word, agent, is_plain), .words = agent_modes},
+    {ARCP__CONFIG_ROW("mode", word, agent, mode), .words = agent_modes},
+    {ARCP__CONFIG_ROW("lease", json, agent, lease)},
     {ARCP__CONFIG_ROW("warm", number, agent, warm)},
     {ARCP__CONFIG_ROW("confine", word, agent, is_unconfined), .words = yes_or_no},
     {ARCP__CONFIG_LIST("base", list, agent, base.items, base.count, &arcp__config_text_item)},
@@ -141,6 +144,7 @@ static arcp_status read_file(const char *path, listing *out, arcp_error *err)
 typedef struct finding {
     const char *agent;
     size_t policy;                  /* its index + 1; 0: no policy has a ceiling for the agent */
+    bool is_of_processes;           /* the lease is that of its served processes */
     bool is_bare;                   /* it is not confined, and runs anyway */
     const arcp__sandbox_plan *plan; /* NULL: `why` there is none */
     const char *why;
@@ -209,6 +213,8 @@ static void append_text(const finding *f, arcp_buf *out)
     arcp__append_safe(out, arcp_span_cstr(f->agent), 128);
     if (f->policy != 0) {
         arcp_buf_append_format(out, ", policy[%zu]", f->policy - 1);
+    } else if (f->is_of_processes) {
+        arcp_buf_append_cstr(out, ", its processes");
     }
     if (f->is_bare) {
         arcp_buf_append_cstr(out, ": runs, and is not confined");
@@ -220,14 +226,16 @@ static void append_text(const finding *f, arcp_buf *out)
                                arcp__sandbox_verdict_name(f->plan->min));
     } else if (f->plan->refusal != ARCP__SANDBOX_REFUSAL_NONE) {
         arcp_buf_append_cstr(out, ": does not run: this host cannot confine it");
-    } else if (f->policy == 0) {
+    } else if (f->is_of_processes && f->plan->lease_line_count == 0) {
+        arcp_buf_append_cstr(out, ": run; their lease is empty");
+    } else if (f->policy == 0 && !f->is_of_processes) {
         arcp_buf_append_cstr(out, ": runs; no policy has a max_lease for it");
     } else {
         arcp_buf_append_cstr(out, ": runs: ");
         arcp__sandbox_report_counts(f->plan, out);
     }
     arcp_buf_append_byte(out, '\n');
-    if (f->plan != NULL && f->policy != 0) {
+    if (f->plan != NULL && (f->policy != 0 || f->is_of_processes)) {
         append_lines(f->plan, out);
     }
 }
@@ -250,11 +258,14 @@ static void append_json(const finding *f, arcp_buf *out)
     if (f->policy != 0) {
         arcp__put_u64(&writer, "policy", f->policy - 1);
     }
+    if (f->is_of_processes) {
+        arcp__put_bool(&writer, "processes", true);
+    }
     arcp__put_bool(&writer, "runs",
                    f->is_bare ||
                        (f->plan != NULL && f->plan->refusal == ARCP__SANDBOX_REFUSAL_NONE));
     arcp__put_bool(&writer, "confined", !f->is_bare);
-    if (f->plan != NULL && f->policy != 0) {
+    if (f->plan != NULL && (f->policy != 0 || f->is_of_processes)) {
         arcp_buf plan = arcp_buf_init();
         arcp__sandbox_report_json(f->plan, &plan);
         arcp__put_raw(&writer, "plan", arcp_buf_span(&plan));
@@ -282,9 +293,10 @@ static arcp__sandbox_request request_of(const listing *list, const agent *a,
     arcp__sandbox_request_defaults(&request);
     request.min = verdicts[a->min != 0 ? a->min : enforce->min];
     request.tls_terminate = (a->tls != 0 ? a->tls : enforce->tls) == ARCP_ENFORCE_TLS_TERMINATE;
-    request.may_be_late = a->warm != 0 && !a->is_plain;
-    request.has_model_gateway = list->setup.models.provider_count != 0 && !a->has_no_gateways;
-    request.has_tool_gateway = list->setup.tools.server_count != 0 && !a->has_no_gateways;
+    const bool has_gateways = !a->has_no_gateways && a->mode != MODE_SERVE;
+    request.may_be_late = a->warm != 0 && a->mode == MODE_ARCP;
+    request.has_model_gateway = list->setup.models.provider_count != 0 && has_gateways;
+    request.has_tool_gateway = list->setup.tools.server_count != 0 && has_gateways;
     request.model_hosts = list->common.model_hosts;
     request.model_host_count = list->common.model_host_count;
     if (enforce->scratch_bytes != 0) {
@@ -317,10 +329,12 @@ static const char **bases_of(const listing *list, const agent *a)
     return bases;
 }
 
-/* Compiles the plan for a ceiling, and appends what is found. */
+/* Compiles the plan for a ceiling of jobs or, with `of_processes`, for the lease of served
+ * processes, and appends what is found. */
 static void examine(const listing *list, const agent *a, const char *ceiling, size_t policy_number,
-                    const arcp__agents_query *query, arcp_buf *out)
+                    bool of_processes, const arcp__agents_query *query, arcp_buf *out)
 {
+    const bool is_shared = a->mode == MODE_SERVE && !of_processes;
     arcp_lease *lease = NULL;
     arcp__sandbox_plan *plan = NULL;
     arcp_error err = {0};
@@ -332,9 +346,10 @@ static void examine(const listing *list, const agent *a, const char *ceiling, si
                              : arcp_lease_parse(arcp_span_cstr(ceiling), arcp_span_make(NULL, 0),
                                                 NULL, &lease, &err);
     if (status == ARCP_OK && !is_bare) {
-        const arcp__sandbox_request request = request_of(list, a, query, exempt);
+        arcp__sandbox_request request = request_of(list, a, query, exempt);
+        request.is_shared = is_shared;
         const arcp__agent_query asked = {.lease = lease,
-                                         .cwd = a->cwd,
+                                         .cwd = is_shared ? "/" : a->cwd,
                                          .command = (const char *const *)a->command.items,
                                          .request = &request,
                                          .bases = bases};
@@ -342,6 +357,7 @@ static void examine(const listing *list, const agent *a, const char *ceiling, si
     }
     const finding f = {.agent = a->name,
                        .policy = policy_number,
+                       .is_of_processes = of_processes,
                        .is_bare = is_bare && status == ARCP_OK,
                        .plan = plan,
                        .why = status == ARCP_OK ? NULL : err.message};
@@ -362,16 +378,19 @@ arcp_status arcp__doctor_agents(const arcp__agents_query *query, arcp_buf *out, 
     for (size_t i = 0; i < list.agent_count && status == ARCP_OK; i++) {
         const agent *a = &list.agents[i];
         bool has_ceiling = false;
+        if (a->name != NULL && a->mode == MODE_SERVE) {
+            examine(&list, a, a->lease == NULL ? "{}" : a->lease, 0, true, query, out);
+        }
         for (size_t j = 0; a->name != NULL && j < list.policy_count; j++) {
             const policy *p = &list.policies[j];
             if (p->max_lease != NULL &&
                 (p->agent == NULL || arcp__name_glob_matches(p->agent, arcp_span_cstr(a->name)))) {
                 has_ceiling = true;
-                examine(&list, a, p->max_lease, j + 1, query, out);
+                examine(&list, a, p->max_lease, j + 1, false, query, out);
             }
         }
         if (a->name != NULL && !has_ceiling) {
-            examine(&list, a, "{}", 0, query, out);
+            examine(&list, a, "{}", 0, false, query, out);
         }
     }
     arcp__config_fields_fini(&fields, &list);

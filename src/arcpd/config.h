@@ -13,12 +13,23 @@
 #include "setup/setup.h"
 #include "tracing/span_exporter.h"
 
+#define ARCP__CONFIG_CONCURRENCY 16 /* the default */
+
+/* In the order of the words of `mode`. */
+typedef enum arcp__config_mode {
+    ARCP__CONFIG_MODE_ARCP,
+    ARCP__CONFIG_MODE_PLAIN,
+    ARCP__CONFIG_MODE_SERVE
+} arcp__config_mode;
+
 typedef struct arcp__config_agent {
     char *name, *version; /* version may be NULL */
     bool is_default;
-    bool is_plain;
+    int mode; /* arcp__config_mode */
     bool stderr_in_errors;
     uint64_t warm;
+    uint64_t processes, concurrency, jobs_per_process, process_memory_bytes; /* serve */
+    arcp_lease *lease; /* serve; NULL: an empty one */
     uint64_t max_jobs;
     bool has_no_queue;
     char *cwd, *user; /* may be NULL */

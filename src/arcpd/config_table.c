@@ -113,7 +113,12 @@ static const arcp__config_row jwt_item = {
 
 /* ---- agents ---- */
 
-static const char *const modes[] = {"arcp", "plain", NULL};
+static const char *const modes[] = {"arcp", "plain", "serve", NULL};
+
+static bool is_served(const void *owner)
+{
+    return ((const arcp__config_agent *)owner)->mode == ARCP__CONFIG_MODE_SERVE;
+}
 
 static arcp_status accept_cwd(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
@@ -161,7 +166,16 @@ static const arcp__config_row agent_rows[] = {
     {ROW("name", text, arcp__config_agent, name)},
     {ROW("version", text, arcp__config_agent, version)},
     {ROW("default", flag, arcp__config_agent, is_default)},
-    {ROW("mode", word, arcp__config_agent, is_plain), .words = modes},
+    {ROW("mode", word, arcp__config_agent, mode), .words = modes},
+    {ROW("processes", number, arcp__config_agent, processes), .initial = 1, .minimum = 1,
+     .maximum = ARCP_SERVED_PROCESSES_MAX, .applies = is_served},
+    {ROW("concurrency", number, arcp__config_agent, concurrency),
+     .initial = ARCP__CONFIG_CONCURRENCY, .minimum = 1, .maximum = ARCP_SERVED_CONCURRENCY_MAX,
+     .applies = is_served},
+    {ROW("jobs_per_process", number, arcp__config_agent, jobs_per_process), .applies = is_served},
+    {ROW("process_memory_bytes", number, arcp__config_agent, process_memory_bytes),
+     .applies = is_served},
+    {ROW("lease", lease, arcp__config_agent, lease), .applies = is_served},
     {ROW("warm", number, arcp__config_agent, warm)},
     {TEXTS("command", arcp__config_agent, command.items, command.count)},
     {ROW("cwd", text, arcp__config_agent, cwd), .accept = accept_cwd},

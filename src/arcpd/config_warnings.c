@@ -152,10 +152,35 @@ static void warn_of_agent(const warnings *w, size_t index, arcp__config_moment m
                 agent->name, word, agent->cwd == NULL ? "a fresh directory" : agent->cwd, real);
         }
     }
-    if (agent->is_plain && agent->warm != 0) { /* the runtime starts no warm processes for it */
+    const bool is_served = agent->mode == ARCP__CONFIG_MODE_SERVE;
+    const char *const without_warm = agent->mode == ARCP__CONFIG_MODE_PLAIN ? "plain"
+                                     : is_served                            ? "serve"
+                                                                            : NULL;
+    if (without_warm != NULL && agent->warm != 0) { /* the runtime starts no warm processes */
+        report(w, name, "agent \"%.80s\": warm has no effect with mode: %s; remove one of the two",
+               agent->name, without_warm);
+    }
+    if (is_served && agent->stderr_in_errors) {
         report(w, name,
-               "agent \"%.80s\": warm has no effect with mode: plain; remove one of the two",
+               "agent \"%.80s\": stderr_in_errors has no effect with mode: serve, because standard "
+               "error belongs to no job",
                agent->name);
+    }
+    const uint64_t room = agent->processes * agent->concurrency;
+    if (is_served && agent->max_jobs > room) {
+        report(w, name,
+               "agent \"%.80s\": max_jobs has no effect, because processes * concurrency (%llu) is "
+               "less",
+               agent->name, (unsigned long long)room);
+    }
+    if (!is_served && (agent->processes != 1 || agent->concurrency != ARCP__CONFIG_CONCURRENCY ||
+                       agent->jobs_per_process != 0 || agent->process_memory_bytes != 0 ||
+                       agent->lease != NULL)) {
+        report(
+            w, name,
+            "agent \"%.80s\": processes, concurrency, jobs_per_process, process_memory_bytes and "
+            "lease have an effect only with mode: serve",
+            agent->name);
     }
     const bool confines = is_confined(w->config, agent);
     if (!w->config->enforce.is_off && !confines) {
@@ -165,7 +190,7 @@ static void warn_of_agent(const warnings *w, size_t index, arcp__config_moment m
                agent->name);
     }
     /* At the start the runtime says so. */
-    if (moment == ARCP__CONFIG_CHECK && confines && agent->warm != 0 && !agent->is_plain) {
+    if (moment == ARCP__CONFIG_CHECK && confines && agent->warm != 0 && without_warm == NULL) {
         report(w, name,
                "agent \"%.80s\": warm has no effect on a confined agent; each process is started "
                "for its job",

@@ -63,7 +63,12 @@ arcp_status arcp__service_offer(arcp_runtime *runtime, const arcp__config *confi
         agent.version = from->version;
         agent.is_default = from->is_default;
         agent.command = (const char *const *)from->command.items;
-        agent.is_plain = from->is_plain;
+        agent.is_plain = from->mode == ARCP__CONFIG_MODE_PLAIN;
+        agent.processes = from->mode == ARCP__CONFIG_MODE_SERVE ? (size_t)from->processes : 0;
+        agent.concurrency = (size_t)from->concurrency;
+        agent.jobs_per_process = from->jobs_per_process;
+        agent.process_memory_bytes = from->process_memory_bytes;
+        agent.lease = from->lease;
         agent.warm = (size_t)from->warm;
         agent.env = (const char *const *)from->env.items;
         agent.cwd = from->cwd;

@@ -128,10 +128,10 @@ void arcp__engine_free(arcp__engine *engine)
 arcp_status arcp__engine_register_agent(arcp__engine *engine, const arcp__agent_registration *agent,
                                         arcp_error *err)
 {
-    ARCP__RECORD(
-        engine, .kind = ARCP__CALL_REGISTER_AGENT,
-        .numbers = {agent->is_default, agent->is_unconfined, agent->max_jobs, agent->refuses},
-        .texts = {agent->name, agent->version, agent->cwd});
+    ARCP__RECORD(engine, .kind = ARCP__CALL_REGISTER_AGENT,
+                 .numbers = {agent->is_default, agent->is_unconfined, agent->max_jobs,
+                             (agent->refuses ? 1U : 0U) | (agent->has_no_cwd ? 2U : 0U)},
+                 .texts = {agent->name, agent->version, agent->cwd});
     return arcp__record_status(engine, arcp__agent_register(&engine->jobs, agent, err));
 }
 

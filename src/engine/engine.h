@@ -254,7 +254,7 @@ void arcp__engine_get_kept(const arcp__engine *engine, arcp__job *job, arcp__job
 
 /* The agent has exited; nothing more comes from it. The engine then releases it (FORGET_AGENT). */
 void arcp__engine_agent_exited(arcp__engine *engine, arcp_time now, arcp__job *job,
-                               const arcp__agent_exit *exit);
+                               const arcp__agent_exit *end);
 
 /* The operator's settings for all job ports; lives as long as the engine. */
 const arcp__job_gates *arcp__engine_gates(const arcp__engine *engine);

@@ -311,15 +311,15 @@ void arcp__engine_get_kept(const arcp__engine *engine, arcp__job *job, arcp__job
 }
 
 void arcp__engine_agent_exited(arcp__engine *engine, arcp_time now, arcp__job *job,
-                               const arcp__agent_exit *exit)
+                               const arcp__agent_exit *end)
 {
     ARCP__RECORD(engine, .kind = ARCP__CALL_AGENT_EXITED, .now = now, .job = job,
-                 .numbers = {exit->by_signal, (uint64_t)exit->code, exit->has_run_out},
-                 .texts = {exit->stderr_tail, exit->failed_step, exit->failure});
+                 .numbers = {end->by_signal, (uint64_t)end->code, end->has_run_out, end->is_shared},
+                 .texts = {end->stderr_tail, end->failed_step, end->failure});
     /* A program whose sandbox could not be made never ran. */
-    if (exit->failed_step.size != 0 ? arcp__engine_begin(engine, now)
-                                    : begin_agent_input(engine, now, job)) {
-        arcp__job_agent_exited(&engine->jobs, job, exit);
+    if (end->failed_step.size != 0 ? arcp__engine_begin(engine, now)
+                                   : begin_agent_input(engine, now, job)) {
+        arcp__job_agent_exited(&engine->jobs, job, end);
         arcp__engine_settle(engine);
     }
 }

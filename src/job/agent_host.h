@@ -121,6 +121,9 @@ typedef struct arcp__agent_exit {
      * made, or there is none. */
     arcp_span failed_step, failure;
     bool has_run_out; /* the kernel has killed a process of it at the limit of its memory */
+    /* The process ran other jobs, too, and has ended without the job's result: a failure, whatever
+     * its exit status is. */
+    bool is_shared;
 } arcp__agent_exit;
 
 /* ---- what a sandbox denied ---- */

@@ -240,6 +240,7 @@ arcp_status arcp__agent_register(arcp__jobs *jobs, const arcp__agent_registratio
             }
             version->is_default = version->is_default || agent->is_default;
             version->is_unconfined = agent->is_unconfined;
+            version->has_no_cwd = agent->has_no_cwd;
             arcp__placement_offer(&jobs->placement, version->places, version, agent->max_jobs,
                                   agent->refuses);
         }

@@ -132,9 +132,9 @@ typedef struct arcp__agent_registration {
     arcp_span version;              /* may be empty */
     bool is_default, is_unconfined; /* is_unconfined: though the runtime confines agents; shown */
     void *host;                     /* passed on in START_AGENT (job->live->host) */
-    arcp_span cwd;   /* absolute; empty: a directory of its own under work_directory */
-    size_t max_jobs; /* that run at the same time; 0: no limit */
-    bool refuses;    /* jobs beyond max_jobs are refused; else they wait */
+    arcp_span cwd;            /* absolute; empty: a directory of its own under work_directory */
+    size_t max_jobs;          /* that run at the same time; 0: no limit */
+    bool refuses, has_no_cwd; /* jobs beyond max_jobs, else they wait; its jobs have cwd: null */
 } arcp__agent_registration;
 /* See arcp__engine_register_agent and the functions below it (engine/engine.h). */
 ARCP_MUST_CHECK arcp_status arcp__agent_register(arcp__jobs *jobs,

@@ -232,7 +232,11 @@ static void fail_exit(arcp__jobs *jobs, arcp__job *job, const arcp__agent_exit *
         arcp__put_cstr(&writer, "limit", "memory");
     }
     arcp_json_end_object(&writer);
-    if (!exit->by_signal && exit->code == 0) {
+    if (exit->is_shared) {
+        (void)snprintf(message, sizeof message,
+                       "the agent's process ended with %s %d before the job had a result",
+                       exit->by_signal ? "signal" : "exit status", exit->code);
+    } else if (!exit->by_signal && exit->code == 0) {
         (void)snprintf(message, sizeof message,
                        "the agent ended without a result after a line that is not valid JSON");
     } else {
@@ -276,7 +280,8 @@ void arcp__job_agent_exited(arcp__jobs *jobs, arcp__job *job, const arcp__agent_
     }
     if (exit->failed_step.size != 0) {
         fail_set_up(jobs, job, exit);
-    } else if (exit->by_signal || exit->code != 0 || job->output == ARCP__OUTPUT_BROKEN) {
+    } else if (exit->by_signal || exit->code != 0 || exit->is_shared ||
+               job->output == ARCP__OUTPUT_BROKEN) {
         fail_exit(jobs, job, exit);
     } else if (job->output == ARCP__OUTPUT_PLAIN) {
         end_plain(jobs, job);

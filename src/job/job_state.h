@@ -25,6 +25,7 @@ struct arcp__agent_version {
     void *host;
     bool is_default;           /* the default of its name; if no version is, the first is */
     bool is_unconfined;        /* as registered */
+    bool has_no_cwd;           /* the same */
     arcp__place_agent *places; /* borrowed from the placement, which keeps it while offered */
     arcp__agent_version *next; /* in order of registration, versions of one name together */
 };

@@ -88,7 +88,7 @@ static bool copy_any(char **to, arcp_span text)
 bool arcp__job_make_cwd(const arcp__jobs *jobs, const arcp__agent_version *agent,
                         const char *job_id, char **out, bool *is_fresh)
 {
-    *is_fresh = agent->cwd[0] == '\0' && jobs->work_directory.size != 0;
+    *is_fresh = agent->cwd[0] == '\0' && !agent->has_no_cwd && jobs->work_directory.size != 0;
     if (!*is_fresh) {
         return copy_any(out, arcp_span_cstr(agent->cwd));
     }

@@ -257,6 +257,98 @@ size_t arcp__process_pool_waiting(const arcp__process_pool *pool);
 /* Ends the waiting processes. NULL is accepted. */
 void arcp__process_pool_free(arcp__process_pool *pool);
 
+/* ---- served processes: each runs many jobs at the same time (mode: serve) ----
+ *
+ * Their lines are those of arcp-agent(7) with the id of the job as a member job_id at the top, both
+ * ways. Of what a process writes only two members are read here: job_id says which job gets the
+ * line, and a type of job.result or job.error that it is the last line of that job. A line that has
+ * no such id, or the id of a job that the process does not have, is logged.
+ *
+ * A job gets the process with the fewest jobs, of which there are `processes` at most, started as
+ * they are needed; while none may be started, it waits. A process is retired when it has had
+ * jobs_max jobs, when it uses too much memory, or when it does not end a job that was stopped. It
+ * gets no new jobs then, and is ended when its jobs have ended; in the last case that is at most
+ * retire_ms later, and its other jobs end with it. At most 2 x `processes` run at a time. */
+
+typedef struct arcp__served arcp__served;         /* the processes of one agent */
+typedef struct arcp__served_job arcp__served_job; /* one job of one of them */
+
+typedef struct arcp__served_options {
+    arcp__process_table *table;
+    size_t processes;      /* at least 1 */
+    size_t concurrency;    /* jobs of one process above which a job waits for another to start */
+    uint64_t jobs_max;     /* 0: no limit */
+    uint64_t memory_bytes; /* of a process and those below it; 0: no limit */
+    /* What to start; as in arcp__process_pool_options. */
+    const arcp__process_spec *spec;
+    /* Completes the spec of one process with what is its own. What the spec then points to is
+     * needed until `prepared` is called, in any case; *sandbox is passed on below, until `ended`,
+     * which is called also when this fails. All but `log` and `report` may be NULL. */
+    arcp_status (*prepare)(void *user, arcp__process_spec *spec, void **sandbox, arcp_error *err);
+    void (*prepared)(void *user, void *sandbox);
+    void (*listeners)(void *user, void *sandbox, arcp__agent_process *process, const int *sockets,
+                      size_t count, const char *proxy_secret);
+    void (*record)(void *user, void *sandbox, arcp_span record);
+    /* The process is gone; NULL: it could not be started. */
+    void (*ended)(void *user, void *sandbox, const arcp__agent_process *process);
+    /* For the operator: a line of standard error, or one that no job gets; and what happens to
+     * processes. */
+    void (*log)(void *user, pid_t pid, arcp_span line);
+    void (*report)(void *user, bool is_error, const char *text);
+    void *user;
+    /* After three processes that ended, or could not be started, within early_ms of their start, no
+     * process is started for pause_ms. 0: 10 s each; retire_ms: 60 s. */
+    uint32_t early_ms, pause_ms, retire_ms;
+} arcp__served_options;
+
+/* How a job left its process. */
+typedef enum arcp__served_end {
+    ARCP__SERVED_DONE,   /* its last line was delivered */
+    ARCP__SERVED_EXITED, /* its process has ended */
+    ARCP__SERVED_LEFT    /* it was stopped, and its process has not ended it in time */
+} arcp__served_end;
+
+/* Called on the loop's thread. Each may free its own job; only `line` may follow before `ended`. */
+typedef struct arcp__served_events {
+    /* Its process runs. Or it cannot be started, and `why` says why; then no other event follows.
+     * Not called if arcp__served_job_runs is true when the job is made. */
+    void (*started)(void *user, arcp_status status, const char *why);
+    void (*line)(void *user, arcp_span line);
+    /* `exit` is NULL but for ARCP__SERVED_EXITED. */
+    void (*ended)(void *user, arcp__served_end how, const arcp_process_exit *exit);
+} arcp__served_events;
+
+/* No process is started yet. `options` are copied. ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__served_new(const arcp__served_options *options,
+                                             arcp__served **out, arcp_error *err);
+/* The agent gets no new jobs: processes end when their jobs have. */
+void arcp__served_retire(arcp__served *served);
+/* Whether there are neither jobs nor processes. */
+bool arcp__served_is_idle(const arcp__served *served);
+/* Kills the processes; there must be no job. NULL is accepted. */
+void arcp__served_free(arcp__served *served);
+
+/* Gives a job to a process, or lets it wait. `id` and `events` are borrowed as long as the job
+ * exists. ARCP_E_NO_MEMORY, or the reason why no process can be started. */
+ARCP_MUST_CHECK arcp_status arcp__served_job_new(arcp__served *served, const char *id,
+                                                 const arcp__served_events *events, void *user,
+                                                 arcp__served_job **out, arcp_error *err);
+/* Its process gets no further line for it. NULL is accepted. */
+void arcp__served_job_free(arcp__served_job *job);
+bool arcp__served_job_runs(const arcp__served_job *job);
+bool arcp__served_job_waits(const arcp__served_job *job); /* it has no process yet */
+/* 0: its process does not run yet. */
+pid_t arcp__served_job_pid(const arcp__served_job *job);
+
+/* Sends a line, an object, to its process, with the id. A process that does not read its input is
+ * killed. */
+void arcp__served_job_write(arcp__served_job *job, arcp_span line);
+/* Pausing one job pauses its process. */
+void arcp__served_job_pause(arcp__served_job *job, bool paused);
+/* The job, which does not wait, was sent a cancel. Its process has this time to write its last
+ * line, and is retired else. The job then ends as ARCP__SERVED_LEFT. */
+void arcp__served_job_stop(arcp__served_job *job, uint64_t grace_ms);
+
 /* ---- environments: contain only what was set explicitly ---- */
 
 /* A list of NAME=VALUE with unique names. Zero-initialised is empty. */

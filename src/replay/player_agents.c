@@ -66,7 +66,8 @@ static void agent_exited(arcp__player *p, const arcp__recording_call *call)
                                    .stderr_tail = call->texts[0],
                                    .failed_step = call->texts[1],
                                    .failure = call->texts[2],
-                                   .has_run_out = call->numbers[2] != 0};
+                                   .has_run_out = call->numbers[2] != 0,
+                                   .is_shared = call->numbers[3] != 0};
     arcp__engine_agent_exited(p->engine, call->now, job, &exit);
 }
 

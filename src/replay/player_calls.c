@@ -151,7 +151,8 @@ static void register_agent(arcp__player *p, const arcp__recording_call *call)
                                             .is_default = call->numbers[0] != 0,
                                             .is_unconfined = call->numbers[1] != 0,
                                             .max_jobs = (size_t)call->numbers[2],
-                                            .refuses = call->numbers[3] != 0};
+                                            .refuses = (call->numbers[3] & 1U) != 0,
+                                            .has_no_cwd = (call->numbers[3] & 2U) != 0};
     ignore(arcp__engine_register_agent(p->engine, &agent, NULL));
 }
 

@@ -3,6 +3,7 @@
 #include "base/options.h"
 #include "runtime/confinement.h"
 #include "runtime/runtime_state.h"
+#include "runtime/served_agent.h"
 
 /* ---- copying the registration ---- */
 
@@ -63,6 +64,7 @@ static arcp_status fill(arcp__process_agent *agent, arcp_runtime *runtime,
 void arcp__process_agent_fini(arcp__process_agent *agent)
 {
     arcp__process_pool_free(agent->pool);
+    arcp__served_agent_free(agent->served);
     arcp__warm_free(agent->warm);
     arcp__environment_fini(&agent->warm_environment);
     arcp__agent_sandbox_fini(&agent->confinement.sandbox);
@@ -118,7 +120,7 @@ static arcp_status keep_warm(arcp__process_agent *agent, size_t size, bool is_co
 /* Whether the agent can have warm processes; says so where it cannot, though it should. */
 static bool can_be_warm(arcp_runtime *runtime, const arcp_process_agent *from, bool is_confined)
 {
-    if (from->warm == 0 || from->is_plain) {
+    if (from->warm == 0 || from->is_plain || from->processes != 0) {
         return false;
     }
     if (!is_confined) {
@@ -134,6 +136,20 @@ static bool can_be_warm(arcp_runtime *runtime, const arcp_process_agent *from, b
             from->name);
     }
     return can;
+}
+
+/* ---- served processes ---- */
+
+/* An entry that was offered with the same registration, and whose processes go on with new jobs;
+ * NULL: none. */
+static arcp__agent_entry *find_same(const arcp_runtime *runtime, const arcp__served_agent *served)
+{
+    arcp__agent_entry *entry = runtime->agents;
+    while (entry != NULL &&
+           (entry->is_offered || !arcp__served_agent_equals(entry->process.served, served))) {
+        entry = entry->next;
+    }
+    return entry;
 }
 
 /* ---- registering ---- */
@@ -165,6 +181,9 @@ arcp_status arcp_runtime_register_process(arcp_runtime *runtime, const arcp_proc
         runtime->confinement->level == ARCP__SANDBOX_LEVEL_FULL) {
         arcp__confinement_warm_etc(runtime, agent->spec.user);
     }
+    if (status == ARCP_OK && from.processes != 0) {
+        status = arcp__served_agent_new(agent, &from, &agent->served, err);
+    }
     if (status == ARCP_OK && can_be_warm(runtime, &from, is_confined)) {
         /* The pool reports a program that fails. */
         status = keep_warm(agent, from.warm, is_confined, err);
@@ -185,6 +204,12 @@ arcp_status arcp_runtime_register_process(arcp_runtime *runtime, const arcp_proc
         arcp__process_agent_fini(agent);
         arcp__free(entry);
         return status;
+    }
+    arcp__agent_entry *same = find_same(runtime, agent->served);
+    if (same != NULL) {
+        arcp__process_agent_fini(agent);
+        arcp__free(entry);
+        return arcp__runtime_offer_again(runtime, same, from.is_default, err);
     }
     /* This takes ownership of the entry, even on failure. */
     return arcp__runtime_add_entry(runtime, entry, from.name, from.version, from.is_default,

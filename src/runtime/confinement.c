@@ -337,8 +337,8 @@ static char *scratch_path(const arcp_runtime *runtime, arcp_span job_id)
 }
 
 arcp_status arcp__confinement_compile(const arcp_runtime *runtime, const arcp__process_agent *agent,
-                                      const arcp__admit_request *request, arcp__job_plan *out,
-                                      arcp_error *err)
+                                      const arcp__admit_request *request, bool is_shared,
+                                      arcp__job_plan *out, arcp_error *err)
 {
     arcp__agent_sandbox sandbox = agent->confinement.sandbox; /* borrows what was found */
     arcp__agent_sandbox_job job = {
@@ -348,11 +348,16 @@ arcp_status arcp__confinement_compile(const arcp_runtime *runtime, const arcp__p
     if (runtime->confinement->own.failed) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    sandbox.request.cwd = cwd;
+    sandbox.request.cwd = is_shared ? ARCP_SPAN_LITERAL("/") : cwd;
+    sandbox.request.is_shared = is_shared;
     sandbox.request.may_be_late = agent->warm != NULL;
+    if (is_shared) { /* the sandbox leads to no gateway: it does not know whose call it is */
+        sandbox.request.has_model_gateway = false;
+        sandbox.request.has_tool_gateway = false;
+    }
     const char **bases = join_bases(runtime->confinement->bases, sandbox.bases);
     bool failed = bases == NULL;
-    if (runtime->confinement->level == ARCP__SANDBOX_LEVEL_LANDLOCK) {
+    if (runtime->confinement->level == ARCP__SANDBOX_LEVEL_LANDLOCK && !is_shared) {
         out->scratch = scratch_path(runtime, request->job_id);
         failed = failed || out->scratch == NULL;
         job.scratch = arcp_span_cstr(out->scratch);
@@ -446,7 +451,7 @@ static bool has_file_or_net_line(const arcp__sandbox_plan *plan)
     return false;
 }
 
-static void admit_plan(arcp__job_plan *job_plan, arcp__admit_answer *answer)
+static void admit_plan(arcp__job_plan *job_plan, bool is_shared, arcp__admit_answer *answer)
 {
     const arcp__sandbox_plan *plan = job_plan->plan;
     const size_t inexact = arcp__sandbox_inexact_count(plan);
@@ -458,7 +463,9 @@ static void admit_plan(arcp__job_plan *job_plan, arcp__admit_answer *answer)
     append_sha256(arcp_buf_span(&job_plan->text), &texts[ARCP__ADMIT_SHA256]);
     arcp__sandbox_report_base(plan, &texts[ARCP__ADMIT_BASE]);
     arcp__sandbox_report_lines(plan, true, &texts[ARCP__ADMIT_INEXACT]);
-    arcp_buf_append(&texts[ARCP__ADMIT_CWD], plan->cwd);
+    if (!is_shared) {
+        arcp_buf_append(&texts[ARCP__ADMIT_CWD], plan->cwd);
+    }
 }
 
 static void admit(void *user, const arcp__admit_request *request, arcp__admit_answer *answer)
@@ -487,12 +494,14 @@ static void admit(void *user, const arcp__admit_request *request, arcp__admit_an
         return;
     }
     plan->text = arcp_buf_init();
-    const arcp_status status = arcp__confinement_compile(runtime, agent, request, plan, &err);
+    const bool is_shared = agent->served != NULL;
+    const arcp_status status =
+        arcp__confinement_compile(runtime, agent, request, is_shared, plan, &err);
     if (status != ARCP_OK) {
         answer->status = status;
         arcp_buf_append_cstr(&answer->texts[ARCP__ADMIT_MESSAGE], err.message);
     } else if (plan->plan->refusal == ARCP__SANDBOX_REFUSAL_NONE) {
-        admit_plan(plan, answer);
+        admit_plan(plan, is_shared, answer);
         return;
     } else {
         refuse_line(plan->plan, answer);

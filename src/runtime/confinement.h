@@ -57,11 +57,13 @@ ARCP_MUST_CHECK arcp_status arcp__confinement_set(arcp_runtime *runtime,
 void arcp__confinement_free(arcp__confinement *confinement); /* NULL is accepted */
 
 /* Compiles the plan of a job of the agent into `out`, which is zero-initialised but for an empty
- * text. As arcp__sandbox_plan_new. */
+ * text. As arcp__sandbox_plan_new. `is_shared`: the job runs in a served process, and the plan is
+ * only judged. */
 ARCP_MUST_CHECK arcp_status arcp__confinement_compile(const arcp_runtime *runtime,
                                                       const arcp__process_agent *agent,
                                                       const arcp__admit_request *request,
-                                                      arcp__job_plan *out, arcp_error *err);
+                                                      bool is_shared, arcp__job_plan *out,
+                                                      arcp_error *err);
 void arcp__job_plan_free(arcp__job_plan *plan); /* NULL is accepted */
 
 /* Copies a list of absolute paths in canonical form; NULL: the error says why. */
@@ -109,6 +111,12 @@ ARCP_MUST_CHECK arcp_status arcp__confinement_open_network(arcp_runtime *runtime
                                                            arcp__agent_network_options *options,
                                                            arcp__agent_network_job **out,
                                                            arcp_error *err);
+
+/* The same for a sandbox whose authority is in the options, too. */
+ARCP_MUST_CHECK arcp_status arcp__confinement_serve_network(arcp_runtime *runtime,
+                                                            arcp__agent_network_options *options,
+                                                            arcp__agent_network_job **out,
+                                                            arcp_error *err);
 
 /* HOME, TMPDIR, the proxy of the network, and a mark by which a program knows that it is confined.
  */

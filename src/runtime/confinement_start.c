@@ -228,33 +228,48 @@ static arcp_status network_authority(const arcp__job *job, arcp_authority **out,
     return status;
 }
 
-arcp_status arcp__confinement_open_network(arcp_runtime *runtime, const arcp__job *job,
-                                           arcp__agent_network_options *options,
-                                           arcp__agent_network_job **out, arcp_error *err)
+static void drop_sockets(const arcp__agent_network_options *options)
+{
+    for (size_t i = 0; i < options->socket_count; i++) {
+        arcp__close(options->sockets[i]);
+    }
+    arcp__tls_ca_free(options->ca);
+}
+
+arcp_status arcp__confinement_serve_network(arcp_runtime *runtime,
+                                            arcp__agent_network_options *options,
+                                            arcp__agent_network_job **out, arcp_error *err)
 {
     /* Without a confinement the options were reloaded after the job had begun. */
     const arcp__confinement *confinement = runtime->confinement;
-    arcp_authority *authority = NULL;
     options->egress = (arcp__egress_options){
         .private_hosts = confinement == NULL ? NULL : confinement->private_hosts,
         .private_host_count = confinement == NULL ? 0 : confinement->private_host_count,
         .model_hosts = confinement == NULL ? NULL : confinement->model_hosts,
         .model_host_count = confinement == NULL ? 0 : confinement->model_host_count,
         .idle_ms = (uint32_t)(runtime->enforce.egress_idle_sec * 1000)};
-    arcp_status status = network_authority(job, &authority, err);
-    if (status == ARCP_OK && runtime->network == NULL) {
-        status = arcp__agent_network_new(&runtime->wake, &runtime->network, err);
-    }
+    const arcp_status status = runtime->network == NULL
+                                   ? arcp__agent_network_new(&runtime->wake, &runtime->network, err)
+                                   : ARCP_OK;
     if (status != ARCP_OK) {
-        arcp_authority_unref(authority);
-        for (size_t i = 0; i < options->socket_count; i++) {
-            arcp__close(options->sockets[i]);
-        }
-        arcp__tls_ca_free(options->ca);
+        drop_sockets(options);
+        return status;
+    }
+    return arcp__agent_network_open(runtime->network, options, out, err);
+}
+
+arcp_status arcp__confinement_open_network(arcp_runtime *runtime, const arcp__job *job,
+                                           arcp__agent_network_options *options,
+                                           arcp__agent_network_job **out, arcp_error *err)
+{
+    arcp_authority *authority = NULL;
+    arcp_status status = network_authority(job, &authority, err);
+    if (status != ARCP_OK) {
+        drop_sockets(options);
         return status;
     }
     options->authority = authority;
-    status = arcp__agent_network_open(runtime->network, options, out, err);
+    status = arcp__confinement_serve_network(runtime, options, out, err);
     arcp_authority_unref(authority);
     return status;
 }

@@ -33,7 +33,7 @@ static arcp__job_plan *compile(struct arcp__warm *warm, arcp_span directory, arc
     arcp_status status =
         runtime->confinement == NULL
             ? arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "agents are not confined any more")
-            : arcp__confinement_compile(runtime, warm->agent, &request, plan, err);
+            : arcp__confinement_compile(runtime, warm->agent, &request, false, plan, err);
     if (status == ARCP_OK && !plan->plan->is_late) {
         status = arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
                                 "this host cannot confine a process before its job (arcp doctor)");

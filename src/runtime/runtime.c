@@ -13,6 +13,7 @@
 #include "runtime/confinement.h"
 #include "runtime/runtime_state.h"
 #include "runtime/seal.h"
+#include "runtime/served_agent.h"
 
 #define AGENT_THREADS_DEFAULT   64u
 #define TOKEN_QUESTIONS_DEFAULT 1024u
@@ -26,6 +27,9 @@ static void draw_random(void *user, void *out, size_t size)
 static void on_prepare(uv_prepare_t *handle)
 {
     arcp_runtime *runtime = handle->data;
+    if (runtime->has_withdrawn_agents) {
+        arcp__runtime_retire_agents(runtime);
+    }
     if (runtime->is_dirty) {
         arcp__runtime_drive(runtime);
     }
@@ -229,6 +233,7 @@ static arcp_status make_parts(arcp_runtime *runtime, const arcp_runtime_options 
 static void take_settings(arcp_runtime *runtime, const arcp_settings *settings)
 {
     runtime->settings_agent_line_bytes = (size_t)settings->limits_agent_line_bytes;
+    runtime->settings_cancel_grace_ms = settings->jobs_cancel_grace_ms;
     runtime->enforce.min = settings->enforce_min;
     runtime->enforce.hides = settings->enforce_hide == ARCP__CHOICE_TRUE;
     runtime->enforce.is_silent = settings->enforce_report != ARCP__CHOICE_TRUE;
@@ -375,12 +380,11 @@ arcp_status arcp__runtime_new_with_hooks(struct uv_loop_s *loop, const arcp_runt
 
 /* ---- agents ---- */
 
-arcp_status arcp__runtime_add_entry(arcp_runtime *runtime, arcp__agent_entry *entry,
-                                    const char *name, const char *version, bool is_default,
-                                    const char *cwd, arcp_error *err)
+/* Registers the entry, whose names are set, with the engine. */
+static arcp_status offer(arcp_runtime *runtime, arcp__agent_entry *entry, bool is_default,
+                         const char *cwd, arcp_error *err)
 {
-    entry->name = copy_or(name, "");
-    entry->version = copy_or(version, "");
+    const bool is_served = entry->process.served != NULL;
     const arcp__agent_registration registration = {
         .name = arcp_span_cstr(entry->name),
         .version = arcp_span_cstr(entry->version),
@@ -388,26 +392,56 @@ arcp_status arcp__runtime_add_entry(arcp_runtime *runtime, arcp__agent_entry *en
         .is_unconfined = runtime->confinement != NULL && entry->ops == &arcp__agent_worker_host &&
                          !entry->process.confinement.is_on,
         .host = entry,
-        .cwd = arcp_span_cstr(cwd),
+        .cwd = arcp_span_cstr(is_served ? NULL : cwd),
+        .has_no_cwd = is_served,
         .max_jobs = entry->process.max_jobs,
         .refuses = entry->process.without_queue,
     };
-    const arcp_status status =
-        entry->name == NULL || entry->version == NULL
-            ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-            : arcp__engine_register_agent(runtime->engine, &registration, err);
+    const arcp_status status = arcp__engine_register_agent(runtime->engine, &registration, err);
     if (status == ARCP_OK) {
         arcp__agent_entry *other = NULL;
         LL_FOREACH (runtime->agents, other) {
             other->is_offered = other->is_offered && (strcmp(other->name, entry->name) != 0 ||
                                                       strcmp(other->version, entry->version) != 0);
         }
+        runtime->has_withdrawn_agents = true;
         entry->is_offered = true;
+    }
+    return status;
+}
+
+arcp_status arcp__runtime_add_entry(arcp_runtime *runtime, arcp__agent_entry *entry,
+                                    const char *name, const char *version, bool is_default,
+                                    const char *cwd, arcp_error *err)
+{
+    entry->name = copy_or(name, "");
+    entry->version = copy_or(version, "");
+    const arcp_status status = entry->name == NULL || entry->version == NULL
+                                   ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                                   : offer(runtime, entry, is_default, cwd, err);
+    if (status == ARCP_OK) {
         LL_PREPEND(runtime->agents, entry);
     } else {
         free_entry(entry);
     }
     return status;
+}
+
+arcp_status arcp__runtime_offer_again(arcp_runtime *runtime, arcp__agent_entry *entry,
+                                      bool is_default, arcp_error *err)
+{
+    return offer(runtime, entry, is_default, entry->process.cwd, err);
+}
+
+void arcp__runtime_retire_agents(arcp_runtime *runtime)
+{
+    arcp__agent_entry *entry = NULL;
+    runtime->has_withdrawn_agents = false;
+    LL_FOREACH (runtime->agents, entry) {
+        if (!entry->is_offered) {
+            arcp__served_agent_retire(entry->process.served);
+        }
+    }
 }
 
 arcp_status arcp_runtime_register(arcp_runtime *runtime, const arcp_agent *given, arcp_error *err)
@@ -446,13 +480,15 @@ void arcp_runtime_clear_agents(arcp_runtime *runtime)
         entry->process.pool = NULL;
         entry->is_offered = false;
     }
+    runtime->has_withdrawn_agents = true;
     arcp__engine_clear_agents(runtime->engine);
-    /* Free process agents that no job uses. Callback agents are kept, because a thread may still
-     * use one when its job has been forgotten. */
+    /* Free process agents that no job and no served process uses. Callback agents are kept, because
+     * a thread may still use one when its job has been forgotten. */
     arcp__engine_for_each_host(runtime->engine, mark_used, NULL);
     for (arcp__agent_entry **next = &runtime->agents; *next != NULL;) {
         arcp__agent_entry *entry = *next;
-        if (entry->ops == &arcp__agent_worker_host && !entry->is_used) {
+        if (entry->ops == &arcp__agent_worker_host && !entry->is_used &&
+            arcp__served_agent_is_idle(entry->process.served)) {
             *next = entry->next;
             free_entry(entry);
         } else {

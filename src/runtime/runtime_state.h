@@ -116,6 +116,7 @@ typedef struct arcp__process_agent {
     struct arcp__warm
         *warm; /* owned; of a pool of confined processes; NULL: they are not confined */
     arcp__agent_confinement confinement;
+    struct arcp__served_agent *served; /* owned; NULL: each job has a process of its own */
 } arcp__process_agent;
 
 /* A registered agent; the engine passes it back when a job starts. Jobs refer to it even after a
@@ -183,6 +184,7 @@ struct arcp_runtime {
         uint64_t start_ns_sum, start_count;
     } sandboxes; /* counters */
     size_t settings_agent_line_bytes;
+    uint64_t settings_cancel_grace_ms;
     char *name, *version;     /* owned */
     arcp__random_pool random; /* for ids, and the engine's tokens */
 
@@ -216,6 +218,7 @@ struct arcp_runtime {
     arcp__runtime_listener *listeners;
     arcp_admission *admission; /* a reference; of all listeners */
     arcp__agent_entry *agents;
+    bool has_withdrawn_agents;   /* some may be offered no longer; served processes of those end */
     arcp__worker_queue programs; /* of process agents */
     arcp__agent_inbox inbox;
     arcp_status restore_status;
@@ -315,6 +318,12 @@ const char *arcp__runtime_enforcement(void *user);
 /* ---- worker_host.c ---- */
 /* Kills running programs and frees all of them. */
 void arcp__runtime_programs_free(arcp_runtime *runtime);
+
+/* Registers an entry that was withdrawn, and has not changed, again. */
+arcp_status arcp__runtime_offer_again(arcp_runtime *runtime, arcp__agent_entry *entry,
+                                      bool is_default, arcp_error *err);
+/* Ends the served processes of agents that are not offered any more, when their jobs have ended. */
+void arcp__runtime_retire_agents(arcp_runtime *runtime);
 
 /* ---- agent_registration.c ---- */
 /* Must not be called while one of its processes runs for a job. */

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/directory.h"
+#include "runtime/served_agent.h"
 #include "runtime/worker_host_job.h"
 
 typedef arcp__worker_host_job host_job;
@@ -140,6 +141,18 @@ static void on_exited(void *user, const arcp_process_exit *end, arcp_span stderr
     arcp__engine_agent_exited(hj->runtime->engine, arcp__input_now(hj->runtime), hj->job, &exit);
 }
 
+/* Its served process goes on, or has ended with other jobs, too. */
+static void on_left(void *user, arcp__served_end how, const arcp_process_exit *end)
+{
+    const host_job *hj = user;
+    arcp__agent_exit exit = {.is_shared = how == ARCP__SERVED_EXITED};
+    if (exit.is_shared) {
+        exit.by_signal = end->by_signal;
+        exit.code = end->is_known ? end->code : 255;
+    }
+    arcp__engine_agent_exited(hj->runtime->engine, arcp__input_now(hj->runtime), hj->job, &exit);
+}
+
 static void on_record(void *user, arcp_span record)
 {
     const host_job *hj = user;
@@ -173,10 +186,12 @@ static arcp_status begin(void *user, const arcp__agent_process_callbacks *callba
     const arcp__job_plan *plan = NULL;
     const char *cwd = hj->job->live->cwd;
     arcp_status status = arcp__worker_host_plan(hj, &plan, err);
-    if (status == ARCP_OK && !hj->agent->without_gateways) {
+    const bool is_served = hj->agent->served != NULL;
+    /* A sandbox that several jobs share does not know whose call to a gateway it is. */
+    if (status == ARCP_OK && !hj->agent->without_gateways && !(is_served && plan != NULL)) {
         status = arcp__agent_gateway_open(hj->runtime, hj->job, plan != NULL, &hj->gateway, err);
     }
-    if (status != ARCP_OK) {
+    if (status != ARCP_OK || is_served) {
         return status;
     }
     out->process = take_warm(hj, plan);
@@ -243,6 +258,7 @@ static const arcp__worker_program_events events = {
     .listeners = on_listeners,
     .is_deaf = on_deaf,
     .exited = on_exited,
+    .left = on_left,
 };
 
 static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *job, arcp_span line)
@@ -252,6 +268,7 @@ static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *jo
         .job = job->id,
         .owner = job->principal,
         .is_plain = entry->process.spec.is_plain,
+        .served = arcp__served_agent_processes(entry->process.served),
         .events = &events,
         .user = hj,
     };
@@ -283,7 +300,9 @@ static void kill_program(void *agent, bool at_once)
 {
     host_job *hj = agent;
     cut_off_if_ended(hj);
-    arcp__worker_program_kill(hj->program, at_once);
+    const arcp_runtime *runtime = hj->runtime;
+    arcp__worker_program_kill(hj->program, at_once,
+                              runtime->is_stopping ? 0 : runtime->settings_cancel_grace_ms);
 }
 
 static void hold_stored(void *agent, arcp_span call_id)

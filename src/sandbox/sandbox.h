@@ -156,6 +156,9 @@ typedef struct arcp__sandbox_request {
     /* Egress terminates TLS to hosts that the lease grants in part, and the program trusts its
      * certificates. */
     bool tls_terminate;
+    /* The lease is that of one job of a process that runs others, too, whose sandbox is not made
+     * for it: of files and of the network only what the program asks about is decided. */
+    bool is_shared;
     /* The program may be started before its lease is known (arcp__sandbox_plan.is_late), if the
      * lease can be enforced in that way, and `min` accepts it. */
     bool may_be_late;

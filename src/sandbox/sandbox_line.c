@@ -65,9 +65,11 @@ static arcp__sandbox_line judge_kind(const arcp__sandbox_request *request,
     case ARCP__CAPABILITY_VENDOR:
         line.note = ARCP__SANDBOX_NOTE_VENDOR;
         break;
-    case ARCP__CAPABILITY_FS_READ: /* judged when all places are known */
+    case ARCP__CAPABILITY_FS_READ: /* judged when all places are known, unless it is shared */
     case ARCP__CAPABILITY_FS_WRITE:
     case ARCP__CAPABILITY_NET_FETCH:
+        line.note = ARCP__SANDBOX_NOTE_SHARED;
+        break;
     case ARCP__CAPABILITY_UNKNOWN:
     case ARCP__CAPABILITY_COUNT:
         break;
@@ -125,6 +127,9 @@ void arcp__sandbox_read_lines(arcp__sandbox_compile *compile)
             const arcp_span pattern = arcp_lease_pattern(lease, i, j);
             const uint32_t line = (uint32_t)compile->line_count;
             add(compile, name, pattern, judge_kind(compile->request, capability));
+            if (compile->request->is_shared) {
+                continue; /* nothing of the lease is made */
+            }
             if (capability == ARCP__CAPABILITY_FS_READ || capability == ARCP__CAPABILITY_FS_WRITE) {
                 arcp__sandbox_read_wish(compile, capability, pattern, line);
             } else if (capability == ARCP__CAPABILITY_NET_FETCH) {
@@ -136,7 +141,9 @@ void arcp__sandbox_read_lines(arcp__sandbox_compile *compile)
         add(compile, ARCP_SPAN_LITERAL("expires_at"), lease->expires_text,
             (arcp__sandbox_line){.mechanism = ARCP__SANDBOX_MECHANISM_RUNTIME});
     }
-    read_endpoint(compile);
+    if (!compile->request->is_shared) {
+        read_endpoint(compile);
+    }
     compile->draft.lease_line_count = compile->line_count;
 }
 
@@ -233,7 +240,7 @@ void arcp__sandbox_judge_lines(arcp__sandbox_compile *compile)
     for (size_t i = 0; i < compile->wish_count; i++) {
         arcp__sandbox_judge_wish(compile, &compile->wishes[i]);
     }
-    for (uint32_t i = 0; i < compile->draft.lease_line_count; i++) {
+    for (uint32_t i = 0; i < compile->draft.lease_line_count && !compile->request->is_shared; i++) {
         const arcp_span capability = compile->lines[i].capability;
         if (arcp_span_equal_cstr(capability, "net.fetch") ||
             arcp_span_equal(capability, CREDENTIAL)) {

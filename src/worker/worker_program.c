@@ -10,6 +10,8 @@
 #include "launch/proc_stat.h"
 #include "json/json_put.h"
 
+#define STOPPED_EARLY "the job was stopped before its program was started"
+
 typedef arcp__worker_program program;
 
 typedef enum program_state {
@@ -26,7 +28,8 @@ struct arcp__worker_program {
     arcp__worker_program_options options;
     program_state state;
     arcp__agent_process *process;
-    bool is_leasing; /* its sandbox gets the lease; lines for the program wait in `input` */
+    arcp__served_job *job; /* of a served process */
+    bool is_leasing;       /* its sandbox gets the lease; lines for the program wait in `input` */
     uint64_t round;
     arcp_buf input; /* job.start and the lines after it, while they wait; secret: credentials */
     arcp__worker_program_usage usage;
@@ -282,6 +285,76 @@ static void abandon(program *p, const char *why)
     p->options.events->abandoned(p->options.user, why);
 }
 
+/* ---- jobs of served processes ---- */
+
+static void on_served_started(void *user, arcp_status status, const char *why)
+{
+    program *p = user;
+    if (status == ARCP_OK) {
+        p->options.events->started(p->options.user, ARCP_OK, "");
+    } else {
+        fail(p, status, why);
+    }
+}
+
+static void on_left(void *user, arcp__served_end how, const arcp_process_exit *exit)
+{
+    const program *p = user;
+    p->options.events->left(p->options.user, how, exit);
+}
+
+static const arcp__served_events served_events = {
+    .started = on_served_started, .line = on_line, .ended = on_left};
+
+/* Makes the job of the process and gives it its first line. */
+static arcp_status join(program *p, arcp_span line, arcp_error *err)
+{
+    arcp__worker_begun nothing = {.process = NULL};
+    arcp_buf text = arcp_buf_secret_init();
+    arcp_status status = p->options.events->begin(p->options.user, NULL, &nothing, err);
+    if (status == ARCP_OK) {
+        p->options.events->fill_start(p->options.user, line, &text);
+        status = text.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
+    }
+    if (status == ARCP_OK) {
+        status = arcp__served_job_new(p->options.served, p->options.job, &served_events, p, &p->job,
+                                      err);
+    }
+    if (status == ARCP_OK) {
+        arcp__served_job_write(p->job, arcp_buf_span(&text));
+    }
+    arcp_buf_fini(&text);
+    return status;
+}
+
+static void start_served(program *p, arcp_span line)
+{
+    arcp_error error = {0};
+    DL_APPEND2(p->queue->programs, p, previous, next);
+    p->state = PROGRAM_RUNNING;
+    const arcp_status status = join(p, line, &error);
+    if (status != ARCP_OK) {
+        fail(p, status, error.message);
+    } else if (arcp__served_job_runs(p->job)) {
+        p->options.events->started(p->options.user, ARCP_OK, "");
+    }
+}
+
+static void stop_served(program *p, uint64_t grace_ms)
+{
+    if (p->job == NULL) {
+        return;
+    }
+    if (!arcp__served_job_waits(p->job)) {
+        arcp__served_job_stop(p->job, grace_ms);
+        return;
+    }
+    arcp__served_job_free(p->job);
+    p->job = NULL;
+    p->state = PROGRAM_FAILED;
+    p->options.events->abandoned(p->options.user, STOPPED_EARLY);
+}
+
 /* ---- calls ---- */
 
 program *arcp__worker_program_new(arcp__worker_queue *queue,
@@ -300,6 +373,10 @@ program *arcp__worker_program_new(arcp__worker_queue *queue,
 void arcp__worker_program_start(program *p, bool is_warm, arcp_span line)
 {
     assert(p->state == PROGRAM_NEW);
+    if (p->options.served != NULL) {
+        start_served(p, line);
+        return;
+    }
     if (!is_warm) {
         arcp_buf_append(&p->input, line);
     }
@@ -321,6 +398,7 @@ void arcp__worker_program_forget(program *p)
     }
     end_starting(p);
     arcp_buf_fini(&p->input);
+    arcp__served_job_free(p->job);
     arcp__agent_process_free(p->process);
     arcp__free(p);
     launch_next(queue);
@@ -329,6 +407,10 @@ void arcp__worker_program_forget(program *p)
 void arcp__worker_program_write(program *p, arcp_span line)
 {
     if (p->options.is_plain) {
+        return;
+    }
+    if (p->job != NULL) {
+        arcp__served_job_write(p->job, line);
         return;
     }
     if (p->state != PROGRAM_WAITING && !p->is_leasing) {
@@ -347,17 +429,21 @@ void arcp__worker_program_write(program *p, arcp_span line)
 
 void arcp__worker_program_cancel(program *p, arcp_span line)
 {
-    if (p->options.is_plain || p->state == PROGRAM_WAITING) {
-        arcp__worker_program_kill(p, false);
+    const bool waits =
+        p->state == PROGRAM_WAITING || (p->job != NULL && arcp__served_job_waits(p->job));
+    if (p->options.is_plain || waits) {
+        arcp__worker_program_kill(p, false, 0);
     } else {
         arcp__worker_program_write(p, line);
     }
 }
 
-void arcp__worker_program_kill(program *p, bool at_once)
+void arcp__worker_program_kill(program *p, bool at_once, uint64_t grace_ms)
 {
-    if (p->state == PROGRAM_WAITING) {
-        abandon(p, "the job was stopped before its program was started");
+    if (p->options.served != NULL) {
+        stop_served(p, grace_ms);
+    } else if (p->state == PROGRAM_WAITING) {
+        abandon(p, STOPPED_EARLY);
     } else if (p->process != NULL && at_once) {
         arcp__agent_process_kill(p->process);
     } else if (p->process != NULL) {
@@ -367,7 +453,9 @@ void arcp__worker_program_kill(program *p, bool at_once)
 
 void arcp__worker_program_read(const program *p, bool reads)
 {
-    if (p->process != NULL) {
+    if (p->job != NULL) {
+        arcp__served_job_pause(p->job, !reads);
+    } else if (p->process != NULL) {
         arcp__agent_process_pause(p->process, !reads);
     }
 }
@@ -387,6 +475,9 @@ void *arcp__worker_program_user(const program *p)
 arcp__worker_program_usage arcp__worker_program_use(program *p, int64_t now_mono_ns)
 {
     arcp__proc_usage usage;
+    if (p->job != NULL) { /* the process is used by other jobs, too */
+        return (arcp__worker_program_usage){.pid = (uint64_t)arcp__served_job_pid(p->job)};
+    }
     if (p->process == NULL || p->state == PROGRAM_STARTING) {
         return (arcp__worker_program_usage){0};
     }
@@ -409,10 +500,16 @@ static void dump(const program *p, arcp_buf *out)
     arcp__put_cstr(&writer, "job", p->options.job);
     if (p->process != NULL && p->state != PROGRAM_STARTING) {
         arcp__put_i64(&writer, "pid", arcp__agent_process_pid(p->process));
+    } else if (p->job != NULL && arcp__served_job_runs(p->job)) {
+        arcp__put_i64(&writer, "pid", arcp__served_job_pid(p->job));
     }
     arcp__put_array(&writer, "waits_for");
     if (p->state == PROGRAM_WAITING) {
         arcp_json_write_cstr(&writer, "its turn: programs are started one after the other");
+    } else if (p->job != NULL && arcp__served_job_waits(p->job)) {
+        arcp_json_write_cstr(&writer, "a served process: none may be started now");
+    } else if (p->job != NULL && !arcp__served_job_runs(p->job)) {
+        arcp_json_write_cstr(&writer, "the start of its served process");
     } else if (p->state == PROGRAM_STARTING) {
         arcp_json_write_cstr(&writer, "the start of its program");
     } else if (p->is_leasing) {

@@ -1,9 +1,9 @@
-/* The programs of jobs, one for each job, on the machine where this code runs: they are started one
- * after the other, get their lease and their input, and what they write is passed on. The runtime
- * calls this directly (runtime/worker_host.c).
+/* The programs of jobs on the machine where this code runs: they are started one after the other,
+ * get their lease and their input, and what they write is passed on. The runtime calls this
+ * directly (runtime/worker_host.c).
  *
  *     NEW ── start ──> WAITING ── its turn ──> STARTING ── it runs ──> RUNNING
- *      └───── a warm process is taken ────────────────────────────────────^
+ *      └───── a warm or a served process is taken ────────────────────────^
  *
  *     WAITING, STARTING ── cancelled, or it cannot be started ──> FAILED
  *
@@ -11,6 +11,9 @@
  * wait for it in rounds: each round has one job of each owner, so that an owner with many jobs
  * delays the others by only one start per job. Lines for a program that waits, or that gets its
  * lease, are kept for it.
+ *
+ * Each job has a process of its own, or one of an agent's served processes (process/process.h),
+ * which start by themselves and tell the jobs apart.
  *
  * All functions are called on the loop's thread. */
 #ifndef ARCP_WORKER_WORKER_PROGRAM_H
@@ -40,7 +43,8 @@ typedef struct arcp__worker_begun {
  * `is_deaf` of its own. All other events come from the loop. `line`, `line_refused`, `output`,
  * `log`, `record` and `exited` are those of arcp__agent_process_callbacks. */
 typedef struct arcp__worker_program_events {
-    /* It is its turn: requests its start with these callbacks, or takes a process that is warm. */
+    /* It is its turn: requests its start with these callbacks, or takes a process that is warm. For
+     * a job of a served process `callbacks` is NULL, and *out stays empty. */
     arcp_status (*begin)(void *user, const arcp__agent_process_callbacks *callbacks,
                          arcp__worker_begun *out, arcp_error *err);
     /* Appends the line job.start as the program gets it. */
@@ -57,12 +61,15 @@ typedef struct arcp__worker_program_events {
     void (*listeners)(void *user, const int *sockets, size_t count, const char *proxy_secret);
     void (*is_deaf)(void *user); /* it was killed, because it does not read its input */
     void (*exited)(void *user, const arcp_process_exit *end, arcp_span stderr_tail);
+    /* In place of `exited`: how the job has left its served process. */
+    void (*left)(void *user, arcp__served_end how, const arcp_process_exit *exit);
 } arcp__worker_program_events;
 
 typedef struct arcp__worker_program_options {
     const char *job;   /* its id; borrowed as long as the program exists */
     const void *owner; /* whose rounds count */
     bool is_plain;
+    arcp__served *served; /* borrowed likewise; NULL: the job has a process of its own */
     const arcp__worker_program_events *events; /* borrowed likewise */
     void *user;
 } arcp__worker_program_options;
@@ -80,11 +87,12 @@ void arcp__worker_program_forget(arcp__worker_program *program);
 void arcp__worker_program_write(arcp__worker_program *program, arcp_span line);
 /* The job is cancelled: a plain program, or one that waits, is ended; others get the line. */
 void arcp__worker_program_cancel(arcp__worker_program *program, arcp_span line);
-void arcp__worker_program_kill(arcp__worker_program *program, bool at_once);
+/* A served process goes on, and has `grace_ms` to end the job. */
+void arcp__worker_program_kill(arcp__worker_program *program, bool at_once, uint64_t grace_ms);
 void arcp__worker_program_read(const arcp__worker_program *program, bool reads);
 
 void *arcp__worker_program_user(const arcp__worker_program *program);
-/* NULL: it waits, or could not be started. */
+/* NULL: it waits, could not be started, or is served. */
 arcp__agent_process *arcp__worker_program_process(const arcp__worker_program *program);
 
 /* What it uses, as of the last second. All 0: unknown. */

@@ -162,6 +162,7 @@ static void read_request(golden *g)
     request->has_terminal = is_true(g, object, "terminal");
     request->tls_terminate = is_true(g, object, "terminate");
     request->may_be_late = is_true(g, object, "late");
+    request->is_shared = is_true(g, object, "shared");
     request->has_model_gateway = is_true(g, object, "model_gateway");
     request->has_tool_gateway = is_true(g, object, "tool_gateway");
     request->outlasts_expiry = is_true(g, object, "outlasts_expiry");

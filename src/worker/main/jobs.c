@@ -228,7 +228,7 @@ static void write_line(void *user, void *program, arcp_span line)
 
 static void kill_program(void *user, void *program, bool at_once)
 {
-    arcp__worker_program_kill(((arcp__hosted_job *)program)->program, at_once);
+    arcp__worker_program_kill(((arcp__hosted_job *)program)->program, at_once, 0);
 }
 
 static void read_program(void *user, void *program, bool reads)
