@@ -5,7 +5,8 @@
  * of which waits for the commit that holds its acceptance and for the one that holds its end,
  * no runtime can do more than 64 jobs in two commits. Agents that are processes, beside a plain
  * fork, exec and wait of the same program with the same line on its standard input, as many
- * at a time. The gate over an agent's pipe, beside an echo over two pipes. */
+ * at a time. Agents whose process runs all jobs (mode: serve), in C and in Python with the helper,
+ * in threads and on asyncio. The gate over an agent's pipe, beside an echo over two pipes. */
 #include <assert.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -25,13 +26,22 @@
 #define IN_FLIGHT       64u
 #define PROCESSES       8u
 #define PYTHON          "/usr/bin/python3"
-#define PYTHON_CASES    3u /* the last ones */
+#define PYTHON_CASES    5u /* the last ones */
 #define QUESTIONS_A_JOB 5000u
 
 static const char python[] = "import sys\n"
                              "sys.stdin.readline()\n"
                              "print('{\"type\":\"job.result\",\"payload\":{\"result\":1}}')\n";
+static const char threads[] = "import arcp_agent\narcp_agent.serve(lambda job: 1)\n";
+static const char asyncio[] = "import arcp_agent\n"
+                              "async def run(job):\n"
+                              "    return 1\n"
+                              "arcp_agent.serve(run)\n";
 static const char *const native_command[] = {ARCP_JOBS_BENCH_AGENT, NULL};
+static const char *const served_command[] = {ARCP_SERVE_BENCH_AGENT, NULL};
+static const char *const threads_command[] = {PYTHON, "-c", threads, NULL};
+static const char *const asyncio_command[] = {PYTHON, "-c", asyncio, NULL};
+static const char *const helpers[] = {"PYTHONPATH=" ARCP_SERVE_BENCH_HELPERS, NULL};
 static const char *const python_command[] = {PYTHON, "-c", python, NULL};
 
 static served_runtime memory_runtime, sqlite_runtime;
@@ -60,14 +70,20 @@ static void add_agents(served_runtime *served)
     const struct {
         const char *name;
         const char *const *command;
-        size_t warm;
-    } rows[] = {{"native", native_command, 0},
-                {"python", python_command, 0},
-                {"warm-python", python_command, PROCESSES}};
+        size_t warm, processes;
+    } rows[] = {{"native", native_command, 0, 0},
+                {"python", python_command, 0, 0},
+                {"warm-python", python_command, PROCESSES, 0},
+                {"served", served_command, 0, 1},
+                {"served-threads", threads_command, 0, 1},
+                {"served-asyncio", asyncio_command, 0, 1}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp_process_agent process = arcp_process_agent_init();
         process.name = rows[i].name;
         process.command = rows[i].command;
+        process.env = helpers;
+        process.processes = rows[i].processes;
+        process.concurrency = IN_FLIGHT;
         process.warm = served == &memory_runtime && has_python() ? rows[i].warm : 0;
         must(arcp_runtime_register_process(served->runtime, &process, &error), &error);
     }
@@ -294,7 +310,10 @@ int main(int argc, char **argv)
                         {&sqlite_runtime, "quick", IN_FLIGHT},
                         {&memory_runtime, "native", PROCESSES},
                         {&memory_runtime, "python", PROCESSES},
-                        {&memory_runtime, "warm-python", PROCESSES}};
+                        {&memory_runtime, "warm-python", PROCESSES},
+                        {&memory_runtime, "served", IN_FLIGHT},
+                        {&memory_runtime, "served-threads", IN_FLIGHT},
+                        {&memory_runtime, "served-asyncio", IN_FLIGHT}};
     plain_bench native = {native_command};
     plain_bench snake = {python_command};
     const bench_case cases[] = {
@@ -308,6 +327,8 @@ int main(int argc, char **argv)
         {"fork and exec, 8 at once", NULL, plain_children, &native, 1, "jobs/s", 400},
         {"process agents, 8 in flight", "fork and exec, 8 at once", jobs, &rows[2], 1, "jobs/s",
          400},
+        {"served, memory:, 64 in flight", "bare requests over a socket, 64 in flight", jobs,
+         &rows[5], 1, "jobs/s", 20000},
         {"echo over two pipes", NULL, pipe_echo, NULL, 0, NULL, 10000},
         {"gate over the agent's pipe", "echo over two pipes", gate_over_pipe, &memory_runtime, 0,
          NULL, 10000},
@@ -316,6 +337,10 @@ int main(int argc, char **argv)
          "jobs/s", 100},
         {"warm Python agents, 8 in flight", "fork and exec of Python, 8 at once", jobs, &rows[4], 1,
          "jobs/s", 100},
+        {"served Python, threads, 64 in flight", "fork and exec of Python, 8 at once", jobs,
+         &rows[6], 1, "jobs/s", 5000},
+        {"served Python, asyncio, 64 in flight", "fork and exec of Python, 8 at once", jobs,
+         &rows[7], 1, "jobs/s", 5000},
     };
     const size_t count = sizeof cases / sizeof cases[0] - (has_python() ? 0 : PYTHON_CASES);
     const int status = bench_main(argc, argv, "jobs, from submit to result", cases, count);

@@ -429,6 +429,23 @@ static const run_row other_rows[] = {
             "that the lease names can be reached\n"
             "  advisory tool.call *: only calls that the program asks about are decided\n",
      ""},
+    {"doctor tells the lease of served processes from those of their jobs",
+     "printf 'agents:\n- {name: a, command: [cat], mode: serve, lease: {fs.read: [/srv/**]}}\n"
+     "- {name: b, command: [cat], mode: serve, min: advisory}\n"
+     "policy:\n- {max_lease: {fs.read: [/srv/x]}}\n' >serve.yaml; "
+     "$ARCP doctor --config serve.yaml | grep -A1 ^agent; "
+     "$ARCP doctor --config serve.yaml --json | grep -o '\"processes\":true'",
+     0,
+     .out = "agent a, its processes: runs: 1 exact\n"
+            "agent a, policy[0]: does not run: a line is below the minimum (under)\n"
+            "  advisory fs.read /srv/x: the program runs other jobs in the same process, so only "
+            "operations that it asks about are decided\n"
+            "agent b, its processes: run; their lease is empty\n"
+            "agent b, policy[0]: runs: 1 advisory\n"
+            "  advisory fs.read /srv/x: the program runs other jobs in the same process, so only "
+            "operations that it asks about are decided\n"
+            "\"processes\":true\n\"processes\":true\n",
+     ""},
     {"doctor reads what becomes of TLS",
      "printf 'enforce: {tls: terminate}\nagents:\n- {name: a, command: [cat]}\n"
      "- {name: b, command: [cat], tls: tunnel}\n"

@@ -130,6 +130,18 @@ static const struct {
      "test.yaml:1: agents[0].env.A=B: a variable needs a name without '='"},
     {"agents: [{name: a, command: [x], env: {'': c}}]\n",
      "test.yaml:1: agents[0].env.: a variable needs a name without '='"},
+    {"agents: [{name: a, command: [x], mode: serve, processes: 0}]\n",
+     "test.yaml:1: agents[0].processes: must be a whole number from 1 to 256"},
+    {"agents: [{name: a, command: [x], mode: serve, processes: 257}]\n",
+     "test.yaml:1: agents[0].processes: must be a whole number from 1 to 256"},
+    {"agents: [{name: a, command: [x], mode: serve, concurrency: 0}]\n",
+     "test.yaml:1: agents[0].concurrency: must be a whole number from 1 to 10000"},
+    {"agents: [{name: a, command: [x], mode: serve, concurrency: 10001}]\n",
+     "test.yaml:1: agents[0].concurrency: must be a whole number from 1 to 10000"},
+    {"agents: [{name: a, command: [x], mode: serve, lease: {fs.raed: [/x]}}]\n",
+     "test.yaml:1: agents[0].lease: unknown capability \"fs.raed\": it is neither reserved nor of "
+     "the "
+     "form x-vendor.<vendor>.<cap>"},
     {"agents: [{name: a}]\n", "test.yaml:1: agents[0]: needs name and command (a list of words)"},
     {"agents: [{command: [x]}]\n",
      "test.yaml:1: agents[0]: needs name and command (a list of words)"},

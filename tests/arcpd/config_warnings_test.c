@@ -253,6 +253,31 @@ static void plain_agents_are_not_kept_waiting(void **state)
                    "one of the two\n");
 }
 
+static void keys_of_served_processes_that_have_no_effect_are_reported(void **state)
+{
+    (void)state;
+    check_warnings(
+        "agents:\n"
+        "  - {name: a, user: nobody, command: [sh], mode: serve, processes: 2, "
+        "concurrency: 4, max_jobs: 8}\n"
+        "  - {name: b, user: nobody, command: [sh], mode: serve, warm: 1}\n"
+        "  - {name: c, user: nobody, command: [sh], mode: serve, max_jobs: 17}\n"
+        "  - {name: d, user: nobody, command: [sh], mode: serve, stderr_in_errors: true}\n"
+        "  - {name: e, user: nobody, command: [sh], jobs_per_process: 1}\n"
+        "  - {name: f, user: nobody, command: [sh], mode: plain, concurrency: 2}\n",
+        ARCP__CONFIG_START,
+        "t.yaml:3: agents[1]: agent \"b\": warm has no effect with mode: serve; remove "
+        "one of the two\n"
+        "t.yaml:4: agents[2]: agent \"c\": max_jobs has no effect, because processes * "
+        "concurrency (16) is less\n"
+        "t.yaml:5: agents[3]: agent \"d\": stderr_in_errors has no effect with mode: "
+        "serve, because standard error belongs to no job\n"
+        "t.yaml:6: agents[4]: agent \"e\": processes, concurrency, jobs_per_process, "
+        "process_memory_bytes and lease have an effect only with mode: serve\n"
+        "t.yaml:7: agents[5]: agent \"f\": processes, concurrency, jobs_per_process, "
+        "process_memory_bytes and lease have an effect only with mode: serve\n");
+}
+
 /* ---- what a start finds by itself ---- */
 
 #define HTTP                                                                                       \
@@ -359,6 +384,7 @@ int main(void)
         cmocka_unit_test(an_agent_that_is_not_confined_is_named),
         cmocka_unit_test(a_word_that_names_a_file_here_is_not_found_by_a_job),
         cmocka_unit_test(plain_agents_are_not_kept_waiting),
+        cmocka_unit_test(keys_of_served_processes_that_have_no_effect_are_reported),
         cmocka_unit_test(a_check_reports_what_a_start_would_miss),
         cmocka_unit_test(purses_of_anonymous_sessions_are_reported),
     };

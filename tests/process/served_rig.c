@@ -5,6 +5,7 @@
 
 static const char script[] =
     "while read -r line; do id=${line#*'\"job_id\":\"'}; id=${id%%'\"'*}; case $line in\n"
+    "*'\"run\":'*) line=${line#*'\"run\":'}; eval \"${line%'}'}\";;\n"
     "*'\"hold\"'*) printf '{\"job_id\":\"%s\",\"pid\":\"%s\"}\\n' \"$id\" $$;;\n"
     "*'\"end\"'*) printf '{\"job_id\":\"%s\",\"type\":\"job.result\"}\\n' \"$id\";;\n"
     "*'\"exit\"'*) exit 3;;\n"

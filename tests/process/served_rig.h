@@ -29,6 +29,7 @@ typedef struct served_job {
 #define SERVED_END       "{\"do\":\"end\"}"   /* writes the last line of the job */
 #define SERVED_EXIT      "{\"do\":\"exit\"}"  /* exits with status 3 */
 #define SERVED_STOPS     "{\"do\":\"stops\"}" /* reads nothing more */
+#define SERVED_RUN(text) "{\"run\":" text "}" /* runs it in the shell */
 #define SERVED_SAY(text) "{\"say\":" text "}" /* writes the text as a line */
 
 /* One process, with 100 jobs at the same time. */
