@@ -66,12 +66,20 @@ bool arcp__job_port_authorize(const arcp__job_port *port, arcp_time now, arcp_sp
     return decision->allowed;
 }
 
+/* Its key is the same in each process, because the hashes are stored. Calls with one hash are
+ * refused together, which harms only the job that chose their ids. */
+static uint64_t hash_call(arcp_span call_id)
+{
+    static const uint64_t key[2] = {0};
+    return arcp__siphash(key, call_id.data, call_id.size);
+}
+
 /* The index of a call; calls->count when it is not there. */
 static size_t find_denied(const arcp__denied_calls *calls, arcp_span call_id)
 {
     size_t i = 0;
     if (calls->count != 0) {
-        const uint64_t hash = arcp__hash_bytes(call_id.data, call_id.size);
+        const uint64_t hash = hash_call(call_id);
         while (i < calls->count && calls->hashes[i] != hash) {
             i++;
         }
@@ -81,9 +89,12 @@ static size_t find_denied(const arcp__denied_calls *calls, arcp_span call_id)
 
 bool arcp__denied_calls_add(arcp__denied_calls *calls, arcp_span call_id)
 {
-    if (call_id.size == 0 || find_denied(calls, call_id) < calls->count) {
-        return true;
-    }
+    return call_id.size == 0 || find_denied(calls, call_id) < calls->count ||
+           arcp__denied_calls_add_hash(calls, hash_call(call_id));
+}
+
+bool arcp__denied_calls_add_hash(arcp__denied_calls *calls, uint64_t hash)
+{
     if (calls->hashes == NULL) {
         calls->hashes = arcp__alloc_array(ARCP__DENIED_CALLS_MAX, sizeof *calls->hashes);
         if (calls->hashes == NULL) {
@@ -93,7 +104,7 @@ bool arcp__denied_calls_add(arcp__denied_calls *calls, arcp_span call_id)
     if (calls->count < ARCP__DENIED_CALLS_MAX) {
         calls->next = calls->count++;
     }
-    calls->hashes[calls->next] = arcp__hash_bytes(call_id.data, call_id.size);
+    calls->hashes[calls->next] = hash;
     calls->next = (calls->next + 1) % ARCP__DENIED_CALLS_MAX;
     return true;
 }

@@ -123,6 +123,8 @@ void arcp__job_port_refuse(arcp__job_port *port, arcp_span call_id, const arcp_e
 
 /* False when out of memory; the call is then not added. An empty id is ignored. */
 ARCP_MUST_CHECK bool arcp__denied_calls_add(arcp__denied_calls *calls, arcp_span call_id);
+/* Adds a call that was stored. */
+ARCP_MUST_CHECK bool arcp__denied_calls_add_hash(arcp__denied_calls *calls, uint64_t hash);
 
 /* Charges the message's cost to the budgets; to be called once it is certain that the message is
  * passed to the engine. `reports` has space for ARCP__JOB_PORT_REPORTS_MAX. */

@@ -22,6 +22,8 @@ static void connect_parts(arcp__engine *engine)
                                 .credentials = &engine->credentials,
                                 .user = &engine->sessions,
                                 .timer_kind = ARCP__TIMER_JOB,
+                                .worker_timer_kind = ARCP__TIMER_WORKER,
+                                .worker_keep_sec = options->worker_keep_sec,
                                 .work_directory = options->work_directory,
                                 .makes_spans = options->makes_spans,
                                 .has_no_log = options->has_no_log,
@@ -131,7 +133,7 @@ arcp_status arcp__engine_register_agent(arcp__engine *engine, const arcp__agent_
     ARCP__RECORD(engine, .kind = ARCP__CALL_REGISTER_AGENT,
                  .numbers = {agent->is_default, agent->is_unconfined, agent->max_jobs,
                              (agent->refuses ? 1U : 0U) | (agent->has_no_cwd ? 2U : 0U)},
-                 .texts = {agent->name, agent->version, agent->cwd});
+                 .texts = {agent->name, agent->version, agent->cwd, agent->worker});
     return arcp__record_status(engine, arcp__agent_register(&engine->jobs, agent, err));
 }
 

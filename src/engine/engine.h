@@ -47,9 +47,10 @@ typedef struct arcp__engine_options {
     bool store_is_durable;    /* false: no restart reads the store, so rows are not written */
     arcp_span work_directory; /* absolute: jobs get <it>/<job id> as cwd; empty: none */
     arcp__credential_options credentials;
-    arcp__agent_hosts hosts; /* all zeros: no job is confined */
-    bool makes_spans;        /* make SPAN effects */
-    bool has_no_log;         /* make no LOG effects, and do not format their texts */
+    arcp__agent_hosts hosts;  /* all zeros: no job is confined */
+    uint64_t worker_keep_sec; /* for which jobs on workers go on without the engine */
+    bool makes_spans;         /* make SPAN effects */
+    bool has_no_log;          /* make no LOG effects, and do not format their texts */
     arcp_time now;
     arcp__record_fn record; /* gets each call and each outcome; NULL: nothing is recorded */
     void *record_user;
@@ -251,6 +252,27 @@ void arcp__engine_agent_denied(arcp__engine *engine, arcp_time now, arcp__job *j
 /* What the host of a job need not keep: all of its effects are durable, or it had none. All zeros
  * when nothing of the job has a number. */
 void arcp__engine_get_kept(const arcp__engine *engine, arcp__job *job, arcp__job_kept *out);
+
+/* ---- workers (job/job_worker.h) ---- */
+
+/* A worker said hello. For each job that it has worker_claims follows, then worker_ready: effects
+ * then start jobs that were placed on it and that it does not have, and give again what the others
+ * do not have. False: its name or instance is not valid, or another life of it is connected. */
+bool arcp__engine_worker_joins(arcp__engine *engine, arcp_time now, arcp_span name,
+                               arcp_span instance);
+/* `host` becomes job->live->host. *job is set unless the answer is FORGET. */
+arcp__claim_answer arcp__engine_worker_claims(arcp__engine *engine, arcp_time now, arcp_span name,
+                                              const arcp__worker_claim *claim, void *host,
+                                              arcp__job **job);
+void arcp__engine_worker_ready(arcp__engine *engine, arcp_time now, arcp_span name);
+/* The worker's link has ended. No effect about its agents follows but FORGET_AGENT. */
+void arcp__engine_worker_away(arcp__engine *engine, arcp_time now, arcp_span name);
+/* The programs of all lives of the worker but one (empty: of all) are dead, for certain: their jobs
+ * end. */
+void arcp__engine_worker_lost(arcp__engine *engine, arcp_time now, arcp_span name,
+                              arcp_span except);
+/* The worker has written the lines up to `at` to the job's agent. */
+void arcp__engine_agent_got(arcp__engine *engine, arcp_time now, arcp__job *job, uint64_t at);
 
 /* The agent has exited; nothing more comes from it. The engine then releases it (FORGET_AGENT). */
 void arcp__engine_agent_exited(arcp__engine *engine, arcp_time now, arcp__job *job,

@@ -420,6 +420,9 @@ static void dispatch(arcp__engine *engine, arcp__timer *timer)
     case ARCP__TIMER_JOB:
         arcp__job_due(&engine->jobs, timer);
         break;
+    case ARCP__TIMER_WORKER:
+        arcp__worker_due(&engine->jobs, timer);
+        break;
     case ARCP__TIMER_CREDENTIAL:
         arcp__credential_due(&engine->credentials, timer);
         break;

@@ -6,8 +6,9 @@
  *   3. indexes    each session's event numbers are read (its stream "x:")
  *   4. tails      the ends of the streams of running jobs and of sessions' own records are read;
  *                 every other stream is checked to hold what a row or an index says it holds
- *   5. ends       jobs that were running end as INTERNAL_ERROR, once, numbered and stored like any
- *                 other end; queued jobs wait again; every stored credential is revoked
+ *   5. ends       jobs whose agents ended with the runtime end as INTERNAL_ERROR, once, numbered
+ *                 and stored like any other end; those on workers go on and wait for these; queued
+ *                 jobs wait again; every stored credential is revoked
  *
  * Steps 3 and 4 are READ effects; arcp__engine_is_restored says when all is done. When something
  * cannot be restored completely, the restore fails (arcp__engine_restore_status): a session whose
@@ -21,7 +22,8 @@ typedef enum read_kind {
     READ_INDEX,
     READ_TAIL,  /* the records after those that rows and indexes refer to */
     READ_COUNT, /* known records whose bytes are not counted yet; then the tail */
-    READ_END    /* only checks that it holds what is known of it */
+    READ_END,   /* only checks that it holds what is known of it */
+    READ_WORKER /* all records of a stream of a job on a worker */
 } read_kind;
 
 typedef struct restore_read {
@@ -190,6 +192,23 @@ static void take_records(arcp__engine *engine, const restore_read *request, cons
     start_read(engine, READ_TAIL, NULL, stream, end);
 }
 
+/* Restores the records of a stream that a job on a worker has beside its own. */
+static void take_worker_records(arcp__engine *engine, const restore_read *request,
+                                const arcp__page *page)
+{
+    for (size_t i = 0; i < page->count; i++) {
+        if (arcp__worker_restore_record(request->stream, page->first + i, page->records[i],
+                                        &engine->restore->failure) != ARCP_OK) {
+            return;
+        }
+    }
+    if (page->count != 0) {
+        start_read(engine, READ_WORKER, NULL, request->stream, page->first + page->count);
+    } else if (page->first > request->stream->next) {
+        request->stream->next = page->first; /* all of them were trimmed */
+    }
+}
+
 static void take_page(void *user, void *owner, const arcp__page *page)
 {
     arcp__engine *engine = user;
@@ -198,7 +217,9 @@ static void take_page(void *user, void *owner, const arcp__page *page)
     if (page->status != ARCP_OK && failure->status == ARCP_OK) {
         (void)arcp_error_set(failure, page->status, "the store cannot be read");
     }
-    if (failure->status == ARCP_OK && request->kind != READ_INDEX) {
+    if (failure->status == ARCP_OK && request->kind == READ_WORKER) {
+        take_worker_records(engine, request, page);
+    } else if (failure->status == ARCP_OK && request->kind != READ_INDEX) {
         take_records(engine, request, page);
     } else if (failure->status == ARCP_OK &&
                arcp__session_restore_index(&engine->sessions, request->session, page->first,
@@ -228,8 +249,12 @@ static void advance(arcp__engine *engine)
     if (!restore->is_tailing) {
         restore->is_tailing = true;
         arcp__sessions_for_each_stream(&engine->sessions, read_end, engine);
-        for (const arcp__job *job = engine->jobs.all; job != NULL; job = job->hh.next) {
+        for (arcp__job *job = engine->jobs.all; job != NULL; job = job->hh.next) {
             arcp__stream *stream = job->stream;
+            if (!arcp__job_has_ended(job) && arcp__worker_make_streams(&engine->jobs, job)) {
+                start_read(engine, READ_WORKER, NULL, job->live->numbers->line_stream, 0);
+                start_read(engine, READ_WORKER, NULL, job->live->numbers->piece_stream, 0);
+            }
             if (!arcp__job_has_ended(job)) {
                 /* The part that no index counts (all of it when the indexes were trimmed), then its
                  * tail. */

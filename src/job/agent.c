@@ -5,13 +5,38 @@
 /* From SIGTERM to SIGKILL. */
 #define KILL_GRACE_MS 5000
 
-void arcp__agent_send_line(arcp__jobs *jobs, arcp__job *job, uint64_t item, arcp_buf *line)
+/* Queues a line, which is moved from, as `effect`. A reply means that the agent's line is durable,
+ * so it waits for the batch; `is_unstored`: it says nothing that is stored. */
+static void push_line(arcp__jobs *jobs, arcp__job *job, arcp__effect *effect, arcp_buf *line,
+                      bool is_durable)
 {
-    /* A reply means that the agent's line is durable, so it waits for the batch. */
-    const bool is_durable = item == 0 || !job->live->numbers->is_unstored;
-    arcp__effect_push(jobs->log, &job->live->agent_port,
-                      &(arcp__effect){.kind = ARCP__EFFECT_AGENT_LINE, .job = job, .id = item},
-                      line, is_durable);
+    effect->job = job;
+    if (arcp__agent_is_here(job)) {
+        arcp__effect_push(jobs->log, &job->live->agent_port, effect, line, is_durable);
+    } else { /* what is stored is sent when its worker is there again */
+        arcp__context_check_text(jobs->context, line);
+        arcp_buf_fini(line);
+    }
+}
+
+void arcp__agent_send_line(arcp__jobs *jobs, arcp__job *job, uint64_t item, arcp_buf *line,
+                           bool is_secret)
+{
+    const bool is_stored = item == 0 || !job->live->numbers->is_unstored;
+    arcp__effect effect = {.kind = ARCP__EFFECT_AGENT_LINE, .id = item};
+    if (is_stored) {
+        effect.from = arcp__worker_store_line(jobs, job, item, arcp_buf_span(line), is_secret);
+    }
+    push_line(jobs, job, &effect, line, is_stored);
+}
+
+void arcp__agent_write_credentials(arcp__jobs *jobs, const arcp__job *job, arcp_buf *out)
+{
+    arcp_buf_append_cstr(out, "{\"type\":\"job.credentials\",\"payload\":");
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__credentials_write(jobs->credentials, NULL, &job->live->credential, &writer);
+    arcp_json_end_object(&writer);
+    arcp_buf_append_byte(out, '}');
 }
 
 void arcp__agent_reply(arcp__jobs *jobs, arcp__job *job, arcp_span reply_to, arcp_span payload)
@@ -31,7 +56,7 @@ void arcp__agent_reply_late(arcp__jobs *jobs, arcp__job *job, uint64_t item, arc
     arcp_buf_append_cstr(&line, ",\"payload\":");
     arcp_buf_append(&line, payload);
     arcp_buf_append_byte(&line, '}');
-    arcp__agent_send_line(jobs, job, item, &line);
+    arcp__agent_send_line(jobs, job, item, &line, false);
 }
 
 void arcp__agent_reply_error(arcp__jobs *jobs, arcp__job *job, arcp_span reply_to,
@@ -92,12 +117,11 @@ void arcp__agent_cancel(arcp__jobs *jobs, arcp__job *job, arcp__cancel_reason re
         }
         arcp_buf_append_format(&line, ",\"grace_ms\":%llu}}", (unsigned long long)grace_ms);
         job->stop = ARCP__AGENT_STOP_SENT;
-        arcp__effect_push(jobs->log, &job->live->agent_port,
-                          &(arcp__effect){.kind = ARCP__EFFECT_CANCEL_AGENT,
-                                          .job = job,
-                                          .reason = (int)reason,
-                                          .grace_ms = (int64_t)grace_ms},
-                          &line, waits_for_store(jobs, job));
+        arcp__effect effect = {.kind = ARCP__EFFECT_CANCEL_AGENT,
+                               .reason = (int)reason,
+                               .grace_ms = (int64_t)grace_ms};
+        effect.from = arcp__worker_store_line(jobs, job, 0, arcp_buf_span(&line), false);
+        push_line(jobs, job, &effect, &line, waits_for_store(jobs, job));
     }
     /* A later reason may leave it less time, never more. */
     const int64_t due = arcp__context_after_ms(jobs->context, grace_ms);
@@ -110,6 +134,9 @@ void arcp__agent_kill(arcp__jobs *jobs, arcp__job *job, bool at_once)
 {
     if (arcp__job_has_agent(job) && job->stop != ARCP__AGENT_STOP_KILLED) {
         job->stop = ARCP__AGENT_STOP_KILLED;
+        if (!arcp__agent_is_here(job)) {
+            return; /* it is killed when its worker is there again */
+        }
         arcp__effect_push(jobs->log, &job->live->agent_port,
                           &(arcp__effect){.kind = ARCP__EFFECT_KILL_AGENT,
                                           .job = job,
@@ -121,6 +148,9 @@ void arcp__agent_kill(arcp__jobs *jobs, arcp__job *job, bool at_once)
 /* Of a running agent at once; else behind its start. */
 void arcp__agent_revoke(arcp__jobs *jobs, arcp__job *job, arcp_status code)
 {
+    if (!arcp__agent_is_here(job)) {
+        return;
+    }
     arcp__effect_push(
         jobs->log, &job->live->agent_port,
         &(arcp__effect){.kind = ARCP__EFFECT_REVOKE_AGENT, .job = job, .reason = (int)code}, NULL,
@@ -166,14 +196,46 @@ static void release_if_ended(arcp__jobs *jobs, arcp__job *job)
     arcp__job_unpin(job);
 }
 
+/* A worker keeps the output of a job until the job's end is durable: a restart must not find the
+ * job there and start it again. */
+static bool can_be_released(const arcp__jobs *jobs, const arcp__job *job)
+{
+    const arcp__job_numbers *numbers = job->live == NULL ? NULL : job->live->numbers;
+    return numbers == NULL || numbers->end_id <= jobs->log->committed_id || jobs->context->closing;
+}
+
+/* Takes the first job of the list that can be released; NULL: there is none. */
+static arcp__job *take_released(arcp__jobs *jobs)
+{
+    arcp__job *before = NULL;
+    arcp__job *job = jobs->release_first;
+    while (job != NULL && !can_be_released(jobs, job)) {
+        before = job;
+        job = job->next_release;
+    }
+    if (job == NULL) {
+        return NULL;
+    }
+    if (before == NULL) {
+        jobs->release_first = job->next_release;
+    } else {
+        before->next_release = job->next_release;
+    }
+    if (jobs->release_last == job) {
+        jobs->release_last = before;
+    }
+    return job;
+}
+
 bool arcp__job_next_forgotten(arcp__jobs *jobs, arcp__effect *out)
 {
-    while (jobs->release_first != NULL) {
-        arcp__job *job = jobs->release_first;
-        jobs->release_first = job->next_release;
-        jobs->release_last = jobs->release_first == NULL ? NULL : jobs->release_last;
+    for (arcp__job *job = NULL; (job = take_released(jobs)) != NULL;) {
         job->is_over = false;
-        if (job->agent_state == ARCP__AGENT_EXITED) {
+        if (job->agent_state == ARCP__AGENT_EXITED && arcp__job_is_on_worker(job) &&
+            !job->live->numbers->is_hosted) {
+            arcp__agent_enter(job, ARCP__AGENT_RELEASED); /* its worker did not come back */
+            arcp__job_unpin(job);
+        } else if (job->agent_state == ARCP__AGENT_EXITED) {
             jobs->forgetting = job;
             *out = (arcp__effect){.kind = ARCP__EFFECT_FORGET_AGENT, .job = job};
             arcp__job_unpin(job); /* the list's pin; the agent's pin remains */

@@ -88,7 +88,7 @@ static void spent(arcp__jobs *jobs, arcp__job *job, const arcp_budget_report *re
     }
     for (arcp__job *ancestor = job; ancestor != NULL; ancestor = ancestor->parent) {
         if (!arcp__job_has_ended(ancestor) && ancestor->budget != NULL) {
-            arcp__job_store_with_batch(jobs, ancestor, ARCP__ROW_SPENT);
+            arcp__job_store_with_batch(jobs, ancestor, ARCP__ROW_LIVE);
             if (jobs->watch != NULL) {
                 jobs->watch->spent(jobs->watch->user, ancestor);
             }
@@ -503,12 +503,8 @@ static void credential_rotated(void *user, void *owner, arcp_span body)
     arcp__job_emit_event(jobs, job, ARCP_FEATURE_NONE, ARCP_SPAN_LITERAL("status"), body);
     if (arcp__job_has_agent(job)) {
         arcp_buf text = arcp_buf_init();
-        arcp_buf_append_cstr(&text, "{\"type\":\"job.credentials\",\"payload\":");
-        arcp_json_writer writer = arcp__put_begin(&text);
-        arcp__credentials_write(jobs->credentials, NULL, &job->live->credential, &writer);
-        arcp_json_end_object(&writer);
-        arcp_buf_append_byte(&text, '}');
-        arcp__agent_send_line(jobs, job, 0, &text);
+        arcp__agent_write_credentials(jobs, job, &text);
+        arcp__agent_send_line(jobs, job, 0, &text, true);
     }
 }
 

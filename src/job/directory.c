@@ -198,6 +198,12 @@ static arcp__agent_version *version_new(arcp__jobs *jobs, const arcp__agent_regi
     return version;
 }
 
+static bool is_worker_name(arcp_span name)
+{
+    return name.size < ARCP__WORKER_NAME_SIZE &&
+           (name.size == 0 || memchr(name.data, '\0', name.size) == NULL);
+}
+
 static bool replace_cwd(arcp__agent_version *version, arcp_span cwd)
 {
     char *copy = arcp__copy_cstr(cwd.data, cwd.size);
@@ -223,6 +229,9 @@ arcp_status arcp__agent_register(arcp__jobs *jobs, const arcp__agent_registratio
     if (status == ARCP_OK) {
         status = arcp__agent_name_parse(arcp_buf_span(&text), &name, &version_text, err);
     }
+    if (status == ARCP_OK && !is_worker_name(agent->worker)) {
+        status = arcp_error_set(err, ARCP_E_INVALID_REQUEST, "the name of a worker is too long");
+    }
     if (status == ARCP_OK) {
         arcp__agent_version *former_default = find_default(jobs, agent->name);
         arcp__agent_version *version = find_version(jobs, agent->name, agent->version);
@@ -241,6 +250,9 @@ arcp_status arcp__agent_register(arcp__jobs *jobs, const arcp__agent_registratio
             version->is_default = version->is_default || agent->is_default;
             version->is_unconfined = agent->is_unconfined;
             version->has_no_cwd = agent->has_no_cwd;
+            memset(version->worker, 0, sizeof version->worker);
+            memcpy(version->worker, agent->worker.data == NULL ? "" : agent->worker.data,
+                   agent->worker.size);
             arcp__placement_offer(&jobs->placement, version->places, version, agent->max_jobs,
                                   agent->refuses);
         }

@@ -159,6 +159,7 @@ void arcp__job_drop(arcp__jobs *jobs, arcp__job *job)
     if (job->live != NULL) {
         arcp__credential_release(jobs->credentials, &job->live->credential);
         disarm_live(jobs, job->live); /* its memory stays until the last unpin */
+        arcp__worker_drop_streams(jobs, job);
         (void)arcp__place_leave(&jobs->placement, &job->live->place);
     }
     arcp__context_disarm(jobs->context, &job->keep_timer);
@@ -298,7 +299,8 @@ arcp_status arcp__job_make_authority(arcp__jobs *jobs, arcp__job *job, const arc
     if (parent != NULL) {
         live->purse = arcp__purse_ref(parent->live->purse);
         live->stores_holds = parent->live->stores_holds;
-    } else if (!jobs->is_restoring) { /* a restored job that is queued gets it when it starts */
+    } else if (!jobs->is_restoring || arcp__job_is_on_worker(job)) {
+        /* a restored job that is queued gets it when it starts */
         status = take_purse(jobs, job, &over, err);
     }
     if (status == ARCP_OK) {
@@ -460,7 +462,9 @@ void arcp__job_update_pressure(arcp__jobs *jobs, arcp__job *job)
     }
     const arcp__effect effect = {
         .kind = wanted ? ARCP__EFFECT_PAUSE_AGENT : ARCP__EFFECT_RESUME_AGENT, .job = job};
-    arcp__effect_push(jobs->log, &job->live->agent_port, &effect, NULL, false);
+    if (arcp__agent_is_here(job)) {
+        arcp__effect_push(jobs->log, &job->live->agent_port, &effect, NULL, false);
+    }
     job->paused = wanted;
     jobs->metrics.agent_pauses += wanted && (job->owner_is_behind || jobs->agents_paused);
 }

@@ -44,12 +44,14 @@
 #include "core/trace.h"
 #include "credential/credential.h"
 #include "job/agent_host.h"
+#include "job/agent_registration.h"
 #include "job/job_changes.h"
 #include "job/job_facts.h"
 #include "job/job_list.h"
 #include "job/job_metrics.h"
 #include "job/job_number.h"
 #include "job/job_observer.h"
+#include "job/job_worker.h"
 #include "job/placement.h"
 #include "log/log.h"
 
@@ -125,42 +127,6 @@ void arcp__principal_maybe_free(arcp__jobs *jobs, arcp__principal *principal);
 /* Notes a refused request; returns for how many nanoseconds its link must not be read. */
 int64_t arcp__principal_refused(arcp__jobs *jobs, arcp__principal *principal);
 
-/* ---- agents and policies, as configured by the operator ---- */
-
-typedef struct arcp__agent_registration {
-    arcp_span name;
-    arcp_span version;              /* may be empty */
-    bool is_default, is_unconfined; /* is_unconfined: though the runtime confines agents; shown */
-    void *host;                     /* passed on in START_AGENT (job->live->host) */
-    arcp_span cwd;            /* absolute; empty: a directory of its own under work_directory */
-    size_t max_jobs;          /* that run at the same time; 0: no limit */
-    bool refuses, has_no_cwd; /* jobs beyond max_jobs, else they wait; its jobs have cwd: null */
-} arcp__agent_registration;
-/* See arcp__engine_register_agent and the functions below it (engine/engine.h). */
-ARCP_MUST_CHECK arcp_status arcp__agent_register(arcp__jobs *jobs,
-                                                 const arcp__agent_registration *agent,
-                                                 arcp_error *err);
-void arcp__agents_clear(arcp__jobs *jobs);
-void arcp__agents_for_each_host(const arcp__jobs *jobs, void (*each)(void *user, void *host),
-                                void *user);
-/* Writes the member "agents" of session.welcome. */
-void arcp__agents_write(const arcp__jobs *jobs, bool rich, arcp_json_writer *writer);
-
-/* A policy row (`policy:` in the configuration file): the most that jobs whose principal and agent
- * match may get. `ceiling` (a reference is taken) may be NULL; its cost.budget and expiry narrow,
- * too. Capabilities that it does not name are removed, unless `leaves_others_open`. */
-typedef struct arcp__policy {
-    arcp_span principal_glob;
-    arcp_span agent_glob;
-    const arcp_lease *ceiling;
-    bool leaves_others_open;
-    uint64_t max_lifetime_sec; /* 0: none */
-    const arcp_lease *spend;   /* what a principal may spend on a day (purse.h); NULL: none */
-} arcp__policy;
-ARCP_MUST_CHECK arcp_status arcp__policy_add(arcp__jobs *jobs, const arcp__policy *policy,
-                                             arcp_error *err);
-void arcp__policies_clear(arcp__jobs *jobs);
-
 /* ---- a job ---- */
 
 typedef enum arcp__agent_state {
@@ -196,9 +162,16 @@ typedef enum arcp__job_chunks {
 /* Which row of a job must be written with the open batch. */
 typedef enum arcp__row_due {
     ARCP__ROW_NONE,
-    ARCP__ROW_SPENT, /* only what it has spent, in a row of its own */
-    ARCP__ROW_WHOLE  /* the job's row: it has ended */
+    ARCP__ROW_LIVE, /* only what changes while it runs, in a row of its own */
+    ARCP__ROW_WHOLE /* the job's row: it has ended */
 } arcp__row_due;
+
+/* The row of what changes while a job runs (job_live.c). */
+typedef enum arcp__live_row {
+    ARCP__LIVE_ROW_NONE,
+    ARCP__LIVE_ROW,
+    ARCP__LIVE_ROW_OLDER /* as an earlier release wrote it, with its key */
+} arcp__live_row;
 
 /* A part of a text that is owned elsewhere. */
 typedef struct arcp__piece {
@@ -265,8 +238,8 @@ struct arcp__job {
     arcp__submitter *submitter;
     uint64_t first_seq, last_seq; /* there, of its first and its terminal record; 0: none yet */
 
-    arcp__row_due row_due; /* listed */
-    bool has_spent_row;    /* it has a row for its spending in JOBS, until it ends */
+    arcp__row_due row_due;   /* listed */
+    arcp__live_row live_row; /* that it has in JOBS, beside its own, until it ends */
     arcp__job *next_due;
     arcp__idempotency *idempotency; /* its idempotency key, until that expires */
 };
@@ -504,8 +477,10 @@ struct arcp__jobs {
     arcp__context *context;
     arcp__log *log;
     arcp__credentials *credentials;
-    void *user;     /* passed to the ops tables */
-    int timer_kind; /* of the timers for arcp__job_due */
+    void *user;               /* passed to the ops tables */
+    int timer_kind;           /* of the timers for arcp__job_due */
+    int worker_timer_kind;    /* of those for arcp__worker_due */
+    uint64_t worker_keep_sec; /* for which jobs on workers go on without the engine */
     arcp_span work_directory;
     bool makes_spans, has_no_log, is_recorded;
     const arcp__agent_hosts *hosts;      /* borrowed */
@@ -526,6 +501,7 @@ struct arcp__jobs {
     arcp__agent_version *agents; /* in order of registration */
     arcp__placement placement;   /* of their places */
     bool agents_changed;         /* they were cleared since arcp__jobs_place */
+    arcp__worker_entry *workers; /* owned */
     arcp__policy_row *policies;
     struct arcp__purse *purses, *due_purses; /* owned, by key; to be written with the open batch */
     size_t policy_count;

@@ -106,6 +106,20 @@ static void tell_parent(arcp__jobs *jobs, const arcp__job *job, arcp_span termin
     }
 }
 
+/* Deletes what was stored for the job on its worker alone. */
+static void end_on_worker(arcp__jobs *jobs, const arcp__job *job)
+{
+    if (!arcp__job_is_on_worker(job)) {
+        return;
+    }
+    job->live->numbers->end_id = arcp__batch_open_id(jobs->log);
+    arcp__worker_drop_streams(jobs, job);
+    arcp__worker_run_free(job->live->numbers);
+    if (job->facts.started_wall_ns == 0) {
+        arcp__queue_delete_rows(jobs, job);
+    }
+}
+
 /* The job has ended: its terminal record has been emitted. */
 static void enter_end(arcp__jobs *jobs, arcp__job *job, arcp_job_status status, arcp_span terminal)
 {
@@ -131,7 +145,8 @@ static void enter_end(arcp__jobs *jobs, arcp__job *job, arcp_job_status status, 
     }
     arcp__credential_release(jobs->credentials, &live->credential);
     arcp__job_store_with_batch(jobs, job, ARCP__ROW_WHOLE); /* written when its end is numbered */
-    arcp__budget_delete_row(jobs, job);
+    arcp__live_delete_row(jobs, job);
+    end_on_worker(jobs, job);
     for (arcp__observer *observer = job->observers; observer != NULL; observer = observer->next) {
         observer->ops->ended(jobs->user, observer);
     }
@@ -365,6 +380,7 @@ static bool keep_text(arcp__jobs *jobs, char **to, const char *text)
 static void cancel(arcp__jobs *jobs, arcp__job *job, uint64_t grace_ms)
 {
     job->cancelling = true;
+    arcp__job_live_changed(jobs, job);
     if (!arcp__job_has_agent(job)) {
         arcp__job_fail_with(jobs, job, ARCP_E_CANCELLED, "the job was cancelled");
         return;
@@ -523,6 +539,7 @@ void arcp__jobs_fini(arcp__jobs *jobs)
     arcp__agents_clear(jobs);
     arcp__policies_clear(jobs);
     arcp__placement_fini(&jobs->placement);
+    arcp__workers_free(jobs);
     arcp__purses_free(jobs);
     arcp__idempotency_free_all(jobs);
     arcp__principals_free(jobs);

@@ -77,7 +77,11 @@ void arcp__enforcement_show(arcp__jobs *jobs, arcp__job *job)
         arcp__job_emit_log(jobs, job, "warn",
                            arcp_buf_span(&enforcement->texts[ARCP__ADMIT_WARNING]));
     }
-    arcp__admit_texts_fini(enforcement->texts);
+    for (size_t i = 0; i < ARCP__ADMIT_TEXTS; i++) {
+        if (i != ARCP__ADMIT_CWD) { /* job.start has it, which may be sent later */
+            arcp_buf_fini(&enforcement->texts[i]);
+        }
+    }
 }
 
 /* ---- a lease that grants nothing any more ---- */
@@ -88,6 +92,7 @@ void arcp__job_revoke(arcp__jobs *jobs, arcp__job *job, arcp_status code)
     if (enforcement != NULL && enforcement->is_confined && !enforcement->is_revoked &&
         arcp__job_has_agent(job) && !arcp__job_has_ended(job)) {
         enforcement->is_revoked = true;
+        arcp__job_live_changed(jobs, job);
         arcp__agent_revoke(jobs, job, code);
     }
 }

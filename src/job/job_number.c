@@ -12,14 +12,6 @@ static arcp__job_numbers *get_numbers(arcp__jobs *jobs, arcp__job *job)
     return job->live->numbers;
 }
 
-void arcp__job_numbers_free(arcp__job_numbers *numbers)
-{
-    if (numbers != NULL) {
-        arcp__free(numbers->open);
-        arcp__free(numbers);
-    }
-}
-
 /* ---- what is durable ---- */
 
 /* What was taken up to a change is durable with that change's batch. While a batch is under way
@@ -43,13 +35,15 @@ static void look_at_store(const arcp__log *log, arcp__job_numbers *numbers)
     numbers->open_count = left;
 }
 
-static void note_change(const arcp__log *log, arcp__job_numbers *numbers)
+static void note_change(arcp__jobs *jobs, arcp__job *job)
 {
-    numbers->changed = (arcp__taken){.batch_id = arcp__batch_open_id(log),
+    arcp__job_numbers *numbers = job->live->numbers;
+    numbers->changed = (arcp__taken){.batch_id = arcp__batch_open_id(jobs->log),
                                      .item = numbers->item,
                                      .bytes = numbers->bytes,
                                      .errors = numbers->errors};
-    look_at_store(log, numbers);
+    look_at_store(jobs->log, numbers);
+    arcp__job_live_changed(jobs, job);
 }
 
 void arcp__job_get_kept(const arcp__jobs *jobs, arcp__job *job, arcp__job_kept *out)
@@ -78,6 +72,24 @@ void arcp__job_get_kept(const arcp__jobs *jobs, arcp__job *job, arcp__job_kept *
 
 /* ---- items ---- */
 
+static arcp__open_item *find_open(const arcp__job_numbers *numbers, uint64_t item)
+{
+    for (size_t i = 0; i < numbers->open_count; i++) {
+        if (numbers->open[i].number == item) {
+            return &numbers->open[i];
+        }
+    }
+    return NULL;
+}
+
+/* Whether an item that comes again has had no effect, as far as is known since the restart. Items
+ * that a worker keeps because they are open come first, in ascending order. */
+static bool is_taken_anew(const arcp__job_numbers *numbers, uint64_t item)
+{
+    return item > numbers->retaken && item <= numbers->resumed &&
+           (item > numbers->restored || find_open(numbers, item) != NULL);
+}
+
 arcp__item_turn arcp__item_begin_numbered(arcp__jobs *jobs, arcp__job *job, uint64_t item)
 {
     arcp__job_numbers *numbers = job->live == NULL ? NULL : get_numbers(jobs, job);
@@ -85,19 +97,30 @@ arcp__item_turn arcp__item_begin_numbered(arcp__jobs *jobs, arcp__job *job, uint
         return ARCP__ITEM_IGNORED;
     }
     const bool is_next = item == numbers->item + 1;
+    const bool is_anew = !is_next && is_taken_anew(numbers, item);
     numbers->item += is_next;
+    numbers->retaken = is_anew ? item : numbers->retaken;
     numbers->answering = item;
-    numbers->is_unstored = false;
+    numbers->is_unstored = numbers->is_left_open = false;
     numbers->stamp = arcp__batch_stamp(jobs->log);
-    return is_next ? ARCP__ITEM_ACTS : ARCP__ITEM_AGAIN;
+    return is_next || is_anew ? ARCP__ITEM_ACTS : ARCP__ITEM_AGAIN;
 }
 
+/* The numbers of items, output and standard error are all ended by this. */
 void arcp__item_end_numbered(arcp__jobs *jobs, arcp__job *job)
 {
     arcp__job_numbers *numbers = job->live->numbers;
+    arcp__open_item *open =
+        numbers->answering == 0 || numbers->answering > numbers->retaken || numbers->is_left_open
+            ? NULL
+            : find_open(numbers, numbers->answering);
+    const bool is_done = open != NULL && numbers->answering == numbers->retaken;
     numbers->answering = 0;
     if (arcp__batch_stamp(jobs->log) != numbers->stamp) {
-        note_change(jobs->log, numbers);
+        if (is_done) {
+            open->done_id = arcp__batch_open_id(jobs->log);
+        }
+        note_change(jobs, job);
     }
 }
 
@@ -114,14 +137,11 @@ void arcp__item_leave_open(arcp__jobs *jobs, arcp__job *job)
     if (numbers == NULL || numbers->answering == 0) {
         return;
     }
-    arcp__open_item *open =
-        arcp__make_room(numbers->open, numbers->open_count, &numbers->open_capacity, sizeof *open);
-    if (open == NULL) {
+    numbers->is_left_open = true;
+    if (find_open(numbers, numbers->answering) == NULL &&
+        !arcp__item_add_open(numbers, numbers->answering)) {
         arcp__context_no_memory(jobs->context);
-        return;
     }
-    numbers->open = open;
-    open[numbers->open_count++] = (arcp__open_item){.number = numbers->answering};
 }
 
 void arcp__item_reopen(arcp__jobs *jobs, arcp__job *job, uint64_t item)
@@ -135,15 +155,13 @@ void arcp__item_reopen(arcp__jobs *jobs, arcp__job *job, uint64_t item)
 
 void arcp__item_done(arcp__jobs *jobs, arcp__job *job, uint64_t item)
 {
-    arcp__job_numbers *numbers = item == 0 || job->live == NULL ? NULL : job->live->numbers;
+    const arcp__job_numbers *numbers = item == 0 || job->live == NULL ? NULL : job->live->numbers;
+    arcp__open_item *open = numbers == NULL ? NULL : find_open(numbers, item);
     if (numbers == NULL) {
         return;
     }
-    const uint64_t batch_id = arcp__batch_open_id(jobs->log);
-    for (size_t i = 0; i < numbers->open_count; i++) {
-        if (numbers->open[i].number == item) {
-            numbers->open[i].done_id = batch_id;
-        }
+    if (open != NULL) {
+        open->done_id = arcp__batch_open_id(jobs->log);
     }
     arcp__item_end_numbered(jobs, job);
 }

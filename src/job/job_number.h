@@ -21,6 +21,10 @@
 struct arcp__jobs;
 struct arcp__job;
 struct arcp__denial;
+struct arcp__kept_line;
+struct arcp__stream;
+
+#define ARCP__WORKER_NAME_SIZE 64u
 
 /* Items of a job that are open at the same time. */
 #define ARCP__OPEN_ITEMS_MAX 1024u
@@ -47,7 +51,22 @@ typedef struct arcp__job_numbers {
     size_t open_count, open_capacity;
     uint64_t answering; /* the item that is being acted upon; 0: none */
     bool is_unstored;   /* its answer is not: it need not wait for the store */
+    bool is_left_open;  /* its effect comes later */
     uint64_t stamp;     /* arcp__batch_stamp before that */
+    /* After a restart: items that the store had, and those below the first that the worker was not
+     * allowed to forget. Between these, and among the open ones, what comes again has had no effect
+     * that is known; up to `retaken` it has had one now. */
+    uint64_t restored, resumed, retaken;
+    /* Of a job on a worker (job_worker.c); "": its agent ends with the runtime. */
+    char worker[ARCP__WORKER_NAME_SIZE];
+    char instance[ARCP__WORKER_NAME_SIZE]; /* "": its start was not sent */
+    bool is_here;                          /* the worker is connected, and has its agent */
+    bool is_hosted;                        /* the engine's owner knows of its agent */
+    uint64_t end_id;                       /* the batch with its end */
+    struct arcp__stream *line_stream, *piece_stream; /* owned; NULL: nothing was stored */
+    struct arcp__kept_line *lines, *last_line;       /* owned: that the worker may not have */
+    uint64_t got, trimmed;                           /* lines that it has, and that were trimmed */
+    int64_t cancel_until_ns;                         /* after a restart */
 } arcp__job_numbers;
 
 /* What the host of a job need not keep any more. */

@@ -10,6 +10,17 @@
 #define PLAIN_INLINE_MAX 65536u
 #define PLAIN_CHUNK_MAX  524288u
 
+/* A restart must not start it again on its worker. */
+static void note_start(arcp__jobs *jobs, arcp__job *job)
+{
+    if (arcp__job_is_on_worker(job)) {
+        arcp__queue_delete_rows(jobs, job);
+        arcp__free(job->live->input);
+        job->live->input = NULL;
+        arcp__job_live_changed(jobs, job);
+    }
+}
+
 void arcp__job_agent_started(arcp__jobs *jobs, arcp__job *job, arcp_status status,
                              arcp_span message)
 {
@@ -25,6 +36,7 @@ void arcp__job_agent_started(arcp__jobs *jobs, arcp__job *job, arcp_status statu
     if (!arcp__job_has_ended(job)) {
         arcp__job_enter(job, ARCP_JOB_RUNNING);
         job->facts.started_wall_ns = jobs->context->now.wall_ns;
+        note_start(jobs, job);
         arcp__job_changed(jobs, job);
         arcp__job_emit_status(jobs, job, "running", arcp_span_make(NULL, 0));
         arcp__job_log(jobs, ARCP__LOG_INFO, job, "job started");
@@ -72,6 +84,7 @@ arcp_status arcp__job_chunk(arcp__jobs *jobs, arcp__job *job, arcp_span data, ar
     }
     job->live->result_size += size;
     if (!arcp__job_streams(job)) {
+        const size_t before = job->live->inline_result.size;
         if (is_base64) {
             /* The data was checked: only memory can be missing, which is checked below. */
             (void)(arcp__base64_decode(data, ARCP__BASE64_STANDARD, &job->live->inline_result,
@@ -79,6 +92,8 @@ arcp_status arcp__job_chunk(arcp__jobs *jobs, arcp__job *job, arcp_span data, ar
         } else {
             arcp_buf_append(&job->live->inline_result, data);
         }
+        const arcp_span piece = arcp_buf_span(&job->live->inline_result);
+        arcp__worker_store_piece(jobs, job, arcp_span_from(piece, before));
         if (job->live->inline_result.failed) { /* the agent chose the size */
             return violation(jobs, job, "there is no memory for a result of this size", err);
         }

@@ -4,8 +4,8 @@
  * A queued job keeps its lease, budget and credential, but neither the plan of its sandbox nor the
  * registration of its agent: it starts with the row that is in force then, for which its host is
  * asked again. Everything that it needs to start is in the store (job_queue_row.c), so that a
- * restart, also after kill -9, finds it in its place. A queued child does not outlive a restart,
- * because its parent does not. */
+ * restart, also after kill -9, finds it in its place. A queued child outlives a restart if its
+ * parent does, which runs on a worker then. */
 #include "job/job_state.h"
 
 #include <stdio.h>
@@ -31,6 +31,7 @@ static arcp_status renew(arcp__jobs *jobs, arcp__job *job, arcp_buf *details, ar
     arcp_status status = arcp__job_ask_host(jobs, &order, &place, &live->enforcement, details, err);
     live->host = agent->host;
     if (status == ARCP_OK) {
+        arcp__job_place_on_worker(jobs, job, agent);
         status = arcp__job_renew_authority(jobs, job, err);
     }
     return status;
@@ -112,7 +113,7 @@ void arcp__jobs_stop(arcp__jobs *jobs, bool queued_only)
 static void restart_wait(arcp__jobs *jobs, arcp__job *job)
 {
     const int64_t age_ns = jobs->context->now.wall_ns - job->created_wall_ns;
-    if (job->parent_id[0] != '\0') {
+    if (job->parent_id[0] != '\0' && job->parent == NULL) {
         arcp__job_fail_with(jobs, job, ARCP_E_CANCELLED, "the parent job has ended");
     } else if (job->live->had_credential) {
         arcp__job_fail_with(jobs, job, ARCP_E_INTERNAL_ERROR,
@@ -126,13 +127,14 @@ static void restart_wait(arcp__jobs *jobs, arcp__job *job)
 
 void arcp__jobs_restarted(arcp__jobs *jobs)
 {
+    arcp__workers_restart(jobs);
     for (arcp__job *job = jobs->all, *next = NULL; job != NULL; job = next) {
         next = job->hh.next;
         if (job->agent_state == ARCP__AGENT_QUEUED) {
             arcp__metrics_job_began(jobs, job);
             arcp__job_count_wait(jobs, job);
             restart_wait(jobs, job);
-        } else {
+        } else if (!arcp__job_is_on_worker(job)) {
             arcp__job_fail_with(jobs, job, ARCP_E_INTERNAL_ERROR,
                                 "the runtime was restarted while the job ran");
         }

@@ -1,6 +1,7 @@
 /* Rows of the table JOBS beside that of a queued job: what is needed to start it (its own row has
  * the rest), and the turn of its principal when that is not the job's own. Both are deleted in the
- * batch in which the job starts or ends, so a job that has them after a restart was never started.
+ * batch in which the job starts or ends, so a job that has them after a restart was never started;
+ * one on a worker keeps the first until the worker says that its agent runs.
  * A credential's value is in neither. */
 #include "job/job_state.h"
 
@@ -22,7 +23,7 @@ typedef struct turn_row {
 #define START(member, kind) ARCP__MEMBER(start_row, member, #member, kind)
 
 static const arcp__member start_rows[] = {
-    {START(order, POSITIVE), .required = true},
+    {START(order, COUNT)}, /* 0: it has a place, and its start was not confirmed yet */
     {START(max_runtime_sec, COUNT)},
     {START(input, ANY)}, /* null counts as absent */
     {START(traceparent, TEXT), .required = true},
@@ -98,14 +99,19 @@ static arcp_status restore_start(arcp__jobs *jobs, arcp__job *job, arcp_span key
     arcp__job_live *live = job->live;
     start_row row = {0};
     if (!arcp__decode_row(json, &jobs->context->scratch, ARCP_JSON_ROOT, &start_members, &row) ||
-        !arcp__traceparent_is_valid(row.traceparent) || live->lease == NULL) {
+        !arcp__traceparent_is_valid(row.traceparent) || live->lease == NULL ||
+        (row.order == 0 && !arcp__job_is_on_worker(job))) {
         return arcp__row_damaged("queued job", key, err);
     }
     const arcp_span input =
         row.input == ARCP_JSON_ABSENT ? ARCP_SPAN_LITERAL("null") : arcp_json_raw(json, row.input);
     live->input = arcp__copy_cstr(input.data, input.size);
+    arcp__free(live->tracestate);
     live->tracestate =
         row.tracestate.size == 0 ? NULL : arcp__copy_cstr(row.tracestate.data, row.tracestate.size);
+    if (arcp__job_is_on_worker(job)) {
+        return live->input == NULL ? arcp__row_out_of_memory(err) : ARCP_OK;
+    }
     arcp__place_agent *agent = arcp__placement_agent(&jobs->placement, job->agent_text);
     if (live->input == NULL || (row.tracestate.size != 0 && live->tracestate == NULL) ||
         agent == NULL ||

@@ -1,7 +1,6 @@
 /* Rows of the table JOBS. A job's row is written when the job is made, when its agent is started
- * later, and when it ends; a restart reads it. While the job runs, its spent amounts are in a
- * second, small row, written at most once per batch, so that a restart finds every counter as the
- * last durable metric left it. */
+ * later, and when it ends; a restart reads it. What changes while the job runs is in a second row
+ * (job_live.c), so that a restart finds every counter as the last durable metric left it. */
 #include "job/job_state.h"
 #include "job/purse.h"
 
@@ -10,7 +9,6 @@
 #define OVERDUE_TURN_NS  (10 * ARCP_NS_PER_MS)
 #define RECORD_BYTES_MAX (UINT64_C(1) << 50) /* of one job: a larger number is damage */
 #define DEPTH_MAX        256u                /* of delegation */
-#define SPENT_SUFFIX     "/spent"
 
 /* The members of type arcp_json_ref are written and read by other functions. */
 typedef struct job_row {
@@ -28,7 +26,7 @@ typedef struct job_row {
 /* The row contains the payload of job.accepted (id, agent, lease, time, trace, parent)
  * unchanged. */
 typedef struct accepted_row {
-    arcp_span agent, trace_id, parent_job_id;
+    arcp_span agent, trace_id, parent_job_id, delegate_id;
     int64_t accepted_at;
     arcp_json_ref lease, lease_constraints;
     int64_t expires_at;
@@ -70,6 +68,7 @@ static const arcp__member accepted_rows[] = {
     {ACCEPTED(agent, TEXT)},
     {ACCEPTED(trace_id, STRING), .required = true},
     {ACCEPTED(parent_job_id, STRING)},
+    {ACCEPTED(delegate_id, TEXT)},
     {ACCEPTED(accepted_at, INSTANT), .required = true},
     {ACCEPTED(lease, ANY)},
     {ACCEPTED(lease_constraints, ANY), .parts = &constraints_members},
@@ -78,16 +77,7 @@ static const arcp__members accepted_members = ARCP__MEMBERS(accepted_rows);
 
 /* ---- spending ---- */
 
-static arcp_span spent_key(const arcp__job *job, char out[ARCP__ID_SIZE + sizeof SPENT_SUFFIX])
-{
-    const size_t size = strlen(job->id);
-    memcpy(out, job->id, size);
-    memcpy(out + size, SPENT_SUFFIX, sizeof SPENT_SUFFIX);
-    return arcp_span_cstr(out);
-}
-
-/* Writes the member "spent", {"USD":"1.5"}; nothing for a job without counters. */
-static void write_spent(const arcp__job *job, arcp_json_writer *writer)
+void arcp__spent_write(const arcp__job *job, arcp_json_writer *writer)
 {
     const arcp_budget *budget = job->budget;
     if (budget == NULL) {
@@ -142,14 +132,6 @@ void arcp__budget_write_available(const arcp__job *job, arcp_json_writer *writer
     }
 }
 
-void arcp__budget_delete_row(arcp__jobs *jobs, const arcp__job *job)
-{
-    if (job->has_spent_row) {
-        char key[ARCP__ID_SIZE + sizeof SPENT_SUFFIX];
-        arcp__batch_delete(jobs->log, ARCP_STORE_JOBS, spent_key(job, key));
-    }
-}
-
 /* ---- writing ---- */
 
 void arcp__job_store(arcp__jobs *jobs, arcp__job *job)
@@ -188,7 +170,7 @@ void arcp__job_store(arcp__jobs *jobs, arcp__job *job)
     arcp_json_writer writer = arcp__put_begin(&text);
     arcp__encode_row(&writer, &job_members, &row);
     if (has_ended) {
-        write_spent(job, &writer);
+        arcp__spent_write(job, &writer);
     } else {
         arcp__trace_write_row(&job->live->trace, &writer);
     }
@@ -213,6 +195,14 @@ void arcp__job_store_with_batch(arcp__jobs *jobs, arcp__job *job, arcp__row_due 
     job->row_due = what > job->row_due ? what : job->row_due;
 }
 
+void arcp__job_live_changed(arcp__jobs *jobs, arcp__job *job)
+{
+    if (arcp__job_is_on_worker(job) && !arcp__job_has_ended(job)) {
+        arcp__job_store_with_batch(jobs, job, ARCP__ROW_LIVE);
+        arcp__batch_touch(jobs->log);
+    }
+}
+
 void arcp__jobs_store_due(arcp__jobs *jobs)
 {
     while (jobs->due_rows != NULL) {
@@ -222,14 +212,7 @@ void arcp__jobs_store_due(arcp__jobs *jobs)
         if (is_written && job->row_due == ARCP__ROW_WHOLE) {
             arcp__job_store(jobs, job);
         } else if (is_written) {
-            char key[ARCP__ID_SIZE + sizeof SPENT_SUFFIX];
-            arcp_buf row = arcp__context_take_buf(jobs->context);
-            arcp_json_writer writer = arcp__put_begin(&row);
-            write_spent(job, &writer);
-            arcp_json_end_object(&writer);
-            arcp__batch_put(jobs->log, ARCP_STORE_JOBS, spent_key(job, key), arcp_buf_span(&row));
-            job->has_spent_row = true;
-            arcp__context_give_buf(jobs->context, &row);
+            arcp__live_write_row(jobs, job);
         }
         jobs->due_rows = job->next_due;
         job->row_due = ARCP__ROW_NONE;
@@ -240,8 +223,7 @@ void arcp__jobs_store_due(arcp__jobs *jobs)
 
 /* ---- restart ---- */
 
-/* Keeps the member "spent" of a row until the authorities are restored; the last row wins. */
-static bool keep_spent(const arcp_json *row, arcp_json_ref spent, arcp__job *job)
+bool arcp__spent_keep(const arcp_json *row, arcp_json_ref spent, arcp__job *job)
 {
     const arcp_span text = arcp_json_raw(row, spent);
     arcp__free(job->live->spent);
@@ -303,6 +285,14 @@ static void restore_end(arcp__jobs *jobs, const job_row *row, arcp__job *job)
     arcp__job_keep(jobs, job, jobs->context->now.mono_ns + left_ns);
 }
 
+/* A parent that may go on has the names of all its children. False when out of memory. */
+static bool keep_delegate_id(const arcp__jobs *jobs, const accepted_row *shown)
+{
+    arcp__job *parent = arcp__job_find(jobs, shown->parent_job_id);
+    return parent == NULL || arcp__job_has_ended(parent) ||
+           arcp__id_set_add(&parent->live->delegate_ids, shown->delegate_id);
+}
+
 static arcp_status restore_job(arcp__jobs *jobs, arcp_span key, arcp_error *err)
 {
     const arcp_json *json = &jobs->context->json;
@@ -332,7 +322,7 @@ static arcp_status restore_job(arcp__jobs *jobs, arcp_span key, arcp_error *err)
     const arcp_span accepted = arcp_json_raw(json, row.accepted);
     job->agent_text = arcp__copy_cstr(shown.agent.data, shown.agent.size);
     job->accepted = arcp__copy_cstr(accepted.data, accepted.size);
-    if (job->agent_text == NULL || job->accepted == NULL) {
+    if (job->agent_text == NULL || job->accepted == NULL || !keep_delegate_id(jobs, &shown)) {
         return arcp__row_out_of_memory(err);
     }
     const bool has_ended = arcp__job_has_ended(job);
@@ -354,7 +344,8 @@ static arcp_status restore_job(arcp__jobs *jobs, arcp_span key, arcp_error *err)
             arcp_lease_from_json(json, shown.lease, shown.lease_constraints, &limits, &lease, err);
         job->live->lease = lease;
     }
-    if (status == ARCP_OK && row.spent != ARCP_JSON_ABSENT && !keep_spent(json, row.spent, job)) {
+    if (status == ARCP_OK && row.spent != ARCP_JSON_ABSENT &&
+        !arcp__spent_keep(json, row.spent, job)) {
         status = arcp__row_out_of_memory(err);
     }
     if (status == ARCP_OK) {
@@ -374,7 +365,6 @@ static arcp_status restore_job(arcp__jobs *jobs, arcp_span key, arcp_error *err)
 /* Rows come in key order: those with a suffix come behind the job's own row. */
 arcp_status arcp__job_restore_row(arcp__jobs *jobs, arcp_span key, arcp_error *err)
 {
-    const arcp_json *json = &jobs->context->json;
     if (arcp__purse_has_row(key)) {
         return arcp__purse_restore_row(jobs, key, err);
     }
@@ -388,15 +378,8 @@ arcp_status arcp__job_restore_row(arcp__jobs *jobs, arcp_span key, arcp_error *e
     if (job == NULL) {
         return ARCP_OK; /* it was not restored */
     }
-    if (!arcp_span_equal_cstr(suffix, SPENT_SUFFIX)) {
-        return arcp__queue_restore_row(jobs, job, suffix, key, err);
-    }
-    const arcp_json_ref spent = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("spent"));
-    if (!arcp_json_is(json, spent, ARCP_JSON_OBJECT)) {
-        return ARCP_OK; /* the job has no counters */
-    }
-    job->has_spent_row = true;
-    return keep_spent(json, spent, job) ? ARCP_OK : arcp__row_out_of_memory(err);
+    return arcp__live_is_row(suffix) ? arcp__live_restore_row(jobs, job, suffix, key, err)
+                                     : arcp__queue_restore_row(jobs, job, suffix, key, err);
 }
 
 /* Makes a job's authority below its parent's. A parent's id must be older, so that damaged rows

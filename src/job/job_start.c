@@ -84,22 +84,52 @@ void arcp__job_arm_deadlines(arcp__jobs *jobs, arcp__job *job, int64_t age_ns)
 }
 
 /* [arcp:7.5-9] */
+void arcp__agent_push_start(arcp__jobs *jobs, arcp__job *job)
+{
+    arcp_buf line = arcp__context_take_buf(jobs->context);
+    format_start(jobs, job, &line);
+    arcp__effect_push(jobs->log, &job->live->agent_port,
+                      &(arcp__effect){.kind = ARCP__EFFECT_START_AGENT, .job = job}, &line, true);
+}
+
+void arcp__worker_send_start(arcp__jobs *jobs, arcp__job *job, const arcp__worker_entry *worker)
+{
+    arcp__job_numbers *numbers = job->live->numbers;
+    memcpy(numbers->instance, worker->instance, sizeof numbers->instance);
+    numbers->is_here = numbers->is_hosted = true;
+    arcp__job_live_changed(jobs, job);
+    arcp__agent_push_start(jobs, job);
+}
+
+/* Starts the agent as soon as its worker is there. */
+static void start_on_worker(arcp__jobs *jobs, arcp__job *job)
+{
+    const arcp__worker_entry *worker =
+        arcp__worker_connected(jobs, arcp_span_cstr(job->live->numbers->worker));
+    arcp__queue_write_start(jobs, job);
+    arcp__job_live_changed(jobs, job);
+    if (worker != NULL && worker->state == ARCP__WORKER_JOINED) {
+        arcp__worker_send_start(jobs, job, worker);
+    }
+}
+
 void arcp__job_start_agent(arcp__jobs *jobs, arcp__job *job)
 {
     arcp__job_live *live = job->live;
-    arcp_buf line = arcp__context_take_buf(jobs->context);
-    format_start(jobs, job, &line);
     arcp__job_details_begin(jobs, job);
     arcp__job_store(jobs, job);
     live->last_input_ns = jobs->context->now.mono_ns;
     arcp__enforcement_show(jobs, job);
-    arcp__free(live->input);
-    live->input = NULL;
-    arcp__effect_push(jobs->log, &live->agent_port,
-                      &(arcp__effect){.kind = ARCP__EFFECT_START_AGENT, .job = job}, &line, true);
     arcp__job_pin(job); /* the agent's pin, until FORGET_AGENT */
     jobs->live_agents++;
     arcp__agent_enter(job, ARCP__AGENT_STARTING);
+    if (arcp__job_is_on_worker(job)) {
+        start_on_worker(jobs, job);
+    } else {
+        arcp__agent_push_start(jobs, job);
+        arcp__free(live->input);
+        live->input = NULL;
+    }
 }
 
 void arcp__job_start(arcp__jobs *jobs, arcp__job *job)

@@ -19,9 +19,10 @@
 
 /* One version of an agent. */
 struct arcp__agent_version {
-    char *name, *version; /* owned; version is "" for none */
-    char *text;           /* owned: name@version, or name */
-    char *cwd;            /* owned; "" for none */
+    char *name, *version;                /* owned; version is "" for none */
+    char *text;                          /* owned: name@version, or name */
+    char *cwd;                           /* owned; "" for none */
+    char worker[ARCP__WORKER_NAME_SIZE]; /* "" for none */
     void *host;
     bool is_default;           /* the default of its name; if no version is, the first is */
     bool is_unconfined;        /* as registered */
@@ -256,6 +257,65 @@ void arcp__output_taken(arcp__jobs *jobs, arcp__job *job);
 /* Whether this line of standard error is the next. If so, arcp__item_end_numbered follows. */
 bool arcp__error_line_is_next(arcp__jobs *jobs, arcp__job *job, uint64_t line);
 void arcp__job_numbers_free(arcp__job_numbers *numbers);
+/* False when out of memory. */
+ARCP_MUST_CHECK bool arcp__item_add_open(arcp__job_numbers *numbers, uint64_t item);
+/* The numbers are those that the store has. */
+void arcp__numbers_restore(arcp__job_numbers *numbers, uint64_t item, uint64_t bytes,
+                           uint64_t errors);
+/* A worker keeps items and lines of standard error from these on, and items that are open. */
+void arcp__numbers_resume(arcp__job_numbers *numbers, uint64_t items_first, uint64_t errors_first);
+
+/* ---- job_worker_state.c ---- */
+/* A line that the worker may not have; ascending. */
+struct arcp__kept_line {
+    struct arcp__kept_line *next;
+    uint64_t at, item;
+    size_t size;
+    char text[]; /* or ARCP__LINE_OF_CREDENTIALS */
+};
+/* The record of a line with credentials, which is made when it is sent. */
+#define ARCP__LINE_OF_CREDENTIALS "credentials"
+/* The life of this worker that is connected; NULL: none is. */
+arcp__worker_entry *arcp__worker_connected(const arcp__jobs *jobs, arcp_span name);
+/* The life of a worker; made when it is new, NULL when out of memory. */
+arcp__worker_entry *arcp__worker_get(arcp__jobs *jobs, arcp_span name, arcp_span instance);
+void arcp__worker_remove(arcp__jobs *jobs, arcp__worker_entry *worker);
+static inline bool arcp__job_is_on_worker(const arcp__job *job)
+{
+    const arcp__job_numbers *numbers = job->live == NULL ? NULL : job->live->numbers;
+    return numbers != NULL && numbers->worker[0] != '\0';
+}
+/* Whether effects about its agent have somewhere to go. */
+static inline bool arcp__agent_is_here(const arcp__job *job)
+{
+    return !arcp__job_is_on_worker(job) || job->live->numbers->is_here;
+}
+/* The job runs on the worker of its agent, if that has one. */
+void arcp__job_place_on_worker(arcp__jobs *jobs, arcp__job *job, const arcp__agent_version *agent);
+/* Frees what was stored for the job alone, in the store, too. */
+void arcp__worker_drop_streams(arcp__jobs *jobs, const arcp__job *job);
+void arcp__worker_run_free(arcp__job_numbers *numbers);
+
+/* ---- job_worker_line.c ---- */
+/* The worker has the lines up to `at`. */
+void arcp__worker_forget_lines(arcp__job_numbers *numbers, uint64_t at);
+/* Stores a line for the agent; returns its position, from 1 on, or 0: it is not stored. */
+uint64_t arcp__worker_store_line(arcp__jobs *jobs, const arcp__job *job, uint64_t item,
+                                 arcp_span text, bool is_secret);
+/* Stores a piece of a result that is in memory until it is whole. */
+void arcp__worker_store_piece(arcp__jobs *jobs, const arcp__job *job, arcp_span data);
+
+/* ---- job_worker.c ---- */
+/* After a restart: children join their parents on workers, and jobs on workers wait for these. */
+void arcp__workers_restart(arcp__jobs *jobs);
+
+/* ---- job_live.c ---- */
+void arcp__live_write_row(arcp__jobs *jobs, arcp__job *job);
+void arcp__live_delete_row(arcp__jobs *jobs, arcp__job *job);
+/* Whether a row with this suffix is such a row, also of an earlier release. */
+bool arcp__live_is_row(arcp_span suffix);
+arcp_status arcp__live_restore_row(arcp__jobs *jobs, arcp__job *job, arcp_span suffix,
+                                   arcp_span key, arcp_error *err);
 
 /* ---- job_stderr.c ---- */
 /* Its agent has exited. */
@@ -316,8 +376,12 @@ arcp_status arcp__queue_restore_row(arcp__jobs *jobs, arcp__job *job, arcp_span 
                                     arcp_span key, arcp_error *err);
 
 /* ---- job_start.c ---- */
-/* Queues START_AGENT behind the open batch. The job has a place. */
+/* Starts the agent of a job that has a place. */
 void arcp__job_start_agent(arcp__jobs *jobs, arcp__job *job);
+/* Queues START_AGENT behind the open batch. */
+void arcp__agent_push_start(arcp__jobs *jobs, arcp__job *job);
+/* The same of a job on a worker, when the row that says where it was placed is durable. */
+void arcp__worker_send_start(arcp__jobs *jobs, arcp__job *job, const arcp__worker_entry *worker);
 /* Arms max_runtime_sec, of a job that was accepted `age_ns` ago, and the lease's expiry. */
 void arcp__job_arm_deadlines(arcp__jobs *jobs, arcp__job *job, int64_t age_ns);
 
@@ -344,7 +408,13 @@ void arcp__job_leave_place(arcp__jobs *jobs, arcp__job *job);
 void arcp__job_store(arcp__jobs *jobs, arcp__job *job);
 /* Has that row written once, when the open batch is taken, unless the job is removed before. */
 void arcp__job_store_with_batch(arcp__jobs *jobs, arcp__job *job, arcp__row_due what);
-void arcp__budget_delete_row(arcp__jobs *jobs, const arcp__job *job);
+/* Something in the row <job>/live of a job on a worker has changed. Does nothing for other jobs. */
+void arcp__job_live_changed(arcp__jobs *jobs, arcp__job *job);
+/* Writes the member "spent", {"USD":"1.5"}; nothing for a job without counters. */
+void arcp__spent_write(const arcp__job *job, arcp_json_writer *writer);
+/* Keeps that member of a row until the authorities are restored; the last row wins. False when out
+ * of memory. */
+ARCP_MUST_CHECK bool arcp__spent_keep(const arcp_json *row, arcp_json_ref spent, arcp__job *job);
 /* Writes the member "budget" for the job's agent: what can still be spent of each currency that the
  * job or an ancestor counts; nothing when none does. */
 void arcp__budget_write_available(const arcp__job *job, arcp_json_writer *writer);
@@ -367,7 +437,8 @@ void arcp__job_emit_remaining(arcp__jobs *jobs, arcp__job *job, const arcp_budge
 
 /* ---- agent.c ---- */
 /* Sends a line, which is moved from, to the agent; `item`: that it answers, or 0. */
-void arcp__agent_send_line(arcp__jobs *jobs, arcp__job *job, uint64_t item, arcp_buf *line);
+void arcp__agent_send_line(arcp__jobs *jobs, arcp__job *job, uint64_t item, arcp_buf *line,
+                           bool is_secret);
 /* Replies to the line `reply_to` (empty: no reply is wanted), which is the item that is being acted
  * upon. */
 void arcp__agent_reply(arcp__jobs *jobs, arcp__job *job, arcp_span reply_to, arcp_span payload);
@@ -380,6 +451,8 @@ void arcp__agent_reply_error(arcp__jobs *jobs, arcp__job *job, arcp_span reply_t
 void arcp__agent_cancel(arcp__jobs *jobs, arcp__job *job, arcp__cancel_reason reason,
                         uint64_t grace_ms);
 void arcp__agent_kill(arcp__jobs *jobs, arcp__job *job, bool at_once); /* without SIGTERM before */
+/* Appends the line with the job's credentials. */
+void arcp__agent_write_credentials(arcp__jobs *jobs, const arcp__job *job, arcp_buf *out);
 /* Notifies the sandbox of the agent that the lease grants nothing any more. */
 void arcp__agent_revoke(arcp__jobs *jobs, arcp__job *job, arcp_status code);
 /* Lists a job without an agent for release. arcp__job_next_forgotten, which no input interrupts,

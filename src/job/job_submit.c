@@ -141,6 +141,7 @@ static arcp_status fill(arcp__jobs *jobs, const arcp__job_order *order, arcp__jo
     arcp_status status =
         arcp__job_ask_host(jobs, order, &place, &job->live->enforcement, details, err);
     if (status == ARCP_OK) {
+        arcp__job_place_on_worker(jobs, job, order->agent);
         status = arcp__job_make_authority(jobs, job, order->parent, err);
     }
     if (status != ARCP_OK) {

@@ -171,6 +171,7 @@ static void put_options(arcp__recorder *recorder, const arcp__call *call)
     put_all_settings(out, &options->settings);
     arcp__recorder_put_number(out, options->store_is_durable);
     arcp__recorder_put_text(out, options->work_directory);
+    arcp__recorder_put_number(out, options->worker_keep_sec);
     arcp__recorder_put_number(out, options->makes_spans);
     arcp__recorder_put_number(out, options->has_no_log);
     arcp__recorder_put_number(out, options->hosts.admit != NULL);

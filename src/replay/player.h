@@ -50,6 +50,13 @@ const char *arcp__player_keep(arcp__player *p, arcp_span text);
 /* Carries out a call from AGENT_STARTED to AGENT_DENIED. */
 void arcp__player_agent_call(arcp__player *p, const arcp__recording_call *call);
 
+void arcp__player_agent_got(arcp__player *p, const arcp__recording_call *call);
+void arcp__player_worker_joins(arcp__player *p, const arcp__recording_call *call);
+void arcp__player_worker_claims(arcp__player *p, const arcp__recording_call *call);
+void arcp__player_worker_ready(arcp__player *p, const arcp__recording_call *call);
+void arcp__player_worker_away(arcp__player *p, const arcp__recording_call *call);
+void arcp__player_worker_lost(arcp__player *p, const arcp__recording_call *call);
+
 /* ---- player_schedules.c ---- */
 void arcp__player_set_schedules(arcp__player *p, const arcp__recording_call *call);
 

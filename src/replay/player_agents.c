@@ -1,4 +1,4 @@
-/* The calls of a trace that report what agents say and how they end. */
+/* The calls of a trace that report what agents say and how they end, and about workers. */
 #include "replay/player.h"
 
 /* The job that a call names; not NULL (arcp__player_agent_call). */
@@ -86,7 +86,7 @@ static void agent_denied(arcp__player *p, const arcp__recording_call *call)
 }
 
 static void (*const calls[])(arcp__player *p, const arcp__recording_call *call) = {
-    [ARCP__CALL_AGENT_STARTED - ARCP__CALL_AGENT_STARTED] = agent_started,
+    [0] = agent_started,
     [ARCP__CALL_AGENT_LINE - ARCP__CALL_AGENT_STARTED] = agent_line,
     [ARCP__CALL_AGENT_LINE_TOO_LONG - ARCP__CALL_AGENT_STARTED] = agent_line_too_long,
     [ARCP__CALL_AGENT_OUTPUT - ARCP__CALL_AGENT_STARTED] = agent_output,
@@ -105,4 +105,48 @@ void arcp__player_agent_call(arcp__player *p, const arcp__recording_call *call)
     } else {
         calls[call->kind - ARCP__CALL_AGENT_STARTED](p, call);
     }
+}
+
+/* ---- workers ---- */
+
+void arcp__player_agent_got(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__job *job = arcp__recorder_job(p->recorder, call->job);
+    if (job == NULL) {
+        arcp__player_end_damaged(p, "it names a job that there is not");
+    } else {
+        arcp__engine_agent_got(p->engine, call->now, job, call->numbers[0]);
+    }
+}
+
+void arcp__player_worker_joins(arcp__player *p, const arcp__recording_call *call)
+{
+    (void)arcp__engine_worker_joins(p->engine, call->now, call->texts[0], call->texts[1]);
+}
+
+void arcp__player_worker_claims(arcp__player *p, const arcp__recording_call *call)
+{
+    const arcp__worker_claim claim = {.items_first = call->numbers[0],
+                                      .stored = call->numbers[1],
+                                      .bytes_first = call->numbers[2],
+                                      .errors_first = call->numbers[3],
+                                      .at = call->numbers[4],
+                                      .job = call->texts[1]};
+    arcp__job *job = NULL;
+    (void)arcp__engine_worker_claims(p->engine, call->now, call->texts[0], &claim, p, &job);
+}
+
+void arcp__player_worker_ready(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__engine_worker_ready(p->engine, call->now, call->texts[0]);
+}
+
+void arcp__player_worker_away(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__engine_worker_away(p->engine, call->now, call->texts[0]);
+}
+
+void arcp__player_worker_lost(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__engine_worker_lost(p->engine, call->now, call->texts[0], call->texts[1]);
 }

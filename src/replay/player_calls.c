@@ -102,6 +102,7 @@ static void begin(arcp__player *p, const arcp__recording_call *call)
     read_settings(&more, &options.settings);
     options.store_is_durable = arcp__recording_number(&more) != 0;
     options.work_directory = arcp__arena_copy(&p->arena, arcp__recording_text(&more));
+    options.worker_keep_sec = arcp__recording_number(&more);
     options.makes_spans = arcp__recording_number(&more) != 0;
     options.has_no_log = arcp__recording_number(&more) != 0;
     const bool has_admit = arcp__recording_number(&more) != 0;
@@ -148,6 +149,7 @@ static void register_agent(arcp__player *p, const arcp__recording_call *call)
     const arcp__agent_registration agent = {.name = call->texts[0],
                                             .version = call->texts[1],
                                             .cwd = call->texts[2],
+                                            .worker = call->texts[3],
                                             .is_default = call->numbers[0] != 0,
                                             .is_unconfined = call->numbers[1] != 0,
                                             .max_jobs = (size_t)call->numbers[2],
@@ -491,6 +493,12 @@ static void (*const calls[ARCP__CALL_LINK])(arcp__player *p, const arcp__recordi
     [ARCP__CALL_READ_DONE] = read_done,
     [ARCP__CALL_TAKE_BATCH] = take_batch,
     [ARCP__CALL_COMMITTED] = committed,
+    [ARCP__CALL_AGENT_GOT] = arcp__player_agent_got,
+    [ARCP__CALL_WORKER_JOINS] = arcp__player_worker_joins,
+    [ARCP__CALL_WORKER_CLAIMS] = arcp__player_worker_claims,
+    [ARCP__CALL_WORKER_READY] = arcp__player_worker_ready,
+    [ARCP__CALL_WORKER_AWAY] = arcp__player_worker_away,
+    [ARCP__CALL_WORKER_LOST] = arcp__player_worker_lost,
     [ARCP__CALL_PROVISION_REQUEST] = provision_request,
     [ARCP__CALL_PROVISION_SENT] = provision_sent,
     [ARCP__CALL_PROVISIONED] = provisioned,

@@ -66,6 +66,7 @@ static void register_agents(engine_rig *rig)
         arcp_error error = {0};
         arcp__agent_registration agent = {.name = arcp_span_cstr(agents[i].name),
                                           .version = arcp_span_cstr(agents[i].version),
+                                          .worker = arcp_span_cstr(rig->worker),
                                           .max_jobs = rig->max_jobs,
                                           .refuses = rig->refuses};
         arcp_status status = arcp__engine_register_agent(rig->engine, &agent, &error);

@@ -113,6 +113,7 @@ struct engine_rig {
     size_t max_jobs;                 /* of each agent */
     bool refuses;                    /* agents refuse jobs beyond max_jobs */
     bool lacks_echo;                 /* the agent echo is not registered */
+    const char *worker;              /* that runs all agents; NULL: none */
 
     /* Every effect, batch, commit and reply is a step. The process is killed before the fuse-th
      * step, and does nothing until rig_restart. 0: it is never killed. */

@@ -1,0 +1,66 @@
+/* The inputs about workers. */
+#include "engine/state.h"
+
+bool arcp__engine_worker_joins(arcp__engine *engine, arcp_time now, arcp_span name,
+                               arcp_span instance)
+{
+    ARCP__RECORD(engine, .kind = ARCP__CALL_WORKER_JOINS, .now = now, .texts = {name, instance});
+    if (!arcp__engine_begin(engine, now)) {
+        return arcp__record_bool(engine, false);
+    }
+    const bool has_joined = arcp__worker_joins(&engine->jobs, name, instance);
+    arcp__engine_settle(engine);
+    return arcp__record_bool(engine, has_joined);
+}
+
+arcp__claim_answer arcp__engine_worker_claims(arcp__engine *engine, arcp_time now, arcp_span name,
+                                              const arcp__worker_claim *claim, void *host,
+                                              arcp__job **job)
+{
+    ARCP__RECORD(engine, .kind = ARCP__CALL_WORKER_CLAIMS, .now = now,
+                 .numbers = {claim->items_first, claim->stored, claim->bytes_first,
+                             claim->errors_first, claim->at},
+                 .texts = {name, claim->job});
+    arcp__claim_answer answer = ARCP__CLAIM_FORGET;
+    if (arcp__engine_begin(engine, now)) {
+        answer = arcp__worker_claims(&engine->jobs, name, claim, host, job);
+        arcp__engine_settle(engine);
+    }
+    ARCP__RECORD(engine, .kind = ARCP__CALL_RESULT, .numbers = {(uint64_t)answer});
+    return answer;
+}
+
+void arcp__engine_worker_ready(arcp__engine *engine, arcp_time now, arcp_span name)
+{
+    ARCP__RECORD(engine, .kind = ARCP__CALL_WORKER_READY, .now = now, .texts = {name});
+    if (arcp__engine_begin(engine, now)) {
+        arcp__worker_ready(&engine->jobs, name);
+        arcp__engine_settle(engine);
+    }
+}
+
+void arcp__engine_worker_away(arcp__engine *engine, arcp_time now, arcp_span name)
+{
+    ARCP__RECORD(engine, .kind = ARCP__CALL_WORKER_AWAY, .now = now, .texts = {name});
+    if (arcp__engine_begin(engine, now)) {
+        arcp__worker_away(&engine->jobs, name);
+        arcp__engine_settle(engine);
+    }
+}
+
+void arcp__engine_worker_lost(arcp__engine *engine, arcp_time now, arcp_span name, arcp_span except)
+{
+    ARCP__RECORD(engine, .kind = ARCP__CALL_WORKER_LOST, .now = now, .texts = {name, except});
+    if (arcp__engine_begin(engine, now)) {
+        arcp__worker_lost(&engine->jobs, name, except);
+        arcp__engine_settle(engine);
+    }
+}
+
+void arcp__engine_agent_got(arcp__engine *engine, arcp_time now, arcp__job *job, uint64_t at)
+{
+    ARCP__RECORD(engine, .kind = ARCP__CALL_AGENT_GOT, .now = now, .job = job, .numbers = {at});
+    if (arcp__engine_begin(engine, now)) {
+        arcp__worker_has_lines(&engine->jobs, job, at);
+    }
+}

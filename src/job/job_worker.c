@@ -1,0 +1,330 @@
+#include "job/job_worker.h"
+
+#include <stdio.h>
+
+#include "job/job_state.h"
+
+/* From the end of a worker's link to the event of its jobs. */
+#define AWAY_MS 5000u
+
+/* ---- workers ---- */
+
+static bool is_name(arcp_span text)
+{
+    return text.size != 0 && text.size < ARCP__WORKER_NAME_SIZE &&
+           memchr(text.data, '\0', text.size) == NULL;
+}
+
+/* Whether the job's agent may be there. */
+static bool is_of(const arcp__job *job, const arcp__worker_entry *worker)
+{
+    return job->live != NULL && arcp__job_is_on_worker(job) &&
+           strcmp(job->live->numbers->worker, worker->name) == 0 &&
+           strcmp(job->live->numbers->instance, worker->instance) == 0 &&
+           (arcp__job_has_agent(job) || job->agent_state == ARCP__AGENT_EXITED);
+}
+
+/* Whether the job's start was not sent to any life of the worker. */
+static bool awaits(const arcp__job *job, const arcp__worker_entry *worker)
+{
+    return job->live != NULL && arcp__job_is_on_worker(job) && !arcp__job_has_ended(job) &&
+           job->agent_state == ARCP__AGENT_STARTING &&
+           strcmp(job->live->numbers->worker, worker->name) == 0 &&
+           job->live->numbers->instance[0] == '\0';
+}
+
+/* ---- the loss of a job ---- */
+
+static void lose(arcp__jobs *jobs, arcp__job *job, const char *message, const char *reason)
+{
+    char details[64];
+    (void)snprintf(details, sizeof details, "{\"reason\":\"%s\"}", reason);
+    arcp__job_fail(jobs, job, ARCP_E_INTERNAL_ERROR, arcp_span_cstr(message), true,
+                   arcp_span_cstr(details));
+}
+
+/* Its program is dead. */
+static void lose_with_agent(arcp__jobs *jobs, arcp__job *job)
+{
+    arcp__job_pin(job);
+    job->live->numbers->is_here = false;
+    if (arcp__job_has_agent(job)) {
+        arcp__agent_forget(jobs, job);
+    }
+    lose(jobs, job, "the job's worker is lost", "worker_lost");
+    arcp__job_unpin(job);
+}
+
+/* ---- a worker's hello ---- */
+
+bool arcp__worker_joins(arcp__jobs *jobs, arcp_span name, arcp_span instance)
+{
+    if (!is_name(name) || !is_name(instance)) {
+        return false;
+    }
+    const arcp__worker_entry *connected = arcp__worker_connected(jobs, name);
+    if (connected != NULL && !arcp_span_equal_cstr(instance, connected->instance)) {
+        return false;
+    }
+    if (connected != NULL) {
+        arcp__worker_away(jobs, name); /* the new link takes the place of the older one */
+    }
+    arcp__worker_entry *worker = arcp__worker_get(jobs, name, instance);
+    if (worker != NULL) {
+        worker->state = ARCP__WORKER_GREETING;
+    }
+    return worker != NULL;
+}
+
+/* Whether the worker knows more of the job than the store, which is therefore an older one. */
+static bool is_restored_from_backup(const arcp__job_numbers *numbers,
+                                    const arcp__worker_claim *claim)
+{
+    const uint64_t lines = numbers->line_stream == NULL ? 0 : numbers->line_stream->next;
+    return claim->stored > numbers->item || claim->at > lines ||
+           claim->bytes_first > numbers->bytes;
+}
+
+arcp__claim_answer arcp__worker_claims(arcp__jobs *jobs, arcp_span name,
+                                       const arcp__worker_claim *claim, void *host,
+                                       arcp__job **job_out)
+{
+    const arcp__worker_entry *worker = arcp__worker_connected(jobs, name);
+    arcp__job *job = arcp__job_find(jobs, claim->job);
+    if (worker == NULL || job == NULL || !is_of(job, worker)) {
+        return ARCP__CLAIM_FORGET;
+    }
+    arcp__job_numbers *numbers = job->live->numbers;
+    if (arcp__job_has_ended(job) && numbers->end_id <= jobs->log->committed_id) {
+        if (arcp__job_has_agent(job)) {
+            arcp__agent_forget(jobs, job);
+        }
+        return ARCP__CLAIM_FORGET;
+    }
+    numbers->is_here = numbers->is_hosted = true;
+    job->live->host = host;
+    *job_out = job;
+    if (!arcp__job_has_ended(job) && is_restored_from_backup(numbers, claim)) {
+        lose(jobs, job, "the store was restored from a backup while the job ran", "store_restored");
+    }
+    if (arcp__job_has_ended(job) || job->stop == ARCP__AGENT_STOP_KILLED) {
+        job->stop = ARCP__AGENT_STOP_KILLED;
+        return ARCP__CLAIM_END;
+    }
+    arcp__numbers_resume(numbers, claim->items_first, claim->errors_first);
+    arcp__worker_forget_lines(numbers, claim->at);
+    return ARCP__CLAIM_GO_ON;
+}
+
+/* Sends again what the worker does not have, when it is durable. */
+static void send_lines(arcp__jobs *jobs, arcp__job *job)
+{
+    const arcp_span cancel = ARCP_SPAN_LITERAL("{\"type\":\"job.cancel\"");
+    for (const struct arcp__kept_line *line = job->live->numbers->lines; line != NULL;
+         line = line->next) {
+        const arcp_span kept = arcp_span_make(line->text, line->size);
+        arcp_buf text = arcp__context_take_buf(jobs->context);
+        if (arcp_span_equal_cstr(kept, ARCP__LINE_OF_CREDENTIALS)) {
+            arcp__agent_write_credentials(jobs, job, &text);
+        } else {
+            arcp_buf_append(&text, kept);
+        }
+        const arcp__effect effect = {.kind = arcp_span_starts_with(kept, cancel)
+                                                 ? ARCP__EFFECT_CANCEL_AGENT
+                                                 : ARCP__EFFECT_AGENT_LINE,
+                                     .job = job,
+                                     .from = line->at,
+                                     .id = line->item};
+        arcp__effect_push(jobs->log, &job->live->agent_port, &effect, &text, true);
+    }
+}
+
+static void go_on(arcp__jobs *jobs, arcp__job *job, bool is_announced)
+{
+    const arcp__enforcement *enforcement = job->live->enforcement;
+    send_lines(jobs, job);
+    if (job->paused) {
+        arcp__effect_push(jobs->log, &job->live->agent_port,
+                          &(arcp__effect){.kind = ARCP__EFFECT_PAUSE_AGENT, .job = job}, NULL,
+                          false);
+    }
+    arcp__job_update_pressure(jobs, job);
+    if (enforcement != NULL && enforcement->is_revoked) {
+        arcp__agent_revoke(jobs, job,
+                           arcp_authority_is_expired(job->live->authority, jobs->context->now)
+                               ? ARCP_E_LEASE_EXPIRED
+                               : ARCP_E_BUDGET_EXHAUSTED);
+    }
+    if (is_announced && job->status == ARCP_JOB_RUNNING) {
+        arcp__job_emit_status(jobs, job, "running", arcp_span_make(NULL, 0));
+    }
+}
+
+void arcp__worker_ready(arcp__jobs *jobs, arcp_span name)
+{
+    arcp__worker_entry *worker = arcp__worker_connected(jobs, name);
+    if (worker == NULL) {
+        return;
+    }
+    const bool is_announced = worker->is_announced;
+    worker->state = ARCP__WORKER_JOINED;
+    worker->is_announced = false;
+    arcp__context_disarm(jobs->context, &worker->away_timer);
+    arcp__context_disarm(jobs->context, &worker->lost_timer);
+    for (arcp__job *job = jobs->all, *next = NULL; job != NULL; job = next) {
+        next = job->hh.next;
+        if (awaits(job, worker)) {
+            arcp__worker_send_start(jobs, job, worker);
+            continue;
+        }
+        if (!is_of(job, worker)) {
+            continue;
+        }
+        if (job->live->numbers->is_here && !arcp__job_has_ended(job)) {
+            go_on(jobs, job, is_announced);
+        } else if (!job->live->numbers->is_here && !arcp__job_has_ended(job) &&
+                   job->agent_state == ARCP__AGENT_STARTING) {
+            arcp__worker_send_start(jobs, job, worker); /* it never got there */
+        } else if (!job->live->numbers->is_here && arcp__job_has_agent(job)) {
+            lose_with_agent(jobs, job);
+        }
+    }
+}
+
+/* ---- its end ---- */
+
+static void begin_away(arcp__jobs *jobs, arcp__worker_entry *worker)
+{
+    const uint64_t alone_sec = jobs->worker_keep_sec + ARCP__WORKER_MARGIN_SEC;
+    worker->state = ARCP__WORKER_AWAY;
+    arcp__context_arm(jobs->context, &worker->away_timer, jobs->worker_timer_kind, worker,
+                      arcp__context_after_ms(jobs->context, AWAY_MS));
+    arcp__context_arm(jobs->context, &worker->lost_timer, jobs->worker_timer_kind, worker,
+                      arcp__context_after_sec(jobs->context, alone_sec));
+}
+
+void arcp__worker_away(arcp__jobs *jobs, arcp_span name)
+{
+    arcp__worker_entry *worker = arcp__worker_connected(jobs, name);
+    if (worker == NULL) {
+        return;
+    }
+    for (arcp__job *job = jobs->all; job != NULL; job = job->hh.next) {
+        if (is_of(job, worker) && arcp__job_has_agent(job)) {
+            job->live->numbers->is_here = false;
+            arcp__port_drop(jobs->log, &job->live->agent_port); /* is made again */
+        }
+    }
+    begin_away(jobs, worker);
+}
+
+static void lose_worker(arcp__jobs *jobs, arcp__worker_entry *worker)
+{
+    for (arcp__job *job = jobs->all, *next = NULL; job != NULL; job = next) {
+        next = job->hh.next;
+        if (is_of(job, worker)) {
+            lose_with_agent(jobs, job);
+        }
+    }
+    arcp__worker_remove(jobs, worker);
+}
+
+void arcp__worker_lost(arcp__jobs *jobs, arcp_span name, arcp_span except)
+{
+    const arcp__worker_entry *connected = arcp__worker_connected(jobs, name);
+    if (connected != NULL && !arcp_span_equal_cstr(except, connected->instance)) {
+        arcp__worker_away(jobs, name);
+    }
+    for (arcp__worker_entry *worker = jobs->workers, *next = NULL; worker != NULL; worker = next) {
+        next = worker->next;
+        if (arcp_span_equal_cstr(name, worker->name) &&
+            !arcp_span_equal_cstr(except, worker->instance)) {
+            lose_worker(jobs, worker);
+        }
+    }
+}
+
+void arcp__worker_due(arcp__jobs *jobs, arcp__timer *timer)
+{
+    arcp__worker_entry *worker = timer->owner;
+    if (timer == &worker->lost_timer) {
+        lose_worker(jobs, worker);
+        return;
+    }
+    worker->is_announced = true;
+    for (arcp__job *job = jobs->all; job != NULL; job = job->hh.next) {
+        if (is_of(job, worker) && job->status == ARCP_JOB_RUNNING) {
+            arcp__job_emit_status(jobs, job, "worker_away", arcp_span_make(NULL, 0));
+        }
+    }
+}
+
+/* ---- restart ---- */
+
+static void restart(arcp__jobs *jobs, arcp__job *job)
+{
+    arcp__job_live *live = job->live;
+    arcp__job_numbers *numbers = live->numbers;
+    const arcp_time now = jobs->context->now;
+    const int64_t age_ns = now.wall_ns - job->created_wall_ns;
+    arcp__place_agent *places = arcp__placement_agent(&jobs->placement, job->agent_text);
+    if (places == NULL) {
+        arcp__context_no_memory(jobs->context);
+        return;
+    }
+    arcp__place_take(&live->place, places, arcp__place_kind_below(job->parent), job);
+    arcp__metrics_job_began(jobs, job);
+    job->status = job->facts.started_wall_ns != 0 ? ARCP_JOB_RUNNING : ARCP_JOB_PENDING;
+    job->agent_state = job->facts.started_wall_ns != 0 ? ARCP__AGENT_RUNNING : ARCP__AGENT_STARTING;
+    arcp__job_pin(job); /* the agent's pin */
+    jobs->live_agents++;
+    live->last_input_ns = now.mono_ns;
+    arcp__job_arm_deadlines(jobs, job, age_ns < 0 ? 0 : age_ns);
+    if (job->cancelling) {
+        const int64_t left_ns = numbers->cancel_until_ns - now.wall_ns;
+        job->stop = ARCP__AGENT_STOP_SENT;
+        arcp__context_arm(jobs->context, &live->grace_timer, jobs->timer_kind, job,
+                          now.mono_ns + (left_ns < 0 ? 0 : left_ns));
+    }
+    if (numbers->instance[0] != '\0') {
+        arcp__worker_entry *worker = arcp__worker_get(jobs, arcp_span_cstr(numbers->worker),
+                                                      arcp_span_cstr(numbers->instance));
+        if (worker != NULL && worker->lost_timer.place == 0) {
+            begin_away(jobs, worker);
+        }
+    }
+    if (live->had_credential) {
+        lose(jobs, job, "the runtime was restarted, and the job's credential was revoked",
+             "credential_revoked");
+    }
+}
+
+static void join_parent(arcp__jobs *jobs, arcp__job *job)
+{
+    arcp__job *parent = arcp__job_find(jobs, arcp_span_cstr(job->parent_id));
+    if (parent == NULL || arcp__job_has_ended(parent) || !arcp__job_is_on_worker(parent)) {
+        return;
+    }
+    job->parent = parent;
+    job->depth = parent->depth + 1;
+    arcp__job_pin(parent);
+    LL_PREPEND2(parent->children, job, next_child);
+    parent->live_children++;
+    parent->facts.children++;
+    if (job->live->wait_reply != NULL) {
+        arcp__place_lend(&jobs->placement, &parent->live->place);
+    }
+}
+
+/* Parents come before their children, because they are older. */
+void arcp__workers_restart(arcp__jobs *jobs)
+{
+    for (arcp__job *job = jobs->all; job != NULL; job = job->hh.next) {
+        if (!arcp__job_has_ended(job)) {
+            join_parent(jobs, job);
+            if (arcp__job_is_on_worker(job)) {
+                restart(jobs, job);
+            }
+        }
+    }
+}

@@ -1,0 +1,558 @@
+/* Jobs on a worker: they go on when the engine starts again, and end when their worker is lost
+ * (src/job/job_worker.c). */
+#include "support/check.h"
+
+#include "base/alloc.h"
+#include "engine/scene.h"
+#include "engine/state.h"
+
+#define EVENT                                                                                      \
+    "{\"type\":\"job.event\",\"payload\":{\"kind\":\"thought\",\"body\":{\"text\":\"t\"}}}"
+#define PROGRESS                                                                                   \
+    "{\"type\":\"job.event\",\"id\":\"p\",\"payload\":{\"kind\":\"progress\",\"body\":{"           \
+    "\"current\":1}}}"
+#define METRIC                                                                                     \
+    "{\"type\":\"job.event\",\"id\":\"m\",\"payload\":{\"kind\":\"metric\",\"body\":{\"name\":"    \
+    "\"cost.x\","                                                                                  \
+    "\"value\":1,\"unit\":\"USD\"}}}"
+#define RESULT "{\"type\":\"job.result\",\"payload\":{\"result\":1}}"
+#define CHUNK(text, more)                                                                          \
+    "{\"type\":\"result.chunk\",\"payload\":{\"data\":\"" text                                     \
+    "\",\"encoding\":\"utf8\",\"more\":" more "}}"
+#define DELEGATE(id)                                                                               \
+    "{\"type\":\"delegate\",\"id\":\"" id "\",\"payload\":{\"delegate_id\":\"" id                  \
+    "\",\"agent\":\"work\",\"wait\":true,\"lease_request\":{}}}"
+#define LEASE                                                                                      \
+    "{\"agent\":\"echo\",\"lease_request\":{\"cost.budget\":[\"USD:10\"],\"agent.delegate\":["     \
+    "\"work\"]}}"
+
+#define KEEP_SEC 300
+
+static scene *s;
+static char host; /* what a worker's jobs belong to */
+
+static void prepare(void *user, arcp__engine_options *options)
+{
+    (void)user;
+    options->worker_keep_sec = KEEP_SEC;
+}
+
+static bool joins(const char *instance)
+{
+    return arcp__engine_worker_joins(s->rig.engine, s->rig.now, ARCP_SPAN_LITERAL("w"),
+                                     arcp_span_cstr(instance));
+}
+
+static void ready(void)
+{
+    arcp__engine_worker_ready(s->rig.engine, s->rig.now, ARCP_SPAN_LITERAL("w"));
+    rig_run(&s->rig);
+}
+
+static void begin_session(const char *features)
+{
+    char frame[512];
+    s->client = rig_connect(&s->rig, "a1");
+    (void)snprintf(
+        frame, sizeof frame,
+        FRAME("h", "session.hello",
+              "{\"auth\":{\"scheme\":\"bearer\",\"token\":\"t-alice\"},\"capabilities\":{"
+              "\"encodings\":[\"json\"],\"features\":[%s]}}"),
+        features);
+    rig_send(&s->rig, s->client, frame);
+}
+
+static int set_up_with(const char *features)
+{
+    s = arcp__alloc(sizeof *s);
+    assert_non_null(s);
+    disk_init(&s->disk);
+    rig_begin(&s->rig, NULL);
+    s->rig.store = &s->disk.store;
+    s->rig.worker = "w";
+    s->rig.prepare = prepare;
+    rig_open(&s->rig);
+    assert_true(joins("i1"));
+    ready();
+    begin_session(features);
+    return 0;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    return set_up_with("\"progress\",\"cost.budget\",\"result_chunk\",\"subscribe\"");
+}
+
+static int set_up_without_chunks(void **state)
+{
+    (void)state;
+    return set_up_with("");
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    scene_end(s);
+    return 0;
+}
+
+/* Submits a job; its id is valid until the next call. */
+static const char *submit(const char *payload)
+{
+    static char id[64];
+    char frame[512];
+    static unsigned requests;
+    (void)snprintf(frame, sizeof frame, FRAME("s%u", "job.submit", "%s"), requests++, payload);
+    rig_send(&s->rig, s->client, frame);
+    const rig_agent *agent = rig_agent_last(&s->rig);
+    (void)snprintf(id, sizeof id, "%s", agent == NULL ? "" : agent->job_id);
+    return id;
+}
+
+static void says(rig_agent *agent, uint64_t item, const char *line)
+{
+    arcp__engine_agent_line(s->rig.engine, s->rig.now, agent->job, item, arcp_span_cstr(line));
+    rig_run(&s->rig);
+}
+
+/* The lines that the agent got, on one line each. */
+static const char *lines_of(rig_agent *agent)
+{
+    static char text[4096];
+    size_t size = 0;
+    text[0] = '\0';
+    for (char *line = NULL; (line = rig_agent_take(agent)) != NULL; arcp__free(line)) {
+        size += (size_t)snprintf(text + size, sizeof text - size, "%s\n", line);
+    }
+    return text;
+}
+
+/* The engine is killed, and starts again from what is on the disk. */
+static void restart(void)
+{
+    disk_crash(&s->disk);
+    rig_restart(&s->rig);
+}
+
+/* The worker names the job. `agent` is set when it goes on. */
+static arcp__claim_answer claim(const char *id, const arcp__worker_claim *like, rig_agent **agent)
+{
+    arcp__worker_claim row =
+        like == NULL ? (arcp__worker_claim){.items_first = 1, .errors_first = 1} : *like;
+    arcp__job *job = NULL;
+    row.job = arcp_span_cstr(id);
+    const arcp__claim_answer answer = arcp__engine_worker_claims(
+        s->rig.engine, s->rig.now, ARCP_SPAN_LITERAL("w"), &row, &host, &job);
+    if (answer != ARCP__CLAIM_FORGET) {
+        *agent = &s->rig.agents[s->rig.agent_count++];
+        **agent = (rig_agent){.job = job};
+        (void)snprintf((*agent)->job_id, sizeof(*agent)->job_id, "%s", id);
+    }
+    return answer;
+}
+
+/* The same worker comes back with the job, of which the store has all that the worker knows. */
+static rig_agent *come_back(const char *id, uint64_t items_first)
+{
+    rig_agent *agent = NULL;
+    const arcp__worker_claim row = {.items_first = items_first, .errors_first = 1};
+    assert_true(joins("i1"));
+    assert_int_equal(claim(id, &row, &agent), ARCP__CLAIM_GO_ON);
+    ready();
+    return agent;
+}
+
+static const arcp__job *job_of(const char *id)
+{
+    return arcp__job_find(&s->rig.engine->jobs, arcp_span_cstr(id));
+}
+
+/* ---- a restart ---- */
+
+static void a_job_goes_on_after_a_restart(void **state)
+{
+    (void)state;
+    const char *id = submit("{\"agent\":\"echo\"}");
+    says(rig_agent_last(&s->rig), 1, EVENT);
+    says(rig_agent_last(&s->rig), 2, EVENT);
+    restart();
+    assert_int_equal(job_of(id)->status, ARCP_JOB_RUNNING);
+    rig_agent *agent = come_back(id, 1);
+    const uint64_t records = agent->job->stream->next;
+    says(agent, 1, EVENT); /* the worker has not heard that they are stored */
+    says(agent, 2, EVENT);
+    assert_int_equal(agent->job->stream->next, records);
+    says(agent, 3, EVENT);
+    assert_int_equal(agent->job->stream->next, records + 1);
+    says(agent, 4, RESULT);
+    assert_int_equal(job_of(id)->status, ARCP_JOB_SUCCESS);
+}
+
+static void a_job_whose_agent_ends_with_the_runtime_ends_at_the_restart(void **state)
+{
+    (void)state;
+    s->rig.worker = NULL;
+    rig_reload(&s->rig);
+    const char *id = submit("{\"agent\":\"echo\"}");
+    says(rig_agent_last(&s->rig), 0, EVENT);
+    restart();
+    assert_int_equal(job_of(id)->status, ARCP_JOB_ERROR);
+}
+
+static void what_was_spent_is_exact_after_a_restart(void **state)
+{
+    (void)state;
+    const char *id = submit(LEASE);
+    says(rig_agent_last(&s->rig), 1, METRIC);
+    says(rig_agent_last(&s->rig), 2, METRIC);
+    restart();
+    rig_agent *agent = come_back(id, 1);
+    says(agent, 2, METRIC);
+    says(agent, 3, METRIC);
+    char amount[ARCP_DECIMAL_TEXT_MAX];
+    (void)arcp_decimal_format(arcp_budget_spent(agent->job->budget, 0), amount);
+    assert_string_equal(amount, "3");
+}
+
+static void an_event_that_was_not_durable_has_its_effect_when_it_comes_again(void **state)
+{
+    (void)state;
+    const char *id = submit("{\"agent\":\"echo\"}");
+    says(rig_agent_last(&s->rig), 1, EVENT);
+    s->disk.is_held = true;
+    says(rig_agent_last(&s->rig), 2, EVENT);
+    restart();
+    rig_agent *agent = come_back(id, 1);
+    const uint64_t records = agent->job->stream->next;
+    says(agent, 1, EVENT);
+    assert_int_equal(agent->job->stream->next, records);
+    says(agent, 2, EVENT);
+    assert_int_equal(agent->job->stream->next, records + 1);
+}
+
+static void items_that_the_worker_may_have_forgotten_are_behind(void **state)
+{
+    (void)state;
+    const char *id = submit("{\"agent\":\"echo\"}");
+    says(rig_agent_last(&s->rig), 1, EVENT);
+    says(rig_agent_last(&s->rig), 2, "{\"type\":\"unknown\"}"); /* changes nothing */
+    restart();
+    rig_agent *agent = come_back(id, 3);
+    const uint64_t records = agent->job->stream->next;
+    says(agent, 3, EVENT);
+    assert_int_equal(agent->job->stream->next, records + 1);
+}
+
+static void a_reply_is_sent_again_unless_the_worker_has_it(void **state)
+{
+    (void)state;
+    const char *id = submit("{\"agent\":\"echo\"}");
+    says(rig_agent_last(&s->rig), 1, PROGRESS);
+    says(rig_agent_last(&s->rig), 2, PROGRESS);
+    restart();
+    rig_agent *agent = NULL;
+    const arcp__worker_claim row = {.items_first = 3, .errors_first = 1, .at = 1};
+    assert_true(joins("i1"));
+    assert_int_equal(claim(id, &row, &agent), ARCP__CLAIM_GO_ON);
+    ready();
+    assert_string_equal(lines_of(agent), "{\"type\":\"reply\",\"re\":\"p\",\"payload\":{}}\n");
+    assert_string_equal(lines_of(agent), "");
+    arcp__engine_agent_got(s->rig.engine, s->rig.now, agent->job, 2);
+    says(agent, 3, PROGRESS); /* trims what the worker has */
+    (void)lines_of(agent);
+    restart();
+    agent = come_back(id, 1);
+    assert_string_equal(lines_of(agent), "{\"type\":\"reply\",\"re\":\"p\",\"payload\":{}}\n");
+}
+
+static void a_cancel_is_sent_again_and_its_grace_goes_on(void **state)
+{
+    (void)state;
+    char frame[256];
+    const char *id = submit("{\"agent\":\"echo\"}");
+    (void)snprintf(frame, sizeof frame,
+                   FRAME("c", "job.cancel", "{\"job_id\":\"%s\",\"reason\":\"enough\"}"), id);
+    rig_send(&s->rig, s->client, frame);
+    restart();
+    assert_true(job_of(id)->cancelling);
+    rig_agent *agent = come_back(id, 1);
+    assert_true(agent->cancelled);
+    assert_non_null(strstr(lines_of(agent), "\"job.cancel\""));
+    rig_clock(&s->rig, (int64_t)s->rig.settings.jobs_cancel_grace_ms * ARCP_NS_PER_MS);
+    assert_true(agent->killed);
+    assert_int_equal(job_of(id)->status, ARCP_JOB_CANCELLED);
+}
+
+static void a_deadline_counts_from_the_acceptance(void **state)
+{
+    (void)state;
+    const char *id = submit("{\"agent\":\"echo\",\"max_runtime_sec\":100}");
+    rig_clock(&s->rig, 60 * ARCP_NS_PER_SEC);
+    restart();
+    (void)come_back(id, 1);
+    rig_clock(&s->rig, 38 * ARCP_NS_PER_SEC);
+    assert_int_equal(job_of(id)->status, ARCP_JOB_RUNNING);
+    rig_clock(&s->rig, 2 * ARCP_NS_PER_SEC);
+    assert_int_equal(job_of(id)->status, ARCP_JOB_TIMED_OUT);
+}
+
+static void chunks_of_a_result_go_on_at_the_next_number(void **state)
+{
+    (void)state;
+    const char *id = submit("{\"agent\":\"echo\"}");
+    says(rig_agent_last(&s->rig), 1, CHUNK("abc", "true"));
+    restart();
+    rig_agent *agent = come_back(id, 1);
+    says(agent, 2, CHUNK("de", "false"));
+    says(agent, 3, "{\"type\":\"job.result\",\"payload\":{}}");
+    assert_int_equal(job_of(id)->status, ARCP_JOB_SUCCESS);
+    arcp_span record;
+    assert_true(
+        arcp__stream_find_record(job_of(id)->stream, job_of(id)->stream->next - 1, &record));
+    assert_non_null(memmem(record.data, record.size, "\"result_size\":5", 15));
+    assert_true(
+        arcp__stream_find_record(job_of(id)->stream, job_of(id)->stream->next - 2, &record));
+    assert_non_null(memmem(record.data, record.size, "\"chunk_seq\":1", 13));
+}
+
+static void pieces_of_a_result_without_chunks_are_in_the_store(void **state)
+{
+    (void)state;
+    const char *id = submit("{\"agent\":\"echo\"}");
+    says(rig_agent_last(&s->rig), 1, CHUNK("abc", "true"));
+    restart();
+    rig_agent *agent = come_back(id, 1);
+    says(agent, 2, CHUNK("de", "false"));
+    says(agent, 3, "{\"type\":\"job.result\",\"payload\":{}}");
+    arcp_span record;
+    assert_true(
+        arcp__stream_find_record(job_of(id)->stream, job_of(id)->stream->next - 1, &record));
+    assert_non_null(memmem(record.data, record.size, "\"result\":\"abcde\"", 16));
+}
+
+static void a_parent_waits_on_for_its_child(void **state)
+{
+    (void)state;
+    char parent[64];
+    (void)snprintf(parent, sizeof parent, "%s", submit(LEASE));
+    rig_agent *parent_agent = rig_agent_last(&s->rig);
+    says(parent_agent, 1, DELEGATE("d1"));
+    const rig_agent *child_agent = rig_agent_last(&s->rig);
+    assert_ptr_not_equal(child_agent, parent_agent);
+    char child[64];
+    (void)snprintf(child, sizeof child, "%s", child_agent->job_id);
+    restart();
+    rig_agent *agents[2] = {NULL};
+    assert_true(joins("i1"));
+    assert_int_equal(claim(parent, NULL, &agents[0]), ARCP__CLAIM_GO_ON);
+    assert_int_equal(claim(child, NULL, &agents[1]), ARCP__CLAIM_GO_ON);
+    ready();
+    says(agents[0], 1, DELEGATE("d1")); /* it was acted upon */
+    assert_int_equal(job_of(parent)->live_children, 1);
+    says(agents[0], 2, DELEGATE("d1")); /* the name is taken */
+    assert_non_null(strstr(lines_of(agents[0]), "names another child"));
+    says(agents[1], 1, RESULT);
+    assert_non_null(strstr(lines_of(agents[0]), "\"re\":\"d1\""));
+    assert_int_equal(job_of(child)->status, ARCP_JOB_SUCCESS);
+}
+
+/* ---- starts ---- */
+
+static void a_job_starts_when_its_worker_comes(void **state)
+{
+    (void)state;
+    arcp__engine_worker_away(s->rig.engine, s->rig.now, ARCP_SPAN_LITERAL("w"));
+    (void)submit("{\"agent\":\"echo\"}");
+    assert_null(rig_agent_last(&s->rig));
+    assert_true(joins("i1"));
+    ready();
+    assert_non_null(rig_agent_last(&s->rig));
+}
+
+static void a_job_that_never_reached_its_worker_is_started_after_a_restart(void **state)
+{
+    (void)state;
+    s->rig.hold_start = true;
+    const char *id = submit("{\"agent\":\"echo\",\"input\":{\"a\":1}}");
+    restart();
+    assert_null(rig_agent_last(&s->rig));
+    assert_true(joins("i1"));
+    ready();
+    rig_agent *agent = rig_agent_last(&s->rig);
+    assert_non_null(agent);
+    assert_string_equal(agent->job_id, id);
+    assert_non_null(strstr(lines_of(agent), "\"input\":{\"a\":1}"));
+}
+
+static void a_job_that_has_run_is_never_started_again(void **state)
+{
+    (void)state;
+    const char *id = submit("{\"agent\":\"echo\"}");
+    restart();
+    assert_true(joins("i1"));
+    ready();
+    assert_null(rig_agent_last(&s->rig));
+    assert_int_equal(job_of(id)->status, ARCP_JOB_ERROR);
+}
+
+/* ---- what a worker claims ---- */
+
+static void a_job_that_has_ended_is_forgotten(void **state)
+{
+    (void)state;
+    rig_agent *agent = NULL;
+    const char *id = submit("{\"agent\":\"echo\"}");
+    says(rig_agent_last(&s->rig), 1, RESULT);
+    restart();
+    assert_true(joins("i1"));
+    assert_int_equal(claim(id, NULL, &agent), ARCP__CLAIM_FORGET);
+    assert_int_equal(claim("job_of_nobody", NULL, &agent), ARCP__CLAIM_FORGET);
+}
+
+static void a_worker_that_knows_more_than_the_store_ends_the_job(void **state)
+{
+    static const arcp__worker_claim claims[] = {
+        {.items_first = 1, .errors_first = 1, .stored = 2},
+        {.items_first = 1, .errors_first = 1, .at = 1},
+        {.items_first = 1, .errors_first = 1, .bytes_first = 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
+        rig_agent *agent = NULL;
+        const char *id = submit("{\"agent\":\"echo\"}");
+        says(rig_agent_last(&s->rig), 1, EVENT);
+        restart();
+        assert_true(joins("i1"));
+        assert_int_equal(claim(id, &claims[i], &agent), ARCP__CLAIM_END);
+        ready();
+        assert_int_equal(job_of(id)->status, ARCP_JOB_ERROR);
+        rig_agent_exits(&s->rig, agent, true, 9);
+        assert_true(agent->forgotten);
+        begin_session("");
+    }
+}
+
+static void a_worker_forgets_a_job_when_its_end_is_durable(void **state)
+{
+    (void)state;
+    (void)submit("{\"agent\":\"echo\"}");
+    rig_agent *agent = rig_agent_last(&s->rig);
+    s->disk.is_held = true;
+    rig_agent_exits(&s->rig, agent, false, 0);
+    assert_false(agent->forgotten);
+    while (disk_write(&s->disk) || disk_report(&s->disk)) {
+    }
+    rig_run(&s->rig);
+    assert_true(agent->forgotten);
+}
+
+static void another_life_under_a_name_in_use_is_refused(void **state)
+{
+    (void)state;
+    assert_false(joins("i2"));
+    assert_false(joins(""));
+    assert_true(joins("i1"));
+}
+
+/* ---- a worker that is away ---- */
+
+static bool has_ended(const char *id)
+{
+    return arcp__job_has_ended(job_of(id));
+}
+
+static void jobs_of_a_worker_that_stays_away_are_lost(void **state)
+{
+    (void)state;
+    const char *id = submit("{\"agent\":\"echo\"}");
+    (void)scene_takes(s, "");
+    arcp__engine_worker_away(s->rig.engine, s->rig.now, ARCP_SPAN_LITERAL("w"));
+    rig_clock(&s->rig, 5 * ARCP_NS_PER_SEC - 1);
+    assert_int_equal(scene_takes(s, "worker_away"), 0);
+    rig_clock(&s->rig, 1);
+    assert_int_equal(scene_takes(s, "worker_away"), 1);
+    rig_clock(&s->rig, (KEEP_SEC + 5) * ARCP_NS_PER_SEC - 1);
+    assert_false(has_ended(id));
+    rig_clock(&s->rig, 1);
+    assert_true(has_ended(id));
+    assert_int_equal(scene_takes(s, "worker_lost"), 1);
+}
+
+static void a_worker_that_comes_back_in_time_has_its_jobs(void **state)
+{
+    (void)state;
+    const char *id = submit("{\"agent\":\"echo\"}");
+    arcp__engine_worker_away(s->rig.engine, s->rig.now, ARCP_SPAN_LITERAL("w"));
+    rig_clock(&s->rig, 100 * ARCP_NS_PER_SEC);
+    (void)scene_takes(s, "");
+    rig_agent *agent = come_back(id, 1);
+    assert_int_equal(scene_takes(s, "\"phase\":\"running\""), 1);
+    rig_clock(&s->rig, INT64_C(2) * KEEP_SEC * ARCP_NS_PER_SEC);
+    assert_false(has_ended(id));
+    says(agent, 1, RESULT);
+    assert_true(has_ended(id));
+}
+
+static void jobs_of_a_dead_worker_are_lost_at_once(void **state)
+{
+    (void)state;
+    const char *id = submit("{\"agent\":\"echo\"}");
+    restart();
+    arcp__engine_worker_lost(s->rig.engine, s->rig.now, ARCP_SPAN_LITERAL("w"),
+                             ARCP_SPAN_LITERAL("i1"));
+    rig_run(&s->rig);
+    assert_false(has_ended(id));
+    arcp__engine_worker_lost(s->rig.engine, s->rig.now, ARCP_SPAN_LITERAL("w"),
+                             ARCP_SPAN_LITERAL("i2"));
+    rig_run(&s->rig);
+    assert_true(has_ended(id));
+    assert_int_equal(s->rig.engine->jobs.live_agents, 0);
+    assert_null(s->rig.engine->jobs.workers);
+}
+
+static void a_cancel_while_the_worker_is_away_is_sent_when_it_comes(void **state)
+{
+    (void)state;
+    char frame[256];
+    const char *id = submit("{\"agent\":\"echo\"}");
+    rig_agent *agent = rig_agent_last(&s->rig);
+    arcp__engine_worker_away(s->rig.engine, s->rig.now, ARCP_SPAN_LITERAL("w"));
+    (void)snprintf(frame, sizeof frame, FRAME("c", "job.cancel", "{\"job_id\":\"%s\"}"), id);
+    rig_send(&s->rig, s->client, frame);
+    assert_false(agent->cancelled);
+    agent = come_back(id, 1);
+    assert_true(agent->cancelled);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_job_goes_on_after_a_restart),
+        TEST(a_job_whose_agent_ends_with_the_runtime_ends_at_the_restart),
+        TEST(what_was_spent_is_exact_after_a_restart),
+        TEST(an_event_that_was_not_durable_has_its_effect_when_it_comes_again),
+        TEST(items_that_the_worker_may_have_forgotten_are_behind),
+        TEST(a_reply_is_sent_again_unless_the_worker_has_it),
+        TEST(a_cancel_is_sent_again_and_its_grace_goes_on),
+        TEST(a_deadline_counts_from_the_acceptance),
+        TEST(chunks_of_a_result_go_on_at_the_next_number),
+        cmocka_unit_test_setup_teardown(pieces_of_a_result_without_chunks_are_in_the_store,
+                                        set_up_without_chunks, tear_down),
+        TEST(a_parent_waits_on_for_its_child),
+        TEST(a_job_starts_when_its_worker_comes),
+        TEST(a_job_that_never_reached_its_worker_is_started_after_a_restart),
+        TEST(a_job_that_has_run_is_never_started_again),
+        TEST(a_job_that_has_ended_is_forgotten),
+        TEST(a_worker_that_knows_more_than_the_store_ends_the_job),
+        TEST(a_worker_forgets_a_job_when_its_end_is_durable),
+        TEST(another_life_under_a_name_in_use_is_refused),
+        TEST(jobs_of_a_worker_that_stays_away_are_lost),
+        TEST(a_worker_that_comes_back_in_time_has_its_jobs),
+        TEST(jobs_of_a_dead_worker_are_lost_at_once),
+        TEST(a_cancel_while_the_worker_is_away_is_sent_when_it_comes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
