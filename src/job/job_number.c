@@ -116,6 +116,7 @@ void arcp__item_end_numbered(arcp__jobs *jobs, arcp__job *job)
             : find_open(numbers, numbers->answering);
     const bool is_done = open != NULL && numbers->answering == numbers->retaken;
     numbers->answering = 0;
+    numbers->is_unstored = false; /* of later answers */
     if (arcp__batch_stamp(jobs->log) != numbers->stamp) {
         if (is_done) {
             open->done_id = arcp__batch_open_id(jobs->log);

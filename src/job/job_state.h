@@ -262,8 +262,10 @@ ARCP_MUST_CHECK bool arcp__item_add_open(arcp__job_numbers *numbers, uint64_t it
 /* The numbers are those that the store has. */
 void arcp__numbers_restore(arcp__job_numbers *numbers, uint64_t item, uint64_t bytes,
                            uint64_t errors);
-/* A worker keeps items and lines of standard error from these on, and items that are open. */
-void arcp__numbers_resume(arcp__job_numbers *numbers, uint64_t items_first, uint64_t errors_first);
+/* A worker keeps items and lines of standard error from these on, and items that are open; `stored`
+ * was reported to it. */
+void arcp__numbers_resume(arcp__job_numbers *numbers, uint64_t items_first, uint64_t stored,
+                          uint64_t errors_first);
 
 /* ---- job_worker_state.c ---- */
 /* A line that the worker may not have; ascending. */

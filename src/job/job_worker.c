@@ -7,6 +7,9 @@
 /* From the end of a worker's link to the event of its jobs. */
 #define AWAY_MS 5000u
 
+#define WORKER_LOST "the job's worker is lost"
+#define OLDER_STORE "the store was restored from a backup while the job ran"
+
 /* ---- workers ---- */
 
 static bool is_name(arcp_span text)
@@ -44,14 +47,15 @@ static void lose(arcp__jobs *jobs, arcp__job *job, const char *message, const ch
 }
 
 /* Its program is dead. */
-static void lose_with_agent(arcp__jobs *jobs, arcp__job *job)
+static void lose_with_agent(arcp__jobs *jobs, arcp__job *job, const char *message,
+                            const char *reason)
 {
     arcp__job_pin(job);
     job->live->numbers->is_here = false;
     if (arcp__job_has_agent(job)) {
         arcp__agent_forget(jobs, job);
     }
-    lose(jobs, job, "the job's worker is lost", "worker_lost");
+    lose(jobs, job, message, reason);
     arcp__job_unpin(job);
 }
 
@@ -76,22 +80,23 @@ bool arcp__worker_joins(arcp__jobs *jobs, arcp_span name, arcp_span instance)
     return worker != NULL;
 }
 
-/* Whether the worker knows more of the job than the store, which is therefore an older one. */
+/* Whether the worker knows more of the job than the store, which is therefore an older one. Its
+ * start is sent only when the store has the worker. */
 static bool is_restored_from_backup(const arcp__job_numbers *numbers,
                                     const arcp__worker_claim *claim)
 {
     const uint64_t lines = numbers->line_stream == NULL ? 0 : numbers->line_stream->next;
     return claim->stored > numbers->item || claim->at > lines ||
-           claim->bytes_first > numbers->bytes;
+           claim->bytes_first > numbers->bytes || numbers->instance[0] == '\0';
 }
 
 arcp__claim_answer arcp__worker_claims(arcp__jobs *jobs, arcp_span name,
                                        const arcp__worker_claim *claim, void *host,
                                        arcp__job **job_out)
 {
-    const arcp__worker_entry *worker = arcp__worker_connected(jobs, name);
+    arcp__worker_entry *worker = arcp__worker_connected(jobs, name);
     arcp__job *job = arcp__job_find(jobs, claim->job);
-    if (worker == NULL || job == NULL || !is_of(job, worker)) {
+    if (worker == NULL || job == NULL || (!is_of(job, worker) && !awaits(job, worker))) {
         return ARCP__CLAIM_FORGET;
     }
     arcp__job_numbers *numbers = job->live->numbers;
@@ -105,13 +110,15 @@ arcp__claim_answer arcp__worker_claims(arcp__jobs *jobs, arcp_span name,
     job->live->host = host;
     *job_out = job;
     if (!arcp__job_has_ended(job) && is_restored_from_backup(numbers, claim)) {
-        lose(jobs, job, "the store was restored from a backup while the job ran", "store_restored");
+        worker->is_ahead = true;
+        memcpy(numbers->instance, worker->instance, sizeof numbers->instance);
+        lose(jobs, job, OLDER_STORE, "store_restored");
     }
+    arcp__numbers_resume(numbers, claim->items_first, claim->stored, claim->errors_first);
     if (arcp__job_has_ended(job) || job->stop == ARCP__AGENT_STOP_KILLED) {
         job->stop = ARCP__AGENT_STOP_KILLED;
         return ARCP__CLAIM_END;
     }
-    arcp__numbers_resume(numbers, claim->items_first, claim->errors_first);
     arcp__worker_forget_lines(numbers, claim->at);
     return ARCP__CLAIM_GO_ON;
 }
@@ -160,6 +167,13 @@ static void go_on(arcp__jobs *jobs, arcp__job *job, bool is_announced)
     }
 }
 
+/* Whether a job that was not claimed may have run and ended, after the backup. */
+static bool may_have_run(const arcp__job *job, const arcp__worker_entry *worker)
+{
+    return awaits(job, worker) || (is_of(job, worker) && !job->live->numbers->is_here &&
+                                   arcp__job_has_agent(job) && !arcp__job_has_ended(job));
+}
+
 void arcp__worker_ready(arcp__jobs *jobs, arcp_span name)
 {
     arcp__worker_entry *worker = arcp__worker_connected(jobs, name);
@@ -173,6 +187,10 @@ void arcp__worker_ready(arcp__jobs *jobs, arcp_span name)
     arcp__context_disarm(jobs->context, &worker->lost_timer);
     for (arcp__job *job = jobs->all, *next = NULL; job != NULL; job = next) {
         next = job->hh.next;
+        if (worker->is_ahead && may_have_run(job, worker)) {
+            lose_with_agent(jobs, job, OLDER_STORE, "store_restored");
+            continue;
+        }
         if (awaits(job, worker)) {
             arcp__worker_send_start(jobs, job, worker);
             continue;
@@ -186,9 +204,10 @@ void arcp__worker_ready(arcp__jobs *jobs, arcp_span name)
                    job->agent_state == ARCP__AGENT_STARTING) {
             arcp__worker_send_start(jobs, job, worker); /* it never got there */
         } else if (!job->live->numbers->is_here && arcp__job_has_agent(job)) {
-            lose_with_agent(jobs, job);
+            lose_with_agent(jobs, job, WORKER_LOST, "worker_lost");
         }
     }
+    worker->is_ahead = false;
 }
 
 /* ---- its end ---- */
@@ -223,7 +242,7 @@ static void lose_worker(arcp__jobs *jobs, arcp__worker_entry *worker)
     for (arcp__job *job = jobs->all, *next = NULL; job != NULL; job = next) {
         next = job->hh.next;
         if (is_of(job, worker)) {
-            lose_with_agent(jobs, job);
+            lose_with_agent(jobs, job, WORKER_LOST, "worker_lost");
         }
     }
     arcp__worker_remove(jobs, worker);

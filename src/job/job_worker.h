@@ -32,6 +32,7 @@ typedef struct arcp__worker_entry {
     char name[ARCP__WORKER_NAME_SIZE];
     char instance[ARCP__WORKER_NAME_SIZE]; /* of its life */
     bool is_announced;                     /* its jobs had the event worker_away */
+    bool is_ahead;                         /* of the store, which was restored from a backup */
     arcp__timer away_timer, lost_timer;
 } arcp__worker_entry;
 

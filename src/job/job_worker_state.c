@@ -131,8 +131,12 @@ void arcp__numbers_restore(arcp__job_numbers *numbers, uint64_t item, uint64_t b
         (arcp__taken){.item = item, .bytes = bytes, .errors = errors};
 }
 
-void arcp__numbers_resume(arcp__job_numbers *numbers, uint64_t items_first, uint64_t errors_first)
+void arcp__numbers_resume(arcp__job_numbers *numbers, uint64_t items_first, uint64_t stored,
+                          uint64_t errors_first)
 {
+    if (stored > numbers->durable.item) { /* of an older store, whose job ends */
+        numbers->changed.item = numbers->flying.item = numbers->durable.item = stored;
+    }
     if (items_first > numbers->item + 1) {
         numbers->item = numbers->resumed = items_first - 1;
     }

@@ -237,10 +237,13 @@ static arcp_status take_hello(arcp__worker_peer *peer, const arcp__worker_messag
 /* Whether these items are the next ones on this link. */
 static bool are_next(peer_job *job, uint64_t first, uint64_t count)
 {
-    if (first < job->items_first) { /* open: taken again, alone */
-        const bool is_next = first > job->open && job->items == job->items_first - 1 &&
-                             count <= job->items_first - first;
-        job->open = is_next ? first + count - 1 : job->open;
+    if (first < job->items_first) { /* open: taken again; what follows may be in the same run */
+        const uint64_t last = first + count - 1;
+        const bool is_next = first > job->open && job->items == job->items_first - 1;
+        if (is_next && last >= job->items_first) {
+            job->items = last;
+        }
+        job->open = is_next ? lesser(last, job->items_first - 1) : job->open;
         return is_next;
     }
     if (first != job->items + 1) {

@@ -2,6 +2,8 @@
 
 #include "support/check.h"
 
+#include "base/alloc.h"
+
 static disk *disk_of(arcp_store *store)
 {
     return (disk *)store;
@@ -127,6 +129,68 @@ static void drain(disk *d)
     }
 }
 
+/* ---- its history ---- */
+
+static arcp_span copy(arcp_span text)
+{
+    const char *copied = arcp__copy_cstr(text.data == NULL ? "" : text.data, text.size);
+    assert_non_null(copied);
+    return arcp_span_make(copied, text.size);
+}
+
+static void keep(disk *d, const arcp_store_batch *batch)
+{
+    d->history = realloc(d->history, (d->history_count + 1) * sizeof *d->history);
+    assert_non_null(d->history);
+    disk_kept *kept = &d->history[d->history_count++];
+    *kept = (disk_kept){calloc(batch->count + 1, sizeof *kept->ops), batch->count};
+    assert_non_null(kept->ops);
+    for (size_t i = 0; i < batch->count; i++) {
+        kept->ops[i] = batch->ops[i];
+        kept->ops[i].key = copy(batch->ops[i].key);
+        kept->ops[i].value = copy(batch->ops[i].value);
+    }
+}
+
+static void cut_history(disk *d, size_t count)
+{
+    while (d->history_count > count) {
+        disk_kept *kept = &d->history[--d->history_count];
+        for (size_t i = 0; i < kept->count; i++) {
+            arcp__free((void *)(uintptr_t)kept->ops[i].key.data);
+            arcp__free((void *)(uintptr_t)kept->ops[i].value.data);
+        }
+        free(kept->ops);
+    }
+}
+
+static void open_inner(disk *d)
+{
+    arcp_error error = {0};
+    const arcp_store_callbacks callbacks = {
+        .done = on_inner_done, .read = on_inner_read, .scan = on_inner_scan, .user = d};
+    check_ok(arcp_store_open_memory(&d->inner, &error), &error);
+    d->inner->ops->set_callbacks(d->inner, &callbacks);
+}
+
+void disk_go_back(disk *d, size_t count)
+{
+    arcp_error error = {0};
+    cut_history(d, count);
+    d->inner->ops->close(d->inner);
+    d->known_count = 0;
+    open_inner(d);
+    for (size_t i = 0; i < count; i++) {
+        const arcp_store_batch batch = {
+            .id = i + 1, .ops = d->history[i].ops, .count = d->history[i].count};
+        check_ok(d->inner->ops->submit(d->inner, &batch, &error), &error);
+        drain(d);
+        for (size_t k = 0; k < batch.count; k++) {
+            learn(d, &batch.ops[k]);
+        }
+    }
+}
+
 /* ---- moving on ---- */
 
 bool disk_write(disk *d)
@@ -145,6 +209,9 @@ bool disk_write(disk *d)
     }
     for (size_t i = 0; i < next->batch.count; i++) {
         learn(d, &next->batch.ops[i]);
+    }
+    if (d->keeps_history) {
+        keep(d, &next->batch);
     }
     next->written = true;
     d->written++;
@@ -306,6 +373,9 @@ static void close_store(arcp_store *store)
 {
     disk *d = disk_of(store);
     disk_crash(d);
+    cut_history(d, 0);
+    free(d->history);
+    d->history = NULL;
     d->inner->ops->close(d->inner);
 }
 
@@ -324,9 +394,6 @@ static const arcp_store_ops ops = {
 
 void disk_init(disk *d)
 {
-    arcp_error error = {0};
-    arcp_store_callbacks callbacks = {
-        .done = on_inner_done, .read = on_inner_read, .scan = on_inner_scan, .user = d};
     d->store.ops = &ops;
     d->queued = d->written = d->read_count = d->known_count = 0;
     d->submitted = d->reported = 0;
@@ -336,7 +403,8 @@ void disk_init(disk *d)
     d->on_money_user = NULL;
     d->on_notification = NULL;
     d->on_notification_user = NULL;
-    d->inner = NULL;
-    check_ok(arcp_store_open_memory(&d->inner, &error), &error);
-    d->inner->ops->set_callbacks(d->inner, &callbacks);
+    d->keeps_history = false;
+    d->history = NULL;
+    d->history_count = 0;
+    open_inner(d);
 }

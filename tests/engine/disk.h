@@ -29,6 +29,12 @@ typedef struct disk_batch {
     bool written;
 } disk_batch;
 
+/* A batch that was written, copied. */
+typedef struct disk_kept {
+    arcp_store_op *ops;
+    size_t count;
+} disk_kept;
+
 typedef struct disk_read {
     uint64_t id;
     arcp_store_table table;
@@ -62,6 +68,9 @@ typedef struct disk {
     disk_known known[DISK_KNOWN_MAX];
     size_t known_count;
     size_t failures, crashes; /* statistics */
+    bool keeps_history;       /* of what is written, for disk_go_back */
+    disk_kept *history;       /* owned */
+    size_t history_count;
 } disk;
 
 /* The disk's memory is the caller's; the rig closes it by its store's vtable. */
@@ -77,6 +86,9 @@ bool disk_answer(disk *d, unsigned choice);
 bool disk_fail(disk *d);
 /* Power fails: unwritten batches are lost, and nothing is reported. */
 void disk_crash(disk *d);
+
+/* After a crash: the store is an older one, which has only the first batches of the history. */
+void disk_go_back(disk *d, size_t count);
 
 /* What would survive a crash of a session or job; NULL: nothing was ever written. */
 const disk_known *disk_find(const disk *d, arcp_span id);

@@ -1,0 +1,222 @@
+/* The worker of the simulation, and the programs that it runs. */
+#include "engine/worker_simulation.h"
+
+item_kind simulation_kind_of(const simulation *s, const program *p, uint64_t item)
+{
+    return p->is_child ? KIND_EVENT
+                       : (item_kind)((item * 7 + (uint64_t)(p - s->programs) * 3) % 11 % KINDS);
+}
+
+static void *start(void *user, arcp__worker_job *job, const arcp__worker_message *order,
+                   char message[256])
+{
+    simulation *s = user;
+    program *p = simulation_program(s, order->start.job);
+    (void)message;
+    p->is_child = arcp_span_starts_with(order->start.agent, ARCP_SPAN_LITERAL("work"));
+    p->items = p->is_child ? 1 : p->items;
+    p->starts++;
+    simulation_expect(s, p->starts == 1, "a job starts twice");
+    p->reads = true;
+    p->runs = true; /* from the order on: it may be there already */
+    p->job = job;
+    p->start_ns = simulation_now(s) + (int64_t)simulation_draw(s, 500) * ARCP_NS_PER_MS;
+    return p;
+}
+
+/* Replies have the item's number as their id. */
+static void write_line(void *user, void *of, arcp_span line)
+{
+    simulation *s = user;
+    program *p = of;
+    const arcp_span id = ARCP_SPAN_LITERAL("\"re\":\"");
+    const char *re = memmem(line.data, line.size, id.data, id.size);
+    if (re == NULL) {
+        return; /* job.credentials */
+    }
+    const uint64_t item = strtoull(re + id.size, NULL, 10);
+    assert_in_range(item, 1, ITEMS_MAX);
+    p->replies[item]++;
+    simulation_expect(s, p->replies[item] == 1, "an item gets two replies");
+}
+
+static void kill_program(void *user, void *of, bool at_once)
+{
+    simulation *s = user;
+    program *p = of;
+    (void)at_once;
+    if (!p->is_killed) {
+        p->is_killed = true;
+        p->end_ns = simulation_now(s) + (int64_t)simulation_draw(s, 4000) * ARCP_NS_PER_MS;
+    }
+}
+
+static void read_program(void *user, void *of, bool reads)
+{
+    (void)user;
+    ((program *)of)->reads = reads;
+}
+
+static void ignore_text(void *user, void *of, arcp_span text)
+{
+    (void)user;
+    (void)of;
+    (void)text;
+}
+
+static void ignore_rows(void *user, arcp_span rows)
+{
+    (void)user;
+    (void)rows;
+}
+
+static void forget(void *user, void *of)
+{
+    (void)user;
+    ((program *)of)->job = NULL;
+}
+
+/* ---- what a program writes ---- */
+
+static void format_item(const simulation *s, const program *p, uint64_t item, char line[256])
+{
+    static const char *const lines[KINDS] = {
+        [KIND_EVENT] =
+            "{\"type\":\"job.event\",\"payload\":{\"kind\":\"thought\",\"body\":{\"text\":"
+            "\"#%llu.\"}}}",
+        [KIND_PROGRESS] =
+            "{\"type\":\"job.event\",\"id\":\"%llu\",\"payload\":{\"kind\":\"progress\","
+            "\"body\":{\"current\":1}}}",
+        [KIND_AUTHORIZE] = "{\"type\":\"authorize\",\"id\":\"%llu\",\"payload\":{\"capability\":"
+                           "\"tool.call\",\"target\":\"x\"}}",
+        [KIND_METRIC] = "{\"type\":\"job.event\",\"id\":\"%llu\",\"payload\":{\"kind\":\"metric\","
+                        "\"body\":{\"name\":\"cost.x\",\"value\":1,\"unit\":\"USD\"}}}",
+        [KIND_DELEGATE] = "{\"type\":\"delegate\",\"id\":\"%llu\",\"payload\":{\"agent\":\"work\","
+                          "\"wait\":true,\"lease_request\":{}}}",
+    };
+    /* Each of the formats has one number. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    (void)snprintf(line, 256, lines[simulation_kind_of(s, p, item)], (unsigned long long)item);
+#pragma GCC diagnostic pop
+}
+
+static bool has_replies(const simulation *s, const program *p)
+{
+    for (uint64_t item = 1; item <= p->items; item++) {
+        if (simulation_kind_of(s, p, item) != KIND_EVENT && p->replies[item] == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void exit_program(simulation *s, program *p)
+{
+    const arcp__worker_exited exited = {
+        .is_known = true, .by_signal = p->is_killed, .code = p->is_killed ? 9 : 0};
+    p->runs = false;
+    arcp__worker_core_exited(s->core, p->job, &exited, arcp_span_make(NULL, 0));
+}
+
+static void write_item(simulation *s, program *p, const char *line)
+{
+    p->written++;
+    arcp__worker_core_item(s->core, p->job, ARCP__WORKER_ITEM_LINE, arcp_span_cstr(line));
+}
+
+static void run_program(simulation *s, program *p)
+{
+    char line[256];
+    if (!p->runs) {
+        return;
+    }
+    if (p->is_killed && simulation_now(s) >= p->end_ns) {
+        exit_program(s, p);
+        return;
+    }
+    if (simulation_now(s) < p->start_ns || p->is_killed) {
+        return;
+    }
+    if (p->start_ns != 0) {
+        p->start_ns = 0;
+        arcp__worker_core_started(s->core, p->job, 1 + (uint64_t)(p - s->programs));
+    }
+    if (p->reads && p->written < p->items && simulation_draw(s, 3) == 0) {
+        format_item(s, p, p->written + 1, line);
+        write_item(s, p, line);
+    } else if (p->written == p->items && has_replies(s, p)) {
+        write_item(s, p, "{\"type\":\"job.result\",\"payload\":{\"result\":1}}");
+    } else if (p->written > p->items) {
+        exit_program(s, p);
+    }
+}
+
+/* ---- the worker ---- */
+
+static void take_messages(simulation *s)
+{
+    static arcp__worker_reader reader;
+    reader = (arcp__worker_reader){.line_bytes_max = 100000};
+    for (frame *in = NULL; s->link_is_up && (in = simulation_arrived(s, &s->down)) != NULL;
+         free(in)) {
+        arcp__worker_message message;
+        arcp_error err = {0};
+        arcp_status status = arcp__worker_message_read(&reader, ARCP__WORKER_SIDE_RUNTIME,
+                                                       arcp_buf_span(&in->bytes), &message, &err);
+        if (status == ARCP_OK) {
+            status = arcp__worker_core_receive(s->core, simulation_now(s), &message, &err);
+        }
+        if (status != ARCP_OK && s->problem == NULL) {
+            (void)snprintf(s->text, sizeof s->text, "the worker closes the link: %.250s",
+                           err.message);
+            s->problem = s->text;
+        }
+        arcp_buf_fini(&in->bytes);
+    }
+    arcp__worker_reader_fini(&reader);
+}
+
+void simulation_begin_worker(simulation *s)
+{
+    static const arcp__worker_hello hello = {.v_low = 1,
+                                             .v_high = 1,
+                                             .version = {"1", 1},
+                                             .name = {"w", 1},
+                                             .instance = {"i", 1},
+                                             .boot_id = {"b", 1}};
+    const arcp__worker_programs programs = {start,       write_line,  kill_program, read_program,
+                                            ignore_text, ignore_rows, forget,       s};
+    s->core = arcp__worker_core_new(&hello, &programs, simulation_now(s));
+    assert_non_null(s->core);
+}
+
+void simulation_run_worker(simulation *s)
+{
+    arcp__worker_message message;
+    take_messages(s);
+    for (size_t i = 0; i < s->program_count; i++) {
+        run_program(s, &s->programs[i]);
+    }
+    if (simulation_now(s) - s->ticked_ns >= ARCP__WORKER_TICK_NS) {
+        s->ticked_ns = simulation_now(s);
+        if (!arcp__worker_core_tick(s->core, simulation_now(s))) {
+            simulation_cut(s);
+            s->worker_notices_ns = simulation_now(s);
+        }
+    }
+    if (s->link_is_up && s->is_cut && simulation_now(s) >= s->worker_notices_ns) {
+        s->link_is_up = false;
+        arcp__worker_core_disconnected(s->core, simulation_now(s));
+        s->connects_ns = simulation_now(s) +
+                         (int64_t)simulation_draw(s, simulation_draw(s, 12) == 0 ? 40000 : 2000) *
+                             ARCP_NS_PER_MS;
+    }
+    for (unsigned room = (unsigned)simulation_draw(s, 6); s->link_is_up && room != 0; room--) {
+        if (!arcp__worker_core_next(s->core, simulation_now(s), &message)) {
+            break;
+        }
+        simulation_post(s, &s->up, &message);
+    }
+    simulation_expect(s, !arcp__worker_core_has_failed(s->core), "the worker has failed");
+}
