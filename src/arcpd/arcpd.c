@@ -10,6 +10,7 @@
 
 #include "arcpd/state.h"
 #include "process/process.h"
+#include "runtime/runtime_worker.h"
 
 enum { EXIT_STOPPED = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -61,6 +62,23 @@ static arcp_status make_with_hooks(arcp__daemon *state, const arcp_runtime_optio
     return status;
 }
 
+/* Before the agents are registered. */
+static arcp_status open_worker(arcp__daemon *state, arcp_error *err)
+{
+    const arcp__local_worker_options options = {
+        .state = state->directories.state,
+        .work = state->directories.work,
+        .spawns = state->config.workers_local == ARCP__WORKER_SPAWN,
+    };
+    if (state->config.workers_local == ARCP__WORKER_NONE || state->config.use_stdio) {
+        return ARCP_OK;
+    }
+    return state->store_is_memory
+               ? arcp_error_set(err, ARCP_E_USAGE,
+                                "workers.local needs a store that outlives arcpd (store: sqlite:PATH)")
+               : arcp__runtime_open_local_worker(state->runtime, &options, err);
+}
+
 static arcp_status make_runtime(arcp__daemon *state, arcp__verifiers *verifiers, arcp_error *err)
 {
     arcp_runtime_options options = arcp_runtime_options_init();
@@ -108,6 +126,9 @@ static arcp_status make_runtime(arcp__daemon *state, arcp__verifiers *verifiers,
     }
     if (status == ARCP_OK) {
         status = arcp__verifiers_install(verifiers, &state->config, state->runtime, err);
+    }
+    if (status == ARCP_OK) {
+        status = open_worker(state, err);
     }
     if (status == ARCP_OK) {
         status = arcp__service_offer(state->runtime, &state->config, &state->files, err);

@@ -100,6 +100,13 @@ typedef struct arcp__config_enforce {
     bool allows_direct_models; /* net.fetch reaches the hosts of models.providers */
 } arcp__config_enforce;
 
+/* Who runs the programs of jobs. */
+typedef enum arcp__local_worker_use {
+    ARCP__WORKER_NONE,    /* arcpd itself */
+    ARCP__WORKER_SPAWN,   /* a worker that arcpd starts */
+    ARCP__WORKER_EXTERNAL /* a worker that another program starts */
+} arcp__local_worker_use;
+
 /* Which listeners serve the dashboard. */
 typedef enum arcp__dashboard_use {
     ARCP__DASHBOARD_AUTO, /* those on loopback */
@@ -136,6 +143,7 @@ typedef struct arcp__config {
     arcp__config_profile *profiles;
     size_t profile_count;
     arcp__config_enforce enforce;
+    int workers_local; /* arcp__local_worker_use */
     arcp__config_credentials credentials;
     arcp__span_exporter_options
         tracing; /* only members that have a key are set; no url: no spans */

@@ -272,6 +272,14 @@ static arcp_status check_profile(arcp__yaml_reader *r, void *owner)
 static const arcp__config_row profile_item = {
     ITEM(arcp__config_profile, ROWS(profile_rows), .is_flow = true, .check = check_profile)};
 
+/* ---- workers ---- */
+
+static const char *const local_workers[] = {"none", "spawn", "external", NULL};
+
+static const arcp__config_row worker_rows[] = {
+    {ROW("local", word, arcp__config, workers_local), .flags = RESTART, .words = local_workers},
+};
+
 /* ---- enforcement ---- */
 
 static const char *const enforce_modes[] = {"on", "off", NULL};
@@ -415,6 +423,7 @@ static const arcp__config_row top_rows[] = {
     {GROUPED("gateways", arcp__setup_gateways)},
     {GROUPED("models", arcp__setup_models)},
     {GROUPED("tools", arcp__setup_tools)},
+    {GROUP("workers", ROWS(worker_rows), .others = &arcp__config_settings, .group = "workers")},
     {SETTINGS("shutdown")},
     {GROUP("tracing", ROWS(tracing_rows)), .flags = RESTART},
     {LIST("policy", arcp__config, policies, policy_count, &policy_item)},

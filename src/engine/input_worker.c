@@ -1,6 +1,19 @@
 /* The inputs about workers. */
 #include "engine/state.h"
 
+arcp_status arcp__engine_set_worker_directory(arcp__engine *engine, arcp_span directory,
+                                              arcp_error *err)
+{
+    char *copy = arcp__copy_cstr(directory.data, directory.size);
+    ARCP__RECORD(engine, .kind = ARCP__CALL_SET_WORKER_DIRECTORY, .texts = {directory});
+    if (copy == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    arcp__free(engine->jobs.worker_directory);
+    engine->jobs.worker_directory = copy;
+    return ARCP_OK;
+}
+
 bool arcp__engine_worker_joins(arcp__engine *engine, arcp_time now, arcp_span name,
                                arcp_span instance)
 {

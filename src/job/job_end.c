@@ -521,6 +521,7 @@ void arcp__jobs_end_over_limit(arcp__jobs *jobs)
 
 void arcp__jobs_fini(arcp__jobs *jobs)
 {
+    arcp__free(jobs->worker_directory);
     arcp__jobs_committed(jobs);        /* closing: no job stays listed as ahead */
     while (jobs->over_limit != NULL) { /* pinned; only a failed engine has any left */
         arcp__job *job = jobs->over_limit;

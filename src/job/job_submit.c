@@ -88,12 +88,15 @@ static bool copy_any(char **to, arcp_span text)
 bool arcp__job_make_cwd(const arcp__jobs *jobs, const arcp__agent_version *agent,
                         const char *job_id, char **out, bool *is_fresh)
 {
-    *is_fresh = agent->cwd[0] == '\0' && !agent->has_no_cwd && jobs->work_directory.size != 0;
+    const arcp_span directory = agent->worker[0] != '\0' && jobs->worker_directory != NULL
+                                    ? arcp_span_cstr(jobs->worker_directory)
+                                    : jobs->work_directory;
+    *is_fresh = agent->cwd[0] == '\0' && !agent->has_no_cwd && directory.size != 0;
     if (!*is_fresh) {
         return copy_any(out, arcp_span_cstr(agent->cwd));
     }
     arcp_buf path = arcp_buf_init();
-    arcp_buf_append(&path, jobs->work_directory);
+    arcp_buf_append(&path, directory);
     arcp_buf_append_byte(&path, '/');
     arcp_buf_append_cstr(&path, job_id);
     *out = arcp_buf_take_cstr(&path);

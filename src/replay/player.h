@@ -51,6 +51,7 @@ const char *arcp__player_keep(arcp__player *p, arcp_span text);
 void arcp__player_agent_call(arcp__player *p, const arcp__recording_call *call);
 
 void arcp__player_agent_got(arcp__player *p, const arcp__recording_call *call);
+void arcp__player_set_worker_directory(arcp__player *p, const arcp__recording_call *call);
 void arcp__player_worker_joins(arcp__player *p, const arcp__recording_call *call);
 void arcp__player_worker_claims(arcp__player *p, const arcp__recording_call *call);
 void arcp__player_worker_ready(arcp__player *p, const arcp__recording_call *call);

@@ -119,6 +119,12 @@ void arcp__player_agent_got(arcp__player *p, const arcp__recording_call *call)
     }
 }
 
+void arcp__player_set_worker_directory(arcp__player *p, const arcp__recording_call *call)
+{
+    const arcp_status status = arcp__engine_set_worker_directory(p->engine, call->texts[0], NULL);
+    p->has_no_memory = p->has_no_memory || status != ARCP_OK;
+}
+
 void arcp__player_worker_joins(arcp__player *p, const arcp__recording_call *call)
 {
     (void)arcp__engine_worker_joins(p->engine, call->now, call->texts[0], call->texts[1]);

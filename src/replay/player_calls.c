@@ -494,6 +494,7 @@ static void (*const calls[ARCP__CALL_LINK])(arcp__player *p, const arcp__recordi
     [ARCP__CALL_TAKE_BATCH] = take_batch,
     [ARCP__CALL_COMMITTED] = committed,
     [ARCP__CALL_AGENT_GOT] = arcp__player_agent_got,
+    [ARCP__CALL_SET_WORKER_DIRECTORY] = arcp__player_set_worker_directory,
     [ARCP__CALL_WORKER_JOINS] = arcp__player_worker_joins,
     [ARCP__CALL_WORKER_CLAIMS] = arcp__player_worker_claims,
     [ARCP__CALL_WORKER_READY] = arcp__player_worker_ready,

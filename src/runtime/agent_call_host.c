@@ -43,7 +43,7 @@ static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *jo
 
 /* Every line is the reply that the call waits for, except job.credentials, which replaces the
  * credentials at any time. */
-static void take_line(void *agent, arcp_span line)
+static void take_line(void *agent, uint64_t at, uint64_t item, arcp_span line)
 {
     arcp_agent_call *call = agent;
     arcp__agent_inbox *inbox = &call->runtime->inbox;
@@ -75,9 +75,8 @@ static void take_line(void *agent, arcp_span line)
     arcp__json_fini(&json);
 }
 
-static void cancel(void *agent, arcp_span line)
+static void cancel(void *agent, uint64_t at, uint64_t item, arcp_span line)
 {
-    (void)line;
     arcp_agent_call *call = agent;
     const arcp_agent *callback = &call->entry->callback;
     atomic_store(&call->cancelled, true);

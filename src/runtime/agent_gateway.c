@@ -189,10 +189,9 @@ void arcp__agent_gateway_release(arcp__agent_gateway *gateway)
 
 void arcp__runtime_settle(void *user, arcp__job *job, const arcp__settle_sink *sink)
 {
-    const arcp__agent_entry *entry = job->live->host;
-    (void)user;
-    if (job->live->user != NULL && entry->ops->settle != NULL) {
-        entry->ops->settle(job->live->user, sink);
+    const arcp_runtime *runtime = user;
+    if (job->live->user != NULL && arcp__host_of(runtime, job)->settle != NULL) {
+        arcp__host_of(runtime, job)->settle(job->live->user, sink);
     }
 }
 

@@ -11,6 +11,7 @@
 #include "runtime/agent_gateway.h"
 #include "runtime/agent_network.h"
 #include "runtime/confinement.h"
+#include "runtime/local_worker.h"
 #include "runtime/runtime_state.h"
 #include "runtime/seal.h"
 #include "runtime/served_agent.h"
@@ -100,6 +101,8 @@ void arcp_runtime_free(arcp_runtime *runtime)
     if (runtime == NULL) {
         return;
     }
+    arcp__local_worker_free(runtime->worker);
+    runtime->worker = NULL;
     arcp__runtime_programs_free(runtime);
     arcp__agent_network_free(runtime->network);
     arcp__gateway_free(runtime->gateway);
@@ -234,6 +237,9 @@ static void take_settings(arcp_runtime *runtime, const arcp_settings *settings)
 {
     runtime->settings_agent_line_bytes = (size_t)settings->limits_agent_line_bytes;
     runtime->settings_cancel_grace_ms = settings->jobs_cancel_grace_ms;
+    runtime->workers.keep_sec = settings->workers_keep_sec;
+    runtime->workers.grace_sec = settings->shutdown_grace_sec;
+    runtime->workers.frame_bytes = settings->limits_frame_bytes;
     runtime->enforce.min = settings->enforce_min;
     runtime->enforce.hides = settings->enforce_hide == ARCP__CHOICE_TRUE;
     runtime->enforce.is_silent = settings->enforce_report != ARCP__CHOICE_TRUE;
@@ -274,6 +280,7 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
         }
     }
     take_settings(runtime, &engine.settings);
+    engine.worker_keep_sec = engine.settings.workers_keep_sec;
     arcp_status status = arcp__runtime_bound_connections(runtime, &engine.settings, err);
     if (status == ARCP_OK) {
         status = arcp__runtime_provisioner_open(runtime, options->credential_key_file,
@@ -394,6 +401,7 @@ static arcp_status offer(arcp_runtime *runtime, arcp__agent_entry *entry, bool i
         .host = entry,
         .cwd = arcp_span_cstr(is_served ? NULL : cwd),
         .has_no_cwd = is_served,
+        .worker = arcp__local_worker_of(runtime, entry),
         .max_jobs = entry->process.max_jobs,
         .refuses = entry->process.without_queue,
     };

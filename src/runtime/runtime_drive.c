@@ -12,15 +12,15 @@ static void call_agent(arcp_runtime *runtime, const arcp__effect *effect)
 {
     arcp__agent_entry *entry = effect->job->live->host;
     void *agent = effect->job->live->user;
-    const arcp__agent_host_ops *host = entry->ops;
+    const arcp__agent_host_ops *host = arcp__host_of(runtime, effect->job);
     if (effect->kind == ARCP__EFFECT_START_AGENT) {
         host->start(runtime, entry, effect->job, effect->text);
     } else if (agent == NULL) {
         return; /* the agent could not be started */
     } else if (effect->kind == ARCP__EFFECT_AGENT_LINE) {
-        host->line(agent, effect->text);
+        host->line(agent, effect->from, effect->id, effect->text);
     } else if (effect->kind == ARCP__EFFECT_CANCEL_AGENT) {
-        host->cancel(agent, effect->text);
+        host->cancel(agent, effect->from, effect->id, effect->text);
     } else if (effect->kind == ARCP__EFFECT_KILL_AGENT) {
         host->kill(agent, effect->grace_ms == 0);
     } else if (effect->kind == ARCP__EFFECT_REVOKE_AGENT) {

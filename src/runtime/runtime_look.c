@@ -3,10 +3,9 @@
 
 void arcp__runtime_usage(void *user, arcp__job *job, arcp__agent_usage *out)
 {
-    const arcp__agent_entry *entry = job->live->host;
-    (void)user;
-    if (job->live->user != NULL && entry->ops->usage != NULL) {
-        entry->ops->usage(job->live->user, out);
+    const arcp_runtime *runtime = user;
+    if (job->live->user != NULL && arcp__host_of(runtime, job)->usage != NULL) {
+        arcp__host_of(runtime, job)->usage(job->live->user, out);
     }
 }
 

@@ -62,8 +62,9 @@ typedef struct arcp__agent_host_ops {
     /* Starts the job; `start` is the job.start line. Reports to the engine with agent_started and
      * at the end with agent_exited, during the call or later. */
     void (*start)(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *job, arcp_span start);
-    void (*line)(void *agent, arcp_span line);
-    void (*cancel)(void *agent, arcp_span line);
+    /* `at` and `item` are for a host that numbers (log/log.h). */
+    void (*line)(void *agent, uint64_t at, uint64_t item, arcp_span line);
+    void (*cancel)(void *agent, uint64_t at, uint64_t item, arcp_span line);
     void (*kill)(void *agent, bool at_once); /* at_once: without SIGTERM before */
     void (*pause)(void *agent, bool paused);
     /* Its lease grants nothing any more, though the job goes on. NULL: only the gate denies. */
@@ -220,6 +221,13 @@ struct arcp_runtime {
     arcp__agent_entry *agents;
     bool has_withdrawn_agents;   /* some may be offered no longer; served processes of those end */
     arcp__worker_queue programs; /* of process agents */
+    struct arcp__local_worker *worker;       /* owned; NULL: all programs are ours */
+    const arcp__agent_host_ops *worker_host; /* of its jobs, whatever their entries have */
+    struct {
+        uint64_t keep_sec, grace_sec, frame_bytes;
+    } workers;         /* settings */
+    char store_id[27]; /* "": it has none, or it is not known yet */
+    bool store_id_is_stored;
     arcp__agent_inbox inbox;
     arcp_status restore_status;
     arcp_error restore_error;
@@ -272,6 +280,8 @@ void arcp__runtime_log_effect(arcp_runtime *runtime, const arcp__effect *effect)
 /* ---- runtime_store.c ---- */
 /* Reads the tables into the engine; runs the loop until that is done. */
 arcp_status arcp__runtime_restore(arcp_runtime *runtime, arcp_error *err);
+/* Makes the id of the store, unless it has one; runs the loop until that is durable. */
+ARCP_MUST_CHECK arcp_status arcp__runtime_find_store_id(arcp_runtime *runtime, arcp_error *err);
 /* Submits batches to the store; true if there was one. */
 bool arcp__runtime_submit_batches(arcp_runtime *runtime);
 /* Called after an input, of which there may be many in a turn: if the store is idle and enough
@@ -324,6 +334,18 @@ arcp_status arcp__runtime_offer_again(arcp_runtime *runtime, arcp__agent_entry *
                                       bool is_default, arcp_error *err);
 /* Ends the served processes of agents that are not offered any more, when their jobs have ended. */
 void arcp__runtime_retire_agents(arcp_runtime *runtime);
+
+/* ---- local_worker.c ---- */
+/* Closes its socket and its links; the worker goes on. NULL is accepted. */
+void arcp__local_worker_free(struct arcp__local_worker *worker);
+
+/* The host of a job, whose agent has been started. */
+static inline const arcp__agent_host_ops *arcp__host_of(const arcp_runtime *runtime,
+                                                        const arcp__job *job)
+{
+    return job->live->numbers != NULL ? runtime->worker_host
+                                      : ((const arcp__agent_entry *)job->live->host)->ops;
+}
 
 /* ---- agent_registration.c ---- */
 /* Must not be called while one of its processes runs for a job. */

@@ -1,6 +1,7 @@
 /* Connects the engine with the store: submits batches, passes completions on, and restores the
  * engine's state at start. */
 #include "base/clock.h"
+#include "base/ulid.h"
 #include "core/exposition.h"
 #include "runtime/confinement.h"
 #include "runtime/runtime_state.h"
@@ -16,9 +17,63 @@ static const struct {
     {1000000000, "1"},   {2500000000, "2.5"}, {5000000000, "5"},
 };
 
+/* ---- the store's id ---- */
+
+static void draw_id(void *user, void *out, size_t size)
+{
+    arcp__random_pool_draw(&((arcp_runtime *)user)->random, out, size);
+}
+
+#define STORE_ID_KEY   "store_id"
+#define STORE_ID_BATCH UINT64_MAX /* which the engine does not get to */
+
+/* Keeps the id if this is its row. */
+static void take_store_id(arcp_runtime *runtime, const arcp_store_row *row)
+{
+    const size_t size = sizeof runtime->store_id - 1;
+    if (arcp_span_equal_cstr(row->key, STORE_ID_KEY) && row->value.size == size + 2 &&
+        arcp__ulid_is_valid(arcp_span_first(arcp_span_from(row->value, 1), size))) {
+        memcpy(runtime->store_id, row->value.data + 1, size);
+        runtime->store_id_is_stored = true;
+    }
+}
+
+arcp_status arcp__runtime_find_store_id(arcp_runtime *runtime, arcp_error *err)
+{
+    char value[sizeof runtime->store_id + 2];
+    arcp__ulid_source source = {.random = draw_id, .user = runtime};
+    if (runtime->store_id_is_stored) {
+        return ARCP_OK;
+    }
+    arcp__ulid_next(&source, arcp__clock_now().wall_ns / ARCP_NS_PER_MS, runtime->store_id);
+    (void)snprintf(value, sizeof value, "\"%s\"", runtime->store_id);
+    const arcp_store_op op = {.kind = ARCP_STORE_PUT,
+                              .table = ARCP_STORE_META,
+                              .key = ARCP_SPAN_LITERAL(STORE_ID_KEY),
+                              .value = arcp_span_cstr(value)};
+    const arcp_store_batch batch = {.id = STORE_ID_BATCH, .ops = &op, .count = 1};
+    arcp_status status = runtime->store->ops->submit(runtime->store, &batch, err);
+    runtime->restore_status = ARCP_OK;
+    while (status == ARCP_OK && !runtime->store_id_is_stored) {
+        (void)runtime->store->ops->poll(runtime->store);
+        if (!runtime->store_id_is_stored && runtime->restore_status == ARCP_OK) {
+            (void)uv_run(runtime->loop, UV_RUN_ONCE);
+        }
+        status = runtime->restore_status;
+    }
+    return status == ARCP_OK ? ARCP_OK : arcp_error_set(err, status, "the store cannot be written");
+}
+
+/* ---- completions ---- */
+
 static void on_done(void *user, uint64_t batch_id, arcp_status status, const arcp_error *err)
 {
     arcp_runtime *runtime = user;
+    if (batch_id == STORE_ID_BATCH) {
+        runtime->store_id_is_stored = status == ARCP_OK;
+        runtime->restore_status = status;
+        return;
+    }
     const int64_t took_ns = arcp__clock_now().mono_ns - runtime->submitted_ns[0];
     size_t bucket = 0;
     while (bucket < ARCP__COMMIT_BUCKETS - 1 && took_ns > buckets[bucket].upto_ns) {
@@ -67,6 +122,9 @@ static void on_scan(void *user, uint64_t read_id, arcp_status status, const arcp
         }
     }
     for (size_t i = 0; i < count && runtime->restore_status == ARCP_OK; i++) {
+        if (read_id == ARCP_STORE_META) {
+            take_store_id(runtime, &rows[i]);
+        }
         runtime->restore_status =
             arcp__engine_restore_row(runtime->engine, (arcp_store_table)read_id, rows[i].key,
                                      rows[i].value, &runtime->restore_error);

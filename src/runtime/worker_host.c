@@ -291,7 +291,7 @@ static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *jo
 
 /* ---- calls of the engine ---- */
 
-static void send_line(void *agent, arcp_span line)
+static void send_line(void *agent, uint64_t at, uint64_t item, arcp_span line)
 {
     arcp__worker_program_write(((host_job *)agent)->program, line);
 }
@@ -315,7 +315,7 @@ static void settle(void *agent, const arcp__settle_sink *sink)
     arcp__agent_gateway_settle(((host_job *)agent)->gateway, sink);
 }
 
-static void cancel(void *agent, arcp_span line)
+static void cancel(void *agent, uint64_t at, uint64_t item, arcp_span line)
 {
     host_job *hj = agent;
     cut_off_if_ended(hj);

@@ -33,6 +33,10 @@ static inline bool arcp__job_plan_is_late(const arcp__job_plan *plan)
 ARCP_MUST_CHECK arcp_status arcp__worker_host_plan(const arcp__worker_host_job *pj,
                                                    const arcp__job_plan **out, arcp_error *err);
 
+/* The environment of a job's program, without what its gateways and its sandbox add. */
+void arcp__worker_host_environment(const arcp__process_agent *agent, const arcp__job *job,
+                                   arcp__environment *environment);
+
 /* Requests the start of the job's own program, in the directory `cwd`, by the plan (may be NULL).
  */
 ARCP_MUST_CHECK arcp_status arcp__worker_host_start_program(

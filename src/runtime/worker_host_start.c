@@ -2,20 +2,25 @@
 #include "base/clock.h"
 #include "runtime/worker_host_job.h"
 
-static void fill_environment(const arcp__worker_host_job *hj, const arcp__job_plan *plan,
-                             arcp__environment *environment)
+void arcp__worker_host_environment(const arcp__process_agent *agent, const arcp__job *job,
+                                   arcp__environment *environment)
 {
-    const arcp__process_agent *agent = hj->agent;
-    const arcp__job_live *live = hj->job->live;
+    const arcp__job_live *live = job->live;
     arcp__environment_base(environment, agent->spec.user);
-    arcp__environment_set(environment, "ARCP_JOB_ID", arcp_span_cstr(hj->job->id));
-    arcp__environment_set(environment, "ARCP_AGENT", arcp_span_cstr(hj->job->agent_text));
-    arcp__environment_set(environment, "ARCP_TRACE_ID", arcp_span_cstr(hj->job->trace_id));
+    arcp__environment_set(environment, "ARCP_JOB_ID", arcp_span_cstr(job->id));
+    arcp__environment_set(environment, "ARCP_AGENT", arcp_span_cstr(job->agent_text));
+    arcp__environment_set(environment, "ARCP_TRACE_ID", arcp_span_cstr(job->trace_id));
     arcp__environment_set(environment, "TRACEPARENT", arcp_span_cstr(live->trace.traceparent));
     if (live->tracestate != NULL) {
         arcp__environment_set(environment, "TRACESTATE", arcp_span_cstr(live->tracestate));
     }
     arcp__environment_pass(environment, agent->env);
+}
+
+static void fill_environment(const arcp__worker_host_job *hj, const arcp__job_plan *plan,
+                             arcp__environment *environment)
+{
+    arcp__worker_host_environment(hj->agent, hj->job, environment);
     arcp__agent_gateway_environment(hj->gateway, environment);
     if (plan != NULL) {
         arcp__confined_environment(plan, environment);

@@ -3,9 +3,10 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "stream/stream.h"
 
 struct arcp__worker_link {
-    arcp__loop_share *share; /* a reference */
+    arcp__loop_share *share; /* its own */
     arcp__stream *stream;    /* owned */
     arcp__worker_side theirs;
     arcp__worker_link_events events;
@@ -142,7 +143,7 @@ void arcp__worker_link_set_line_bytes(arcp__worker_link *link, size_t line_bytes
     link->reader.line_bytes_max = line_bytes;
 }
 
-arcp_status arcp__worker_link_new(arcp__loop_share *share, int fd, arcp__worker_side ours,
+arcp_status arcp__worker_link_new(uv_loop_t *loop, int fd, arcp__worker_side ours,
                                   const arcp__worker_link_events *events, arcp__worker_link **out,
                                   arcp_error *err)
 {
@@ -151,12 +152,15 @@ arcp_status arcp__worker_link_new(arcp__loop_share *share, int fd, arcp__worker_
     if (link == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    const arcp_status status = arcp__fd_stream_new(share, fd, &link->stream, err);
+    link->share = arcp__loop_share_new(loop);
+    const arcp_status status = link->share == NULL
+                                   ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                                   : arcp__fd_stream_new(link->share, fd, &link->stream, err);
     if (status != ARCP_OK) {
+        arcp__loop_share_unref(link->share);
         arcp__free(link);
         return status;
     }
-    link->share = arcp__loop_share_ref(share);
     link->theirs = is_worker ? ARCP__WORKER_SIDE_RUNTIME : ARCP__WORKER_SIDE_WORKER;
     link->events = *events;
     link->reader.line_bytes_max = ARCP__WORKER_BODY_MAX;

@@ -6,7 +6,8 @@
 #ifndef ARCP_WORKER_WORKER_LINK_H
 #define ARCP_WORKER_WORKER_LINK_H
 
-#include "stream/stream.h"
+#include <uv.h>
+
 #include "worker/worker_frame.h"
 
 /* Above this the link takes no more, until it has written it. */
@@ -30,7 +31,7 @@ typedef struct arcp__worker_link_events {
 
 /* Takes over the descriptor on success. `ours` is the side that we are. Until line_bytes is set,
  * lines have at most ARCP__WORKER_BODY_MAX bytes. */
-ARCP_MUST_CHECK arcp_status arcp__worker_link_new(arcp__loop_share *share, int fd,
+ARCP_MUST_CHECK arcp_status arcp__worker_link_new(uv_loop_t *loop, int fd,
                                                   arcp__worker_side ours,
                                                   const arcp__worker_link_events *events,
                                                   arcp__worker_link **out, arcp_error *err);

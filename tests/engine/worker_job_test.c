@@ -359,6 +359,20 @@ static void a_parent_waits_on_for_its_child(void **state)
 
 /* ---- starts ---- */
 
+/* Those of the engine are swept when its owner starts again. */
+static void a_job_on_a_worker_has_its_directory_where_that_is_kept(void **state)
+{
+    char cwd[100];
+    (void)state;
+    assert_int_equal(
+        arcp__engine_set_worker_directory(s->rig.engine, ARCP_SPAN_LITERAL("/jobs"), NULL),
+        ARCP_OK);
+    (void)snprintf(cwd, sizeof cwd, "/jobs/%s", submit("{\"agent\":\"echo\"}"));
+    const rig_agent *agent = rig_agent_last(&s->rig);
+    assert_string_equal(agent->job->live->cwd, cwd);
+    assert_true(agent->job->live->owns_cwd);
+}
+
 static void a_job_starts_when_its_worker_comes(void **state)
 {
     (void)state;
@@ -542,6 +556,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(pieces_of_a_result_without_chunks_are_in_the_store,
                                         set_up_without_chunks, tear_down),
         TEST(a_parent_waits_on_for_its_child),
+        TEST(a_job_on_a_worker_has_its_directory_where_that_is_kept),
         TEST(a_job_starts_when_its_worker_comes),
         TEST(a_job_that_never_reached_its_worker_is_started_after_a_restart),
         TEST(a_job_that_has_run_is_never_started_again),

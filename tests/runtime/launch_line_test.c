@@ -134,8 +134,8 @@ static void lines_for_a_queued_job_follow_its_job_start(void **state)
     HASH_FIND_STR(rig.runtime->engine->jobs.all, rig.job_id, job);
     assert_non_null(job);
     assert_int_equal(job->agent_state, ARCP__AGENT_STARTING);
-    arcp__agent_worker_host.line(job->live->user, ARCP_SPAN_LITERAL("[1]"));
-    arcp__agent_worker_host.line(job->live->user, ARCP_SPAN_LITERAL("[2]"));
+    arcp__agent_worker_host.line(job->live->user, 0, 0, ARCP_SPAN_LITERAL("[1]"));
+    arcp__agent_worker_host.line(job->live->user, 0, 0, ARCP_SPAN_LITERAL("[2]"));
     (void)runtime_rig_wait(&rig, "\"message\":\"told [1] [2]\"");
 }
 

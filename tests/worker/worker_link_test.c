@@ -9,7 +9,6 @@
 
 typedef struct rig {
     uv_loop_t loop;
-    arcp__loop_share *share;
     arcp__worker_link *link;
     int fd; /* the other end; -1: closed */
     bool refuses;
@@ -45,17 +44,14 @@ static void open_link(rig *r, arcp__worker_side ours)
     arcp_error error = {0};
     *r = (rig){.fd = -1};
     assert_int_equal(uv_loop_init(&r->loop), 0);
-    r->share = arcp__loop_share_new(&r->loop);
-    assert_non_null(r->share);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
     r->fd = pair[1];
-    check_ok(arcp__worker_link_new(r->share, pair[0], ours, &events, &r->link, &error), &error);
+    check_ok(arcp__worker_link_new(&r->loop, pair[0], ours, &events, &r->link, &error), &error);
 }
 
 static void close_link(rig *r)
 {
     arcp__worker_link_close(r->link);
-    arcp__loop_share_unref(r->share);
     if (r->fd >= 0) {
         (void)close(r->fd);
     }

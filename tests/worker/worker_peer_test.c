@@ -385,7 +385,7 @@ static void numbers_that_do_not_follow_are_refused(void **state)
     close_peer(&r);
 }
 
-/* After a new link: items 3 and 5 are open, 7 and 8 were not kept. */
+/* After a new link: items 3, 5 and 6 are open, 7 and 8 were not kept. */
 static void open_items_come_before_the_others(void **state)
 {
     rig r;

@@ -175,7 +175,7 @@ static bool connect_now(worker *w)
     int fd = -1;
     arcp_status status = arcp__runtime_place_connect(&w->place, &fd, &error);
     if (status == ARCP_OK && fd >= 0) {
-        status = arcp__worker_link_new(w->share, fd, ARCP__WORKER_SIDE_WORKER, &events, &w->link,
+        status = arcp__worker_link_new(&w->loop, fd, ARCP__WORKER_SIDE_WORKER, &events, &w->link,
                                        &error);
         if (status != ARCP_OK) {
             (void)close(fd);

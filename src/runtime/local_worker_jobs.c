@@ -1,0 +1,353 @@
+/* The jobs of the worker of this machine: what the engine says about their agents becomes messages,
+ * and what these say becomes inputs of the engine. */
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "runtime/local_worker.h"
+#include "runtime/worker_host_job.h"
+#include "worker/worker_spec.h"
+
+typedef arcp__local_link local_link;
+
+static arcp_runtime *runtime_of(const local_link *link)
+{
+    return link->worker->runtime;
+}
+
+/* ---- what agents say ---- */
+
+static void on_started(void *user, void *of, uint64_t pid)
+{
+    arcp_runtime *runtime = runtime_of(user);
+    arcp__job *job = of;
+    if (job->agent_state == ARCP__AGENT_STARTING) { /* it comes on each link */
+        arcp__engine_agent_started(runtime->engine, arcp__input_now(runtime), job, ARCP_OK,
+                                   arcp_span_make(NULL, 0));
+    }
+}
+
+static bool shows_errors(const arcp__job *job)
+{
+    return ((const arcp__agent_entry *)job->live->host)->process.stderr_in_errors;
+}
+
+static void on_refused(void *user, void *job, const arcp__worker_refused *refused)
+{
+    arcp_runtime *runtime = runtime_of(user);
+    arcp__runtime_log(runtime, job, ARCP_LOG_ERROR, "%.*s", (int)refused->message.size,
+                      refused->message.size == 0 ? "" : refused->message.data);
+    arcp__engine_agent_started(
+        runtime->engine, arcp__input_now(runtime), job, ARCP_E_INTERNAL_ERROR,
+        shows_errors(job) ? refused->message
+                          : ARCP_SPAN_LITERAL("the agent's program cannot be started"));
+}
+
+static void on_item(void *user, void *job, uint64_t number, arcp__worker_item what, arcp_span text)
+{
+    arcp_runtime *runtime = runtime_of(user);
+    const arcp_time now = arcp__input_now(runtime);
+    switch (what) {
+    case ARCP__WORKER_ITEM_LINE:
+        arcp__engine_agent_line(runtime->engine, now, job, number, text);
+        break;
+    case ARCP__WORKER_ITEM_TOO_LONG:
+        arcp__engine_agent_line_too_long(runtime->engine, now, job, number);
+        break;
+    case ARCP__WORKER_ITEM_RECORD: /* of a sandbox, which it has none of */
+    case ARCP__WORKER_ITEMS_COUNT:
+        arcp__engine_agent_noted(runtime->engine, now, job, number);
+        break;
+    }
+    (void)arcp__runtime_feed_store(runtime);
+}
+
+static void on_output(void *user, void *job, uint64_t end, arcp_span bytes)
+{
+    arcp_runtime *runtime = runtime_of(user);
+    arcp__engine_agent_output(runtime->engine, arcp__input_now(runtime), job, end, bytes);
+}
+
+static void on_error_line(void *user, void *job, uint64_t number, arcp_span line)
+{
+    arcp_runtime *runtime = runtime_of(user);
+    arcp__engine_agent_error_line(runtime->engine, arcp__input_now(runtime), job, number, line,
+                                  shows_errors(job));
+}
+
+static void on_log(void *user, void *job, arcp_span line)
+{
+    arcp_runtime *runtime = runtime_of(user);
+    const arcp_span shown = arcp_span_first(line, 400);
+    arcp__engine_agent_stderr(runtime->engine, arcp__input_now(runtime), job, line,
+                              shows_errors(job));
+    arcp__runtime_log(runtime, job, ARCP_LOG_INFO, "%.*s", (int)shown.size, shown.data);
+}
+
+static void on_exited(void *user, void *job, const arcp__worker_exited *exited, arcp_span tail)
+{
+    arcp_runtime *runtime = runtime_of(user);
+    const arcp__agent_exit exit = {
+        .by_signal = exited->by_signal,
+        .code = exited->is_known ? (int)exited->code : 255,
+        .stderr_tail = shows_errors(job) ? tail : arcp_span_make(NULL, 0),
+        .failed_step = exited->failed_step,
+        .failure = exited->failure,
+        .has_run_out = exited->has_run_out,
+    };
+    arcp__runtime_log(runtime, job, ARCP_LOG_DEBUG,
+                      "its process ended with %s %d (%s); %.3f s of CPU time, %.1f MiB",
+                      exit.by_signal ? "signal" : "status", exit.code,
+                      arcp__worker_end_name(exited->why),
+                      (double)(exited->user_us + exited->system_us) / 1e6,
+                      (double)exited->memory_bytes / 1048576.0);
+    arcp__engine_agent_exited(runtime->engine, arcp__input_now(runtime), job, &exit);
+}
+
+static void on_got(void *user, void *job, uint64_t at)
+{
+    arcp_runtime *runtime = runtime_of(user);
+    arcp__engine_agent_got(runtime->engine, arcp__input_now(runtime), job, at);
+}
+
+static void get_kept(void *user, void *job, arcp__worker_kept *out)
+{
+    local_link *link = user;
+    arcp__job_kept *kept = &link->worker->kept;
+    arcp__engine_get_kept(runtime_of(link)->engine, job, kept);
+    *out = (arcp__worker_kept){.items = kept->items,
+                               .bytes = kept->bytes,
+                               .errors = kept->errors,
+                               .open = kept->open,
+                               .open_count = kept->open_count,
+                               .stored = kept->stored};
+}
+
+/* ---- jobs that it has ---- */
+
+/* The agent of a job that an earlier runtime has started. It may be registered no more: then the
+ * job has one of its own, which is offered to no other. NULL when out of memory. */
+static arcp__agent_entry *entry_of(arcp_runtime *runtime, const arcp__job *job)
+{
+    arcp__agent_entry *entry = NULL;
+    LL_FOREACH (runtime->agents, entry) {
+        const size_t size = strlen(entry->name);
+        const char *rest = job->agent_text + size;
+        if (entry->ops == &arcp__agent_worker_host &&
+            strncmp(job->agent_text, entry->name, size) == 0 &&
+            (entry->version[0] == '\0' ? rest[0] == '\0'
+                                       : rest[0] == '@' && strcmp(rest + 1, entry->version) == 0)) {
+            return entry;
+        }
+    }
+    entry = arcp__alloc(sizeof *entry);
+    char *name = arcp__copy_cstr(job->agent_text, strlen(job->agent_text));
+    char *version = arcp__copy_cstr("", 0);
+    if (entry == NULL || name == NULL || version == NULL) {
+        arcp__free(entry);
+        arcp__free(name);
+        arcp__free(version);
+        return NULL;
+    }
+    *entry = (arcp__agent_entry){.ops = &arcp__agent_worker_host, .name = name, .version = version};
+    entry->process.runtime = runtime;
+    LL_PREPEND(runtime->agents, entry);
+    return entry;
+}
+
+static bool claim(void *user, const arcp__worker_job_row *row, arcp__worker_resumption *what,
+                  void **out)
+{
+    const local_link *link = user;
+    arcp_runtime *runtime = runtime_of(link);
+    const arcp__worker_claim claimed = {.job = row->job,
+                                        .items_first = row->items_first,
+                                        .stored = row->stored,
+                                        .bytes_first = row->bytes_first,
+                                        .errors_first = row->errors_first,
+                                        .at = row->at};
+    arcp__job *job = NULL;
+    if (!arcp_span_equal_cstr(row->store, runtime->store_id)) {
+        return false;
+    }
+    *what = ARCP__WORKER_FORGET_JOB;
+    switch (arcp__engine_worker_claims(runtime->engine, arcp__input_now(runtime),
+                                       arcp__local_worker_name, &claimed, NULL, &job)) {
+    case ARCP__CLAIM_GO_ON:
+        *what = ARCP__WORKER_GO_ON;
+        break;
+    case ARCP__CLAIM_END:
+        *what = ARCP__WORKER_END;
+        break;
+    case ARCP__CLAIM_FORGET:
+        return true;
+    }
+    job->live->host = entry_of(runtime, job);
+    job->live->user = job;
+    *out = job;
+    return job->live->host != NULL;
+}
+
+static void on_ready(void *user)
+{
+    arcp_runtime *runtime = runtime_of(user);
+    arcp__engine_worker_ready(runtime->engine, arcp__input_now(runtime), arcp__local_worker_name);
+}
+
+void arcp__local_worker_fill_owner(arcp__worker_peer_owner *owner)
+{
+    owner->claim = claim;
+    owner->ready = on_ready;
+    owner->started = on_started;
+    owner->refused = on_refused;
+    owner->item = on_item;
+    owner->output = on_output;
+    owner->error_line = on_error_line;
+    owner->log = on_log;
+    owner->exited = on_exited;
+    owner->got = on_got;
+    owner->get_kept = get_kept;
+}
+
+/* ---- calls of the engine; `agent` is the job ---- */
+
+static const arcp__process_agent *agent_of(const arcp__job *job)
+{
+    return &((const arcp__agent_entry *)job->live->host)->process;
+}
+
+/* NULL: the worker is away, and hears of it when it is back. */
+static const local_link *link_of(const arcp__job *job)
+{
+    const arcp_runtime *runtime = agent_of(job)->runtime;
+    return runtime->worker == NULL ? NULL : runtime->worker->joined;
+}
+
+static void tell(const arcp__job *job, const arcp__worker_message *message)
+{
+    const local_link *link = link_of(job);
+    if (link != NULL) {
+        arcp__worker_link_send(link->link, message);
+    }
+}
+
+/* The time until the job is to be killed, whether the runtime is there or not; 0: none. */
+static uint64_t deadline_ms(const arcp_runtime *runtime, const arcp__job *job)
+{
+    const int64_t now_ns = arcp__clock_now().mono_ns;
+    int64_t due_ns =
+        job->live->max_runtime_sec == 0 ? ARCP_TIME_NEVER : job->live->runtime_timer.at_ns;
+    const int64_t expiry_ns = arcp_authority_deadline_mono_ns(job->live->authority);
+    if (!runtime->enforce.outlasts_expiry && expiry_ns < due_ns) {
+        due_ns = expiry_ns;
+    }
+    return due_ns == ARCP_TIME_NEVER ? 0
+           : due_ns <= now_ns        ? 1
+                                     : (uint64_t)(due_ns - now_ns) / ARCP_NS_PER_MS + 1;
+}
+
+static arcp_status write_row(const arcp_runtime *runtime, const arcp__job *job, arcp_buf *row,
+                             arcp_error *err)
+{
+    const arcp__process_agent *agent = agent_of(job);
+    arcp__environment environment = {0};
+    arcp__worker_host_environment(agent, job, &environment);
+    arcp__process_spec spec = agent->spec;
+    spec.env = (const char *const *)environment.pairs;
+    spec.cwd = job->live->cwd;
+    spec.makes_cwd = job->live->owns_cwd;
+    spec.line_bytes_max = runtime->settings_agent_line_bytes;
+    const arcp_status status = environment.failed
+                                   ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                                   : arcp__worker_spec_write(&spec, row, err);
+    arcp__environment_fini(&environment);
+    return status;
+}
+
+static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *job, arcp_span line)
+{
+    const local_link *link = link_of(job);
+    arcp_buf row = arcp_buf_secret_init();
+    arcp_error error = {0};
+    arcp_status status = write_row(runtime, job, &row, &error);
+    if (status == ARCP_OK && link != NULL &&
+        !arcp__worker_peer_add(link->peer, arcp_span_cstr(job->id), job)) {
+        status = arcp_error_set(&error, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    if (status == ARCP_OK) {
+        job->live->user = job;
+        tell(job, &(arcp__worker_message){.kind = ARCP__WORKER_START,
+                                          .start = {.job = arcp_span_cstr(job->id),
+                                                    .agent = arcp_span_cstr(job->agent_text),
+                                                    .row = arcp_buf_span(&row),
+                                                    .deadline_ms = deadline_ms(runtime, job)},
+                                          .body = line});
+    } else {
+        arcp__runtime_log(runtime, job, ARCP_LOG_ERROR, "%s", error.message);
+        arcp__engine_agent_started(
+            runtime->engine, arcp__input_now(runtime), job, status,
+            entry->process.stderr_in_errors
+                ? arcp_span_cstr(error.message)
+                : ARCP_SPAN_LITERAL("the agent's program cannot be started"));
+    }
+    arcp_buf_fini(&row);
+}
+
+static void send_line(void *agent, uint64_t at, uint64_t item, arcp_span line)
+{
+    const arcp__job *job = agent;
+    tell(job, &(arcp__worker_message){.kind = ARCP__WORKER_LINE,
+                                      .line = {arcp_span_cstr(job->id), at, item},
+                                      .body = line});
+}
+
+static void kill_program(void *agent, bool at_once)
+{
+    const arcp__job *job = agent;
+    tell(job, &(arcp__worker_message){.kind = ARCP__WORKER_KILL,
+                                      .kill = {arcp_span_cstr(job->id), at_once}});
+}
+
+/* A plain program reads no lines. */
+static void cancel(void *agent, uint64_t at, uint64_t item, arcp_span line)
+{
+    send_line(agent, at, item, line);
+    if (agent_of(agent)->spec.is_plain) {
+        kill_program(agent, false);
+    }
+}
+
+static void pause_program(void *agent, bool paused)
+{
+    const arcp__job *job = agent;
+    arcp__worker_message message = {.kind = paused ? ARCP__WORKER_PAUSE : ARCP__WORKER_RESUME};
+    message.pause.job = arcp_span_cstr(job->id); /* of both kinds */
+    tell(job, &message);
+}
+
+static void revoke_lease(void *agent, arcp_status code)
+{
+    const arcp__job *job = agent;
+    tell(job, &(arcp__worker_message){
+                  .kind = ARCP__WORKER_REVOKE,
+                  .revoke = {arcp_span_cstr(job->id), arcp_span_cstr(arcp_status_name(code))}});
+}
+
+static void forget(void *agent)
+{
+    arcp__job *job = agent;
+    const local_link *link = link_of(job);
+    job->live->user = NULL;
+    if (link != NULL) {
+        arcp__worker_peer_forget(link->peer, arcp_span_cstr(job->id));
+    }
+}
+
+const arcp__agent_host_ops arcp__agent_local_worker_host = {
+    .start = start,
+    .line = send_line,
+    .cancel = cancel,
+    .kill = kill_program,
+    .pause = pause_program,
+    .revoke = revoke_lease,
+    .forget = forget,
+};

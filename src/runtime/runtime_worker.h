@@ -1,0 +1,20 @@
+/* Workers of a runtime, for the program that has one. All functions are called on the loop's
+ * thread. */
+#ifndef ARCP_RUNTIME_RUNTIME_WORKER_H
+#define ARCP_RUNTIME_RUNTIME_WORKER_H
+
+#include <arcp/runtime.h>
+
+typedef struct arcp__local_worker_options {
+    const char *state; /* the directory with its socket and its lock; absolute */
+    const char *work;  /* in which its jobs have their directories; absolute */
+    bool spawns;       /* it is started when it does not run; else another program starts it */
+} arcp__local_worker_options;
+
+/* Has agents that are programs run by a worker on this machine, so that their jobs go on while the
+ * runtime is away: agents that are registered later, are not confined and have no warm processes.
+ * The store must be durable, and gets an id. ARCP_E_IO, ARCP_E_USAGE, ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__runtime_open_local_worker(
+    arcp_runtime *runtime, const arcp__local_worker_options *options, arcp_error *err);
+
+#endif
