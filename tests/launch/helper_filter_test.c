@@ -26,6 +26,8 @@ typedef enum rule {
     RULE_CREATE_2,
     RULE_MODE_1,
     RULE_MODE_2,
+    RULE_NODE_1,
+    RULE_NODE_2,
     RULE_CLONE,
     RULE_THREAD,
     RULE_IOCTL,
@@ -183,6 +185,10 @@ static int rule_wanted(const arcp__helper_filter *what, rule kind, const uint32_
         return (arguments[1] & set_id) != 0 ? EPERM : YES;
     case RULE_MODE_2:
         return (arguments[2] & set_id) != 0 ? EPERM : YES;
+    case RULE_NODE_1:
+        return (arguments[1] & (set_id | 0020000)) != 0 ? EPERM : YES;
+    case RULE_NODE_2:
+        return (arguments[2] & (set_id | 0020000)) != 0 ? EPERM : YES;
     case RULE_CLONE:
         return (arguments[0] & namespaces) != 0 ? EPERM : YES;
     case RULE_THREAD:

@@ -33,6 +33,7 @@
 enum {
     CREATES = 0100 | 020000000, /* O_CREAT, and what O_TMPFILE has beside O_DIRECTORY */
     SET_ID = 06000,
+    DEVICE = 0020000,        /* S_IFCHR, and part of S_IFBLK; not of what else mknod makes */
     NEW_THREAD = 0x00010000, /* CLONE_THREAD */
     OWNER_PROCESS = 0,       /* PRIO_PROCESS */
     OWNER_IO = 1,            /* IOPRIO_WHO_PROCESS */
@@ -87,6 +88,8 @@ typedef enum rule {
     RULE_CREATE_2,
     RULE_MODE_1,
     RULE_MODE_2,
+    RULE_NODE_1,
+    RULE_NODE_2,
     RULE_CLONE,
     RULE_THREAD,
     RULE_IOCTL,
@@ -357,6 +360,10 @@ static place write_rule(builder *b, rule kind, place next)
         return mode(b, 1, next);
     case RULE_MODE_2:
         return mode(b, 2, next);
+    case RULE_NODE_1:
+        return argument(b, 1, when_set(b, SET_ID | DEVICE, b->no_permission, next));
+    case RULE_NODE_2:
+        return argument(b, 2, when_set(b, SET_ID | DEVICE, b->no_permission, next));
     case RULE_CLONE:
         return argument(b, 0, when_set(b, NEW_NAMESPACES, b->no_permission, next));
     case RULE_THREAD:
