@@ -55,12 +55,13 @@ bool wire_fill(wire *w, int wait_ms)
         return false;
     }
     make_room(w);
-    const ssize_t got = recv(w->fd, w->bytes + w->end, w->capacity - w->end, MSG_DONTWAIT);
+    const ssize_t got = recv(w->fd, w->bytes + w->end, w->capacity - w->end - 1, MSG_DONTWAIT);
     if (got <= 0) {
         w->ended = true;
         return false;
     }
     w->end += (size_t)got;
+    w->bytes[w->end] = '\0'; /* tests use functions of C strings on what was received */
     return true;
 }
 
