@@ -293,7 +293,7 @@ static void tables_fit_terminals_of_each_width(void **state)
          "      PRINCIPAL\n",
          3},
         {"top", "--once", 40, "JOB      AGE  SILENT AGENT\n", 2},
-        {"top", "--once", 80, "JOB      AGE  SILENT CPU     MEMORY  AGENT\n", 2},
+        {"top", "--once", 80, "JOB      AGE  SILENT CPU     MEMORY  PRINCIPAL        AGENT\n", 2},
         {"top", "--once", 200,
          "JOB                            AGE  SILENT CPU     MEMORY  COST         PRINCIPAL        "
          "AGENT\n",
