@@ -175,6 +175,14 @@ void arcp__agent_queue_release(arcp__jobs *jobs, arcp__job *job)
     jobs->release_last = job;
 }
 
+void arcp__agent_drop_effects(arcp__jobs *jobs, arcp__job *job)
+{
+    if (arcp__port_drop_with(jobs->log, &job->live->agent_port, ARCP__EFFECT_START_AGENT) &&
+        arcp__job_is_on_worker(job)) {
+        job->live->numbers->is_hosted = false; /* its start was never handed out */
+    }
+}
+
 void arcp__agent_forget(arcp__jobs *jobs, arcp__job *job)
 {
     jobs->live_agents--;
@@ -184,7 +192,7 @@ void arcp__agent_forget(arcp__jobs *jobs, arcp__job *job)
     arcp__denials_audit_rest(jobs, job);
     /* Lines for it that still wait for their batch have no reader any more and must not be handed
      * out after the host has freed the agent. */
-    arcp__port_drop(jobs->log, &job->live->agent_port);
+    arcp__agent_drop_effects(jobs, job);
     arcp__agent_queue_release(jobs, job);
 }
 

@@ -461,6 +461,8 @@ void arcp__agent_revoke(arcp__jobs *jobs, arcp__job *job, arcp_status code);
  * then has the host forget the agent, if one was started, and frees job->live if the job has ended.
  * Allocates nothing. */
 void arcp__agent_queue_release(arcp__jobs *jobs, arcp__job *job);
+/* Drops the effects that wait for the agent. */
+void arcp__agent_drop_effects(arcp__jobs *jobs, arcp__job *job);
 /* The agent has exited: queues FORGET_AGENT, the last effect about the job for its host. */
 void arcp__agent_forget(arcp__jobs *jobs, arcp__job *job);
 

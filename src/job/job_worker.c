@@ -231,7 +231,7 @@ void arcp__worker_away(arcp__jobs *jobs, arcp_span name)
     for (arcp__job *job = jobs->all; job != NULL; job = job->hh.next) {
         if (is_of(job, worker) && arcp__job_has_agent(job)) {
             job->live->numbers->is_here = false;
-            arcp__port_drop(jobs->log, &job->live->agent_port); /* is made again */
+            arcp__agent_drop_effects(jobs, job); /* they are made again */
         }
     }
     begin_away(jobs, worker);

@@ -220,11 +220,19 @@ void arcp__port_sent(const arcp__log *log, arcp__port *port, size_t bytes)
     port->last_sent_ns = log->context->now.mono_ns;
 }
 
-void arcp__port_drop(arcp__log *log, arcp__port *port)
+bool arcp__port_drop_with(arcp__log *log, arcp__port *port, arcp__effect_kind kind)
 {
+    bool had_any = false;
     while (port->waiting != NULL) {
+        had_any = had_any || port->waiting->effect.kind == kind;
         drop(log, port->waiting);
     }
+    return had_any;
+}
+
+void arcp__port_drop(arcp__log *log, arcp__port *port)
+{
+    (void)arcp__port_drop_with(log, port, ARCP__EFFECT_SEND);
 }
 
 /* ---- reads of the store that are under way ---- */

@@ -170,7 +170,8 @@ void arcp__port_close(arcp__log *log, arcp__port *port, int close_code, const ch
                       bool durable);
 /* Notes that a frame of this size was handed to the owner. */
 void arcp__port_sent(const arcp__log *log, arcp__port *port, size_t bytes);
-/* Drops the effects that wait for this port. */
+/* Drops the effects that wait for this port. True: one of this kind was among them. */
+bool arcp__port_drop_with(arcp__log *log, arcp__port *port, arcp__effect_kind kind);
 void arcp__port_drop(arcp__log *log, arcp__port *port);
 
 /* ---- reads of the store ---- */

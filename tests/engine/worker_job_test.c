@@ -357,6 +357,32 @@ static void a_parent_waits_on_for_its_child(void **state)
     assert_int_equal(job_of(child)->status, ARCP_JOB_SUCCESS);
 }
 
+/* ---- rows of the release before ---- */
+
+static void what_an_earlier_release_has_stored_as_spent_is_read_and_deleted(void **state)
+{
+    (void)state;
+    s->rig.worker = NULL;
+    rig_reload(&s->rig);
+    const char *id = submit(LEASE);
+    char key[64];
+    arcp_error err = {0};
+    (void)snprintf(key, sizeof key, "%s/spent", id);
+    const arcp_store_op op = {.kind = ARCP_STORE_PUT,
+                              .table = ARCP_STORE_JOBS,
+                              .key = arcp_span_cstr(key),
+                              .value = ARCP_SPAN_LITERAL("{\"spent\":{\"USD\":\"4\"}}")};
+    const arcp_store_batch batch = {.id = 1, .ops = &op, .count = 1};
+    check_ok(s->disk.inner->ops->submit(s->disk.inner, &batch, &err), &err);
+    while (s->disk.inner->ops->poll(s->disk.inner)) {
+    }
+    restart();
+    char amount[ARCP_DECIMAL_TEXT_MAX];
+    (void)arcp_decimal_format(arcp_budget_spent(job_of(id)->budget, 0), amount);
+    assert_string_equal(amount, "4");
+    assert_true(disk_find(&s->disk, arcp_span_cstr(key))->is_gone);
+}
+
 /* ---- starts ---- */
 
 /* Those of the engine are swept when its owner starts again. */
@@ -557,6 +583,7 @@ int main(void)
                                         set_up_without_chunks, tear_down),
         TEST(a_parent_waits_on_for_its_child),
         TEST(a_job_on_a_worker_has_its_directory_where_that_is_kept),
+        TEST(what_an_earlier_release_has_stored_as_spent_is_read_and_deleted),
         TEST(a_job_starts_when_its_worker_comes),
         TEST(a_job_that_never_reached_its_worker_is_started_after_a_restart),
         TEST(a_job_that_has_run_is_never_started_again),

@@ -336,12 +336,26 @@ static void end_link(simulation *s)
     rig_run(&s->rig);
 }
 
-/* Jobs that ended after the backup may be started again: nothing is promised of them. */
+/* A delegation that has no reply yet. */
+static bool waits_for_child(const simulation *s, const program *p)
+{
+    for (uint64_t item = 1; item <= p->items && item <= p->written; item++) {
+        if (simulation_kind_of(s, p, item) == KIND_DELEGATE && p->replies[item] == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Nothing is promised of jobs that the worker does not have: they may have ended after the backup,
+ * or not have reached the worker; nor of one that waits for a child that was made after the backup.
+ */
 static void forget_ended(simulation *s)
 {
     for (size_t i = 0; i < s->program_count; i++) {
         program *p = &s->programs[i];
-        if (p->job == NULL && p->starts != 0) {
+        p->is_exempt = p->is_exempt || waits_for_child(s, p);
+        if (p->job == NULL) {
             p->is_exempt = true;
             p->is_killed = false;
             p->starts = 0;

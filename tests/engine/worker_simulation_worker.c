@@ -103,7 +103,7 @@ static void format_item(const simulation *s, const program *p, uint64_t item, ch
 
 static bool has_replies(const simulation *s, const program *p)
 {
-    for (uint64_t item = 1; item <= p->items; item++) {
+    for (uint64_t item = 1; item <= p->items && !p->is_exempt; item++) {
         if (simulation_kind_of(s, p, item) != KIND_EVENT && p->replies[item] == 0) {
             return false;
         }
