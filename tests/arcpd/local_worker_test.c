@@ -217,6 +217,11 @@ static void a_job_ends_when_arcpd_is_stopped(void **state)
     while (!wire_is(frame, "job.error")) {
         frame = wire_await(&r.wire);
     }
+    r.last_seq = wire_seq(frame);
+    r.jobs[0].has_ended = true;
+    r.ended = 1;
+    r.events = 5;
+    (void)worker_of_soon(&r); /* arcpd has ended its worker, and starts another */
     close_rig(&r);
 }
 
