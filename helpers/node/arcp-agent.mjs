@@ -405,7 +405,7 @@ export function serve(handler) {
     const message = JSON.parse(line);
     const payload = message.payload ?? {};
     if (!isObject(message) || !isObject(payload)) throw new TypeError('no object');
-    const { type, re, job_id: jobId } = message;
+    const { type, re, job_id: jobId } = withoutNulls(message);
     const found = jobs.get(jobId);
     if (type === 'job.start' && found === undefined) {
       start(jobId, line);
