@@ -49,6 +49,7 @@ static void check_file(arcp_span sent)
     const char *slash = memmem(sent.data, sent.size, "//", 2);
     require(slash != NULL);
     arcp_span path = arcp_span_from(sent, (size_t)(slash + 2 - sent.data));
+    require(path.size != 0);
     if (path.data[0] != '/') {
         require(arcp_span_starts_with(path, ARCP_SPAN_LITERAL("localhost/")));
         path = arcp_span_from(path, 9);
@@ -117,6 +118,7 @@ static void check_name(arcp_span name)
     }
     if (arcp__mcp_prompt_split(name, &server, &own)) {
         require(arcp__mcp_name_is_valid(server) && own.size != 0);
+        require(name.size > server.size);
         const bool has_dot = name.data[server.size] == '.';
         require_joined(name, "", server, has_dot ? "." : "__", own);
     }

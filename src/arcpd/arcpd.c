@@ -74,8 +74,9 @@ static arcp_status open_worker(arcp__daemon *state, arcp_error *err)
         return ARCP_OK;
     }
     return state->store_is_memory
-               ? arcp_error_set(err, ARCP_E_USAGE,
-                                "workers.local needs a store that outlives arcpd (store: sqlite:PATH)")
+               ? arcp_error_set(
+                     err, ARCP_E_USAGE,
+                     "workers.local needs a store that outlives arcpd (store: sqlite:PATH)")
                : arcp__runtime_open_local_worker(state->runtime, &options, err);
 }
 

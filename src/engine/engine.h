@@ -255,8 +255,8 @@ void arcp__engine_get_kept(const arcp__engine *engine, arcp__job *job, arcp__job
 
 /* ---- workers (job/job_worker.h) ---- */
 
-/* Jobs of agents that have a worker get <directory>/<job id> as cwd, in place of one in the engine's
- * work directory; for jobs that are made later. Absolute. ARCP_E_NO_MEMORY. */
+/* Jobs of agents that have a worker get <directory>/<job id> as cwd, in place of one in the
+ * engine's work directory; for jobs that are made later. Absolute. ARCP_E_NO_MEMORY. */
 ARCP_MUST_CHECK arcp_status arcp__engine_set_worker_directory(arcp__engine *engine,
                                                               arcp_span directory, arcp_error *err);
 /* A worker said hello. For each job that it has worker_claims follows, then worker_ready: effects

@@ -480,7 +480,7 @@ struct arcp__jobs {
     void *user;               /* passed to the ops tables */
     int timer_kind;           /* of the timers for arcp__job_due */
     int worker_timer_kind;    /* of those for arcp__worker_due */
-    char *worker_directory; /* owned; of jobs on workers; NULL: work_directory */
+    char *worker_directory;   /* owned; of jobs on workers; NULL: work_directory */
     uint64_t worker_keep_sec; /* for which jobs on workers go on without the engine */
     arcp_span work_directory;
     bool makes_spans, has_no_log, is_recorded;

@@ -31,8 +31,7 @@ typedef struct arcp__worker_link_events {
 
 /* Takes over the descriptor on success. `ours` is the side that we are. Until line_bytes is set,
  * lines have at most ARCP__WORKER_BODY_MAX bytes. */
-ARCP_MUST_CHECK arcp_status arcp__worker_link_new(uv_loop_t *loop, int fd,
-                                                  arcp__worker_side ours,
+ARCP_MUST_CHECK arcp_status arcp__worker_link_new(uv_loop_t *loop, int fd, arcp__worker_side ours,
                                                   const arcp__worker_link_events *events,
                                                   arcp__worker_link **out, arcp_error *err);
 /* The longest line of an agent, and the longest job.start. */

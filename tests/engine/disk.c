@@ -157,8 +157,8 @@ static void cut_history(disk *d, size_t count)
     while (d->history_count > count) {
         disk_kept *kept = &d->history[--d->history_count];
         for (size_t i = 0; i < kept->count; i++) {
-            arcp__free((void *)(uintptr_t)kept->ops[i].key.data);
-            arcp__free((void *)(uintptr_t)kept->ops[i].value.data);
+            arcp__free((void *)kept->ops[i].key.data);
+            arcp__free((void *)kept->ops[i].value.data);
         }
         free(kept->ops);
     }

@@ -65,7 +65,7 @@ static arcp_status take_hello(void *user, const arcp__worker_hello *hello,
 {
     simulation *s = user;
     *welcome = (arcp__worker_welcome){.store = ARCP_SPAN_LITERAL("s"),
-                                      .keep_ms = KEEP_SEC * 1000,
+                                      .keep_ms = KEEP_SEC * UINT64_C(1000),
                                       .line_bytes = 100000,
                                       .unkept_bytes = 2000,
                                       .unkept_total_bytes = 6000};

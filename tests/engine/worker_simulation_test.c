@@ -156,10 +156,10 @@ static void a_fault_of_the_runtime_makes_a_seed_fail(void **state)
     const fault_row *row = *state;
     int at = 0;
     uint64_t seed = 0;
-    while (seed < 10 * SEEDS && run(seed, row->fault, &at) == NULL) {
+    while (seed < UINT64_C(10) * SEEDS && run(seed, row->fault, &at) == NULL) {
         seed++;
     }
-    assert_true(seed < 10 * SEEDS);
+    assert_true(seed < UINT64_C(10) * SEEDS);
     print_message("seed %" PRIu64 " finds it\n", seed);
 }
 

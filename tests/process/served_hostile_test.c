@@ -47,7 +47,7 @@ int main(void)
     for (size_t i = 0; i < ATTACKS; i++) {
         tests[i] = (struct CMUnitTest){.name = attacks[i].name,
                                        .test_func = an_attack_reaches_no_other_job,
-                                       .initial_state = (void *)(size_t)(const void *)&attacks[i]};
+                                       .initial_state = (void *)&attacks[i]};
     }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
