@@ -9,14 +9,16 @@ static bool is_last(const arcp_json *json, arcp_json_ref type)
            arcp_json_string_equals(json, type, ARCP_SPAN_LITERAL("job.error"));
 }
 
-bool arcp__served_line_read(arcp_json *json, arcp_span line, arcp__served_line *out)
+arcp_status arcp__served_line_read(arcp_json *json, arcp_span line, arcp__served_line *out)
 {
     /* The reader of the job has its own limits, and says so to the job. */
     const arcp_json_limits limits = ARCP__JSON_CHECKED_LIMITS;
-    bool is_found = false;
-    if (line.size == 0 || line.data[0] != '{' ||
-        arcp_json_scan(json, line, &limits, NULL) != ARCP_OK) {
-        return false;
+    if (line.size == 0 || line.data[0] != '{') {
+        return ARCP_E_INVALID_REQUEST;
+    }
+    arcp_status status = arcp_json_scan(json, line, &limits, NULL);
+    if (status != ARCP_OK) {
+        return status == ARCP_E_NO_MEMORY ? status : ARCP_E_INVALID_REQUEST;
     }
     const arcp_json_ref id = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("job_id"));
     const arcp_span quoted = arcp_json_raw(json, id);
@@ -24,12 +26,13 @@ bool arcp__served_line_read(arcp_json *json, arcp_span line, arcp__served_line *
         out->job_id = arcp_span_make(quoted.data + 1, quoted.size - 2);
         out->is_last =
             is_last(json, arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("type")));
-        is_found = true;
+    } else {
+        status = ARCP_E_INVALID_REQUEST;
     }
     if (line.size > KEPT_LINE_BYTES) {
         arcp__json_fini(json);
     }
-    return is_found;
+    return status;
 }
 
 void arcp__served_line_write(arcp_span line, const char *job_id, arcp_buf *out)

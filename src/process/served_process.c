@@ -152,13 +152,29 @@ void arcp__served_process_free(arcp__served_process *process, bool has_run)
 
 /* ---- what a process says ---- */
 
+/* A line, or the rest of one, is lost, and with it what its job waits for. */
+static void on_line_refused(void *user, arcp_status why)
+{
+    arcp__served_process *process = user;
+    arcp__served_report(process->served, true, "a process of %s was killed: %s",
+                        arcp__served_program(process->served),
+                        why == ARCP_E_LIMIT ? "it wrote a line longer than limits.agent_line_bytes"
+                                            : "out of memory for a line of it");
+    arcp__agent_process_kill(process->process);
+}
+
 static void on_line(void *user, arcp_span line)
 {
     arcp__served_process *process = user;
     arcp__served *served = process->served;
     arcp__served_line found = {.is_last = false};
     arcp__served_job *job = NULL;
-    if (arcp__served_line_read(&served->json, line, &found)) {
+    const arcp_status status = arcp__served_line_read(&served->json, line, &found);
+    if (status == ARCP_E_NO_MEMORY) {
+        on_line_refused(process, status);
+        return;
+    }
+    if (status == ARCP_OK) {
         HASH_FIND(hh, process->jobs, found.job_id.data, found.job_id.size, job);
     }
     if (job == NULL) {
@@ -174,17 +190,6 @@ static void on_line(void *user, arcp_span line)
         arcp__served_place_waiting(served);
     }
     process->current = NULL;
-}
-
-/* What follows on the line cannot be read any more. */
-static void on_line_refused(void *user, arcp_status why)
-{
-    arcp__served_process *process = user;
-    arcp__served_report(process->served, true, "a process of %s was killed: %s",
-                        arcp__served_program(process->served),
-                        why == ARCP_E_LIMIT ? "it wrote a line longer than limits.agent_line_bytes"
-                                            : "out of memory for a line of it");
-    arcp__agent_process_kill(process->process);
 }
 
 static void on_log(void *user, arcp_span line)

@@ -17,28 +17,21 @@ static void an_attack_reaches_no_other_job(void **state)
 {
     const attack *row = *state;
     char line[512];
-    served_rig rig;
-    served_job victim;
-    served_job hostile;
-    served_rig_start(&rig);
+    served_job *victim = &jobs[0];
+    served_job *hostile = &jobs[1];
     rig.options.processes = 2;
-    served_rig_open(&rig);
-    served_rig_hold(&rig, &victim, "victim");
-    served_rig_hold(&rig, &hostile, "h");
-    assert_string_not_equal(victim.pid, hostile.pid);
-    const size_t had = victim.lines.size;
+    served_open();
+    served_hold(victim, "victim");
+    served_hold(hostile, "h");
+    assert_string_not_equal(victim->pid, hostile->pid);
+    const size_t had = victim->lines.size;
     (void)snprintf(line, sizeof line, SERVED_RUN("%s; printf '{\"job_id\":\"h\",\"done\":1}\\n'"),
                    row->script);
-    arcp__served_job_write(hostile.job, arcp_span_cstr(line));
-    served_until(&rig, hostile.ends != 0 || served_job_has(&hostile, "\"done\""));
-    assert_int_equal(victim.ends, 0);
-    assert_int_equal(victim.lines.size, had);
-    arcp__served_job_write(victim.job, arcp_span_cstr(SERVED_END));
-    served_until(&rig, victim.ends != 0);
-    assert_int_equal(victim.how, ARCP__SERVED_DONE);
-    served_job_fini(&victim);
-    served_job_fini(&hostile);
-    served_rig_stop(&rig);
+    served_write(hostile, line);
+    served_until(hostile->ends != 0 || served_job_has(hostile, "\"done\""));
+    assert_int_equal(victim->ends, 0);
+    assert_int_equal(victim->lines.size, had);
+    served_end(victim);
 }
 
 int main(void)
@@ -47,6 +40,8 @@ int main(void)
     for (size_t i = 0; i < ATTACKS; i++) {
         tests[i] = (struct CMUnitTest){.name = attacks[i].name,
                                        .test_func = an_attack_reaches_no_other_job,
+                                       .setup_func = served_set_up,
+                                       .teardown_func = served_tear_down,
                                        .initial_state = (void *)&attacks[i]};
     }
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,13 +7,12 @@
 typedef struct served_rig {
     process_rig rig;
     arcp__served *served;
-    arcp__served_options options; /* may be changed until served_rig_open */
+    arcp__served_options options; /* may be changed until served_open */
     arcp_buf logged;              /* lines, each as "PID LINE\n" */
     arcp_buf reports;             /* a line each */
 } served_rig;
 
 typedef struct served_job {
-    served_rig *rig;
     arcp__served_job *job;
     size_t starts;
     arcp_status started;
@@ -32,19 +31,31 @@ typedef struct served_job {
 #define SERVED_RUN(text) "{\"run\":" text "}" /* runs it in the shell */
 #define SERVED_SAY(text) "{\"say\":" text "}" /* writes the text as a line */
 
-/* One process, with 100 jobs at the same time. */
-void served_rig_start(served_rig *rig);
-void served_rig_open(served_rig *rig);
-void served_rig_stop(served_rig *rig);
+/* What the functions below work on. Each test has its own. */
+extern served_rig rig;
+extern served_job jobs[8];
 
+/* One process, with 100 jobs at the same time; the options may be changed. */
+int served_set_up(void **state);
+/* Frees the jobs that were begun, and fails the test as process_rig_stop does. */
+int served_tear_down(void **state);
+#define SERVED_TEST(name) cmocka_unit_test_setup_teardown(name, served_set_up, served_tear_down)
+
+void served_open(void);
+
+/* Makes the job, if that is possible: rig.rig.error. */
+arcp_status served_try(served_job *job, const char *id);
 /* Makes the job and sends it a line. */
-void served_rig_begin(served_rig *rig, served_job *job, const char *id, const char *line);
+void served_begin(served_job *job, const char *id, const char *line);
 /* The same, and waits for the pid that `hold` writes. */
-void served_rig_hold(served_rig *rig, served_job *job, const char *id);
+void served_hold(served_job *job, const char *id);
+void served_write(served_job *job, const char *line);
+/* Has the process end the job, and waits for that. */
+void served_end(served_job *job);
 void served_job_fini(served_job *job);
 bool served_job_has(const served_job *job, const char *text);
-bool served_rig_has(const arcp_buf *text, const char *part);
+bool served_has(const arcp_buf *text, const char *part);
 
-#define served_until(owner, condition) run_until(&(owner)->rig, condition)
+#define served_until(condition) run_until(&rig.rig, condition)
 
 #endif

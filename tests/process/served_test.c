@@ -5,58 +5,25 @@
 #include "process/process_state.h"
 #include "process/served_rig.h"
 
-static served_rig rig;
-static served_job jobs[8];
-
-static int set_up(void **state)
-{
-    (void)state;
-    served_rig_start(&rig);
-    memset(jobs, 0, sizeof jobs);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
-        served_job_fini(&jobs[i]);
-    }
-    served_rig_stop(&rig);
-    return 0;
-}
-
-static void write_line(served_job *job, const char *line)
-{
-    arcp__served_job_write(job->job, arcp_span_cstr(line));
-}
-
-static void end(served_job *job)
-{
-    write_line(job, SERVED_END);
-    served_until(&rig, job->ends != 0);
-    assert_int_equal(job->how, ARCP__SERVED_DONE);
-}
-
 /* ---- the process that a job gets ---- */
 
 static void processes_start_with_jobs_and_the_least_loaded_gets_the_next(void **state)
 {
     (void)state;
     rig.options.processes = 2;
-    served_rig_open(&rig);
+    served_open();
     assert_int_equal(process_rig_running(&rig.rig), 0);
-    served_rig_hold(&rig, &jobs[0], "a");
+    served_hold(&jobs[0], "a");
     assert_int_equal(process_rig_running(&rig.rig), 1);
     assert_int_equal(jobs[0].starts, 1);
-    served_rig_hold(&rig, &jobs[1], "b");
+    served_hold(&jobs[1], "b");
     assert_string_not_equal(jobs[0].pid, jobs[1].pid);
-    served_rig_hold(&rig, &jobs[2], "c");
-    served_rig_hold(&rig, &jobs[3], "d");
+    served_hold(&jobs[2], "c");
+    served_hold(&jobs[3], "d");
     assert_string_not_equal(jobs[2].pid, jobs[3].pid);
     assert_int_equal(process_rig_running(&rig.rig), 2);
-    end(&jobs[0]);
-    served_rig_hold(&rig, &jobs[4], "e");
+    served_end(&jobs[0]);
+    served_hold(&jobs[4], "e");
     assert_string_equal(jobs[4].pid, jobs[0].pid);
 }
 
@@ -64,10 +31,10 @@ static void a_process_without_jobs_comes_before_a_new_one(void **state)
 {
     (void)state;
     rig.options.processes = 2;
-    served_rig_open(&rig);
-    served_rig_hold(&rig, &jobs[0], "a");
-    end(&jobs[0]);
-    served_rig_hold(&rig, &jobs[1], "b");
+    served_open();
+    served_hold(&jobs[0], "a");
+    served_end(&jobs[0]);
+    served_hold(&jobs[1], "b");
     assert_string_equal(jobs[0].pid, jobs[1].pid);
     assert_int_equal(process_rig_running(&rig.rig), 1);
 }
@@ -77,9 +44,9 @@ static void jobs_beyond_the_concurrency_do_not_wait_when_all_processes_run(void 
 {
     (void)state;
     rig.options.concurrency = 1;
-    served_rig_open(&rig);
-    served_rig_hold(&rig, &jobs[0], "a");
-    served_rig_hold(&rig, &jobs[1], "b");
+    served_open();
+    served_hold(&jobs[0], "a");
+    served_hold(&jobs[1], "b");
     assert_string_equal(jobs[0].pid, jobs[1].pid);
 }
 
@@ -88,13 +55,13 @@ static void jobs_beyond_the_concurrency_do_not_wait_when_all_processes_run(void 
 static void each_line_has_the_id_of_its_job_both_ways_and_keeps_its_order(void **state)
 {
     (void)state;
-    served_rig_open(&rig);
-    served_rig_begin(&rig, &jobs[0], "a", SERVED_SAY("{\"job_id\":\"a\",\"n\":1}"));
-    served_rig_begin(&rig, &jobs[1], "b", SERVED_SAY("{\"job_id\":\"b\",\"n\":1}"));
-    write_line(&jobs[0], SERVED_SAY("{\"n\":2,\"job_id\":\"a\"}"));
-    write_line(&jobs[0], SERVED_END);
-    served_until(&rig, jobs[0].ends != 0);
-    served_until(&rig, served_job_has(&jobs[1], "\n"));
+    served_open();
+    served_begin(&jobs[0], "a", SERVED_SAY("{\"job_id\":\"a\",\"n\":1}"));
+    served_begin(&jobs[1], "b", SERVED_SAY("{\"job_id\":\"b\",\"n\":1}"));
+    served_write(&jobs[0], SERVED_SAY("{\"n\":2,\"job_id\":\"a\"}"));
+    served_write(&jobs[0], SERVED_END);
+    served_until(jobs[0].ends != 0);
+    served_until(served_job_has(&jobs[1], "\n"));
     assert_string_equal(arcp_buf_cstr(&jobs[0].lines),
                         "{\"job_id\":\"a\",\"n\":1}\n{\"n\":2,\"job_id\":\"a\"}\n"
                         "{\"job_id\":\"a\",\"type\":\"job.result\"}\n");
@@ -120,15 +87,15 @@ static void a_line_that_names_no_job_of_the_process_is_logged(void **state)
     const size_t count = sizeof lines / sizeof lines[0];
     (void)state;
     rig.options.processes = 2;
-    served_rig_open(&rig);
-    served_rig_hold(&rig, &jobs[0], "a");
-    served_rig_hold(&rig, &jobs[1], "other"); /* in another process */
+    served_open();
+    served_hold(&jobs[0], "a");
+    served_hold(&jobs[1], "other"); /* in another process */
     for (size_t i = 0; i < count; i++) {
         char line[256];
         (void)snprintf(line, sizeof line, SERVED_SAY("%s"), lines[i]);
-        write_line(&jobs[0], line);
+        served_write(&jobs[0], line);
     }
-    end(&jobs[0]);
+    served_end(&jobs[0]);
     size_t logged = 0;
     for (size_t i = 0; i < rig.logged.size; i++) {
         logged += rig.logged.data[i] == '\n' ? 1 : 0;
@@ -136,7 +103,7 @@ static void a_line_that_names_no_job_of_the_process_is_logged(void **state)
     if (logged != count) {
         fail_msg("logged: %s", arcp_buf_cstr(&rig.logged));
     }
-    assert_true(served_rig_has(&rig.logged, jobs[0].pid));
+    assert_true(served_has(&rig.logged, jobs[0].pid));
     assert_int_equal(jobs[1].ends, 0);
     assert_false(served_job_has(&jobs[1], "job.result"));
 }
@@ -147,10 +114,10 @@ static void standard_error_is_logged_for_the_process(void **state)
     static const char *const argv[] = {"/bin/sh", "-c", "echo trouble >&2; read -r line", NULL};
     (void)state;
     rig.rig.spec.argv = argv;
-    served_rig_open(&rig);
-    served_rig_begin(&rig, &jobs[0], "a", SERVED_HOLD);
-    served_until(&rig, jobs[0].ends != 0);
-    assert_true(served_rig_has(&rig.logged, " trouble\n"));
+    served_open();
+    served_begin(&jobs[0], "a", SERVED_HOLD);
+    served_until(jobs[0].ends != 0);
+    assert_true(served_has(&rig.logged, " trouble\n"));
 }
 
 /* ---- pausing ---- */
@@ -158,9 +125,9 @@ static void standard_error_is_logged_for_the_process(void **state)
 static void a_paused_job_pauses_its_process_until_it_leaves(void **state)
 {
     (void)state;
-    served_rig_open(&rig);
-    served_rig_hold(&rig, &jobs[0], "a");
-    served_rig_hold(&rig, &jobs[1], "b");
+    served_open();
+    served_hold(&jobs[0], "a");
+    served_hold(&jobs[1], "b");
     const arcp__agent_process *process = rig.rig.table->processes;
     arcp__served_job_pause(jobs[0].job, true);
     arcp__served_job_pause(jobs[1].job, true);
@@ -169,7 +136,7 @@ static void a_paused_job_pauses_its_process_until_it_leaves(void **state)
     assert_true(process->is_paused);
     served_job_fini(&jobs[0]);
     assert_false(process->is_paused);
-    end(&jobs[1]);
+    served_end(&jobs[1]);
 }
 
 /* ---- the end of a process ---- */
@@ -177,16 +144,16 @@ static void a_paused_job_pauses_its_process_until_it_leaves(void **state)
 static void a_process_that_exits_ends_its_jobs_and_the_next_job_gets_another(void **state)
 {
     (void)state;
-    served_rig_open(&rig);
-    served_rig_hold(&rig, &jobs[0], "a");
-    served_rig_hold(&rig, &jobs[1], "b");
-    write_line(&jobs[0], SERVED_EXIT);
-    served_until(&rig, jobs[0].ends + jobs[1].ends == 2);
+    served_open();
+    served_hold(&jobs[0], "a");
+    served_hold(&jobs[1], "b");
+    served_write(&jobs[0], SERVED_EXIT);
+    served_until(jobs[0].ends + jobs[1].ends == 2);
     assert_int_equal(jobs[1].how, ARCP__SERVED_EXITED);
     assert_int_equal(jobs[1].exit.code, 3);
-    assert_true(served_rig_has(&rig.reports, "ended with status 3, and 2 jobs with it"));
-    write_line(&jobs[0], SERVED_HOLD); /* has no effect */
-    served_rig_hold(&rig, &jobs[2], "c");
+    assert_true(served_has(&rig.reports, "ended with status 3, and 2 jobs with it"));
+    served_write(&jobs[0], SERVED_HOLD); /* has no effect */
+    served_hold(&jobs[2], "c");
     assert_string_not_equal(jobs[2].pid, jobs[0].pid);
 }
 
@@ -196,11 +163,11 @@ static void a_line_that_is_too_long_ends_the_process(void **state)
         "/bin/sh", "-c", "read -r line; head -c 5000 /dev/zero | tr '\\0' x; sleep 1000", NULL};
     (void)state;
     rig.rig.spec.argv = argv;
-    served_rig_open(&rig);
-    served_rig_begin(&rig, &jobs[0], "a", SERVED_HOLD);
-    served_until(&rig, jobs[0].ends != 0);
+    served_open();
+    served_begin(&jobs[0], "a", SERVED_HOLD);
+    served_until(jobs[0].ends != 0);
     assert_int_equal(jobs[0].how, ARCP__SERVED_EXITED);
-    assert_true(served_rig_has(&rig.reports, "limits.agent_line_bytes"));
+    assert_true(served_has(&rig.reports, "limits.agent_line_bytes"));
 }
 
 static void a_process_that_does_not_read_its_input_is_killed(void **state)
@@ -208,18 +175,18 @@ static void a_process_that_does_not_read_its_input_is_killed(void **state)
     static char line[70000];
     (void)state;
     rig.rig.spec.input_bytes_max = 65536;
-    served_rig_open(&rig);
-    served_rig_hold(&rig, &jobs[0], "a");
-    write_line(&jobs[0], SERVED_STOPS);
+    served_open();
+    served_hold(&jobs[0], "a");
+    served_write(&jobs[0], SERVED_STOPS);
     memset(line, 'x', sizeof line - 1);
     line[0] = '{';
     for (size_t i = 0; i < 8; i++) {
-        write_line(&jobs[0], line);
+        served_write(&jobs[0], line);
     }
-    served_until(&rig, jobs[0].ends != 0);
+    served_until(jobs[0].ends != 0);
     assert_int_equal(jobs[0].how, ARCP__SERVED_EXITED);
     assert_true(jobs[0].exit.by_signal);
-    assert_true(served_rig_has(&rig.reports, "does not read its input"));
+    assert_true(served_has(&rig.reports, "does not read its input"));
 }
 
 /* Of three processes each is started for one job; the fourth job waits for the pause to end. */
@@ -227,17 +194,17 @@ static void three_early_exits_pause_the_starts_and_jobs_wait(void **state)
 {
     (void)state;
     rig.options.pause_ms = 20;
-    served_rig_open(&rig);
+    served_open();
     for (size_t i = 0; i < 3; i++) {
-        served_rig_begin(&rig, &jobs[i], "a", SERVED_EXIT);
+        served_begin(&jobs[i], "a", SERVED_EXIT);
         assert_false(arcp__served_job_waits(jobs[i].job));
-        served_until(&rig, jobs[i].ends != 0);
+        served_until(jobs[i].ends != 0);
     }
-    served_rig_begin(&rig, &jobs[3], "b", SERVED_HOLD);
+    served_begin(&jobs[3], "b", SERVED_HOLD);
     assert_true(arcp__served_job_waits(jobs[3].job));
-    served_rig_begin(&rig, &jobs[4], "c", SERVED_HOLD);
+    served_begin(&jobs[4], "c", SERVED_HOLD);
     served_job_fini(&jobs[4]); /* one that waits can leave */
-    served_until(&rig, served_job_has(&jobs[3], "\"pid\""));
+    served_until(served_job_has(&jobs[3], "\"pid\""));
     assert_int_equal(jobs[3].starts, 1);
     assert_false(arcp__served_job_waits(jobs[3].job));
 }
@@ -247,13 +214,13 @@ static void a_process_that_has_lived_long_enough_ends_no_row_of_early_exits(void
     (void)state;
     rig.options.pause_ms = 60000;
     rig.options.early_ms = 1;
-    served_rig_open(&rig);
+    served_open();
     for (size_t i = 0; i < 4; i++) { /* its start alone takes longer than 1 ms */
-        served_rig_hold(&rig, &jobs[i], "a");
-        write_line(&jobs[i], SERVED_EXIT);
-        served_until(&rig, jobs[i].ends != 0);
+        served_hold(&jobs[i], "a");
+        served_write(&jobs[i], SERVED_EXIT);
+        served_until(jobs[i].ends != 0);
     }
-    assert_false(served_rig_has(&rig.reports, "soon after its start"));
+    assert_false(served_has(&rig.reports, "soon after its start"));
 }
 
 static void a_program_that_cannot_be_started_fails_its_jobs_and_is_tried_three_times(void **state)
@@ -262,33 +229,32 @@ static void a_program_that_cannot_be_started_fails_its_jobs_and_is_tried_three_t
     (void)state;
     rig.rig.spec.argv = argv;
     rig.options.pause_ms = 60000;
-    served_rig_open(&rig);
+    served_open();
     for (size_t i = 0; i < 3; i++) {
-        served_rig_begin(&rig, &jobs[i], "a", SERVED_HOLD);
-        served_until(&rig, jobs[i].starts != 0);
+        served_begin(&jobs[i], "a", SERVED_HOLD);
+        served_until(jobs[i].starts != 0);
         assert_int_not_equal(jobs[i].started, ARCP_OK);
     }
-    served_rig_begin(&rig, &jobs[3], "b", SERVED_HOLD);
+    served_begin(&jobs[3], "b", SERVED_HOLD);
     assert_true(arcp__served_job_waits(jobs[3].job));
 }
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(processes_start_with_jobs_and_the_least_loaded_gets_the_next),
-        TEST(a_process_without_jobs_comes_before_a_new_one),
-        TEST(jobs_beyond_the_concurrency_do_not_wait_when_all_processes_run),
-        TEST(each_line_has_the_id_of_its_job_both_ways_and_keeps_its_order),
-        TEST(a_line_that_names_no_job_of_the_process_is_logged),
-        TEST(standard_error_is_logged_for_the_process),
-        TEST(a_paused_job_pauses_its_process_until_it_leaves),
-        TEST(a_process_that_exits_ends_its_jobs_and_the_next_job_gets_another),
-        TEST(a_line_that_is_too_long_ends_the_process),
-        TEST(a_process_that_does_not_read_its_input_is_killed),
-        TEST(three_early_exits_pause_the_starts_and_jobs_wait),
-        TEST(a_process_that_has_lived_long_enough_ends_no_row_of_early_exits),
-        TEST(a_program_that_cannot_be_started_fails_its_jobs_and_is_tried_three_times),
+        SERVED_TEST(processes_start_with_jobs_and_the_least_loaded_gets_the_next),
+        SERVED_TEST(a_process_without_jobs_comes_before_a_new_one),
+        SERVED_TEST(jobs_beyond_the_concurrency_do_not_wait_when_all_processes_run),
+        SERVED_TEST(each_line_has_the_id_of_its_job_both_ways_and_keeps_its_order),
+        SERVED_TEST(a_line_that_names_no_job_of_the_process_is_logged),
+        SERVED_TEST(standard_error_is_logged_for_the_process),
+        SERVED_TEST(a_paused_job_pauses_its_process_until_it_leaves),
+        SERVED_TEST(a_process_that_exits_ends_its_jobs_and_the_next_job_gets_another),
+        SERVED_TEST(a_line_that_is_too_long_ends_the_process),
+        SERVED_TEST(a_process_that_does_not_read_its_input_is_killed),
+        SERVED_TEST(three_early_exits_pause_the_starts_and_jobs_wait),
+        SERVED_TEST(a_process_that_has_lived_long_enough_ends_no_row_of_early_exits),
+        SERVED_TEST(a_program_that_cannot_be_started_fails_its_jobs_and_is_tried_three_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
