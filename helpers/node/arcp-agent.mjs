@@ -4,8 +4,9 @@
 //     serve(async (job) => `hello, ${job.input.name}`);
 //
 // arcpd starts this program for a job (`mode: arcp`), or for many jobs at the same time (`mode: serve`); the
-// same handler does for both. It gets the job, and what it returns is the result. An exception ends the job with an error, Denied and Refused with the runtime's own code; its stack
-// is on standard error, which goes to arcpd's log. From the import on, console.log writes to standard error.
+// same handler does for both. It gets the job, and what it returns is the result. An exception ends the job with
+// an error, Denied and Refused with the runtime's own code; its stack is on standard error, which goes to
+// arcpd's log. From the import on, console.log writes to standard error.
 import process from 'node:process';
 import { isatty } from 'node:tty';
 import { StringDecoder } from 'node:string_decoder';

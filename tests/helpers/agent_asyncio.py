@@ -1,6 +1,8 @@
 """The agents of helpers_test.py, with a handler that is an `async def`: the input's `do` says which one."""
 import asyncio
+import gc
 import sys
+import threading
 from decimal import Decimal
 
 import arcp_agent
@@ -99,6 +101,12 @@ async def rotate(job):
 
 async def wait_for_reply(job):
     await job.authorize("fs.read", "/srv/a")
+
+
+async def kept(job):
+    gc.collect()
+    return [sum(isinstance(one, arcp_agent.AsyncJob) for one in gc.get_objects()),
+            sum(isinstance(one, threading.Timer) for one in threading.enumerate())]
 
 
 async def handle(job):

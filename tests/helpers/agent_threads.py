@@ -1,4 +1,5 @@
 """The agents of helpers_test.py, with handlers that are a `def`: the input's `do` says which one."""
+import gc
 import sys
 import threading
 from decimal import Decimal
@@ -102,6 +103,12 @@ def rotate(job):
 
 def wait_for_reply(job):
     job.authorize("fs.read", "/srv/a")
+
+
+def kept(job):
+    gc.collect()
+    return [sum(isinstance(one, arcp_agent.Job) for one in gc.get_objects()),
+            sum(isinstance(one, threading.Timer) for one in threading.enumerate())]
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -23,6 +24,7 @@ START = {"job_id": "job_1", "agent": "a@1.0.0", "lease": {"fs.read": ["/srv/**"]
 DENIED = {"code": "PERMISSION_DENIED", "message": "no", "retryable": False, "details": {"granted": ["/srv/**"]}}
 
 ENDS = ("job.result", "job.error")
+PATIENCE_SEC = 60  # with an agent that waits for ever
 
 
 class Agent:
@@ -33,6 +35,8 @@ class Agent:
         self.job_id = job_id
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, env={**os.environ, **environment})
+        self.watchdog = threading.Timer(PATIENCE_SEC, self.process.kill)
+        self.watchdog.start()
         self.lines = []
         self.write(before)
         self.send("job.start", {**start, "input": {"do": do}})
@@ -88,6 +92,7 @@ class Helpers:
         for pipe in (agent.process.stdout, agent.process.stderr, agent.process.stdin):
             self.addCleanup(pipe.close)
         self.addCleanup(agent.process.kill)
+        self.addCleanup(agent.watchdog.cancel)
         return agent
 
     def bodies(self, agent, kind):
@@ -107,7 +112,9 @@ class Helpers:
     def test_members_that_are_null_are_absent(self):
         nulls = {name: None for name in (*START, "lease_constraints", "endpoints", "parent_job_id")}
         agent = self.start("spend", start={**nulls, "job_id": "job_2", "budget": {"USD": 4.5}})
-        agent.reply(agent.read(), {"error": None, "budget": None, "job_id": None})
+        line = {"type": "reply", "re": agent.read()["id"], "job_id": self.job_id,  # null in `mode: arcp`
+                "payload": {"error": None, "budget": None, "job_id": None}}
+        agent.write(json.dumps(line).encode() + b"\n")
         self.assertEqual(agent.finish()[0]["payload"], {"result": ["4.5", "4.5", "4.5"]})
         end = self.start("echo", start=nulls).finish()[0]["payload"]["result"]
         self.assertEqual((end["lease"], end["cwd"]), ({}, None))
@@ -138,8 +145,9 @@ class Helpers:
         line = agent.read()
         self.assertIn('"value":0.1234567890123456789,', line["raw"])
         self.assertEqual(line["payload"]["body"]["name"], "cost.search")
-        agent.write(b'{"type":"reply","re":"%s","job_id":%s,"payload":{"budget":{"USD":4.3765432109876543211}}}\n'
-                    % (line["id"].encode(), json.dumps(self.job_id).encode()))
+        name = b"" if self.job_id is None else b'"job_id":"%s",' % self.job_id.encode()
+        agent.write(b'{"type":"reply","re":"%s",%s"payload":{"budget":{"USD":4.3765432109876543211}}}\n'
+                    % (line["id"].encode(), name))
         self.assertEqual(agent.finish()[0]["payload"]["result"],
                          ["4.5", "4.3765432109876543211", "4.3765432109876543211"])
         self.assertEqual(self.bodies(agent, "log")[0]["message"], "no float")
@@ -373,11 +381,31 @@ class Served(Helpers):
         self.assertEqual(agent.process.wait(timeout=30), 0)
 
 
-class ServedThreads(Served, Threads):
+class ServedPython(Served):
+    def test_nothing_is_kept_of_jobs_that_have_ended(self):
+        agent = self.start("echo")
+        for number in range(2, 101):
+            self.begin(agent, f"job_{number}", "echo")
+        self.read_all(agent, 300)
+        self.begin(agent, "job_101", "cancel")
+        self.read_all(agent, 1)
+        agent.job_id = "job_101"
+        agent.send("job.cancel", {"reason": "client", "grace_ms": 3000})
+        agent.job_id = self.job_id
+        self.read_all(agent, 1)
+        for number in range(100):  # a thread still ends its job when the last line was written
+            self.begin(agent, f"look_{number}", "kept")
+            kept = self.read_all(agent, 1)[f"look_{number}"][0]["payload"]["result"]
+            if kept == [1, 0]:
+                break
+        self.assertEqual(kept, [1, 0], "jobs, and timers of cancelled ones")
+
+
+class ServedThreads(ServedPython, Threads):
     pass
 
 
-class ServedAsyncio(Served, Asyncio):
+class ServedAsyncio(ServedPython, Asyncio):
     pass
 
 

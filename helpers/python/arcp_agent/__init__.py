@@ -9,8 +9,9 @@
 
 arcpd starts this program for a job (`mode: arcp`), or for many jobs at the same time (`mode: serve`); the same
 handler does for both. It gets the job, and what it returns is the result. A `def` runs in a thread and gets a
-Job; an `async def` runs on asyncio and gets an AsyncJob, whose methods have the same names and are awaited. An exception ends the job with an error, Denied and Refused with
-the runtime's own code; its traceback is on standard error, which goes to arcpd's log.
+Job; an `async def` runs on asyncio and gets an AsyncJob, whose methods have the same names and are awaited.
+An exception ends the job with an error, Denied and Refused with the runtime's own code; its traceback is on
+standard error, which goes to arcpd's log.
 
 print() is harmless: while a handler runs, standard output is standard error, and standard input is empty.
 """
@@ -184,6 +185,7 @@ class _Lines:
         self._job_id = job_id  # None: the only job of this process
         self._lock = threading.Lock()
         self._waiting: Optional[Dict[str, Future[Dict[str, Any]]]] = {}  # None: no reply comes any more
+        self._timer: Optional[threading.Timer] = None  # until no reply comes any more
         self._why = ""
         self._last_id = 0
 
@@ -240,11 +242,23 @@ class _Lines:
         finally:
             self._forget(line_id)
 
+    def end_in(self, ms: int, why: str) -> None:
+        """No reply comes any more after this time."""
+        with self._lock:
+            if self._waiting is None or self._timer is not None:
+                return
+            self._timer = threading.Timer(ms / 1000, self.end, [why])
+            self._timer.daemon = True
+        self._timer.start()
+
     def end(self, why: str) -> None:
         """No reply comes any more."""
         with self._lock:
             waiting, self._waiting = self._waiting or {}, None
             self._why = self._why or why
+            timer = self._timer
+        if timer is not None:
+            timer.cancel()
         for future in waiting.values():
             if future.set_running_or_notify_cancel():
                 future.set_exception(Cancelled(why))
@@ -705,7 +719,8 @@ def _leave(job: Union[Job, AsyncJob]) -> None:
 class _Jobs:
     """The jobs of this process. Lines are taken in the order in which they arrive."""
 
-    def __init__(self, start: Callable[[bytes], Union[Job, AsyncJob]]) -> None:
+    def __init__(self, make: Callable[[bytes], Union[Job, AsyncJob]], start: Callable[[Any], Any]) -> None:
+        self._make = make  # of a job.start
         self._start = start
         self._jobs: Dict[Optional[str], Union[Job, AsyncJob]] = {}
         self.is_served = False  # lines name their job
@@ -717,16 +732,16 @@ class _Jobs:
         kind, payload, job_id = str(message.get("type")), message["payload"], message.get("job_id")
         if kind == "job.start":
             self.is_served = job_id is not None
-            self._jobs[job_id] = self._start(line)
+            job = self._make(line)
+            self._jobs[job_id] = job  # before it can end
+            self._start(job)
             return
-        job = self._jobs.get(job_id)
-        if job is not None:
-            _take(job, kind, payload, message.get("re"), line)
+        found = self._jobs.get(job_id)
+        if found is not None:
+            _take(found, kind, payload, message.get("re"), line)
             if kind == "job.cancel" and self.is_served:
                 # When the grace is over, arcpd has ended the job and replies to nothing any more.
-                timer = threading.Timer((payload.get("grace_ms") or 0) / 1000, job._lines.end, ["cancelled"])
-                timer.daemon = True
-                timer.start()
+                found._lines.end_in(payload.get("grace_ms") or 0, "cancelled")
 
     def ended(self, job: Union[Job, AsyncJob]) -> None:
         self._jobs.pop(job._lines._job_id, None)
@@ -761,12 +776,7 @@ def _run_threads(runtime: _Runtime, handler: Callable[[Job], Any]) -> None:
             if not jobs.is_served:
                 over.set()
 
-    def start(line: bytes) -> Job:
-        job = Job(runtime, line)
-        pool.submit(run, job)
-        return job
-
-    jobs = _Jobs(start)
+    jobs = _Jobs(lambda line: Job(runtime, line), lambda job: pool.submit(run, job))
 
     def read() -> None:
         for batch in runtime.batches():
@@ -787,13 +797,11 @@ def _run_loop(runtime: _Runtime, handler: Callable[[AsyncJob], Awaitable[Any]]) 
         over = asyncio.Event()
         tasks: Set[asyncio.Future[Any]] = set()
 
-        def start(line: bytes) -> AsyncJob:
-            job = AsyncJob(runtime, line)
+        def start(job: AsyncJob) -> None:
             task = asyncio.ensure_future(handler(job))
             job.cancelled._follow(task)
             tasks.add(task)
             task.add_done_callback(lambda done: finish(job, done))
-            return job
 
         def finish(job: AsyncJob, task: asyncio.Future[Any]) -> None:
             tasks.discard(task)
@@ -807,7 +815,7 @@ def _run_loop(runtime: _Runtime, handler: Callable[[AsyncJob], Awaitable[Any]]) 
             if not jobs.is_served:
                 over.set()
 
-        jobs = _Jobs(start)
+        jobs = _Jobs(lambda line: AsyncJob(runtime, line), start)
 
         def take(batch: List[bytes]) -> None:
             for line in batch:
