@@ -61,7 +61,7 @@ static void without_descriptors_starts_are_paused_and_a_job_that_waits_runs_late
 }
 
 /* One job from its start to its end, with the nth allocation failing; whether one has failed. A
- * process that cannot be told a line, or whose line cannot be read, is killed: its job must not
+ * process that cannot be sent a line, or whose line cannot be read, is killed: its job must not
  * wait for ever. */
 static bool run_without_memory(size_t nth, bool is_running)
 {
