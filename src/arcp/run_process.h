@@ -41,7 +41,8 @@ typedef struct arcp__running {
     arcp__run_relay relays[ARCP__RUN_RELAYS];
     arcp_time begun;
     int64_t max_runtime_ns, kill_mono_ns;
-    bool is_expired, is_timed_out, is_killed, has_ended;
+    unsigned kill_calls; /* of arcp__sandbox_kill */
+    bool is_expired, is_timed_out, has_ended;
     bool is_without_network; /* though it should have one: it was killed */
     bool is_busy;            /* something of the network is left that would have to be waited for */
 } arcp__running;

@@ -1,46 +1,24 @@
 /* The end of the lease and --max-runtime, and how the command is ended then. */
 #include <signal.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "arcp/run_process.h"
 #include "base/clock.h"
-#include "base/directory.h"
-#include "launch/proc_stat.h"
+#include "launch/sandbox_kill.h"
 
 /* Between SIGTERM and SIGKILL when --max-runtime is reached. */
 #define TERM_GRACE_NS (5 * ARCP_NS_PER_SEC)
-/* For arcp-sandbox to end the processes that are left. */
-#define KILL_GRACE_NS ARCP_NS_PER_SEC
 /* The wall clock may be set while we wait. */
 #define WAIT_MS_MAX 1000
 
-static void kill_child(void *user, const arcp__proc_stat *process)
-{
-    const arcp__running *running = user;
-    arcp__proc_stat now;
-    if (process->parent != running->process->pid) {
-        return;
-    }
-    const int fd = (int)syscall(SYS_pidfd_open, process->pid, 0);
-    /* The descriptor is of this process only if it is still there. */
-    if (fd >= 0 && arcp__proc_stat_read(process->pid, &now) && now.started == process->started) {
-        (void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
-    }
-    arcp__close(fd);
-}
-
-/* Without a process table of its own, what has left the process group is found and killed by
- * arcp-sandbox when the command has ended: so that one must live a little longer. */
 void arcp__run_kill(arcp__running *running)
 {
-    if (running->run->plan->level == ARCP__SANDBOX_LEVEL_FULL || running->is_killed) {
+    if (running->run->plan->level == ARCP__SANDBOX_LEVEL_FULL) {
         arcp__run_send(running, SIGKILL);
     } else {
-        arcp__proc_each(kill_child, running);
+        arcp__sandbox_kill(running->process, running->kill_calls++);
     }
-    running->is_killed = true;
-    running->kill_mono_ns = arcp__clock_now().mono_ns + KILL_GRACE_NS;
+    running->kill_mono_ns =
+        arcp__clock_now().mono_ns + ARCP__SANDBOX_KILL_AGAIN_MS * ARCP_NS_PER_MS;
 }
 
 /* The smaller of a wait and the time until then, in milliseconds, rounded up. */
@@ -82,7 +60,9 @@ static uint64_t watch(arcp__running *running)
     if ((running->is_timed_out || running->is_expired) && now.mono_ns >= running->kill_mono_ns) {
         arcp__run_kill(running);
     }
-    return running->is_expired || running->is_timed_out ? WAIT_MS_MAX : wait_ms;
+    return running->is_expired || running->is_timed_out
+               ? until(WAIT_MS_MAX, running->kill_mono_ns - now.mono_ns)
+               : wait_ms;
 }
 
 static void on_time(uv_timer_t *timer)

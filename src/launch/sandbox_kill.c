@@ -7,13 +7,22 @@
 #include "base/directory.h"
 #include "launch/proc_stat.h"
 
+#define MONITOR_CALLS (1000u / ARCP__SANDBOX_KILL_AGAIN_MS)
+#define LAST_CALL     (10000u / ARCP__SANDBOX_KILL_AGAIN_MS)
+
+typedef struct children {
+    const arcp_process *monitor;
+    bool has_one; /* that had not ended */
+} children;
+
 static void kill_child(void *user, const arcp__proc_stat *found)
 {
-    const arcp_process *monitor = user;
+    children *of = user;
     arcp__proc_stat now;
-    if (found->parent != monitor->pid) {
+    if (found->parent != of->monitor->pid || found->state == 'Z') {
         return;
     }
+    of->has_one = true;
     const int fd = (int)syscall(SYS_pidfd_open, found->pid, 0);
     /* The descriptor is of this process only if it is still there. */
     if (fd >= 0 && arcp__proc_stat_read(found->pid, &now) && now.started == found->started) {
@@ -22,11 +31,11 @@ static void kill_child(void *user, const arcp__proc_stat *found)
     arcp__close(fd);
 }
 
-void arcp__sandbox_kill(arcp_process *process, bool has_processes, bool is_repeated)
+void arcp__sandbox_kill(arcp_process *process, unsigned calls)
 {
-    if (has_processes || is_repeated) {
+    children of = {.monitor = process};
+    arcp__proc_each(kill_child, &of);
+    if ((calls >= MONITOR_CALLS && !of.has_one) || calls >= LAST_CALL) {
         process->ops->signal(process, SIGKILL);
-    } else {
-        arcp__proc_each(kill_child, process);
     }
 }

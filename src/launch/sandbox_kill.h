@@ -1,17 +1,19 @@
-/* Kills the program of a sandbox with all that it has started. */
+/* Kills the program of a sandbox that has no process table of its own, with all that it has
+ * started. (At level full the death of the monitor ends everything inside.) */
 #ifndef ARCP_LAUNCH_SANDBOX_KILL_H
 #define ARCP_LAUNCH_SANDBOX_KILL_H
 
 #include <arcp/sys/launcher.h>
 
-/* How long the monitor may take, after the first call, to end the processes that are left. */
-#define ARCP__SANDBOX_KILL_GRACE_MS 1000
+/* When to call again, until the monitor has ended. */
+#define ARCP__SANDBOX_KILL_AGAIN_MS 50
 
-/* At level full (`has_processes`: the sandbox has a process table of its own) the death of the
- * monitor ends everything inside. Otherwise the program's processes that have left its group are
- * found and killed by the monitor once the program has ended, so the first call kills only the
- * monitor's children, and the monitor ends soon afterwards; call again (`is_repeated`) when it has
- * not ended within the grace. */
-void arcp__sandbox_kill(arcp_process *process, bool has_processes, bool is_repeated);
+/* Kills the monitor's children. What a killed process leaves behind is the monitor's child next, so
+ * the tree below it becomes smaller with each call. The monitor kills what is left, too, reports
+ * the end and ends. One that has not ended after a second is killed, but not while it has a child
+ * that lives: nobody else would find those that are left. After ten seconds it is killed all the
+ * same, because a process that waits for a disk does not end. `calls`: how many there were before
+ * this one. */
+void arcp__sandbox_kill(arcp_process *process, unsigned calls);
 
 #endif

@@ -234,32 +234,38 @@ arcp_status arcp__agent_process_move_directory(arcp__agent_process *process, con
     return ARCP_OK;
 }
 
+static void on_kill(uv_timer_t *timer);
+
+/* At a level without a process table of its own: until the monitor has ended. */
+static void kill_sandbox(arcp__agent_process *process)
+{
+    if (!process->is_reaped) {
+        arcp__sandbox_kill(process->process, process->kill_calls++);
+        uv_update_time(process->table->loop);
+        (void)uv_timer_start(&process->timer, on_kill, ARCP__SANDBOX_KILL_AGAIN_MS, 0);
+    }
+}
+
 static void on_kill(uv_timer_t *timer)
 {
     arcp__agent_process *process = timer->data;
-    if (process->is_killed) { /* at level landlock: the monitor has not ended in time */
-        process->process->ops->signal(process->process, SIGKILL);
-    } else {
+    if (process->kill_calls == 0) {
         arcp__agent_process_kill(process);
+    } else {
+        kill_sandbox(process);
     }
 }
 
 void arcp__agent_process_kill(arcp__agent_process *process)
 {
-    const arcp__process_sandbox *sandbox = process->sandbox;
-    const bool was_killed = process->is_killed;
     process->is_killed = true; /* also when it is only being started */
     if (process->process == NULL) {
         return;
     }
-    if (sandbox == NULL) {
+    if (process->sandbox == NULL || process->sandbox->has_processes) {
         process->process->ops->signal(process->process, SIGKILL);
-    } else if (!was_killed || sandbox->has_processes) {
-        arcp__sandbox_kill(process->process, sandbox->has_processes, false);
-    }
-    if (sandbox != NULL && !sandbox->has_processes && !was_killed && !process->is_reaped) {
-        uv_update_time(process->table->loop);
-        (void)uv_timer_start(&process->timer, on_kill, ARCP__SANDBOX_KILL_GRACE_MS, 0);
+    } else if (process->kill_calls == 0) {
+        kill_sandbox(process);
     }
 }
 

@@ -96,9 +96,10 @@ struct arcp__agent_process {
     bool is_reaped;  /* it was reaped: `end` is known; or it could not be started */
     bool is_terminating;
     bool is_killed;
-    bool has_run_out; /* the kernel has killed a process of it at the limit of memory */
-    bool is_reported; /* `exited` was called, or the owner has freed it, or it could not start */
-    bool is_freed;    /* by its owner */
+    unsigned kill_calls; /* of arcp__sandbox_kill */
+    bool has_run_out;    /* the kernel has killed a process of it at the limit of memory */
+    bool is_reported;    /* `exited` was called, or the owner has freed it, or it could not start */
+    bool is_freed;       /* by its owner */
     bool input_closed;
     bool skips_output; /* a line was refused */
     size_t line_bytes_max, input_bytes_max;
