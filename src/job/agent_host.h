@@ -66,7 +66,6 @@ typedef struct arcp__admit_answer {
     arcp_buf texts[ARCP__ADMIT_TEXTS];
     void *plan;    /* admitted: the host's own; NULL: nothing to release */
     bool is_shown; /* admitted: the job's first event tells about its enforcement */
-    bool stays;    /* admitted: its agent runs in the runtime's host, though it has a worker */
 } arcp__admit_answer;
 
 struct arcp__job;
@@ -178,7 +177,6 @@ typedef struct arcp__enforcement {
     bool is_confined; /* the answer had a level */
     bool is_revoked;  /* REVOKE_AGENT was queued */
     bool is_shown;
-    bool stays;
     arcp_buf texts[ARCP__ADMIT_TEXTS]; /* of the answer, until the job starts */
 } arcp__enforcement;
 

@@ -4,7 +4,7 @@
 /* Whether the host has nothing to say of the job: its agent is not confined. */
 static bool is_silent(const arcp__admit_answer *answer)
 {
-    bool is_silent = answer->status == ARCP_OK && answer->plan == NULL && !answer->stays;
+    bool is_silent = answer->status == ARCP_OK && answer->plan == NULL;
     for (size_t i = 0; i < ARCP__ADMIT_TEXTS; i++) {
         is_silent = is_silent && answer->texts[i].size == 0 && !answer->texts[i].failed;
     }
@@ -54,8 +54,7 @@ static arcp_status keep(const arcp__agent_hosts *hosts, arcp__admit_answer *answ
     *kept = (arcp__enforcement){.hosts = hosts,
                                 .plan = answer->plan,
                                 .is_confined = answer->texts[ARCP__ADMIT_LEVEL].size != 0,
-                                .is_shown = answer->is_shown,
-                                .stays = answer->stays};
+                                .is_shown = answer->is_shown};
     for (size_t i = 0; i < ARCP__ADMIT_TEXTS; i++) {
         kept->texts[i] = answer->texts[i];
         answer->texts[i] = arcp_buf_init();

@@ -55,8 +55,7 @@ void arcp__workers_free(arcp__jobs *jobs)
 
 void arcp__job_place_on_worker(arcp__jobs *jobs, arcp__job *job, const arcp__agent_version *agent)
 {
-    const arcp__enforcement *enforcement = job->live->enforcement;
-    if (agent->worker[0] == '\0' || (enforcement != NULL && enforcement->stays)) {
+    if (agent->worker[0] == '\0') {
         arcp__job_numbers_free(job->live->numbers); /* it was placed before it waited */
         job->live->numbers = NULL;
         return;
