@@ -3,8 +3,10 @@
 #include "support/check.h"
 
 #include "base/alloc.h"
+#include "engine/confiner.h"
 #include "engine/scene.h"
 #include "engine/state.h"
+#include "engine/upstream.h"
 
 #define EVENT                                                                                      \
     "{\"type\":\"job.event\",\"payload\":{\"kind\":\"thought\",\"body\":{\"text\":\"t\"}}}"
@@ -62,7 +64,8 @@ static void begin_session(const char *features)
     rig_send(&s->rig, s->client, frame);
 }
 
-static int set_up_with(const char *features)
+/* The rig is begun, not open. */
+static void begin(void)
 {
     s = arcp__alloc(sizeof *s);
     assert_non_null(s);
@@ -71,6 +74,10 @@ static int set_up_with(const char *features)
     s->rig.store = &s->disk.store;
     s->rig.worker = "w";
     s->rig.prepare = prepare;
+}
+
+static int open_with(const char *features)
+{
     rig_open(&s->rig);
     assert_true(joins("i1"));
     ready();
@@ -81,13 +88,39 @@ static int set_up_with(const char *features)
 static int set_up(void **state)
 {
     (void)state;
-    return set_up_with("\"progress\",\"cost.budget\",\"result_chunk\",\"subscribe\"");
+    begin();
+    return open_with("\"progress\",\"cost.budget\",\"result_chunk\",\"subscribe\"");
 }
 
 static int set_up_without_chunks(void **state)
 {
     (void)state;
-    return set_up_with("");
+    begin();
+    return open_with("");
+}
+
+/* Agents are in sandboxes, and a lease that has expired only denies. */
+static int set_up_confined(void **state)
+{
+    static confiner sandbox;
+    (void)state;
+    begin();
+    sandbox = (confiner){0};
+    confiner_confines(&sandbox);
+    confiner_attach(&sandbox, &s->rig);
+    s->rig.settings.lease_on_expiry = ARCP__ON_EXPIRY_DENY;
+    return open_with("\"cost.budget\",\"lease_expires_at\"");
+}
+
+static upstream issuer;
+
+static int set_up_with_credentials(void **state)
+{
+    (void)state;
+    begin();
+    issuer = (upstream){.issuing = UPSTREAM_WELL};
+    upstream_attach(&issuer, &s->rig);
+    return open_with("\"provisioned_credentials\"");
 }
 
 static int tear_down(void **state)
@@ -330,6 +363,133 @@ static void pieces_of_a_result_without_chunks_are_in_the_store(void **state)
         arcp__stream_find_record(job_of(id)->stream, job_of(id)->stream->next - 1, &record));
     assert_non_null(memmem(record.data, record.size, "\"result\":\"abcde\"", 16));
 }
+
+/* ---- plain programs ---- */
+
+static void writes(const rig_agent *agent, uint64_t end, arcp_span bytes)
+{
+    arcp__engine_agent_output(s->rig.engine, s->rig.now, agent->job, end, bytes);
+    rig_run(&s->rig);
+}
+
+static bool last_record_has(const char *id, const char *part)
+{
+    arcp__stream *stream = job_of(id)->stream;
+    arcp_span record;
+    assert_true(arcp__stream_find_record(stream, stream->next - 1, &record));
+    return memmem(record.data, record.size, part, strlen(part)) != NULL;
+}
+
+static void output_that_is_in_no_record_comes_again_after_a_restart(void **state)
+{
+    (void)state;
+    const char *id = submit("{\"agent\":\"echo\"}");
+    writes(rig_agent_last(&s->rig), 3, ARCP_SPAN_LITERAL("abc"));
+    restart();
+    rig_agent *agent = come_back(id, 1);
+    writes(agent, 5, ARCP_SPAN_LITERAL("abcde"));
+    rig_agent_exits(&s->rig, agent, false, 0);
+    assert_int_equal(job_of(id)->status, ARCP_JOB_SUCCESS);
+    assert_true(last_record_has(id, "\"result\":\"abcde\""));
+}
+
+static void output_goes_on_after_its_last_durable_record(void **state)
+{
+    static char text[70000];
+    static arcp__job_kept kept;
+    (void)state;
+    memset(text, 'x', sizeof text);
+    const char *id = submit("{\"agent\":\"echo\"}");
+    rig_agent *agent = rig_agent_last(&s->rig);
+    writes(agent, sizeof text - 10, arcp_span_make(text, sizeof text - 10));
+    arcp__engine_get_kept(s->rig.engine, agent->job, &kept);
+    assert_in_range(kept.bytes, 1, sizeof text - 11);
+    restart();
+    const arcp__worker_claim row = {.items_first = 1, .errors_first = 1, .bytes_first = kept.bytes};
+    assert_true(joins("i1"));
+    assert_int_equal(claim(id, &row, &agent), ARCP__CLAIM_GO_ON);
+    ready();
+    writes(agent, sizeof text, arcp_span_make(text, sizeof text - kept.bytes));
+    rig_agent_exits(&s->rig, agent, false, 0);
+    assert_int_equal(job_of(id)->status, ARCP_JOB_SUCCESS);
+    assert_true(last_record_has(id, "\"result_size\":70000"));
+}
+
+static void a_line_of_standard_error_is_taken_once_over_a_restart(void **state)
+{
+    (void)state;
+    const char *id = submit("{\"agent\":\"echo\"}");
+    const rig_agent *agent = rig_agent_last(&s->rig);
+    for (uint64_t number = 1; number <= 3; number++) {
+        arcp__engine_agent_error_line(s->rig.engine, s->rig.now, agent->job, number,
+                                      ARCP_SPAN_LITERAL("a line"), true);
+        rig_run(&s->rig);
+        if (number == 2) {
+            restart();
+            agent = come_back(id, 1);
+            const uint64_t records = agent->job->stream->next;
+            arcp__engine_agent_error_line(s->rig.engine, s->rig.now, agent->job, 2,
+                                          ARCP_SPAN_LITERAL("a line"), true);
+            rig_run(&s->rig);
+            assert_int_equal(agent->job->stream->next, records);
+        }
+    }
+    assert_true(last_record_has(id, "a line"));
+}
+
+/* ---- sandboxes and credentials ---- */
+
+static void a_used_up_budget_is_revoked_again_after_a_restart(void **state)
+{
+    (void)state;
+    const char *id = submit("{\"agent\":\"echo\",\"lease_request\":{\"cost.budget\":[\"USD:2\"]}}");
+    says(rig_agent_last(&s->rig), 1, METRIC);
+    restart();
+    rig_agent *agent = come_back(id, 2);
+    assert_int_equal(agent->revokes, 0);
+    says(agent, 2, METRIC);
+    assert_int_equal(agent->revokes, 1);
+    restart();
+    agent = come_back(id, 3);
+    assert_int_equal(agent->revokes, 1);
+    assert_int_equal(agent->revoked, ARCP_E_BUDGET_EXHAUSTED);
+}
+
+static void a_lease_that_expires_while_its_worker_is_away_is_revoked_when_it_comes(void **state)
+{
+    (void)state;
+    const char *id = submit(
+        "{\"agent\":\"echo\",\"lease_constraints\":{\"expires_at\":\"2026-01-01T00:01:00Z\"}}");
+    restart();
+    const rig_agent *agent = come_back(id, 1);
+    rig_clock(&s->rig, 58 * ARCP_NS_PER_SEC);
+    assert_int_equal(agent->revokes, 0);
+    arcp__engine_worker_away(s->rig.engine, s->rig.now, ARCP_SPAN_LITERAL("w"));
+    rig_clock(&s->rig, 2 * ARCP_NS_PER_SEC);
+    agent = come_back(id, 1);
+    assert_int_equal(agent->revokes, 1);
+    assert_int_equal(agent->revoked, ARCP_E_LEASE_EXPIRED);
+}
+
+static void a_job_with_a_credential_ends_at_a_restart(void **state)
+{
+    (void)state;
+    rig_agent *agent = NULL;
+    const char *id = submit("{\"agent\":\"echo\"}");
+    assert_int_equal(issuer.key_count, 1);
+    restart();
+    assert_int_equal(job_of(id)->status, ARCP_JOB_ERROR);
+    assert_true(last_record_has(id, "\"details\":{\"reason\":\"credential_revoked\"}"));
+    assert_true(last_record_has(id, "\"retryable\":true"));
+    assert_int_equal(upstream_live_count(&issuer), 0);
+    assert_true(joins("i1"));
+    assert_int_equal(claim(id, NULL, &agent), ARCP__CLAIM_FORGET);
+    ready();
+    assert_int_equal(s->rig.engine->jobs.live_agents, 0);
+    assert_false(issuer.leaked);
+}
+
+/* ---- delegation ---- */
 
 static void a_parent_waits_on_for_its_child(void **state)
 {
@@ -581,6 +741,16 @@ int main(void)
         TEST(chunks_of_a_result_go_on_at_the_next_number),
         cmocka_unit_test_setup_teardown(pieces_of_a_result_without_chunks_are_in_the_store,
                                         set_up_without_chunks, tear_down),
+        TEST(output_that_is_in_no_record_comes_again_after_a_restart),
+        TEST(output_goes_on_after_its_last_durable_record),
+        TEST(a_line_of_standard_error_is_taken_once_over_a_restart),
+        cmocka_unit_test_setup_teardown(a_used_up_budget_is_revoked_again_after_a_restart,
+                                        set_up_confined, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_lease_that_expires_while_its_worker_is_away_is_revoked_when_it_comes, set_up_confined,
+            tear_down),
+        cmocka_unit_test_setup_teardown(a_job_with_a_credential_ends_at_a_restart,
+                                        set_up_with_credentials, tear_down),
         TEST(a_parent_waits_on_for_its_child),
         TEST(a_job_on_a_worker_has_its_directory_where_that_is_kept),
         TEST(what_an_earlier_release_has_stored_as_spent_is_read_and_deleted),
