@@ -106,8 +106,9 @@ static void tell_parent(arcp__jobs *jobs, const arcp__job *job, arcp_span termin
     }
 }
 
-/* Deletes what was stored for the job on its worker alone. */
-static void end_on_worker(arcp__jobs *jobs, const arcp__job *job)
+/* Deletes what was stored for the job on its worker alone. A worker that has not got its start
+ * never gets it. */
+static void end_on_worker(arcp__jobs *jobs, arcp__job *job)
 {
     if (!arcp__job_is_on_worker(job)) {
         return;
@@ -117,6 +118,9 @@ static void end_on_worker(arcp__jobs *jobs, const arcp__job *job)
     arcp__worker_run_free(job->live->numbers);
     if (job->facts.started_wall_ns == 0) {
         arcp__queue_delete_rows(jobs, job);
+    }
+    if (arcp__job_awaits_worker(job)) {
+        arcp__agent_forget(jobs, job);
     }
 }
 
@@ -381,7 +385,7 @@ static void cancel(arcp__jobs *jobs, arcp__job *job, uint64_t grace_ms)
 {
     job->cancelling = true;
     arcp__job_live_changed(jobs, job);
-    if (!arcp__job_has_agent(job)) {
+    if (!arcp__job_has_agent(job) || arcp__job_awaits_worker(job)) {
         arcp__job_fail_with(jobs, job, ARCP_E_CANCELLED, "the job was cancelled");
         return;
     }

@@ -97,11 +97,12 @@ void arcp__worker_send_start(arcp__jobs *jobs, arcp__job *job, const arcp__worke
     arcp__job_numbers *numbers = job->live->numbers;
     memcpy(numbers->instance, worker->instance, sizeof numbers->instance);
     numbers->is_here = numbers->is_hosted = true;
+    arcp__context_disarm(jobs->context, &job->live->queue_timer);
     arcp__job_live_changed(jobs, job);
     arcp__agent_push_start(jobs, job);
 }
 
-/* Starts the agent as soon as its worker is there. */
+/* Starts the agent as soon as its worker is there, for which it waits as in a queue. */
 static void start_on_worker(arcp__jobs *jobs, arcp__job *job)
 {
     const arcp__worker_entry *worker =
@@ -110,6 +111,9 @@ static void start_on_worker(arcp__jobs *jobs, arcp__job *job)
     arcp__job_live_changed(jobs, job);
     if (worker != NULL && worker->state == ARCP__WORKER_JOINED) {
         arcp__worker_send_start(jobs, job, worker);
+    } else {
+        const int64_t age_ns = jobs->context->now.wall_ns - job->created_wall_ns;
+        arcp__job_arm_wait(jobs, job, age_ns < 0 ? 0 : age_ns);
     }
 }
 

@@ -287,6 +287,12 @@ static inline bool arcp__job_is_on_worker(const arcp__job *job)
     const arcp__job_numbers *numbers = job->live == NULL ? NULL : job->live->numbers;
     return numbers != NULL && numbers->worker[0] != '\0';
 }
+/* Whether it waits for a worker to which its start has not been sent. */
+static inline bool arcp__job_awaits_worker(const arcp__job *job)
+{
+    return arcp__job_is_on_worker(job) && job->agent_state == ARCP__AGENT_STARTING &&
+           job->live->numbers->instance[0] == '\0';
+}
 /* Whether effects about its agent have somewhere to go. */
 static inline bool arcp__agent_is_here(const arcp__job *job)
 {
@@ -396,8 +402,8 @@ ARCP_MUST_CHECK arcp_status arcp__job_check_place(const arcp__jobs *jobs,
 /* The job begins to wait for a place, and ends that. */
 void arcp__job_begin_wait(arcp__jobs *jobs, arcp__job *job, arcp__place_agent *places);
 void arcp__job_end_wait(arcp__jobs *jobs, arcp__job *job);
-/* Two parts of the beginning, for a job that was accepted `age_ns` ago and waits after a restart.
- */
+/* Two parts of the beginning, for a job that was accepted `age_ns` ago and waits after a restart;
+ * the second also for one that waits for its worker. */
 void arcp__job_count_wait(arcp__jobs *jobs, arcp__job *job);
 void arcp__job_arm_wait(arcp__jobs *jobs, arcp__job *job, int64_t age_ns);
 /* Stores the turn of a job that the placement has moved. */

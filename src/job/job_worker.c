@@ -30,10 +30,7 @@ static bool is_of(const arcp__job *job, const arcp__worker_entry *worker)
 /* Whether the job's start was not sent to any life of the worker. */
 static bool awaits(const arcp__job *job, const arcp__worker_entry *worker)
 {
-    return job->live != NULL && arcp__job_is_on_worker(job) && !arcp__job_has_ended(job) &&
-           job->agent_state == ARCP__AGENT_STARTING &&
-           strcmp(job->live->numbers->worker, worker->name) == 0 &&
-           job->live->numbers->instance[0] == '\0';
+    return arcp__job_awaits_worker(job) && strcmp(job->live->numbers->worker, worker->name) == 0;
 }
 
 /* ---- the loss of a job ---- */
@@ -305,7 +302,9 @@ static void restart(arcp__jobs *jobs, arcp__job *job)
         arcp__context_arm(jobs->context, &live->grace_timer, jobs->timer_kind, job,
                           now.mono_ns + (left_ns < 0 ? 0 : left_ns));
     }
-    if (numbers->instance[0] != '\0') {
+    if (arcp__job_awaits_worker(job)) {
+        arcp__job_arm_wait(jobs, job, age_ns < 0 ? 0 : age_ns);
+    } else {
         arcp__worker_entry *worker = arcp__worker_get(jobs, arcp_span_cstr(numbers->worker),
                                                       arcp_span_cstr(numbers->instance));
         if (worker != NULL && worker->lost_timer.place == 0) {

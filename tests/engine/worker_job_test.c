@@ -570,6 +570,57 @@ static void a_job_starts_when_its_worker_comes(void **state)
     assert_non_null(rig_agent_last(&s->rig));
 }
 
+/* A job that was submitted while the worker is away. */
+static const arcp__job *waiting_job(void)
+{
+    arcp__engine_worker_away(s->rig.engine, s->rig.now, ARCP_SPAN_LITERAL("w"));
+    (void)submit("{\"agent\":\"echo\"}");
+    const arcp__job *job = s->rig.engine->jobs.all;
+    assert_non_null(job);
+    assert_int_equal(job->status, ARCP_JOB_PENDING);
+    return job;
+}
+
+static void a_job_that_waits_for_its_worker_ends_with_its_cancel(void **state)
+{
+    (void)state;
+    char frame[256];
+    const arcp__job *job = waiting_job();
+    (void)snprintf(frame, sizeof frame, FRAME("c", "job.cancel", "{\"job_id\":\"%s\"}"), job->id);
+    rig_send(&s->rig, s->client, frame);
+    assert_int_equal(job->status, ARCP_JOB_CANCELLED);
+    assert_int_equal(s->rig.engine->jobs.live_agents, 0);
+    assert_true(joins("i1"));
+    ready();
+    assert_null(rig_agent_last(&s->rig));
+}
+
+static void a_job_waits_for_its_worker_as_long_as_in_a_queue(void **state)
+{
+    (void)state;
+    const int64_t queue_ns = (int64_t)s->rig.settings.jobs_queue_sec * ARCP_NS_PER_SEC;
+    char id[64];
+    (void)snprintf(id, sizeof id, "%s", waiting_job()->id);
+    rig_clock(&s->rig, queue_ns / 2 - ARCP_NS_PER_SEC);
+    restart(); /* takes a second */
+    rig_clock(&s->rig, queue_ns / 2 - 1);
+    assert_int_equal(job_of(id)->status, ARCP_JOB_PENDING);
+    rig_clock(&s->rig, 1);
+    assert_int_equal(job_of(id)->status, ARCP_JOB_TIMED_OUT);
+    assert_true(last_record_has(id, "\"limit\":\"jobs.queue_sec\""));
+    assert_int_equal(s->rig.engine->jobs.live_agents, 0);
+}
+
+static void a_job_that_its_worker_has_waits_no_more(void **state)
+{
+    (void)state;
+    const arcp__job *job = waiting_job();
+    assert_true(joins("i1"));
+    ready();
+    rig_clock(&s->rig, (int64_t)s->rig.settings.jobs_queue_sec * ARCP_NS_PER_SEC);
+    assert_int_equal(job->status, ARCP_JOB_RUNNING);
+}
+
 static void a_job_that_never_reached_its_worker_is_started_after_a_restart(void **state)
 {
     (void)state;
@@ -755,6 +806,9 @@ int main(void)
         TEST(a_job_on_a_worker_has_its_directory_where_that_is_kept),
         TEST(what_an_earlier_release_has_stored_as_spent_is_read_and_deleted),
         TEST(a_job_starts_when_its_worker_comes),
+        TEST(a_job_that_waits_for_its_worker_ends_with_its_cancel),
+        TEST(a_job_waits_for_its_worker_as_long_as_in_a_queue),
+        TEST(a_job_that_its_worker_has_waits_no_more),
         TEST(a_job_that_never_reached_its_worker_is_started_after_a_restart),
         TEST(a_job_that_has_run_is_never_started_again),
         TEST(a_job_that_has_ended_is_forgotten),
