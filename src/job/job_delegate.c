@@ -178,6 +178,9 @@ static void begin(arcp__jobs *jobs, arcp__job *parent, arcp__job *child,
         if (child->live->wait_reply == NULL) {
             arcp__context_no_memory(jobs->context);
         }
+        if (child->live->wait_item != 0) { /* the parent may outlive a restart */
+            arcp__job_store_with_batch(jobs, child, ARCP__ROW_LIVE);
+        }
         arcp__place_lend(&jobs->placement, &parent->live->place);
     }
     arcp__job_start(jobs, child);

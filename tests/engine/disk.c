@@ -74,7 +74,8 @@ static void learn(disk *d, const arcp_store_op *op)
         note(d, op->key)->has_row = true;
     } else if (op->kind == ARCP_STORE_PUT && op->table == ARCP_STORE_JOBS) {
         disk_known *known = note(d, op->key);
-        if (known->is_gone) {
+        /* What a queued job needs to start is stored again for its worker. */
+        if (known->is_gone && !arcp_span_ends_with(op->key, ARCP_SPAN_LITERAL("/start"))) {
             fail_msg("%s: it was forgotten, and its row comes back", known->id);
         }
         const bool runs =

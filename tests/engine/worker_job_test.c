@@ -517,6 +517,47 @@ static void a_parent_waits_on_for_its_child(void **state)
     assert_int_equal(job_of(child)->status, ARCP_JOB_SUCCESS);
 }
 
+/* The child's agent has no worker, and ends with the runtime. */
+static void a_parent_has_the_reply_of_a_child_that_ends_at_the_restart(void **state)
+{
+    (void)state;
+    char parent[64];
+    (void)snprintf(parent, sizeof parent, "%s", submit(LEASE));
+    rig_agent *agent = rig_agent_last(&s->rig);
+    s->rig.worker = NULL;
+    rig_reload(&s->rig);
+    says(agent, 1, DELEGATE("d1"));
+    restart();
+    agent = come_back(parent, 2);
+    const char *lines = lines_of(agent);
+    assert_non_null(strstr(lines, "\"re\":\"d1\""));
+    assert_non_null(strstr(lines, "\"code\":\"INTERNAL_ERROR\""));
+    assert_int_equal(job_of(parent)->status, ARCP_JOB_RUNNING);
+}
+
+static void a_parent_waits_on_for_its_queued_child(void **state)
+{
+    (void)state;
+    char parent[64];
+    char first[64];
+    s->rig.max_jobs = 1;
+    rig_reload(&s->rig);
+    (void)snprintf(parent, sizeof parent, "%s", submit(LEASE));
+    rig_agent *agents[2] = {rig_agent_last(&s->rig)};
+    (void)snprintf(first, sizeof first, "%s", submit("{\"agent\":\"work\"}"));
+    says(agents[0], 1, DELEGATE("d1"));
+    restart();
+    assert_true(joins("i1"));
+    assert_int_equal(claim(parent, NULL, &agents[0]), ARCP__CLAIM_GO_ON);
+    assert_int_equal(claim(first, NULL, &agents[1]), ARCP__CLAIM_GO_ON);
+    ready();
+    rig_agent_exits(&s->rig, agents[1], false, 0); /* gives the child its place */
+    rig_agent *child = rig_agent_last(&s->rig);
+    assert_string_equal(child->agent, "work@1.0.0");
+    says(child, 1, RESULT);
+    assert_non_null(strstr(lines_of(agents[0]), "\"re\":\"d1\""));
+}
+
 /* ---- rows of the release before ---- */
 
 static void what_an_earlier_release_has_stored_as_spent_is_read_and_deleted(void **state)
@@ -803,6 +844,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_job_with_a_credential_ends_at_a_restart,
                                         set_up_with_credentials, tear_down),
         TEST(a_parent_waits_on_for_its_child),
+        TEST(a_parent_has_the_reply_of_a_child_that_ends_at_the_restart),
+        TEST(a_parent_waits_on_for_its_queued_child),
         TEST(a_job_on_a_worker_has_its_directory_where_that_is_kept),
         TEST(what_an_earlier_release_has_stored_as_spent_is_read_and_deleted),
         TEST(a_job_starts_when_its_worker_comes),
