@@ -185,8 +185,9 @@ void arcp__engine_read_done(arcp__engine *engine, arcp_time now, uint64_t read_i
 
 /* Restart: pass every row of the tables SESSIONS, JOBS, IDEMPOTENCY, SUBSCRIPTIONS, CREDENTIALS,
  * SCHEDULES and OUTBOX in any order, then call restore_done once, before the first link. Jobs that
- * were running end as INTERNAL_ERROR, and their credentials are revoked; queued jobs start when
- * their agents are registered. ARCP_E_CORRUPT for a row that cannot be read (the message names it).
+ * were running end as INTERNAL_ERROR, but those on workers wait for these (job/job_worker.h);
+ * credentials are revoked, and jobs with one end; queued jobs start when their agents are
+ * registered. ARCP_E_CORRUPT for a row that cannot be read (the message names it).
  */
 ARCP_MUST_CHECK arcp_status arcp__engine_restore_row(arcp__engine *engine, arcp_store_table table,
                                                      arcp_span key, arcp_span value,
@@ -209,10 +210,10 @@ ARCP_MUST_CHECK arcp_status arcp__engine_restore_status(const arcp__engine *engi
 void arcp__engine_agent_started(arcp__engine *engine, arcp_time now, arcp__job *job,
                                 arcp_status status, arcp_span message);
 
-/* Numbers: a host whose agents may outlive the engine numbers what they say (job/job_number.h), and
- * says it again when it is not known to be durable. The engine ignores what it has taken, and items
- * that do not follow the last one. `item` 0: the host does not number. All numbers of a job begin
- * with 1. */
+/* Numbers: a host whose agents may outlive the engine numbers what they say (job/job_number.h),
+ * from 1 on for each job. After a new link or a restart the host passes on again what the engine
+ * has not said it need not keep. The engine ignores a number that it has taken, and an item that
+ * does not follow the last one. `item` 0: the host does not number. */
 
 /* One line of an agent's standard output, without its line feed (man/arcp-agent.7). */
 void arcp__engine_agent_line(arcp__engine *engine, arcp_time now, arcp__job *job, uint64_t item,

@@ -1,7 +1,7 @@
 /* The row <job>/live of a job that has not ended, beside its own: what changes while it runs. It is
- * written at most once per batch, in the batch with the change, and deleted with the job's end. A
- * job whose agent ends with the runtime has only what it has spent there, and only if it has spent
- * something. */
+ * written at most once per batch, in the batch with the change, and deleted with the job's end. The
+ * row of a job that is not on a worker says only what the job has spent and which line of a parent
+ * on a worker waits for its end; without either there is no row. */
 #include "job/job_state.h"
 
 #define LIVE_SUFFIX  "/live"

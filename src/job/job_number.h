@@ -44,7 +44,7 @@ typedef struct arcp__taken {
 /* In job->live; NULL there: its host does not number. */
 typedef struct arcp__job_numbers {
     uint64_t item, bytes, errors; /* taken up to these; bytes: as far as the job's records go */
-    uint64_t bytes_seen;          /* with those that wait in plain_output */
+    uint64_t bytes_seen;          /* taken so far; the last of them may still be in plain_output */
     /* As of the last effect; as of a batch that is under way, if one is; and what the store has. */
     arcp__taken changed, flying, durable;
     arcp__open_item *open; /* owned; ascending */

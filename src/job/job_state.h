@@ -259,7 +259,7 @@ bool arcp__error_line_is_next(arcp__jobs *jobs, arcp__job *job, uint64_t line);
 void arcp__job_numbers_free(arcp__job_numbers *numbers);
 /* False when out of memory. */
 ARCP_MUST_CHECK bool arcp__item_add_open(arcp__job_numbers *numbers, uint64_t item);
-/* The numbers are those that the store has. */
+/* After a restart: sets the numbers to those of the job's row in the store. */
 void arcp__numbers_restore(arcp__job_numbers *numbers, uint64_t item, uint64_t bytes,
                            uint64_t errors);
 /* A worker keeps items and lines of standard error from these on, and items that are open; `stored`
