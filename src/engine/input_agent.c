@@ -133,7 +133,8 @@ void arcp__engine_agent_exited(arcp__engine *engine, arcp_time now, arcp__job *j
                                const arcp__agent_exit *end)
 {
     ARCP__RECORD(engine, .kind = ARCP__CALL_AGENT_EXITED, .now = now, .job = job,
-                 .numbers = {end->by_signal, (uint64_t)end->code, end->has_run_out, end->is_shared},
+                 .numbers = {end->by_signal, (uint64_t)end->code, end->has_run_out, end->is_shared,
+                             end->ended_by},
                  .texts = {end->stderr_tail, end->failed_step, end->failure});
     /* A program whose sandbox could not be made never ran. */
     if (end->failed_step.size != 0 ? arcp__engine_begin(engine, now)

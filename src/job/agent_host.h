@@ -112,6 +112,12 @@ typedef struct arcp__agent_hosts {
 
 /* ---- how an agent ended ---- */
 
+typedef enum arcp__agent_ended_by {
+    ARCP__AGENT_ENDED_BY_ITSELF, /* or by the engine */
+    ARCP__AGENT_ENDED_BY_STOP,   /* by its worker, which was stopped */
+    ARCP__AGENT_ENDED_BY_ABSENCE /* by its worker, because the runtime was away for too long */
+} arcp__agent_ended_by;
+
 typedef struct arcp__agent_exit {
     bool by_signal;
     int code;              /* exit status, or the signal's number */
@@ -124,6 +130,7 @@ typedef struct arcp__agent_exit {
     /* The process ran other jobs, too, and has ended without the job's result: a failure, whatever
      * its exit status is. */
     bool is_shared;
+    arcp__agent_ended_by ended_by; /* other than itself: a failure, whatever its exit status is */
 } arcp__agent_exit;
 
 /* ---- what a sandbox denied ---- */

@@ -295,6 +295,8 @@ void arcp__job_agent_exited(arcp__jobs *jobs, arcp__job *job, const arcp__agent_
     }
     if (exit->failed_step.size != 0) {
         fail_set_up(jobs, job, exit);
+    } else if (exit->ended_by != ARCP__AGENT_ENDED_BY_ITSELF) {
+        arcp__worker_ended_agent(jobs, job, exit->ended_by);
     } else if (exit->by_signal || exit->code != 0 || exit->is_shared ||
                job->output == ARCP__OUTPUT_BROKEN) {
         fail_exit(jobs, job, exit);

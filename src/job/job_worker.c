@@ -7,7 +7,11 @@
 /* From the end of a worker's link to the event of its jobs. */
 #define AWAY_MS 5000u
 
-#define WORKER_LOST "the job's worker is lost"
+#define WORKER_LOST    "the job's worker is lost"
+#define WORKER_STOPPED "the job's worker was stopped before the job had ended"
+#define WORKER_ALONE                                                                               \
+    "the job's worker has ended its program, because the runtime was away for longer than "        \
+    "workers.keep_sec"
 #define OLDER_STORE "the store was restored from a backup while the job ran"
 
 /* ---- workers ---- */
@@ -54,6 +58,16 @@ static void lose_with_agent(arcp__jobs *jobs, arcp__job *job, const char *messag
     }
     lose(jobs, job, message, reason);
     arcp__job_unpin(job);
+}
+
+void arcp__worker_ended_agent(arcp__jobs *jobs, arcp__job *job, arcp__agent_ended_by ended_by)
+{
+    const bool was_away = ended_by == ARCP__AGENT_ENDED_BY_ABSENCE;
+    const char *message = was_away ? WORKER_ALONE : WORKER_STOPPED;
+    if (!job->cancelling) {
+        arcp__job_log(jobs, ARCP__LOG_WARN, job, message);
+    }
+    lose(jobs, job, message, was_away ? "worker_alone" : "worker_stopped");
 }
 
 /* ---- a worker's hello ---- */

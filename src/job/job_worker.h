@@ -14,6 +14,7 @@
 #define ARCP_JOB_JOB_WORKER_H
 
 #include "context/context.h"
+#include "job/agent_host.h"
 #include "job/job_number.h"
 
 /* From the end of the time that a worker may run alone to the loss of its jobs. */
@@ -64,6 +65,9 @@ void arcp__worker_ready(struct arcp__jobs *jobs, arcp_span name);
 void arcp__worker_away(struct arcp__jobs *jobs, arcp_span name);
 /* All its lives but one (empty: all) are dead, and so are their programs. */
 void arcp__worker_lost(struct arcp__jobs *jobs, arcp_span name, arcp_span except);
+/* The worker has ended the program of a job that has not ended; its agent is forgotten. */
+void arcp__worker_ended_agent(struct arcp__jobs *jobs, struct arcp__job *job,
+                              arcp__agent_ended_by ended_by);
 /* The worker has written the lines up to this one to the job's agent. */
 void arcp__worker_has_lines(struct arcp__jobs *jobs, struct arcp__job *job, uint64_t at);
 

@@ -67,7 +67,8 @@ static void agent_exited(arcp__player *p, const arcp__recording_call *call)
                                    .failed_step = call->texts[1],
                                    .failure = call->texts[2],
                                    .has_run_out = call->numbers[2] != 0,
-                                   .is_shared = call->numbers[3] != 0};
+                                   .is_shared = call->numbers[3] != 0,
+                                   .ended_by = (arcp__agent_ended_by)call->numbers[4]};
     arcp__engine_agent_exited(p->engine, call->now, job, &exit);
 }
 

@@ -31,15 +31,27 @@ static bool shows_errors(const arcp__job *job)
     return ((const arcp__agent_entry *)job->live->host)->process.stderr_in_errors;
 }
 
+#define BUSY "the job's worker takes no more jobs: it stops, or it has as many as it can have"
+
+static void fail_start(arcp_runtime *runtime, arcp__job *job, arcp_status status, arcp_span why)
+{
+    arcp__runtime_log(runtime, job, ARCP_LOG_ERROR, "%.*s", (int)why.size,
+                      why.size == 0 ? "" : why.data);
+    arcp__engine_agent_started(
+        runtime->engine, arcp__input_now(runtime), job, status,
+        shows_errors(job) ? why : ARCP_SPAN_LITERAL("the agent's program cannot be started"));
+}
+
 static void on_refused(void *user, void *job, const arcp__worker_refused *refused)
 {
     arcp_runtime *runtime = runtime_of(user);
-    arcp__runtime_log(runtime, job, ARCP_LOG_ERROR, "%.*s", (int)refused->message.size,
-                      refused->message.size == 0 ? "" : refused->message.data);
-    arcp__engine_agent_started(
-        runtime->engine, arcp__input_now(runtime), job, ARCP_E_INTERNAL_ERROR,
-        shows_errors(job) ? refused->message
-                          : ARCP_SPAN_LITERAL("the agent's program cannot be started"));
+    if (refused->why != ARCP__WORKER_BUSY) {
+        fail_start(runtime, job, ARCP_E_INTERNAL_ERROR, refused->message);
+        return;
+    }
+    arcp__runtime_log(runtime, job, ARCP_LOG_WARN, BUSY);
+    arcp__engine_agent_started(runtime->engine, arcp__input_now(runtime), job,
+                               ARCP_E_INTERNAL_ERROR, ARCP_SPAN_LITERAL(BUSY));
 }
 
 static void on_item(void *user, void *job, uint64_t number, arcp__worker_item what, arcp_span text)
@@ -83,6 +95,14 @@ static void on_log(void *user, void *job, arcp_span line)
     arcp__runtime_log(runtime, job, ARCP_LOG_INFO, "%.*s", (int)shown.size, shown.data);
 }
 
+/* A job that the runtime itself has killed has ended already, or is cancelled. */
+static arcp__agent_ended_by ended_by(arcp__worker_end why)
+{
+    return why == ARCP__WORKER_END_KILLED  ? ARCP__AGENT_ENDED_BY_STOP
+           : why == ARCP__WORKER_END_ALONE ? ARCP__AGENT_ENDED_BY_ABSENCE
+                                           : ARCP__AGENT_ENDED_BY_ITSELF;
+}
+
 static void on_exited(void *user, void *job, const arcp__worker_exited *exited, arcp_span tail)
 {
     arcp_runtime *runtime = runtime_of(user);
@@ -93,6 +113,7 @@ static void on_exited(void *user, void *job, const arcp__worker_exited *exited, 
         .failed_step = exited->failed_step,
         .failure = exited->failure,
         .has_run_out = exited->has_run_out,
+        .ended_by = ended_by(exited->why),
     };
     arcp__runtime_log(runtime, job, ARCP_LOG_DEBUG,
                       "its process ended with %s %d (%s); %.3f s of CPU time, %.1f MiB",
@@ -282,12 +303,7 @@ static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *jo
                                                     .deadline_ms = deadline_ms(runtime, job)},
                                           .body = line});
     } else {
-        arcp__runtime_log(runtime, job, ARCP_LOG_ERROR, "%s", error.message);
-        arcp__engine_agent_started(
-            runtime->engine, arcp__input_now(runtime), job, status,
-            entry->process.stderr_in_errors
-                ? arcp_span_cstr(error.message)
-                : ARCP_SPAN_LITERAL("the agent's program cannot be started"));
+        fail_start(runtime, job, status, arcp_span_cstr(error.message));
     }
     arcp_buf_fini(&row);
 }

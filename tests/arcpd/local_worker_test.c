@@ -41,13 +41,18 @@ typedef struct rig {
 
 static const daemon_options options = {.config = CONFIG};
 
-static void open_rig(rig *r, uint64_t events)
+static void open_rig_with(rig *r, const daemon_options *daemon, uint64_t events)
 {
     *r = (rig){.events = events};
-    daemon_begin(&r->daemon, &options);
+    daemon_begin(&r->daemon, daemon);
     daemon_start(&r->daemon);
     wire_open(&r->wire, r->daemon.port);
     wire_hello(&r->wire, "t-alice", &r->session);
+}
+
+static void open_rig(rig *r, uint64_t events)
+{
+    open_rig_with(r, &options, events);
 }
 
 /* The process of the worker that has joined last; it need not have since arcpd was started. */
@@ -179,6 +184,19 @@ static void a_job_counts_to_a_hundred_while_arcpd_is_killed_three_times(void **s
     close_rig(&r);
 }
 
+/* Reads until the first job has ended with an error. */
+static arcp_span take_error(rig *r)
+{
+    arcp_span frame = wire_await(&r->wire);
+    while (!wire_is(frame, "job.error")) {
+        frame = wire_await(&r->wire);
+    }
+    r->last_seq = wire_seq(frame);
+    r->jobs[0].has_ended = true;
+    r->ended++;
+    return frame;
+}
+
 static void a_job_whose_worker_is_killed_ends(void **state)
 {
     rig r;
@@ -187,19 +205,79 @@ static void a_job_whose_worker_is_killed_ends(void **state)
     submit(&r, 10000);
     take_until(&r, 3);
     assert_int_equal(kill(worker_of(&r), SIGKILL), 0);
-    arcp_span frame = wire_await(&r.wire);
-    while (!wire_is(frame, "job.error")) {
-        frame = wire_await(&r.wire);
-    }
+    const arcp_span frame = take_error(&r);
     check_span(wire_text(frame, "code"), "INTERNAL_ERROR");
     check_span(wire_text(frame, "reason"), "worker_lost");
-    r.last_seq = wire_seq(frame);
-    r.jobs[0].has_ended = true;
-    r.ended = 1;
     r.events = 5; /* another worker is started */
     submit(&r, 0);
     take_until(&r, UINT64_MAX);
     assert_true(r.jobs[1].has_ended);
+    close_rig(&r);
+}
+
+static void a_job_whose_worker_is_stopped_ends(void **state)
+{
+    rig r;
+    (void)state;
+    open_rig(&r, 1000000);
+    submit(&r, 10000);
+    take_until(&r, 3);
+    const pid_t worker = worker_of(&r);
+    assert_int_equal(kill(worker, SIGTERM), 0);
+    const arcp_span frame = take_error(&r);
+    check_span(wire_text(frame, "code"), "INTERNAL_ERROR");
+    check_span(wire_text(frame, "reason"), "worker_stopped");
+    wait_for_end(worker);
+    daemon_kill(&r.daemon);
+    begin_again(&r);
+    r.events = 5;
+    (void)worker_of_soon(&r);
+    close_rig(&r);
+}
+
+/* Reads until the last job has ended. */
+static arcp_span take_end(rig *r)
+{
+    const char *id = r->jobs[r->count - 1].id;
+    arcp_span frame = wire_await(&r->wire);
+    while (!(wire_is(frame, "job.result") || wire_is(frame, "job.error")) ||
+           !arcp_span_equal_cstr(wire_text(frame, "job_id"), id)) {
+        take(r, frame);
+        frame = wire_await(&r->wire);
+    }
+    if (wire_is(frame, "job.result")) {
+        take(r, frame);
+    } else {
+        r->last_seq = wire_seq(frame);
+        r->ended++;
+    }
+    return frame;
+}
+
+/* It waits for a job that does not heed its cancel. */
+static void a_worker_that_stops_says_why_it_takes_no_job(void **state)
+{
+    static const daemon_options with_grace = {
+        .config = "workers: {local: spawn}\nshutdown: {grace_sec: 600}\n"};
+    rig r;
+    (void)state;
+    open_rig_with(&r, &with_grace, 1000000);
+    submit(&r, 10000);
+    take_until(&r, 3);
+    const pid_t worker = worker_of(&r);
+    r.events = 1;
+    assert_int_equal(kill(worker, SIGTERM), 0);
+    arcp_span frame;
+    do { /* until the worker has taken the signal */
+        submit(&r, 0);
+        frame = take_end(&r);
+    } while (wire_is(frame, "job.result"));
+    check_span(wire_text(frame, "code"), "INTERNAL_ERROR");
+    check_span(wire_text(frame, "message"),
+               "the job's worker takes no more jobs: it stops, or it has as many as it can have");
+    assert_int_equal(kill(worker, SIGKILL), 0);
+    (void)take_error(&r);
+    (void)worker_of_soon(&r);
     close_rig(&r);
 }
 
@@ -213,13 +291,7 @@ static void a_job_ends_when_arcpd_is_stopped(void **state)
     take_until(&r, 3);
     assert_int_equal(daemon_stop(&r.daemon), 0);
     begin_again(&r);
-    arcp_span frame = wire_await(&r.wire);
-    while (!wire_is(frame, "job.error")) {
-        frame = wire_await(&r.wire);
-    }
-    r.last_seq = wire_seq(frame);
-    r.jobs[0].has_ended = true;
-    r.ended = 1;
+    (void)take_error(&r);
     r.events = 5;
     (void)worker_of_soon(&r); /* arcpd has ended its worker, and starts another */
     close_rig(&r);
@@ -372,6 +444,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest few[] = {
         cmocka_unit_test(a_job_counts_to_a_hundred_while_arcpd_is_killed_three_times),
         cmocka_unit_test(a_job_whose_worker_is_killed_ends),
+        cmocka_unit_test(a_job_whose_worker_is_stopped_ends),
+        cmocka_unit_test(a_worker_that_stops_says_why_it_takes_no_job),
         cmocka_unit_test(a_job_ends_when_arcpd_is_stopped),
         cmocka_unit_test(arcpd_stops_although_its_worker_does_not_answer),
         cmocka_unit_test(a_store_in_memory_is_refused),

@@ -803,6 +803,49 @@ static void jobs_of_a_dead_worker_are_lost_at_once(void **state)
     assert_null(s->rig.engine->jobs.workers);
 }
 
+/* ---- a worker that ends the program ---- */
+
+/* With status 0 and without a result, as of a program that has heard of the cancel. */
+static void is_ended(rig_agent *agent, arcp__agent_ended_by ended_by)
+{
+    const arcp__agent_exit end = {.ended_by = ended_by};
+    arcp__engine_agent_exited(s->rig.engine, s->rig.now, agent->job, &end);
+    rig_run(&s->rig);
+}
+
+static void a_job_whose_worker_is_stopped_has_no_result(void **state)
+{
+    (void)state;
+    const char *id = submit("{\"agent\":\"echo\"}");
+    is_ended(rig_agent_last(&s->rig), ARCP__AGENT_ENDED_BY_STOP);
+    assert_int_equal(job_of(id)->status, ARCP_JOB_ERROR);
+    assert_int_equal(scene_takes(s, "\"retryable\":true,\"details\":{\"reason\":"
+                                    "\"worker_stopped\"}"),
+                     1);
+}
+
+static void a_job_that_was_alone_for_too_long_says_so(void **state)
+{
+    (void)state;
+    const char *id = submit("{\"agent\":\"echo\"}");
+    is_ended(rig_agent_last(&s->rig), ARCP__AGENT_ENDED_BY_ABSENCE);
+    assert_int_equal(job_of(id)->status, ARCP_JOB_ERROR);
+    assert_int_equal(scene_takes(s, "\"reason\":\"worker_alone\""), 1);
+}
+
+static void a_job_that_is_cancelled_ends_so_although_its_worker_is_stopped(void **state)
+{
+    (void)state;
+    char frame[256];
+    const char *id = submit("{\"agent\":\"echo\"}");
+    rig_agent *agent = rig_agent_last(&s->rig);
+    (void)snprintf(frame, sizeof frame, FRAME("c", "job.cancel", "{\"job_id\":\"%s\"}"), id);
+    rig_send(&s->rig, s->client, frame);
+    is_ended(agent, ARCP__AGENT_ENDED_BY_STOP);
+    assert_int_equal(job_of(id)->status, ARCP_JOB_CANCELLED);
+    assert_int_equal(scene_takes(s, "worker_stopped"), 0);
+}
+
 static void a_cancel_while_the_worker_is_away_is_sent_when_it_comes(void **state)
 {
     (void)state;
@@ -862,6 +905,9 @@ int main(void)
         TEST(a_worker_that_comes_back_in_time_has_its_jobs),
         TEST(jobs_of_a_dead_worker_are_lost_at_once),
         TEST(a_cancel_while_the_worker_is_away_is_sent_when_it_comes),
+        TEST(a_job_whose_worker_is_stopped_has_no_result),
+        TEST(a_job_that_was_alone_for_too_long_says_so),
+        TEST(a_job_that_is_cancelled_ends_so_although_its_worker_is_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
