@@ -136,9 +136,6 @@ static void lose_all(const local_worker *worker)
 static void on_watch(uv_timer_t *timer)
 {
     local_worker *worker = timer->data;
-    if (worker->joined != NULL) {
-        return;
-    }
     if (may_live(worker)) {
         if (awaits_worker_alone(worker->runtime)) {
             lose_all(worker);
@@ -189,6 +186,7 @@ static void close_link(local_link *link)
         worker->joined = NULL;
         arcp__engine_worker_away(worker->runtime->engine, arcp__input_now(worker->runtime),
                                  arcp__local_worker_name);
+        (void)uv_timer_start(&worker->watch, on_watch, 0, WATCH_MS);
     }
     DL_DELETE(worker->links, link);
     arcp__worker_link_close(link->link);
@@ -204,7 +202,6 @@ static void on_ended(void *user, const char *why)
                       why == NULL ? "the worker has closed it" : why);
     close_link(link);
     arm(worker);
-    (void)uv_timer_start(&worker->watch, on_watch, 0, WATCH_MS);
 }
 
 static void on_timer(uv_timer_t *timer)
