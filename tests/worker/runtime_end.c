@@ -66,12 +66,25 @@ pid_t runtime_end_spawn(runtime_end *r, const char *const *more)
     return pid;
 }
 
+pid_t runtime_end_spawn_with_store(runtime_end *r)
+{
+    static const char *const store[] = {"--store", STORE, NULL};
+    return runtime_end_spawn(r, store);
+}
+
 int runtime_end_wait(pid_t worker)
 {
     int status = 0;
     wait_for_end(worker);
     assert_int_equal(waitpid(worker, &status, 0), worker);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void runtime_end_close_ended(runtime_end *r)
+{
+    assert_int_equal(runtime_end_wait(r->worker), 0);
+    r->worker = 0;
+    runtime_end_close(r);
 }
 
 size_t runtime_end_log_count(const runtime_end *r, const char *word)
@@ -194,6 +207,11 @@ void runtime_end_welcome(const runtime_end *r, unsigned keep_ms, unsigned grace_
                      keep_ms, grace_ms, rows);
 }
 
+void runtime_end_forget(const runtime_end *r, const char *job)
+{
+    runtime_end_send(r, "{\"type\":\"forget\",\"job\":\"%s\"}\n", job);
+}
+
 void runtime_end_start(const runtime_end *r, const char *job, bool is_plain, const char *script)
 {
     char variable[64];
@@ -280,10 +298,63 @@ const arcp__worker_message *runtime_end_next(runtime_end *r, arcp__worker_kind k
     return &r->message;
 }
 
-uint64_t runtime_end_items(runtime_end *r, uint64_t first, arcp_buf *lines)
+uint64_t runtime_end_lines(runtime_end *r, uint64_t first, const char *wanted)
 {
-    const arcp__worker_message *items = runtime_end_next(r, ARCP__WORKER_ITEMS);
-    assert_int_equal(items->items.first, first);
-    arcp_buf_append(lines, items->body);
-    return items->items.first + items->items.count - 1;
+    arcp_buf lines = arcp_buf_init();
+    while (lines.size < strlen(wanted)) {
+        const arcp__worker_message *items = runtime_end_next(r, ARCP__WORKER_ITEMS);
+        assert_int_equal(items->items.first, first);
+        arcp_buf_append(&lines, items->body);
+        first += items->items.count;
+    }
+    check_span(arcp_buf_span(&lines), wanted);
+    arcp_buf_fini(&lines);
+    return first - 1;
+}
+
+arcp__worker_job_row runtime_end_row(const runtime_end *r)
+{
+    static char job[64]; /* the row borrows from the message */
+    arcp__worker_reader reader = {.line_bytes_max = 0};
+    arcp__worker_job_row row;
+    arcp_error error = {0};
+    arcp_span rest = r->message.body;
+    check_ok(arcp__worker_job_row_read(&reader, &rest, &row, &error), &error);
+    assert_int_equal(rest.size, 0);
+    (void)snprintf(job, sizeof job, "%.*s", (int)row.job.size, row.job.data);
+    row.job = arcp_span_cstr(job);
+    row.store = arcp_span_make(NULL, 0);
+    arcp__worker_reader_fini(&reader);
+    return row;
+}
+
+/* ---- all together ---- */
+
+void runtime_end_open_linked(runtime_end *r, unsigned keep_ms, unsigned grace_ms)
+{
+    runtime_end_open(r);
+    runtime_end_listen(r);
+    runtime_end_spawn_with_store(r);
+    runtime_end_accept(r);
+    runtime_end_welcome(r, keep_ms, grace_ms, "");
+}
+
+pid_t runtime_end_run(runtime_end *r, const char *job, const char *script)
+{
+    runtime_end_start(r, job, false, script);
+    return (pid_t)runtime_end_next(r, ARCP__WORKER_STARTED)->started.pid;
+}
+
+void runtime_end_go_on(runtime_end *r, const char *job)
+{
+    char rows[128];
+    (void)snprintf(rows, sizeof rows, "{\"job\":\"%s\",\"what\":\"go_on\"}\n", job);
+    runtime_end_welcome(r, KEEP_MS, GRACE_MS, rows);
+    runtime_end_next(r, ARCP__WORKER_STARTED);
+}
+
+pid_t runtime_end_open_job(runtime_end *r, unsigned grace_ms, const char *script)
+{
+    runtime_end_open_linked(r, KEEP_MS, grace_ms);
+    return runtime_end_run(r, "j", script);
 }

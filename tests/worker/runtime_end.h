@@ -21,7 +21,9 @@ typedef struct runtime_end {
     arcp__worker_message message; /* the last one */
 } runtime_end;
 
-#define STORE "01STORE"
+#define STORE    "01STORE"
+#define KEEP_MS  600000u
+#define GRACE_MS 600000u
 
 /* A state directory of its own; it does not listen yet. */
 void runtime_end_open(runtime_end *r);
@@ -34,10 +36,19 @@ void runtime_end_leave(runtime_end *r);
 
 /* Starts a worker of the state directory; `more` are further arguments, up to NULL. */
 pid_t runtime_end_spawn(runtime_end *r, const char *const *more);
+/* The same for STORE. */
+pid_t runtime_end_spawn_with_store(runtime_end *r);
 /* Waits for the end of a worker, and returns its exit status; 128 + the signal. */
 int runtime_end_wait(pid_t worker);
+/* Waits for the end of the worker, which must have status 0, and closes the rest. */
+void runtime_end_close_ended(runtime_end *r);
 /* How often the file of its standard error has the word. */
 size_t runtime_end_log_count(const runtime_end *r, const char *word);
+
+/* Opens, listens, starts a worker and welcomes it. */
+void runtime_end_open_linked(runtime_end *r, unsigned keep_ms, unsigned grace_ms);
+/* The same, and runs `sh -c SCRIPT` for the job "j"; returns its process. */
+pid_t runtime_end_open_job(runtime_end *r, unsigned grace_ms, const char *script);
 
 /* Accepts the worker's next link, and takes hello; r->message is that. */
 void runtime_end_accept(runtime_end *r);
@@ -54,12 +65,19 @@ void runtime_end_send_bytes(const runtime_end *r, arcp_span bytes);
 /* Sends welcome, with rows for the jobs that hello named. */
 void runtime_end_welcome(const runtime_end *r, unsigned keep_ms, unsigned grace_ms,
                          const char *rows);
+/* Has the job that hello named go on, and waits until the worker has said again that it runs. */
+void runtime_end_go_on(runtime_end *r, const char *job);
+void runtime_end_forget(const runtime_end *r, const char *job);
 /* Starts `sh -c SCRIPT` for a job. */
 void runtime_end_start(const runtime_end *r, const char *job, bool is_plain, const char *script);
+/* The same, not plain; waits until it runs, and returns its process. */
+pid_t runtime_end_run(runtime_end *r, const char *job, const char *script);
 
 /* The next message, which must be of this kind; pings are answered, and `log` is skipped. */
 const arcp__worker_message *runtime_end_next(runtime_end *r, arcp__worker_kind kind);
-/* The same for items; appends their lines and returns the last number. */
-uint64_t runtime_end_items(runtime_end *r, uint64_t first, arcp_buf *lines);
+/* Reads items from the number `first` on, until they have these lines; returns the last number. */
+uint64_t runtime_end_lines(runtime_end *r, uint64_t first, const char *wanted);
+/* The row of the only job in the hello that was just taken; valid until the next call. */
+arcp__worker_job_row runtime_end_row(const runtime_end *r);
 
 #endif
