@@ -146,7 +146,8 @@ static const usage_row usage_rows[] = {
     {"an empty id", {"--store", ""}, 0700, "is not a store's id"},
     {"a relative directory", {"--local", "state"}, 0700, "absolute path"},
     {"an option that there is not", {"--port", "1"}, 0700, "unknown option"},
-    {"a word", {"word"}, 0700, "absolute path"},
+    {"a relative directory for jobs", {"--work", "jobs"}, 0700, "--work: \"jobs\" is not"},
+    {"a word", {"word"}, 0700, "unexpected argument: word"},
 };
 
 static void wrong_usage_is_refused(void **state)

@@ -416,10 +416,16 @@ static arcp_status read_arguments(worker *w, int argc, char **argv, const char *
                                   argv[optind - 1]);
         }
     }
-    if (optind != argc || w->place.state == NULL || w->place.state[0] != '/' ||
-        (work != NULL && work[0] != '/')) {
+    if (optind != argc) {
+        return arcp_error_set(err, ARCP_E_USAGE, "unexpected argument: %.200s", argv[optind]);
+    }
+    if (w->place.state == NULL || w->place.state[0] != '/') {
         return arcp_error_set(err, ARCP_E_USAGE,
                               "expected --local with the absolute path of a state directory");
+    }
+    if (work != NULL && work[0] != '/') {
+        return arcp_error_set(err, ARCP_E_USAGE, "--work: \"%.200s\" is not an absolute path",
+                              work);
     }
     const int size = snprintf(w->place.work, sizeof w->place.work, "%s%s",
                               work == NULL ? w->place.state : work, work == NULL ? "/work" : "");
