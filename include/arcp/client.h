@@ -311,8 +311,8 @@ ARCP_API void arcp_client_close(arcp_client *client);
 ARCP_API void arcp_client_free(arcp_client *client);
 
 /* Makes every blocking call of this client that waits now, or else the next one, return
- * ARCP_E_INTERRUPTED at once. A request that was sent is not taken back. May be called from a
- * signal handler. */
+ * ARCP_E_INTERRUPTED at once. A request that was sent is not taken back. arcp_client_close returns
+ * early only if it waits already. May be called from a signal handler. */
 ARCP_API void arcp_client_interrupt(arcp_client *client);
 
 /* The negotiated features; 0 before the welcome. */

@@ -209,14 +209,20 @@ arcp_status arcp_job_wait(arcp_job *job, int64_t timeout_ms, const arcp_outcome 
 
 /* ---- the loop's thread ---- */
 
-static void on_wake(uv_async_t *wake)
+/* With the mutex. */
+static void take_interruption(arcp_client *client)
 {
-    arcp_client *client = wake->data;
-    uv_mutex_lock(&client->mutex);
     if (atomic_exchange(&client->is_interrupted, false)) {
         client->interruptions++;
         uv_cond_broadcast(&client->changed);
     }
+}
+
+static void on_wake(uv_async_t *wake)
+{
+    arcp_client *client = wake->data;
+    uv_mutex_lock(&client->mutex);
+    take_interruption(client);
     if (client->stops) {
         uv_stop(wake->loop);
     } else {
@@ -324,6 +330,8 @@ void arcp_client_close(arcp_client *client)
     }
     arcp__client_wait wait;
     arcp__client_begin_wait(client, 3000, &wait);
+    take_interruption(client); /* one that came before does not end this wait */
+    wait.interruptions = client->interruptions;
     while (!arcp__client_is_over(client) &&
            arcp__client_wait_more(client, &wait, NULL) == ARCP_OK) {
     }

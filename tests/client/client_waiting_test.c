@@ -82,20 +82,26 @@ static void a_waiting_call_can_be_interrupted(void **state)
     fixture_end(&f);
 }
 
+/* Interrupts the client, which is in no call, and waits until its loop knows. */
+static void interrupt(fixture *f)
+{
+    arcp_client_interrupt(f->client);
+    bool pending = false;
+    while (!pending) {
+        uv_mutex_lock(&f->client->mutex);
+        pending = f->client->interruptions != f->client->interruptions_handled;
+        uv_mutex_unlock(&f->client->mutex);
+        sched_yield();
+    }
+}
+
 static void an_interruption_without_a_waiting_call_ends_the_next_call(void **state)
 {
     fixture f;
     const arcp_client_event *event = NULL;
     fixture_begin(&f);
     arcp_job *job = fixture_submit(&f, "wait", "{}");
-    arcp_client_interrupt(f.client);
-    bool pending = false;
-    while (!pending) {
-        uv_mutex_lock(&f.client->mutex);
-        pending = f.client->interruptions != f.client->interruptions_handled;
-        uv_mutex_unlock(&f.client->mutex);
-        sched_yield();
-    }
+    interrupt(&f);
     assert_int_equal(arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &f.err),
                      ARCP_E_INTERRUPTED);
     assert_int_equal(arcp_job_next_event(job, 0, &event, &f.err), ARCP_E_DEADLINE);
@@ -210,6 +216,21 @@ static void an_interruption_that_no_call_has_returned_ends_the_next_call(void **
     fixture_end(&f);
 }
 
+/* Else Ctrl-C at the wrong moment would leave the session open. */
+static void an_interruption_before_the_close_does_not_end_its_wait(void **state)
+{
+    fixture f;
+    fixture_begin(&f);
+    interrupt(&f);
+    arcp_client_interrupt(f.client); /* the loop may not know of it yet */
+    arcp_client_close(f.client);
+    uv_mutex_lock(&f.client->mutex);
+    assert_true(arcp__client_is_over(f.client));
+    uv_mutex_unlock(&f.client->mutex);
+    assert_int_equal(atomic_load(&f.runtime.closes), 1);
+    fixture_end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +240,7 @@ int main(void)
         cmocka_unit_test(a_waiting_call_can_be_interrupted),
         cmocka_unit_test(an_interruption_without_a_waiting_call_ends_the_next_call),
         cmocka_unit_test(an_interruption_that_no_call_has_returned_ends_the_next_call),
+        cmocka_unit_test(an_interruption_before_the_close_does_not_end_its_wait),
         cmocka_unit_test(any_thread_may_close_the_client_also_twice),
         cmocka_unit_test(several_threads_share_a_client),
         cmocka_unit_test(a_job_is_read_by_one_thread_at_a_time),
