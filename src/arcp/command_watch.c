@@ -70,15 +70,16 @@ int arcp__command_watch(arcp__program *program)
     options.observe_all = true;
     arcp_client *client = arcp__program_connect(program, &options, &exit_status);
     if (client != NULL) {
-        arcp__interrupt_watch(client);
+        arcp__end_watch(client);
         arcp_buf id = arcp_buf_init();
         if (arcp__job_resolve(program, client, program->arguments.words[0], &id, &exit_status)) {
             exit_status = watch(program, client, arcp_buf_span(&id), &writer);
         }
         arcp_buf_fini(&id);
-        arcp__interrupt_watch(NULL);
+        arcp__end_watch(NULL);
         arcp_client_close(client);
         arcp_client_free(client);
+        arcp__end_repeat();
     }
     arcp__result_writer_close(&writer);
     return exit_status;

@@ -188,9 +188,16 @@ void arcp__append_shown(arcp_buf *out, arcp_span piece, arcp_buf *held, bool is_
 /* From now on Ctrl-C (SIGINT) interrupts the client's waits (ARCP_E_INTERRUPTED) instead of ending
  * the program. NULL: it ends the program again. */
 void arcp__interrupt_watch(arcp_client *client);
-/* How often Ctrl-C was pressed while it was watched. */
+/* The same for Ctrl-C, SIGTERM and SIGHUP, except that a second SIGTERM or SIGHUP ends the program
+ * at once, and that a signal stays ignored that the program was started with ignored (nohup). */
+void arcp__end_watch(arcp_client *client);
+/* Whether SIGTERM or SIGHUP was received. */
+bool arcp__end_is_requested(void);
+/* Ends the program by the signal that was received, if there was one; not while it is watched. */
+void arcp__end_repeat(void);
+/* How many of these signals were received while they were watched. */
 unsigned arcp__interrupt_count(void);
-/* Waits; false: Ctrl-C was pressed, now or before. */
+/* Waits; false: one was received, now or before. */
 ARCP_MUST_CHECK bool arcp__interrupt_pause(int64_t ms);
 
 /* From now on a new size of the terminal interrupts the client's waits, too. NULL: no longer. */

@@ -10,6 +10,7 @@
 static arcp_client *volatile watched; /* SIGINT interrupts its waits */
 static arcp_client *volatile resized; /* SIGWINCH does */
 static volatile sig_atomic_t interrupts;
+static volatile sig_atomic_t ending; /* the signal that asked the program to end; 0: none */
 static volatile sig_atomic_t has_new_size;
 
 static void on_interrupt(int signal_number)
@@ -18,6 +19,12 @@ static void on_interrupt(int signal_number)
     if (watched != NULL) {
         arcp_client_interrupt(watched);
     }
+}
+
+static void on_end(int signal_number)
+{
+    ending = signal_number;
+    on_interrupt(signal_number);
 }
 
 static void on_resize(int signal_number)
@@ -42,6 +49,32 @@ void arcp__interrupt_watch(arcp_client *client)
 {
     watched = client;
     handle(SIGINT, client == NULL ? SIG_DFL : on_interrupt, 0);
+}
+
+/* Signals that ask the program to end. */
+static const int ends[] = {SIGTERM, SIGHUP};
+
+void arcp__end_watch(arcp_client *client)
+{
+    arcp__interrupt_watch(client);
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        struct sigaction before;
+        if (sigaction(ends[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
+            handle(ends[i], client == NULL ? SIG_DFL : on_end, (int)SA_RESETHAND);
+        }
+    }
+}
+
+bool arcp__end_is_requested(void)
+{
+    return ending != 0;
+}
+
+void arcp__end_repeat(void)
+{
+    if (ending != 0) {
+        (void)raise(ending);
+    }
 }
 
 unsigned arcp__interrupt_count(void)

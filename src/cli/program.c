@@ -157,8 +157,9 @@ bool arcp__program_print(arcp__program *program, arcp_span text)
         const ssize_t written = write(STDOUT_FILENO, text.data, text.size);
         if (written >= 0) {
             text = arcp_span_from(text, (size_t)written);
-        } else if (errno != EINTR) {
-            if (errno != EPIPE) { /* the reader has closed the pipe on purpose */
+        } else if (errno != EINTR || arcp__end_is_requested()) {
+            /* EPIPE: the reader has closed the pipe on purpose. */
+            if (errno != EPIPE && errno != EINTR) {
                 arcp__screen_format(&program->screen, "error: standard output: %s",
                                     strerror(errno));
             }
@@ -273,11 +274,12 @@ static int run_request(arcp__program *program, arcp__program_request_fn request,
     options.observe_all = observes;
     arcp_client *client = arcp__program_connect(program, &options, &exit_status);
     if (client != NULL) {
-        arcp__interrupt_watch(client);
+        arcp__end_watch(client);
         exit_status = request(program, client, user);
-        arcp__interrupt_watch(NULL); /* Ctrl-C ends a program that waits for the close */
+        arcp__end_watch(NULL); /* a signal ends a program that waits for the close */
         arcp_client_close(client);
         arcp_client_free(client);
+        arcp__end_repeat();
     }
     return exit_status;
 }

@@ -1,10 +1,13 @@
-/* Ctrl-C in commands that wait for the runtime: their session is closed, and they exit with 130. */
+/* Ctrl-C, SIGTERM and SIGHUP in commands that wait for the runtime: their session is closed. After
+ * Ctrl-C they exit with 130; the other signals end them. */
 #include "arcp/fixture.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define ID_SIZE 30
@@ -59,21 +62,113 @@ static void ctrl_c_closes_the_session(void **state)
     }
 }
 
-/* It prints nothing before a job begins: jobs are submitted until one is seen. */
-static void ctrl_c_closes_the_session_of_events(void **state)
+/* Starts `events`. It prints nothing before a job begins: jobs are submitted until one is seen. */
+static void start_events(const fixture *f, process *p)
 {
-    process p;
     bool is_seen = false;
-    fixture_start(*state, &p, WORDS("events", "-o", "name"));
+    fixture_start(f, p, WORDS("events", "-o", "name"));
     while (!is_seen) {
         process hello;
-        fixture_run(*state, &hello, 0, WORDS("submit", "hello", "--quiet"));
+        fixture_run(f, &hello, 0, WORDS("submit", "hello", "--quiet"));
         process_fini(&hello);
-        struct pollfd output = {.fd = p.output, .events = POLLIN};
+        struct pollfd output = {.fd = p->output, .events = POLLIN};
         is_seen = poll(&output, 1, 0) > 0;
     }
-    process_signal(&p, SIGINT);
-    assert_int_equal(process_finish(&p), 130);
+}
+
+static void a_signal_closes_the_session_of_events(void **state)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        process p;
+        start_events(*state, &p);
+        process_signal(&p, signals[i]);
+        assert_int_equal(process_finish(&p), 128 + signals[i]);
+        assert_int_equal(p.err.size, 0);
+        process_fini(&p);
+        check_no_session_is_away(*state);
+    }
+}
+
+static void sigterm_closes_the_session_of_watch(void **state)
+{
+    process p;
+    fixture_start(*state, &p, WORDS("watch", job, "--from-start"));
+    process_await(&p, true, "waiting");
+    process_signal(&p, SIGTERM);
+    assert_int_equal(process_finish(&p), 128 + SIGTERM);
+    process_fini(&p);
+    check_no_session_is_away(*state);
+}
+
+/* As nohup starts programs. */
+static void an_ignored_sighup_stays_ignored(void **state)
+{
+    process p;
+    (void)signal(SIGHUP, SIG_IGN);
+    start_events(*state, &p);
+    (void)signal(SIGHUP, SIG_DFL);
+    process_signal(&p, SIGHUP);
+    process_signal(&p, SIGTERM);
+    assert_int_equal(process_finish(&p), 128 + SIGTERM);
+    process_fini(&p);
+    check_no_session_is_away(*state);
+}
+
+/* Fills the pipe that the program writes to. */
+static void fill_output(const process *p)
+{
+    static const char zeros[4096];
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%d/fd/1", (int)p->pid);
+    const int pipe_end = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    assert_true(pipe_end >= 0);
+    for (size_t size = sizeof zeros; size != 0;) {
+        if (write(pipe_end, zeros, size) < 0) {
+            size /= 2;
+        }
+    }
+    assert_int_equal(close(pipe_end), 0);
+}
+
+/* False if the kernel does not say in which system call a process waits. */
+static bool await_write(const process *p)
+{
+    char path[64];
+    long number = -1;
+    (void)snprintf(path, sizeof path, "/proc/%d/syscall", (int)p->pid);
+    while (number != SYS_write) {
+        FILE *file = fopen(path, "re");
+        if (file == NULL) {
+            return false;
+        }
+        const bool is_read = fscanf(file, "%ld", &number) == 1 || !feof(file);
+        (void)fclose(file);
+        if (!is_read) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void sigterm_ends_a_command_whose_output_is_not_read(void **state)
+{
+    process p;
+    process hello;
+    start_events(*state, &p);
+    fill_output(&p);
+    fixture_run(*state, &hello, 0, WORDS("submit", "hello", "--quiet"));
+    process_fini(&hello);
+    if (!await_write(&p)) {
+        process_fini(&p);
+        skip();
+    }
+    struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, p.pid, 0), .events = POLLIN};
+    assert_true(end.fd >= 0);
+    process_signal(&p, SIGTERM);
+    assert_int_equal(poll(&end, 1, PROCESS_DEADLINE_MS), 1);
+    assert_int_equal(close(end.fd), 0);
+    assert_int_equal(process_finish(&p), 128 + SIGTERM);
     process_fini(&p);
     check_no_session_is_away(*state);
 }
@@ -117,7 +212,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ctrl_c_closes_the_session),
-        cmocka_unit_test(ctrl_c_closes_the_session_of_events),
+        cmocka_unit_test(a_signal_closes_the_session_of_events),
+        cmocka_unit_test(sigterm_closes_the_session_of_watch),
+        cmocka_unit_test(an_ignored_sighup_stays_ignored),
+        cmocka_unit_test(sigterm_ends_a_command_whose_output_is_not_read),
         cmocka_unit_test(the_table_of_top_follows_the_width_of_the_terminal),
     };
     return cmocka_run_group_tests(tests, begin, fixture_end);
