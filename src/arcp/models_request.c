@@ -222,7 +222,8 @@ static arcp_status read_with(request *r, arcp_span body, const arcp__llm_policy 
     return arcp__llm_call_read(body, policy, &r->call, err);
 }
 
-/* Finds the provider: the first one of those that serve the model whose model the lease allows. */
+/* Finds the provider that the gateway would call: the first one that serves the model. An alias may
+ * stand for several models: then it is the provider of the first one that the lease allows. */
 static arcp_status find_provider(request *r, arcp_error *err)
 {
     const arcp__model_config *config = r->models->config;

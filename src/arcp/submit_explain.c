@@ -48,8 +48,8 @@ static bool has_line(const arcp_json *json, arcp_json_ref lease, arcp_span capab
     return false;
 }
 
-/* The line of the answer about this line of the lease. Of many lines it has those that are not
- * exact. */
+/* The element of the answer's `lines` that has the verdict on this line of the lease. Absent: the
+ * verdict is exact, because for a lease of more than 100 lines the answer omits exact ones. */
 static arcp_json_ref find_verdict(const arcp__asked *answer, arcp_span capability,
                                   arcp_span pattern)
 {
