@@ -30,12 +30,12 @@ arcp_test(arcp_large_result_test SOURCES large_result_test.c NEEDS arcp_fixture
   LABELS integration slow native)
 
 # `arcp run`, on the sandbox of this host.
-add_library(arcp_run_fixture STATIC run_fixture.c process.c temp_tree.c)
+add_library(arcp_run_fixture STATIC run_fixture.c run_rows.c process.c temp_tree.c)
 target_include_directories(arcp_run_fixture PUBLIC ${PROJECT_SOURCE_DIR}/tests)
 target_compile_definitions(arcp_run_fixture PUBLIC ARCP_BINARY_DIR="${CMAKE_BINARY_DIR}")
 target_link_libraries(arcp_run_fixture PUBLIC arcp_base PkgConfig::CMOCKA util PRIVATE arcp_flags)
 add_dependencies(arcp_run_fixture arcp arcp-sandbox)
-foreach(name context run run_learn run_network run_terminal)
+foreach(name context doctor explain_enforce run run_learn run_network run_terminal)
   arcp_test(arcp_${name}_test SOURCES ${name}_test.c NEEDS arcp_run_fixture LABELS integration slow)
 endforeach()
 arcp_test(arcp_run_limits_test SOURCES run_limits_test.c NEEDS arcp_run_fixture arcp_launch LABELS integration slow)

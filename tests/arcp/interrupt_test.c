@@ -131,19 +131,18 @@ static void fill_output(const process *p)
     assert_int_equal(close(pipe_end), 0);
 }
 
-/* False if the kernel does not say in which system call a process waits. */
+/* Waits until the process is in write(). False if the kernel does not say where it is. */
 static bool await_write(const process *p)
 {
     char path[64];
-    long number = -1;
+    char line[256] = "";
     (void)snprintf(path, sizeof path, "/proc/%d/syscall", (int)p->pid);
-    while (number != SYS_write) {
+    while (strtol(line, NULL, 10) != SYS_write) {
         FILE *file = fopen(path, "re");
-        if (file == NULL) {
-            return false;
+        const bool is_read = file != NULL && fgets(line, sizeof line, file) != NULL;
+        if (file != NULL) {
+            (void)fclose(file);
         }
-        const bool is_read = fscanf(file, "%ld", &number) == 1 || !feof(file);
-        (void)fclose(file);
         if (!is_read) {
             return false;
         }

@@ -1,17 +1,5 @@
 /* `arcp run`: its options, exit statuses and refusals, on the sandbox of this host. */
-#include "arcp/run_fixture.h"
-
-#include <signal.h>
-
-typedef struct run_row {
-    const char *name;
-    const char *script; /* $ARCP is the program, $ROOT/project the directory, $ROOT/home is HOME */
-    int status;
-    const char *out;    /* NULL: not compared; the root is $ROOT */
-    const char *err;    /* NULL: not compared; "": nothing; "~TEXT": contains it */
-    const char *absent; /* a file that must not be there afterwards */
-    const char *present;
-} run_row;
+#include "arcp/run_rows.h"
 
 static const run_row rows[] = {
     /* exit statuses */
@@ -298,8 +286,8 @@ static const run_row landlock_rows[] = {
      0, .out = "none\n", LANDLOCK_LINE},
 };
 
-/* A host that cannot confine starts nothing; messages about hosts and leases without a start. */
-static const run_row other_rows[] = {
+/* A host that cannot confine starts nothing. */
+static const run_row unable_rows[] = {
     {"without Landlock", "ARCP_SANDBOX_WITHOUT=landlock $ARCP run -- touch $ROOT/ran3", 125,
      .out = "", "arcp run: this host cannot confine a command (see `arcp doctor`)\n",
      .absent = "ran3"},
@@ -311,260 +299,7 @@ static const run_row other_rows[] = {
      "arcp run: this host cannot confine a command (see `arcp doctor`)\n", .absent = "ran3"},
     {"an ability that is unknown", "ARCP_SANDBOX_WITHOUT=wings $ARCP run -- touch $ROOT/ran3", 125,
      .out = "", "~names an unknown ability", .absent = "ran3"},
-    {"doctor says none",
-     "ARCP_SANDBOX_WITHOUT=landlock $ARCP doctor | tail -1; exit ${PIPESTATUS[0]}", 4,
-     .out = "level none: nothing can be started confined\n", ""},
-    {"doctor says what is lost, and what to do",
-     "ARCP_SANDBOX_WITHOUT=notify $ARCP doctor | grep -A1 ^notify", 0,
-     .out = "notify       no  patterns with wildcards inside grant nothing, and denials are not "
-            "reported\n                 needs: Linux 5.19 (seccomp user notification with "
-            "WAIT_KILLABLE_RECV)\n",
-     ""},
-    {"doctor as JSON",
-     "ARCP_SANDBOX_WITHOUT=landlock,notify $ARCP doctor --json | grep -o "
-     "'\"level\":\"none\"\\|{\"name\":\"landlock\",\"value\":0,\"lost\":\\|{\"name\":\"notify\","
-     "\"value\":false,'",
-     0,
-     .out =
-         "\"level\":\"none\"\n{\"name\":\"landlock\",\"value\":0,\"lost\":\n{\"name\":\"notify\","
-         "\"value\":false,\n",
-     ""},
-    {"explain --enforce where TLS is terminated",
-     "$ARCP lease explain '{\"net.fetch\":[\"https://a/v1/*\"]}' --enforce --level full --tls "
-     "terminate | grep -c 'exact *each request, inside TLS'",
-     0, .out = "1\n"},
-    {"explain --enforce where it stays closed",
-     "$ARCP lease explain '{\"net.fetch\":[\"https://a/v1/*\"]}' --enforce --level full --tls "
-     "tunnel | grep -c 'refused'",
-     0, .out = "2\n"},
-    {"a setting of TLS that is none", "$ARCP lease explain '{}' --enforce --tls x", 2, .out = "",
-     .err = "~is not one of tunnel, terminate"},
-    {"explain --enforce for a level",
-     "$ARCP lease explain "
-     "'{\"fs.read\":[\"/srv/**\",\"/data/a\"],\"fs.write\":[\"/srv/out/**\"],"
-     "\"net.fetch\":[\"https://x/**\"],\"tool.call\":[\"web.*\"]}' --enforce --level full | grep "
-     "-v "
-     "'^base\\|^limit'",
-     0,
-     .out = "capability  pattern                  verdict   how\n"
-            "fs.read     /srv/**                  exact     directory\n"
-            "fs.read     /data/a                  exact     file\n"
-            "fs.write    /srv/out/**              exact     directory; a .git at its root is "
-            "protected; "
-            "that is no boundary, because other files in it may be run later\n"
-            "net.fetch   https://x/**             exact     name and SNI; TLS stays closed, so "
-            "what is requested inside is not seen\n"
-            "tool.call   web.*                    advisory  gate; only calls that the program asks "
-            "about are decided\n"
-            "level full: 4 exact, 1 advisory. enforce.min under: runs\n",
-     ""},
-    {"the same for level landlock",
-     "$ARCP lease explain '{\"fs.write\":[\"/srv/**\"]}' --enforce --level landlock | tail -1", 0,
-     .out = "level landlock: 1 exact. enforce.min under: runs\n", ""},
-    {"a host of level none runs nothing",
-     "ARCP_SANDBOX_WITHOUT=landlock $ARCP lease explain '{}' --enforce | tail -1; exit "
-     "${PIPESTATUS[0]}",
-     4, .out = NULL, ""},
-    {"relative patterns start at --cwd",
-     "$ARCP lease explain '{\"fs.read\":[\"a/**\"]}' --enforce --level full --cwd $ROOT/project "
-     "--json | "
-     "grep -c '\"pattern\":\"a/\\*\\*\",\"verdict\":\"exact\"'",
-     0, .out = "1\n", ""},
-    {"the base of an agent's command",
-     "printf x >../data/main.py; $ARCP lease explain '{}' --enforce --level full --agent-command "
-     "\"cat "
-     "$ROOT/data/main.py\" | grep data",
-     0, .out = "~ $ROOT/data ", ""},
-    {"an agent's command that is not there",
-     "$ARCP lease explain '{}' --enforce --agent-command no-such-command", 2, .out = "",
-     "~--agent-command: the program no-such-command is not in PATH"},
-    {"an agent's command that cannot be split",
-     "$ARCP lease explain '{}' --enforce --agent-command \"cat 'x\"", 2, .out = "",
-     "~--agent-command: "},
-    {"a level that is none of them", "$ARCP lease explain '{}' --enforce --level none", 2,
-     .out = "", "~--level: 'none' is not one of full, landlock"},
-    {"a directory that is not absolute", "$ARCP lease explain '{}' --enforce --cwd x", 2, .out = "",
-     "~--cwd must be an absolute path"},
-    {"words too many", "$ARCP lease explain '{}' fs.read /x --enforce", 2, .out = "",
-     "~explain --enforce takes LEASE"},
-    {"--level without --enforce", "$ARCP lease explain '{}' fs.read /x --level full", 2, .out = "",
-     "~are for explain --enforce"},
-    {"--enforce of another command", "$ARCP lease lint '{}' --enforce", 2, .out = "",
-     "~are for explain --enforce"},
-    {"a lease that cannot be read", "$ARCP lease explain '[' --enforce", 1, .out = "", "~LEASE: "},
-    {"doctor reports which agents could run",
-     "printf 'other: {x: 1}\nagents:\n- {name: a, command: [cat], warm: 2}\n- {name: gone, "
-     "command: "
-     "[/opt/none/x]}\n- {name: c, command: [cat], cwd: /srv}\n- {name: d, command: "
-     "[cat]}\npolicy:\n- "
-     "{agent: a, max_lease: {fs.read: [/srv/**], net.fetch: [\"https://**\"]}}\n- {agent: \"*\", "
-     "max_budget: [\"USD:1\"]}\n- {agent: c, max_lease: {fs.raed: [/x]}}\n' >agents.yaml; $ARCP "
-     "doctor "
-     "--config agents.yaml | grep ^agent",
-     0,
-     /* Its processes wait: nothing of the lease is mounted. */
-     .out = "agent a, policy[0]: runs: 2 under\n"
-            "agent gone: does not run: /opt/none/x: No such file or directory\n"
-            "agent c, policy[2]: does not run: unknown capability \"fs.raed\": it is neither "
-            "reserved nor "
-            "of the form x-vendor.<vendor>.<cap>\n"
-            "agent d: runs; no policy has a max_lease for it\n",
-     ""},
-    {"as JSON",
-     "$ARCP --config agents.yaml doctor --json | grep -o '^{\"agent\":\"[^,]*,\\|\"runs\":[a-z]*' "
-     "| "
-     "tail -2",
-     0, .out = "{\"agent\":\"d\",\n\"runs\":true\n", ""},
-    {"doctor names lines that are not exact, and a minimum that is not reached",
-     "printf 'agents:\n- {name: a, command: [cat]}\n- {name: b, command: [cat], min: exact}\n"
-     "policy:\n- {max_lease: {net.fetch: [\"https://**\"], tool.call: [\"*\"]}}\n' >lines.yaml; "
-     "$ARCP doctor --config lines.yaml | grep -A3 ^agent",
-     0,
-     .out = "agent a, policy[0]: runs: 1 under, 1 advisory\n"
-            "  under net.fetch https://**: without a proxy setting only ports 80, 443 and those "
-            "that the lease names can be reached\n"
-            "  advisory tool.call *: only calls that the program asks about are decided\n"
-            "agent b, policy[0]: does not run: a line is below the minimum (exact)\n"
-            "  under net.fetch https://**: without a proxy setting only ports 80, 443 and those "
-            "that the lease names can be reached\n"
-            "  advisory tool.call *: only calls that the program asks about are decided\n",
-     ""},
-    {"doctor tells the lease of served processes from those of their jobs",
-     "printf 'agents:\n- {name: a, command: [cat], mode: serve, lease: {fs.read: [/srv/**]}}\n"
-     "- {name: b, command: [cat], mode: serve, min: advisory}\n"
-     "policy:\n- {max_lease: {fs.read: [/srv/x]}}\n' >serve.yaml; "
-     "$ARCP doctor --config serve.yaml | grep -A1 ^agent; "
-     "$ARCP doctor --config serve.yaml --json | grep -o '\"processes\":true'",
-     0,
-     .out = "agent a, its processes: runs: 1 exact\n"
-            "agent a, policy[0]: does not run: a line is below the minimum (under)\n"
-            "  advisory fs.read /srv/x: the program runs other jobs in the same process, so only "
-            "operations that it asks about are decided\n"
-            "agent b, its processes: run; their lease is empty\n"
-            "agent b, policy[0]: runs: 1 advisory\n"
-            "  advisory fs.read /srv/x: the program runs other jobs in the same process, so only "
-            "operations that it asks about are decided\n"
-            "\"processes\":true\n\"processes\":true\n",
-     ""},
-    {"doctor reads what becomes of TLS",
-     "printf 'enforce: {tls: terminate}\nagents:\n- {name: a, command: [cat]}\n"
-     "- {name: b, command: [cat], tls: tunnel}\n"
-     "policy:\n- {max_lease: {net.fetch: [\"https://h/v1/*\"]}}\n' >tls.yaml; "
-     "$ARCP doctor --config tls.yaml | grep ^agent",
-     0, .out = "agent a, policy[0]: runs: 1 exact\nagent b, policy[0]: runs: 1 refused\n", ""},
-    {"doctor reads the group enforce",
-     "printf 'enforce: {min: exact, may_be_advisory: [x-vendor.]}\nagents:\n"
-     "- {name: a, command: [cat]}\n- {name: b, command: [cat], min: advisory}\n"
-     "- {name: c, command: [cat], confine: false}\n"
-     "policy:\n- {max_lease: {tool.call: [\"*\"]}}\n' >min.yaml; "
-     "$ARCP doctor --config min.yaml | grep ^agent; sed -i 's/min: exact/mode: off/' min.yaml; "
-     "$ARCP doctor --config min.yaml | grep ^agent",
-     0,
-     .out = "agent a, policy[0]: does not run: a line is below the minimum (exact)\n"
-            "agent b, policy[0]: runs: 1 advisory\n"
-            "agent c, policy[0]: runs, and is not confined\n"
-            "agent a, policy[0]: runs, and is not confined\n"
-            "agent b, policy[0]: runs, and is not confined\n"
-            "agent c, policy[0]: runs, and is not confined\n",
-     ""},
-    {"doctor warns of a base that an agent can write to",
-     "mkdir -p ../tools/x ../tools/y; printf '#!/bin/sh\n' >../tools/x/run; "
-     "chmod +x ../tools/x/run; printf \"enforce: {base: [$ROOT/tools/y]}\nagents:\n"
-     "- {name: a, command: [$ROOT/tools/x/run]}\npolicy:\n"
-     "- {max_lease: {fs.write: [$ROOT/tools/x/**]}}\n- {max_lease: {fs.write: "
-     "[$ROOT/tools/x/**, $ROOT/tools/**]}}\n- {max_lease: {fs.write: [$ROOT/tools/xy/**]}}\n\" "
-     ">base.yaml; "
-     "$ARCP doctor --config base.yaml | grep -c 'warning:'; "
-     "$ARCP doctor --config base.yaml | grep warning: | head -1; "
-     "$ARCP doctor --config base.yaml --json | grep -o '\"writes_base.*]'",
-     0,
-     .out = "3\n  warning: fs.write $ROOT/tools/x/**: the directory holds what the agent's "
-            "command needs\n\"writes_base\":[\"$ROOT/tools/x/**\"]\n"
-            "\"writes_base\":[\"$ROOT/tools/x/**\",\"$ROOT/tools/**\"]\n"
-            "\"writes_base\":[]\n",
-     ""},
-    {"on a host that cannot confine none does",
-     "ARCP_SANDBOX_WITHOUT=landlock $ARCP doctor --config agents.yaml | grep -c 'does not run'", 0,
-     .out = "4\n", ""},
-    {"a configuration that is not there", "$ARCP doctor --config none.yaml", 2, .out = "",
-     "~--config none.yaml: No such file"},
-    {"a configuration that is no YAML", "printf '[' >bad.yaml; $ARCP doctor --config bad.yaml", 2,
-     .out = "", "~bad.yaml:"},
-    {"an argument of doctor", "$ARCP doctor x", 2, .out = "", "~unexpected argument 'x'"},
 };
-
-/* Removes the sentence about the environment, which every command that fails gets. */
-static void remove_sentence(arcp_buf *text)
-{
-    char *sentence = memmem(text->data, text->size, " of the environment w", 21);
-    if (sentence != NULL) {
-        while (sentence > text->data && sentence[-1] != '\n') {
-            sentence--;
-        }
-        text->size = (size_t)(sentence - text->data); /* it is the last one */
-    }
-}
-
-static bool is_text(const run_fixture *f, const run_row *row, const char *what,
-                    const arcp_buf *text, const char *want)
-{
-    arcp_buf masked = arcp_buf_init();
-    run_fixture_mask(f, text, &masked);
-    if (masked.size != 0 && strstr(want, " of the environment") == NULL) {
-        remove_sentence(&masked);
-    }
-    arcp_buf_append_byte(&masked, '\0');
-    const bool is_right =
-        want[0] == '~' ? strstr(masked.data, want + 1) != NULL : strcmp(masked.data, want) == 0;
-    if (!is_right) {
-        print_error("%s: %s is\n%s\nnot\n%s\n", row->name, what, masked.data, want);
-    }
-    arcp_buf_fini(&masked);
-    return is_right;
-}
-
-static const char *text_of(const arcp_buf *text)
-{
-    return text->size == 0 ? "" : text->data;
-}
-
-static bool is_as_written(const run_fixture *f, const run_row *row, const char *const *environment)
-{
-    process p;
-    const int status = run_fixture_shell(f, &p, row->script, environment);
-    bool is_right = status == row->status;
-    if (!is_right) {
-        print_error("%s: status %d, not %d:\n%s%s\n", row->name, status, row->status,
-                    text_of(&p.out), text_of(&p.err));
-    }
-    if (is_right && row->out != NULL) {
-        is_right = is_text(f, row, "the output", &p.out, row->out);
-    }
-    if (is_right && row->err != NULL) {
-        is_right = is_text(f, row, "standard error", &p.err, row->err);
-    }
-    if (row->absent != NULL && run_fixture_has(f, row->absent)) {
-        print_error("%s: %s was made\n", row->name, row->absent);
-        is_right = false;
-    }
-    if (row->present != NULL && !run_fixture_has(f, row->present)) {
-        print_error("%s: %s was not made\n", row->name, row->present);
-        is_right = false;
-    }
-    process_fini(&p);
-    return is_right;
-}
-
-static void check_rows(const run_fixture *f, const run_row *table, size_t count,
-                       const char *const *environment)
-{
-    size_t wrong = 0;
-    for (size_t i = 0; i < count; i++) {
-        print_message("  %s\n", table[i].name);
-        wrong += !is_as_written(f, &table[i], environment);
-    }
-    assert_int_equal(wrong, 0);
-}
 
 static void level_full_is_as_written(void **state)
 {
@@ -572,7 +307,7 @@ static void level_full_is_as_written(void **state)
     if (strcmp(f->level, "full") != 0) {
         skip();
     }
-    check_rows(f, rows, sizeof rows / sizeof rows[0], NULL);
+    run_rows_check(f, rows, sizeof rows / sizeof rows[0], NULL);
 }
 
 static void level_landlock_is_as_written(void **state)
@@ -582,12 +317,12 @@ static void level_landlock_is_as_written(void **state)
     if (strcmp(f->level, "none") == 0) {
         skip();
     }
-    check_rows(f, landlock_rows, sizeof landlock_rows / sizeof landlock_rows[0], without);
+    run_rows_check(f, landlock_rows, sizeof landlock_rows / sizeof landlock_rows[0], without);
 }
 
-static void what_does_not_run_is_as_written(void **state)
+static void a_host_that_cannot_confine_is_as_written(void **state)
 {
-    check_rows(*state, other_rows, sizeof other_rows / sizeof other_rows[0], NULL);
+    run_rows_check(*state, unable_rows, sizeof unable_rows / sizeof unable_rows[0], NULL);
 }
 
 int main(void)
@@ -595,7 +330,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(level_full_is_as_written),
         cmocka_unit_test(level_landlock_is_as_written),
-        cmocka_unit_test(what_does_not_run_is_as_written),
+        cmocka_unit_test(a_host_that_cannot_confine_is_as_written),
     };
     return cmocka_run_group_tests(tests, run_fixture_begin, run_fixture_end);
 }
