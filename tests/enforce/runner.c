@@ -349,23 +349,25 @@ static int check_level(void)
     return 0;
 }
 
-/* A place of this process's own: nothing of it is left, however the run ends. */
+/* A place of this process's own: nothing of it is left, however the run ends. Its name is no other
+ * run's: through the root of a process of another run, the same path would lead to the file of that
+ * run. */
 static void make_root(void)
 {
-    (void)snprintf(run.root, sizeof run.root, "/srv");
-    if (run.is_root) {
-        if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
-            mount("arcp-enforce", "/srv", "tmpfs", 0, "mode=755") != 0) {
-            err(1, "a file system for the rows");
-        }
-        (void)snprintf(run.root, sizeof run.root, "/srv/enforce");
-    } else {
-        (void)snprintf(run.root, sizeof run.root, "%s/enforce.%d", run.tests, (int)getpid());
+    if (run.is_root &&
+        (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+         mount("arcp-enforce", "/srv", "tmpfs", 0, "mode=755") != 0)) {
+        err(1, "a file system for the rows");
+    }
+    (void)snprintf(run.root, sizeof run.root, "%s/enforce.XXXXXX",
+                   run.is_root ? "/srv" : run.tests);
+    if (mkdtemp(run.root) == NULL || chmod(run.root, 0755) != 0) {
+        err(1, "%s", run.root);
     }
     char path[512];
     (void)snprintf(path, sizeof path, "%s/cache", run.root);
     (void)snprintf(run.bin, sizeof run.bin, "%s/bin", run.root);
-    if (mkdir(run.root, 0755) != 0 || mkdir(run.bin, 0755) != 0 || mkdir(path, 0700) != 0 ||
+    if (mkdir(run.bin, 0755) != 0 || mkdir(path, 0700) != 0 ||
         (run.is_root && (chown(path, run.mode->user, run.mode->user) != 0 ||
                          chown(run.bin, run.mode->user, run.mode->user) != 0))) {
         err(1, "%s", run.root);

@@ -358,6 +358,7 @@ static int crash(char **argv)
     (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     const struct rlimit limit = {.rlim_cur = 1 << 20, .rlim_max = 1 << 20};
     (void)setrlimit(RLIMIT_CORE, &limit);
+    (void)signal(SIGQUIT, SIG_DFL); /* a shell's command in the background ignores it */
     (void)kill(getpid(), SIGQUIT);
     return EPERM;
 }
