@@ -6,6 +6,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <net/if.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <sys/socket.h>
 
@@ -180,6 +181,28 @@ static int try_without_privilege(void *unused)
     return arcp__helper_route_start(fd) == EPERM && arcp__helper_route_all(fd) == EPERM ? 0 : 1;
 }
 
+/* With TCP_DEFER_ACCEPT the kernel ignores the end of the client's handshake until it has sent its
+ * own part once more, after a second: to the listener the connection comes later than to the
+ * client, as on a busy host. */
+static int try_late_connection(void *unused)
+{
+    (void)unused;
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int defers = 1;
+    uint16_t port;
+    const int listener = arcp__helper_listener_loopback(&port);
+    const int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    to.sin_port = htons(port);
+    if (setsockopt(listener, IPPROTO_TCP, TCP_DEFER_ACCEPT, &defers, sizeof defers) != 0 ||
+        connect(client, (const void *)&to, sizeof to) != 0) {
+        return 1;
+    }
+    if (accept4(listener, NULL, NULL, SOCK_CLOEXEC) >= 0 || errno != EAGAIN) {
+        return 2; /* it is not late */
+    }
+    return arcp__helper_listener_accept(listener) >= 0 ? 0 : 3;
+}
+
 static void check(int (*trial)(void *))
 {
     const int results[] = {child_result(trial, NULL, false),
@@ -216,6 +239,12 @@ static void what_cannot_be_made_is_an_error(void **state)
     check(try_errors);
 }
 
+static void a_connection_that_comes_late_is_waited_for(void **state)
+{
+    (void)state;
+    assert_int_equal(child_result(try_late_connection, NULL, false), 0);
+}
+
 static void nothing_is_changed_without_privilege(void **state)
 {
     (void)state;
@@ -229,6 +258,7 @@ int main(void)
         cmocka_unit_test(an_interface_without_ipv6_serves_ipv4),
         cmocka_unit_test(a_kernel_without_ipv6_serves_ipv4),
         cmocka_unit_test(what_cannot_be_made_is_an_error),
+        cmocka_unit_test(a_connection_that_comes_late_is_waited_for),
         cmocka_unit_test(nothing_is_changed_without_privilege),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -82,4 +83,10 @@ int arcp__helper_listener_udp(uint16_t port)
                                        set(fd, IPPROTO_IPV6, FREEBIND_OF_IPV6, 1)
                                  : set(fd, IPPROTO_IP, IP_PKTINFO, 1);
     return reports && bind_all(fd, is_ipv6, port) ? fd : close_failed(fd);
+}
+
+int arcp__helper_listener_accept(int listener)
+{
+    struct pollfd ready = {.fd = listener, .events = POLLIN};
+    return poll(&ready, 1, -1) == 1 ? accept4(listener, NULL, NULL, SOCK_CLOEXEC) : -1;
 }

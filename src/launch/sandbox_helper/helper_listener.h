@@ -21,4 +21,8 @@ int arcp__helper_listener_loopback(uint16_t *port);
  * asked. */
 int arcp__helper_listener_udp(uint16_t port);
 
+/* Waits for a connection, without a limit: a busy host may take a while to bring what was sent to
+ * the listener. */
+int arcp__helper_listener_accept(int listener);
+
 #endif
