@@ -51,6 +51,12 @@ def tools():
 '''
 
 
+def environment_of(home, **more):
+    """The environment of a program of ours: the user's, and what the build's sanitizer is told."""
+    kept = {name: value for name, value in os.environ.items() if name == "PATH" or name.endswith("SAN_OPTIONS")}
+    return {**kept, "HOME": home, **more}
+
+
 class User:
     """A user with a directory of his own, whose configuration file has these groups."""
 
@@ -82,7 +88,7 @@ class User:
         done = subprocess.run(
             [f"{BIN}/arcp", "run", "--report", report, *options, "--", sys.executable, "-B", "command.py"],
             capture_output=True, text=True, cwd=self.work, timeout=120, check=False,
-            env={"PATH": os.environ["PATH"], "HOME": self.home, "TMPDIR": self.directory, **dict(environment)})
+            env=environment_of(self.home, TMPDIR=self.directory, **dict(environment)))
         printed = json.loads(done.stdout) if done.stdout.startswith(("{", "[", '"')) else None
         with open(report, encoding="utf8") as file:
             lines = [json.loads(line, parse_float=decimal.Decimal) for line in file]
@@ -91,13 +97,13 @@ class User:
     def list(self, *words):
         """What a command that lists the configuration has printed."""
         return subprocess.run([f"{BIN}/arcp", *words], capture_output=True, text=True, cwd=self.work, timeout=120, check=False,
-                              env={"PATH": os.environ["PATH"], "HOME": self.home, "TMPDIR": self.directory})
+                              env=environment_of(self.home, TMPDIR=self.directory))
 
     def refuse(self, *options):
         """The error message for a command line that is refused."""
         done = subprocess.run([f"{BIN}/arcp", "run", *options, "--", "true"], capture_output=True, text=True,
                               cwd=self.work, timeout=60, check=False,
-                              env={"PATH": os.environ["PATH"], "HOME": self.home, "PROVIDER_KEY": SECRET})
+                              env=environment_of(self.home, PROVIDER_KEY=SECRET))
         assert done.returncode == 2, done
         return done.stderr
 
@@ -259,7 +265,7 @@ print(json.dumps({{"status": ended.returncode, "error": ended.stderr, "ids": [a[
 
     def test_mcp_stdio_needs_the_environment_of_a_job(self):
         done = subprocess.run([f"{BIN}/arcp", "mcp-stdio"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=60, check=False, env={"PATH": os.environ["PATH"], "HOME": self.directory.name})
+                              timeout=60, check=False, env=environment_of(self.directory.name))
         self.assertEqual(done.returncode, 2)
         self.assertIn("ARCP_MCP_URL is not set", done.stderr)
 
