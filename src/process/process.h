@@ -47,6 +47,8 @@ void arcp__process_table_free(arcp__process_table *table);
 /* The absolute path of this run's directory, in which jobs get directories; NULL: none. Valid as
  * long as the table. */
 const char *arcp__process_table_directory(const arcp__process_table *table);
+/* A number that it has not returned before, for the name of a directory in that directory. */
+uint64_t arcp__process_table_number(arcp__process_table *table);
 /* The directory that it is in, the same in each run; empty: none. */
 arcp_span arcp__process_table_base(const arcp__process_table *table);
 

@@ -14,7 +14,6 @@ struct arcp__process_pool {
     arcp__agent_process *starting; /* NULL: none */
     bool is_set_up;                /* it runs in its sandbox */
     size_t count;
-    uint64_t made; /* number for the name of the next directory */
     uint32_t pause_ms;
     uv_timer_t timer; /* starts the next one */
 };
@@ -169,8 +168,9 @@ static void on_timer(uv_timer_t *timer)
                                                      .user = pool};
     pool->is_set_up = false;
     if (spec.makes_cwd) {
-        const int written = snprintf(directory, sizeof directory, "%s/warm-%p-%llu", spec.cwd,
-                                     (void *)pool, (unsigned long long)pool->made++);
+        const int written =
+            snprintf(directory, sizeof directory, "%s/warm-%llu", spec.cwd,
+                     (unsigned long long)arcp__process_table_number(pool->options.table));
         if (written < 0 || (size_t)written >= sizeof directory) {
             status =
                 arcp_error_set(&error, ARCP_E_USAGE, "the path of the work directory is too long");

@@ -18,6 +18,7 @@ struct arcp__process_table {
     arcp_launcher *launcher;         /* owned */
     arcp__starter *starter;          /* owned */
     arcp__work_directory *directory; /* owned or NULL */
+    uint64_t last_number;            /* of a name */
     size_t swept;                    /* orphans that were killed when it was opened */
     arcp__cgroups *cgroups;          /* owned or NULL */
     uint32_t kill_after_ms, drain_ms, orphan_ms;

@@ -252,6 +252,11 @@ const char *arcp__process_table_directory(const arcp__process_table *table)
     return table->directory == NULL ? NULL : arcp__work_directory_path(table->directory);
 }
 
+uint64_t arcp__process_table_number(arcp__process_table *table)
+{
+    return ++table->last_number;
+}
+
 arcp_span arcp__process_table_base(const arcp__process_table *table)
 {
     return table->directory == NULL ? ARCP_SPAN_LITERAL("")

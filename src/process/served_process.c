@@ -282,8 +282,9 @@ static arcp_status request_start(arcp__served_process *process, arcp_error *err)
         .exited = on_exited,
         .user = process};
     if (spec.makes_cwd) {
-        const int written = snprintf(directory, sizeof directory, "%s/served-%p-%llu", spec.cwd,
-                                     (void *)served, (unsigned long long)served->made++);
+        const int written =
+            snprintf(directory, sizeof directory, "%s/served-%llu", spec.cwd,
+                     (unsigned long long)arcp__process_table_number(options->table));
         if (written < 0 || (size_t)written >= sizeof directory) {
             return arcp_error_set(err, ARCP_E_USAGE, "the path of the work directory is too long");
         }

@@ -50,7 +50,6 @@ struct arcp__served {
     arcp__served_process *processes;
     arcp__served_job *waiting; /* oldest first */
     arcp__served_job *stopped;
-    uint64_t made; /* number for the name of the next directory */
     unsigned early_exits;
     int64_t pause_until_ns;
     bool is_retired;

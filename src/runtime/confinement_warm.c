@@ -9,7 +9,6 @@ struct arcp__warm {
     arcp__process_agent *agent;
     arcp_lease *nothing;  /* a reference: an empty lease */
     arcp__job_plan *plan; /* of the waiting processes; NULL: none was started yet */
-    uint64_t made;        /* number for the name of the next private directory */
     /* Of the process that is being started. */
     arcp__confined_start start;
     arcp__environment environment;
@@ -27,7 +26,8 @@ static arcp__job_plan *compile(struct arcp__warm *warm, arcp_span directory, arc
         return NULL;
     }
     plan->text = arcp_buf_init();
-    (void)snprintf(id, sizeof id, "warm-%p-%llu", (void *)warm, (unsigned long long)warm->made++);
+    (void)snprintf(id, sizeof id, "warm-%llu",
+                   (unsigned long long)arcp__process_table_number(runtime->processes));
     const arcp__admit_request request = {
         .job_id = arcp_span_cstr(id), .lease = warm->nothing, .cwd = directory};
     arcp_status status =

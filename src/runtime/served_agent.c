@@ -15,7 +15,6 @@ struct arcp__served_agent {
     arcp__process_spec spec;
     arcp_lease *lease;   /* a reference */
     arcp_buf registered; /* all that was registered, as text; secret: it has variables */
-    uint64_t made;       /* number for the name of the next private directory */
     bool is_retired;
     /* Of the process that is being started. */
     arcp__confined_start start;
@@ -127,8 +126,8 @@ static arcp_status sandbox_new(arcp__served_agent *served, const char *directory
     }
     sandbox->runtime = agent->runtime;
     sandbox->program = served->spec.argv[0];
-    (void)snprintf(name, sizeof name, "served-%p-%llu", (void *)served,
-                   (unsigned long long)served->made++);
+    (void)snprintf(name, sizeof name, "served-%llu",
+                   (unsigned long long)arcp__process_table_number(agent->runtime->processes));
     arcp_authority_options options = arcp_authority_options_init();
     options.now = arcp__clock_now();
     options.cwd = arcp_span_cstr(directory);
