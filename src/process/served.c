@@ -43,7 +43,7 @@ static size_t count_not_retired(const arcp__served *served)
     return count;
 }
 
-/* The process with the fewest jobs, among those that get some; NULL: none. */
+/* Of the processes that are not retired, the one with the fewest jobs; NULL: there is none. */
 static arcp__served_process *find_least(const arcp__served *served)
 {
     arcp__served_process *least = NULL;
