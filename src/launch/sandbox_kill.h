@@ -11,7 +11,7 @@
 /* Kills the monitor's children. What a killed process leaves behind is the monitor's child next, so
  * the tree below it becomes smaller with each call. The monitor kills what is left, too, reports
  * the end and ends. One that has not ended after a second is killed, but not while it has a child
- * that lives: nobody else would find those that are left. After ten seconds it is killed all the
+ * that lives: only the monitor would find what is left. After ten seconds it is killed all the
  * same, because a process that waits for a disk does not end. `calls`: how many there were before
  * this one. */
 void arcp__sandbox_kill(arcp_process *process, unsigned calls);
