@@ -75,7 +75,7 @@ static outcome read_head(arcp__web_side type, arcp_span bytes, size_t piece,
         if (type == ARCP__WEB_REQUEST) {
             out.refusal = check(&head, names);
         } else {
-            out.status = arcp__upgrade_check_response(&head, key, &err);
+            out.status = arcp__upgrade_check_response(&head, key, NULL, &err);
         }
         if (type == ARCP__WEB_REQUEST && out.refusal.status == 0) {
             check_upgraded(&head);
@@ -107,7 +107,7 @@ static void check_response(const outcome *out)
     char accept[ARCP__WEBSOCKET_ACCEPT_SIZE];
     arcp__websocket_accept(key, accept);
     if (out->refusal.status == 0) {
-        arcp__upgrade_accept(accept, &text);
+        arcp__upgrade_accept(accept, NULL, &text);
     } else {
         require(out->refusal.status >= 400 && out->refusal.ends);
         arcp__web_respond(&out->refusal, &request, false, &text);

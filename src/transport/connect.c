@@ -44,6 +44,7 @@ struct arcp_connector {
     size_t references; /* the timer, and the look-up */
     bool done;
     char key[ARCP__WEBSOCKET_KEY_SIZE];
+    char *subprotocol; /* owned; NULL: none */
     char where[ARCP__HOST_MAX + 16];
 };
 
@@ -58,6 +59,7 @@ static void connector_unref(arcp_connector *connector)
         uv_freeaddrinfo(connector->addresses);
     }
     arcp__web_head_fini(&connector->head);
+    arcp__free(connector->subprotocol);
     arcp_buf_fini(&connector->request);
     arcp__tls_context_free(connector->tls);
     arcp__websocket_pool_unref(connector->pool);
@@ -145,7 +147,8 @@ static void on_bytes(void *user, arcp_span bytes)
         fail_upgrade(connector, "out of memory");
         return;
     }
-    if (arcp__upgrade_check_response(&connector->head, connector->key, &err) != ARCP_OK) {
+    if (arcp__upgrade_check_response(&connector->head, connector->key, connector->subprotocol,
+                                     &err) != ARCP_OK) {
         fail_upgrade(connector, err.message);
         return;
     }
@@ -168,6 +171,7 @@ static void on_bytes(void *user, arcp_span bytes)
         .transport = scheme(connector),
         .frame_bytes_max = connector->options.frame_bytes_max,
         .close_timeout_ms = connector->options.close_timeout_ms,
+        .is_binary = connector->subprotocol != NULL,
     };
     arcp_connection *connection = NULL;
     if (arcp__websocket_connection_new(&options, &connection, &err) != ARCP_OK) {
@@ -335,6 +339,10 @@ static arcp_status prepare_websocket(arcp_connector *connector, const arcp_conne
                                   i + 1);
         }
     }
+    if (options->subprotocol != NULL && !arcp__upgrade_subprotocol_is_valid(options->subprotocol)) {
+        return arcp_error_set(err, ARCP_E_USAGE, "\"%s\" is not the name of a subprotocol",
+                              options->subprotocol);
+    }
     if (connector->url.scheme == ARCP__URL_WSS) {
         status = arcp__tls_context_new_client(options->ca_file, &connector->tls, err);
     }
@@ -343,9 +351,14 @@ static arcp_status prepare_websocket(arcp_connector *connector, const arcp_conne
     }
     arcp__websocket_key_new(connector->key);
     arcp__upgrade_request(&connector->url, connector->key, options->headers, options->header_count,
-                          &connector->request);
+                          options->subprotocol, &connector->request);
     connector->pool = arcp__websocket_pool_new(ARCP__WEBSOCKET_CLIENT);
-    if (connector->pool == NULL || connector->request.failed) {
+    if (options->subprotocol != NULL) {
+        connector->subprotocol =
+            arcp__copy_cstr(options->subprotocol, strlen(options->subprotocol));
+    }
+    if (connector->pool == NULL || connector->request.failed ||
+        (connector->subprotocol == NULL) != (options->subprotocol == NULL)) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
     }
     arcp__web_head_init(&connector->head, ARCP__WEB_RESPONSE, ARCP_HANDSHAKE_BYTES_DEFAULT);

@@ -39,8 +39,10 @@ static void append_control(websocket_connection *connection, arcp__websocket_opc
 
 static arcp_status websocket_encode(arcp__stream_connection *base, arcp_span frame, arcp_buf *out)
 {
-    const bool is_appended = arcp__websocket_frame_append(((websocket_connection *)base)->pool,
-                                                          ARCP__WEBSOCKET_TEXT, frame, out);
+    const websocket_connection *connection = (const websocket_connection *)base;
+    const bool is_appended = arcp__websocket_frame_append(
+        connection->pool,
+        connection->reader.is_binary ? ARCP__WEBSOCKET_BINARY : ARCP__WEBSOCKET_TEXT, frame, out);
     return is_appended ? ARCP_OK : ARCP_E_NO_MEMORY;
 }
 
@@ -239,6 +241,7 @@ arcp_status arcp__websocket_connection_new(const arcp__websocket_connection_opti
                                 options->frame_bytes_max == 0 ? ARCP_FRAME_BYTES_DEFAULT
                                                               : options->frame_bytes_max,
                                 options->first_frame_bytes_max);
+    connection->reader.is_binary = options->is_binary;
     arcp__stream_connection_flush(base);
     *out = &base->base;
     return ARCP_OK;

@@ -1,4 +1,4 @@
-/* A connection whose frames are WebSocket text messages, on a stream after the upgrade. */
+/* A connection whose frames are WebSocket messages, on a stream after the upgrade. */
 #ifndef ARCP_TRANSPORT_WEBSOCKET_CONNECTION_H
 #define ARCP_TRANSPORT_WEBSOCKET_CONNECTION_H
 
@@ -14,6 +14,7 @@ typedef struct arcp__websocket_connection_options {
     size_t frame_bytes_max;
     size_t first_frame_bytes_max; /* 0: the same */
     uint32_t close_timeout_ms;
+    bool is_binary;     /* messages are binary, not text */
     arcp_span greeting; /* sent first: the server's handshake response; copied */
 } arcp__websocket_connection_options;
 

@@ -262,8 +262,9 @@ static arcp__websocket_event data_event(arcp__websocket_reader *reader,
     const bool is_whole = is_first && is_last && frame->fin != 0 && !reader->in_message;
     arcp_span text = arcp_span_make((const char *)frame->data, frame->data_length);
     if (is_first) {
-        if (frame->opcode == ARCP__WEBSOCKET_BINARY) {
-            return wrong(reader, ARCP_CLOSE_UNSUPPORTED, "a binary message");
+        if (frame->opcode == (reader->is_binary ? ARCP__WEBSOCKET_TEXT : ARCP__WEBSOCKET_BINARY)) {
+            return wrong(reader, ARCP_CLOSE_UNSUPPORTED,
+                         reader->is_binary ? "a text message" : "a binary message");
         }
         if (frame->payload_length > reader->message_bytes_max - reader->message.size) {
             return wrong(reader, ARCP_CLOSE_TOO_BIG, "the message is too big");

@@ -62,6 +62,7 @@ typedef struct arcp__websocket_reader {
     size_t message_bytes_max;
     size_t later_bytes_max; /* limit after the first message if that has another one; else 0 */
     arcp_buf message;       /* the current message, unless it arrived in one piece */
+    bool is_binary;         /* messages are binary, not text; set after init */
     bool peer_masks;        /* the peer is a client, and we are a server */
     bool in_message;        /* between a message's first frame and its last */
     bool message_is_given;  /* `message` was returned; the next call may clear it */
@@ -72,7 +73,7 @@ typedef struct arcp__websocket_reader {
 
 typedef enum arcp__websocket_event_type {
     ARCP__WEBSOCKET_NOTHING, /* all input is consumed */
-    ARCP__WEBSOCKET_MESSAGE, /* data: the text */
+    ARCP__WEBSOCKET_MESSAGE, /* data: the text, or the bytes */
     ARCP__WEBSOCKET_PINGED,  /* data: what the pong must repeat */
     ARCP__WEBSOCKET_PONGED,
     ARCP__WEBSOCKET_CLOSED, /* code (1005: the Close had none), data: the reason */

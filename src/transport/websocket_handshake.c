@@ -20,6 +20,14 @@ void arcp__websocket_accept(const char key[ARCP__WEBSOCKET_KEY_SIZE],
     memcpy(out, encoded, ARCP__WEBSOCKET_ACCEPT_SIZE);
 }
 
+/* Behind a header without its line break. */
+static void append_subprotocol(const char *subprotocol, arcp_buf *out)
+{
+    if (subprotocol != NULL) {
+        arcp_buf_append_format(out, "\r\nSec-WebSocket-Protocol: %s", subprotocol);
+    }
+}
+
 /* ---- server ---- */
 
 static arcp__web_response refuse(int status, const char *why)
@@ -60,13 +68,15 @@ arcp__web_response arcp__upgrade_check(const arcp__web_head *head,
     return (arcp__web_response){0};
 }
 
-void arcp__upgrade_accept(const char accept[ARCP__WEBSOCKET_ACCEPT_SIZE], arcp_buf *out)
+void arcp__upgrade_accept(const char accept[ARCP__WEBSOCKET_ACCEPT_SIZE], const char *subprotocol,
+                          arcp_buf *out)
 {
     arcp_buf_append_cstr(out, "HTTP/1.1 101 Switching Protocols\r\n"
                               "Upgrade: websocket\r\n"
                               "Connection: Upgrade\r\n"
                               "Sec-WebSocket-Accept: ");
     arcp_buf_append(out, arcp_span_make(accept, ARCP__WEBSOCKET_ACCEPT_SIZE));
+    append_subprotocol(subprotocol, out);
     arcp_buf_append_cstr(out, "\r\n\r\n");
 }
 
@@ -82,7 +92,8 @@ void arcp__websocket_key_new(char out[ARCP__WEBSOCKET_KEY_SIZE])
 }
 
 void arcp__upgrade_request(const arcp__url *url, const char key[ARCP__WEBSOCKET_KEY_SIZE],
-                           const char *const *headers, size_t header_count, arcp_buf *out)
+                           const char *const *headers, size_t header_count, const char *subprotocol,
+                           arcp_buf *out)
 {
     arcp__authority host = url->authority;
     char text[ARCP__HOST_MAX + 16];
@@ -91,8 +102,10 @@ void arcp__upgrade_request(const arcp__url *url, const char key[ARCP__WEBSOCKET_
     arcp_buf_append_format(out,
                            "GET %s HTTP/1.1\r\nHost: %s\r\n"
                            "Upgrade: websocket\r\nConnection: Upgrade\r\n"
-                           "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %.*s\r\n",
+                           "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %.*s",
                            url->path, text, ARCP__WEBSOCKET_KEY_SIZE, key);
+    append_subprotocol(subprotocol, out);
+    arcp_buf_append_cstr(out, "\r\n");
     for (size_t i = 0; i < header_count; i++) {
         arcp_buf_append_cstr(out, headers[i]);
         arcp_buf_append_cstr(out, "\r\n");
@@ -100,13 +113,23 @@ void arcp__upgrade_request(const arcp__url *url, const char key[ARCP__WEBSOCKET_
     arcp_buf_append_cstr(out, "\r\n");
 }
 
+/* How many bytes at the beginning are a token (RFC 9110 section 5.6.2). */
+static size_t token_size(const char *text)
+{
+    return strspn(text, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                        "!#$%&'*+-.^_`|~");
+}
+
+bool arcp__upgrade_subprotocol_is_valid(const char *subprotocol)
+{
+    return subprotocol[0] != '\0' && subprotocol[token_size(subprotocol)] == '\0';
+}
+
 bool arcp__upgrade_header_is_valid(const char *header)
 {
     static const char *const reserved[] = {"Host", "Upgrade", "Connection", "Content-Length",
                                            "Transfer-Encoding"};
-    const size_t size =
-        strspn(header, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                       "!#$%&'*+-.^_`|~"); /* a token (RFC 9110 section 5.6.2) */
+    const size_t size = token_size(header);
     if (size == 0 || header[size] != ':') {
         return false;
     }
@@ -129,7 +152,8 @@ bool arcp__upgrade_header_is_valid(const char *header)
 }
 
 arcp_status arcp__upgrade_check_response(const arcp__web_head *head,
-                                         const char key[ARCP__WEBSOCKET_KEY_SIZE], arcp_error *err)
+                                         const char key[ARCP__WEBSOCKET_KEY_SIZE],
+                                         const char *subprotocol, arcp_error *err)
 {
     if (head->status != 101) {
         const arcp_span text = arcp_span_first(arcp__web_head_line(head), 80);
@@ -147,8 +171,12 @@ arcp_status arcp__upgrade_check_response(const arcp__web_head *head,
         return arcp_error_set(err, ARCP_E_IO, "the server's upgrade to WebSocket is not valid");
     }
     arcp_span value = {NULL, 0};
+    const size_t chosen = arcp__web_head_find(head, "Sec-WebSocket-Protocol", &value);
+    if (subprotocol != NULL && (chosen != 1 || !arcp_span_equal_cstr(value, subprotocol))) {
+        return arcp_error_set(err, ARCP_E_IO, "the server does not speak %s", subprotocol);
+    }
     if (arcp__web_head_find(head, "Sec-WebSocket-Extensions", &value) > 0 ||
-        arcp__web_head_find(head, "Sec-WebSocket-Protocol", &value) > 0) {
+        (subprotocol == NULL && chosen > 0)) {
         return arcp_error_set(err, ARCP_E_IO,
                               "the server chose an extension or subprotocol that was not offered");
     }

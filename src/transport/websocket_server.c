@@ -1,5 +1,5 @@
-/* ws:// and wss:// listeners: an HTTP server with a route for the upgrade, and one for pages if the
- * owner has some. Until the upgrade a peer
+/* ws:// and wss:// listeners: an HTTP server with a route for the upgrade, and others for binary
+ * messages and for pages if the owner has some. Until the upgrade a peer
  * is an exchange of that server and counted as pending (web/admission.h), so that slow or silent
  * peers hold few resources, and not for long. After the upgrade the connection is counted instead.
  */
@@ -22,9 +22,10 @@ static const char refusal_headers[] =
 typedef struct websocket_listener {
     arcp_listener base;
     arcp__web_server *server;
-    arcp__web_route routes[2];
+    arcp__web_route routes[3];
     arcp__websocket_pool *pool;
-    arcp_listen_options options; /* its pointers are not used after the start */
+    char *binary_path, *binary_subprotocol; /* owned; NULL: there is no such path */
+    arcp_listen_options options;            /* its pointers are not used after the start */
     arcp_listener_callbacks callbacks;
     arcp__url parsed;
     char url[ARCP__URL_TEXT_MAX];
@@ -34,15 +35,19 @@ static void listener_free(void *user)
 {
     websocket_listener *listener = user;
     arcp__websocket_pool_unref(listener->pool);
+    arcp__free(listener->binary_path);
+    arcp__free(listener->binary_subprotocol);
     arcp__free(listener);
 }
 
 /* ---- the upgrade ---- */
 
-static void on_request(void *user, arcp__web_exchange *exchange)
+/* `subprotocol`: messages are binary; NULL: they are text. */
+static void upgrade(const websocket_listener *listener, arcp__web_exchange *exchange,
+                    const char *subprotocol)
 {
-    const websocket_listener *listener = user;
     char accept[ARCP__WEBSOCKET_ACCEPT_SIZE];
+    const bool is_binary = subprotocol != NULL;
     const arcp__web_response refusal =
         arcp__upgrade_check(arcp__web_exchange_head(exchange), accept);
     if (refusal.status != 0) {
@@ -50,13 +55,18 @@ static void on_request(void *user, arcp__web_exchange *exchange)
         return;
     }
     arcp_buf answer = arcp_buf_init();
-    arcp__upgrade_accept(accept, &answer);
+    arcp__upgrade_accept(accept, subprotocol, &answer);
     const arcp__websocket_connection_options options = {
         .upgraded = arcp__web_exchange_upgrade(exchange),
         .pool = listener->pool,
         .transport = listener->parsed.scheme == ARCP__URL_WSS ? "wss" : "ws",
-        .frame_bytes_max = listener->options.frame_bytes_max,
-        .first_frame_bytes_max = listener->options.first_frame_bytes_max,
+        .frame_bytes_max = is_binary && listener->options.binary_bytes_max != 0
+                               ? listener->options.binary_bytes_max
+                               : listener->options.frame_bytes_max,
+        .first_frame_bytes_max = is_binary && listener->options.first_binary_bytes_max != 0
+                                     ? listener->options.first_binary_bytes_max
+                                     : listener->options.first_frame_bytes_max,
+        .is_binary = is_binary,
         .close_timeout_ms = listener->options.close_timeout_ms,
         .greeting = arcp_buf_span(&answer),
     };
@@ -70,7 +80,37 @@ static void on_request(void *user, arcp__web_exchange *exchange)
         return;
     }
     arcp__web_exchange_leave(exchange);
-    listener->callbacks.accepted(listener->callbacks.user, connection);
+    if (is_binary) {
+        listener->options.binary_accepted(listener->options.binary_user, connection);
+    } else {
+        listener->callbacks.accepted(listener->callbacks.user, connection);
+    }
+}
+
+static void on_request(void *user, arcp__web_exchange *exchange)
+{
+    upgrade(user, exchange, NULL);
+}
+
+static void on_binary_request(void *user, arcp__web_exchange *exchange)
+{
+    const websocket_listener *listener = user;
+    const arcp__web_head *head = arcp__web_exchange_head(exchange);
+    arcp_span origin = {NULL, 0};
+    arcp__web_response refusal = {.status = 0, .ends = true};
+    if (arcp__web_head_find(head, "Origin", &origin) != 0) {
+        refusal.status = 403;
+        refusal.why = "a request with an Origin is refused at this path";
+    } else if (!arcp__web_head_has_token(head, "Sec-WebSocket-Protocol",
+                                         listener->binary_subprotocol)) {
+        refusal.status = 400;
+        refusal.why = "expected another Sec-WebSocket-Protocol";
+    }
+    if (refusal.status != 0) {
+        arcp__web_exchange_respond(exchange, &refusal);
+    } else {
+        upgrade(listener, exchange, listener->binary_subprotocol);
+    }
 }
 
 /* ---- pages ---- */
@@ -135,6 +175,73 @@ static const arcp_listener_ops websocket_listener_ops = {
 
 /* ---- starting ---- */
 
+static arcp_status add_routes(websocket_listener *listener, arcp__web_server_options *server,
+                              arcp_error *err)
+{
+    const arcp_listen_options *options = &listener->options;
+    listener->routes[server->route_count++] =
+        (arcp__web_route){.path = listener->parsed.path, .methods = "GET", .begin = on_request};
+    if (options->binary_path != NULL) {
+        listener->binary_path = arcp__copy_cstr(options->binary_path, strlen(options->binary_path));
+        listener->binary_subprotocol =
+            arcp__copy_cstr(options->binary_subprotocol, strlen(options->binary_subprotocol));
+        if (listener->binary_path == NULL || listener->binary_subprotocol == NULL) {
+            return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a listener");
+        }
+        listener->routes[server->route_count++] = (arcp__web_route){
+            .path = listener->binary_path, .methods = "GET", .begin = on_binary_request};
+    }
+    if (options->page != NULL) {
+        listener->routes[server->route_count++] =
+            (arcp__web_route){.methods = "GET, HEAD", .begin = on_page};
+    }
+    return ARCP_OK;
+}
+
+static arcp_status check_binary(const arcp_listen_options *options, const char *path,
+                                arcp_error *err)
+{
+    if (options->binary_path == NULL) {
+        return ARCP_OK;
+    }
+    if (options->binary_path[0] != '/' || strpbrk(options->binary_path, "?#") != NULL ||
+        strcmp(options->binary_path, path) == 0) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "\"%s\": the path of binary messages must begin with / and be "
+                              "another one than that of the URL, and has no query",
+                              options->binary_path);
+    }
+    return options->binary_subprotocol != NULL && options->binary_accepted != NULL &&
+                   arcp__upgrade_subprotocol_is_valid(options->binary_subprotocol)
+               ? ARCP_OK
+               : arcp_error_set(err, ARCP_E_USAGE,
+                                "binary_path needs binary_subprotocol and binary_accepted");
+}
+
+static arcp_status read_options(const char *url, const arcp_listen_options *given,
+                                arcp_listen_options *options, arcp__url *parsed, arcp_error *err)
+{
+    *options = arcp_listen_options_init();
+    arcp_status status = arcp__url_parse(arcp_span_cstr(url), parsed, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    const bool is_secure = parsed->scheme == ARCP__URL_WSS;
+    if (parsed->scheme != ARCP__URL_WS && !is_secure) {
+        return arcp_error_set(err, ARCP_E_USAGE, "\"%s\": can listen at ws:// and wss:// only",
+                              url);
+    }
+    if (strchr(parsed->path, '?') != NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE, "\"%s\": a listener's URL has no query", url);
+    }
+    status = arcp__options_take(options, given, sizeof *options, "arcp_listen_options", err);
+    if (status == ARCP_OK && is_secure &&
+        (options->certificate_file == NULL || options->key_file == NULL)) {
+        status = arcp_error_set(err, ARCP_E_USAGE, "wss:// needs a certificate and a key");
+    }
+    return status == ARCP_OK ? check_binary(options, parsed->path, err) : status;
+}
+
 /* [arcp:4-1] */
 arcp_status arcp_listen_websocket(uv_loop_t *loop, const char *url,
                                   const arcp_listen_options *given,
@@ -142,26 +249,12 @@ arcp_status arcp_listen_websocket(uv_loop_t *loop, const char *url,
                                   arcp_error *err)
 {
     arcp__url parsed;
-    arcp_listen_options options = arcp_listen_options_init();
-    arcp_status status = arcp__url_parse(arcp_span_cstr(url), &parsed, err);
+    arcp_listen_options options;
+    arcp_status status = read_options(url, given, &options, &parsed, err);
     if (status != ARCP_OK) {
         return status;
     }
     const bool is_secure = parsed.scheme == ARCP__URL_WSS;
-    if (parsed.scheme != ARCP__URL_WS && !is_secure) {
-        return arcp_error_set(err, ARCP_E_USAGE, "\"%s\": can listen at ws:// and wss:// only",
-                              url);
-    }
-    if (strchr(parsed.path, '?') != NULL) {
-        return arcp_error_set(err, ARCP_E_USAGE, "\"%s\": a listener's URL has no query", url);
-    }
-    status = arcp__options_take(&options, given, sizeof options, "arcp_listen_options", err);
-    if (status != ARCP_OK) {
-        return status;
-    }
-    if (is_secure && (options.certificate_file == NULL || options.key_file == NULL)) {
-        return arcp_error_set(err, ARCP_E_USAGE, "wss:// needs a certificate and a key");
-    }
     websocket_listener *listener = arcp__alloc(sizeof *listener);
     arcp__websocket_pool *pool = arcp__websocket_pool_new(ARCP__WEBSOCKET_SERVER);
     if (listener == NULL || pool == NULL) {
@@ -174,10 +267,7 @@ arcp_status arcp_listen_websocket(uv_loop_t *loop, const char *url,
     listener->options = options;
     listener->callbacks = *callbacks;
     listener->parsed = parsed;
-    listener->routes[0] =
-        (arcp__web_route){.path = listener->parsed.path, .methods = "GET", .begin = on_request};
-    listener->routes[1] = (arcp__web_route){.methods = "GET, HEAD", .begin = on_page};
-    const arcp__web_server_options server = {
+    arcp__web_server_options server = {
         .listen = &parsed.authority,
         .sockets = options.sockets,
         .socket_count = options.socket_count,
@@ -194,12 +284,14 @@ arcp_status arcp_listen_websocket(uv_loop_t *loop, const char *url,
                                                    : options.close_timeout_ms,
         .refusal_headers = refusal_headers,
         .routes = listener->routes,
-        .route_count = options.page == NULL ? 1 : 2,
         .refused = on_refused,
         .freed = listener_free,
         .user = listener,
     };
-    status = arcp__web_server_open(loop, &server, &listener->server, err);
+    status = add_routes(listener, &server, err);
+    if (status == ARCP_OK) {
+        status = arcp__web_server_open(loop, &server, &listener->server, err);
+    }
     if (status != ARCP_OK) {
         listener_free(listener);
         return status;

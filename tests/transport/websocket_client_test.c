@@ -276,7 +276,7 @@ static void fake_upgrade(fake *f)
     arcp__websocket_accept(key.data, accept);
     arcp__web_head_fini(&head);
     arcp_buf answer = arcp_buf_init();
-    arcp__upgrade_accept(accept, &answer);
+    arcp__upgrade_accept(accept, NULL, &answer);
     put_text(&answer, FIN | TEXT, false, "right behind it");
     raw_peer_forget(&f->server);
     raw_peer_send(&f->server, arcp_buf_span(&answer));

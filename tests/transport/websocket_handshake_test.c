@@ -288,7 +288,7 @@ static void an_upgrade_chooses_no_subprotocol_and_no_extension(void **state)
     char accept[ARCP__WEBSOCKET_ACCEPT_SIZE];
     arcp__websocket_accept("dGhlIHNhbXBsZSBub25jZQ==", accept);
     arcp_buf out = arcp_buf_init();
-    arcp__upgrade_accept(accept, &out);
+    arcp__upgrade_accept(accept, NULL, &out);
     check_span(arcp_buf_span(&out), "HTTP/1.1 101 Switching Protocols\r\n"
                                     "Upgrade: websocket\r\nConnection: Upgrade\r\n"
                                     "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n");
@@ -344,7 +344,7 @@ static void our_client_request_is_accepted_by_our_server(void **state)
     check_ok(arcp__url_parse(ARCP_SPAN_LITERAL("ws://[::1]:7777/arcp?a=b"), &url, &err), &err);
     arcp__websocket_key_new(key);
     arcp_buf out = arcp_buf_init();
-    arcp__upgrade_request(&url, key, headers, 2, &out);
+    arcp__upgrade_request(&url, key, headers, 2, NULL, &out);
     arcp__web_head head;
     arcp_span rest;
     arcp_span value;
@@ -379,7 +379,7 @@ static void the_default_port_is_not_in_the_host_header(void **state)
         arcp_error err = {0};
         arcp_buf out = arcp_buf_init();
         check_ok(arcp__url_parse(arcp_span_cstr(rows[i][0]), &url, &err), &err);
-        arcp__upgrade_request(&url, "dGhlIHNhbXBsZSBub25jZQ==", NULL, 0, &out);
+        arcp__upgrade_request(&url, "dGhlIHNhbXBsZSBub25jZQ==", NULL, 0, NULL, &out);
         arcp_buf_append_byte(&out, '\0');
         assert_non_null(strstr(out.data, rows[i][1]));
         arcp_buf_fini(&out);
@@ -454,7 +454,7 @@ static void responses_are_accepted_or_refused_with_a_reason(void **state)
             fail_msg("%s: not complete", responses[i].name);
         }
         const arcp_status status =
-            arcp__upgrade_check_response(&head, "dGhlIHNhbXBsZSBub25jZQ==", &err);
+            arcp__upgrade_check_response(&head, "dGhlIHNhbXBsZSBub25jZQ==", NULL, &err);
         const bool as_wanted =
             responses[i].message == NULL
                 ? status == ARCP_OK

@@ -44,7 +44,7 @@ typedef enum arcp_close_code {
     ARCP_CLOSE_NORMAL = 1000,
     ARCP_CLOSE_GOING_AWAY = 1001,
     ARCP_CLOSE_PROTOCOL_ERROR = 1002,
-    ARCP_CLOSE_UNSUPPORTED = 1003, /* a binary message */
+    ARCP_CLOSE_UNSUPPORTED = 1003, /* a binary message; of a subprotocol: a text message */
     ARCP_CLOSE_ABNORMAL = 1006,    /* the connection ended without a close; never sent */
     ARCP_CLOSE_BAD_DATA = 1007,    /* text that is not UTF-8 */
     ARCP_CLOSE_POLICY = 1008,
@@ -214,6 +214,17 @@ typedef struct arcp_listen_options {
      * outlive the listener. */
     bool (*page)(void *page_user, const arcp_page_request *request, arcp_page *out);
     void *page_user;
+    /* Another path of the listener, for a protocol of binary messages: a subprotocol of WebSocket
+     * (RFC 6455 §1.9), which the client must offer. A request with an Origin comes from a browser
+     * and is refused, whatever `origins` says. `binary_accepted` gets these connections, as
+     * `accepted` of the callbacks gets the others; they have the limits below (0: those above).
+     * NULL: there is no such path. The two texts are copied. */
+    const char *binary_path;
+    const char *binary_subprotocol;
+    size_t binary_bytes_max;
+    size_t first_binary_bytes_max;
+    void (*binary_accepted)(void *binary_user, arcp_connection *connection);
+    void *binary_user;
 } arcp_listen_options;
 
 static inline arcp_listen_options arcp_listen_options_init(void)
@@ -255,6 +266,9 @@ typedef struct arcp_connect_options {
     size_t frame_bytes_max;
     uint32_t timeout_ms; /* until connected, name look-up included; as the handshake's */
     uint32_t close_timeout_ms;
+    /* A subprotocol of WebSocket, which the server must choose: messages are binary. NULL: none,
+     * messages are text. Borrowed during the call only. */
+    const char *subprotocol;
 } arcp_connect_options;
 
 static inline arcp_connect_options arcp_connect_options_init(void)
