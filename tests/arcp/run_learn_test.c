@@ -1,137 +1,131 @@
 /* `arcp lease learn` and `arcp run --learn`: what is printed, what is written down, and that the
  * lease is enough. */
-#include "arcp/run_fixture.h"
-
-typedef struct learn_row {
-    const char *name;
-    const char *script; /* $ARCP is the program, $ROOT/project the directory, $ROOT/home is HOME */
-    int status;
-    const char *out; /* NULL: not compared; the root is $ROOT */
-    const char *err; /* the same; "~TEXT": contains it */
-} learn_row;
+#include "arcp/run_rows.h"
 
 #define WARNING                                                                                    \
     "learning: nothing is confined; what the command does is allowed, and written down\n"
 #define FIRST "arcp lease learn: " WARNING
 
-static const learn_row rows[] = {
+static const run_row rows[] = {
     {"the lease is printed, and what was used", "$ARCP lease learn -- cat here", 0,
-     "{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n",
+     .out = "{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n",
      FIRST "here\nread      $ROOT/project/here\n"
            "arcp lease learn: the lease has 1 pattern; read it before you use it\n"},
-    {"a command that uses nothing", "$ARCP lease learn --quiet -- true", 0, "{}\n", FIRST},
+    {"a command that uses nothing", "$ARCP lease learn --quiet -- true", 0, .out = "{}\n", FIRST},
     {"--learn writes a file, and leaves the output alone",
      "$ARCP run --quiet --learn lease.json -- cat here && cat lease.json", 0,
-     "here\n{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n", "arcp run: " WARNING},
+     .out = "here\n{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n",
+     "arcp run: " WARNING},
     {"a shorter lease replaces a longer one",
      "echo 'a text that is longer than the lease' >lease.json; "
      "$ARCP run --quiet --learn lease.json -- true && cat lease.json",
-     0, "{}\n", "arcp run: " WARNING},
-    {"options of the command are its own", "$ARCP lease learn --quiet echo --json -x", 0, "{}\n",
-     FIRST "--json -x\n"},
+     0, .out = "{}\n", "arcp run: " WARNING},
+    {"options of the command are its own", "$ARCP lease learn --quiet echo --json -x", 0,
+     .out = "{}\n", FIRST "--json -x\n"},
     {"the status is that of the command", "$ARCP lease learn --quiet -- sh -c 'cat here; exit 7'",
-     7, "{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n",
+     7, .out = "{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n",
      FIRST "here\narcp lease learn: the command failed: the lease has what it used until then\n"},
     {"a command that a signal ends", "$ARCP lease learn --quiet -- sh -c 'cat here; kill -9 $$'",
-     137, "{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n",
+     137, .out = "{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n",
      "~the command failed: the lease has what it used until then"},
-    {"a command that is not there", "$ARCP lease learn -- no-such-command", 127, "",
+    {"a command that is not there", "$ARCP lease learn -- no-such-command", 127, .out = "",
      "arcp lease learn: the program no-such-command is not in PATH\n"},
     {"files outside are used, and written down",
      "$ARCP lease learn --quiet -- sh -c 'cat ../home/secret; echo x >../data/new'", 0,
-     "{\n  \"fs.read\": [\n    \"$ROOT/home/secret\"\n  ],\n  \"fs.write\": [\n    "
-     "\"$ROOT/data/new*\"\n  ]\n}\n",
+     .out = "{\n  \"fs.read\": [\n    \"$ROOT/home/secret\"\n  ],\n  \"fs.write\": [\n    "
+            "\"$ROOT/data/new*\"\n  ]\n}\n",
      FIRST "secret\n"},
     {"five files of one suffix",
      "touch 1.c 2.c 3.c 4.c 5.c; $ARCP lease learn --quiet -- cat 1.c 2.c 3.c 4.c 5.c here", 0,
-     "{\n  \"fs.read\": [\n    \"$ROOT/project/*.c\",\n    \"$ROOT/project/here\"\n  ]\n}\n", NULL},
+     .out = "{\n  \"fs.read\": [\n    \"$ROOT/project/*.c\",\n    \"$ROOT/project/here\"\n  ]\n}\n",
+     NULL},
     {"--exact",
      "touch 1.c 2.c 3.c 4.c 5.c; $ARCP lease learn --exact --quiet -- cat [12345].c | wc -l", 0,
-     "9\n", NULL},
+     .out = "9\n", NULL},
     {"temporary files are no part of it",
-     "$ARCP lease learn --quiet -- sh -c 'f=$(mktemp) && echo x >$f && cat $f && rm $f'", 0, "{}\n",
-     NULL},
+     "$ARCP lease learn --quiet -- sh -c 'f=$(mktemp) && echo x >$f && cat $f && rm $f'", 0,
+     .out = "{}\n", NULL},
 
     /* names */
     {"a name with a star is left out, and said", "touch 'a*b'; $ARCP lease learn -- cat 'a*b' here",
-     0, "{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n",
+     0, .out = "{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n",
      "~left out  $ROOT/project/a*b: no pattern is this name alone\n"},
     {"a name with control bytes", "touch $'a\\x1bb\\nc'; $ARCP lease learn -- cat $'a\\x1bb\\nc'",
-     0, "{\n  \"fs.read\": [\n    \"$ROOT/project/a\\u001bb\\nc\"\n  ]\n}\n",
+     0, .out = "{\n  \"fs.read\": [\n    \"$ROOT/project/a\\u001bb\\nc\"\n  ]\n}\n",
      "~read      $ROOT/project/a\\x1bb\\nc\n"},
     {"a name that is not UTF-8", "touch $'a\\xff'; $ARCP lease learn -- cat $'a\\xff' here", 0,
-     "{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n",
+     .out = "{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n",
      "~left out  $ROOT/project/a\\xff: no pattern is this name alone\n"},
     {"a long path",
      "d=$(printf 'x%.0s' $(seq 200)); mkdir -p $d/$d/$d/$d/$d; echo y >$d/$d/$d/$d/$d/f; "
      "$ARCP run --learn lease.json -- cat $d/$d/$d/$d/$d/f && "
      "$ARCP run --lease @lease.json -- cat $d/$d/$d/$d/$d/f",
-     0, "y\ny\n", NULL},
+     0, .out = "y\ny\n", NULL},
 
     /* much */
     {"10 000 files",
      "mkdir many; (cd many; seq 10000 | xargs touch); "
      "$ARCP lease learn --quiet -- sh -c 'cat many/*'",
-     0, "{\n  \"fs.read\": [\n    \"$ROOT/project/many/*\"\n  ]\n}\n", FIRST},
+     0, .out = "{\n  \"fs.read\": [\n    \"$ROOT/project/many/*\"\n  ]\n}\n", FIRST},
     {"many processes at once",
      "for i in $(seq 100); do echo $i >p$i; done; $ARCP lease learn --quiet -- bash -c "
      "'for i in $(seq 100); do cat p$i & done; wait' 2>/dev/null | grep -c project",
-     0, "1\n", NULL},
+     0, .out = "1\n", NULL},
     {"only some names are printed",
      "mkdir names; (cd names; seq 150 | xargs touch); $ARCP lease learn -- sh -c 'cat names/*'", 0,
-     "{\n  \"fs.read\": [\n    \"$ROOT/project/names/*\"\n  ]\n}\n",
+     .out = "{\n  \"fs.read\": [\n    \"$ROOT/project/names/*\"\n  ]\n}\n",
      "~arcp lease learn: 51 more names were used\n"},
 
     /* JSON */
     {"--json prints the lease on one line",
      "$ARCP lease learn --json --quiet -- sh -c 'cat here >../data/json'", 0,
-     "{\"fs.read\":[\"$ROOT/project/here\"],\"fs.write\":[\"$ROOT/data/json*\"]}\n", FIRST},
+     .out = "{\"fs.read\":[\"$ROOT/project/here\"],\"fs.write\":[\"$ROOT/data/json*\"]}\n", FIRST},
     {"--json leaves the file of --learn as people read it",
      "$ARCP run --quiet --json --learn lease.json -- cat here && cat lease.json", 0,
-     "here\n{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n", NULL},
+     .out = "here\n{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n", NULL},
     {"a replaced file in HOME is granted alone",
      "$ARCP lease learn --json --quiet -- sh -c 'echo x >../home/new; mv ../home/new "
      "../home/secret'",
-     0, "{\"fs.write\":[\"$ROOT/home/secret\"]}\n", FIRST},
+     0, .out = "{\"fs.write\":[\"$ROOT/home/secret\"]}\n", FIRST},
 
     /* usage */
     {"its own help", "$ARCP lease learn --help | sed -n '1p;$p'", 0,
-     "usage: arcp lease learn [--fetch URL|HOST]... [--private-host HOST]... [--max-runtime "
-     "DURATION]\n"
-     "  --help                    print this help and exit\n",
+     .out = "usage: arcp lease learn [--fetch URL|HOST]... [--private-host HOST]... [--max-runtime "
+            "DURATION]\n"
+            "  --help                    print this help and exit\n",
      ""},
     {"its help has no option that makes a lease",
      "$ARCP lease learn --help | grep -cE -- '^  --(read|write|lease|grant|min|learn|pids) '", 1,
-     "0\n", ""},
-    {"no command", "$ARCP lease learn", 2, "",
+     .out = "0\n", ""},
+    {"no command", "$ARCP lease learn", 2, .out = "",
      "arcp lease learn: CMD [ARG]... is missing\ntry: arcp lease learn --help\n"},
-    {"options that make a lease", "$ARCP lease learn --read . -- true", 2, "",
+    {"options that make a lease", "$ARCP lease learn --read . -- true", 2, .out = "",
      "~--read cannot be given when a lease is learnt"},
     {"a file for the lease that is printed",
-     "$ARCP lease learn --learn x -- touch ran; s=$?; test ! -e x -a ! -e ran && exit $s", 2, "",
-     "~--learn is an option of arcp run; arcp lease learn prints the lease"},
-    {"those of limits", "$ARCP run --learn x --pids 9 -- true", 2, "",
+     "$ARCP lease learn --learn x -- touch ran; s=$?; test ! -e x -a ! -e ran && exit $s", 2,
+     .out = "", "~--learn is an option of arcp run; arcp lease learn prints the lease"},
+    {"those of limits", "$ARCP run --learn x --pids 9 -- true", 2, .out = "",
      "~--pids cannot be given when a lease is learnt"},
-    {"--exact alone", "$ARCP run --exact -- true", 2, "", "~--exact is for --learn"},
-    {"a file that cannot be written", "$ARCP run --learn /proc/none -- touch ran; ls ran", 2, NULL,
-     "~--learn /proc/none"},
+    {"--exact alone", "$ARCP run --exact -- true", 2, .out = "", "~--exact is for --learn"},
+    {"a file that cannot be written", "$ARCP run --learn /proc/none -- touch ran; ls ran", 2,
+     .out = NULL, "~--learn /proc/none"},
     {"inside a sandbox", /* where LeakSanitizer cannot trace its own process */
      "$ARCP run --base $ARCP --env ASAN_OPTIONS=detect_leaks=0 -- $ARCP lease learn -- true", 125,
-     "", "~this is a sandbox already"},
+     .out = "", "~this is a sandbox already"},
     {"without user notification nothing is learnt",
      "ARCP_SANDBOX_WITHOUT=notify $ARCP lease learn -- touch ran; s=$?; test ! -e ran && exit $s",
-     125, "",
+     125, .out = "",
      "arcp lease learn: this host cannot show what a command does: that needs seccomp user "
      "notification "
      "(Linux 5.19) and process_vm_readv (see `arcp doctor`)\n"},
     {"without process_vm_readv neither", "ARCP_SANDBOX_WITHOUT=vm_read $ARCP lease learn -- true",
-     125, "", "~cannot show what a command does"},
+     125, .out = "", "~cannot show what a command does"},
 };
 
 /* On hosts without namespaces files are seen all the same. */
-static const learn_row landlock_rows[] = {
+static const run_row landlock_rows[] = {
     {"files are seen, the network is not", "$ARCP lease learn -- cat here", 0,
-     "{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n",
+     .out = "{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n",
      FIRST "here\nread      $ROOT/project/here\n"
            "arcp lease learn: this host has no network namespaces, so the lease has no net.fetch "
            "(see `arcp "
@@ -140,64 +134,13 @@ static const learn_row landlock_rows[] = {
     {"the lease is enough",
      "$ARCP run --quiet --learn lease.json -- sh -c 'cat here; echo x >new' && rm new && "
      "$ARCP run --quiet --lease @lease.json -- sh -c 'cat here; echo x >new' && cat new",
-     0, "here\nhere\nx\n", NULL},
+     0, .out = "here\nhere\nx\n", NULL},
 };
 
-static const learn_row none_rows[] = {
+static const run_row none_rows[] = {
     {"a host that confines nothing can learn", "$ARCP lease learn --quiet -- cat here", 0,
-     "{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n", NULL},
+     .out = "{\n  \"fs.read\": [\n    \"$ROOT/project/here\"\n  ]\n}\n", NULL},
 };
-
-static bool is_text(const run_fixture *f, const learn_row *row, const char *what,
-                    const arcp_buf *text, const char *want)
-{
-    arcp_buf masked = arcp_buf_init();
-    run_fixture_mask(f, text, &masked);
-    /* A sentence about variables that the environment of the test has. */
-    arcp_buf_append_byte(&masked, '\0');
-    char *sentence = strstr(masked.data, "arcp run: ");
-    while (sentence != NULL) {
-        char *end = strchr(sentence, '\n');
-        if (end != NULL && memmem(sentence, (size_t)(end - sentence), " of the environment", 19)) {
-            memmove(sentence, end + 1, strlen(end + 1) + 1);
-            sentence = strstr(sentence, "arcp run: ");
-        } else {
-            sentence = end == NULL ? NULL : strstr(end, "arcp run: ");
-        }
-    }
-    const bool is_right =
-        want[0] == '~' ? strstr(masked.data, want + 1) != NULL : strcmp(masked.data, want) == 0;
-    if (!is_right) {
-        print_error("%s: %s is\n%s\nnot\n%s\n", row->name, what, masked.data, want);
-    }
-    arcp_buf_fini(&masked);
-    return is_right;
-}
-
-static size_t check_rows(const run_fixture *f, const learn_row *table, size_t count,
-                         const char *const *environment)
-{
-    size_t wrong = 0;
-    for (size_t i = 0; i < count; i++) {
-        process p;
-        print_message("  %s\n", table[i].name);
-        const int status = run_fixture_shell(f, &p, table[i].script, environment);
-        bool is_right = status == table[i].status;
-        if (!is_right) {
-            print_error("%s: status %d, not %d: %s\n", table[i].name, status, table[i].status,
-                        p.err.size == 0 ? "" : arcp_buf_cstr(&p.err));
-        }
-        if (is_right && table[i].out != NULL) {
-            is_right = is_text(f, &table[i], "the output", &p.out, table[i].out);
-        }
-        if (is_right && table[i].err != NULL) {
-            is_right = is_text(f, &table[i], "standard error", &p.err, table[i].err);
-        }
-        wrong += !is_right;
-        process_fini(&p);
-    }
-    return wrong;
-}
 
 static void what_is_learnt_is_as_written(void **state)
 {
@@ -205,7 +148,7 @@ static void what_is_learnt_is_as_written(void **state)
     if (strcmp(f->level, "full") != 0) {
         skip();
     }
-    assert_int_equal(check_rows(f, rows, sizeof rows / sizeof rows[0], NULL), 0);
+    run_rows_check(f, rows, sizeof rows / sizeof rows[0], NULL);
 }
 
 static void without_namespaces_it_is_as_written(void **state)
@@ -215,8 +158,7 @@ static void without_namespaces_it_is_as_written(void **state)
     if (strcmp(f->level, "none") == 0) {
         skip();
     }
-    assert_int_equal(
-        check_rows(f, landlock_rows, sizeof landlock_rows / sizeof landlock_rows[0], without), 0);
+    run_rows_check(f, landlock_rows, sizeof landlock_rows / sizeof landlock_rows[0], without);
 }
 
 static void without_landlock_it_is_as_written(void **state)
@@ -226,7 +168,7 @@ static void without_landlock_it_is_as_written(void **state)
     if (strcmp(f->level, "none") == 0) {
         skip();
     }
-    assert_int_equal(check_rows(f, none_rows, sizeof none_rows / sizeof none_rows[0], without), 0);
+    run_rows_check(f, none_rows, sizeof none_rows / sizeof none_rows[0], without);
 }
 
 int main(void)

@@ -1,14 +1,18 @@
 #include "arcp/run_rows.h"
 
-/* Removes the sentence about the environment, which every command that fails gets. */
+/* Removes the line about the environment, which every command that fails gets. */
 static void remove_sentence(arcp_buf *text)
 {
-    char *sentence = memmem(text->data, text->size, " of the environment w", 21);
-    if (sentence != NULL) {
-        while (sentence > text->data && sentence[-1] != '\n') {
-            sentence--;
+    char *line = memmem(text->data, text->size, " of the environment w", 21);
+    if (line != NULL) {
+        const char *end = text->data + text->size;
+        const char *next = memchr(line, '\n', (size_t)(end - line));
+        while (line > text->data && line[-1] != '\n') {
+            line--;
         }
-        text->size = (size_t)(sentence - text->data); /* it is the last one */
+        const size_t rest = next == NULL ? 0 : (size_t)(end - next - 1);
+        memmove(line, end - rest, rest);
+        text->size = (size_t)(line - text->data) + rest;
     }
 }
 
