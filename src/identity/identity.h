@@ -86,6 +86,36 @@ typedef struct arcp__token_row {
 ARCP_MUST_CHECK arcp_status arcp__token_table_new(const arcp__token_row *rows, size_t count,
                                                   arcp_token_verifier **out, arcp_error *err);
 
+/* ---- tokens of workers ---- */
+
+typedef struct arcp__worker_token_row {
+    const char *token, *name;  /* not empty; name is a glob */
+    const char *const *agents; /* globs; none: all */
+    size_t agent_count;
+    uint64_t max_jobs; /* of one worker; 0: as many as it takes */
+} arcp__worker_token_row;
+
+typedef struct arcp__worker_token {
+    uint8_t hash[32]; /* SHA-256 */
+    char *name, **agents;
+    size_t agent_count;
+    uint64_t max_jobs;
+} arcp__worker_token;
+
+typedef struct arcp__worker_tokens arcp__worker_tokens;
+
+/* Copies the rows. ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__worker_tokens_new(const arcp__worker_token_row *rows,
+                                                    size_t count, arcp__worker_tokens **out,
+                                                    arcp_error *err);
+void arcp__worker_tokens_free(arcp__worker_tokens *tokens); /* NULL is accepted */
+/* The row of a token, or of its hash, which lives as long as the tokens; NULL: there is none. The
+ * time does not depend on which bytes differ. NULL is accepted for no tokens. */
+const arcp__worker_token *arcp__worker_tokens_find(const arcp__worker_tokens *tokens,
+                                                   arcp_span token);
+const arcp__worker_token *arcp__worker_tokens_by_hash(const arcp__worker_tokens *tokens,
+                                                      const uint8_t hash[32]);
+
 /* ---- origins ---- */
 
 /* Of a token that the verifier has accepted; unknown for other verifiers than these. */

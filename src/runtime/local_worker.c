@@ -10,40 +10,28 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/directory.h"
-#include "base/hash.h"
 #include "base/libexec.h"
 #include "stream/local_socket.h"
 #include "worker/worker_place.h"
 
 typedef arcp__local_worker local_worker;
-typedef arcp__local_link local_link;
 
-/* Open at the same time, whether they have joined or not; a worker has one. */
-#define LINKS_MAX 16u
 /* How often the lock is looked at while the worker is away; after each start twice as long. */
 #define WATCH_MS     ((uint64_t)500)
 #define WATCH_MS_MAX ((uint64_t)10000)
 /* Users of agents pass through it. */
 #define JOBS_MODE   0711
 #define SOCKET_MODE 0600
-/* The least that a worker keeps of a job before it waits, and the most of all jobs. */
-#define UNKEPT_BYTES       UINT64_C(8388608)
-#define UNKEPT_TOTAL_BYTES UINT64_C(268435456)
-/* Of job.start, beside the frame with its input. */
-#define START_BYTES UINT64_C(1048576)
-
-static int64_t boot_now_ns(void)
-{
-    return arcp__clock_ns(CLOCK_BOOTTIME);
-}
 
 /* A sandbox, its network, and a process that is warm or serves belong to the process that started
  * them. */
-arcp_span arcp__local_worker_of(const arcp_runtime *runtime, const arcp__agent_entry *entry)
+arcp_span arcp__worker_of(const arcp_runtime *runtime, const arcp__agent_entry *entry)
 {
     const arcp__process_agent *agent = &entry->process; /* without a runtime: a callback */
+    if (entry->worker[0] != '\0') {
+        return arcp_span_cstr(entry->worker);
+    }
     const bool has_worker = runtime->worker != NULL && agent->runtime != NULL &&
                             agent->pool == NULL && agent->served == NULL &&
                             (runtime->confinement == NULL || !agent->confinement.is_on);
@@ -156,171 +144,28 @@ static void on_watch(uv_timer_t *timer)
     }
 }
 
-/* ---- links ---- */
+/* ---- its links ---- */
 
-static void on_timer(uv_timer_t *timer);
-
-static void arm(local_worker *worker)
+void arcp__local_worker_joined(local_worker *worker, arcp_span instance)
 {
-    int64_t due_ns = ARCP_TIME_NEVER;
-    const local_link *link = NULL;
-    DL_FOREACH (worker->links, link) {
-        const int64_t other_ns = arcp__worker_peer_due(link->peer);
-        due_ns = other_ns < due_ns ? other_ns : due_ns;
-    }
-    if (due_ns == ARCP_TIME_NEVER) {
-        (void)uv_timer_stop(&worker->timer);
-        return;
-    }
-    const int64_t left_ns = due_ns - boot_now_ns();
-    uv_update_time(worker->runtime->loop);
-    (void)uv_timer_start(
-        &worker->timer, on_timer,
-        left_ns <= 0 ? 0 : (uint64_t)((left_ns + ARCP_NS_PER_MS - 1) / ARCP_NS_PER_MS), 0);
-}
-
-static void close_link(local_link *link)
-{
-    local_worker *worker = link->worker;
-    if (worker->joined == link) {
-        worker->joined = NULL;
-        arcp__engine_worker_away(worker->runtime->engine, arcp__input_now(worker->runtime),
-                                 arcp__local_worker_name);
-        (void)uv_timer_start(&worker->watch, on_watch, 0, WATCH_MS);
-    }
-    DL_DELETE(worker->links, link);
-    arcp__worker_link_close(link->link);
-    arcp__worker_peer_free(link->peer);
-    arcp__free(link);
-}
-
-static void on_ended(void *user, const char *why)
-{
-    local_link *link = user;
-    local_worker *worker = link->worker;
-    arcp__runtime_log(worker->runtime, NULL, ARCP_LOG_WARN, "the link to a worker has ended: %s",
-                      why == NULL ? "the worker has closed it" : why);
-    close_link(link);
-    arm(worker);
-}
-
-static void on_timer(uv_timer_t *timer)
-{
-    local_worker *worker = timer->data;
-    for (local_link *link = worker->links, *next = NULL; link != NULL; link = next) {
-        arcp_error error = {0};
-        next = link->next;
-        if (arcp__worker_peer_tick(link->peer, boot_now_ns(), &error) != ARCP_OK) {
-            on_ended(link, error.message);
-        }
-    }
-    arm(worker);
-}
-
-static arcp_status on_message(void *user, const arcp__worker_message *message, arcp_error *err)
-{
-    const local_link *link = user;
-    const arcp_status status = arcp__worker_peer_receive(link->peer, boot_now_ns(), message, err);
-    arm(link->worker);
-    return status;
-}
-
-static void on_room(void *user)
-{
-}
-
-static void on_send(void *user, const arcp__worker_message *message)
-{
-    arcp__worker_link_send(((const local_link *)user)->link, message);
-}
-
-/* Of the same life the newest link counts. */
-static arcp_status on_hello(void *user, const arcp__worker_hello *hello,
-                            arcp__worker_welcome *welcome, arcp_error *err)
-{
-    local_link *link = user;
-    local_worker *worker = link->worker;
-    arcp_runtime *runtime = worker->runtime;
-    const uint64_t line_bytes = runtime->settings_agent_line_bytes;
-    if (!arcp_span_equal(hello->name, arcp__local_worker_name) ||
-        hello->instance.size > ARCP__WORKER_ID_MAX) {
-        return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
-                              "this is not the worker of this machine");
-    }
-    if (worker->joined != NULL && !arcp_span_equal_cstr(hello->instance, worker->instance)) {
-        return arcp_error_set(err, ARCP_E_EXISTS, "name_in_use");
-    }
-    if (worker->joined != NULL) {
-        close_link(worker->joined);
-    }
-    /* It holds the lock: all others are dead. */
-    arcp__engine_worker_lost(runtime->engine, arcp__input_now(runtime), arcp__local_worker_name,
-                             hello->instance);
-    if (!arcp__engine_worker_joins(runtime->engine, arcp__input_now(runtime),
-                                   arcp__local_worker_name, hello->instance)) {
-        return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "its instance is not valid");
-    }
-    (void)snprintf(worker->instance, sizeof worker->instance, "%.*s", (int)hello->instance.size,
-                   hello->instance.data);
-    worker->joined = link;
+    (void)snprintf(worker->instance, sizeof worker->instance, "%.*s", (int)instance.size,
+                   instance.data);
     (void)uv_timer_stop(&worker->watch);
-    arcp__runtime_log(runtime, NULL, ARCP_LOG_INFO, "a worker has joined: process %llu",
-                      (unsigned long long)hello->pid);
-    *welcome = (arcp__worker_welcome){
-        .store = arcp_span_cstr(runtime->store_id),
-        .keep_ms = runtime->workers.keep_sec * 1000,
-        .grace_ms = runtime->workers.grace_sec * 1000,
-        .line_bytes = runtime->workers.frame_bytes + line_bytes + START_BYTES,
-        .unkept_bytes = 2 * line_bytes < UNKEPT_BYTES ? UNKEPT_BYTES : 2 * line_bytes,
-        .unkept_total_bytes = UNKEPT_TOTAL_BYTES,
-    };
-    return ARCP_OK;
+}
+
+void arcp__local_worker_left(local_worker *worker)
+{
+    (void)uv_timer_start(&worker->watch, on_watch, 0, WATCH_MS);
 }
 
 /* ---- listening ---- */
-
-static void serve(local_worker *worker, int fd)
-{
-    const arcp__worker_link_events events = {
-        .message = on_message, .has_room = on_room, .ended = on_ended};
-    arcp__worker_peer_owner owner = {.send = on_send, .hello = on_hello};
-    arcp_error error = {0};
-    size_t count = 0;
-    const local_link *other = NULL;
-    DL_COUNT(worker->links, other, count);
-    local_link *link =
-        count < LINKS_MAX && arcp__local_socket_is_ours(fd) ? arcp__alloc(sizeof *link) : NULL;
-    if (link == NULL) {
-        (void)close(fd);
-        return;
-    }
-    link->worker = worker;
-    arcp__local_worker_fill_owner(&owner);
-    owner.user = link;
-    link->peer = arcp__worker_peer_new(&owner, boot_now_ns());
-    arcp__worker_link_events own = events;
-    own.user = link;
-    if (link->peer == NULL ||
-        arcp__worker_link_new(worker->runtime->loop, fd, ARCP__WORKER_SIDE_RUNTIME, &own,
-                              &link->link, &error) != ARCP_OK) {
-        arcp__runtime_log(worker->runtime, NULL, ARCP_LOG_ERROR, "a worker cannot be served: %s",
-                          link->peer == NULL ? "out of memory" : error.message);
-        arcp__worker_peer_free(link->peer);
-        arcp__free(link);
-        (void)close(fd);
-        return;
-    }
-    arcp__worker_link_set_line_bytes(link->link, worker->runtime->settings_agent_line_bytes + 1);
-    DL_APPEND(worker->links, link);
-    arm(worker);
-}
 
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
     local_worker *worker = poll->data;
     const int fd = accept4(worker->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) {
-        serve(worker, fd);
+        arcp__worker_links_serve(worker->links, fd);
     }
 }
 
@@ -358,18 +203,10 @@ void arcp__local_worker_free(local_worker *worker)
     if (worker == NULL) {
         return;
     }
-    while (worker->links != NULL) {
-        local_link *link = worker->links;
-        DL_DELETE(worker->links, link);
-        arcp__worker_link_close(link->link);
-        arcp__worker_peer_free(link->peer);
-        arcp__free(link);
-    }
     if (worker->fd >= 0) {
         (void)unlink(worker->socket);
     }
     uv_close((uv_handle_t *)&worker->poll, on_closed);
-    uv_close((uv_handle_t *)&worker->timer, on_closed);
     uv_close((uv_handle_t *)&worker->watch, on_closed);
 }
 
@@ -381,8 +218,13 @@ arcp_status arcp__runtime_open_local_worker(arcp_runtime *runtime,
     if (worker == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    *worker = (local_worker){.runtime = runtime, .spawns = options->spawns, .fd = -1};
-    arcp_status status = arcp__runtime_find_store_id(runtime, err);
+    *worker = (local_worker){.runtime = runtime,
+                             .links = arcp__worker_links_get(runtime),
+                             .spawns = options->spawns,
+                             .fd = -1};
+    arcp_status status = worker->links == NULL
+                             ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                             : arcp__runtime_find_store_id(runtime, err);
     if (status == ARCP_OK) {
         status = find_paths(worker, options, err);
     }
@@ -401,16 +243,13 @@ arcp_status arcp__runtime_open_local_worker(arcp_runtime *runtime,
         arcp__free(worker);
         return status;
     }
-    (void)uv_timer_init(runtime->loop, &worker->timer);
     (void)uv_timer_init(runtime->loop, &worker->watch);
-    worker->open_handles = 3;
-    worker->poll.data = worker->timer.data = worker->watch.data = worker;
+    worker->open_handles = 2;
+    worker->poll.data = worker->watch.data = worker;
     (void)uv_poll_start(&worker->poll, UV_READABLE, on_readable);
     (void)uv_timer_start(&worker->watch, on_watch, 0, WATCH_MS);
     uv_unref((uv_handle_t *)&worker->poll);
-    uv_unref((uv_handle_t *)&worker->timer);
     uv_unref((uv_handle_t *)&worker->watch);
     runtime->worker = worker;
-    runtime->worker_host = &arcp__agent_local_worker_host;
     return ARCP_OK;
 }

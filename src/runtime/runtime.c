@@ -101,8 +101,7 @@ void arcp_runtime_free(arcp_runtime *runtime)
     if (runtime == NULL) {
         return;
     }
-    arcp__local_worker_free(runtime->worker);
-    runtime->worker = NULL;
+    arcp__worker_links_close(runtime);
     arcp__runtime_programs_free(runtime);
     arcp__agent_network_free(runtime->network);
     arcp__gateway_free(runtime->gateway);
@@ -391,7 +390,7 @@ arcp_status arcp__runtime_new_with_hooks(struct uv_loop_s *loop, const arcp_runt
 static arcp_status offer(arcp_runtime *runtime, arcp__agent_entry *entry, bool is_default,
                          const char *cwd, arcp_error *err)
 {
-    const bool is_served = entry->process.served != NULL;
+    const bool has_no_cwd = entry->process.served != NULL || entry->worker[0] != '\0';
     const arcp__agent_registration registration = {
         .name = arcp_span_cstr(entry->name),
         .version = arcp_span_cstr(entry->version),
@@ -399,9 +398,9 @@ static arcp_status offer(arcp_runtime *runtime, arcp__agent_entry *entry, bool i
         .is_unconfined = runtime->confinement != NULL && entry->ops == &arcp__agent_worker_host &&
                          !entry->process.confinement.is_on,
         .host = entry,
-        .cwd = arcp_span_cstr(is_served ? NULL : cwd),
-        .has_no_cwd = is_served,
-        .worker = arcp__local_worker_of(runtime, entry),
+        .cwd = arcp_span_cstr(has_no_cwd ? NULL : cwd),
+        .has_no_cwd = has_no_cwd,
+        .worker = arcp__worker_of(runtime, entry),
         .max_jobs = entry->process.max_jobs,
         .refuses = entry->process.without_queue,
     };

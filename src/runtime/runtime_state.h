@@ -129,6 +129,7 @@ struct arcp__agent_entry {
     arcp_agent callback;         /* callback agents; name and version are NULL */
     arcp__process_agent process; /* process agents */
     char *name, *version;        /* owned */
+    char worker[ARCP__WORKER_NAME_SIZE]; /* the remote worker that offers it; "": it is ours */
     bool is_offered;             /* for new jobs: it was neither removed nor replaced */
     bool is_used;                /* temporary mark of arcp_runtime_clear_agents */
 };
@@ -221,8 +222,9 @@ struct arcp_runtime {
     arcp__agent_entry *agents;
     bool has_withdrawn_agents;   /* some may be offered no longer; served processes of those end */
     arcp__worker_queue programs; /* of process agents */
-    struct arcp__local_worker *worker;       /* owned; NULL: all programs are ours */
-    const arcp__agent_host_ops *worker_host; /* of its jobs, whatever their entries have */
+    struct arcp__local_worker *worker;       /* owned; NULL: there is none on this machine */
+    struct arcp__worker_links *worker_links; /* owned; NULL: all programs are ours */
+    const arcp__agent_host_ops *worker_host; /* of jobs on workers, whatever their entries have */
     struct {
         uint64_t keep_sec, grace_sec, frame_bytes;
     } workers;         /* settings */
@@ -335,9 +337,9 @@ arcp_status arcp__runtime_offer_again(arcp_runtime *runtime, arcp__agent_entry *
 /* Ends the served processes of agents that are not offered any more, when their jobs have ended. */
 void arcp__runtime_retire_agents(arcp_runtime *runtime);
 
-/* ---- local_worker.c ---- */
-/* Closes its socket and its links; the worker goes on. NULL is accepted. */
-void arcp__local_worker_free(struct arcp__local_worker *worker);
+/* ---- worker_links.c ---- */
+/* Closes all links to workers, and the socket of the local one; the workers go on. */
+void arcp__worker_links_close(arcp_runtime *runtime);
 
 /* The host of a job, whose agent has been started. */
 static inline const arcp__agent_host_ops *arcp__host_of(const arcp_runtime *runtime,

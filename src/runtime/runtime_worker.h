@@ -4,6 +4,9 @@
 #define ARCP_RUNTIME_RUNTIME_WORKER_H
 
 #include <arcp/runtime.h>
+#include <arcp/sys/transport.h>
+
+#include "identity/identity.h"
 
 typedef struct arcp__local_worker_options {
     const char *state; /* the directory with its socket and its lock; absolute */
@@ -16,5 +19,18 @@ typedef struct arcp__local_worker_options {
  * The store must be durable, and gets an id. ARCP_E_IO, ARCP_E_USAGE, ARCP_E_NO_MEMORY. */
 ARCP_MUST_CHECK arcp_status arcp__runtime_open_local_worker(
     arcp_runtime *runtime, const arcp__local_worker_options *options, arcp_error *err);
+
+/* Takes workers of other machines that show one of these tokens, in place of earlier ones: links
+ * whose token is not among them any more are closed. The store gets an id. ARCP_E_NO_MEMORY,
+ * ARCP_E_IO. */
+ARCP_MUST_CHECK arcp_status arcp__runtime_set_worker_tokens(arcp_runtime *runtime,
+                                                            const arcp__worker_token_row *rows,
+                                                            size_t count, arcp_error *err);
+/* Serves a connection of a worker, whose messages are binary (ARCP__WORKER_SUBPROTOCOL); owns it
+ * from now on. After arcp__runtime_set_worker_tokens. */
+void arcp__runtime_serve_worker(arcp_runtime *runtime, arcp_connection *connection);
+/* Registers the agents of workers that have joined, as far as no other agent has their names; to be
+ * called when the agents of the configuration were registered anew. */
+void arcp__runtime_offer_workers(arcp_runtime *runtime);
 
 #endif

@@ -99,6 +99,19 @@ bool arcp__refusal_is_written(arcp__sessions *sessions, const arcp__refusal *ref
     return false;
 }
 
+static void audit(const arcp__sessions *sessions, const char *rule, const char *reason,
+                  const char *peer, uint64_t count)
+{
+    const bool is_worker = strcmp(rule, ARCP__REFUSAL_OF_WORKER) == 0;
+    arcp__audit(sessions->log, &(arcp__audit_line){.event = is_worker ? ARCP__AUDIT_WORKER
+                                                                      : ARCP__AUDIT_AUTHENTICATION,
+                                                   .decision = is_worker ? "refused" : "denied",
+                                                   .rule = rule,
+                                                   .reason = reason,
+                                                   .peer = peer,
+                                                   .count = count});
+}
+
 static void describe(const char *rule, int code, char *out, size_t size)
 {
     if (code == 0) {
@@ -124,12 +137,7 @@ void arcp__refusals_report(arcp__sessions *sessions)
                              row->address, kind, (unsigned long long)row->counted);
         }
         if (row->is_audited) {
-            arcp__audit(sessions->log, &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
-                                                           .decision = "denied",
-                                                           .rule = row->rule,
-                                                           .reason = "as the lines before; counted",
-                                                           .peer = row->address,
-                                                           .count = row->counted});
+            audit(sessions, row->rule, "as the lines before; counted", row->address, row->counted);
         }
     }
     if (table != NULL) {
@@ -148,11 +156,7 @@ void arcp__refusal_note(arcp__sessions *sessions, const arcp__refusal *refusal, 
         arcp__effect_log(sessions->log, refusal->is_trouble ? ARCP__LOG_WARN : ARCP__LOG_INFO,
                          "refused %s (%s): %s", peer, kind, reason);
         if (refusal->is_audited) {
-            arcp__audit(sessions->log, &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
-                                                           .decision = "denied",
-                                                           .rule = refusal->rule,
-                                                           .reason = reason,
-                                                           .peer = refusal->peer});
+            audit(sessions, refusal->rule, reason, refusal->peer, 0);
         }
     }
 }

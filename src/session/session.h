@@ -73,7 +73,9 @@ typedef struct arcp__authentication {
     uint8_t page_hash[32];
 } arcp__authentication;
 
-/* A connection or hello that was refused, by the owner or by the engine. */
+/* A connection or hello that was refused, by the owner or by the engine. What is refused by this
+ * rule is a worker. */
+#define ARCP__REFUSAL_OF_WORKER "worker"
 typedef struct arcp__refusal {
     const char *peer; /* ADDRESS:PORT; NULL: unknown */
     const char *rule; /* what decided; static */

@@ -22,9 +22,9 @@ static const arcp__member hello_rows[] = {
     {M(hello, capacity, "capacity", COUNT)},
 };
 static const arcp__member offer_rows[] = {
-    {M(offer, name, "name", ID), NEEDED},   {M(offer, version, "version", ID)},
-    {M(offer, mode, "mode", ID), NEEDED},   {M(offer, max_jobs, "max_jobs", COUNT)},
-    {M(offer, hash, "hash", HASH), NEEDED},
+    {M(offer, name, "name", ID), NEEDED},     {M(offer, version, "version", ID)},
+    {M(offer, mode, "mode", ID), NEEDED},     {M(offer, max_jobs, "max_jobs", COUNT)},
+    {M(offer, shows_errors, "errors", BOOL)}, {M(offer, hash, "hash", HASH), NEEDED},
 };
 static const arcp__member items_rows[] = {
     {M(items, job, "job", ID), NEEDED},

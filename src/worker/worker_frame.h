@@ -88,7 +88,8 @@ typedef struct arcp__worker_offer {
     arcp_span name, version;
     arcp_span mode; /* "arcp", "plain" */
     uint64_t max_jobs;
-    uint8_t hash[32]; /* of its row in the configuration */
+    bool shows_errors; /* the submitter may see its standard error */
+    uint8_t hash[32];  /* of its row in the configuration */
 } arcp__worker_offer;
 
 /* ---- the structs ----

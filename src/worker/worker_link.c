@@ -1,31 +1,80 @@
-#include "worker/worker_link.h"
+#include "worker/worker_link_parts.h"
 
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "stream/stream.h"
 
-struct arcp__worker_link {
-    arcp__loop_share *share; /* its own */
-    arcp__stream *stream;    /* owned */
-    arcp__worker_side theirs;
-    arcp__worker_link_events events;
-    arcp__worker_reader reader;
-    arcp_buf input;   /* an incomplete message */
-    arcp_buf output;  /* not given to the stream yet */
-    size_t unwritten; /* of what the stream has */
-    arcp__task flush;
-    bool is_broken; /* it cannot be written; reported by `flush` */
-    bool has_ended; /* reported */
-};
+/* ---- what both ways share ---- */
 
-static void end(arcp__worker_link *link, const char *why)
+arcp__worker_link *arcp__worker_link_make(const arcp__worker_way *way, arcp__worker_side ours,
+                                          const arcp__worker_link_events *events)
+{
+    const bool is_worker = ours == ARCP__WORKER_SIDE_WORKER;
+    arcp__worker_link *link = arcp__alloc(sizeof *link);
+    if (link != NULL) {
+        link->way = way;
+        link->theirs = is_worker ? ARCP__WORKER_SIDE_RUNTIME : ARCP__WORKER_SIDE_WORKER;
+        link->events = *events;
+        link->reader.line_bytes_max = ARCP__WORKER_BODY_MAX;
+        /* The runtime sends credentials, and the worker its token. */
+        link->input.secret = link->output.secret = true;
+    }
+    return link;
+}
+
+void arcp__worker_link_refuse(arcp__worker_link *link, arcp_status status, const char *why)
 {
     if (!link->has_ended) {
         link->has_ended = true;
-        link->stream->ops->stop(link->stream);
-        arcp__task_cancel(link->share, &link->flush);
+        link->way->stop(link, status, why);
+    }
+}
+
+void arcp__worker_link_end(arcp__worker_link *link, arcp_status status, const char *why)
+{
+    if (!link->has_ended) {
+        arcp__worker_link_refuse(link, status, why);
         link->events.ended(link->events.user, why);
+    }
+}
+
+arcp_status arcp__worker_link_take(arcp__worker_link *link, arcp_span bytes, arcp_error *err)
+{
+    arcp__worker_message message;
+    const arcp_status status =
+        arcp__worker_message_read(&link->reader, link->theirs, bytes, &message, err);
+    return status == ARCP_OK ? link->events.message(link->events.user, &message, err) : status;
+}
+
+void arcp__worker_link_send(arcp__worker_link *link, const arcp__worker_message *message)
+{
+    if (!link->has_ended) {
+        link->way->send(link, message);
+    }
+}
+
+bool arcp__worker_link_has_room(const arcp__worker_link *link)
+{
+    return link->way->queued(link) < ARCP__WORKER_LINK_QUEUED_MAX;
+}
+
+void arcp__worker_link_set_line_bytes(arcp__worker_link *link, size_t line_bytes)
+{
+    link->reader.line_bytes_max = line_bytes;
+}
+
+bool arcp__worker_link_is_refused(const arcp__worker_link *link)
+{
+    return link->is_refused;
+}
+
+void arcp__worker_link_close(arcp__worker_link *link)
+{
+    if (link != NULL) {
+        link->way->close(link);
+        arcp__worker_reader_fini(&link->reader);
+        arcp_buf_fini(&link->output);
+        arcp__free(link);
     }
 }
 
@@ -39,19 +88,14 @@ static arcp_status take_messages(arcp__worker_link *link, arcp_span bytes, size_
     *taken = 0;
     while (status == ARCP_OK && bytes.size - *taken >= ARCP__WORKER_PREFIX) {
         const arcp_span rest = arcp_span_from(bytes, *taken);
-        arcp__worker_message message;
         size_t size = 0;
         status = arcp__worker_frame_size(rest, link->reader.line_bytes_max, &size, err);
         if (status != ARCP_OK || rest.size - ARCP__WORKER_PREFIX < size) {
             break;
         }
         *taken += ARCP__WORKER_PREFIX + size;
-        status = arcp__worker_message_read(
-            &link->reader, link->theirs,
-            arcp_span_first(arcp_span_from(rest, ARCP__WORKER_PREFIX), size), &message, err);
-        if (status == ARCP_OK) {
-            status = link->events.message(link->events.user, &message, err);
-        }
+        status = arcp__worker_link_take(
+            link, arcp_span_first(arcp_span_from(rest, ARCP__WORKER_PREFIX), size), err);
     }
     return status;
 }
@@ -76,12 +120,14 @@ static void on_bytes(void *user, arcp_span bytes)
     if (status == ARCP_OK && !link->input.failed) {
         return;
     }
-    end(link, status == ARCP_OK || status == ARCP_E_NO_MEMORY ? "out of memory" : error.message);
+    arcp__worker_link_end(link, status == ARCP_OK ? ARCP_E_NO_MEMORY : status,
+                          status == ARCP_OK || status == ARCP_E_NO_MEMORY ? "out of memory"
+                                                                          : error.message);
 }
 
 static void on_ended(void *user, const arcp_error *why)
 {
-    end(user, why == NULL ? NULL : why->message);
+    arcp__worker_link_end(user, ARCP_OK, why == NULL ? NULL : why->message);
 }
 
 /* ---- what goes ---- */
@@ -89,7 +135,8 @@ static void on_ended(void *user, const arcp_error *why)
 static void flush(arcp__worker_link *link)
 {
     if (link->is_broken || link->output.failed) {
-        end(link, link->output.failed ? "out of memory" : "it cannot be written");
+        arcp__worker_link_end(link, ARCP_E_IO,
+                              link->output.failed ? "out of memory" : "it cannot be written");
         return;
     }
     if (link->unwritten != 0 || link->output.size == 0) {
@@ -102,7 +149,7 @@ static void flush(arcp__worker_link *link)
     link->output.secret = secret;
     link->unwritten = size - written;
     if (link->is_broken) {
-        end(link, "it cannot be written");
+        arcp__worker_link_end(link, ARCP_E_IO, "it cannot be written");
     } else if (link->unwritten == 0) {
         link->events.has_room(link->events.user);
     }
@@ -123,32 +170,39 @@ static void on_written(void *user, size_t size)
     }
 }
 
-void arcp__worker_link_send(arcp__worker_link *link, const arcp__worker_message *message)
+static void send_frame(arcp__worker_link *link, const arcp__worker_message *message)
 {
     arcp__worker_frame_write(message, &link->output);
-    if (!link->has_ended) {
-        arcp__task_post(link->share, &link->flush);
-    }
+    arcp__task_post(link->share, &link->flush);
 }
 
-bool arcp__worker_link_has_room(const arcp__worker_link *link)
+static size_t queued(const arcp__worker_link *link)
 {
-    return link->output.size + link->unwritten < ARCP__WORKER_LINK_QUEUED_MAX;
+    return link->output.size + link->unwritten;
 }
 
-/* ---- the link ---- */
-
-void arcp__worker_link_set_line_bytes(arcp__worker_link *link, size_t line_bytes)
+static void stop(arcp__worker_link *link, arcp_status status, const char *why)
 {
-    link->reader.line_bytes_max = line_bytes;
+    link->stream->ops->stop(link->stream);
+    arcp__task_cancel(link->share, &link->flush);
 }
+
+static void close_stream(arcp__worker_link *link)
+{
+    arcp__task_cancel(link->share, &link->flush);
+    arcp__stream_close(&link->stream);
+    arcp__loop_share_unref(link->share);
+    arcp_buf_fini(&link->input);
+}
+
+static const arcp__worker_way way = {
+    .send = send_frame, .queued = queued, .stop = stop, .close = close_stream};
 
 arcp_status arcp__worker_link_new(uv_loop_t *loop, int fd, arcp__worker_side ours,
                                   const arcp__worker_link_events *events, arcp__worker_link **out,
                                   arcp_error *err)
 {
-    const bool is_worker = ours == ARCP__WORKER_SIDE_WORKER;
-    arcp__worker_link *link = arcp__alloc(sizeof *link);
+    arcp__worker_link *link = arcp__worker_link_make(&way, ours, events);
     if (link == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
@@ -161,29 +215,10 @@ arcp_status arcp__worker_link_new(uv_loop_t *loop, int fd, arcp__worker_side our
         arcp__free(link);
         return status;
     }
-    link->theirs = is_worker ? ARCP__WORKER_SIDE_RUNTIME : ARCP__WORKER_SIDE_WORKER;
-    link->events = *events;
-    link->reader.line_bytes_max = ARCP__WORKER_BODY_MAX;
     link->flush.run = on_flush;
-    /* The runtime sends credentials. */
-    link->input.secret = is_worker;
-    link->output.secret = !is_worker;
     link->stream->events = (arcp__stream_events){
         .bytes = on_bytes, .ended = on_ended, .written = on_written, .user = link};
     link->stream->ops->start(link->stream);
     *out = link;
     return ARCP_OK;
-}
-
-void arcp__worker_link_close(arcp__worker_link *link)
-{
-    if (link != NULL) {
-        arcp__task_cancel(link->share, &link->flush);
-        arcp__stream_close(&link->stream);
-        arcp__loop_share_unref(link->share);
-        arcp__worker_reader_fini(&link->reader);
-        arcp_buf_fini(&link->input);
-        arcp_buf_fini(&link->output);
-        arcp__free(link);
-    }
 }

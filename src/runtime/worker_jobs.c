@@ -1,17 +1,17 @@
-/* The jobs of the worker of this machine: what the engine says about their agents becomes messages,
- * and what these say becomes inputs of the engine. */
+/* Jobs on workers: what the engine says about their agents becomes messages, and what these say
+ * becomes inputs of the engine. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/hash.h"
-#include "runtime/local_worker.h"
 #include "runtime/worker_host_job.h"
+#include "runtime/worker_links.h"
 #include "worker/worker_spec.h"
 
-typedef arcp__local_link local_link;
+typedef arcp__joined_worker joined_worker;
 
-static arcp_runtime *runtime_of(const local_link *link)
+static arcp_runtime *runtime_of(const joined_worker *worker)
 {
-    return link->worker->runtime;
+    return worker->links->runtime;
 }
 
 /* ---- what agents say ---- */
@@ -132,9 +132,9 @@ static void on_got(void *user, void *job, uint64_t at)
 
 static void get_kept(void *user, void *job, arcp__worker_kept *out)
 {
-    local_link *link = user;
-    arcp__job_kept *kept = &link->worker->kept;
-    arcp__engine_get_kept(runtime_of(link)->engine, job, kept);
+    const joined_worker *worker = user;
+    arcp__job_kept *kept = &worker->links->kept;
+    arcp__engine_get_kept(runtime_of(worker)->engine, job, kept);
     *out = (arcp__worker_kept){.items = kept->items,
                                .bytes = kept->bytes,
                                .errors = kept->errors,
@@ -178,8 +178,8 @@ static arcp__agent_entry *entry_of(arcp_runtime *runtime, const arcp__job *job)
 static bool claim(void *user, const arcp__worker_job_row *row, arcp__worker_resumption *what,
                   void **out)
 {
-    const local_link *link = user;
-    arcp_runtime *runtime = runtime_of(link);
+    const joined_worker *worker = user;
+    arcp_runtime *runtime = runtime_of(worker);
     const arcp__worker_claim claimed = {.job = row->job,
                                         .items_first = row->items_first,
                                         .stored = row->stored,
@@ -192,7 +192,7 @@ static bool claim(void *user, const arcp__worker_job_row *row, arcp__worker_resu
     }
     *what = ARCP__WORKER_FORGET_JOB;
     switch (arcp__engine_worker_claims(runtime->engine, arcp__input_now(runtime),
-                                       arcp__local_worker_name, &claimed, NULL, &job)) {
+                                       arcp_span_cstr(worker->name), &claimed, NULL, &job)) {
     case ARCP__CLAIM_GO_ON:
         *what = ARCP__WORKER_GO_ON;
         break;
@@ -210,11 +210,13 @@ static bool claim(void *user, const arcp__worker_job_row *row, arcp__worker_resu
 
 static void on_ready(void *user)
 {
-    arcp_runtime *runtime = runtime_of(user);
-    arcp__engine_worker_ready(runtime->engine, arcp__input_now(runtime), arcp__local_worker_name);
+    const joined_worker *worker = user;
+    arcp_runtime *runtime = runtime_of(worker);
+    arcp__engine_worker_ready(runtime->engine, arcp__input_now(runtime),
+                              arcp_span_cstr(worker->name));
 }
 
-void arcp__local_worker_fill_owner(arcp__worker_peer_owner *owner)
+void arcp__worker_jobs_fill_owner(arcp__worker_peer_owner *owner)
 {
     owner->claim = claim;
     owner->ready = on_ready;
@@ -237,17 +239,22 @@ static const arcp__process_agent *agent_of(const arcp__job *job)
 }
 
 /* NULL: the worker is away, and hears of it when it is back. */
-static const local_link *link_of(const arcp__job *job)
+static const joined_worker *worker_of(const arcp__job *job)
 {
-    const arcp_runtime *runtime = agent_of(job)->runtime;
-    return runtime->worker == NULL ? NULL : runtime->worker->joined;
+    const arcp__worker_links *links = agent_of(job)->runtime->worker_links;
+    const char *instance = job->live->numbers->instance;
+    joined_worker *worker = NULL;
+    if (links != NULL) {
+        HASH_FIND_STR(links->joined, instance, worker);
+    }
+    return worker;
 }
 
 static void tell(const arcp__job *job, const arcp__worker_message *message)
 {
-    const local_link *link = link_of(job);
-    if (link != NULL) {
-        arcp__worker_link_send(link->link, message);
+    const joined_worker *worker = worker_of(job);
+    if (worker != NULL) {
+        arcp__worker_link_send(worker->link, message);
     }
 }
 
@@ -286,12 +293,15 @@ static arcp_status write_row(const arcp_runtime *runtime, const arcp__job *job, 
 
 static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *job, arcp_span line)
 {
-    const local_link *link = link_of(job);
+    const joined_worker *worker = worker_of(job);
     arcp_buf row = arcp_buf_secret_init();
     arcp_error error = {0};
-    arcp_status status = write_row(runtime, job, &row, &error);
-    if (status == ARCP_OK && link != NULL &&
-        !arcp__worker_peer_add(link->peer, arcp_span_cstr(job->id), job)) {
+    arcp_status status = ARCP_OK;
+    if (worker != NULL && worker->is_local) { /* a remote one has rows of its own */
+        status = write_row(runtime, job, &row, &error);
+    }
+    if (status == ARCP_OK && worker != NULL &&
+        !arcp__worker_peer_add(worker->peer, arcp_span_cstr(job->id), job)) {
         status = arcp_error_set(&error, ARCP_E_NO_MEMORY, "out of memory");
     }
     if (status == ARCP_OK) {
@@ -351,14 +361,14 @@ static void revoke_lease(void *agent, arcp_status code)
 static void forget(void *agent)
 {
     arcp__job *job = agent;
-    const local_link *link = link_of(job);
+    const joined_worker *worker = worker_of(job);
     job->live->user = NULL;
-    if (link != NULL) {
-        arcp__worker_peer_forget(link->peer, arcp_span_cstr(job->id));
+    if (worker != NULL) {
+        arcp__worker_peer_forget(worker->peer, arcp_span_cstr(job->id));
     }
 }
 
-const arcp__agent_host_ops arcp__agent_local_worker_host = {
+const arcp__agent_host_ops arcp__worker_jobs_host = {
     .start = start,
     .line = send_line,
     .cancel = cancel,

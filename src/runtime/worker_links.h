@@ -1,0 +1,90 @@
+/* The runtime's ends of all links to workers (worker/worker_core.h), of this machine and of others.
+ * Private to src/runtime.
+ *
+ *     GREETING ── its hello is taken ──> JOINED ── the link ends ──> its worker is away
+ *         └── it is refused, or sends no hello in 10 s: the link is closed
+ *
+ * A worker is known by its name, a life of it by its instance. Of one life the newest link counts;
+ * another life is refused while one is joined. A link over a local socket brings the worker of this
+ * machine, which is named ARCP__LOCAL_WORKER; all others show a token. */
+#ifndef ARCP_RUNTIME_WORKER_LINKS_H
+#define ARCP_RUNTIME_WORKER_LINKS_H
+
+#include "base/hash.h"
+#include "runtime/runtime_state.h"
+#include "runtime/runtime_worker.h"
+#include "worker/worker_core.h"
+#include "worker/worker_link.h"
+#include "worker/worker_peer.h"
+
+#define ARCP__LOCAL_WORKER "local"
+static const arcp_span arcp__local_worker_name = {ARCP__LOCAL_WORKER,
+                                                  sizeof ARCP__LOCAL_WORKER - 1};
+
+/* Of other machines, joined at the same time. */
+#define ARCP__REMOTE_WORKERS_MAX 256u
+
+/* An agent that a remote worker runs. */
+typedef struct arcp__worker_offered {
+    char name[ARCP__WORKER_ID_MAX + 1], version[ARCP__WORKER_ID_MAX + 1];
+    bool is_plain, shows_errors;
+    size_t max_jobs;
+} arcp__worker_offered;
+
+/* One link, and the worker that has joined by it. */
+typedef struct arcp__joined_worker {
+    struct arcp__joined_worker *prev, *next;
+    struct arcp__worker_links *links;
+    arcp__worker_link *link;
+    arcp__worker_peer *peer;
+    bool is_local;
+    char peer_name[ARCP__WORKER_ID_MAX + 1]; /* the address of its machine */
+    /* From hello on. */
+    bool has_joined;
+    UT_hash_handle hh; /* by instance */
+    char name[ARCP__WORKER_ID_MAX + 1], instance[ARCP__WORKER_ID_MAX + 1];
+    uint8_t token_hash[32];
+    arcp__worker_offered *offers; /* owned */
+    size_t offer_count;
+} arcp__joined_worker;
+
+typedef struct arcp__worker_links {
+    arcp_runtime *runtime;
+    uv_timer_t timer;
+    arcp__joined_worker *open;   /* all links */
+    arcp__joined_worker *joined; /* by instance */
+    size_t remote_count;         /* of the joined ones */
+    arcp__worker_tokens *tokens; /* owned; NULL: no remote worker is taken */
+    arcp__job_kept kept;         /* of one job */
+} arcp__worker_links;
+
+/* ---- worker_links.c ---- */
+/* The links of the runtime, which are made when they are needed; NULL when out of memory. */
+arcp__worker_links *arcp__worker_links_get(arcp_runtime *runtime);
+/* Begins a link; takes over the descriptor, also on failure, which is logged. */
+void arcp__worker_links_serve(arcp__worker_links *links, int fd);
+/* The worker with this name that has joined; NULL: it is away. */
+arcp__joined_worker *arcp__worker_links_named(const arcp__worker_links *links, arcp_span name);
+
+/* ---- worker_offers.c ---- */
+/* Takes what the hello of a remote worker offers, as far as its token allows it. False when out of
+ * memory. */
+ARCP_MUST_CHECK bool arcp__worker_take_offers(arcp__joined_worker *worker,
+                                              const arcp__worker_hello *hello,
+                                              const arcp__worker_token *token);
+/* Registers the agents of a remote worker that neither the configuration nor another worker has. */
+void arcp__worker_register_offers(const arcp__joined_worker *worker);
+
+/* ---- worker_jobs.c ---- */
+extern const arcp__agent_host_ops arcp__worker_jobs_host;
+/* What the peer of a link calls about jobs; `user` is an arcp__joined_worker. */
+void arcp__worker_jobs_fill_owner(arcp__worker_peer_owner *owner);
+
+/* ---- local_worker.c ---- */
+/* The worker of this machine has joined, or its link has ended. */
+void arcp__local_worker_joined(struct arcp__local_worker *worker, arcp_span instance);
+void arcp__local_worker_left(struct arcp__local_worker *worker);
+/* Closes its socket; NULL is accepted. */
+void arcp__local_worker_free(struct arcp__local_worker *worker);
+
+#endif
