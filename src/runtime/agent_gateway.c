@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "gateway/gateway_program.h"
+#include "hosting/confinement.h"
 #include "runtime/runtime_gateway.h"
 #include "json/json_put.h"
 
@@ -28,7 +29,28 @@ arcp_status arcp__runtime_open_gateway(arcp_runtime *runtime, const arcp__gatewa
     arcp__gateway_options own = *options;
     own.wake = &runtime->wake;
     own.gates = arcp__engine_gates(runtime->engine);
-    return arcp__gateway_new(&own, &runtime->gateway, err);
+    const arcp_status status = arcp__gateway_new(&own, &runtime->gateway, err);
+    if (status == ARCP_OK) {
+        runtime->hosting.gateways =
+            (arcp__gateway_has(runtime->gateway, ARCP__GATEWAY_LLM) ? ARCP__HOSTING_MODELS : 0U) |
+            (arcp__gateway_has(runtime->gateway, ARCP__GATEWAY_MCP) ? ARCP__HOSTING_TOOLS : 0U);
+    }
+    return status;
+}
+
+bool arcp__runtime_tool_host(arcp_runtime *runtime, arcp__tool_host *out)
+{
+    const arcp__confinement *confinement = runtime->hosting.confinement;
+    *out = (arcp__tool_host){.bases = NULL};
+    if (confinement == NULL) {
+        return false;
+    }
+    arcp__confinement_complete(&runtime->hosting, &out->request);
+    out->bases = confinement->bases;
+    out->private_hosts = confinement->private_hosts;
+    out->private_host_count = confinement->private_host_count;
+    out->egress_idle_ms = (uint32_t)(runtime->hosting.enforce.egress_idle_sec * 1000);
+    return true;
 }
 
 arcp_status arcp__runtime_add_spend(arcp_runtime *runtime, const char *principal_glob,
@@ -48,7 +70,7 @@ arcp__gateway *arcp__runtime_gateway(const arcp_runtime *runtime)
 
 const char *arcp__runtime_directory(const arcp_runtime *runtime)
 {
-    return arcp__process_table_directory(runtime->processes);
+    return arcp__process_table_directory(runtime->hosting.processes);
 }
 
 /* ---- what calls have led to ---- */
@@ -132,11 +154,28 @@ arcp_status arcp__agent_gateway_open(arcp_runtime *runtime, arcp__job *job, bool
     return ARCP_OK;
 }
 
+static void hold(void *gateway)
+{
+    arcp__gateway_hold(gateway);
+}
+
+static void drop(void *gateway)
+{
+    arcp__gateway_drop(gateway);
+}
+
+static void serve(void *gateway, unsigned which, int fd)
+{
+    arcp__gateway_serve(gateway, (arcp__gateway_kind)which, fd);
+}
+
 void arcp__agent_gateway_connect(const arcp__agent_gateway *gateway,
                                  arcp__agent_network_options *options)
 {
+    static const arcp__network_gateway ops = {.hold = hold, .drop = drop, .serve = serve};
     for (unsigned i = 0; gateway != NULL && i < ARCP__GATEWAY_KINDS; i++) {
         options->gateway = gateway->opened;
+        options->gateway_ops = &ops;
         options->gateways |= gateway->endpoints[i].url[0] == '\0' ? 0 : 1U << i;
     }
 }
@@ -217,7 +256,7 @@ static void write_endpoint(arcp_json_writer *writer, const char *name,
 }
 
 void arcp__agent_gateway_write_clients(const arcp__agent_gateway *gateway, arcp_buf *text,
-                                       arcp__process_spec *spec)
+                                       const char **name, arcp_span *content)
 {
     if (gateway == NULL || gateway->endpoints[ARCP__GATEWAY_MCP].url[0] == '\0') {
         return;
@@ -228,8 +267,8 @@ void arcp__agent_gateway_write_clients(const arcp__agent_gateway *gateway, arcp_
                            "{\"mcpServers\": {\"arcp\": {\"type\": \"http\", \"url\": \"%s\", "
                            "\"headers\": {\"Authorization\": \"Bearer %s\"}}}}\n",
                            mcp->url, mcp->key);
-    spec->file_name = ".mcp.json";
-    spec->file_text = arcp_buf_span(text);
+    *name = ".mcp.json";
+    *content = arcp_buf_span(text);
 }
 
 void arcp__agent_gateway_write_start(const arcp__agent_gateway *gateway, arcp_span line,

@@ -5,7 +5,7 @@
 #define ARCP_RUNTIME_AGENT_GATEWAY_H
 
 #include "gateway/gateway.h"
-#include "runtime/agent_network.h"
+#include "hosting/agent_network.h"
 #include "runtime/runtime_state.h"
 
 typedef struct arcp__agent_gateway arcp__agent_gateway;
@@ -28,7 +28,7 @@ void arcp__agent_gateway_environment(const arcp__agent_gateway *gateway,
 /* Adds a file .mcp.json, by which clients of MCP find the gateway for tools, if there is one; its
  * text, which has the job's key, is appended to `text`, and borrowed from it. */
 void arcp__agent_gateway_write_clients(const arcp__agent_gateway *gateway, arcp_buf *text,
-                                       arcp__process_spec *spec);
+                                       const char **name, arcp_span *content);
 
 /* Appends the job.start line with the endpoints; without gateways, the line as it is. */
 void arcp__agent_gateway_write_start(const arcp__agent_gateway *gateway, arcp_span line,

@@ -1,35 +1,18 @@
 /* What operators see of sandboxes: metrics, and what the host can enforce. */
 #include "base/hash.h"
 #include "core/exposition.h"
-#include "runtime/agent_network.h"
-#include "runtime/confinement.h"
+#include "hosting/confinement.h"
+#include "runtime/runtime_state.h"
 #include "json/json_put.h"
 
 static bool is_confined(const arcp_runtime *runtime, const arcp__agent_entry *entry)
 {
-    return runtime->confinement != NULL && entry->process.confinement.is_on;
+    return runtime->hosting.confinement != NULL && entry->process.confinement.is_on;
 }
 
 static bool is_program(const arcp__agent_entry *entry)
 {
     return entry->is_offered && entry->process.spec.argv != NULL;
-}
-
-void arcp__confinement_started(arcp_runtime *runtime, arcp__sandbox_level level,
-                               int64_t requested_mono_ns)
-{
-    const int64_t took_ns = arcp__clock_ns(CLOCK_MONOTONIC) - requested_mono_ns;
-    runtime->sandboxes.starts[level]++;
-    runtime->sandboxes.start_ns_sum += took_ns < 0 ? 0 : (uint64_t)took_ns;
-    runtime->sandboxes.start_count++;
-}
-
-void arcp__confinement_failed(arcp_runtime *runtime, const char *step)
-{
-    const unsigned number = arcp__sandbox_step_find(arcp_span_cstr(step));
-    if (number < ARCP__SANDBOX_STEP_COUNT) {
-        runtime->sandboxes.failures[number]++;
-    }
 }
 
 /* ---- metrics ---- */
@@ -40,28 +23,29 @@ static void write_counters(const arcp_runtime *runtime, arcp_buf *out)
     arcp__exposition_family(out, ARCP__METRIC_SANDBOX_STARTS);
     for (unsigned i = ARCP__SANDBOX_LEVEL_NONE + 1; i < ARCP__SANDBOX_LEVEL_COUNT; i++) {
         const char *labels[] = {"level", arcp__sandbox_level_name((arcp__sandbox_level)i), NULL};
-        arcp__exposition_u64(out, name, labels, runtime->sandboxes.starts[i]);
+        arcp__exposition_u64(out, name, labels, runtime->hosting.sandboxes.starts[i]);
     }
     name = arcp__metric_name(ARCP__METRIC_SANDBOX_FAILURES);
     arcp__exposition_family(out, ARCP__METRIC_SANDBOX_FAILURES);
     for (unsigned i = 0; i < ARCP__SANDBOX_STEP_COUNT; i++) {
         const char *labels[] = {"step", arcp__sandbox_step_name(i), NULL};
-        if (runtime->sandboxes.failures[i] != 0) {
-            arcp__exposition_u64(out, name, labels, runtime->sandboxes.failures[i]);
+        if (runtime->hosting.sandboxes.failures[i] != 0) {
+            arcp__exposition_u64(out, name, labels, runtime->hosting.sandboxes.failures[i]);
         }
     }
     arcp__exposition_family(out, ARCP__METRIC_SANDBOX_START_SECONDS);
-    arcp_buf_append_format(out, "arcp_sandbox_start_seconds_sum %llu.%09llu\n",
-                           (unsigned long long)(runtime->sandboxes.start_ns_sum / ARCP_NS_PER_SEC),
-                           (unsigned long long)(runtime->sandboxes.start_ns_sum % ARCP_NS_PER_SEC));
+    arcp_buf_append_format(
+        out, "arcp_sandbox_start_seconds_sum %llu.%09llu\n",
+        (unsigned long long)(runtime->hosting.sandboxes.start_ns_sum / ARCP_NS_PER_SEC),
+        (unsigned long long)(runtime->hosting.sandboxes.start_ns_sum % ARCP_NS_PER_SEC));
     arcp__exposition_u64(out, "arcp_sandbox_start_seconds_count", NULL,
-                         runtime->sandboxes.start_count);
+                         runtime->hosting.sandboxes.start_count);
 }
 
 static void write_network(const arcp_runtime *runtime, arcp_buf *out)
 {
     arcp__egress_counts counts = {0};
-    arcp__agent_network_count(runtime->network, &counts);
+    arcp__agent_network_count(runtime->hosting.network, &counts);
     const struct {
         arcp__metric metric;
         const char *label, *value;
@@ -92,10 +76,11 @@ void arcp__confinement_write_metrics(const arcp_runtime *runtime, arcp_buf *out)
     write_network(runtime, out);
     arcp__exposition_one(out, ARCP__METRIC_AGENTS_UNCONFINED, unconfined);
     arcp__exposition_family(out, ARCP__METRIC_HOST_LEVEL);
-    for (unsigned i = 0; runtime->confinement != NULL && i < ARCP__SANDBOX_LEVEL_COUNT; i++) {
+    for (unsigned i = 0; runtime->hosting.confinement != NULL && i < ARCP__SANDBOX_LEVEL_COUNT;
+         i++) {
         const char *labels[] = {"level", arcp__sandbox_level_name((arcp__sandbox_level)i), NULL};
         arcp__exposition_u64(out, arcp__metric_name(ARCP__METRIC_HOST_LEVEL), labels,
-                             i == (unsigned)runtime->confinement->level);
+                             i == (unsigned)runtime->hosting.confinement->level);
     }
 }
 
@@ -105,9 +90,9 @@ arcp_status arcp_runtime_write_enforcement(const arcp_runtime *runtime, arcp_buf
 {
     arcp_json_writer writer = arcp__put_begin(out);
     const arcp__agent_entry *entry = NULL;
-    arcp__put_cstr(&writer, "mode", runtime->confinement == NULL ? "off" : "on");
-    if (runtime->confinement != NULL) {
-        arcp__sandbox_abilities_explain(&runtime->confinement->abilities, &writer);
+    arcp__put_cstr(&writer, "mode", runtime->hosting.confinement == NULL ? "off" : "on");
+    if (runtime->hosting.confinement != NULL) {
+        arcp__sandbox_abilities_explain(&runtime->hosting.confinement->abilities, &writer);
     }
     arcp__put_array(&writer, "agents");
     LL_FOREACH (runtime->agents, entry) {

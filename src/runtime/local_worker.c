@@ -28,13 +28,13 @@ typedef arcp__local_worker local_worker;
  * them. */
 arcp_span arcp__worker_of(const arcp_runtime *runtime, const arcp__agent_entry *entry)
 {
-    const arcp__process_agent *agent = &entry->process; /* without a runtime: a callback */
+    const arcp__process_agent *agent = &entry->process; /* without a hosting: a callback */
     if (entry->worker[0] != '\0') {
         return arcp_span_cstr(entry->worker);
     }
-    const bool has_worker = runtime->worker != NULL && agent->runtime != NULL &&
+    const bool has_worker = runtime->worker != NULL && agent->hosting != NULL &&
                             agent->pool == NULL && agent->served == NULL &&
-                            (runtime->confinement == NULL || !agent->confinement.is_on);
+                            (runtime->hosting.confinement == NULL || !agent->confinement.is_on);
     return has_worker ? arcp__local_worker_name : arcp_span_make(NULL, 0);
 }
 

@@ -8,13 +8,12 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/options.h"
+#include "hosting/confinement.h"
+#include "hosting/served_agent.h"
 #include "runtime/agent_gateway.h"
-#include "runtime/agent_network.h"
-#include "runtime/confinement.h"
 #include "runtime/local_worker.h"
 #include "runtime/runtime_state.h"
 #include "runtime/seal.h"
-#include "runtime/served_agent.h"
 
 #define AGENT_THREADS_DEFAULT   64u
 #define TOKEN_QUESTIONS_DEFAULT 1024u
@@ -43,7 +42,7 @@ static void on_wake(uv_async_t *handle)
 {
     arcp_runtime *runtime = handle->data;
     (void)runtime->store->ops->poll(runtime->store);
-    arcp__agent_network_take(runtime->network);
+    arcp__agent_network_take(runtime->hosting.network);
     arcp__gateway_take(runtime->gateway);
     if (arcp__agent_inbox_take(runtime)) {
         arcp__agent_inbox_notify(runtime);
@@ -103,7 +102,7 @@ void arcp_runtime_free(arcp_runtime *runtime)
     }
     arcp__worker_links_close(runtime);
     arcp__runtime_programs_free(runtime);
-    arcp__agent_network_free(runtime->network);
+    arcp__hosting_end_network(&runtime->hosting);
     arcp__gateway_free(runtime->gateway);
     for (arcp__agent_entry *entry = runtime->agents; entry != NULL; entry = entry->next) {
         arcp__process_agent_fini(&entry->process);
@@ -122,10 +121,8 @@ void arcp_runtime_free(arcp_runtime *runtime)
         runtime->provisioner->ops->free(runtime->provisioner);
     }
     arcp__seal_free(runtime->seal);
-    arcp__confinement_free(runtime->confinement);
-    runtime->confinement = NULL;
-    arcp__prepared_etcs_free(runtime);
-    arcp__process_table_free(runtime->processes);
+    arcp__hosting_fini(&runtime->hosting);
+    arcp__process_table_free(runtime->hosting.processes);
     if (runtime->open_handles == 0) {
         release_memory(runtime);
         return;
@@ -213,11 +210,11 @@ static arcp_status make_parts(arcp_runtime *runtime, const arcp_runtime_options 
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     /* This also kills processes that an earlier run left behind. */
-    const arcp_status status = arcp__process_table_new(&table, &runtime->processes, err);
+    const arcp_status status = arcp__process_table_new(&table, &runtime->hosting.processes, err);
     if (status != ARCP_OK) {
         return status;
     }
-    const size_t killed = arcp__process_table_swept(runtime->processes);
+    const size_t killed = arcp__process_table_swept(runtime->hosting.processes);
     if (killed != 0) {
         arcp__runtime_log(runtime, NULL, ARCP_LOG_WARN,
                           "killed %zu orphan processes of an earlier run", killed);
@@ -234,21 +231,22 @@ static arcp_status make_parts(arcp_runtime *runtime, const arcp_runtime_options 
 /* Copies the settings that the runtime itself needs. */
 static void take_settings(arcp_runtime *runtime, const arcp_settings *settings)
 {
-    runtime->settings_agent_line_bytes = (size_t)settings->limits_agent_line_bytes;
+    runtime->hosting.line_bytes_max = (size_t)settings->limits_agent_line_bytes;
     runtime->settings_cancel_grace_ms = settings->jobs_cancel_grace_ms;
     runtime->workers.keep_sec = settings->workers_keep_sec;
     runtime->workers.grace_sec = settings->shutdown_grace_sec;
     runtime->workers.frame_bytes = settings->limits_frame_bytes;
-    runtime->enforce.min = settings->enforce_min;
-    runtime->enforce.hides = settings->enforce_hide == ARCP__CHOICE_TRUE;
-    runtime->enforce.is_silent = settings->enforce_report != ARCP__CHOICE_TRUE;
-    runtime->enforce.scratch_bytes = settings->enforce_scratch_bytes;
-    runtime->enforce.pids = settings->enforce_pids;
-    runtime->enforce.cgroup = settings->enforce_cgroup;
-    runtime->enforce.tls = settings->enforce_tls;
-    runtime->enforce.egress_idle_sec = settings->enforce_egress_idle_sec;
-    runtime->enforce.outlasts_expiry = settings->lease_on_expiry == ARCP__ON_EXPIRY_DENY;
-    runtime->enforce.outlasts_budget = settings->budget_on_exhaustion == ARCP__ON_EXHAUSTION_DENY;
+    runtime->hosting.enforce.min = settings->enforce_min;
+    runtime->hosting.enforce.hides = settings->enforce_hide == ARCP__CHOICE_TRUE;
+    runtime->hosting.enforce.is_silent = settings->enforce_report != ARCP__CHOICE_TRUE;
+    runtime->hosting.enforce.scratch_bytes = settings->enforce_scratch_bytes;
+    runtime->hosting.enforce.pids = settings->enforce_pids;
+    runtime->hosting.enforce.cgroup = settings->enforce_cgroup;
+    runtime->hosting.enforce.tls = settings->enforce_tls;
+    runtime->hosting.enforce.egress_idle_sec = settings->enforce_egress_idle_sec;
+    runtime->hosting.enforce.outlasts_expiry = settings->lease_on_expiry == ARCP__ON_EXPIRY_DENY;
+    runtime->hosting.enforce.outlasts_budget =
+        settings->budget_on_exhaustion == ARCP__ON_EXHAUSTION_DENY;
 }
 
 static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options *options,
@@ -260,7 +258,7 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
         .random = draw_random,
         .random_user = runtime,
         .store_is_durable = runtime->store->ops->durable,
-        .work_directory = arcp_span_cstr(arcp__process_table_directory(runtime->processes)),
+        .work_directory = arcp_span_cstr(arcp__process_table_directory(runtime->hosting.processes)),
         .hosts = arcp__confinement_hosts(runtime),
         .makes_spans = options->trace_span != NULL,
         .has_no_log = options->log == NULL,
@@ -353,6 +351,7 @@ arcp_status arcp__runtime_new_with_hooks(struct uv_loop_s *loop, const arcp_runt
     runtime->provisioner = options.provisioner;
     runtime->deliver = setup->deliver;
     runtime->deliver_user = setup->user;
+    arcp__runtime_init_hosting(runtime);
     runtime->inbox.turn.limits = &arcp__turn_of_agents;
     (void)pthread_mutex_init(&runtime->inbox.mutex, NULL);
     (void)pthread_cond_init(&runtime->inbox.changed, NULL);
@@ -395,14 +394,15 @@ static arcp_status offer(arcp_runtime *runtime, arcp__agent_entry *entry, bool i
         .name = arcp_span_cstr(entry->name),
         .version = arcp_span_cstr(entry->version),
         .is_default = is_default,
-        .is_unconfined = runtime->confinement != NULL && entry->ops == &arcp__agent_worker_host &&
+        .is_unconfined = runtime->hosting.confinement != NULL &&
+                         entry->ops == &arcp__agent_worker_host &&
                          !entry->process.confinement.is_on,
         .host = entry,
         .cwd = arcp_span_cstr(has_no_cwd ? NULL : cwd),
         .has_no_cwd = has_no_cwd,
         .worker = arcp__worker_of(runtime, entry),
-        .max_jobs = entry->process.max_jobs,
-        .refuses = entry->process.without_queue,
+        .max_jobs = entry->max_jobs,
+        .refuses = entry->without_queue,
     };
     const arcp_status status = arcp__engine_register_agent(runtime->engine, &registration, err);
     if (status == ARCP_OK) {
@@ -421,6 +421,7 @@ arcp_status arcp__runtime_add_entry(arcp_runtime *runtime, arcp__agent_entry *en
                                     const char *name, const char *version, bool is_default,
                                     const char *cwd, arcp_error *err)
 {
+    entry->runtime = runtime;
     entry->name = copy_or(name, "");
     entry->version = copy_or(version, "");
     const arcp_status status = entry->name == NULL || entry->version == NULL
@@ -483,8 +484,7 @@ static void mark_used(void *user, void *host)
 void arcp_runtime_clear_agents(arcp_runtime *runtime)
 {
     for (arcp__agent_entry *entry = runtime->agents; entry != NULL; entry = entry->next) {
-        arcp__process_pool_free(entry->process.pool); /* no new jobs will use it */
-        entry->process.pool = NULL;
+        arcp__process_agent_cool(&entry->process);
         entry->is_offered = false;
     }
     runtime->has_withdrawn_agents = true;
@@ -526,7 +526,7 @@ arcp_status arcp_runtime_set_enforcement(arcp_runtime *runtime, const arcp_enfor
             return status;
         }
     }
-    return arcp__confinement_set(runtime, given == NULL ? NULL : &options, err);
+    return arcp__confinement_set(&runtime->hosting, given == NULL ? NULL : &options, err);
 }
 
 void arcp_runtime_set_audit_failing(arcp_runtime *runtime, bool failing)
@@ -577,7 +577,7 @@ arcp_status arcp_runtime_add_peer_profile(arcp_runtime *runtime, const char *cli
 
 void arcp_runtime_reap_orphans(arcp_runtime *runtime)
 {
-    arcp__process_table_reap(runtime->processes);
+    arcp__process_table_reap(runtime->hosting.processes);
 }
 
 void arcp_runtime_get_stats(const arcp_runtime *runtime, arcp_runtime_stats *out)

@@ -36,6 +36,21 @@ void arcp__runtime_log(arcp_runtime *runtime, const arcp__job *job, arcp_log_lev
     arcp_buf_fini(&fields);
 }
 
+static void log_hosting(void *user, arcp__hosting_level level, const char *text)
+{
+    static const arcp_log_level levels[] = {[ARCP__HOSTING_INFO] = ARCP_LOG_INFO,
+                                            [ARCP__HOSTING_WARN] = ARCP_LOG_WARN,
+                                            [ARCP__HOSTING_ERROR] = ARCP_LOG_ERROR};
+    log_span(user, levels[level], arcp_span_cstr(text), arcp_span_make(NULL, 0));
+}
+
+void arcp__runtime_init_hosting(arcp_runtime *runtime)
+{
+    runtime->hosting.wake = &runtime->wake;
+    runtime->hosting.log = log_hosting;
+    runtime->hosting.user = runtime;
+}
+
 void arcp__runtime_log_effect(arcp_runtime *runtime, const arcp__effect *effect)
 {
     log_span(runtime, (arcp_log_level)effect->level, effect->text, effect->fields);

@@ -1,5 +1,6 @@
 /* What is shown of agents: what they use, and what confines them. */
-#include "runtime/confinement.h"
+#include "hosting/confinement.h"
+#include "runtime/runtime_state.h"
 
 void arcp__runtime_usage(void *user, arcp__job *job, arcp__agent_usage *out)
 {
@@ -19,6 +20,7 @@ uint64_t arcp__runtime_memory_bytes(void *user)
 const char *arcp__runtime_enforcement(void *user)
 {
     const arcp_runtime *runtime = user;
-    return runtime->confinement == NULL ? "off"
-                                        : arcp__sandbox_level_name(runtime->confinement->level);
+    return runtime->hosting.confinement == NULL
+               ? "off"
+               : arcp__sandbox_level_name(runtime->hosting.confinement->level);
 }

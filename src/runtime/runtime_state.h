@@ -4,7 +4,6 @@
 #ifndef ARCP_RUNTIME_RUNTIME_STATE_H
 #define ARCP_RUNTIME_RUNTIME_STATE_H
 
-#include <arcp/enforce.h>
 #include <arcp/runtime.h>
 #include <pthread.h>
 #include <uv.h>
@@ -14,10 +13,9 @@
 #include "base/random.h"
 #include "base/turn_share.h"
 #include "engine/engine.h"
+#include "hosting/agent_network.h"
+#include "hosting/hosting.h"
 #include "identity/identity.h"
-#include "launch/agent_sandbox.h"
-#include "launch/sandbox_record.h"
-#include "process/process.h"
 #include "record/record.h"
 #include "runtime/runtime_hook.h"
 #include "runtime/runtime_owner.h"
@@ -83,55 +81,21 @@ typedef struct arcp__agent_host_ops {
 extern const arcp__agent_host_ops arcp__agent_callback_host;
 extern const arcp__agent_host_ops arcp__agent_worker_host;
 
-typedef struct arcp__confinement arcp__confinement;
-typedef struct arcp__prepared_etc arcp__prepared_etc;
-
-/* What the registration of an agent says about its sandboxes. */
-typedef struct arcp__agent_confinement {
-    bool is_on;
-    bool is_found;          /* what its command needs */
-    int64_t looked_mono_ns; /* for that, the last time; 0: not yet */
-    arcp_enforce_min min;
-    arcp_enforce_tls tls;
-    arcp__sandbox_protect protect;
-    uint32_t pids;               /* 0: the setting */
-    uint64_t memory_bytes;       /* 0: no limit */
-    uint32_t cpu_percent;        /* 0: no limit */
-    arcp__agent_sandbox sandbox; /* its bases, its directory, and what its command needs */
-} arcp__agent_confinement;
-
-/* The registration of a process agent. */
-typedef struct arcp__process_agent {
-    arcp_runtime *runtime;
-    arcp__arena arena;      /* holds the strings of `spec`, `env` and `cwd` */
-    const char *const *env; /* NULL-terminated */
-    const char *cwd;        /* or NULL */
-    bool stderr_in_errors;
-    bool without_gateways;
-    bool without_queue;
-    size_t max_jobs;
-    arcp__process_spec spec;  /* common to all its processes */
-    arcp__process_pool *pool; /* NULL: no warm processes, or the registration was replaced */
-    arcp__environment warm_environment;
-    arcp__process_spec warm_spec;
-    struct arcp__warm
-        *warm; /* owned; of a pool of confined processes; NULL: they are not confined */
-    arcp__agent_confinement confinement;
-    struct arcp__served_agent *served; /* owned; NULL: each job has a process of its own */
-} arcp__process_agent;
-
 /* A registered agent; the engine passes it back when a job starts. Jobs refer to it even after a
  * reload: that of a process agent is kept as long as a job does, that of a callback agent as long
  * as the runtime. */
 struct arcp__agent_entry {
     arcp__agent_entry *next;
+    arcp_runtime *runtime;
     const arcp__agent_host_ops *ops;
     arcp_agent callback;         /* callback agents; name and version are NULL */
-    arcp__process_agent process; /* process agents */
-    char *name, *version;        /* owned */
+    arcp__process_agent process; /* process agents; without a hosting: a callback */
+    size_t max_jobs;             /* of a process agent; 0: no limit of its own */
+    bool without_queue;
+    char *name, *version;                /* owned */
     char worker[ARCP__WORKER_NAME_SIZE]; /* the remote worker that offers it; "": it is ours */
-    bool is_offered;             /* for new jobs: it was neither removed nor replaced */
-    bool is_used;                /* temporary mark of arcp_runtime_clear_agents */
+    bool is_offered;                     /* for new jobs: it was neither removed nor replaced */
+    bool is_used;                        /* temporary mark of arcp_runtime_clear_agents */
 };
 
 /* The queue of calls for the threads of blocking agents, and the messages of callback agents for
@@ -166,26 +130,11 @@ struct arcp_runtime {
     bool recorder_failure_logged;
     arcp_store *store;
     arcp__authenticator *authenticator;
-    arcp_provisioner *provisioner;       /* owned; NULL: none */
-    arcp_provisioner_terms terms;        /* of the provisioner, completed for this release */
-    struct arcp__seal *seal;             /* owned; NULL without a provisioner */
-    arcp__process_table *processes;      /* owned */
-    arcp__confinement *confinement;      /* owned; NULL: agents are not confined */
-    arcp__prepared_etc *prepared_etcs;   /* owned; one for each user of agents */
-    struct arcp__agent_network *network; /* owned; NULL: no confined agent has had one */
-    struct arcp__gateway *gateway;       /* owned; NULL: none is configured */
-    struct {
-        uint32_t min, tls, cgroup;
-        bool hides, is_silent;
-        bool outlasts_expiry, outlasts_budget; /* lease.on_expiry and budget.on_exhaustion: deny */
-        uint64_t scratch_bytes, pids, egress_idle_sec;
-    } enforce; /* the settings of the group enforce; is_silent is not enforce.report */
-    struct {
-        uint64_t starts[ARCP__SANDBOX_LEVEL_COUNT];
-        uint64_t failures[ARCP__SANDBOX_STEP_COUNT];
-        uint64_t start_ns_sum, start_count;
-    } sandboxes; /* counters */
-    size_t settings_agent_line_bytes;
+    arcp_provisioner *provisioner; /* owned; NULL: none */
+    arcp_provisioner_terms terms;  /* of the provisioner, completed for this release */
+    struct arcp__seal *seal;       /* owned; NULL without a provisioner */
+    arcp__hosting hosting;         /* of process agents; the process table is ours, too */
+    struct arcp__gateway *gateway; /* owned; NULL: none is configured */
     uint64_t settings_cancel_grace_ms;
     char *name, *version;     /* owned */
     arcp__random_pool random; /* for ids, and the engine's tokens */
@@ -268,6 +217,8 @@ bool arcp__runtime_is_driven_here(const arcp_runtime *runtime);
  */
 void arcp__runtime_log(arcp_runtime *runtime, const arcp__job *job, arcp_log_level level,
                        const char *format, ...) ARCP_PRINTF(4, 5);
+/* Fills in what the hosting needs before anything is called. */
+void arcp__runtime_init_hosting(arcp_runtime *runtime);
 /* Logs a line of the engine. */
 /* ---- runtime_hook.c ---- */
 void arcp__runtime_notify(arcp_runtime *runtime, const arcp__effect *effect);
@@ -349,8 +300,18 @@ static inline const arcp__agent_host_ops *arcp__host_of(const arcp_runtime *runt
                                       : ((const arcp__agent_entry *)job->live->host)->ops;
 }
 
-/* ---- agent_registration.c ---- */
-/* Must not be called while one of its processes runs for a job. */
-void arcp__process_agent_fini(arcp__process_agent *agent);
+/* ---- confinement_admit.c ---- */
+/* The engine's questions about sandboxes; `user` is the runtime. */
+arcp__agent_hosts arcp__confinement_hosts(arcp_runtime *runtime);
+
+/* ---- confinement_record.c ---- */
+/* A record of the sandbox of a job. */
+void arcp__confinement_record(arcp_runtime *runtime, arcp__job *job, arcp_span record);
+/* What the network of a job's sandbox was denied. */
+void arcp__confinement_denied(arcp_runtime *runtime, arcp__job *job,
+                              const arcp__network_denial *denial);
+
+/* ---- confinement_status.c ---- */
+void arcp__confinement_write_metrics(const arcp_runtime *runtime, arcp_buf *out);
 
 #endif

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/ulid.h"
 #include "core/exposition.h"
-#include "runtime/confinement.h"
+#include "gateway/gateway.h"
 #include "runtime/runtime_state.h"
 
 /* The buckets of the histogram arcp_commit_seconds. */

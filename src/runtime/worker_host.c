@@ -1,78 +1,41 @@
 /* The runtime's end of a worker: the jobs of process agents. Their programs are started and fed by
- * worker/worker_program.c, which is called directly; here are the sandbox, the network and the
- * gateways of a program, and what it writes becomes inputs of the engine. */
+ * worker/worker_program.c, which is called directly, and its sandbox is made by
+ * hosting/hosted_job.c; here are its gateways, and what it writes becomes inputs of the engine. */
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/directory.h"
-#include "runtime/served_agent.h"
+#include "hosting/served_agent.h"
 #include "runtime/worker_host_job.h"
 
 typedef arcp__worker_host_job host_job;
 
 /* ---- its network ---- */
 
-static void on_denied(void *user, const arcp__denial *denial)
+static void on_denied(void *user, const arcp__network_denial *denial)
 {
     const host_job *hj = user;
-    arcp__engine_agent_denied(hj->runtime->engine, arcp__input_now(hj->runtime), hj->job, 0,
-                              denial);
-}
-
-static void on_network_failed(void *user, const char *why)
-{
-    const host_job *hj = user;
-    arcp__agent_process_fail_network(arcp__worker_program_process(hj->program), why);
+    arcp__confinement_denied(hj->runtime, hj->job, denial);
 }
 
 static void on_listeners(void *user, const int *sockets, size_t count, const char *proxy_secret)
 {
     host_job *hj = user;
-    arcp_runtime *runtime = hj->runtime;
-    arcp__agent_network_options options = {
-        .sockets = sockets,
-        .socket_count = count,
-        .proxy_secret = proxy_secret,
-        .events = {.denied = on_denied, .failed = on_network_failed, .user = hj},
-        .ca = hj->ca};
-    arcp_error err = {0};
-    if (hj->is_cut_off || arcp__job_has_ended(hj->job)) {
-        for (size_t i = 0; i < count; i++) {
-            arcp__close(sockets[i]);
-        }
-        return;
-    }
-    hj->ca = NULL;
-    arcp__agent_gateway_connect(hj->gateway, &options);
-    if (arcp__confinement_open_network(runtime, hj->job, &options, &hj->network, &err) != ARCP_OK) {
-        arcp__agent_process_fail_network(arcp__worker_program_process(hj->program), err.message);
-    }
-}
-
-/* After what it was denied until now was reported. */
-static void cut_off(host_job *hj)
-{
-    hj->is_cut_off = true;
-    if (hj->network != NULL) {
-        arcp__agent_network_take(hj->runtime->network);
-        arcp__agent_network_close(hj->network);
-        hj->network = NULL;
-    }
+    arcp__agent_network_options gateway = {.gateway = NULL};
+    arcp__agent_gateway_connect(hj->gateway, &gateway);
+    hj->hosted.is_cut_off = hj->hosted.is_cut_off || arcp__job_has_ended(hj->job);
+    arcp__hosted_job_serve_network(&hj->hosted, sockets, count, proxy_secret, &gateway);
 }
 
 static void cut_off_if_ended(host_job *hj)
 {
-    if (hj->network != NULL && arcp__job_has_ended(hj->job)) {
-        cut_off(hj);
+    if (hj->hosted.network != NULL && arcp__job_has_ended(hj->job)) {
+        arcp__hosted_job_cut_off(&hj->hosted);
     }
 }
 
 static void revoke_lease(void *agent, arcp_status code)
 {
     host_job *hj = agent;
-    cut_off(hj); /* the gate says why; a connection does not */
-    if (arcp__worker_program_process(hj->program) != NULL) {
-        arcp__agent_process_revoke(arcp__worker_program_process(hj->program));
-    }
+    arcp__hosted_job_revoke(&hj->hosted);
     arcp__agent_gateway_revoke(hj->gateway, code);
 }
 
@@ -120,7 +83,7 @@ static void on_exited(void *user, const arcp_process_exit *end, arcp_span stderr
 {
     host_job *hj = user;
     const arcp__agent_process *process = arcp__worker_program_process(hj->program);
-    cut_off(hj);
+    arcp__hosted_job_note_end(&hj->hosted);
     arcp__runtime_log(hj->runtime, hj->job, ARCP_LOG_DEBUG,
                       "process %d ended with %s %d; %.3f s of CPU time, %.1f MiB",
                       (int)arcp__agent_process_pid(process), end->by_signal ? "signal" : "status",
@@ -128,7 +91,6 @@ static void on_exited(void *user, const arcp_process_exit *end, arcp_span stderr
                       (double)end->memory_bytes / 1048576.0);
     const char *step = NULL;
     const arcp_span failure = arcp__agent_process_failure(process, &step);
-    arcp__confinement_failed(hj->runtime, step);
     arcp__agent_exit exit = {
         /* An unknown exit status is a failure. */
         .by_signal = end->by_signal,
@@ -156,56 +118,25 @@ static void on_left(void *user, arcp__served_end how, const arcp_process_exit *e
 static void on_record(void *user, arcp_span record)
 {
     const host_job *hj = user;
-    if (arcp__sandbox_record_type(record) == ARCP__SANDBOX_RECORD_RUNNING) {
-        arcp__confinement_started(hj->runtime, hj->level, hj->requested_mono_ns);
-    }
+    arcp__hosted_job_note_record(&hj->hosted, record);
     arcp__confinement_record(hj->runtime, hj->job, record);
 }
 
 /* ---- starting ---- */
-
-/* Whether a process of the agent's pool would do for the job. */
-static bool can_be_warm(const host_job *hj, const arcp__job_plan *plan)
-{
-    return hj->agent->pool != NULL && (plan == NULL || arcp__job_plan_is_late(plan));
-}
-
-static arcp__agent_process *take_warm(const host_job *hj, const arcp__job_plan *plan)
-{
-    if (!can_be_warm(hj, plan)) {
-        return NULL;
-    }
-    return plan == NULL ? arcp__process_pool_take(hj->agent->pool)
-                        : arcp__warm_take(hj->agent, plan);
-}
 
 static arcp_status begin(void *user, const arcp__agent_process_callbacks *callbacks,
                          arcp__worker_begun *out, arcp_error *err)
 {
     host_job *hj = user;
     const arcp__job_plan *plan = NULL;
-    const char *cwd = hj->job->live->cwd;
     arcp_status status = arcp__worker_host_plan(hj, &plan, err);
     const bool is_served = hj->agent->served != NULL;
     /* A sandbox that several jobs share does not know whose call to a gateway it is. */
     if (status == ARCP_OK && !hj->agent->without_gateways && !(is_served && plan != NULL)) {
         status = arcp__agent_gateway_open(hj->runtime, hj->job, plan != NULL, &hj->gateway, err);
     }
-    if (status != ARCP_OK || is_served) {
-        return status;
-    }
-    out->process = take_warm(hj, plan);
-    out->is_warm = out->process != NULL;
-    if (!out->is_warm) {
-        status = arcp__worker_host_start_program(hj, cwd, plan, callbacks, &out->process, err);
-    } else if (hj->job->live->owns_cwd) {
-        /* A warm process already runs in its directory; rename that to the job's. */
-        status = arcp__agent_process_move_directory(out->process, cwd, err);
-    }
-    if (arcp__job_plan_is_late(plan)) {
-        out->lease = arcp_buf_span(&plan->text);
-    }
-    return status;
+    return status != ARCP_OK || is_served ? status
+                                          : arcp__worker_host_begin(hj, callbacks, out, err);
 }
 
 static void fill_start(void *user, arcp_span line, arcp_buf *out)
@@ -281,11 +212,17 @@ static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *jo
                                    ARCP_SPAN_LITERAL("the agent's program cannot be started"));
         return;
     }
-    *hj = (host_job){.runtime = runtime, .agent = &entry->process, .job = job, .program = program};
+    *hj = (host_job){.runtime = runtime,
+                     .agent = &entry->process,
+                     .job = job,
+                     .program = program,
+                     .hosted = {.agent = &entry->process,
+                                .authority = job->live->authority,
+                                .denied = on_denied,
+                                .user = hj}};
     job->live->user = hj;
-    const arcp__job_plan *plan = NULL;
-    const bool has_warm = arcp__worker_host_plan(hj, &plan, NULL) == ARCP_OK &&
-                          can_be_warm(hj, plan) && arcp__process_pool_waiting(hj->agent->pool) != 0;
+    const bool has_warm = arcp__worker_host_plan(hj, &hj->hosted.plan, NULL) == ARCP_OK &&
+                          arcp__hosted_job_has_warm(&hj->hosted);
     arcp__worker_program_start(program, has_warm, line);
 }
 
@@ -339,10 +276,9 @@ static void forget(void *agent)
 {
     host_job *hj = agent;
     arcp__worker_program *program = hj->program;
-    arcp__agent_network_close(hj->network);
+    arcp__hosted_job_fini(&hj->hosted);
     arcp__agent_gateway_release(hj->gateway);
     hj->job->live->user = NULL;
-    arcp__tls_ca_free(hj->ca);
     arcp__worker_program_forget(program);
     arcp__free(hj);
 }

@@ -169,8 +169,9 @@ static arcp__agent_entry *entry_of(arcp_runtime *runtime, const arcp__job *job)
         arcp__free(version);
         return NULL;
     }
-    *entry = (arcp__agent_entry){.ops = &arcp__agent_worker_host, .name = name, .version = version};
-    entry->process.runtime = runtime;
+    *entry = (arcp__agent_entry){
+        .runtime = runtime, .ops = &arcp__agent_worker_host, .name = name, .version = version};
+    entry->process.hosting = &runtime->hosting;
     LL_PREPEND(runtime->agents, entry);
     return entry;
 }
@@ -241,7 +242,8 @@ static const arcp__process_agent *agent_of(const arcp__job *job)
 /* NULL: the worker is away, and hears of it when it is back. */
 static const joined_worker *worker_of(const arcp__job *job)
 {
-    const arcp__worker_links *links = agent_of(job)->runtime->worker_links;
+    const arcp__worker_links *links =
+        ((const arcp__agent_entry *)job->live->host)->runtime->worker_links;
     const char *instance = job->live->numbers->instance;
     joined_worker *worker = NULL;
     if (links != NULL) {
@@ -265,7 +267,7 @@ static uint64_t deadline_ms(const arcp_runtime *runtime, const arcp__job *job)
     int64_t due_ns =
         job->live->max_runtime_sec == 0 ? ARCP_TIME_NEVER : job->live->runtime_timer.at_ns;
     const int64_t expiry_ns = arcp_authority_deadline_mono_ns(job->live->authority);
-    if (!runtime->enforce.outlasts_expiry && expiry_ns < due_ns) {
+    if (!runtime->hosting.enforce.outlasts_expiry && expiry_ns < due_ns) {
         due_ns = expiry_ns;
     }
     return due_ns == ARCP_TIME_NEVER ? 0
@@ -283,7 +285,7 @@ static arcp_status write_row(const arcp_runtime *runtime, const arcp__job *job, 
     spec.env = (const char *const *)environment.pairs;
     spec.cwd = job->live->cwd;
     spec.makes_cwd = job->live->owns_cwd;
-    spec.line_bytes_max = runtime->settings_agent_line_bytes;
+    spec.line_bytes_max = runtime->hosting.line_bytes_max;
     const arcp_status status = environment.failed
                                    ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
                                    : arcp__worker_spec_write(&spec, row, err);

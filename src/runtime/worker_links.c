@@ -230,7 +230,7 @@ static arcp_status on_hello(void *user, const arcp__worker_hello *hello,
 {
     joined_worker *worker = user;
     arcp_runtime *runtime = worker->links->runtime;
-    const uint64_t line_bytes = runtime->settings_agent_line_bytes;
+    const uint64_t line_bytes = runtime->hosting.line_bytes_max;
     const arcp__worker_token *token = NULL;
     arcp_status status = ARCP_OK;
     if (!is_name(hello->name) || !is_name(hello->instance)) {
@@ -293,7 +293,7 @@ static joined_worker *new_worker(arcp__worker_links *links, arcp__worker_link_ev
 static void begin(joined_worker *worker)
 {
     arcp__worker_links *links = worker->links;
-    arcp__worker_link_set_line_bytes(worker->link, links->runtime->settings_agent_line_bytes + 1);
+    arcp__worker_link_set_line_bytes(worker->link, links->runtime->hosting.line_bytes_max + 1);
     DL_APPEND(links->open, worker);
     arm(links);
 }

@@ -87,8 +87,8 @@ static void add(const arcp__joined_worker *worker, const arcp__worker_offered *o
     arcp_status status = ARCP_E_NO_MEMORY;
     if (entry != NULL) {
         *entry = (arcp__agent_entry){.ops = &arcp__agent_worker_host};
-        entry->process.runtime = runtime;
-        entry->process.max_jobs = offered->max_jobs;
+        entry->process.hosting = &runtime->hosting;
+        entry->max_jobs = offered->max_jobs;
         entry->process.stderr_in_errors = offered->shows_errors;
         entry->process.spec.is_plain = offered->is_plain;
         memcpy(entry->worker, worker->name, sizeof entry->worker);

@@ -6,7 +6,8 @@
 
 #include "support/check.h"
 
-#include "runtime/served_agent.h"
+#include "hosting/served_agent.h"
+#include "runtime/runtime_state.h"
 
 static runtime_rig rig;
 
@@ -133,7 +134,7 @@ static void jobs_beyond_processes_times_concurrency_wait(void **state)
     arcp_runtime_clear_agents(rig.runtime);
     offer(&agent);
     assert_int_not_equal(pid_after(runtime_rig_wait(&rig, "\"job.result\""), "\"result\":\""), pid);
-    assert_int_equal(rig.runtime->agents->process.max_jobs, 2);
+    assert_int_equal(rig.runtime->agents->max_jobs, 2);
 }
 
 /* Whatever the exit status is: it says nothing about one of the jobs. */
@@ -259,7 +260,7 @@ static void every_member_of_a_registration_counts(void **state)
     rows[4].processes = 2;
     rows[5].concurrency = 5;
     rows[6].process_memory_bytes = 1;
-    rows[7].without_queue = true;
+    rows[7].jobs_per_process = 1000;
     for (size_t i = 0; i < 8; i++) {
         const arcp_process_agent first = served();
         arcp_runtime_clear_agents(rig.runtime);
@@ -273,6 +274,21 @@ static void every_member_of_a_registration_counts(void **state)
     }
     arcp_lease_unref(lease);
     runtime_rig_until(&rig, is_alone, NULL);
+}
+
+static void what_only_bounds_the_jobs_keeps_the_processes(void **state)
+{
+    const arcp_process_agent first = served();
+    arcp_process_agent other = served();
+    (void)state;
+    other.max_jobs = 1;
+    other.without_queue = true;
+    offer(&first);
+    const int pid = run();
+    arcp_runtime_clear_agents(rig.runtime);
+    offer(&other);
+    assert_int_equal(run(), pid);
+    assert_int_equal(rig.runtime->agents->max_jobs, 1);
 }
 
 static void registrations_that_make_no_sense_are_refused(void **state)
@@ -333,6 +349,7 @@ int main(void)
         TEST(an_unchanged_registration_keeps_its_processes),
         TEST(a_changed_registration_gets_other_processes_and_running_jobs_go_on),
         TEST(every_member_of_a_registration_counts),
+        TEST(what_only_bounds_the_jobs_keeps_the_processes),
         TEST(registrations_that_make_no_sense_are_refused),
         cmocka_unit_test(a_stop_does_not_wait_for_a_process_that_ends_no_job),
     };

@@ -201,7 +201,7 @@ refuses layers "$tree" 'folder web is in the picture 2 times' 'a folder that is 
 right_tree
 sed -e 's/ process / /' -e 's/^  arcpd /  process arcpd /' "$tree/docs/architecture.md" >"$work/changed"
 mv "$work/changed" "$tree/docs/architecture.md"
-refuses layers "$tree" 'process is drawn above runtime' 'a folder that is drawn above one that includes from it'
+refuses layers "$tree" 'process is drawn above hosting' 'a folder that is drawn above one that includes from it'
 right_tree
 rm -r "$tree/src" "$tree/include"
 mkdir "$tree/src" "$tree/include"

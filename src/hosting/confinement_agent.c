@@ -1,5 +1,5 @@
 /* What the registration of an agent says about its sandboxes. */
-#include "runtime/confinement.h"
+#include "hosting/confinement.h"
 
 #include <string.h>
 
@@ -31,8 +31,7 @@ void arcp__confinement_find_command(arcp__process_agent *agent)
         return;
     }
     confinement->looked_mono_ns = now_ns;
-    arcp__environment_base(&environment, agent->spec.user);
-    arcp__environment_pass(&environment, agent->env);
+    arcp__process_agent_environment(agent, &environment);
     const char *home = value_of(&environment, "HOME");
     const arcp__command_base_query query = {
         .argv = agent->spec.argv,
@@ -62,12 +61,12 @@ static bool read_protect(arcp_protect protect, arcp__sandbox_protect *out)
     return false;
 }
 
-unsigned arcp__confinement_find_limits(const arcp_runtime *runtime, unsigned wanted)
+unsigned arcp__confinement_find_limits(const arcp__hosting *hosting, unsigned wanted)
 {
     /* The words of the setting enforce.cgroup: auto, off. */
-    return runtime->enforce.cgroup != 0 || wanted == 0
+    return hosting->enforce.cgroup != 0 || wanted == 0
                ? 0
-               : wanted & arcp__process_table_find_limits(runtime->processes);
+               : wanted & arcp__process_table_find_limits(hosting->processes);
 }
 
 /* Says so when limits of the agent hold less than they say. */
@@ -82,16 +81,16 @@ static void warn_of_limits(const arcp__process_agent *agent, const char *name)
     const arcp__agent_confinement *confinement = &agent->confinement;
     const unsigned wanted = (confinement->memory_bytes != 0 ? ARCP__SANDBOX_LIMIT_MEMORY : 0U) |
                             (confinement->cpu_percent != 0 ? ARCP__SANDBOX_LIMIT_CPU : 0U);
-    const unsigned found = arcp__confinement_find_limits(agent->runtime, wanted);
+    const unsigned found = arcp__confinement_find_limits(agent->hosting, wanted);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if ((wanted & ~found & rows[i].limit) != 0) {
-            arcp__runtime_log(agent->runtime, NULL, ARCP_LOG_WARN, "agent \"%s\": %s: %s", name,
+            arcp__hosting_log(agent->hosting, ARCP__HOSTING_WARN, "agent \"%s\": %s: %s", name,
                               rows[i].name, arcp__sandbox_note_text(rows[i].note));
         }
     }
 }
 
-arcp_status arcp__confinement_register(arcp__process_agent *agent, const arcp_process_agent *from,
+arcp_status arcp__confinement_register(arcp__process_agent *agent, const arcp__agent_row *from,
                                        arcp_error *err)
 {
     arcp__agent_confinement *confinement = &agent->confinement;
@@ -124,7 +123,7 @@ arcp_status arcp__confinement_register(arcp__process_agent *agent, const arcp_pr
         return arcp_error_set(err, status, "agent \"%s\": %s", from->name, why.message);
     }
     arcp__confinement_find_command(agent);
-    if (agent->runtime->confinement != NULL) {
+    if (agent->hosting->confinement != NULL) {
         warn_of_limits(agent, from->name);
     }
     return ARCP_OK;

@@ -1,12 +1,12 @@
 /* The egress thread, and what is handed over to it and back.
  *
- * A sandbox belongs to the runtime's thread until it is closed, and to the egress thread after
+ * A sandbox belongs to the owner's thread until it is closed, and to the egress thread after
  * that: the egress thread frees it. Both queue sandboxes for each other under one lock, which is
  * held for no call of another part.
  *
  * Sandboxes that were opened with the same options share an arcp__egress, their "terms". These are
  * freed on the egress thread with the last sandbox, once newer ones have replaced them. */
-#include "runtime/agent_network.h"
+#include "hosting/agent_network.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -60,11 +60,12 @@ struct arcp__agent_network_job {
     arcp_authority *authority; /* a reference */
     int *sockets;              /* owned, until they are served */
     size_t socket_count;
-    arcp__tls_ca *ca;           /* the same; NULL: TLS stays closed */
-    arcp_secret *proxy_secret;  /* owned, or NULL */
-    arcp__gateway_job *gateway; /* held, or NULL */
+    arcp__tls_ca *ca;          /* the same; NULL: TLS stays closed */
+    arcp_secret *proxy_secret; /* owned, or NULL */
+    void *gateway;             /* held, or NULL */
+    const arcp__network_gateway *gateway_ops;
     unsigned gateways;
-    arcp__agent_network_events events; /* of the runtime's thread */
+    arcp__agent_network_events events; /* of the owner's thread */
     arcp__egress_job *egress;          /* of the egress thread */
     bool was_opened;                   /* of the egress thread */
 
@@ -82,12 +83,12 @@ struct arcp__agent_network {
     terms *served;              /* of the egress thread */
     arcp__egress_counts before; /* of the egress thread: of terms that were freed */
     pthread_t thread;
-    terms *current; /* of the runtime's thread: for the next sandbox; NULL: none yet */
+    terms *current; /* of the owner's thread: for the next sandbox; NULL: none yet */
 
     pthread_mutex_t lock;
     pthread_cond_t ended;
     size_t references;               /* of both threads */
-    uv_async_t *wake;                /* of the runtime; NULL: it is being freed */
+    uv_async_t *wake;                /* of the owner; NULL: it is being freed */
     arcp__agent_network_job *queued; /* to be opened or closed */
     terms *dropped;                  /* to be freed */
     arcp__agent_network_job *noticed;
@@ -220,7 +221,7 @@ static void on_denied(void *user, const arcp__egress_denial *denial)
 static void serve_gateway(void *user, unsigned gateway, int fd)
 {
     const arcp__agent_network_job *job = user;
-    arcp__gateway_serve(job->gateway, (arcp__gateway_kind)gateway, fd);
+    job->gateway_ops->serve(job->gateway, gateway, fd);
 }
 
 /* Serves the sockets of a sandbox. */
@@ -277,7 +278,7 @@ static void job_free(arcp__agent_network_job *job)
     news_fini(&job->news);
     arcp_secret_free(job->proxy_secret);
     if (job->gateway != NULL) {
-        arcp__gateway_drop(job->gateway);
+        job->gateway_ops->drop(job->gateway);
     }
     arcp__free(job->sockets);
     arcp__free(job);
@@ -339,7 +340,7 @@ static void *run(void *user)
     return NULL;
 }
 
-/* ---- the runtime's thread ---- */
+/* ---- the owner's thread ---- */
 
 arcp_status arcp__agent_network_new(uv_async_t *wake, arcp__agent_network **out, arcp_error *err)
 {
@@ -488,9 +489,10 @@ arcp_status arcp__agent_network_open(arcp__agent_network *network,
     job->proxy_secret = secret;
     job->events = options->events;
     job->gateway = options->gateway;
+    job->gateway_ops = options->gateway_ops;
     job->gateways = options->gateway == NULL ? 0 : options->gateways;
     if (job->gateway != NULL) {
-        arcp__gateway_hold(job->gateway);
+        job->gateway_ops->hold(job->gateway);
     }
     (void)pthread_mutex_lock(&network->lock);
     by->references++;
@@ -518,9 +520,7 @@ void arcp__agent_network_close(arcp__agent_network_job *job)
 /* Calls the events of one sandbox. */
 static void deliver(const arcp__agent_network_events *events, const news *found)
 {
-    arcp__denial denial = {.layer = ARCP__DENIAL_EGRESS,
-                           .code = ARCP_E_PERMISSION_DENIED,
-                           .capability = ARCP_SPAN_LITERAL("net.fetch")};
+    arcp__network_denial denial = {.code = ARCP_E_PERMISSION_DENIED};
     for (const waiting_denial *each = found->denials; each != NULL; each = each->next) {
         denial.code = each->code;
         denial.target = each->target;

@@ -1,5 +1,5 @@
-/* The start of a confined program, and what its sandbox reports. */
-#include "runtime/confinement.h"
+/* The start of a confined program, and its network. */
+#include "hosting/confinement.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -8,23 +8,20 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/directory.h"
 #include "base/hash.h"
 #include "launch/sandbox_record.h"
 #include "stream/tls_ca.h"
-#include "json/json.h"
 
 /* How long the prepared /etc is used without looking at the host's files again. */
 #define ETC_TRUSTED_NS ARCP_NS_PER_SEC
 
-/* Absent directories that one line of a job's log names. */
-#define ABSENT_SHOWN_MAX 10
-
 /* ---- /etc ---- */
 
-static arcp__prepared_etc *find_etc(arcp_runtime *runtime, const char *user, bool has_ca)
+static arcp__prepared_etc *find_etc(arcp__hosting *hosting, const char *user, bool has_ca)
 {
-    for (arcp__prepared_etc *etc = runtime->prepared_etcs; etc != NULL; etc = etc->next) {
+    for (arcp__prepared_etc *etc = hosting->prepared_etcs; etc != NULL; etc = etc->next) {
         if (etc->has_ca == has_ca &&
             arcp_span_equal(arcp_span_cstr(etc->user), arcp_span_cstr(user))) {
             return etc;
@@ -39,15 +36,15 @@ static arcp__prepared_etc *find_etc(arcp_runtime *runtime, const char *user, boo
     etc->user = copy;
     etc->has_ca = has_ca;
     etc->path = arcp_buf_init();
-    LL_PREPEND(runtime->prepared_etcs, etc);
+    LL_PREPEND(hosting->prepared_etcs, etc);
     return etc;
 }
 
-void arcp__prepared_etcs_free(arcp_runtime *runtime)
+void arcp__prepared_etcs_free(arcp__hosting *hosting)
 {
-    while (runtime->prepared_etcs != NULL) {
-        arcp__prepared_etc *etc = runtime->prepared_etcs;
-        runtime->prepared_etcs = etc->next;
+    while (hosting->prepared_etcs != NULL) {
+        arcp__prepared_etc *etc = hosting->prepared_etcs;
+        hosting->prepared_etcs = etc->next;
         arcp_buf_fini(&etc->path);
         arcp__free(etc->user);
         arcp__free(etc);
@@ -72,12 +69,12 @@ static arcp_status find_user(const char *user, arcp__sandbox_etc *request, arcp_
     return ARCP_OK;
 }
 
-/* Appends the path. The directory is one of the runtime's own, which no program may write. */
-static arcp_status prepare_etc(arcp_runtime *runtime, const char *user, bool has_ca, arcp_buf *out,
+/* Appends the path. The directory is one of our own, which no program may write. */
+static arcp_status prepare_etc(arcp__hosting *hosting, const char *user, bool has_ca, arcp_buf *out,
                                arcp_error *err)
 {
     const int64_t now_ns = arcp__clock_ns(CLOCK_MONOTONIC);
-    arcp__prepared_etc *etc = find_etc(runtime, user, has_ca);
+    arcp__prepared_etc *etc = find_etc(hosting, user, has_ca);
     arcp_buf directory = arcp_buf_init();
     arcp__sandbox_etc request = {.home = ARCP__AGENT_HOME,
                                  .ca_link = has_ca ? ARCP__TLS_CA_LINK : NULL};
@@ -86,7 +83,7 @@ static arcp_status prepare_etc(arcp_runtime *runtime, const char *user, bool has
     }
     arcp_status status = ARCP_OK;
     if (etc->path.size == 0 || now_ns - etc->looked_mono_ns > ETC_TRUSTED_NS) {
-        status = arcp__sandbox_etc_directory(arcp__process_table_base(runtime->processes),
+        status = arcp__sandbox_etc_directory(arcp__process_table_base(hosting->processes),
                                              &directory, err);
         request.directory = arcp_buf_cstr(&directory);
         if (status == ARCP_OK) {
@@ -107,10 +104,10 @@ static arcp_status prepare_etc(arcp_runtime *runtime, const char *user, bool has
     return status;
 }
 
-void arcp__confinement_warm_etc(arcp_runtime *runtime, const char *user)
+void arcp__confinement_warm_etc(arcp__hosting *hosting, const char *user)
 {
     arcp_buf path = arcp_buf_init();
-    const arcp_status ignored = prepare_etc(runtime, user, false, &path, NULL);
+    const arcp_status ignored = prepare_etc(hosting, user, false, &path, NULL);
     (void)ignored; /* a start tries again, and reports it */
     arcp_buf_fini(&path);
 }
@@ -129,7 +126,7 @@ static arcp_status make_ca(arcp__confined_start *start, const arcp_lease *lease,
     return status;
 }
 
-arcp_status arcp__confined_start_init(arcp__confined_start *start, arcp_runtime *runtime,
+arcp_status arcp__confined_start_init(arcp__confined_start *start, arcp__hosting *hosting,
                                       const char *user, const arcp__job_plan *plan,
                                       const arcp_lease *lease, arcp_error *err)
 {
@@ -144,7 +141,7 @@ arcp_status arcp__confined_start_init(arcp__confined_start *start, arcp_runtime 
         .etc = arcp_buf_init()};
     arcp_status status = arcp__sandbox_make_own(plan->plan, err);
     if (status == ARCP_OK && arcp__sandbox_needs_etc(plan->plan)) {
-        status = prepare_etc(runtime, user, has_ca, &start->etc, err);
+        status = prepare_etc(hosting, user, has_ca, &start->etc, err);
         start->confinement.etc = start->etc.data;
     }
     return status == ARCP_OK && has_ca ? make_ca(start, lease, err) : status;
@@ -205,11 +202,9 @@ static arcp_status add_pattern(const arcp_lease *lease, arcp_span pattern, arcp_
 
 /* The authority of the job's network: the job's own, with the endpoint of its credential as if
  * net.fetch named it. Budget and deadline are those of the job. The caller unrefs *out. */
-static arcp_status network_authority(const arcp__job *job, arcp_authority **out, arcp_error *err)
+static arcp_status network_authority(const arcp_authority *own, const arcp__job_plan *plan,
+                                     arcp_authority **out, arcp_error *err)
 {
-    const arcp_authority *own = job->live->authority;
-    const arcp__enforcement *enforcement = job->live->enforcement;
-    const arcp__job_plan *plan = enforcement == NULL ? NULL : enforcement->plan;
     const arcp_span pattern =
         plan == NULL ? arcp_span_make(NULL, 0) : arcp__sandbox_credential(plan->plan);
     if (pattern.size == 0) {
@@ -236,151 +231,41 @@ static void drop_sockets(const arcp__agent_network_options *options)
     arcp__tls_ca_free(options->ca);
 }
 
-arcp_status arcp__confinement_serve_network(arcp_runtime *runtime,
+arcp_status arcp__confinement_serve_network(arcp__hosting *hosting,
                                             arcp__agent_network_options *options,
                                             arcp__agent_network_job **out, arcp_error *err)
 {
     /* Without a confinement the options were reloaded after the job had begun. */
-    const arcp__confinement *confinement = runtime->confinement;
+    const arcp__confinement *confinement = hosting->confinement;
     options->egress = (arcp__egress_options){
         .private_hosts = confinement == NULL ? NULL : confinement->private_hosts,
         .private_host_count = confinement == NULL ? 0 : confinement->private_host_count,
         .model_hosts = confinement == NULL ? NULL : confinement->model_hosts,
         .model_host_count = confinement == NULL ? 0 : confinement->model_host_count,
-        .idle_ms = (uint32_t)(runtime->enforce.egress_idle_sec * 1000)};
-    const arcp_status status = runtime->network == NULL
-                                   ? arcp__agent_network_new(&runtime->wake, &runtime->network, err)
+        .idle_ms = (uint32_t)(hosting->enforce.egress_idle_sec * 1000)};
+    const arcp_status status = hosting->network == NULL
+                                   ? arcp__agent_network_new(hosting->wake, &hosting->network, err)
                                    : ARCP_OK;
     if (status != ARCP_OK) {
         drop_sockets(options);
         return status;
     }
-    return arcp__agent_network_open(runtime->network, options, out, err);
+    return arcp__agent_network_open(hosting->network, options, out, err);
 }
 
-arcp_status arcp__confinement_open_network(arcp_runtime *runtime, const arcp__job *job,
+arcp_status arcp__confinement_open_network(arcp__hosting *hosting, const arcp_authority *own,
+                                           const arcp__job_plan *plan,
                                            arcp__agent_network_options *options,
                                            arcp__agent_network_job **out, arcp_error *err)
 {
     arcp_authority *authority = NULL;
-    arcp_status status = network_authority(job, &authority, err);
+    arcp_status status = network_authority(own, plan, &authority, err);
     if (status != ARCP_OK) {
         drop_sockets(options);
         return status;
     }
     options->authority = authority;
-    status = arcp__confinement_serve_network(runtime, options, out, err);
+    status = arcp__confinement_serve_network(hosting, options, out, err);
     arcp_authority_unref(authority);
     return status;
-}
-
-/* ---- records ---- */
-
-/* The texts of a `denied` record, in this order. */
-enum { CAPABILITY, TARGET, PROGRAM, TEXTS };
-
-static void take_denied(arcp_runtime *runtime, arcp__job *job, const arcp_json *json)
-{
-    static const char *const names[TEXTS] = {"capability", "target", "program"};
-    const arcp_json_ref denied =
-        arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("denied"));
-    arcp_buf room[TEXTS] = {arcp_buf_init(), arcp_buf_init(), arcp_buf_init()};
-    arcp_span texts[TEXTS] = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
-    arcp__denial denial = {
-        .layer = ARCP__DENIAL_BROKER, .code = ARCP_E_PERMISSION_DENIED, .count = 1};
-    bool failed = !arcp_json_is(json, denied, ARCP_JSON_OBJECT);
-    for (size_t i = 0; i < TEXTS && !failed; i++) {
-        const arcp_json_ref at = arcp_json_member(json, denied, arcp_span_cstr(names[i]));
-        if (arcp_json_is(json, at, ARCP_JSON_STRING)) {
-            texts[i] = arcp_json_string(json, at, &room[i]);
-            failed = room[i].failed;
-        }
-    }
-    if (!failed) {
-        (void)arcp_json_u64(json, arcp_json_member(json, denied, ARCP_SPAN_LITERAL("count")),
-                            &denial.count);
-        (void)arcp_json_u64(json, arcp_json_member(json, denied, ARCP_SPAN_LITERAL("pid")),
-                            &denial.pid);
-        denial.count = denial.count == 0 ? 1 : denial.count;
-        denial.capability = texts[CAPABILITY];
-        denial.target = texts[TARGET];
-        denial.program = texts[PROGRAM];
-        arcp__engine_agent_denied(runtime->engine, arcp__input_now(runtime), job, 0, &denial);
-    }
-    for (size_t i = 0; i < TEXTS; i++) {
-        arcp_buf_fini(&room[i]);
-    }
-}
-
-/* What a later git of others would use, and the job has made. */
-static void take_planted(arcp_runtime *runtime, const arcp__job *job, const arcp_json *json)
-{
-    const arcp_json_ref list = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("planted"));
-    for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, list, at)) {
-        arcp_buf room = arcp_buf_init();
-        if (arcp_json_is(json, at, ARCP_JSON_STRING)) {
-            const arcp_span path = arcp_span_first(arcp_json_string(json, at, &room), 400);
-            arcp__runtime_log(runtime, job, ARCP_LOG_WARN,
-                              "%.*s: made by the job; git uses it from now on", (int)path.size,
-                              path.size == 0 ? "" : path.data);
-        }
-        arcp_buf_fini(&room);
-    }
-}
-
-/* Directories of the lease that are absent. A client cannot look at the host: the job's log names
- * them. */
-static void take_running(arcp_runtime *runtime, arcp__job *job, const arcp_json *json)
-{
-    const arcp_json_ref list = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("absent"));
-    arcp_buf text = arcp_buf_init();
-    size_t count = 0;
-    if (!arcp_json_is(json, list, ARCP_JSON_ARRAY)) {
-        return;
-    }
-    for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, list, at)) {
-        const arcp_json_ref kind = arcp_json_member(json, at, ARCP_SPAN_LITERAL("expected"));
-        const arcp_json_ref path = arcp_json_member(json, at, ARCP_SPAN_LITERAL("path"));
-        if (arcp_json_is(json, path, ARCP_JSON_STRING) &&
-            arcp_json_string_equals(json, kind, ARCP_SPAN_LITERAL("directory")) &&
-            count++ < ABSENT_SHOWN_MAX) {
-            arcp_buf room = arcp_buf_init();
-            arcp_buf_append_cstr(&text, count == 1 ? "no such directory on this host: " : ", ");
-            arcp_buf_append(&text, arcp_span_first(arcp_json_string(json, path, &room), 400));
-            arcp_buf_fini(&room);
-        }
-    }
-    if (count > ABSENT_SHOWN_MAX) {
-        arcp_buf_append_format(&text, " and %zu more", count - ABSENT_SHOWN_MAX);
-    }
-    if (count != 0) {
-        arcp_buf_append_cstr(&text,
-                             "; its line grants nothing to this job, also if it is made later");
-    }
-    if (count != 0 && !text.failed) {
-        arcp__engine_agent_log(runtime->engine, arcp__input_now(runtime), job, 0, "warn",
-                               arcp_buf_span(&text));
-    }
-    arcp_buf_fini(&text);
-}
-
-void arcp__confinement_record(arcp_runtime *runtime, arcp__job *job, arcp_span record)
-{
-    arcp_json json = ARCP__JSON_INIT;
-    const arcp__sandbox_record type = arcp__sandbox_record_type(record);
-    if (type > ARCP__SANDBOX_RECORD_PLANTED ||
-        arcp_json_scan(&json, record, NULL, NULL) != ARCP_OK) {
-        arcp__json_fini(&json);
-        return;
-    }
-    if (type == ARCP__SANDBOX_RECORD_DENIED) {
-        take_denied(runtime, job, &json);
-    } else if (type == ARCP__SANDBOX_RECORD_PLANTED) {
-        take_planted(runtime, job, &json);
-    } else {
-        take_running(runtime, job, &json);
-    }
-    arcp__json_fini(&json);
 }

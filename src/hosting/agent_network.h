@@ -6,30 +6,43 @@
  *                                                  v                │
  *   egress thread                   sockets, connections ──> denials and failures
  *
- * All functions are called on the runtime's thread, and none of them waits for the other thread but
+ * All functions are called on the owner's thread, and none of them waits for the other thread but
  * free. */
-#ifndef ARCP_RUNTIME_AGENT_NETWORK_H
-#define ARCP_RUNTIME_AGENT_NETWORK_H
+#ifndef ARCP_HOSTING_AGENT_NETWORK_H
+#define ARCP_HOSTING_AGENT_NETWORK_H
 
 #include <uv.h>
 
 #include <arcp/gate.h>
 
 #include "egress/egress.h"
-#include "engine/engine.h"
-#include "gateway/gateway.h"
 
 /* Distinct denials of one sandbox that wait to be taken; more are only counted. */
 #define ARCP__AGENT_NETWORK_DENIALS_MAX 256
 
-typedef struct arcp__agent_network arcp__agent_network;         /* of a runtime */
+typedef struct arcp__agent_network arcp__agent_network;         /* of a hosting */
 typedef struct arcp__agent_network_job arcp__agent_network_job; /* of one sandbox */
+
+/* What a sandbox was denied. Valid during the call. */
+typedef struct arcp__network_denial {
+    arcp_status code;
+    arcp_span target; /* a URL, or a host; empty: of various operations */
+    arcp_span reason;
+    uint64_t count;
+} arcp__network_denial;
+
+/* Connections to the names of gateways. */
+typedef struct arcp__network_gateway {
+    void (*hold)(void *gateway); /* as long as the sandbox */
+    void (*drop)(void *gateway); /* on the egress thread */
+    /* Serves a connection, whose descriptor it owns, to the gateway of this bit. On the egress
+     * thread. */
+    void (*serve)(void *gateway, unsigned which, int fd);
+} arcp__network_gateway;
 
 /* Called from arcp__agent_network_take. */
 typedef struct arcp__agent_network_events {
-    /* The denial is valid during the call. One without a target counts operations that are not
-     * told apart. */
-    void (*denied)(void *user, const arcp__denial *denial);
+    void (*denied)(void *user, const arcp__network_denial *denial);
     /* The network cannot be served. No denial follows, and the sandbox must not go on. */
     void (*failed)(void *user, const char *why);
     void *user;
@@ -44,7 +57,8 @@ typedef struct arcp__agent_network_options {
     arcp__agent_network_events events;
     /* Gets the connections to names of gateways, of which it has a bit each in `gateways`; held as
      * long as the sandbox. NULL: there are no such names. */
-    arcp__gateway_job *gateway;
+    void *gateway;
+    const arcp__network_gateway *gateway_ops; /* static */
     unsigned gateways;
     arcp__tls_ca *ca; /* as arcp__egress_job_options.ca; owned from now on, also on failure */
 } arcp__agent_network_options;

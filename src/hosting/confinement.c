@@ -1,17 +1,10 @@
-#include "runtime/confinement.h"
-
-#include <openssl/evp.h>
+#include "hosting/confinement.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/hash.h"
-#include "base/hex.h"
 #include "core/target.h"
 #include "launch/launch.h"
-#include "runtime/runtime_gateway.h"
-#include "json/json_put.h"
-
-/* Lines of a plan that an event shows; of a longer plan only those that are not exact. */
-#define LINES_SHOWN_MAX 100
 
 /* ---- the options ---- */
 
@@ -122,10 +115,10 @@ static arcp_status find_abilities(const char *sandbox, arcp__sandbox_abilities *
     return status;
 }
 
-static arcp_status fill(arcp__confinement *confinement, const arcp_runtime *runtime,
+static arcp_status fill(arcp__confinement *confinement, const arcp__hosting *hosting,
                         const arcp_enforce_options *options, arcp_error *err)
 {
-    const char *work = arcp__process_table_directory(runtime->processes);
+    const char *work = arcp__process_table_directory(hosting->processes);
     if (work == NULL) {
         return arcp_error_set(err, ARCP_E_USAGE, "enforcement needs a work directory");
     }
@@ -141,7 +134,7 @@ static arcp_status fill(arcp__confinement *confinement, const arcp_runtime *runt
     arcp__own_paths_add(&confinement->own, work, true);
     arcp_buf etc = arcp_buf_init();
     const arcp_status made =
-        arcp__sandbox_etc_directory(arcp__process_table_base(runtime->processes), &etc, err);
+        arcp__sandbox_etc_directory(arcp__process_table_base(hosting->processes), &etc, err);
     if (made == ARCP_OK) {
         arcp__own_paths_add(&confinement->own, arcp_buf_cstr(&etc), true);
     }
@@ -169,7 +162,7 @@ static arcp_status fill(arcp__confinement *confinement, const arcp_runtime *runt
 }
 
 /* The jobs of agents will be refused, and why. */
-static void warn_of_host(arcp_runtime *runtime, const arcp__confinement *confinement)
+static void warn_of_host(const arcp__hosting *hosting, const arcp__confinement *confinement)
 {
     arcp_buf missing = arcp_buf_init();
     for (unsigned i = 0; i < ARCP__SANDBOX_ABILITY_COUNT; i++) {
@@ -178,14 +171,14 @@ static void warn_of_host(arcp_runtime *runtime, const arcp__confinement *confine
                                    arcp__sandbox_ability_name((arcp__sandbox_ability)i));
         }
     }
-    arcp__runtime_log(runtime, NULL, ARCP_LOG_WARN,
+    arcp__hosting_log(hosting, ARCP__HOSTING_WARN,
                       "this host cannot confine agents, and jobs for them are refused; it lacks %s "
                       "(arcp doctor). With enforce.mode: off agents run without a sandbox",
                       arcp_buf_cstr(&missing) == NULL ? "much" : missing.data);
     arcp_buf_fini(&missing);
 }
 
-arcp_status arcp__confinement_set(arcp_runtime *runtime, const arcp_enforce_options *options,
+arcp_status arcp__confinement_set(arcp__hosting *hosting, const arcp_enforce_options *options,
                                   arcp_error *err)
 {
     arcp__confinement *confinement = NULL;
@@ -195,18 +188,18 @@ arcp_status arcp__confinement_set(arcp_runtime *runtime, const arcp_enforce_opti
         if (confinement == NULL) {
             return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
         }
-        const arcp_status status = fill(confinement, runtime, options, &why);
+        const arcp_status status = fill(confinement, hosting, options, &why);
         if (status != ARCP_OK) {
             arcp__confinement_free(confinement);
             return arcp_error_copy(err, &why);
         }
         confinement->level = arcp__sandbox_level_of(&confinement->abilities);
         if (confinement->level == ARCP__SANDBOX_LEVEL_NONE) {
-            warn_of_host(runtime, confinement);
+            warn_of_host(hosting, confinement);
         }
     }
-    arcp__confinement_free(runtime->confinement);
-    runtime->confinement = confinement;
+    arcp__confinement_free(hosting->confinement);
+    hosting->confinement = confinement;
     return ARCP_OK;
 }
 
@@ -242,9 +235,9 @@ static arcp__sandbox_verdict verdict_of(arcp_enforce_min min, uint32_t setting)
 }
 
 /* What the operator says about all sandboxes. */
-static void complete_common(const arcp_runtime *runtime, arcp__sandbox_request *request)
+void arcp__confinement_complete(const arcp__hosting *hosting, arcp__sandbox_request *request)
 {
-    arcp__confinement *confinement = runtime->confinement;
+    arcp__confinement *confinement = hosting->confinement;
     arcp__sandbox_request_defaults(request);
     if (confinement->exempt != NULL) {
         request->exempt = confinement->exempt;
@@ -255,53 +248,38 @@ static void complete_common(const arcp_runtime *runtime, arcp__sandbox_request *
     request->abilities = confinement->abilities;
     request->model_hosts = confinement->model_hosts;
     request->model_host_count = confinement->model_host_count;
-    request->min = verdict_of(ARCP_ENFORCE_MIN_DEFAULT, runtime->enforce.min);
+    request->min = verdict_of(ARCP_ENFORCE_MIN_DEFAULT, hosting->enforce.min);
     /* The words of the setting enforce.tls are in the order of arcp_enforce_tls, from 0. */
-    request->tls_terminate = runtime->enforce.tls + 1 == ARCP_ENFORCE_TLS_TERMINATE;
-    request->hides = runtime->enforce.hides;
-    request->is_silent = runtime->enforce.is_silent;
-    request->limits = (arcp__sandbox_limits){.scratch_bytes = runtime->enforce.scratch_bytes,
-                                             .pids = (uint32_t)runtime->enforce.pids};
+    request->tls_terminate = hosting->enforce.tls + 1 == ARCP_ENFORCE_TLS_TERMINATE;
+    request->hides = hosting->enforce.hides;
+    request->is_silent = hosting->enforce.is_silent;
+    request->limits = (arcp__sandbox_limits){.scratch_bytes = hosting->enforce.scratch_bytes,
+                                             .pids = (uint32_t)hosting->enforce.pids};
 }
 
 /* And about those of an agent. */
-static void complete(const arcp_runtime *runtime, const arcp__process_agent *agent,
+static void complete(const arcp__hosting *hosting, const arcp__process_agent *agent,
                      arcp__sandbox_request *request)
 {
-    complete_common(runtime, request);
+    arcp__confinement_complete(hosting, request);
     request->protect = agent->confinement.protect;
-    request->min = verdict_of(agent->confinement.min, runtime->enforce.min);
+    request->min = verdict_of(agent->confinement.min, hosting->enforce.min);
     if (agent->confinement.tls != ARCP_ENFORCE_TLS_DEFAULT) {
         request->tls_terminate = agent->confinement.tls == ARCP_ENFORCE_TLS_TERMINATE;
     }
-    if (runtime->gateway != NULL && !agent->without_gateways) {
-        request->has_model_gateway = arcp__gateway_has(runtime->gateway, ARCP__GATEWAY_LLM);
-        request->has_tool_gateway = arcp__gateway_has(runtime->gateway, ARCP__GATEWAY_MCP);
+    if (!agent->without_gateways) {
+        request->has_model_gateway = (hosting->gateways & ARCP__HOSTING_MODELS) != 0;
+        request->has_tool_gateway = (hosting->gateways & ARCP__HOSTING_TOOLS) != 0;
     }
-    request->outlasts_expiry = runtime->enforce.outlasts_expiry;
-    request->outlasts_budget = runtime->enforce.outlasts_budget;
+    request->outlasts_expiry = hosting->enforce.outlasts_expiry;
+    request->outlasts_budget = hosting->enforce.outlasts_budget;
     request->limits.memory_bytes = agent->confinement.memory_bytes;
     request->limits.cpu_percent = agent->confinement.cpu_percent;
     if (agent->confinement.pids != 0) {
         request->limits.pids = agent->confinement.pids;
     }
     request->limits.by_cgroup = arcp__confinement_find_limits(
-        runtime, arcp__sandbox_cgroup_limits(&request->limits, &request->abilities));
-}
-
-bool arcp__runtime_tool_host(arcp_runtime *runtime, arcp__tool_host *out)
-{
-    const arcp__confinement *confinement = runtime->confinement;
-    *out = (arcp__tool_host){.bases = NULL};
-    if (confinement == NULL) {
-        return false;
-    }
-    complete_common(runtime, &out->request);
-    out->bases = confinement->bases;
-    out->private_hosts = confinement->private_hosts;
-    out->private_host_count = confinement->private_host_count;
-    out->egress_idle_ms = (uint32_t)(runtime->enforce.egress_idle_sec * 1000);
-    return true;
+        hosting, arcp__sandbox_cgroup_limits(&request->limits, &request->abilities));
 }
 
 /* The bases of every agent, and those of this one. NULL when out of memory. */
@@ -325,27 +303,28 @@ static const char **join_bases(const char *const *all, const char *const *own)
 }
 
 /* The directory for HOME and TMPDIR at level landlock: beside the directories of jobs. */
-static char *scratch_path(const arcp_runtime *runtime, arcp_span job_id)
+static char *scratch_path(const arcp__hosting *hosting, arcp_span job_id)
 {
     arcp_buf path = arcp_buf_init();
     arcp_buf_append_format(&path, "%s/%.*s.private",
-                           arcp__process_table_directory(runtime->processes), (int)job_id.size,
+                           arcp__process_table_directory(hosting->processes), (int)job_id.size,
                            job_id.data);
     char *taken = arcp_buf_take_cstr(&path);
     arcp_buf_fini(&path);
     return taken;
 }
 
-arcp_status arcp__confinement_compile(const arcp_runtime *runtime, const arcp__process_agent *agent,
-                                      const arcp__admit_request *request, bool is_shared,
+arcp_status arcp__confinement_compile(const arcp__hosting *hosting,
+                                      const arcp__process_agent *agent,
+                                      const arcp__plan_request *request, bool is_shared,
                                       arcp__job_plan *out, arcp_error *err)
 {
     arcp__agent_sandbox sandbox = agent->confinement.sandbox; /* borrows what was found */
     arcp__agent_sandbox_job job = {
         .lease = request->lease, .fresh = request->cwd, .endpoint = request->endpoint};
     const arcp_span cwd = sandbox.request.cwd;
-    complete(runtime, agent, &sandbox.request);
-    if (runtime->confinement->own.failed) {
+    complete(hosting, agent, &sandbox.request);
+    if (hosting->confinement->own.failed) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     sandbox.request.cwd = is_shared ? ARCP_SPAN_LITERAL("/") : cwd;
@@ -355,10 +334,10 @@ arcp_status arcp__confinement_compile(const arcp_runtime *runtime, const arcp__p
         sandbox.request.has_model_gateway = false;
         sandbox.request.has_tool_gateway = false;
     }
-    const char **bases = join_bases(runtime->confinement->bases, sandbox.bases);
+    const char **bases = join_bases(hosting->confinement->bases, sandbox.bases);
     bool failed = bases == NULL;
-    if (runtime->confinement->level == ARCP__SANDBOX_LEVEL_LANDLOCK && !is_shared) {
-        out->scratch = scratch_path(runtime, request->job_id);
+    if (hosting->confinement->level == ARCP__SANDBOX_LEVEL_LANDLOCK && !is_shared) {
+        out->scratch = scratch_path(hosting, request->job_id);
         failed = failed || out->scratch == NULL;
         job.scratch = arcp_span_cstr(out->scratch);
     }
@@ -374,148 +353,21 @@ arcp_status arcp__confinement_compile(const arcp_runtime *runtime, const arcp__p
     return status;
 }
 
-/* ---- the answer ---- */
+/* ---- counters ---- */
 
-static void refuse_host(const arcp_runtime *runtime, arcp__admit_answer *answer)
+void arcp__confinement_started(arcp__hosting *hosting, arcp__sandbox_level level,
+                               int64_t requested_mono_ns)
 {
-    arcp_json_writer writer = arcp__put_begin(&answer->texts[ARCP__ADMIT_DETAILS]);
-    answer->status = ARCP_E_AGENT_NOT_AVAILABLE;
-    arcp_buf_append_cstr(&answer->texts[ARCP__ADMIT_MESSAGE],
-                         "this host cannot confine agents: arcp doctor names what is missing; with "
-                         "enforce.mode: off they run without a sandbox");
-    arcp__put_cstr(&writer, "level", arcp__sandbox_level_name(runtime->confinement->level));
-    arcp__put_array(&writer, "missing");
-    for (unsigned i = 0; i < ARCP__SANDBOX_ABILITY_COUNT; i++) {
-        if (runtime->confinement->abilities.values[i] == 0) {
-            arcp_json_write_cstr(&writer, arcp__sandbox_ability_name((arcp__sandbox_ability)i));
-        }
-    }
-    arcp_json_end_array(&writer);
-    arcp_json_end_object(&writer);
+    const int64_t took_ns = arcp__clock_ns(CLOCK_MONOTONIC) - requested_mono_ns;
+    hosting->sandboxes.starts[level]++;
+    hosting->sandboxes.start_ns_sum += took_ns < 0 ? 0 : (uint64_t)took_ns;
+    hosting->sandboxes.start_count++;
 }
 
-/* What is shown of a plan, whether it admits the job or not. */
-static void show_plan(const arcp__sandbox_plan *plan, arcp_buf *texts)
+void arcp__confinement_failed(arcp__hosting *hosting, const char *step)
 {
-    arcp_buf_append_cstr(&texts[ARCP__ADMIT_LEVEL], arcp__sandbox_level_name(plan->level));
-    arcp__sandbox_report_lines(plan, plan->lease_line_count > LINES_SHOWN_MAX,
-                               &texts[ARCP__ADMIT_LINES]);
-}
-
-static void refuse_line(const arcp__sandbox_plan *plan, arcp__admit_answer *answer)
-{
-    const arcp__sandbox_line *line = &plan->lines[plan->refused_line];
-    arcp_buf *message = &answer->texts[ARCP__ADMIT_MESSAGE];
-    arcp_json_writer writer = arcp__put_begin(&answer->texts[ARCP__ADMIT_DETAILS]);
-    const char *verdict = arcp__sandbox_verdict_name(line->verdict);
-    const char *note = arcp__sandbox_note_text(line->note);
-    show_plan(plan, answer->texts);
-    answer->status = ARCP_E_PERMISSION_DENIED;
-    arcp__put_string(&writer, "capability", line->capability);
-    arcp__put_string(&writer, "pattern", line->pattern);
-    arcp__put_cstr(&writer, "verdict", verdict);
-    arcp__put_word(&writer, "note", note);
-    arcp__put_cstr(&writer, "min", arcp__sandbox_verdict_name(plan->min));
-    arcp_json_end_object(&writer);
-    arcp_buf_append(message, line->capability);
-    arcp_buf_append_byte(message, ' ');
-    arcp_buf_append(message, line->pattern);
-    arcp_buf_append_format(message, " would be %s%s%s; enforce.min %s does not accept that",
-                           verdict, note[0] == '\0' ? "" : ": ", note,
-                           arcp__sandbox_verdict_name(plan->min));
-}
-
-static void append_sha256(arcp_span text, arcp_buf *out)
-{
-    unsigned char digest[32];
-    unsigned size = 0;
-    if (EVP_Digest(text.data, text.size, digest, &size, EVP_sha256(), NULL) != 1) {
-        out->failed = true;
-        return;
+    const unsigned number = arcp__sandbox_step_find(arcp_span_cstr(step));
+    if (number < ARCP__SANDBOX_STEP_COUNT) {
+        hosting->sandboxes.failures[number]++;
     }
-    for (unsigned i = 0; i < size; i++) {
-        arcp_buf_append_format(out, "%02x", digest[i]);
-    }
-}
-
-static bool has_file_or_net_line(const arcp__sandbox_plan *plan)
-{
-    for (size_t i = 0; i < plan->lease_line_count; i++) {
-        const arcp_span name = plan->lines[i].capability;
-        if (arcp_span_starts_with(name, ARCP_SPAN_LITERAL("fs.")) ||
-            arcp_span_starts_with(name, ARCP_SPAN_LITERAL("net.")) ||
-            arcp_span_equal_cstr(name, "credential")) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void admit_plan(arcp__job_plan *job_plan, bool is_shared, arcp__admit_answer *answer)
-{
-    const arcp__sandbox_plan *plan = job_plan->plan;
-    const size_t inexact = arcp__sandbox_inexact_count(plan);
-    arcp_buf *texts = answer->texts;
-    answer->plan = job_plan;
-    answer->is_shown = inexact != 0 || has_file_or_net_line(plan);
-    show_plan(plan, texts);
-    arcp__sandbox_report_counts(plan, &texts[ARCP__ADMIT_SUMMARY]);
-    append_sha256(arcp_buf_span(&job_plan->text), &texts[ARCP__ADMIT_SHA256]);
-    arcp__sandbox_report_base(plan, &texts[ARCP__ADMIT_BASE]);
-    arcp__sandbox_report_lines(plan, true, &texts[ARCP__ADMIT_INEXACT]);
-    if (!is_shared) {
-        arcp_buf_append(&texts[ARCP__ADMIT_CWD], plan->cwd);
-    }
-}
-
-static void admit(void *user, const arcp__admit_request *request, arcp__admit_answer *answer)
-{
-    arcp_runtime *runtime = user;
-    arcp__agent_entry *entry = request->host;
-    arcp__process_agent *agent = &entry->process;
-    if (entry->ops != &arcp__agent_worker_host || runtime->confinement == NULL) {
-        return;
-    }
-    if (!agent->confinement.is_on) {
-        arcp_buf_append_cstr(&answer->texts[ARCP__ADMIT_WARNING],
-                             "the agent is not confined (confine: false): its lease only decides "
-                             "the operations that it asks about");
-        return;
-    }
-    if (runtime->confinement->level == ARCP__SANDBOX_LEVEL_NONE) {
-        refuse_host(runtime, answer);
-        return;
-    }
-    arcp__confinement_find_command(agent);
-    arcp_error err = {0};
-    arcp__job_plan *plan = arcp__alloc(sizeof *plan);
-    if (plan == NULL) {
-        answer->status = ARCP_E_NO_MEMORY;
-        return;
-    }
-    plan->text = arcp_buf_init();
-    const bool is_shared = agent->served != NULL;
-    const arcp_status status =
-        arcp__confinement_compile(runtime, agent, request, is_shared, plan, &err);
-    if (status != ARCP_OK) {
-        answer->status = status;
-        arcp_buf_append_cstr(&answer->texts[ARCP__ADMIT_MESSAGE], err.message);
-    } else if (plan->plan->refusal == ARCP__SANDBOX_REFUSAL_NONE) {
-        admit_plan(plan, is_shared, answer);
-        return;
-    } else {
-        refuse_line(plan->plan, answer);
-    }
-    arcp__job_plan_free(plan);
-}
-
-static void release(void *user, void *plan)
-{
-    (void)user;
-    arcp__job_plan_free(plan);
-}
-
-arcp__agent_hosts arcp__confinement_hosts(arcp_runtime *runtime)
-{
-    return (arcp__agent_hosts){.admit = admit, .release = release, .user = runtime};
 }

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "runtime/confinement.h"
+#include "hosting/confinement.h"
 
 struct arcp__warm {
     arcp__process_agent *agent;
@@ -19,7 +19,7 @@ struct arcp__warm {
 static arcp__job_plan *compile(struct arcp__warm *warm, arcp_span directory, arcp_error *err)
 {
     char id[64];
-    const arcp_runtime *runtime = warm->agent->runtime;
+    const arcp__hosting *hosting = warm->agent->hosting;
     arcp__job_plan *plan = arcp__alloc(sizeof *plan);
     if (plan == NULL) {
         (void)arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
@@ -27,13 +27,13 @@ static arcp__job_plan *compile(struct arcp__warm *warm, arcp_span directory, arc
     }
     plan->text = arcp_buf_init();
     (void)snprintf(id, sizeof id, "warm-%llu",
-                   (unsigned long long)arcp__process_table_number(runtime->processes));
-    const arcp__admit_request request = {
+                   (unsigned long long)arcp__process_table_number(hosting->processes));
+    const arcp__plan_request request = {
         .job_id = arcp_span_cstr(id), .lease = warm->nothing, .cwd = directory};
     arcp_status status =
-        runtime->confinement == NULL
+        hosting->confinement == NULL
             ? arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "agents are not confined any more")
-            : arcp__confinement_compile(runtime, warm->agent, &request, false, plan, err);
+            : arcp__confinement_compile(hosting, warm->agent, &request, false, plan, err);
     if (status == ARCP_OK && !plan->plan->is_late) {
         status = arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
                                 "this host cannot confine a process before its job (arcp doctor)");
@@ -72,10 +72,9 @@ static arcp_status confine(void *user, arcp__process_spec *spec, arcp_error *err
         return err->status;
     }
     replace_plan(warm, plan);
-    arcp__environment_base(&warm->environment, agent->spec.user);
-    arcp__environment_pass(&warm->environment, agent->env);
+    arcp__process_agent_environment(agent, &warm->environment);
     arcp__confined_environment(plan, &warm->environment);
-    arcp_status status = arcp__confined_start_init(&warm->start, agent->runtime, agent->spec.user,
+    arcp_status status = arcp__confined_start_init(&warm->start, agent->hosting, agent->spec.user,
                                                    plan, warm->nothing, err);
     if (status == ARCP_OK && warm->environment.failed) {
         status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
@@ -98,7 +97,7 @@ static void running(void *user)
 {
     const arcp__process_agent *agent = user;
     const struct arcp__warm *warm = agent->warm;
-    arcp__confinement_started(agent->runtime, warm->plan->plan->level, warm->requested_mono_ns);
+    arcp__confinement_started(agent->hosting, warm->plan->plan->level, warm->requested_mono_ns);
 }
 
 arcp_status arcp__warm_new(arcp__process_agent *agent, arcp__process_pool_options *options,
@@ -150,7 +149,7 @@ arcp__agent_process *arcp__warm_take(arcp__process_agent *agent, const arcp__job
      */
     char directory[4096];
     const int written = snprintf(directory, sizeof directory, "%s/warm",
-                                 arcp__process_table_directory(agent->runtime->processes));
+                                 arcp__process_table_directory(agent->hosting->processes));
     if (written > 0 && (size_t)written < sizeof directory) {
         now = compile(warm, arcp_span_cstr(directory), NULL);
     }

@@ -1,17 +1,15 @@
 /* An agent whose processes run many jobs each (mode: serve): its processes with their environment,
- * their sandboxes, which are made from the lease of its registration, and their networks. Private
- * to this folder. */
-#ifndef ARCP_RUNTIME_SERVED_AGENT_H
-#define ARCP_RUNTIME_SERVED_AGENT_H
+ * their sandboxes, which are made from the lease of its registration, and their networks. */
+#ifndef ARCP_HOSTING_SERVED_AGENT_H
+#define ARCP_HOSTING_SERVED_AGENT_H
 
-#include "runtime/runtime_state.h"
+#include "hosting/hosting.h"
 
 typedef struct arcp__served_agent arcp__served_agent;
 
-/* For an agent that is otherwise registered. ARCP_E_USAGE for numbers out of range,
- * ARCP_E_NO_MEMORY. */
+/* For an agent that is otherwise registered; its numbers are in range. ARCP_E_NO_MEMORY. */
 ARCP_MUST_CHECK arcp_status arcp__served_agent_new(arcp__process_agent *agent,
-                                                   const arcp_process_agent *from,
+                                                   const arcp__agent_row *from,
                                                    arcp__served_agent **out, arcp_error *err);
 /* Kills its processes; no job of it may exist. NULL is accepted by all functions below. */
 void arcp__served_agent_free(arcp__served_agent *served);

@@ -1,10 +1,10 @@
-#include "runtime/served_agent.h"
+#include "hosting/served_agent.h"
 
 #include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "runtime/confinement.h"
+#include "hosting/confinement.h"
 
 /* In the plan that tells whether a registration has changed. */
 #define ANY_PROCESS "served"
@@ -23,7 +23,7 @@ struct arcp__served_agent {
 
 /* The sandbox of one process. */
 typedef struct process_sandbox {
-    arcp_runtime *runtime;
+    arcp__hosting *hosting;
     const char *program;
     arcp__job_plan *plan;
     arcp_authority *authority; /* of its network; a reference */
@@ -38,18 +38,13 @@ static arcp_status no_memory(arcp_error *err)
     return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
 }
 
-static bool is_confined(const arcp__process_agent *agent)
-{
-    return agent->runtime->confinement != NULL && agent->confinement.is_on;
-}
-
 /* ---- for the operator ---- */
 
 static void log_line(void *user, pid_t pid, arcp_span line)
 {
     const arcp__served_agent *served = user;
     const arcp_span shown = arcp_span_first(line, 400);
-    arcp__runtime_log(served->agent->runtime, NULL, ARCP_LOG_INFO, "%s[%d]: %.*s",
+    arcp__hosting_log(served->agent->hosting, ARCP__HOSTING_INFO, "%s[%d]: %.*s",
                       served->spec.argv[0], (int)pid, (int)shown.size,
                       shown.size == 0 ? "" : shown.data);
 }
@@ -57,8 +52,8 @@ static void log_line(void *user, pid_t pid, arcp_span line)
 static void report(void *user, bool is_error, const char *text)
 {
     const arcp__served_agent *served = user;
-    arcp__runtime_log(served->agent->runtime, NULL, is_error ? ARCP_LOG_ERROR : ARCP_LOG_WARN, "%s",
-                      text);
+    arcp__hosting_log(served->agent->hosting, is_error ? ARCP__HOSTING_ERROR : ARCP__HOSTING_WARN,
+                      "%s", text);
 }
 
 /* ---- the sandbox of a process ---- */
@@ -66,7 +61,7 @@ static void report(void *user, bool is_error, const char *text)
 static void sandbox_free(process_sandbox *sandbox)
 {
     if (sandbox->network != NULL) {
-        arcp__agent_network_take(sandbox->runtime->network); /* what it was denied until now */
+        arcp__agent_network_take(sandbox->hosting->network); /* what it was denied until now */
         arcp__agent_network_close(sandbox->network);
     }
     arcp_authority_unref(sandbox->authority);
@@ -84,9 +79,9 @@ static arcp_status compile(const arcp__served_agent *served, const char *name, a
         return no_memory(err);
     }
     plan->text = arcp_buf_init();
-    const arcp__admit_request request = {
+    const arcp__plan_request request = {
         .job_id = arcp_span_cstr(name), .lease = served->lease, .cwd = directory};
-    const arcp_status status = arcp__confinement_compile(served->agent->runtime, served->agent,
+    const arcp_status status = arcp__confinement_compile(served->agent->hosting, served->agent,
                                                          &request, false, plan, err);
     if (status != ARCP_OK) {
         arcp__job_plan_free(plan);
@@ -124,10 +119,10 @@ static arcp_status sandbox_new(arcp__served_agent *served, const char *directory
     if (sandbox == NULL) {
         return no_memory(err);
     }
-    sandbox->runtime = agent->runtime;
+    sandbox->hosting = agent->hosting;
     sandbox->program = served->spec.argv[0];
     (void)snprintf(name, sizeof name, "served-%llu",
-                   (unsigned long long)arcp__process_table_number(agent->runtime->processes));
+                   (unsigned long long)arcp__process_table_number(agent->hosting->processes));
     arcp_authority_options options = arcp_authority_options_init();
     options.now = arcp__clock_now();
     options.cwd = arcp_span_cstr(directory);
@@ -139,7 +134,7 @@ static arcp_status sandbox_new(arcp__served_agent *served, const char *directory
         status = arcp_authority_new(served->lease, &options, &sandbox->authority, err);
     }
     if (status == ARCP_OK) {
-        status = arcp__confined_start_init(&served->start, agent->runtime, agent->spec.user,
+        status = arcp__confined_start_init(&served->start, agent->hosting, agent->spec.user,
                                            sandbox->plan, served->lease, err);
     }
     if (status != ARCP_OK) {
@@ -159,9 +154,8 @@ static arcp_status prepare(void *user, arcp__process_spec *spec, void **out, arc
     const arcp__process_agent *agent = served->agent;
     process_sandbox *sandbox = NULL;
     arcp_status status = ARCP_OK;
-    arcp__environment_base(&served->environment, agent->spec.user);
-    arcp__environment_pass(&served->environment, agent->env);
-    if (is_confined(agent)) {
+    arcp__process_agent_environment(agent, &served->environment);
+    if (arcp__process_agent_is_confined(agent)) {
         status = sandbox_new(served, spec->cwd, &sandbox, err);
     }
     if (sandbox != NULL) {
@@ -172,7 +166,7 @@ static arcp_status prepare(void *user, arcp__process_spec *spec, void **out, arc
         status = no_memory(err);
     }
     spec->env = (const char *const *)served->environment.pairs;
-    spec->line_bytes_max = agent->runtime->settings_agent_line_bytes;
+    spec->line_bytes_max = agent->hosting->line_bytes_max;
     *out = sandbox;
     return status;
 }
@@ -191,11 +185,11 @@ static void prepared(void *user, void *its_sandbox)
     served->environment = (arcp__environment){0};
 }
 
-static void on_denied(void *user, const arcp__denial *denial)
+static void on_denied(void *user, const arcp__network_denial *denial)
 {
     const process_sandbox *sandbox = user;
     const arcp_span target = arcp_span_first(denial->target, 400);
-    arcp__runtime_log(sandbox->runtime, NULL, ARCP_LOG_INFO,
+    arcp__hosting_log(sandbox->hosting, ARCP__HOSTING_INFO,
                       "a process of %s was denied net.fetch %.*s (%llu times)", sandbox->program,
                       (int)target.size, target.size == 0 ? "" : target.data,
                       (unsigned long long)denial->count);
@@ -222,7 +216,7 @@ static void on_listeners(void *user, void *its_sandbox, arcp__agent_process *pro
     (void)user;
     sandbox->ca = NULL;
     sandbox->process = process;
-    if (arcp__confinement_serve_network(sandbox->runtime, &options, &sandbox->network, &err) !=
+    if (arcp__confinement_serve_network(sandbox->hosting, &options, &sandbox->network, &err) !=
         ARCP_OK) {
         arcp__agent_process_fail_network(process, err.message);
     }
@@ -234,10 +228,10 @@ static void on_record(void *user, void *its_sandbox, arcp_span record)
     const process_sandbox *sandbox = its_sandbox;
     const arcp_span shown = arcp_span_first(record, 400);
     if (arcp__sandbox_record_type(record) == ARCP__SANDBOX_RECORD_RUNNING) {
-        arcp__confinement_started(sandbox->runtime, sandbox->plan->plan->level,
+        arcp__confinement_started(sandbox->hosting, sandbox->plan->plan->level,
                                   sandbox->requested_mono_ns);
     } else {
-        arcp__runtime_log(served->agent->runtime, NULL, ARCP_LOG_INFO, "a process of %s: %.*s",
+        arcp__hosting_log(served->agent->hosting, ARCP__HOSTING_INFO, "a process of %s: %.*s",
                           sandbox->program, (int)shown.size, shown.data);
     }
 }
@@ -251,7 +245,7 @@ static void ended(void *user, void *its_sandbox, const arcp__agent_process *proc
         if (process != NULL) {
             (void)arcp__agent_process_failure(process, &step);
         }
-        arcp__confinement_failed(sandbox->runtime, step);
+        arcp__confinement_failed(sandbox->hosting, step);
         sandbox_free(sandbox);
     }
 }
@@ -281,17 +275,24 @@ static void write_numbers(arcp_buf *out, const uint64_t *numbers, size_t count)
 }
 
 /* Everything but whether it is the default of its name, and how its sandbox would be made now. */
-static arcp_status write_registration(arcp__served_agent *served, const arcp_process_agent *from,
+static arcp_status write_registration(arcp__served_agent *served, const arcp__agent_row *from,
                                       arcp_error *err)
 {
     arcp_buf *out = &served->registered;
-    const uint64_t numbers[] = {
-        from->stderr_in_errors,  from->max_jobs,         from->confine,
-        (uint64_t)from->protect, (uint64_t)from->min,    from->pids,
-        (uint64_t)from->tls,     from->memory_bytes,     from->cpu_percent,
-        from->without_gateways,  from->without_queue,    from->processes,
-        from->concurrency,       from->jobs_per_process, from->process_memory_bytes,
-        from->limit_count};
+    const uint64_t numbers[] = {from->stderr_in_errors,
+                                from->confine,
+                                (uint64_t)from->protect,
+                                (uint64_t)from->min,
+                                from->pids,
+                                (uint64_t)from->tls,
+                                from->memory_bytes,
+                                from->cpu_percent,
+                                from->without_gateways,
+                                from->processes,
+                                from->concurrency,
+                                from->jobs_per_process,
+                                from->process_memory_bytes,
+                                from->limit_count};
     arcp_status status = ARCP_OK;
     arcp__job_plan *plan = NULL;
     write_text(out, from->name);
@@ -309,14 +310,14 @@ static arcp_status write_registration(arcp__served_agent *served, const arcp_pro
     }
     arcp_lease_format(served->lease, out);
     arcp_lease_format_constraints(served->lease, out);
-    if (is_confined(served->agent)) {
+    if (arcp__process_agent_is_confined(served->agent)) {
         status = compile(served, ANY_PROCESS, ARCP_SPAN_LITERAL("/" ANY_PROCESS), &plan, err);
     }
     if (plan != NULL) {
         arcp_error why = {0};
         arcp_buf_append(out, arcp_buf_span(&plan->text));
         if (check_plan(plan->plan, &why) != ARCP_OK) {
-            arcp__runtime_log(served->agent->runtime, NULL, ARCP_LOG_WARN,
+            arcp__hosting_log(served->agent->hosting, ARCP__HOSTING_WARN,
                               "agent \"%s\": %s; its jobs will fail", from->name, why.message);
         }
         arcp__job_plan_free(plan);
@@ -326,24 +327,7 @@ static arcp_status write_registration(arcp__served_agent *served, const arcp_pro
 
 /* ---- the object ---- */
 
-static arcp_status check_numbers(const arcp_process_agent *from, arcp_error *err)
-{
-    if (from->is_plain) {
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "agent \"%s\": a plain program runs one job, and cannot be served",
-                              from->name);
-    }
-    if (from->processes > ARCP_SERVED_PROCESSES_MAX || from->concurrency == 0 ||
-        from->concurrency > ARCP_SERVED_CONCURRENCY_MAX) {
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "agent \"%s\": processes must be from 1 to %d, concurrency from 1 to "
-                              "%d",
-                              from->name, ARCP_SERVED_PROCESSES_MAX, ARCP_SERVED_CONCURRENCY_MAX);
-    }
-    return ARCP_OK;
-}
-
-static arcp_status take_lease(arcp__served_agent *served, const arcp_process_agent *from,
+static arcp_status take_lease(arcp__served_agent *served, const arcp__agent_row *from,
                               arcp_error *err)
 {
     if (from->lease != NULL) {
@@ -354,15 +338,15 @@ static arcp_status take_lease(arcp__served_agent *served, const arcp_process_age
     return builder == NULL ? no_memory(err) : arcp_lease_build(builder, &served->lease, err);
 }
 
-static arcp_status fill(arcp__served_agent *served, const arcp_process_agent *from, arcp_error *err)
+static arcp_status fill(arcp__served_agent *served, const arcp__agent_row *from, arcp_error *err)
 {
     arcp__process_agent *agent = served->agent;
-    const char *directory = arcp__process_table_directory(agent->runtime->processes);
+    const char *directory = arcp__process_table_directory(agent->hosting->processes);
     served->spec = agent->spec;
     served->spec.makes_cwd = agent->cwd == NULL && directory != NULL;
     served->spec.cwd = agent->cwd != NULL ? agent->cwd : directory;
     const arcp__served_options options = {
-        .table = agent->runtime->processes,
+        .table = agent->hosting->processes,
         .processes = from->processes,
         .concurrency = from->concurrency,
         .jobs_max = from->jobs_per_process,
@@ -384,26 +368,20 @@ static arcp_status fill(arcp__served_agent *served, const arcp_process_agent *fr
     return status == ARCP_OK ? arcp__served_new(&options, &served->processes, err) : status;
 }
 
-arcp_status arcp__served_agent_new(arcp__process_agent *agent, const arcp_process_agent *from,
+arcp_status arcp__served_agent_new(arcp__process_agent *agent, const arcp__agent_row *from,
                                    arcp__served_agent **out, arcp_error *err)
 {
-    arcp_status status = check_numbers(from, err);
-    if (status != ARCP_OK) {
-        return status;
-    }
     arcp__served_agent *served = arcp__alloc(sizeof *served);
     if (served == NULL) {
         return no_memory(err);
     }
     *served = (arcp__served_agent){
         .agent = agent, .registered = arcp_buf_secret_init(), .start = {.etc = arcp_buf_init()}};
-    status = fill(served, from, err);
+    const arcp_status status = fill(served, from, err);
     if (status != ARCP_OK) {
         arcp__served_agent_free(served);
         return status;
     }
-    const size_t most = from->processes * from->concurrency;
-    agent->max_jobs = from->max_jobs == 0 || from->max_jobs > most ? most : from->max_jobs;
     *out = served;
     return ARCP_OK;
 }
