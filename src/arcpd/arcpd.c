@@ -172,22 +172,42 @@ static void on_stopped(void *user)
     uv_stop(&state->loop);
 }
 
-static void on_terminate(uv_signal_t *handle, int number)
+/* `kept`: the jobs that go on. */
+static void say_stopping(arcp__daemon *state, const char *name, size_t kept)
 {
-    arcp__daemon *state = handle->data;
-    const char *name = number == SIGTERM ? "SIGTERM" : "SIGINT";
+    const unsigned long long grace_sec = state->config.settings.shutdown_grace_sec;
     if (state->is_stopping) {
-        arcp__logger_format(&state->logger, ARCP_LOG_INFO, "%s again: running jobs are ended now",
-                            name);
-    } else {
+        arcp__logger_format(&state->logger, ARCP_LOG_INFO, "%s again: running jobs are ended now%s",
+                            name, kept == 0 ? "" : ", but for those on workers");
+    } else if (kept == 0) {
         arcp__logger_format(&state->logger, ARCP_LOG_INFO,
                             "stopping on %s; running jobs have %llu s to finish "
                             "(shutdown.grace_sec), another signal ends them at once",
-                            name, (unsigned long long)state->config.settings.shutdown_grace_sec);
+                            name, grace_sec);
+    } else {
+        arcp__logger_format(&state->logger, ARCP_LOG_INFO,
+                            "stopping on %s; %zu jobs on workers go on, and wait %llu s for "
+                            "arcpd to be started again (workers.keep_sec); other running jobs "
+                            "have %llu s to finish (shutdown.grace_sec); SIGINT ends all",
+                            name, kept, (unsigned long long)state->config.settings.workers_keep_sec,
+                            grace_sec);
     }
+}
+
+static void on_terminate(uv_signal_t *handle, int number)
+{
+    arcp__daemon *state = handle->data;
+    const bool keeps_jobs =
+        number == SIGTERM && state->config.shutdown_jobs == ARCP__SHUTDOWN_KEEPS_JOBS;
+    say_stopping(state, number == SIGTERM ? "SIGTERM" : "SIGINT",
+                 keeps_jobs ? arcp__runtime_jobs_on_workers(state->runtime) : 0);
     state->is_stopping = true;
     arcp__service_manager_stopping(&state->manager);
-    arcp_runtime_stop(state->runtime, on_stopped, state);
+    if (keeps_jobs) {
+        arcp__runtime_stop_keeping_jobs(state->runtime, on_stopped, state);
+    } else {
+        arcp_runtime_stop(state->runtime, on_stopped, state);
+    }
 }
 
 /* arcpd is a child subreaper, so it must wait for processes that agents left behind. */
@@ -386,6 +406,7 @@ static void ignore_signals(arcp__daemon *state)
 static void clean_up(arcp__daemon *state)
 {
     void *const handles[] = {&state->child, &state->reload, &state->stdio_grace};
+    const pid_t left = state->runtime == NULL ? 0 : arcp__runtime_left_worker(state->runtime);
     ignore_signals(state);
     arcp__service_manager_close(&state->manager);
     (void)uv_timer_stop(&state->reload);
@@ -409,7 +430,7 @@ static void clean_up(arcp__daemon *state)
     }
     (void)uv_run(&state->loop, UV_RUN_DEFAULT);
     if (!state->had_children) {
-        arcp__process_table_end_children();
+        arcp__process_table_end_children(left);
     }
     arcp__credentials_close(&state->credentials);
     arcp__config_fini(&state->config);

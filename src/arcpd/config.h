@@ -107,6 +107,12 @@ typedef enum arcp__local_worker_use {
     ARCP__WORKER_EXTERNAL /* a worker that another program starts */
 } arcp__local_worker_use;
 
+/* What becomes of jobs on workers when arcpd gets SIGTERM. */
+typedef enum arcp__shutdown_jobs {
+    ARCP__SHUTDOWN_KEEPS_JOBS, /* they go on, for the next arcpd */
+    ARCP__SHUTDOWN_ENDS_JOBS
+} arcp__shutdown_jobs;
+
 /* Which listeners serve the dashboard. */
 typedef enum arcp__dashboard_use {
     ARCP__DASHBOARD_AUTO, /* those on loopback */
@@ -144,6 +150,7 @@ typedef struct arcp__config {
     size_t profile_count;
     arcp__config_enforce enforce;
     int workers_local; /* arcp__local_worker_use */
+    int shutdown_jobs; /* arcp__shutdown_jobs */
     arcp__config_credentials credentials;
     arcp__span_exporter_options
         tracing; /* only members that have a key are set; no url: no spans */

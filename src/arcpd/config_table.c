@@ -280,6 +280,12 @@ static const arcp__config_row worker_rows[] = {
     {ROW("local", word, arcp__config, workers_local), .flags = RESTART, .words = local_workers},
 };
 
+static const char *const shutdown_jobs[] = {"keep", "end", NULL};
+
+static const arcp__config_row shutdown_rows[] = {
+    {ROW("jobs", word, arcp__config, shutdown_jobs), .words = shutdown_jobs},
+};
+
 /* ---- enforcement ---- */
 
 static const char *const enforce_modes[] = {"on", "off", NULL};
@@ -424,7 +430,7 @@ static const arcp__config_row top_rows[] = {
     {GROUPED("models", arcp__setup_models)},
     {GROUPED("tools", arcp__setup_tools)},
     {GROUP("workers", ROWS(worker_rows), .others = &arcp__config_settings, .group = "workers")},
-    {SETTINGS("shutdown")},
+    {GROUP("shutdown", ROWS(shutdown_rows), .others = &arcp__config_settings, .group = "shutdown")},
     {GROUP("tracing", ROWS(tracing_rows)), .flags = RESTART},
     {LIST("policy", arcp__config, policies, policy_count, &policy_item)},
     {LIST("schedules", arcp__config, schedules, schedule_count, &arcp__config_schedule_item),

@@ -259,13 +259,24 @@ bool arcp__engine_store_is_lost(const arcp__engine *engine)
     return engine->log->failures > STORE_LOST_FAILURES;
 }
 
+size_t arcp__engine_jobs_on_workers(const arcp__engine *engine)
+{
+    return arcp__jobs_on_workers(&engine->jobs);
+}
+
+bool arcp__engine_leaves_workers(const arcp__engine *engine)
+{
+    return engine->stopped && engine->jobs.leaves_workers;
+}
+
 bool arcp__engine_is_finished(const arcp__engine *engine)
 {
     if (engine->context.failed) {
         return engine->sessions.is_closing_links && engine->sessions.next_to_close == NULL;
     }
-    if (!engine->stopped || arcp__jobs_left(&engine->jobs) != 0 || engine->jobs.live_agents != 0 ||
-        engine->sessions.links != NULL || arcp__effect_is_ready(engine->log)) {
+    if (!engine->stopped || arcp__jobs_left(&engine->jobs) != 0 ||
+        arcp__jobs_agents_left(&engine->jobs) != 0 || engine->sessions.links != NULL ||
+        arcp__effect_is_ready(engine->log)) {
         return false;
     }
     /* What could not be stored was never shown to a peer: the next start finds what it would find

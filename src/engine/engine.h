@@ -306,10 +306,18 @@ int64_t arcp__engine_deadline(const arcp__engine *engine);
 
 /* Begins to stop: new links are refused; running jobs get shutdown.grace_sec and then end as
  * INTERNAL_ERROR; when no job is left, links get 5 s to receive the last events and are closed with
- * GOING_AWAY. A second call ends the current one of these two periods at once. */
-void arcp__engine_shutdown(arcp__engine *engine, arcp_time now);
-/* After shutdown: no job, agent or link is left, and nothing is to be written. For a failed engine:
- * every link was sent its close. */
+ * GOING_AWAY. A second call ends the current one of these two periods at once.
+ *
+ * With `keeps_jobs` jobs on workers count as none: they go on without the runtime, and links get
+ * half a second. A second call without it ends these jobs, too. */
+void arcp__engine_shutdown(arcp__engine *engine, arcp_time now, bool keeps_jobs);
+/* Jobs that a stop that keeps jobs leaves to their workers. */
+size_t arcp__engine_jobs_on_workers(const arcp__engine *engine);
+/* After shutdown with `keeps_jobs`: only jobs on workers are left. The owner takes nothing more
+ * from workers and reports all as away. */
+bool arcp__engine_leaves_workers(const arcp__engine *engine);
+/* After shutdown: no job, agent or link is left but those that go on, and nothing is to be written.
+ * For a failed engine: every link was sent its close. */
 bool arcp__engine_is_finished(const arcp__engine *engine);
 /* True when a small allocation failed. The current input may be half done, so the engine takes no
  * more inputs and hands out no batch; its effects are the remaining log lines and then the close

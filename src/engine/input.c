@@ -251,6 +251,8 @@ void arcp__engine_notified(arcp__engine *engine, arcp_time now, uint64_t id, arc
 /* How long links have, once no job is left, to send the last events, above all how the last jobs
  * ended. */
 #define DRAIN_NS (5 * ARCP_NS_PER_SEC)
+/* The same when jobs go on: their clients come back for the rest. */
+#define DRAIN_KEEPING_NS (ARCP_NS_PER_SEC / 2)
 
 static void finish_stopping(arcp__engine *engine)
 {
@@ -260,7 +262,8 @@ static void finish_stopping(arcp__engine *engine)
     if (!engine->stopped) {
         engine->stopped = true;
         arcp__context_arm(&engine->context, &engine->shutdown_timer, ARCP__TIMER_SHUTDOWN, engine,
-                          engine->context.now.mono_ns + DRAIN_NS);
+                          engine->context.now.mono_ns +
+                              (engine->jobs.leaves_workers ? DRAIN_KEEPING_NS : DRAIN_NS));
     }
     arcp__links_stop(&engine->sessions, engine->drain_is_over);
 }
@@ -350,13 +353,17 @@ void arcp__engine_tick(arcp__engine *engine, arcp_time now)
     finish_stopping(engine);
 }
 
-void arcp__engine_shutdown(arcp__engine *engine, arcp_time now)
+void arcp__engine_shutdown(arcp__engine *engine, arcp_time now, bool keeps_jobs)
 {
-    ARCP__RECORD(engine, .kind = ARCP__CALL_SHUTDOWN, .now = now);
+    ARCP__RECORD(engine, .kind = ARCP__CALL_SHUTDOWN, .now = now, .numbers = {keeps_jobs});
     if (!arcp__engine_begin(engine, now)) {
         return;
     }
     int64_t deadline_ns = now.mono_ns;
+    if (!engine->stopped) { /* then it is too late: workers have been left */
+        engine->jobs.leaves_workers =
+            keeps_jobs && (!engine->context.stopping || engine->jobs.leaves_workers);
+    }
     if (!engine->context.stopping) {
         engine->context.stopping = true;
         arcp__admissions_refuse(&engine->jobs, "the runtime is stopping");

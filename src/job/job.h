@@ -293,6 +293,10 @@ typedef struct arcp__job_ending {
 void arcp__job_end(arcp__jobs *jobs, arcp__job *job, const arcp__job_ending *order);
 /* Ends a job; does nothing when it has ended already. */
 void arcp__job_fail_with(arcp__jobs *jobs, arcp__job *job, arcp_status code, const char *message);
+/* Those of them that a stop that keeps jobs leaves to their workers. */
+size_t arcp__jobs_on_workers(const arcp__jobs *jobs);
+/* Agents that a stop waits for: not those of workers that it leaves their jobs to. */
+size_t arcp__jobs_agents_left(const arcp__jobs *jobs);
 /* The runtime stops: fails the jobs of arcp__jobs_left or, with `queued_only`, those of them that
  * are queued. */
 void arcp__jobs_stop(arcp__jobs *jobs, bool queued_only);
@@ -518,6 +522,7 @@ struct arcp__jobs {
     arcp__job *due_rows;   /* to be written with the open batch; pinned */
     size_t live_agents;    /* whose START_AGENT was queued and that are not released */
     bool agents_paused;    /* because of the store's queue */
+    bool leaves_workers;   /* the runtime stops, and workers go on with their jobs */
     arcp__job *ahead;      /* paused because of their principal's part of it; pinned */
 
     arcp__job *ended;                   /* that are kept, in the order of their ends */

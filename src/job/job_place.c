@@ -118,8 +118,57 @@ size_t arcp__job_queue_place(const arcp__job *job)
     return job->live == NULL ? 0 : arcp__place_number(&job->live->place);
 }
 
+/* ---- what a stop waits for ---- */
+
+static bool is_kept(const arcp__jobs *jobs, const arcp__job *job)
+{
+    return jobs->log->options.keeps_rows && job->agent_state == ARCP__AGENT_QUEUED &&
+           (job->live->place.kind == ARCP__PLACE_SUBMITTED ||
+            (jobs->leaves_workers && arcp__job_is_on_worker(job->parent)));
+}
+
+/* A restart would end a job that has a credential. */
+static bool is_left_to_worker(const arcp__jobs *jobs, const arcp__job *job)
+{
+    return jobs->log->options.keeps_rows && arcp__job_is_on_worker(job) &&
+           arcp__job_has_agent(job) && !arcp__job_has_ended(job) &&
+           job->live->credential.live == NULL;
+}
+
+bool arcp__job_outlasts_stop(const arcp__jobs *jobs, const arcp__job *job)
+{
+    return !arcp__job_has_ended(job) &&
+           (is_kept(jobs, job) || (jobs->leaves_workers && is_left_to_worker(jobs, job)));
+}
+
+size_t arcp__jobs_on_workers(const arcp__jobs *jobs)
+{
+    size_t count = 0;
+    for (const arcp__job *job = jobs->all; job != NULL; job = job->hh.next) {
+        count += is_left_to_worker(jobs, job);
+    }
+    return count;
+}
+
 size_t arcp__jobs_left(const arcp__jobs *jobs)
 {
-    const size_t kept = jobs->placement.waiting[ARCP__PLACE_SUBMITTED];
-    return jobs->running - (jobs->log->options.keeps_rows ? kept : 0);
+    size_t kept = 0;
+    if (!jobs->leaves_workers) {
+        kept = jobs->placement.waiting[ARCP__PLACE_SUBMITTED];
+        return jobs->running - (jobs->log->options.keeps_rows ? kept : 0);
+    }
+    for (const arcp__job *job = jobs->all; job != NULL; job = job->hh.next) {
+        kept += arcp__job_outlasts_stop(jobs, job);
+    }
+    return jobs->running - kept;
+}
+
+size_t arcp__jobs_agents_left(const arcp__jobs *jobs)
+{
+    size_t left = jobs->live_agents;
+    for (const arcp__job *job = jobs->leaves_workers ? jobs->all : NULL; job != NULL;
+         job = job->hh.next) {
+        left -= arcp__job_is_on_worker(job) && arcp__job_has_agent(job);
+    }
+    return left;
 }

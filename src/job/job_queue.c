@@ -91,20 +91,13 @@ bool arcp__jobs_place(arcp__jobs *jobs)
 
 /* ---- stop and restart ---- */
 
-/* A queued job that the next start of the runtime finds in the store. */
-static bool is_kept(const arcp__jobs *jobs, const arcp__job *job)
-{
-    return job->agent_state == ARCP__AGENT_QUEUED && jobs->log->options.keeps_rows &&
-           job->live->place.kind == ARCP__PLACE_SUBMITTED;
-}
-
 void arcp__jobs_stop(arcp__jobs *jobs, bool queued_only)
 {
     for (arcp__job *job = jobs->all, *next = NULL; job != NULL; job = next) {
         next = job->hh.next;
         const bool is_meant = !queued_only || (job->agent_state == ARCP__AGENT_QUEUED &&
                                                job->live->place.kind == ARCP__PLACE_SUBMITTED);
-        if (is_meant && !is_kept(jobs, job)) {
+        if (is_meant && !arcp__job_outlasts_stop(jobs, job)) {
             arcp__job_fail_with(jobs, job, ARCP_E_INTERNAL_ERROR, "the runtime is stopping");
         }
     }

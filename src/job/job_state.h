@@ -298,6 +298,8 @@ static inline bool arcp__agent_is_here(const arcp__job *job)
 {
     return !arcp__job_is_on_worker(job) || job->live->numbers->is_here;
 }
+/* Whether it has not ended when the runtime that stops has, and the next one goes on with it. */
+bool arcp__job_outlasts_stop(const arcp__jobs *jobs, const arcp__job *job);
 /* The job runs on the worker of its agent, if that has one. */
 void arcp__job_place_on_worker(arcp__jobs *jobs, arcp__job *job, const arcp__agent_version *agent);
 /* Frees what was stored for the job alone, in the store, too. */

@@ -316,16 +316,25 @@ void arcp__process_table_reap(arcp__process_table *table)
 #define END_ROUND_NS   2000000
 #define END_ROUNDS_MAX 1000
 
+typedef struct children {
+    pid_t spared;
+    size_t others;
+} children;
+
 static void kill_child(void *user, const arcp__proc_stat *child)
 {
-    (void)user;
+    children *all = user;
+    if (child->pid == all->spared) {
+        return;
+    }
+    all->others++;
     if (child->state != 'Z') {
         (void)kill(child->pid, SIGKILL);
     }
 }
 
 /* Each round kills one generation, whose children then become ours. */
-void arcp__process_table_end_children(void)
+void arcp__process_table_end_children(pid_t spared)
 {
     const struct timespec pause = {.tv_nsec = END_ROUND_NS};
     for (unsigned round = 0; round < END_ROUNDS_MAX; round++) {
@@ -338,7 +347,11 @@ void arcp__process_table_end_children(void)
         if (result != 0) {
             return; /* there are no more children */
         }
-        arcp__proc_each_child(kill_child, NULL);
+        children all = {.spared = spared};
+        arcp__proc_each_child(kill_child, &all);
+        if (spared != 0 && all.others == 0) {
+            return;
+        }
         (void)nanosleep(&pause, NULL);
     }
 }

@@ -427,7 +427,7 @@ static void tick(arcp__player *p, const arcp__recording_call *call)
 
 static void shut_down(arcp__player *p, const arcp__recording_call *call)
 {
-    arcp__engine_shutdown(p->engine, call->now);
+    arcp__engine_shutdown(p->engine, call->now, call->numbers[0] != 0);
 }
 
 static void next_effect(arcp__player *p, const arcp__recording_call *call)

@@ -50,7 +50,7 @@ static bool may_live(const local_worker *worker)
 }
 
 /* It has a session of its own, standard error of ours, and no other descriptor. */
-static int start_program(const local_worker *worker, const char *program)
+static int start_program(local_worker *worker, const char *program)
 {
     const char *const arguments[] = {
         program,  "--local",    worker->state, "--store", worker->runtime->store_id,
@@ -63,7 +63,6 @@ static int start_program(const local_worker *worker, const char *program)
     posix_spawn_file_actions_t files;
     sigset_t all;
     sigset_t none;
-    pid_t pid = 0;
     (void)sigfillset(&all);
     (void)sigemptyset(&none);
     (void)posix_spawnattr_init(&attributes);
@@ -82,14 +81,14 @@ static int start_program(const local_worker *worker, const char *program)
         result = posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
     }
     if (result == 0) {
-        result = posix_spawn(&pid, program, &files, &attributes, argv.to, environ);
+        result = posix_spawn(&worker->child, program, &files, &attributes, argv.to, environ);
     }
     (void)posix_spawn_file_actions_destroy(&files);
     (void)posix_spawnattr_destroy(&attributes);
     return result;
 }
 
-static void start(const local_worker *worker)
+static void start(local_worker *worker)
 {
     arcp_buf program = arcp_buf_init();
     if (!arcp__libexec_find("arcp-worker", &program)) {
@@ -160,6 +159,31 @@ void arcp__local_worker_left(local_worker *worker)
 
 /* ---- listening ---- */
 
+static void stop_listening(local_worker *worker)
+{
+    if (worker->fd >= 0) {
+        (void)uv_poll_stop(&worker->poll);
+        (void)unlink(worker->socket);
+        arcp__close(worker->fd);
+        worker->fd = -1;
+    }
+}
+
+void arcp__local_worker_leave(local_worker *worker)
+{
+    if (worker != NULL) {
+        stop_listening(worker);
+        (void)uv_timer_stop(&worker->watch);
+    }
+}
+
+pid_t arcp__runtime_left_worker(const arcp_runtime *runtime)
+{
+    const bool is_left = runtime->worker != NULL && arcp__engine_leaves_workers(runtime->engine) &&
+                         arcp__engine_jobs_on_workers(runtime->engine) != 0;
+    return is_left ? runtime->worker->child : 0;
+}
+
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
     local_worker *worker = poll->data;
@@ -193,7 +217,6 @@ static void on_closed(uv_handle_t *handle)
 {
     local_worker *worker = handle->data;
     if (--worker->open_handles == 0) {
-        arcp__close(worker->fd);
         arcp__free(worker);
     }
 }
@@ -203,9 +226,7 @@ void arcp__local_worker_free(local_worker *worker)
     if (worker == NULL) {
         return;
     }
-    if (worker->fd >= 0) {
-        (void)unlink(worker->socket);
-    }
+    stop_listening(worker);
     uv_close((uv_handle_t *)&worker->poll, on_closed);
     uv_close((uv_handle_t *)&worker->watch, on_closed);
 }

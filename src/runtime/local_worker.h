@@ -18,7 +18,8 @@ typedef struct arcp__local_worker {
     char state[PATH_MAX], work[PATH_MAX];
     char socket[PATH_MAX], lock[PATH_MAX], jobs[PATH_MAX];
     bool spawns;
-    int fd; /* it listens; -1: not yet */
+    pid_t child; /* that was started last; 0: none */
+    int fd;      /* it listens; -1: not yet */
     uv_poll_t poll;
     uv_timer_t watch;                       /* of the lock, while the worker is away */
     char instance[ARCP__WORKER_ID_MAX + 1]; /* of the life that has joined last; "": it is dead */

@@ -131,6 +131,12 @@ static void arm_timer(arcp_runtime *runtime, int64_t now_ns)
     (void)uv_timer_start(&runtime->timer, on_timer, left_ms, 0);
 }
 
+static bool has_left_workers(const arcp_runtime *runtime)
+{
+    return runtime->worker_links == NULL || !arcp__engine_leaves_workers(runtime->engine) ||
+           runtime->leave_workers(runtime->worker_links);
+}
+
 /* Calls `failed` and `stopped` of the runtime's owner, each once, and logs the end of a recording.
  */
 static void notify_owner(arcp_runtime *runtime)
@@ -152,7 +158,7 @@ static void notify_owner(arcp_runtime *runtime)
             runtime->options.failed(runtime->options.failed_user);
         }
     }
-    if (runtime->is_stopping && runtime->stopped != NULL &&
+    if (runtime->is_stopping && runtime->stopped != NULL && has_left_workers(runtime) &&
         arcp__engine_is_finished(runtime->engine) && runtime->links == NULL) {
         if (arcp__engine_store_is_lost(runtime->engine)) {
             arcp__runtime_log(runtime, NULL, ARCP_LOG_ERROR,

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/options.h"
 #include "runtime/runtime_state.h"
+#include "runtime/runtime_worker.h"
 
 /* One write per link and turn. The engine gets the number of bytes that the kernel did not accept;
  * it continues when there is room. */
@@ -298,7 +299,7 @@ static void listeners_close(arcp_runtime *runtime)
     }
 }
 
-void arcp_runtime_stop(arcp_runtime *runtime, void (*stopped)(void *user), void *user)
+static void stop(arcp_runtime *runtime, void (*stopped)(void *user), void *user, bool keeps_jobs)
 {
     listeners_close(runtime);
     if (!runtime->is_stopping) {
@@ -306,8 +307,23 @@ void arcp_runtime_stop(arcp_runtime *runtime, void (*stopped)(void *user), void 
         runtime->stopped = stopped;
         runtime->stopped_user = user;
     }
-    arcp__engine_shutdown(runtime->engine, arcp__input_now(runtime));
+    arcp__engine_shutdown(runtime->engine, arcp__input_now(runtime), keeps_jobs);
     (void)uv_async_send(&runtime->wake);
+}
+
+void arcp_runtime_stop(arcp_runtime *runtime, void (*stopped)(void *user), void *user)
+{
+    stop(runtime, stopped, user, false);
+}
+
+void arcp__runtime_stop_keeping_jobs(arcp_runtime *runtime, void (*stopped)(void *user), void *user)
+{
+    stop(runtime, stopped, user, true);
+}
+
+size_t arcp__runtime_jobs_on_workers(const arcp_runtime *runtime)
+{
+    return arcp__engine_jobs_on_workers(runtime->engine);
 }
 
 void arcp__runtime_links_free(arcp_runtime *runtime)

@@ -174,6 +174,10 @@ struct arcp_runtime {
     struct arcp__local_worker *worker;       /* owned; NULL: there is none on this machine */
     struct arcp__worker_links *worker_links; /* owned; NULL: all programs are ours */
     const arcp__agent_host_ops *worker_host; /* of jobs on workers, whatever their entries have */
+    /* The runtime stops, and workers go on with their jobs: tells them that, and a little later
+     * closes all connections that are still open. To be called until it is true: the links to
+     * workers are closed. */
+    bool (*leave_workers)(struct arcp__worker_links *links);
     struct {
         uint64_t keep_sec, grace_sec, frame_bytes;
     } workers;         /* settings */

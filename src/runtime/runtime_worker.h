@@ -3,6 +3,8 @@
 #ifndef ARCP_RUNTIME_RUNTIME_WORKER_H
 #define ARCP_RUNTIME_RUNTIME_WORKER_H
 
+#include <sys/types.h>
+
 #include <arcp/runtime.h>
 #include <arcp/sys/transport.h>
 
@@ -32,5 +34,15 @@ void arcp__runtime_serve_worker(arcp_runtime *runtime, arcp_connection *connecti
 /* Registers the agents of workers that have joined, as far as no other agent has their names; to be
  * called when the agents of the configuration were registered anew. */
 void arcp__runtime_offer_workers(arcp_runtime *runtime);
+
+/* Jobs that arcp__runtime_stop_keeping_jobs would leave to workers now. */
+size_t arcp__runtime_jobs_on_workers(const arcp_runtime *runtime);
+/* As arcp_runtime_stop, but jobs on workers go on, and are there for the next runtime of the store.
+ * arcp_runtime_stop, called later, ends these, too, unless they have been left already. */
+void arcp__runtime_stop_keeping_jobs(arcp_runtime *runtime, void (*stopped)(void *user),
+                                     void *user);
+/* After that stop, before the runtime is freed: the worker that it has started, a child of this
+ * process, if jobs go on. 0: none. */
+pid_t arcp__runtime_left_worker(const arcp_runtime *runtime);
 
 #endif

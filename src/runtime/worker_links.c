@@ -11,6 +11,8 @@ typedef arcp__joined_worker joined_worker;
 
 /* Links of this machine that are open at the same time, joined or not; a worker has one. */
 #define LOCAL_LINKS_MAX 16u
+/* When the runtime leaves: what workers and the peers of connections have to close their ends. */
+#define LEAVE_MS ((uint64_t)600)
 /* The least that a worker keeps of a job before it waits, and the most of all jobs. */
 #define UNKEPT_BYTES       UINT64_C(8388608)
 #define UNKEPT_TOTAL_BYTES UINT64_C(268435456)
@@ -30,6 +32,9 @@ static void arm(arcp__worker_links *links)
 {
     int64_t due_ns = ARCP_TIME_NEVER;
     const joined_worker *worker = NULL;
+    if (links->is_leaving) {
+        return;
+    }
     DL_FOREACH (links->open, worker) {
         const int64_t other_ns = arcp__worker_peer_due(worker->peer);
         due_ns = other_ns < due_ns ? other_ns : due_ns;
@@ -62,11 +67,12 @@ static void free_worker(joined_worker *worker)
 static void close_link(joined_worker *worker)
 {
     arcp_runtime *runtime = worker->links->runtime;
-    if (worker->has_joined) {
+    const bool was_there = worker->has_joined && !worker->links->is_leaving;
+    if (was_there) {
         arcp__engine_worker_away(runtime->engine, arcp__input_now(runtime),
                                  arcp_span_cstr(worker->name));
     }
-    if (worker->has_joined && worker->is_local) {
+    if (was_there && worker->is_local) {
         arcp__local_worker_left(runtime->worker);
     }
     free_worker(worker);
@@ -76,13 +82,14 @@ static void on_ended(void *user, const char *why)
 {
     joined_worker *worker = user;
     const arcp__worker_links *links = worker->links;
-    if (worker->is_local || worker->has_joined) {
+    if ((worker->is_local || worker->has_joined) && !links->is_leaving) {
         arcp__runtime_log(links->runtime, NULL, ARCP_LOG_WARN,
                           "the link to the worker %s has ended: %s",
                           worker->has_joined ? worker->name : "of this machine",
                           why == NULL ? "the worker has closed it" : why);
     }
     close_link(worker);
+    (void)uv_async_send(&links->runtime->wake); /* the runtime may wait for it to stop */
 }
 
 /* The worker gets the reason. */
@@ -108,6 +115,9 @@ static void on_timer(uv_timer_t *timer)
 static arcp_status on_message(void *user, const arcp__worker_message *message, arcp_error *err)
 {
     const joined_worker *worker = user;
+    if (worker->peer == NULL) {
+        return ARCP_OK; /* the worker keeps it for the next runtime */
+    }
     const arcp_status status = arcp__worker_peer_receive(worker->peer, boot_now_ns(), message, err);
     arm(worker->links);
     return status;
@@ -384,6 +394,41 @@ arcp_status arcp__runtime_set_worker_tokens(arcp_runtime *runtime,
     return ARCP_OK;
 }
 
+/* ---- the runtime leaves ---- */
+
+static void on_left(uv_timer_t *timer)
+{
+    arcp__worker_links *links = timer->data;
+    while (links->open != NULL) {
+        close_link(links->open);
+    }
+    arcp__runtime_links_free(links->runtime);
+    links->runtime->is_dirty = true;
+    (void)uv_async_send(&links->runtime->wake);
+}
+
+static bool leave(arcp__worker_links *links)
+{
+    arcp_runtime *runtime = links->runtime;
+    if (links->is_leaving) {
+        return links->open == NULL;
+    }
+    links->is_leaving = true;
+    arcp__local_worker_leave(runtime->worker);
+    (void)uv_timer_start(&links->timer, on_left, LEAVE_MS, 0);
+    joined_worker *worker = NULL;
+    DL_FOREACH (links->open, worker) {
+        if (worker->has_joined) {
+            arcp__engine_worker_away(runtime->engine, arcp__input_now(runtime),
+                                     arcp_span_cstr(worker->name));
+        }
+        arcp__worker_peer_free(worker->peer);
+        worker->peer = NULL;
+        arcp__worker_link_send(worker->link, &(arcp__worker_message){.kind = ARCP__WORKER_BYE});
+    }
+    return links->open == NULL;
+}
+
 /* ---- all of them ---- */
 
 arcp__worker_links *arcp__worker_links_get(arcp_runtime *runtime)
@@ -397,6 +442,7 @@ arcp__worker_links *arcp__worker_links_get(arcp_runtime *runtime)
             uv_unref((uv_handle_t *)&links->timer);
             runtime->worker_links = links;
             runtime->worker_host = &arcp__worker_jobs_host;
+            runtime->leave_workers = leave;
         }
     }
     return runtime->worker_links;

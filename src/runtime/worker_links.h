@@ -4,6 +4,8 @@
  *     GREETING ── its hello is taken ──> JOINED ── the link ends ──> its worker is away
  *         └── it is refused, or sends no hello in 10 s: the link is closed
  *
+ * A runtime that stops and leaves jobs to their workers says bye, and they close the links.
+ *
  * A worker is known by its name, a life of it by its instance. Of one life the newest link counts;
  * another life is refused while one is joined. A link over a local socket brings the worker of this
  * machine, which is named ARCP__LOCAL_WORKER; all others show a token. */
@@ -36,7 +38,7 @@ typedef struct arcp__joined_worker {
     struct arcp__joined_worker *prev, *next;
     struct arcp__worker_links *links;
     arcp__worker_link *link;
-    arcp__worker_peer *peer;
+    arcp__worker_peer *peer; /* NULL: the runtime leaves */
     bool is_local;
     char peer_name[ARCP__WORKER_ID_MAX + 1]; /* the address of its machine */
     /* From hello on. */
@@ -51,6 +53,7 @@ typedef struct arcp__joined_worker {
 typedef struct arcp__worker_links {
     arcp_runtime *runtime;
     uv_timer_t timer;
+    bool is_leaving;
     arcp__joined_worker *open;   /* all links */
     arcp__joined_worker *joined; /* by instance */
     size_t remote_count;         /* of the joined ones */
@@ -84,6 +87,8 @@ void arcp__worker_jobs_fill_owner(arcp__worker_peer_owner *owner);
 /* The worker of this machine has joined, or its link has ended. */
 void arcp__local_worker_joined(struct arcp__local_worker *worker, arcp_span instance);
 void arcp__local_worker_left(struct arcp__local_worker *worker);
+/* The runtime leaves: no worker can connect, and none is started. NULL is accepted. */
+void arcp__local_worker_leave(struct arcp__local_worker *worker);
 /* Closes its socket; NULL is accepted. */
 void arcp__local_worker_free(struct arcp__local_worker *worker);
 

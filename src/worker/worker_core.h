@@ -6,7 +6,7 @@
  *
  *     AWAY ── connected: hello is due ──> GREETING ── welcome ──> LINKED
  *       ^                                    │                       │
- *       └────────────── disconnected ────────┴───────────────────────┘
+ *       └────────────── disconnected ────────┴──────── bye ──────────┘
  *
  * A job:
  *

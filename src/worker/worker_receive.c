@@ -267,7 +267,7 @@ static arcp_status take_drain(arcp__worker_core *core, int64_t now_ns,
 static arcp_status take_bye(arcp__worker_core *core, int64_t now_ns,
                             const arcp__worker_message *message, arcp_error *err)
 {
-    return ARCP_OK; /* the end of the link follows */
+    return arcp_error_set(err, ARCP_E_CLOSED, "it stops, and jobs go on");
 }
 
 static arcp_status take_warm(arcp__worker_core *core, int64_t now_ns,

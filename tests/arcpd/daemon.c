@@ -248,13 +248,18 @@ void daemon_kill(daemon_state *d)
     await_lock(d);
 }
 
-int daemon_stop(daemon_state *d)
+int daemon_stop_by(daemon_state *d, int signal_number)
 {
-    if (kill(d->pid, SIGTERM) != 0) {
+    if (kill(d->pid, signal_number) != 0) {
         daemon_fail("kill: %s", strerror(errno));
     }
     take_end(d);
     return d->exit_status;
+}
+
+int daemon_stop(daemon_state *d)
+{
+    return daemon_stop_by(d, SIGTERM);
 }
 
 char *daemon_errors(const daemon_state *d)

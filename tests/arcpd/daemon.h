@@ -52,6 +52,8 @@ void daemon_start(daemon_state *d);
 void daemon_kill(daemon_state *d);
 /* SIGTERM, and waits; returns the exit status. */
 int daemon_stop(daemon_state *d);
+/* The same with another signal. */
+int daemon_stop_by(daemon_state *d, int signal_number);
 /* What it wrote to standard error since the last start; the caller frees. */
 char *daemon_errors(const daemon_state *d);
 /* Stops it if it runs, and removes the directory. */

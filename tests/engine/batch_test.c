@@ -91,7 +91,7 @@ static void an_engine_with_a_line_for_the_log_is_not_finished(void **state)
     rig.fail_store = true;
     rig_agent_writes(&rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
     rig_agent_exits(&rig, agent, false, 0);
-    arcp__engine_shutdown(rig.engine, rig.now);
+    arcp__engine_shutdown(rig.engine, rig.now, false);
     rig_run(&rig);
     assert_false(arcp__engine_is_finished(rig.engine));
     rig.fail_store = false;

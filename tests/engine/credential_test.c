@@ -421,8 +421,8 @@ static void a_shutdown_revokes_once_and_waits_for_it(void **state)
     fixture *f = *state;
     (void)run_one(f, "{\"agent\":\"echo\"}");
     f->up.revoking = UPSTREAM_STALLS;
-    arcp__engine_shutdown(f->rig.engine, f->rig.now);
-    arcp__engine_shutdown(f->rig.engine, f->rig.now);
+    arcp__engine_shutdown(f->rig.engine, f->rig.now, false);
+    arcp__engine_shutdown(f->rig.engine, f->rig.now, false);
     rig_clock(&f->rig, 11 * ARCP_NS_PER_SEC);
     rig_agent_exits(&f->rig, &f->rig.agents[0], true, 9);
     assert_false(arcp__engine_is_finished(f->rig.engine));

@@ -236,7 +236,7 @@ static void a_failing_store_keeps_no_agent_alive(void **state)
             rig_agent_writes(&s->rig, agent, "a line that finds no room");
         }
         if (rows[row].is_shutdown) {
-            arcp__engine_shutdown(s->rig.engine, s->rig.now);
+            arcp__engine_shutdown(s->rig.engine, s->rig.now, false);
         }
         assert_false(agent->cancelled);
         rig_clock(&s->rig, 6 * (int64_t)ARCP_NS_PER_SEC);
@@ -259,7 +259,7 @@ static void a_shutdown_waits_for_a_failing_store_but_not_for_ever(void **state)
         s->rig.fail_store = true;
         rig_agent_writes(&s->rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":1}}");
         rig_agent_exits(&s->rig, agent, false, 0);
-        arcp__engine_shutdown(s->rig.engine, s->rig.now);
+        arcp__engine_shutdown(s->rig.engine, s->rig.now, false);
         for (int second = 0; second < 3; second++) {
             rig_clock(&s->rig, (int64_t)ARCP_NS_PER_SEC);
             assert_false(arcp__engine_is_finished(s->rig.engine));

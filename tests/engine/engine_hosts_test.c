@@ -84,8 +84,8 @@ static void a_job_that_ended_before_its_start_uses_its_host_as_long(void **state
     s->disk.is_held = true;
     submit(s);
     arcp__engine_clear_agents(s->rig.engine);
-    arcp__engine_shutdown(s->rig.engine, s->rig.now);
-    arcp__engine_shutdown(s->rig.engine, s->rig.now); /* ends it */
+    arcp__engine_shutdown(s->rig.engine, s->rig.now, false);
+    arcp__engine_shutdown(s->rig.engine, s->rig.now, false); /* ends it */
     rig_run(&s->rig);
     assert_true(is_needed(s));
     s->disk.is_held = false;

@@ -104,7 +104,7 @@ static void one_event(play *p)
     case 6:
         if (!p->is_stopping && play_one_in(p, 2)) {
             p->is_stopping = true;
-            arcp__engine_shutdown(p->rig.engine, p->rig.now);
+            arcp__engine_shutdown(p->rig.engine, p->rig.now, false);
         }
         break;
     case 7:

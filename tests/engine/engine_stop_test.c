@@ -24,7 +24,7 @@ static rig_agent *agent_of(scene *s)
 
 static void shut_down(scene *s)
 {
-    arcp__engine_shutdown(s->rig.engine, s->rig.now);
+    arcp__engine_shutdown(s->rig.engine, s->rig.now, false);
     rig_run(&s->rig);
 }
 

@@ -346,7 +346,7 @@ static void rare_step(play *p)
         play_restart(p);
     } else if (choice == 1 && p->temper.stops && !p->is_stopping && play_one_in(p, 2)) {
         p->is_stopping = true;
-        arcp__engine_shutdown(p->rig.engine, p->rig.now);
+        arcp__engine_shutdown(p->rig.engine, p->rig.now, false);
         rig_run(&p->rig);
     } else if (choice == 2 && p->temper.starting) {
         start_step(p);

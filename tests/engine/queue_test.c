@@ -138,7 +138,7 @@ static void a_stop_leaves_queued_jobs_in_the_store(void **state)
     char id[ARCP__ID_SIZE];
     submit("1");
     memcpy(id, submit("2")->id, sizeof id);
-    arcp__engine_shutdown(rig.engine, rig.now);
+    arcp__engine_shutdown(rig.engine, rig.now, false);
     rig_run(&rig);
     assert_int_equal(arcp__jobs_left(&rig.engine->jobs), 1); /* the one that runs */
     end_first();
@@ -158,7 +158,7 @@ static void a_stop_without_a_durable_store_ends_queued_jobs_at_once(void **state
     (void)state;
     submit("1");
     const arcp__job *second = submit("2");
-    arcp__engine_shutdown(rig.engine, rig.now);
+    arcp__engine_shutdown(rig.engine, rig.now, false);
     rig_run(&rig);
     assert_int_equal(second->status, ARCP_JOB_ERROR);
     assert_true(takes("the runtime is stopping"));

@@ -87,8 +87,8 @@ static void end_by_expiry(fixture *f, rig_agent *agent)
 static void end_by_stop(fixture *f, rig_agent *agent)
 {
     (void)agent;
-    arcp__engine_shutdown(f->rig.engine, f->rig.now);
-    arcp__engine_shutdown(f->rig.engine, f->rig.now);
+    arcp__engine_shutdown(f->rig.engine, f->rig.now, false);
+    arcp__engine_shutdown(f->rig.engine, f->rig.now, false);
     rig_run(&f->rig);
 }
 

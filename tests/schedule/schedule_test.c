@@ -371,7 +371,7 @@ static void nothing_begins_while_the_runtime_stops(void **state)
     (void)state;
     begin(&rig, &options);
     rig_clock(&rig, HOUR - ARCP_NS_PER_SEC);
-    arcp__engine_shutdown(rig.engine, rig.now);
+    arcp__engine_shutdown(rig.engine, rig.now, false);
     rig_clock(&rig, ARCP_NS_PER_SEC);
     assert_int_equal(rig.agent_count, 0);
     rig_restart(&rig);

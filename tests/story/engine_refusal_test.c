@@ -166,7 +166,7 @@ static void counted_refusals_are_logged_at_shutdown_and_in_the_metrics(void **st
     arcp_buf_append_byte(&metrics, '\0');
     assert_non_null(strstr(metrics.data, "\narcp_refusals_counted_total 7\n"));
     arcp_buf_fini(&metrics);
-    arcp__engine_shutdown(rig.engine, rig.now);
+    arcp__engine_shutdown(rig.engine, rig.now, false);
     rig_run(&rig);
     expect_audit(&rig, "\"count\":7");
     rig_stop(&rig);

@@ -360,7 +360,7 @@ static void clean_up(worker *w)
     uv_unref((uv_handle_t *)&w->interrupt);
     uv_unref((uv_handle_t *)&w->child);
     (void)uv_run(&w->loop, UV_RUN_DEFAULT);
-    arcp__process_table_end_children();
+    arcp__process_table_end_children(0);
     arcp__runtime_place_close(&w->place);
 }
 
