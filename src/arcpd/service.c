@@ -53,7 +53,11 @@ static arcp_status offer_spends(arcp_runtime *runtime, const arcp__config *confi
 arcp_status arcp__service_offer(arcp_runtime *runtime, const arcp__config *config,
                                 const arcp_launch_limit *files, arcp_error *err)
 {
-    arcp_status status = ARCP_OK;
+    /* Before the agents: what has gateways is no agent of a worker. */
+    arcp_status status = arcp__gateways_apply(runtime, config, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
     arcp_runtime_clear_agents(runtime);
     for (size_t i = 0; status == ARCP_OK && i < config->agent_count; i++) {
         const arcp__config_agent *from = &config->agents[i];
@@ -114,9 +118,6 @@ arcp_status arcp__service_offer(arcp_runtime *runtime, const arcp__config *confi
         const arcp__config_profile *rule = &config->profiles[i];
         status = arcp_runtime_add_peer_profile(runtime, rule->client, rule->principal,
                                                rule->profile, err);
-    }
-    if (status == ARCP_OK) {
-        status = arcp__gateways_apply(runtime, config, err);
     }
     return status == ARCP_OK ? arcp__schedules_apply(runtime, config, err) : status;
 }

@@ -118,8 +118,8 @@ static arcp_status find_abilities(const char *sandbox, arcp__sandbox_abilities *
 static arcp_status fill(arcp__confinement *confinement, const arcp__hosting *hosting,
                         const arcp_enforce_options *options, arcp_error *err)
 {
-    const char *work = arcp__process_table_directory(hosting->processes);
-    if (work == NULL) {
+    const arcp_span work = arcp__process_table_base(hosting->processes);
+    if (work.size == 0) {
         return arcp_error_set(err, ARCP_E_USAGE, "enforcement needs a work directory");
     }
     confinement->bases = arcp__confinement_paths(&confinement->arena, options->base, err);
@@ -131,7 +131,7 @@ static arcp_status fill(arcp__confinement *confinement, const arcp__hosting *hos
         const size_t size = strlen(options->own[i]);
         arcp__own_paths_add(&confinement->own, own[i], options->own[i][size - 1] == '/');
     }
-    arcp__own_paths_add(&confinement->own, work, true);
+    arcp__own_paths_add(&confinement->own, work.data, true);
     arcp_buf etc = arcp_buf_init();
     const arcp_status made =
         arcp__sandbox_etc_directory(arcp__process_table_base(hosting->processes), &etc, err);
@@ -188,11 +188,17 @@ arcp_status arcp__confinement_set(arcp__hosting *hosting, const arcp_enforce_opt
         if (confinement == NULL) {
             return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
         }
-        const arcp_status status = fill(confinement, hosting, options, &why);
+        arcp_buf options_text = arcp_buf_init();
+        arcp_status status = fill(confinement, hosting, options, &why);
+        if (status == ARCP_OK) {
+            status = arcp__enforce_options_write(options, &options_text, &why);
+        }
         if (status != ARCP_OK) {
+            arcp_buf_fini(&options_text);
             arcp__confinement_free(confinement);
             return arcp_error_copy(err, &why);
         }
+        confinement->options = options_text;
         confinement->level = arcp__sandbox_level_of(&confinement->abilities);
         if (confinement->level == ARCP__SANDBOX_LEVEL_NONE) {
             warn_of_host(hosting, confinement);
@@ -209,6 +215,7 @@ void arcp__confinement_free(arcp__confinement *confinement)
         return;
     }
     arcp__own_paths_fini(&confinement->own);
+    arcp_buf_fini(&confinement->options);
     arcp__arena_fini(&confinement->arena);
     arcp__free(confinement);
 }
@@ -364,9 +371,9 @@ void arcp__confinement_started(arcp__hosting *hosting, arcp__sandbox_level level
     hosting->sandboxes.start_count++;
 }
 
-void arcp__confinement_failed(arcp__hosting *hosting, const char *step)
+void arcp__confinement_failed(arcp__hosting *hosting, arcp_span step)
 {
-    const unsigned number = arcp__sandbox_step_find(arcp_span_cstr(step));
+    const unsigned number = arcp__sandbox_step_find(step);
     if (number < ARCP__SANDBOX_STEP_COUNT) {
         hosting->sandboxes.failures[number]++;
     }

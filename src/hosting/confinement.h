@@ -22,6 +22,7 @@ struct arcp__confinement {
     arcp__own_paths own;
     arcp__sandbox_abilities abilities;
     arcp__sandbox_level level;
+    arcp_buf options; /* what it was made of, as an object (agent_row.h) */
 };
 
 /* Of what a plan is made, beside the agent's registration. Borrowed for the call. */
@@ -77,7 +78,14 @@ void arcp__confinement_complete(const arcp__hosting *hosting, arcp__sandbox_requ
 /* Counts a sandbox that was set up, requested then, and one that was not. */
 void arcp__confinement_started(arcp__hosting *hosting, arcp__sandbox_level level,
                                int64_t requested_mono_ns);
-void arcp__confinement_failed(arcp__hosting *hosting, const char *step);
+void arcp__confinement_failed(arcp__hosting *hosting, arcp_span step);
+
+/* ---- agent_row.c ---- */
+
+/* Appends them as an object. ARCP_E_INVALID_REQUEST for text that is not UTF-8, ARCP_E_LIMIT,
+ * ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__enforce_options_write(const arcp_enforce_options *options,
+                                                        arcp_buf *out, arcp_error *err);
 
 /* ---- confinement_agent.c ---- */
 

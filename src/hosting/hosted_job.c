@@ -184,7 +184,7 @@ void arcp__hosted_job_note_end(hosted_job *job)
     const char *step = NULL;
     arcp__hosted_job_cut_off(job);
     (void)arcp__agent_process_failure(job->process, &step);
-    arcp__confinement_failed(job->agent->hosting, step);
+    arcp__confinement_failed(job->agent->hosting, arcp_span_cstr(step));
 }
 
 void arcp__hosted_job_fini(hosted_job *job)

@@ -35,7 +35,8 @@ typedef struct arcp__hosting {
     void (*log)(void *user, arcp__hosting_level level, const char *text);
     void *user;
     unsigned gateways;
-    size_t line_bytes_max; /* of a line of an agent */
+    size_t line_bytes_max;    /* of a line of an agent */
+    uint64_t cancel_grace_ms; /* of a job of a served process, after which that is retired */
     struct {
         uint32_t min, tls, cgroup;
         bool hides, is_silent;

@@ -245,7 +245,7 @@ static void ended(void *user, void *its_sandbox, const arcp__agent_process *proc
         if (process != NULL) {
             (void)arcp__agent_process_failure(process, &step);
         }
-        arcp__confinement_failed(sandbox->hosting, step);
+        arcp__confinement_failed(sandbox->hosting, arcp_span_cstr(step));
         sandbox_free(sandbox);
     }
 }

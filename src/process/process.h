@@ -120,7 +120,7 @@ typedef struct arcp__process_confinement {
 /* What to run. Borrowed during the call. */
 typedef struct arcp__process_spec {
     const char *const *argv; /* NULL-terminated */
-    const char *const *env;  /* NULL-terminated, complete */
+    const char *const *env;  /* NULL-terminated, complete; NULL: none */
     const char *cwd;         /* NULL: ours */
     bool makes_cwd;          /* create cwd (0700, owned by the user), and remove it after the end */
     /* A file in the directory that is made (0600, owned by the user); NULL: none. */

@@ -125,11 +125,11 @@ static const char *copy_text(arcp__start *start, const char *text)
     return copy.data;
 }
 
-/* Copies a NULL-terminated list. */
+/* Copies a NULL-terminated list; NULL is an empty one. */
 static const char *const *copy_texts(arcp__start *start, const char *const *texts)
 {
     size_t count = 0;
-    while (texts[count] != NULL) {
+    while (texts != NULL && texts[count] != NULL) {
         count++;
     }
     const char **copy = arcp__arena_take(&start->arena, (count + 1) * sizeof *copy);

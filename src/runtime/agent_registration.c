@@ -1,9 +1,10 @@
 /* The registration of process agents. */
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/options.h"
 #include "hosting/confinement.h"
 #include "hosting/served_agent.h"
-#include "runtime/runtime_state.h"
+#include "runtime/local_worker.h"
 
 /* An entry that was offered with the same registration, and whose processes go on with new jobs;
  * NULL: none. */
@@ -94,20 +95,26 @@ static arcp_status look_for_program(arcp_runtime *runtime, const arcp__process_a
 }
 
 static arcp_status open_agent(arcp_runtime *runtime, const arcp_process_agent *from,
-                              arcp__process_agent *agent, arcp_error *err)
+                              arcp__agent_entry *entry, arcp_error *err)
 {
+    arcp__process_agent *agent = &entry->process;
     const arcp__agent_row row = row_of(from);
     arcp_status status = arcp__process_agent_init(agent, &runtime->hosting, &row, err);
     if (status != ARCP_OK) {
         return status;
     }
-    status = arcp__process_agent_warm(agent, from->name, from->warm, err);
+    if (arcp__local_worker_takes(runtime, agent)) {
+        status = arcp__local_worker_register(&row, entry, err);
+    } else {
+        status = arcp__process_agent_warm(agent, from->name, from->warm, err);
+    }
     /* The pool reports a program that fails. */
     if (status == ARCP_OK && agent->pool == NULL && runtime->options.launcher == NULL) {
         status = look_for_program(runtime, agent, from->name, err);
     }
     if (status != ARCP_OK) {
         arcp__process_agent_fini(agent);
+        arcp_buf_fini(&entry->row);
     }
     return status;
 }
@@ -128,7 +135,7 @@ arcp_status arcp_runtime_register_process(arcp_runtime *runtime, const arcp_proc
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     entry->ops = &arcp__agent_worker_host;
-    status = open_agent(runtime, &from, &entry->process, err);
+    status = open_agent(runtime, &from, entry, err);
     if (status != ARCP_OK) {
         arcp__free(entry);
         return status;
@@ -136,6 +143,7 @@ arcp_status arcp_runtime_register_process(arcp_runtime *runtime, const arcp_proc
     arcp__agent_entry *same = find_same(runtime, entry->process.served);
     if (same != NULL) {
         arcp__process_agent_fini(&entry->process);
+        arcp_buf_fini(&entry->row);
         arcp__free(entry);
         entry = same;
     }
@@ -147,4 +155,16 @@ arcp_status arcp_runtime_register_process(arcp_runtime *runtime, const arcp_proc
     /* This takes ownership of the entry, even on failure. */
     return arcp__runtime_add_entry(runtime, entry, from.name, from.version, from.is_default,
                                    from.cwd, err);
+}
+
+void arcp__runtime_retire_agents(arcp_runtime *runtime)
+{
+    arcp__agent_entry *entry = NULL;
+    runtime->has_withdrawn_agents = false;
+    arcp__local_worker_list_agents(runtime);
+    LL_FOREACH (runtime->agents, entry) {
+        if (!entry->is_offered) {
+            arcp__served_agent_retire(entry->process.served);
+        }
+    }
 }

@@ -6,19 +6,31 @@
 /* Absent directories that one line of a job's log names. */
 #define ABSENT_SHOWN_MAX 10
 
-/* The texts of a `denied` record, in this order. */
-enum { CAPABILITY, TARGET, PROGRAM, TEXTS };
-
-static void take_denied(arcp_runtime *runtime, arcp__job *job, const arcp_json *json)
+/* A record of a worker that has no effect on the job. */
+static void note(arcp_runtime *runtime, arcp__job *job, uint64_t item)
 {
-    static const char *const names[TEXTS] = {"capability", "target", "program"};
+    if (item != 0) {
+        arcp__engine_agent_noted(runtime->engine, arcp__input_now(runtime), job, item);
+    }
+}
+
+/* The texts of a `denied` record, in this order. Those of the sandbox have no layer. */
+enum { CAPABILITY, TARGET, PROGRAM, REASON, LAYER, CODE, TEXTS };
+
+static void take_denied(arcp_runtime *runtime, arcp__job *job, uint64_t item, const arcp_json *json)
+{
+    static const char *const names[TEXTS] = {"capability", "target", "program",
+                                             "reason",     "layer",  "code"};
     const arcp_json_ref denied =
         arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("denied"));
-    arcp_buf room[TEXTS] = {arcp_buf_init(), arcp_buf_init(), arcp_buf_init()};
-    arcp_span texts[TEXTS] = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
+    arcp_buf room[TEXTS];
+    arcp_span texts[TEXTS] = {{NULL, 0}};
     arcp__denial denial = {
         .layer = ARCP__DENIAL_BROKER, .code = ARCP_E_PERMISSION_DENIED, .count = 1};
     bool failed = !arcp_json_is(json, denied, ARCP_JSON_OBJECT);
+    for (size_t i = 0; i < TEXTS; i++) {
+        room[i] = arcp_buf_init();
+    }
     for (size_t i = 0; i < TEXTS && !failed; i++) {
         const arcp_json_ref at = arcp_json_member(json, denied, arcp_span_cstr(names[i]));
         if (arcp_json_is(json, at, ARCP_JSON_STRING)) {
@@ -35,7 +47,16 @@ static void take_denied(arcp_runtime *runtime, arcp__job *job, const arcp_json *
         denial.capability = texts[CAPABILITY];
         denial.target = texts[TARGET];
         denial.program = texts[PROGRAM];
-        arcp__engine_agent_denied(runtime->engine, arcp__input_now(runtime), job, 0, &denial);
+        denial.reason = texts[REASON];
+        if (arcp_span_equal_cstr(texts[LAYER], arcp__denial_layer_name(ARCP__DENIAL_EGRESS))) {
+            denial.layer = ARCP__DENIAL_EGRESS;
+        }
+        if (arcp_span_equal_cstr(texts[CODE], arcp_status_name(ARCP_E_LEASE_EXPIRED))) {
+            denial.code = ARCP_E_LEASE_EXPIRED;
+        }
+        arcp__engine_agent_denied(runtime->engine, arcp__input_now(runtime), job, item, &denial);
+    } else {
+        note(runtime, job, item);
     }
     for (size_t i = 0; i < TEXTS; i++) {
         arcp_buf_fini(&room[i]);
@@ -43,7 +64,8 @@ static void take_denied(arcp_runtime *runtime, arcp__job *job, const arcp_json *
 }
 
 /* What a later git of others would use, and the job has made. */
-static void take_planted(arcp_runtime *runtime, const arcp__job *job, const arcp_json *json)
+static void take_planted(arcp_runtime *runtime, arcp__job *job, uint64_t item,
+                         const arcp_json *json)
 {
     const arcp_json_ref list = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("planted"));
     for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
@@ -57,20 +79,20 @@ static void take_planted(arcp_runtime *runtime, const arcp__job *job, const arcp
         }
         arcp_buf_fini(&room);
     }
+    note(runtime, job, item);
 }
 
 /* Directories of the lease that are absent. A client cannot look at the host: the job's log names
  * them. */
-static void take_running(arcp_runtime *runtime, arcp__job *job, const arcp_json *json)
+static void take_running(arcp_runtime *runtime, arcp__job *job, uint64_t item,
+                         const arcp_json *json)
 {
     const arcp_json_ref list = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("absent"));
     arcp_buf text = arcp_buf_init();
     size_t count = 0;
-    if (!arcp_json_is(json, list, ARCP_JSON_ARRAY)) {
-        return;
-    }
-    for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, list, at)) {
+    const bool is_list = arcp_json_is(json, list, ARCP_JSON_ARRAY);
+    for (arcp_json_ref at = is_list ? arcp_json_first(json, list) : ARCP_JSON_ABSENT;
+         at != ARCP_JSON_ABSENT; at = arcp_json_next(json, list, at)) {
         const arcp_json_ref kind = arcp_json_member(json, at, ARCP_SPAN_LITERAL("expected"));
         const arcp_json_ref path = arcp_json_member(json, at, ARCP_SPAN_LITERAL("path"));
         if (arcp_json_is(json, path, ARCP_JSON_STRING) &&
@@ -90,27 +112,31 @@ static void take_running(arcp_runtime *runtime, arcp__job *job, const arcp_json 
                              "; its line grants nothing to this job, also if it is made later");
     }
     if (count != 0 && !text.failed) {
-        arcp__engine_agent_log(runtime->engine, arcp__input_now(runtime), job, 0, "warn",
+        arcp__engine_agent_log(runtime->engine, arcp__input_now(runtime), job, item, "warn",
                                arcp_buf_span(&text));
+    } else {
+        note(runtime, job, item);
     }
     arcp_buf_fini(&text);
 }
 
-void arcp__confinement_record(arcp_runtime *runtime, arcp__job *job, arcp_span record)
+void arcp__confinement_record(arcp_runtime *runtime, arcp__job *job, uint64_t item,
+                              arcp_span record)
 {
     arcp_json json = ARCP__JSON_INIT;
     const arcp__sandbox_record type = arcp__sandbox_record_type(record);
     if (type > ARCP__SANDBOX_RECORD_PLANTED ||
         arcp_json_scan(&json, record, NULL, NULL) != ARCP_OK) {
         arcp__json_fini(&json);
+        note(runtime, job, item);
         return;
     }
     if (type == ARCP__SANDBOX_RECORD_DENIED) {
-        take_denied(runtime, job, &json);
+        take_denied(runtime, job, item, &json);
     } else if (type == ARCP__SANDBOX_RECORD_PLANTED) {
-        take_planted(runtime, job, &json);
+        take_planted(runtime, job, item, &json);
     } else {
-        take_running(runtime, job, &json);
+        take_running(runtime, job, item, &json);
     }
     arcp__json_fini(&json);
 }

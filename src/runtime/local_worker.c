@@ -24,20 +24,6 @@ typedef arcp__local_worker local_worker;
 #define JOBS_MODE   0711
 #define SOCKET_MODE 0600
 
-/* A sandbox, its network, and a process that is warm or serves belong to the process that started
- * them. */
-arcp_span arcp__worker_of(const arcp_runtime *runtime, const arcp__agent_entry *entry)
-{
-    const arcp__process_agent *agent = &entry->process; /* without a hosting: a callback */
-    if (entry->worker[0] != '\0') {
-        return arcp_span_cstr(entry->worker);
-    }
-    const bool has_worker = runtime->worker != NULL && agent->hosting != NULL &&
-                            agent->pool == NULL && agent->served == NULL &&
-                            (runtime->hosting.confinement == NULL || !agent->confinement.is_on);
-    return has_worker ? arcp__local_worker_name : arcp_span_make(NULL, 0);
-}
-
 /* ---- its life ---- */
 
 /* Whether a worker lives; one whose lock cannot be looked at may. */

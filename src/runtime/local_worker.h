@@ -10,6 +10,7 @@
 
 #include <limits.h>
 
+#include "hosting/agent_row.h"
 #include "runtime/worker_links.h"
 
 typedef struct arcp__local_worker {
@@ -26,7 +27,19 @@ typedef struct arcp__local_worker {
     unsigned open_handles;
 } arcp__local_worker;
 
+/* ---- local_worker_row.c ---- */
+/* Whether it runs the jobs of an agent of the configuration. */
+bool arcp__local_worker_takes(const arcp_runtime *runtime, const arcp__process_agent *agent);
 /* The worker that runs the jobs of an agent; empty: they are ours. */
 arcp_span arcp__worker_of(const arcp_runtime *runtime, const arcp__agent_entry *entry);
+/* Makes the text of a registration, for an agent that it takes. Errors as arcp__agent_row_write. */
+ARCP_MUST_CHECK arcp_status arcp__local_worker_register(const arcp__agent_row *row,
+                                                        arcp__agent_entry *entry, arcp_error *err);
+/* Appends the row for the start of a job. */
+ARCP_MUST_CHECK arcp_status arcp__local_worker_write_row(const arcp_runtime *runtime,
+                                                         const arcp__job *job, arcp_buf *out,
+                                                         arcp_error *err);
+/* Tells it, if it is there, which agents there are. */
+void arcp__local_worker_list_agents(arcp_runtime *runtime);
 
 #endif

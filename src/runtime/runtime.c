@@ -66,6 +66,7 @@ static void open_handles(arcp_runtime *runtime)
 static void free_entry(arcp__agent_entry *entry)
 {
     arcp__process_agent_fini(&entry->process);
+    arcp_buf_fini(&entry->row);
     arcp__free(entry->name);
     arcp__free(entry->version);
     arcp__free(entry);
@@ -232,7 +233,7 @@ static arcp_status make_parts(arcp_runtime *runtime, const arcp_runtime_options 
 static void take_settings(arcp_runtime *runtime, const arcp_settings *settings)
 {
     runtime->hosting.line_bytes_max = (size_t)settings->limits_agent_line_bytes;
-    runtime->settings_cancel_grace_ms = settings->jobs_cancel_grace_ms;
+    runtime->hosting.cancel_grace_ms = settings->jobs_cancel_grace_ms;
     runtime->workers.keep_sec = settings->workers_keep_sec;
     runtime->workers.grace_sec = settings->shutdown_grace_sec;
     runtime->workers.frame_bytes = settings->limits_frame_bytes;
@@ -439,17 +440,6 @@ arcp_status arcp__runtime_offer_again(arcp_runtime *runtime, arcp__agent_entry *
                                       bool is_default, arcp_error *err)
 {
     return offer(runtime, entry, is_default, entry->process.cwd, err);
-}
-
-void arcp__runtime_retire_agents(arcp_runtime *runtime)
-{
-    arcp__agent_entry *entry = NULL;
-    runtime->has_withdrawn_agents = false;
-    LL_FOREACH (runtime->agents, entry) {
-        if (!entry->is_offered) {
-            arcp__served_agent_retire(entry->process.served);
-        }
-    }
 }
 
 arcp_status arcp_runtime_register(arcp_runtime *runtime, const arcp_agent *given, arcp_error *err)

@@ -92,7 +92,8 @@ struct arcp__agent_entry {
     arcp__process_agent process; /* process agents; without a hosting: a callback */
     size_t max_jobs;             /* of a process agent; 0: no limit of its own */
     bool without_queue;
-    char *name, *version;                /* owned */
+    arcp_buf row;         /* for the worker of this machine; secret; empty: that does not host it */
+    char *name, *version; /* owned */
     char worker[ARCP__WORKER_NAME_SIZE]; /* the remote worker that offers it; "": it is ours */
     bool is_offered;                     /* for new jobs: it was neither removed nor replaced */
     bool is_used;                        /* temporary mark of arcp_runtime_clear_agents */
@@ -135,9 +136,8 @@ struct arcp_runtime {
     struct arcp__seal *seal;       /* owned; NULL without a provisioner */
     arcp__hosting hosting;         /* of process agents; the process table is ours, too */
     struct arcp__gateway *gateway; /* owned; NULL: none is configured */
-    uint64_t settings_cancel_grace_ms;
-    char *name, *version;     /* owned */
-    arcp__random_pool random; /* for ids, and the engine's tokens */
+    char *name, *version;          /* owned */
+    arcp__random_pool random;      /* for ids, and the engine's tokens */
 
     uv_prepare_t prepare; /* drives the engine before the loop waits */
     uv_timer_t timer;     /* the engine's deadline */
@@ -309,8 +309,9 @@ static inline const arcp__agent_host_ops *arcp__host_of(const arcp_runtime *runt
 arcp__agent_hosts arcp__confinement_hosts(arcp_runtime *runtime);
 
 /* ---- confinement_record.c ---- */
-/* A record of the sandbox of a job. */
-void arcp__confinement_record(arcp_runtime *runtime, arcp__job *job, arcp_span record);
+/* A record of the sandbox of a job; its number, or 0. */
+void arcp__confinement_record(arcp_runtime *runtime, arcp__job *job, uint64_t item,
+                              arcp_span record);
 /* What the network of a job's sandbox was denied. */
 void arcp__confinement_denied(arcp_runtime *runtime, arcp__job *job,
                               const arcp__network_denial *denial);

@@ -119,7 +119,7 @@ static void on_record(void *user, arcp_span record)
 {
     const host_job *hj = user;
     arcp__hosted_job_note_record(&hj->hosted, record);
-    arcp__confinement_record(hj->runtime, hj->job, record);
+    arcp__confinement_record(hj->runtime, hj->job, 0, record);
 }
 
 /* ---- starting ---- */
@@ -239,7 +239,7 @@ static void kill_program(void *agent, bool at_once)
     cut_off_if_ended(hj);
     const arcp_runtime *runtime = hj->runtime;
     arcp__worker_program_kill(hj->program, at_once,
-                              runtime->is_stopping ? 0 : runtime->settings_cancel_grace_ms);
+                              runtime->is_stopping ? 0 : runtime->hosting.cancel_grace_ms);
 }
 
 static void hold_stored(void *agent, arcp_span call_id)

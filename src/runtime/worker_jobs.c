@@ -3,9 +3,9 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/hash.h"
-#include "runtime/worker_host_job.h"
+#include "hosting/confinement.h"
+#include "runtime/local_worker.h"
 #include "runtime/worker_links.h"
-#include "worker/worker_spec.h"
 
 typedef arcp__joined_worker joined_worker;
 
@@ -65,7 +65,9 @@ static void on_item(void *user, void *job, uint64_t number, arcp__worker_item wh
     case ARCP__WORKER_ITEM_TOO_LONG:
         arcp__engine_agent_line_too_long(runtime->engine, now, job, number);
         break;
-    case ARCP__WORKER_ITEM_RECORD: /* of a sandbox, which it has none of */
+    case ARCP__WORKER_ITEM_RECORD:
+        arcp__confinement_record(runtime, job, number, text);
+        break;
     case ARCP__WORKER_ITEMS_COUNT:
         arcp__engine_agent_noted(runtime->engine, now, job, number);
         break;
@@ -113,8 +115,10 @@ static void on_exited(void *user, void *job, const arcp__worker_exited *exited, 
         .failed_step = exited->failed_step,
         .failure = exited->failure,
         .has_run_out = exited->has_run_out,
+        .is_shared = exited->is_shared,
         .ended_by = ended_by(exited->why),
     };
+    arcp__confinement_failed(&runtime->hosting, exited->failed_step);
     arcp__runtime_log(runtime, job, ARCP_LOG_DEBUG,
                       "its process ended with %s %d (%s); %.3f s of CPU time, %.1f MiB",
                       exit.by_signal ? "signal" : "status", exit.code,
@@ -213,6 +217,9 @@ static void on_ready(void *user)
 {
     const joined_worker *worker = user;
     arcp_runtime *runtime = runtime_of(worker);
+    if (worker->is_local) {
+        arcp__local_worker_list_agents(runtime);
+    }
     arcp__engine_worker_ready(runtime->engine, arcp__input_now(runtime),
                               arcp_span_cstr(worker->name));
 }
@@ -275,24 +282,6 @@ static uint64_t deadline_ms(const arcp_runtime *runtime, const arcp__job *job)
                                      : (uint64_t)(due_ns - now_ns) / ARCP_NS_PER_MS + 1;
 }
 
-static arcp_status write_row(const arcp_runtime *runtime, const arcp__job *job, arcp_buf *row,
-                             arcp_error *err)
-{
-    const arcp__process_agent *agent = agent_of(job);
-    arcp__environment environment = {0};
-    arcp__worker_host_environment(agent, job, &environment);
-    arcp__process_spec spec = agent->spec;
-    spec.env = (const char *const *)environment.pairs;
-    spec.cwd = job->live->cwd;
-    spec.makes_cwd = job->live->owns_cwd;
-    spec.line_bytes_max = runtime->hosting.line_bytes_max;
-    const arcp_status status = environment.failed
-                                   ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                                   : arcp__worker_spec_write(&spec, row, err);
-    arcp__environment_fini(&environment);
-    return status;
-}
-
 static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *job, arcp_span line)
 {
     const joined_worker *worker = worker_of(job);
@@ -300,7 +289,7 @@ static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *jo
     arcp_error error = {0};
     arcp_status status = ARCP_OK;
     if (worker != NULL && worker->is_local) { /* a remote one has rows of its own */
-        status = write_row(runtime, job, &row, &error);
+        status = arcp__local_worker_write_row(runtime, job, &row, &error);
     }
     if (status == ARCP_OK && worker != NULL &&
         !arcp__worker_peer_add(worker->peer, arcp_span_cstr(job->id), job)) {

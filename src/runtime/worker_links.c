@@ -134,15 +134,6 @@ static void on_send(void *user, const arcp__worker_message *message)
 
 /* ---- hello ---- */
 
-joined_worker *arcp__worker_links_named(const arcp__worker_links *links, arcp_span name)
-{
-    joined_worker *worker = links->joined;
-    while (worker != NULL && !arcp_span_equal_cstr(name, worker->name)) {
-        worker = worker->hh.next;
-    }
-    return worker;
-}
-
 static bool is_name(arcp_span text)
 {
     bool is_valid = text.size != 0 && text.size <= ARCP__WORKER_ID_MAX;

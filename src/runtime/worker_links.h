@@ -67,7 +67,15 @@ arcp__worker_links *arcp__worker_links_get(arcp_runtime *runtime);
 /* Begins a link; takes over the descriptor, also on failure, which is logged. */
 void arcp__worker_links_serve(arcp__worker_links *links, int fd);
 /* The worker with this name that has joined; NULL: it is away. */
-arcp__joined_worker *arcp__worker_links_named(const arcp__worker_links *links, arcp_span name);
+static inline arcp__joined_worker *arcp__worker_links_named(const arcp__worker_links *links,
+                                                            arcp_span name)
+{
+    arcp__joined_worker *worker = links->joined;
+    while (worker != NULL && !arcp_span_equal_cstr(name, worker->name)) {
+        worker = worker->hh.next;
+    }
+    return worker;
+}
 
 /* ---- worker_offers.c ---- */
 /* Takes what the hello of a remote worker offers, as far as its token allows it. False when out of

@@ -60,6 +60,7 @@ static const arcp__member exited_rows[] = {
     {M(exited, by_signal, "by_signal", BOOL)},
     {M(exited, is_known, "is_known", BOOL)},
     {M(exited, has_run_out, "out_of_memory", BOOL)},
+    {M(exited, is_shared, "shared", BOOL)},
     {M(exited, code, "code", COUNT)},
     {M(exited, user_us, "user_us", COUNT)},
     {M(exited, system_us, "system_us", COUNT)},

@@ -79,14 +79,19 @@ static void a_program_that_cannot_be_started_is_refused(void **state)
     runtime_end r;
     (void)state;
     runtime_end_open_linked(&r, KEEP_MS, GRACE_MS);
-    runtime_end_send(&r, "{\"type\":\"start\",\"job\":\"j\",\"agent\":\"a\",\"row\":{\"command\":["
-                         "\"/nonexistent\"],\"line_bytes\":10}}\n{}");
+    runtime_end_send(&r, "{\"type\":\"start\",\"job\":\"j\",\"agent\":\"a\",\"row\":{\"agent\":"
+                         "{\"command\":[\"/nonexistent\"]},\"host\":{\"line_bytes\":10},"
+                         "\"job\":{\"env\":[]}}}\n{}");
     const arcp__worker_refused *refused = &runtime_end_next(&r, ARCP__WORKER_REFUSED)->refused;
     assert_int_equal(refused->why, ARCP__WORKER_CANNOT_START);
     assert_non_null(memmem(refused->message.data, refused->message.size, "/nonexistent", 12));
     runtime_end_send(&r, "{\"type\":\"start\",\"job\":\"k\",\"agent\":\"a\"}\n{}");
     refused = &runtime_end_next(&r, ARCP__WORKER_REFUSED)->refused;
     check_span(refused->job, "k");
+    runtime_end_send(&r, "{\"type\":\"start\",\"job\":\"l\",\"agent\":\"a\",\"row\":{\"agent\":"
+                         "{\"command\":[\"/bin/true\"]},\"host\":{\"line_bytes\":10}}}\n{}");
+    refused = &runtime_end_next(&r, ARCP__WORKER_REFUSED)->refused;
+    check_span(refused->message, "row.job is missing");
     runtime_end_close(&r);
 }
 

@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "hosting/agent_row.h"
 #include "stream/local_socket.h"
 #include "support/process_support.h"
-#include "worker/worker_spec.h"
 
 #define PATIENCE_MS 60000
 #define PROGRAM     ARCP_BINARY_DIR "/bin/arcp-worker"
@@ -223,13 +223,17 @@ void runtime_end_start(const runtime_end *r, const char *job, bool is_plain, con
     arcp_error error = {0};
     (void)snprintf(variable, sizeof variable, "ARCP_JOB_ID=%s", job);
     (void)snprintf(cwd, sizeof cwd, "%s/%s", r->state, job);
-    const arcp__process_spec spec = {.argv = command,
-                                     .env = env,
-                                     .cwd = cwd,
-                                     .makes_cwd = true,
-                                     .is_plain = is_plain,
-                                     .line_bytes_max = 4096};
-    check_ok(arcp__worker_spec_write(&spec, &row, &error), &error);
+    const arcp__agent_row agent = {.command = command, .is_plain = is_plain};
+    arcp__environment none = {0};
+    arcp_buf registration = arcp_buf_init();
+    check_ok(arcp__agent_row_write(&agent, &none, &registration, &error), &error);
+    const arcp__start_row start_row = {.agent = arcp_buf_span(&registration),
+                                       .host = ARCP_SPAN_LITERAL("{\"line_bytes\":4096}"),
+                                       .env = env,
+                                       .cwd = arcp_span_cstr(cwd),
+                                       .owns_cwd = true};
+    check_ok(arcp__start_row_write(&start_row, &row, &error), &error);
+    arcp_buf_fini(&registration);
     const arcp__worker_message start = {
         .kind = ARCP__WORKER_START,
         .start = {.job = arcp_span_cstr(job),

@@ -7,17 +7,18 @@
 #define ARCP_WORKER_MAIN_JOBS_H
 
 #include "stream/stream.h"
+#include "worker/main/agents.h"
 #include "worker/worker_core.h"
 #include "worker/worker_program.h"
 
-typedef struct arcp__hosted_job arcp__hosted_job;
+typedef struct arcp__hosted_program arcp__hosted_program;
 
 typedef struct arcp__hosted_jobs {
-    arcp__worker_core *core;        /* set by the owner, before anything is called */
-    arcp__process_table *processes; /* the owner's */
-    arcp__loop_share *share;        /* the owner's */
+    arcp__worker_core *core; /* set by the owner, before anything is called */
+    arcp__loop_share *share; /* the owner's */
+    arcp__known_agents agents;
     arcp__worker_queue queue;
-    arcp__hosted_job *first; /* all */
+    arcp__hosted_program *first; /* all */
     arcp__task report;
     /* The core was called: it may have messages. */
     void (*changed)(void *user);

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/hex.h"
 #include "base/random.h"
+#include "hosting/agent_network.h"
 #include "process/process.h"
 #include "worker/main/jobs.h"
 #include "worker/main/runtime_link.h"
@@ -44,7 +45,7 @@ enum { EXIT_ENDED = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 typedef struct worker {
     uv_loop_t loop;
     arcp__loop_share *share;
-    arcp__process_table *processes;
+    arcp__hosting hosting;
     arcp__worker_core *core;
     arcp__hosted_jobs jobs;
     arcp__runtime_place place;
@@ -52,6 +53,7 @@ typedef struct worker {
     arcp__task pump;
     uv_timer_t retry, tick, grace;
     uv_signal_t terminate, interrupt, child;
+    uv_async_t wake; /* by the network of sandboxes */
     uint64_t retry_ms, grace_ms;
     int64_t idle_ns; /* since when it has neither job nor arcpd; 0: it has */
     char instance[2 * INSTANCE_BYTES + 1], boot[ARCP__WORKER_ID_MAX + 1];
@@ -262,21 +264,34 @@ static void on_terminate(uv_signal_t *handle, int number)
     pump_later(w);
 }
 
+static void on_wake(uv_async_t *handle)
+{
+    worker *w = handle->data;
+    arcp__agent_network_take(w->hosting.network);
+}
+
 static void on_child(uv_signal_t *handle, int number)
 {
     const worker *w = handle->data;
-    arcp__process_table_reap(w->processes);
+    arcp__process_table_reap(w->hosting.processes);
 }
 
 /* ---- start and end ---- */
 
+static void log_line(void *user, arcp__hosting_level level, const char *text)
+{
+    say("%s", text);
+}
+
 static arcp_status open_processes(worker *w, arcp_error *err)
 {
+    w->hosting.wake = &w->wake;
+    w->hosting.log = log_line;
     const arcp__process_table_options options = {.loop = &w->loop,
                                                  .work_directory = w->place.work,
                                                  .makes_cgroups = true,
                                                  .oom_score_more = OOM_SCORE_MORE};
-    return arcp__process_table_new(&options, &w->processes, err);
+    return arcp__process_table_new(&options, &w->hosting.processes, err);
 }
 
 static void read_boot_id(worker *w)
@@ -305,10 +320,10 @@ static arcp_status open_core(worker *w, arcp_error *err)
         .name = ARCP_SPAN_LITERAL("local"),
         .instance = arcp_span_cstr(w->instance),
         .boot_id = arcp_span_cstr(w->boot),
-        .work = arcp_span_cstr(arcp__process_table_directory(w->processes)),
+        .work = arcp_span_cstr(arcp__process_table_directory(w->hosting.processes)),
         .pid = (uint64_t)getpid(),
     };
-    w->jobs.processes = w->processes;
+    w->jobs.agents.hosting = &w->hosting;
     w->jobs.share = w->share;
     w->jobs.changed = on_changed;
     w->jobs.user = w;
@@ -318,8 +333,11 @@ static arcp_status open_core(worker *w, arcp_error *err)
     return w->core == NULL ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
 }
 
-static void open_timers(worker *w)
+static void open_handles(worker *w)
 {
+    (void)uv_async_init(&w->loop, &w->wake, on_wake);
+    w->wake.data = w;
+    uv_unref((uv_handle_t *)&w->wake);
     uv_timer_t *const timers[] = {&w->retry, &w->tick, &w->grace};
     for (size_t i = 0; i < sizeof timers / sizeof timers[0]; i++) {
         (void)uv_timer_init(&w->loop, timers[i]);
@@ -351,11 +369,13 @@ static void clean_up(worker *w)
     if (w->share != NULL) {
         arcp__task_cancel(w->share, &w->pump);
     }
-    arcp__process_table_free(w->processes);
+    arcp__hosting_fini(&w->hosting);
+    arcp__process_table_free(w->hosting.processes);
     arcp__loop_share_unref(w->share);
     uv_close((uv_handle_t *)&w->retry, NULL);
     uv_close((uv_handle_t *)&w->tick, NULL);
     uv_close((uv_handle_t *)&w->grace, NULL);
+    uv_close((uv_handle_t *)&w->wake, NULL);
     uv_unref((uv_handle_t *)&w->terminate);
     uv_unref((uv_handle_t *)&w->interrupt);
     uv_unref((uv_handle_t *)&w->child);
@@ -485,7 +505,7 @@ int main(int argc, char **argv)
         say("out of memory");
         return EXIT_FAILED;
     }
-    open_timers(&w);
+    open_handles(&w);
     status = open_all(&w, &error);
     if (status == ARCP_OK) {
         (void)uv_timer_start(&w.tick, on_tick, TICK_MS, TICK_MS);
