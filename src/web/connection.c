@@ -474,6 +474,11 @@ static void run_task(arcp__task *task)
     }
     if ((due & DUE_SENT) != 0 && exchange->stream != NULL) {
         on_sent(exchange);
+        due |= exchange->due & DUE_INPUT; /* the next request is read in this turn */
+        exchange->due &= ~(unsigned)DUE_INPUT;
+        if (exchange->due == 0) {
+            arcp__task_cancel(exchange->server->share, task);
+        }
     }
     if ((due & DUE_INPUT) != 0 && exchange->stream != NULL) {
         continue_input(exchange);
