@@ -103,6 +103,7 @@ static void close_all(arcp__gateway *gateway)
     if (gateway->client != NULL) {
         gateway->client_ops->free(gateway->client);
     }
+    uv_close((uv_handle_t *)&gateway->before_waiting, NULL);
     uv_close((uv_handle_t *)&gateway->async, NULL);
 }
 
@@ -123,6 +124,17 @@ static void on_async(uv_async_t *async)
     (void)pthread_mutex_unlock(&gateway->lock);
     if (ends && !uv_is_closing((uv_handle_t *)async)) {
         close_all(gateway);
+    }
+}
+
+/* The runtime gets its notes when the client has its response: it would run on the core that the
+ * client needs. */
+static void on_before_waiting(uv_prepare_t *prepare)
+{
+    arcp__gateway *gateway = prepare->data;
+    if (gateway->must_wake) {
+        gateway->must_wake = false;
+        (void)uv_async_send(gateway->wake);
     }
 }
 
@@ -276,6 +288,9 @@ static arcp__gateway *gateway_new(const arcp__gateway_options *options)
         return NULL;
     }
     gateway->async.data = gateway;
+    gateway->before_waiting.data = gateway;
+    (void)uv_prepare_init(&gateway->loop, &gateway->before_waiting);
+    (void)uv_prepare_start(&gateway->before_waiting, on_before_waiting);
     (void)pthread_mutex_init(&gateway->lock, NULL);
     (void)pthread_condattr_init(&monotonic);
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

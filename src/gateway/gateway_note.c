@@ -18,9 +18,7 @@ static void put(arcp__gateway_job *job, arcp__gateway_note *note)
     }
     DL_APPEND(parts->notes, note);
     if (!parts->is_noticed) {
-        if (gateway->noticed == NULL) {
-            (void)uv_async_send(gateway->wake);
-        }
+        gateway->must_wake = gateway->must_wake || gateway->noticed == NULL;
         parts->is_noticed = true;
         DL_APPEND2(gateway->noticed, parts, previous_noticed, next_noticed);
     }

@@ -67,6 +67,8 @@ struct arcp__gateway {
     /* Of the gateway's thread. */
     uv_loop_t loop;
     uv_async_t async;
+    uv_prepare_t before_waiting;  /* wakes the runtime, after what the turn has sent to clients */
+    bool must_wake;               /* the runtime has notes to take */
     arcp__gateway_site *listener; /* NULL: closed */
     arcp__web_names names;        /* of the listener */
     arcp__web_client *client;
