@@ -47,7 +47,6 @@ typedef struct post {
     struct post *prev, *next; /* of the bridge */
     bridge *bridge;
     arcp_buf line;
-    arcp_span part;
     arcp_buf id; /* as JSON; empty: it is no request */
     arcp_buf headers;
     bool is_notice; /* a notification, which has no response */
@@ -257,12 +256,10 @@ static void send_line(bridge *b, arcp_span line)
     arcp_buf_append(&p->line, line);
     arcp_buf_append(&p->headers, arcp_buf_span(&b->headers));
     read_line(p);
-    p->part = arcp_buf_span(&p->line);
     const arcp__web_client_request request = {.method = "POST",
                                               .url = b->url,
                                               .headers = arcp_buf_span(&p->headers),
-                                              .body = &p->part,
-                                              .body_count = 1,
+                                              .body = arcp_buf_span(&p->line),
                                               .events = &events,
                                               .user = p};
     if (p->line.failed || p->id.failed || p->headers.failed) {

@@ -20,7 +20,6 @@ struct arcp__hook_delivery {
     uint64_t id;
     uint64_t timeout_ms;
     arcp_buf body;
-    arcp_span part;       /* the body, for the request */
     arcp__web_call *call; /* of a hook with url */
     unsigned status;      /* of its response; 0: none yet */
     size_t received;
@@ -129,8 +128,8 @@ static arcp_status post(arcp__hook_delivery *delivery, const arcp__hook_target *
 {
     static const arcp__web_call_events events = {on_head, on_body, on_done};
     arcp_buf headers = arcp_buf_init();
-    delivery->part = arcp_buf_span(&delivery->body);
-    arcp_status status = write_headers(target, delivery->part, &headers)
+    const arcp_span body = arcp_buf_span(&delivery->body);
+    arcp_status status = write_headers(target, body, &headers)
                              ? ARCP_OK
                              : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     if (status == ARCP_OK) {
@@ -138,8 +137,7 @@ static arcp_status post(arcp__hook_delivery *delivery, const arcp__hook_target *
                                                   .url = target->url.data,
                                                   .headers = arcp_buf_span(&headers),
                                                   .ca_file = target->ca_file,
-                                                  .body = &delivery->part,
-                                                  .body_count = 1,
+                                                  .body = body,
                                                   .total_ms = target->timeout_ms,
                                                   .events = &events,
                                                   .user = delivery};

@@ -401,6 +401,5 @@ bool arcp__model_write_body(model_call *m)
     arcp_buf_fini(&m->body);
     m->body = arcp_buf_init();
     arcp__llm_call_write(&m->asked, &change, &m->body);
-    m->body_part = arcp_buf_span(&m->body);
     return !m->body.failed;
 }

@@ -88,10 +88,9 @@ struct model_call {
     size_t demand_count;
     arcp__llm_hold hold;
     bool is_held_counted;
-    bool has_hold_row; /* the store has its hold, or will have it */
-    uint64_t turn_ms;  /* when waiting in TURN ends */
-    arcp_buf body;     /* that is sent */
-    arcp_span body_part;
+    bool has_hold_row;        /* the store has its hold, or will have it */
+    uint64_t turn_ms;         /* when waiting in TURN ends */
+    arcp_buf body;            /* that is sent */
     uint64_t buffered;        /* bytes that count against buffer_bytes */
     arcp__web_call *upstream; /* NULL: none under way */
     arcp_time sent_at;

@@ -34,8 +34,7 @@ typedef struct post {
     arcp__mcp_sent sent;  /* of a message */
     arcp__web_call *call; /* NULL: QUEUED */
     arcp_buf line;        /* what is sent */
-    arcp_span part;
-    unsigned status; /* 0: no head has come */
+    unsigned status;      /* 0: no head has come */
     bool is_stream;
     bool is_busy; /* an event of it is being handled */
     bool has_retried;
@@ -356,12 +355,10 @@ static void transmit(post *p, const char *method, const char *url, arcp_buf *hea
 {
     arcp__tool_remote *remote = p->remote;
     arcp_error err = {0};
-    p->part = arcp_buf_span(&p->line);
     const arcp__web_client_request request = {.method = method,
                                               .url = url,
                                               .headers = arcp_buf_span(headers),
-                                              .body = &p->part,
-                                              .body_count = p->part.size == 0 ? 0 : 1,
+                                              .body = arcp_buf_span(&p->line),
                                               .total_ms = total_ms,
                                               .events = &web_events,
                                               .user = p};

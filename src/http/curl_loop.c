@@ -1,12 +1,21 @@
 #include "http/curl_loop.h"
 
-#include "base/alloc.h"
+#include <sys/socket.h>
+#include <unistd.h>
 
-typedef struct watch {
+#include "base/alloc.h"
+#include "base/hash.h"
+
+/* A socket that curl requests events of, or the kept connection of no transfer. */
+typedef struct arcp__curl_watch {
+    UT_hash_handle hh; /* of a connection: in the loop's table */
     uv_poll_t poll;
     arcp__curl_loop *loop;
     curl_socket_t socket;
-} watch;
+    int events;         /* that are requested from libuv; 0: none */
+    bool is_connection; /* it was opened by arcp__curl_loop_connection */
+    bool is_kept;       /* no transfer uses it */
+} arcp__curl_watch;
 
 void arcp__curl_loop_release(arcp__curl_loop *loop)
 {
@@ -26,50 +35,124 @@ static void work(arcp__curl_loop *loop, curl_socket_t socket, int flags)
 
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
-    const watch *watched = poll->data;
+    arcp__curl_watch *watch = poll->data;
     const int flags = (events & UV_READABLE ? CURL_CSELECT_IN : 0) |
                       (events & UV_WRITABLE ? CURL_CSELECT_OUT : 0) |
                       (status < 0 ? CURL_CSELECT_ERR : 0);
-    work(watched->loop, watched->socket, flags);
+    if (watch->is_kept) {
+        /* Its peer has closed it, most likely. Curl looks at it before it uses it. */
+        (void)uv_poll_stop(&watch->poll);
+        watch->events = 0;
+        return;
+    }
+    work(watch->loop, watch->socket, flags);
 }
 
 static void on_poll_closed(uv_handle_t *handle)
 {
-    watch *watched = handle->data;
-    arcp__curl_loop *loop = watched->loop;
-    arcp__free(watched);
+    arcp__curl_watch *watch = handle->data;
+    arcp__curl_loop *loop = watch->loop;
+    arcp__free(watch);
     arcp__curl_loop_release(loop);
+}
+
+/* The socket may be closed afterwards. */
+static void unwatch(arcp__curl_watch *watch)
+{
+    (void)uv_poll_stop(&watch->poll);
+    uv_close((uv_handle_t *)&watch->poll, on_poll_closed);
+}
+
+static arcp__curl_watch *watch_new(arcp__curl_loop *loop, curl_socket_t socket)
+{
+    arcp__curl_watch *watch = arcp__alloc(sizeof *watch);
+    if (watch == NULL || uv_poll_init_socket(loop->loop, &watch->poll, socket) != 0) {
+        arcp__free(watch);
+        return NULL;
+    }
+    watch->loop = loop;
+    watch->socket = socket;
+    watch->poll.data = watch;
+    loop->open_handles++;
+    return watch;
+}
+
+static bool request_events(arcp__curl_watch *watch, int events)
+{
+    if (watch->events != events) {
+        watch->events = events;
+        return uv_poll_start(&watch->poll, events, on_poll) == 0;
+    }
+    return true;
 }
 
 static int on_socket(CURL *easy, curl_socket_t socket, int what, void *user, void *socket_user)
 {
     arcp__curl_loop *loop = user;
-    watch *watched = socket_user;
+    arcp__curl_watch *watch = socket_user;
     (void)easy;
+    if (watch == NULL) { /* curl forgets those that it keeps, too */
+        HASH_FIND(hh, loop->connections, &socket, sizeof socket, watch);
+    }
     if (what == CURL_POLL_REMOVE) {
-        if (watched != NULL) {
-            (void)uv_poll_stop(&watched->poll);
-            uv_close((uv_handle_t *)&watched->poll, on_poll_closed);
-            (void)curl_multi_assign(loop->multi, socket, NULL);
+        if (watch != NULL && watch->is_connection) {
+            watch->is_kept = true;
+            return request_events(watch, UV_READABLE) ? 0 : -1;
+        }
+        if (watch != NULL) {
+            unwatch(watch);
         }
         return 0;
     }
-    if (watched == NULL) {
-        watched = arcp__alloc(sizeof *watched);
-        if (watched == NULL || uv_poll_init_socket(loop->loop, &watched->poll, socket) != 0) {
-            arcp__free(watched);
+    if (watch == NULL) {
+        watch = watch_new(loop, socket);
+        if (watch == NULL) {
             return -1;
         }
-        watched->loop = loop;
-        watched->socket = socket;
-        watched->poll.data = watched;
-        loop->open_handles++;
-        (void)curl_multi_assign(loop->multi, socket, watched);
     }
+    (void)curl_multi_assign(loop->multi, socket, watch);
+    watch->is_kept = false;
     const int events =
         (what != CURL_POLL_OUT ? UV_READABLE : 0) | (what != CURL_POLL_IN ? UV_WRITABLE : 0);
-    return uv_poll_start(&watched->poll, events, on_poll) == 0 ? 0 : -1;
+    return request_events(watch, events) ? 0 : -1;
 }
+
+/* ---- connections ---- */
+
+curl_socket_t arcp__curl_loop_connection(arcp__curl_loop *loop, const struct curl_sockaddr *address)
+{
+    const curl_socket_t fd =
+        socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    arcp__curl_watch *watch = fd == CURL_SOCKET_BAD ? NULL : watch_new(loop, fd);
+    if (watch == NULL) {
+        if (fd != CURL_SOCKET_BAD) {
+            (void)close(fd);
+        }
+        return CURL_SOCKET_BAD;
+    }
+    watch->is_connection = true;
+    HASH_ADD(hh, loop->connections, socket, sizeof watch->socket, watch);
+    if (!ARCP__HASH_ADDED(watch)) {
+        unwatch(watch);
+        (void)close(fd);
+        return CURL_SOCKET_BAD;
+    }
+    return fd;
+}
+
+int arcp__curl_loop_disconnect(void *user, curl_socket_t socket)
+{
+    arcp__curl_loop *loop = user;
+    arcp__curl_watch *watch = NULL;
+    HASH_FIND(hh, loop->connections, &socket, sizeof socket, watch);
+    if (watch != NULL) {
+        HASH_DELETE(hh, loop->connections, watch);
+        unwatch(watch);
+    }
+    return close(socket);
+}
+
+/* ---- the timer ---- */
 
 static void on_time(uv_timer_t *timer)
 {

@@ -13,7 +13,6 @@ typedef struct exchange {
     arcp__http_client *client;
     arcp__web_call *call;
     arcp__http_message message;
-    arcp_span body; /* of the message, as the client's list of parts */
     arcp_buf answer;
     int status;
     uint64_t retry_after_sec;
@@ -111,14 +110,12 @@ arcp_status arcp__http_client_send(arcp__http_client *client, arcp__http_message
     added->client = client;
     added->answer.secret = true;
     added->message = *message;
-    added->body = arcp_buf_span(&added->message.body);
     *message = arcp__http_message_init();
     const arcp__web_client_request request = {
         .method = added->message.method,
         .url = added->message.url.data,
         .headers = arcp_buf_span(&added->message.headers),
-        .body = &added->body,
-        .body_count = added->body.size == 0 ? 0 : 1,
+        .body = arcp_buf_span(&added->message.body),
         .total_ms = client->options.timeout_ms,
         .events = &events,
         .user = added,

@@ -62,17 +62,30 @@ static const char *describe_certificate(const arcp__web_call *call)
     }
 }
 
+/* Bytes of requests on this and, if it was repeated, on earlier connections; with those by which a
+ * proxy was asked to connect. */
+static long sent_bytes(const arcp__web_call *call)
+{
+    long bytes = 0;
+    (void)curl_easy_getinfo(call->easy, CURLINFO_REQUEST_SIZE, &bytes);
+    return bytes;
+}
+
+/* Whether the peer may have got a part of the request. */
+static bool was_sent(const arcp__web_call *call)
+{
+    return call->has_begun && sent_bytes(call) != call->begun_bytes;
+}
+
 arcp__web_client_end arcp__web_call_end(const arcp__web_call *call, CURLcode code)
 {
-    long sent_bytes = 0;
     if (code == CURLE_OK && call->has_head && call->problem == NULL) {
         return (arcp__web_client_end){.outcome = ARCP__WEB_DONE};
     }
-    /* Bytes of requests on this and, if it was repeated, on earlier connections. */
-    (void)curl_easy_getinfo(call->easy, CURLINFO_REQUEST_SIZE, &sent_bytes);
-    const bool is_not_http = code == CURLE_UNSUPPORTED_PROTOCOL && sent_bytes != 0;
+    const bool is_sent = was_sent(call);
+    const bool is_not_http = code == CURLE_UNSUPPORTED_PROTOCOL && is_sent;
     return (arcp__web_client_end){
-        .outcome = sent_bytes == 0 ? ARCP__WEB_NOT_SENT : ARCP__WEB_LOST,
+        .outcome = is_sent ? ARCP__WEB_LOST : ARCP__WEB_NOT_SENT,
         .timed_out = code == CURLE_OPERATION_TIMEDOUT,
         .problem = call->problem != NULL                    ? call->problem
                    : is_not_http                            ? "sent a response that is not HTTP/1"
@@ -208,38 +221,37 @@ static size_t on_piece(char *bytes, size_t size, size_t count, void *user)
     return call->state == ARCP__WEB_CALL_ADDED ? all : 0;
 }
 
-static size_t on_read(char *out, size_t size, size_t count, void *user)
+/* Whether curl may send the request now. It repeats one when a kept connection closes before the
+ * answer, which only GET and HEAD allow: it may need a socket, and asks again before it sends. */
+static bool may_send(arcp__web_call *call)
 {
-    arcp__web_call *call = user;
-    const size_t room = size * count;
-    size_t filled = 0;
-    if (call->state != ARCP__WEB_CALL_ADDED) {
-        return CURL_READFUNC_ABORT;
+    if (call->is_repeatable || !was_sent(call)) {
+        return true;
     }
-    while (filled < room && call->part < call->request.body_count) {
-        const arcp_span part = call->request.body[call->part];
-        const size_t left = part.size - call->offset;
-        const size_t taken = left < room - filled ? left : room - filled;
-        if (taken != 0) {
-            memcpy(out + filled, part.data + call->offset, taken);
-        }
-        filled += taken;
-        call->offset += taken;
-        if (call->offset == part.size) {
-            call->part++;
-            call->offset = 0;
-        }
-    }
-    return filled;
+    call->problem = describe(CURLE_RECV_ERROR);
+    return false;
 }
 
-/* Curl would rewind the body to send a request again on another connection. */
-static int on_seek(void *user, curl_off_t offset, int origin)
+static int on_request(void *user, char *peer, char *local, int peer_port, int local_port)
 {
-    (void)user;
-    (void)offset;
-    (void)origin;
-    return CURL_SEEKFUNC_FAIL;
+    (void)peer;
+    (void)local;
+    (void)peer_port;
+    (void)local_port;
+    arcp__web_call *call = user;
+    if (!may_send(call)) {
+        return CURL_PREREQFUNC_ABORT;
+    }
+    call->has_begun = true;
+    call->begun_bytes = sent_bytes(call);
+    return CURL_PREREQFUNC_OK;
+}
+
+static curl_socket_t on_open(void *user, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    arcp__web_call *call = user;
+    (void)purpose;
+    return may_send(call) ? arcp__curl_loop_connection(call->curl, address) : CURL_SOCKET_BAD;
 }
 
 /* ---- set-up ---- */
@@ -263,8 +275,9 @@ static arcp_status copy_headers(arcp__web_call *call, arcp_span headers, arcp_er
             return arcp_error_set(err, ARCP_E_USAGE, "a header contains a control character");
         }
     }
-    /* A peer that waits for the body would get it late: nothing is saved by asking first. */
-    bool good = add_header(call, "Expect:");
+    /* A peer that waits for the body would get it late: nothing is saved by asking first. And curl
+     * would add a type of its own where the caller has none. */
+    bool good = add_header(call, "Expect:") && add_header(call, "Content-Type:");
     for (size_t i = 0; good && i < headers.size; i += strlen(headers.data + i) + 1) {
         good = add_header(call, headers.data + i);
     }
@@ -279,32 +292,33 @@ static bool set_functions(arcp__web_call *call)
            curl_easy_setopt(easy, CURLOPT_HEADERDATA, call) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_piece) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_WRITEDATA, call) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_read) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_READDATA, call) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_seek) == CURLE_OK;
+           curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_request) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_PREREQDATA, call) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, call) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, arcp__curl_loop_disconnect) ==
+               CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, call->curl) == CURLE_OK;
 }
 
+/* Head and body go out as one piece when the body is small: curl has all of it. */
 static bool set_body(arcp__web_call *call, const arcp__web_client_request *request)
 {
-    curl_off_t body_bytes = 0;
-    for (size_t i = 0; i < request->body_count; i++) {
-        body_bytes += (curl_off_t)request->body[i].size;
-    }
     const bool is_head = strcmp(request->method, "HEAD") == 0;
-    const bool has_body = body_bytes != 0 || strcmp(request->method, "POST") == 0 ||
+    const bool has_body = request->body.size != 0 || strcmp(request->method, "POST") == 0 ||
                           strcmp(request->method, "PUT") == 0;
+    call->is_repeatable = is_head || strcmp(request->method, "GET") == 0;
     if (is_head) {
         return curl_easy_setopt(call->easy, CURLOPT_NOBODY, 1L) == CURLE_OK;
     }
     if (has_body &&
-        (curl_easy_setopt(call->easy, CURLOPT_UPLOAD, 1L) != CURLE_OK ||
-         curl_easy_setopt(call->easy, CURLOPT_INFILESIZE_LARGE, body_bytes) != CURLE_OK)) {
+        (curl_easy_setopt(call->easy, CURLOPT_POSTFIELDSIZE_LARGE,
+                          (curl_off_t)request->body.size) != CURLE_OK ||
+         curl_easy_setopt(call->easy, CURLOPT_POSTFIELDS,
+                          request->body.size != 0 ? request->body.data : "") != CURLE_OK)) {
         return false;
     }
-    return curl_easy_setopt(call->easy, CURLOPT_CUSTOMREQUEST, request->method) == CURLE_OK &&
-           /* Curl repeats a request without a body on another connection as it likes. */
-           (body_bytes != 0 || strcmp(request->method, "GET") == 0 ||
-            curl_easy_setopt(call->easy, CURLOPT_FRESH_CONNECT, 1L) == CURLE_OK);
+    return curl_easy_setopt(call->easy, CURLOPT_CUSTOMREQUEST, request->method) == CURLE_OK;
 }
 
 static bool set_connection(arcp__web_call *call, const arcp__web_client_options *options,

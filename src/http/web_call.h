@@ -22,17 +22,20 @@ struct arcp__web_call {
     arcp__web_call *previous, *next; /* in the client's list */
     arcp__web_call *next_todo;
     arcp__web_client *client;
-    CURL *easy; /* NULL: ENDED, and removed from curl */
+    arcp__curl_loop *curl; /* the client's */
+    CURL *easy;            /* NULL: ENDED, and removed from curl */
     struct curl_slist *headers;
     uv_timer_t timer;
     uv_timer_cb on_limit;
     arcp__web_call_state state;
     arcp__web_client_request request; /* without the texts that curl has copied */
-    size_t part, offset;              /* the next byte of the body to send */
     size_t head_bytes;                /* received so far */
     uint64_t started_ms;              /* by the loop's clock */
     uint64_t received_ms;             /* when the last piece, or the head, came */
     const char *problem;              /* why the transfer was ended; NULL: curl knows */
+    bool is_repeatable;               /* may be sent again after it was lost */
+    bool has_begun;                   /* curl is about to send it, or has sent it */
+    long begun_bytes;                 /* that curl had sent before */
     bool has_head;
     bool is_paused;      /* by the caller */
     bool is_curl_paused; /* curl keeps a piece until it is continued */

@@ -182,6 +182,7 @@ static arcp_status send_request(arcp__web_client *client, const arcp__web_client
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     call->client = client;
+    call->curl = &client->curl;
     call->on_limit = on_limit;
     const arcp_status status = arcp__web_call_set_up(call, &client->options, request, err);
     if (status != ARCP_OK) {

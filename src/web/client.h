@@ -71,17 +71,14 @@ typedef struct arcp__web_call_events {
     void (*done)(void *user, const arcp__web_client_end *end);
 } arcp__web_call_events;
 
-/* Everything is copied, except the body and `events`. */
+/* Everything is copied, except the bytes of the body and `events`. */
 typedef struct arcp__web_client_request {
     const char *method;
     const char *url;   /* http or https */
     arcp_span headers; /* lines "Name: value", each followed by a NUL. Content-Length, Host, Expect
                           and Accept-Encoding are the client's */
     const char *ca_file; /* PEM; NULL: the client's */
-    /* The body is the concatenation of these parts. The list and the parts are borrowed until the
-     * call ends. */
-    const arcp_span *body;
-    size_t body_count;
+    arcp_span body;      /* borrowed until the call ends */
     /* Time limits in milliseconds; 0: none. */
     uint64_t first_byte_ms; /* from `send` to the complete head */
     uint64_t idle_ms;       /* between two pieces; does not run while the call is paused */

@@ -113,9 +113,7 @@ static void record(const arcp__web_client_request *request)
         arcp_buf_append_byte(out, byte == '\0' ? '\n' : byte);
     }
     arcp_buf_append_byte(out, '\n');
-    for (size_t i = 0; i < request->body_count; i++) {
-        arcp_buf_append(out, request->body[i]);
-    }
+    arcp_buf_append(out, request->body);
     pthread_mutex_unlock(&fixture->mutex);
     (void)uv_async_send(&fixture->wake);
 }

@@ -135,7 +135,7 @@ static void cancelled_while_it_uploads(void **state)
     rig_call call = {.ends = 0};
     (void)state;
     rig_start(&rig, &stalls, 1);
-    const arcp__web_client_request request = rig_request(&rig, &call, &body, 1);
+    const arcp__web_client_request request = rig_request(&rig, &call, body);
     rig_send(&rig, &call, &request);
     rig_until(&rig, &rig.peer.requests, 1);
     rig.ops->cancel(call.call);
@@ -227,7 +227,7 @@ static void the_time_limit_s_event_may_free_the_client(void **state)
     rig_call call = {.at_done = RIG_FREES};
     (void)state;
     rig_start(&rig, &stalls, 1);
-    arcp__web_client_request request = rig_request(&rig, &call, NULL, 0);
+    arcp__web_client_request request = rig_request(&rig, &call, arcp_span_make(NULL, 0));
     request.total_ms = 20;
     rig_send(&rig, &call, &request);
     rig_until_end(&rig, &call);
@@ -320,7 +320,7 @@ static void a_call_without_memory_is_not_sent(void **state)
     rig_call call = {.ends = 0};
     (void)state;
     rig_start(&rig, &kept, 1);
-    const arcp__web_client_request request = rig_request(&rig, &call, NULL, 0);
+    const arcp__web_client_request request = rig_request(&rig, &call, arcp_span_make(NULL, 0));
     failing_alloc_arm(1, FAILING_ALLOC_ONE);
     assert_int_equal(ARCP_E_NO_MEMORY, rig.ops->send(rig.client, &request, &call.call, NULL));
     assert_true(failing_alloc_disarm());

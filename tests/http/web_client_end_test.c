@@ -165,7 +165,8 @@ static void a_post_without_a_body_is_not_sent_again_either(void **state)
     (void)state;
     rig_start(&rig, answers, 3);
     for (size_t i = 0; i < 2; i++) {
-        const arcp__web_client_request request = rig_request(&rig, &calls[i], NULL, 0);
+        const arcp__web_client_request request =
+            rig_request(&rig, &calls[i], arcp_span_make(NULL, 0));
         rig_send(&rig, &calls[i], &request);
         rig_until_end(&rig, &calls[i]);
     }
@@ -193,6 +194,38 @@ static void a_connection_that_was_closed_while_idle_is_not_used(void **state)
     rig_stop(&rig);
     rig_call_fini(&calls[0]);
     rig_call_fini(&calls[1]);
+}
+
+static void on_pause(uv_timer_t *timer)
+{
+    *(bool *)timer->data = true;
+}
+
+static void a_kept_connection_that_its_peer_closes_wakes_the_loop_once(void **state)
+{
+    enum { PAUSE_MS = 30, TURNS_MAX = 20 };
+    web_rig rig;
+    rig_call call = {.ends = 0};
+    uv_timer_t pause;
+    bool is_over = false;
+    unsigned turns = 0;
+    (void)state;
+    rig_start(&rig, &kept, 1);
+    rig_post(&rig, &call);
+    rig_until_end(&rig, &call);
+    http_peer_close_idle(&rig.peer);
+    rig_until_closed(&rig);
+    assert_int_equal(0, uv_timer_init(&rig.loop, &pause));
+    pause.data = &is_over;
+    assert_int_equal(0, uv_timer_start(&pause, on_pause, PAUSE_MS, 0));
+    while (!is_over) {
+        (void)uv_run(&rig.loop, UV_RUN_ONCE);
+        turns++;
+    }
+    assert_true(turns <= TURNS_MAX);
+    uv_close((uv_handle_t *)&pause, NULL);
+    rig_stop(&rig);
+    rig_call_fini(&call);
 }
 
 /* ---- nothing was sent ---- */
@@ -223,7 +256,7 @@ static void a_request_that_was_not_sent_is_reported_so(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         rig_call call = {.ends = 0};
-        arcp__web_client_request request = rig_request(&rig, &call, NULL, 0);
+        arcp__web_client_request request = rig_request(&rig, &call, arcp_span_make(NULL, 0));
         request.url = rows[i].url;
         rig_send(&rig, &call, &request);
         rig_until_end(&rig, &call);
@@ -244,7 +277,7 @@ static void a_peer_that_does_not_speak_tls_was_not_sent_the_request(void **state
     (void)state;
     rig_start(&rig, &answer, 1);
     (void)snprintf(url, sizeof url, "https://127.0.0.1:%u/", rig.peer.port);
-    arcp__web_client_request request = rig_request(&rig, &call, NULL, 0);
+    arcp__web_client_request request = rig_request(&rig, &call, arcp_span_make(NULL, 0));
     request.url = url;
     request.first_byte_ms = 200;
     rig_send(&rig, &call, &request);
@@ -339,7 +372,7 @@ static void a_time_limit_ends_a_call(void **state)
     web_rig rig;
     rig_call call = {.at_body = row->at_body};
     rig_start(&rig, &row->answer, 1);
-    arcp__web_client_request request = rig_request(&rig, &call, NULL, 0);
+    arcp__web_client_request request = rig_request(&rig, &call, arcp_span_make(NULL, 0));
     request.first_byte_ms = row->first_byte_ms;
     request.idle_ms = row->idle_ms;
     request.total_ms = row->total_ms;
@@ -365,7 +398,7 @@ static void a_slow_but_steady_response_is_not_ended(void **state)
     rig_call call = {.ends = 0};
     (void)state;
     rig_start(&rig, &answer, 1);
-    arcp__web_client_request request = rig_request(&rig, &call, NULL, 0);
+    arcp__web_client_request request = rig_request(&rig, &call, arcp_span_make(NULL, 0));
     request.idle_ms = 10000;
     request.first_byte_ms = 10000;
     request.total_ms = 20000;
@@ -385,6 +418,7 @@ int main(void)
         cmocka_unit_test(a_post_is_not_sent_again_when_a_kept_connection_closes),
         cmocka_unit_test(a_post_without_a_body_is_not_sent_again_either),
         cmocka_unit_test(a_connection_that_was_closed_while_idle_is_not_used),
+        cmocka_unit_test(a_kept_connection_that_its_peer_closes_wakes_the_loop_once),
         cmocka_unit_test(a_request_that_was_not_sent_is_reported_so),
         cmocka_unit_test(a_peer_that_does_not_speak_tls_was_not_sent_the_request),
         cmocka_unit_test(a_slow_but_steady_response_is_not_ended),

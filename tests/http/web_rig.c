@@ -102,16 +102,14 @@ void rig_stop(web_rig *rig)
     http_peer_forget(&rig->peer);
 }
 
-arcp__web_client_request rig_request(web_rig *rig, rig_call *call, const arcp_span *parts,
-                                     size_t count)
+arcp__web_client_request rig_request(web_rig *rig, rig_call *call, arcp_span body)
 {
     static const char headers[] = "Content-Type: application/json\0Authorization: Bearer k";
     call->rig = rig;
     return (arcp__web_client_request){.method = "POST",
                                       .url = rig->url,
                                       .headers = arcp_span_make(headers, sizeof headers),
-                                      .body = parts,
-                                      .body_count = count,
+                                      .body = body,
                                       .events = &events,
                                       .user = call};
 }
@@ -124,8 +122,7 @@ void rig_send(web_rig *rig, rig_call *call, const arcp__web_client_request *requ
 
 void rig_post(web_rig *rig, rig_call *call)
 {
-    static const arcp_span body = {"{\"a\":1}", 7};
-    const arcp__web_client_request request = rig_request(rig, call, &body, 1);
+    const arcp__web_client_request request = rig_request(rig, call, ARCP_SPAN_LITERAL("{\"a\":1}"));
     rig_send(rig, call, &request);
 }
 

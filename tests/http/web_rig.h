@@ -48,9 +48,8 @@ void rig_start_with(web_rig *rig, const peer_answer *answers, size_t count,
                     const arcp__web_client_options *options);
 void rig_stop(web_rig *rig);
 
-/* A POST of these parts to `url`, with the call's events. */
-arcp__web_client_request rig_request(web_rig *rig, rig_call *call, const arcp_span *parts,
-                                     size_t count);
+/* A POST of this body to `url`, with the call's events. */
+arcp__web_client_request rig_request(web_rig *rig, rig_call *call, arcp_span body);
 void rig_send(web_rig *rig, rig_call *call, const arcp__web_client_request *request);
 /* Sends a POST with a small body. */
 void rig_post(web_rig *rig, rig_call *call);
