@@ -11,7 +11,8 @@
  * nearest one above it that exists. Level full only.
  *   2. init makes the sandbox's root and its private file system, and sends descriptors (below).
  *   3. init installs the filter, and sends its listener.
- *   4. the monitor installs a filter of its own, then calls arcp__broker_start.
+ *   4. the monitor has meanwhile installed a filter of its own and made the broker
+ *      (arcp__broker_new); it calls arcp__broker_start.
  *   5. when the sandbox's processes have ended, the monitor calls arcp__broker_finish.
  *
  * Files: read what the program wrote (broker_memory), decide (broker_decide, pure), look
@@ -68,9 +69,9 @@ typedef struct arcp__broker_descriptors {
     uint16_t proxy_port;
 } arcp__broker_descriptors;
 
-/* Starts the broker's threads. `plan` is borrowed until arcp__broker_finish. `control` is the
- * SEQPACKET descriptor to which denials are reported (borrowed, never waited for); -1: none.
- * Returns 0 or an errno.
+/* Makes the broker of a plan, which is borrowed until arcp__broker_finish; needs nothing of what
+ * init makes. `control` is the SEQPACKET descriptor to which denials are reported (borrowed, never
+ * waited for); -1: none. Returns 0 or an errno.
  *
  * A denial is a datagram, one for each distinct capability and target when it first happens, and
  * again, with its count, in arcp__broker_finish when it happened more often (the reader replaces
@@ -85,9 +86,12 @@ typedef struct arcp__broker_descriptors {
  * there is one record at the end, with their number: {"denied": {"capability": "", "target": "",
  * "count": 9}}.
  */
-ARCP_MUST_CHECK int arcp__broker_start(const arcp__sandbox_plan *plan,
-                                       const arcp__broker_descriptors *descriptors, int control,
-                                       arcp__broker **out);
+ARCP_MUST_CHECK int arcp__broker_new(const arcp__sandbox_plan *plan, int control,
+                                     arcp__broker **out);
+
+/* Starts its first thread. Returns 0 or an errno; then the broker can only be finished. */
+ARCP_MUST_CHECK int arcp__broker_start(arcp__broker *broker,
+                                       const arcp__broker_descriptors *descriptors);
 
 /* Serves the lease of `plan`, which is borrowed until arcp__broker_finish, for all calls that are
  * taken from now on, and forgets the denials until now: of a plan that is late, at most once, from

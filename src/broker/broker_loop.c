@@ -1,7 +1,8 @@
 /* The threads that take the program's calls from the listener.
  *
  * Every request gets exactly one answer, on each path: a program that gets none waits for ever.
- * Four threads, so that a slow file system delays one call at a time. */
+ * Up to four threads, so that a slow file system delays one call at a time: one that takes a call
+ * when no other waits for the next one starts another. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -179,9 +180,31 @@ static bool has_ended(const arcp__broker *broker)
            (listener.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
 }
 
+static void *run(void *user);
+
+/* Returns 0 or an errno. */
+static int start_thread(arcp__broker *broker)
+{
+    int error = 0;
+    (void)pthread_mutex_lock(&broker->lock);
+    if (broker->thread_count < ARCP__BROKER_THREADS) {
+        broker->running++;
+        error = arcp__thread_start_sized(&broker->threads[broker->thread_count], STACK_BYTES, run,
+                                         broker);
+        if (error == 0) {
+            broker->thread_count++;
+        } else {
+            broker->running--;
+        }
+    }
+    (void)pthread_mutex_unlock(&broker->lock);
+    return error;
+}
+
 static void *run(void *user)
 {
     arcp__broker *broker = user;
+    (void)pthread_setname_np(pthread_self(), "arcp-broker");
     arcp__broker_task *task = arcp__alloc(sizeof *task);
     struct seccomp_notif *request = arcp__alloc(broker->request_bytes);
     if (task == NULL || request == NULL) {
@@ -189,15 +212,22 @@ static void *run(void *user)
     }
     for (;;) {
         memset(request, 0, broker->request_bytes);
-        if (ioctl(broker->listener, SECCOMP_IOCTL_NOTIF_RECV, request) != 0) {
+        (void)atomic_fetch_add(&broker->waiting, 1);
+        const bool has_call = ioctl(broker->listener, SECCOMP_IOCTL_NOTIF_RECV, request) == 0;
+        const int number = errno;
+        const bool was_last = atomic_fetch_sub(&broker->waiting, 1) == 1;
+        if (!has_call) {
             /* ENOENT: the program was killed before its call was taken, or all have ended. */
             if (has_ended(broker)) {
                 break;
             }
-            if (errno != EINTR && errno != ENOENT && errno != ENOMEM) {
+            if (number != EINTR && number != ENOENT && number != ENOMEM) {
                 abort();
             }
             continue;
+        }
+        if (was_last) {
+            (void)start_thread(broker); /* fewer serve as well */
         }
         task->broker = broker;
         task->request = request;
@@ -255,8 +285,7 @@ static void free_broker(arcp__broker *broker)
     arcp__free(broker);
 }
 
-static int init_parts(arcp__broker *broker, const arcp__broker_descriptors *descriptors,
-                      int control)
+static int init_parts(arcp__broker *broker)
 {
     struct seccomp_notif_sizes sizes;
     if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) != 0) {
@@ -274,76 +303,60 @@ static int init_parts(arcp__broker *broker, const arcp__broker_descriptors *desc
         return error.status == ARCP_E_NO_MEMORY ? ENOMEM : EINVAL;
     }
     atomic_store(&broker->classes, broker->first_classes);
-    broker->denials = arcp__broker_denials_new(control);
+    broker->denials = arcp__broker_denials_new(broker->control);
     broker->connects = arcp__broker_connects_new();
-    const bool has_views = descriptors->views >= 0 && descriptors->views_read >= 0;
-    if (has_views) {
-        broker->views = arcp__broker_views_new(descriptors->views, descriptors->views_read);
-    }
-    return broker->denials == NULL || broker->connects == NULL ||
-                   (has_views && broker->views == NULL)
-               ? ENOMEM
-               : 0;
+    return broker->denials == NULL || broker->connects == NULL ? ENOMEM : 0;
 }
 
-static int start_threads(arcp__broker *broker)
-{
-    (void)umask(0); /* what is made for the program has the program's own */
-    for (size_t i = 0; i < ARCP__BROKER_THREADS; i++) {
-        arcp__broker_enter(broker);
-        const int error = arcp__thread_start_sized(&broker->threads[i], STACK_BYTES, run, broker);
-        if (error != 0) {
-            broker->running--; /* only this thread starts or counts down before there is a call */
-            return i == 0 ? error : 0; /* fewer serve as well */
-        }
-        (void)pthread_setname_np(broker->threads[i], "arcp-broker");
-        broker->thread_count++;
-    }
-    return 0;
-}
-
-int arcp__broker_start(const arcp__sandbox_plan *plan, const arcp__broker_descriptors *descriptors,
-                       int control, arcp__broker **out)
+int arcp__broker_new(const arcp__sandbox_plan *plan, int control, arcp__broker **out)
 {
     arcp__broker *broker = arcp__alloc(sizeof *broker);
-    arcp__broker_clone *clones = arcp__alloc_array(descriptors->clone_count + 1, sizeof *clones);
-    if (broker == NULL || clones == NULL) {
-        arcp__free(broker);
-        arcp__free(clones);
-        close_descriptors(descriptors);
+    if (broker == NULL) {
         return ENOMEM;
     }
-    *broker = (arcp__broker){.plan = plan,
-                             .listener = descriptors->listener,
-                             .root = descriptors->root,
-                             .sockets = descriptors->sockets,
-                             .proxy_port = descriptors->proxy_port,
-                             .control = control,
-                             .host = -1,
-                             .clones = clones,
-                             .clone_count = descriptors->clone_count};
-    memcpy(clones, descriptors->clones, descriptors->clone_count * sizeof *clones);
+    broker->plan = plan;
+    broker->control = control;
+    broker->host = broker->listener = broker->root = broker->sockets = -1;
     (void)pthread_mutex_init(&broker->change, NULL);
     (void)pthread_mutex_init(&broker->lock, NULL);
     (void)pthread_cond_init(&broker->ended, NULL);
-    int error = init_parts(broker, descriptors, control);
-    if (broker->views == NULL) {
-        close_fd(descriptors->views);
-        close_fd(descriptors->views_read);
-    }
-    if (error == 0) {
-        /* The program sleeps until it has its answer, so the thread that answers may run on its
-         * core: calls take about a tenth less. Kernels before 6.6 refuse it, which changes nothing
-         * else. */
-        (void)ioctl(broker->listener, NOTIFY_SET_FLAGS, NOTIFY_SYNC_WAKE_UP);
-        error = start_threads(broker);
-    }
+    const int error = init_parts(broker);
     if (error != 0) {
         free_broker(broker);
         return error;
     }
     *out = broker;
     return 0;
+}
+
+int arcp__broker_start(arcp__broker *broker, const arcp__broker_descriptors *descriptors)
+{
+    const bool has_views = descriptors->views >= 0 && descriptors->views_read >= 0;
+    arcp__broker_clone *clones = arcp__alloc_array(descriptors->clone_count + 1, sizeof *clones);
+    if (clones != NULL && has_views) {
+        broker->views = arcp__broker_views_new(descriptors->views, descriptors->views_read);
+    }
+    if (clones == NULL || (has_views && broker->views == NULL)) {
+        arcp__free(clones);
+        close_descriptors(descriptors);
+        return ENOMEM;
+    }
+    if (!has_views) {
+        close_fd(descriptors->views);
+        close_fd(descriptors->views_read);
+    }
+    memcpy(clones, descriptors->clones, descriptors->clone_count * sizeof *clones);
+    broker->clones = clones;
+    broker->clone_count = descriptors->clone_count;
+    broker->listener = descriptors->listener;
+    broker->root = descriptors->root;
+    broker->sockets = descriptors->sockets;
+    broker->proxy_port = descriptors->proxy_port;
+    /* The program sleeps until it has its answer, so the thread that answers may run on its core:
+     * calls take about a tenth less. Kernels before 6.6 refuse it, which changes nothing else. */
+    (void)ioctl(broker->listener, NOTIFY_SET_FLAGS, NOTIFY_SYNC_WAKE_UP);
+    (void)umask(0); /* what is made for the program has the program's own */
+    return start_thread(broker);
 }
 
 int arcp__broker_set_lease(arcp__broker *broker, const arcp__sandbox_plan *plan)

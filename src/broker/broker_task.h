@@ -40,11 +40,12 @@ struct arcp__broker {
     arcp__broker_clone *clones;                   /* owned, with their descriptors */
     size_t clone_count;
     size_t request_bytes, response_bytes; /* of the kernel's structures */
+    _Atomic unsigned waiting; /* threads that are about to take a call, or wait for one */
+    pthread_mutex_t change;   /* of renames: no directory takes the place of a file meanwhile */
+    pthread_mutex_t lock;     /* of: */
+    pthread_cond_t ended;
     pthread_t threads[ARCP__BROKER_THREADS];
     size_t thread_count;
-    pthread_mutex_t change; /* of renames: no directory takes the place of a file meanwhile */
-    pthread_mutex_t lock;   /* of: */
-    pthread_cond_t ended;
     size_t running; /* threads, those of connects included */
 };
 

@@ -339,7 +339,8 @@ void fixture_run(fixture *f, void (*body)(fixture *f, void *user), void *user)
     arcp__broker *broker = NULL;
     const int buffer = 1 << 20;
     (void)setsockopt(control[1], SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
-    assert_int_equal(arcp__broker_start(&f->plan, &descriptors, control[1], &broker), 0);
+    assert_int_equal(arcp__broker_new(&f->plan, control[1], &broker), 0);
+    assert_int_equal(arcp__broker_start(broker, &descriptors), 0);
     assert_int_equal(waitpid(child, &f->status, 0), child);
     arcp__broker_finish(broker);
     (void)umask(022);

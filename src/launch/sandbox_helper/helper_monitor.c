@@ -165,9 +165,7 @@ static void let_go(const arcp__helper *helper, told_state *state, int listener)
         descriptors->listener = listener;
         descriptors->clones = state->clones;
         descriptors->proxy_port = helper->proxy.port;
-        errno = listener < 0 ? EBADF
-                             : arcp__broker_start(plan_of_broker(helper, state), descriptors,
-                                                  ARCP__LAUNCH_CONTROL_FD, &state->broker);
+        errno = listener < 0 ? EBADF : arcp__broker_start(state->broker, descriptors);
         if (errno != 0) {
             arcp__helper_fail(NULL);
         }
@@ -260,6 +258,14 @@ int arcp__helper_monitor(arcp__helper *helper)
     /* The reader of the program's output must see its end when the program closes it. */
     (void)close_range(0, 2, 0);
     confine_monitor();
+    if (helper->plan->has_broker) { /* while init makes the view */
+        arcp__helper_begin(ARCP__HELPER_BROKER);
+        errno = arcp__broker_new(plan_of_broker(helper, &state), ARCP__LAUNCH_CONTROL_FD,
+                                 &state.broker);
+        if (errno != 0) {
+            arcp__helper_fail(NULL);
+        }
+    }
     hear_init(helper, &state);
     const siginfo_t info = wait_for(helper, init);
     if (!is_full(helper)) {
