@@ -75,8 +75,10 @@ static void run(arcp__egress_connection *c)
             return;
         }
         check_idle_server(c);
-        has_changed = arcp__egress_side_flush(&c->client) || has_changed;
-        has_changed = arcp__egress_side_flush(&c->server) || has_changed;
+        if (!has_changed) { /* a head and what there is of its body are written as one */
+            has_changed = arcp__egress_side_flush(&c->client);
+            has_changed = arcp__egress_side_flush(&c->server) || has_changed;
+        }
     }
     if (c->is_between && c->request.bytes > 0) {
         c->is_between = false; /* the next request has begun */
