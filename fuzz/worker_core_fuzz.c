@@ -67,6 +67,11 @@ static void on_revoke(void *user, void *of, arcp_span code)
     require(p->job != NULL && !p->has_ended);
 }
 
+static void on_use(void *user, void *its_program, arcp__worker_usage_row *out)
+{
+    out->pid = 1;
+}
+
 static void on_warm(void *user, arcp_span rows)
 {
 }
@@ -195,8 +200,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                       .name = ARCP_SPAN_LITERAL("w"),
                                       .instance = ARCP_SPAN_LITERAL("i"),
                                       .boot_id = ARCP_SPAN_LITERAL("b")};
-    const arcp__worker_programs programs = {on_start,  on_write, on_kill,   on_read,
-                                            on_revoke, on_warm,  on_forget, &s};
+    const arcp__worker_programs programs = {on_start, on_write,  on_kill, on_read, on_revoke,
+                                            on_warm,  on_forget, &s,      on_use};
     arcp_span input = arcp_span_make((const char *)data, size);
     s = (state){.now_ns = ARCP_NS_PER_SEC,
                 .reader = {.line_bytes_max = 1000},

@@ -120,6 +120,16 @@ static void take_running(arcp_runtime *runtime, arcp__job *job, uint64_t item,
     arcp_buf_fini(&text);
 }
 
+/* A worker has made a sandbox; how long that took is not known here. */
+static void count_start(arcp_runtime *runtime, const arcp__job *job)
+{
+    const arcp__enforcement *enforcement = job->live->enforcement;
+    const arcp__job_plan *plan = enforcement == NULL ? NULL : enforcement->plan;
+    if (plan != NULL) {
+        runtime->hosting.sandboxes.starts[plan->plan->level]++;
+    }
+}
+
 void arcp__confinement_record(arcp_runtime *runtime, arcp__job *job, uint64_t item,
                               arcp_span record)
 {
@@ -130,6 +140,9 @@ void arcp__confinement_record(arcp_runtime *runtime, arcp__job *job, uint64_t it
         arcp__json_fini(&json);
         note(runtime, job, item);
         return;
+    }
+    if (type == ARCP__SANDBOX_RECORD_RUNNING && item != 0) {
+        count_start(runtime, job);
     }
     if (type == ARCP__SANDBOX_RECORD_DENIED) {
         take_denied(runtime, job, item, &json);

@@ -97,6 +97,15 @@ static void on_log(void *user, void *job, arcp_span line)
     arcp__runtime_log(runtime, job, ARCP_LOG_INFO, "%.*s", (int)shown.size, shown.data);
 }
 
+static void on_log_dropped(void *user, void *job, uint64_t bytes)
+{
+    arcp__runtime_log(
+        runtime_of(user), job, ARCP_LOG_WARN,
+        "%llu bytes that its program wrote to standard error are lost: the worker had "
+        "no room for them",
+        (unsigned long long)bytes);
+}
+
 /* A job that the runtime itself has killed has ended already, or is cancelled. */
 static arcp__agent_ended_by ended_by(arcp__worker_end why)
 {
@@ -234,6 +243,7 @@ void arcp__worker_jobs_fill_owner(arcp__worker_peer_owner *owner)
     owner->output = on_output;
     owner->error_line = on_error_line;
     owner->log = on_log;
+    owner->log_dropped = on_log_dropped;
     owner->exited = on_exited;
     owner->got = on_got;
     owner->get_kept = get_kept;
@@ -349,6 +359,16 @@ static void revoke_lease(void *agent, arcp_status code)
                   .revoke = {arcp_span_cstr(job->id), arcp_span_cstr(arcp_status_name(code))}});
 }
 
+static void use(void *agent, arcp__agent_usage *out)
+{
+    const arcp__job *job = agent;
+    const joined_worker *worker = worker_of(job);
+    arcp__worker_usage_row row;
+    if (worker != NULL && arcp__worker_peer_usage(worker->peer, arcp_span_cstr(job->id), &row)) {
+        *out = (arcp__agent_usage){row.pid, row.cpu_ms, row.memory_bytes};
+    }
+}
+
 static void forget(void *agent)
 {
     arcp__job *job = agent;
@@ -366,5 +386,6 @@ const arcp__agent_host_ops arcp__worker_jobs_host = {
     .kill = kill_program,
     .pause = pause_program,
     .revoke = revoke_lease,
+    .usage = use,
     .forget = forget,
 };

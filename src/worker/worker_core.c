@@ -246,6 +246,11 @@ bool arcp__worker_core_tick(arcp__worker_core *core, int64_t now_ns)
         core->ping_is_due ||
         (core->link == ARCP__WORKER_LINK_READY &&
          now_ns - core->pings_ns[core->last_ping % ARCP__WORKER_PINGS] >= ARCP__WORKER_PING_NS);
+    if (core->link == ARCP__WORKER_LINK_READY && core->programs.use != NULL &&
+        now_ns - core->usage_ns >= ARCP__WORKER_USAGE_NS) {
+        core->usage_is_due = true;
+        core->usage_ns = now_ns;
+    }
     return now_ns - core->heard_ns < ARCP__WORKER_SILENT_NS;
 }
 

@@ -55,6 +55,7 @@
 
 #define ARCP__WORKER_PING_NS   (5 * ARCP_NS_PER_SEC)
 #define ARCP__WORKER_SILENT_NS (15 * ARCP_NS_PER_SEC)
+#define ARCP__WORKER_USAGE_NS  (5 * ARCP_NS_PER_SEC)
 /* The owner calls arcp__worker_core_tick at least this often. */
 #define ARCP__WORKER_TICK_NS ARCP_NS_PER_SEC
 /* From a deadline to the kill, while the runtime is there. */
@@ -79,6 +80,8 @@ typedef struct arcp__worker_programs {
     /* The job is freed. Its program has ended, unless the core is freed. */
     void (*forget)(void *user, void *program);
     void *user;
+    /* What the program uses; fills in all but the job. NULL: it is not known. */
+    void (*use)(void *user, void *program, arcp__worker_usage_row *out);
 } arcp__worker_programs;
 
 /* ---- the core ---- */

@@ -158,7 +158,7 @@ typedef struct arcp__worker_exited {
     uint64_t items, bytes, errors; /* the last numbers; the exit counts when they have come */
     bool by_signal, is_known, has_run_out;
     bool is_shared; /* a served process has ended, with all of its jobs */
-    uint64_t code; /* exit status, or the signal's number */
+    uint64_t code;  /* exit status, or the signal's number */
     arcp__worker_end why;
     uint64_t user_us, system_us, memory_bytes;
     arcp_span failed_step, failure; /* of the sandbox; empty: it was made */

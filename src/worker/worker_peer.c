@@ -18,6 +18,7 @@ typedef struct peer_job {
     bool is_dirty;                 /* there may be more to be kept no more */
     uint64_t forgotten;            /* the number of the ping after it was forgotten; 0: it is not */
     struct peer_job *prev, *next;  /* dirty ones, or forgotten ones */
+    arcp__worker_usage_row usage;  /* without its job */
 } peer_job;
 
 struct arcp__worker_peer {
@@ -311,6 +312,9 @@ static arcp_status take_errors(arcp__worker_peer *peer, peer_job *job,
 static arcp_status take_log(arcp__worker_peer *peer, peer_job *job,
                             const arcp__worker_message *message, int64_t now_ns, arcp_error *err)
 {
+    if (message->log.dropped != 0 && peer->owner.log_dropped != NULL) {
+        peer->owner.log_dropped(peer->owner.user, job->job, message->log.dropped);
+    }
     for (arcp_span rest = message->body; rest.size != 0;) {
         const char *end = memchr(rest.data, '\n', rest.size);
         const size_t size = end == NULL ? rest.size : (size_t)(end - rest.data);
@@ -324,6 +328,7 @@ static arcp_status take_started(arcp__worker_peer *peer, peer_job *job,
                                 const arcp__worker_message *message, int64_t now_ns,
                                 arcp_error *err)
 {
+    job->usage.pid = message->started.pid;
     peer->owner.started(peer->owner.user, job->job, message->started.pid);
     return ARCP_OK;
 }
@@ -369,6 +374,36 @@ static arcp_status take_pong(arcp__worker_peer *peer, const arcp__worker_message
     return ARCP_OK;
 }
 
+static arcp_status take_usage(arcp__worker_peer *peer, const arcp__worker_message *message,
+                              arcp_error *err)
+{
+    arcp_status status = ARCP_OK;
+    for (arcp_span rest = message->body; rest.size != 0 && status == ARCP_OK;) {
+        arcp__worker_usage_row row;
+        status = arcp__worker_usage_row_read(&peer->reader, &rest, &row, err);
+        peer_job *job = status == ARCP_OK ? find_job(peer, row.job) : NULL;
+        if (status == ARCP_OK && job == NULL) {
+            return refuse(err, message, "the worker was not given one of its jobs");
+        }
+        if (job != NULL) {
+            job->usage = row;
+            job->usage.job = arcp_span_make(NULL, 0); /* the reader's */
+        }
+    }
+    return status;
+}
+
+bool arcp__worker_peer_usage(const arcp__worker_peer *peer, arcp_span id,
+                             arcp__worker_usage_row *out)
+{
+    const peer_job *job = find_job(peer, id);
+    if (job == NULL || job->usage.pid == 0) {
+        return false;
+    }
+    *out = job->usage;
+    return true;
+}
+
 /* ---- by kind ---- */
 
 typedef arcp_status take_fn(arcp__worker_peer *peer, peer_job *job,
@@ -400,8 +435,8 @@ arcp_status arcp__worker_peer_receive(arcp__worker_peer *peer, int64_t now_ns,
     if (message->kind == ARCP__WORKER_PONG) {
         return take_pong(peer, message, err);
     }
-    if (kinds[message->kind] == NULL) { /* usage */
-        return ARCP_OK;
+    if (message->kind == ARCP__WORKER_USAGE) {
+        return take_usage(peer, message, err);
     }
     peer_job *job = find_job(peer, message->items.job); /* all of these begin with it */
     if (job == NULL) {

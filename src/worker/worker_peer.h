@@ -50,6 +50,8 @@ typedef struct arcp__worker_peer_owner {
     void (*output)(void *user, void *job, uint64_t end, arcp_span bytes);
     void (*error_line)(void *user, void *job, uint64_t number, arcp_span line);
     void (*log)(void *user, void *job, arcp_span line);
+    /* Bytes of its log, before the next line, that the worker had no room for. May be NULL. */
+    void (*log_dropped)(void *user, void *job, uint64_t bytes);
     /* All that it has said has come. */
     void (*exited)(void *user, void *job, const arcp__worker_exited *exited, arcp_span stderr_tail);
     void (*got)(void *user, void *job, uint64_t at);
@@ -76,6 +78,9 @@ bool arcp__worker_peer_has_joined(const arcp__worker_peer *peer);
 
 /* The worker is given a job; the owner sends `start` itself. False when out of memory. */
 ARCP_MUST_CHECK bool arcp__worker_peer_add(arcp__worker_peer *peer, arcp_span id, void *job);
+/* What the program of a job uses, as the worker has said last; false: it has not. */
+bool arcp__worker_peer_usage(const arcp__worker_peer *peer, arcp_span id,
+                             arcp__worker_usage_row *out);
 /* Tells the worker to forget a job, if the link is about it. */
 void arcp__worker_peer_forget(arcp__worker_peer *peer, arcp_span id);
 

@@ -18,7 +18,7 @@ void arcp__worker_core_disconnected(arcp__worker_core *core, int64_t now_ns)
 {
     arcp__worker_job *job = NULL, *next = NULL;
     core->link = ARCP__WORKER_LINK_AWAY;
-    core->hello_is_due = core->ping_is_due = false;
+    core->hello_is_due = core->ping_is_due = core->usage_is_due = false;
     core->store = NULL;
     HASH_ITER (hh, core->jobs, job, next) {
         arcp__worker_silence(core, job);
@@ -116,6 +116,28 @@ static bool make_piece(arcp__worker_core *core, arcp__worker_job *job, arcp__wor
     return true;
 }
 
+static void make_usage(arcp__worker_core *core, arcp__worker_message *out)
+{
+    const size_t jobs = HASH_COUNT(core->jobs);
+    const bool is_full = core->is_draining || jobs >= ARCP__WORKER_JOBS_MAX;
+    core->usage_is_due = false;
+    arcp_buf_clear(&core->rows);
+    for (const arcp__worker_job *job = core->jobs; job != NULL; job = job->hh.next) {
+        arcp__worker_usage_row row = {.job = arcp_span_cstr(job->id)};
+        if (job->state == ARCP__WORKER_JOB_RUNNING && !job->is_forgotten &&
+            arcp__worker_is_ours(core, job)) {
+            core->programs.use(core->programs.user, job->program, &row);
+            arcp__worker_usage_row_write(&row, &core->rows);
+        }
+    }
+    if (core->rows.failed) {
+        arcp__worker_fail(core);
+    }
+    *out = (arcp__worker_message){.kind = ARCP__WORKER_USAGE,
+                                  .usage = {is_full ? 0 : ARCP__WORKER_JOBS_MAX - jobs},
+                                  .body = arcp_buf_span(&core->rows)};
+}
+
 /* The next message of one job. */
 static bool speak(arcp__worker_core *core, arcp__worker_job *job, arcp__worker_message *out)
 {
@@ -182,6 +204,10 @@ bool arcp__worker_core_next(arcp__worker_core *core, int64_t now_ns, arcp__worke
         note_ping(core, now_ns);
         *out = (arcp__worker_message){.kind = ARCP__WORKER_PING, .ping = {core->last_ping}};
         return true;
+    }
+    if (core->usage_is_due) {
+        make_usage(core, out);
+        return !core->has_failed;
     }
     while (core->speaking != NULL) {
         arcp__worker_job *job = core->speaking;

@@ -73,7 +73,8 @@ struct arcp__worker_core {
     bool hello_is_due, is_draining, has_failed;
     uint64_t pong;      /* to be sent; 0: none */
     uint64_t last_ping; /* its number */
-    bool ping_is_due;
+    bool ping_is_due, usage_is_due;
+    int64_t usage_ns;                     /* when usage was due last */
     int64_t pings_ns[ARCP__WORKER_PINGS]; /* when the last ones were sent, by number modulo
                                              ARCP__WORKER_PINGS */
     int64_t heard_ns;                     /* the last message */

@@ -185,8 +185,8 @@ void simulation_begin_worker(simulation *s)
                                              .name = {"w", 1},
                                              .instance = {"i", 1},
                                              .boot_id = {"b", 1}};
-    const arcp__worker_programs programs = {start,       write_line,  kill_program, read_program,
-                                            ignore_text, ignore_rows, forget,       s};
+    const arcp__worker_programs programs = {
+        start, write_line, kill_program, read_program, ignore_text, ignore_rows, forget, s, NULL};
     s->core = arcp__worker_core_new(&hello, &programs, simulation_now(s));
     assert_non_null(s->core);
 }

@@ -20,6 +20,37 @@ static void pings_are_sent_and_answered(void **state)
     worker_rig_close(&r);
 }
 
+static void use(void *user, void *program, arcp__worker_usage_row *out)
+{
+    out->pid = 5;
+    out->cpu_ms = 70;
+    out->memory_bytes = 4096;
+}
+
+static void what_programs_use_is_sent_every_five_seconds(void **state)
+{
+    (void)state;
+    worker_rig r;
+    worker_rig_open_job_with(&r, START, use);
+    r.now_ns += 5 * SEC;
+    assert_true(arcp__worker_core_tick(r.core, r.now_ns));
+    worker_rig_check_sent(&r, "{\"type\":\"ping\",\"number\":2}\n{\"type\":\"usage\",\"room\":"
+                              "2047}\n{\"job\":\"j\",\"pid\":5,\"cpu_ms\":70,\"memory_bytes\":"
+                              "4096}\n");
+    r.now_ns += 5 * SEC - 1;
+    worker_rig_take(&r, "{\"type\":\"pong\",\"number\":2}\n");
+    assert_true(arcp__worker_core_tick(r.core, r.now_ns));
+    worker_rig_check_sent(&r, "");
+    worker_rig_end_program(&r);
+    worker_rig_check_sent(&r, "{\"type\":\"exited\",\"job\":\"j\",\"is_known\":true,\"code\":3,"
+                              "\"why\":\"itself\"}\ntail\n");
+    r.now_ns += 1;
+    assert_true(arcp__worker_core_tick(r.core, r.now_ns));
+    worker_rig_check_sent(&r, "{\"type\":\"ping\",\"number\":3}\n{\"type\":\"usage\",\"room\":"
+                              "2047}\n");
+    worker_rig_close(&r);
+}
+
 static void a_silent_runtime_is_left(void **state)
 {
     (void)state;
@@ -98,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pings_are_sent_and_answered),
+        cmocka_unit_test(what_programs_use_is_sent_every_five_seconds),
         cmocka_unit_test(a_silent_runtime_is_left),
         cmocka_unit_test(jobs_end_when_the_worker_is_alone_for_too_long),
         cmocka_unit_test(a_job_is_killed_at_its_deadline_while_the_runtime_is_away),

@@ -97,6 +97,11 @@ static void on_log(void *user, void *job, arcp_span line)
     note(user, "log %.*s;", (int)line.size, line.data);
 }
 
+static void on_log_dropped(void *user, void *job, uint64_t bytes)
+{
+    note(user, "dropped %llu;", (unsigned long long)bytes);
+}
+
 static void on_exited(void *user, void *job, const arcp__worker_exited *exited,
                       arcp_span stderr_tail)
 {
@@ -130,6 +135,7 @@ static void open_peer(rig *r)
         .output = on_output,
         .error_line = on_error_line,
         .log = on_log,
+        .log_dropped = on_log_dropped,
         .exited = on_exited,
         .got = on_got,
         .get_kept = get_kept,
@@ -304,11 +310,34 @@ static void what_a_job_says_is_passed_on_in_order(void **state)
     take(&r, "{\"type\":\"output\",\"job\":\"j\",\"first\":3}\nd");
     take(&r, "{\"type\":\"errors\",\"job\":\"j\",\"first\":1,\"count\":2}\nx\ny\n");
     take(&r, "{\"type\":\"log\",\"job\":\"j\"}\none\ntw");
+    take(&r, "{\"type\":\"log\",\"job\":\"j\",\"dropped\":9}\no");
     take(&r, "{\"type\":\"got\",\"job\":\"j\",\"at\":4}\n");
     take(&r, "{\"type\":\"exited\",\"job\":\"j\",\"items\":3,\"bytes\":4,\"errors\":2,\"code\":6,"
              "\"why\":\"itself\"}\ntail");
     check_done(&r, "started 5;item 1 0 a;item 2 0 ;item 3 1 ;output 3 abc;output 4 d;error 1 x;"
-                   "error 2 y;log one;log tw;got 4;exited 6 tail;");
+                   "error 2 y;log one;log tw;dropped 9;log o;got 4;exited 6 tail;");
+    close_peer(&r);
+}
+
+static void what_a_program_uses_is_kept(void **state)
+{
+    rig r;
+    arcp__worker_usage_row row = {.pid = 1};
+    (void)state;
+    open_joined(&r);
+    assert_false(arcp__worker_peer_usage(r.peer, ARCP_SPAN_LITERAL("j"), &row));
+    take(&r, "{\"type\":\"started\",\"job\":\"j\",\"pid\":5}\n");
+    assert_true(arcp__worker_peer_usage(r.peer, ARCP_SPAN_LITERAL("j"), &row));
+    assert_int_equal(row.pid, 5);
+    assert_int_equal(row.cpu_ms, 0);
+    take(&r, "{\"type\":\"usage\",\"room\":3}\n"
+             "{\"job\":\"j\",\"pid\":5,\"cpu_ms\":70,\"memory_bytes\":4096}\n");
+    assert_true(arcp__worker_peer_usage(r.peer, ARCP_SPAN_LITERAL("j"), &row));
+    assert_int_equal(row.cpu_ms, 70);
+    assert_int_equal(row.memory_bytes, 4096);
+    check_done(&r, "started 5;");
+    check_refused(&r, "{\"type\":\"usage\"}\n{\"job\":\"other\",\"pid\":5}\n",
+                  "the worker was not given one of its jobs");
     close_peer(&r);
 }
 
@@ -489,6 +518,7 @@ int main(void)
         cmocka_unit_test(hello_comes_first_and_in_time),
         cmocka_unit_test(pings_go_both_ways_and_silence_ends_the_link),
         cmocka_unit_test(what_a_job_says_is_passed_on_in_order),
+        cmocka_unit_test(what_a_program_uses_is_kept),
         cmocka_unit_test(a_job_that_was_refused_is_not_known_any_more),
         cmocka_unit_test(messages_about_a_forgotten_job_are_dropped_for_a_while),
         cmocka_unit_test(open_items_come_before_the_others),

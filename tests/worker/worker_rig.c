@@ -98,7 +98,8 @@ void worker_rig_take(worker_rig *r, const char *text)
     assert_int_equal(worker_rig_receive(r, text), ARCP_OK);
 }
 
-void worker_rig_open(worker_rig *r)
+static void open_with(worker_rig *r,
+                      void (*use)(void *user, void *program, arcp__worker_usage_row *out))
 {
     const arcp__worker_hello hello = {.v_low = 1,
                                       .v_high = 1,
@@ -106,11 +107,16 @@ void worker_rig_open(worker_rig *r)
                                       .name = ARCP_SPAN_LITERAL("w"),
                                       .instance = ARCP_SPAN_LITERAL("i"),
                                       .boot_id = ARCP_SPAN_LITERAL("b")};
-    const arcp__worker_programs programs = {start,  write_line, kill_program, read_program,
-                                            revoke, warm,       forget,       r};
+    const arcp__worker_programs programs = {
+        start, write_line, kill_program, read_program, revoke, warm, forget, r, use};
     *r = (worker_rig){.now_ns = 100 * SEC};
     r->core = arcp__worker_core_new(&hello, &programs, r->now_ns);
     assert_non_null(r->core);
+}
+
+void worker_rig_open(worker_rig *r)
+{
+    open_with(r, NULL);
 }
 
 void worker_rig_connect(worker_rig *r, const char *rows, const char *welcome)
@@ -122,14 +128,20 @@ void worker_rig_connect(worker_rig *r, const char *rows, const char *welcome)
     worker_rig_take(r, welcome);
 }
 
-void worker_rig_open_job(worker_rig *r, const char *order)
+void worker_rig_open_job_with(worker_rig *r, const char *order,
+                              void (*use)(void *user, void *program, arcp__worker_usage_row *out))
 {
-    worker_rig_open(r);
+    open_with(r, use);
     worker_rig_connect(r, "", WELCOME(""));
     worker_rig_take(r, order);
     worker_rig_check_done(r, "start {};");
     arcp__worker_core_started(r->core, r->job, 5);
     worker_rig_check_sent(r, STARTED);
+}
+
+void worker_rig_open_job(worker_rig *r, const char *order)
+{
+    worker_rig_open_job_with(r, order, NULL);
 }
 
 void worker_rig_close(worker_rig *r)

@@ -31,6 +31,9 @@ typedef struct worker_rig {
 void worker_rig_open(worker_rig *r);
 /* A link, and a job whose program runs. */
 void worker_rig_open_job(worker_rig *r, const char *order);
+/* The same; `use` is that of arcp__worker_programs. */
+void worker_rig_open_job_with(worker_rig *r, const char *order,
+                              void (*use)(void *user, void *program, arcp__worker_usage_row *out));
 void worker_rig_close(worker_rig *r);
 
 /* A new link: compares the rows of hello, and takes the welcome. */

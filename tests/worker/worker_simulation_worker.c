@@ -66,8 +66,8 @@ static void forget(void *user, void *of)
 
 arcp__worker_programs simulation_programs(simulation *s)
 {
-    return (arcp__worker_programs){start,  write_line, kill_program, read_program,
-                                   revoke, warm,       forget,       s};
+    return (arcp__worker_programs){start,  write_line, kill_program, read_program, revoke, warm,
+                                   forget, s,          NULL};
 }
 
 static bool has_replies(const program *p, uint64_t job)

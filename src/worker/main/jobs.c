@@ -438,6 +438,15 @@ static void forget(void *user, void *program)
     free_job(hosted);
 }
 
+static void use(void *user, void *program, arcp__worker_usage_row *out)
+{
+    const arcp__worker_program_usage usage = arcp__worker_program_use(
+        ((arcp__hosted_program *)program)->program, arcp__clock_now().mono_ns);
+    out->pid = usage.pid;
+    out->cpu_ms = usage.cpu_ms;
+    out->memory_bytes = usage.memory_bytes;
+}
+
 /* ---- all of them ---- */
 
 void arcp__hosted_jobs_init(arcp__hosted_jobs *jobs)
@@ -456,6 +465,7 @@ arcp__worker_programs arcp__hosted_jobs_programs(arcp__hosted_jobs *jobs)
         .warm = warm,
         .forget = forget,
         .user = jobs,
+        .use = use,
     };
 }
 
