@@ -15,7 +15,9 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 TEST_JOBS ?= $(shell echo $$(($(JOBS) * 3)))
 
 CMAKE_QUIET = --log-level=WARNING
-build = cmake --preset $(1) $(CMAKE_QUIET) $(2) >/dev/null && cmake --build --preset $(1) --parallel $(JOBS)
+# Presets that have been built; something else may be running in their folders.
+BUILT ?=
+build = $(if $(filter $(1),$(BUILT)),:,cmake --preset $(1) $(CMAKE_QUIET) $(2) >/dev/null && cmake --build --preset $(1) --parallel $(JOBS))
 # What a failed test is given: --repeat until-pass:3 on a machine that is busy with other things.
 REPEAT ?=
 test = ctest --preset $(1) --parallel $(TEST_JOBS) $(REPEAT) $(2)

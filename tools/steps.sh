@@ -3,13 +3,14 @@
 # passed. Sourced by .ci/run and tools/soak.
 #
 #   step NAME COMMAND...    runs it, with its output; says how long it took
-#   compile_ahead PRESET... compiles the builds of later steps meanwhile, one after the other, with the processor time
-#                           that the tests leave: most of them wait for other programs
-#   after PRESET COMMAND... waits until that build has been compiled, and runs the command. What could not be compiled
-#                           fails in the command, which builds it too.
-#   begin NAME COMMAND...   starts a step beside those that follow: one that waits for others more than it computes
+#   compile_ahead PRESET... compiles builds, one after the other, beside the steps that follow, with the processor time
+#                           that tests leave: most of them wait for other programs
+#   after PRESET COMMAND... waits until that build has been compiled, and runs the command with BUILT=PRESET. Fails
+#                           with what the compiler said when it could not be compiled.
+#   begin NAME COMMAND...   starts a step beside those that follow: one that waits for others more than it computes,
+#                           or one with a low priority
 #   finish NAME             waits for it, prints its output and counts it as `step` does
-#   steps_end               prints what failed, what passed only when it was tried again, and
+#   steps_end               prints what each step took, what failed, what passed only when it was tried again, and
 #                           "N passed, N failed"; its status is 0 when nothing failed
 export JOBS=${JOBS:-$(nproc)}
 exec </dev/null
@@ -23,8 +24,8 @@ steps_log=$(mktemp)
 declare -A steps_begun=()
 steps_groups=() # what runs beside the steps, each a process group of its own
 steps_ahead=
+steps_compiled=()
 steps_beside=$(mktemp -d)
-steps_cpu=0
 steps_leave() {
     local group
     for group in "${steps_groups[@]+"${steps_groups[@]}"}"; do
@@ -34,28 +35,67 @@ steps_leave() {
 }
 trap steps_leave EXIT
 
+# Prints the seconds that all processors have been busy and idle, in hundredths of a second.
+steps_machine() {
+    awk '/^cpu / {print $2 + $3 + $4 + $7 + $8 + $9, $5 + $6}' /proc/stat
+}
+
+# steps_measure FILE COMMAND...: runs it, and writes to FILE its status, its seconds, those of processor time, and the
+# percentage of the processors that were idle meanwhile. For a shell of its own: it counts all that this shell has
+# waited for.
+steps_measure() {
+    local file=$1 status=0 before
+    shift
+    before=$(steps_machine)
+    SECONDS=0
+    "$@" || status=$?
+    times >"$file.times"
+    {
+        echo "$before"
+        steps_machine
+        cat "$file.times"
+    } | awk -v status="$status" -v took="$SECONDS" '
+        NR == 1 {busy = $1; idle = $2}
+        NR == 2 {busy = $1 - busy; idle = $2 - idle}
+        NR == 4 {gsub(/[ms]/, " "); cpu = $1 * 60 + $2 + $3 * 60 + $4}
+        END {printf "%d %d %d %d\n", status, took, cpu, busy + idle == 0 ? 0 : 100 * idle / (busy + idle)}' >"$file.part"
+    mv "$file.part" "$file"
+    return "$status"
+}
+export -f steps_machine steps_measure
+
 compile_ahead() {
+    steps_compiled=("$@")
     # A session of its own, so that all of it can be ended.
     # shellcheck disable=SC2016 # a script of its own
     setsid nice -n 19 bash -c '
-        done=$1
+        beside=$1
         shift
+        compile() {
+            cmake --preset "$1" && cmake --build --preset "$1" --parallel "$JOBS"
+        }
         for preset; do
-            { cmake --preset "$preset" && cmake --build --preset "$preset" --parallel "$JOBS"; } >"$done/log" 2>&1 || :
-            touch "$done/$preset"
+            (steps_measure "$beside/compiled.$preset" compile "$preset") >"$beside/log.$preset" 2>&1 || :
         done' bash "$steps_beside" "$@" &
     steps_ahead=$!
+    export steps_beside steps_ahead # for `after` in a step that runs beside others
     steps_groups+=("$!")
 }
 
 after() {
-    local preset=$1
+    local preset=$1 status=1
     shift
-    while [ ! -e "$steps_beside/$preset" ] && kill -0 "$steps_ahead" 2>/dev/null; do
+    while [ ! -e "$steps_beside/compiled.$preset" ] && kill -0 "$steps_ahead" 2>/dev/null; do
         sleep 0.2
     done
-    "$@"
+    read -r status _ 2>/dev/null <"$steps_beside/compiled.$preset" || :
+    if [ "$status" -ne 0 ]; then
+        cat "$steps_beside/log.$preset"
+        return 1
+    fi
+    BUILT=$preset "$@"
 }
+export -f after
 
 begin() {
     local name=$1
@@ -65,26 +105,16 @@ begin() {
     setsid bash -c '
         beside=$1
         shift
-        status=0
-        "$@" >"$beside.log" 2>&1 || status=$?
-        echo "$SECONDS $status" >"$beside.ended"' bash "$steps_beside/$name" "$@" &
+        steps_measure "$beside.ended" "$@" >"$beside.log" 2>&1' bash "$steps_beside/$name" "$@" &
     steps_groups+=("$!")
     steps_begun[$name]=$!
 }
 
 finish() {
-    local beside=$steps_beside/$1 took status
+    local beside=$steps_beside/$1
     wait "${steps_begun[$1]}" || :
-    read -r took status <"$beside.ended" || { took=0 status=1; }
     tee "$steps_log" <"$beside.log"
-    steps_end_one "$1" "$status" "$took"
-}
-
-# Sets $steps_cpu to the seconds of processor time of all that this shell has waited for: the second line of
-# `times`, which has to run in this shell itself.
-steps_cpu_look() {
-    times >"$steps_beside/times"
-    steps_cpu=$(awk 'NR == 2 {gsub(/[ms]/, " "); print int($1 * 60 + $2 + $3 * 60 + $4)}' "$steps_beside/times")
+    steps_end_one "$1" "$beside.ended"
 }
 
 # steps_count STATUS NAME: what the step that wrote $steps_log adds up to. ctest and run-fuzzers
@@ -115,25 +145,34 @@ steps_count() {
 }
 
 step() {
-    local name=$1 started=$SECONDS status=0
+    local name=$1
     shift
     echo "==== $name: $*"
-    "$@" 2>&1 | tee "$steps_log" || status=$?
-    steps_end_one "$name" "$status" $((SECONDS - started))
+    (steps_measure "$steps_beside/step" "$@") 2>&1 | tee "$steps_log" || :
+    steps_end_one "$name" "$steps_beside/step"
 }
 
-# steps_end_one NAME STATUS SECONDS: counts the step that wrote $steps_log.
+steps_time() {
+    steps_times+=("$(printf '%5d s, %5d s of processor time, %3d %% idle  %s' "$2" "$3" "$4" "$1")")
+}
+
+# steps_end_one NAME MEASURED: counts the step that wrote $steps_log and was measured.
 steps_end_one() {
-    steps_count "$2" "$1"
-    local before=$steps_cpu
-    steps_cpu_look
-    steps_times+=("$(printf '%5d s, %5d s of processor time  %s' "$3" $((steps_cpu - before)) "$1")")
-    echo "==== $1: $([ "$2" -eq 0 ] && echo passed || echo FAILED) in $3 s"
+    local status=1 took=0 cpu=0 idle=0
+    read -r status took cpu idle 2>/dev/null <"$2" || :
+    rm -f "$2"
+    steps_count "$status" "$1"
+    steps_time "$1" "$took" "$cpu" "$idle"
+    echo "==== $1: $([ "$status" -eq 0 ] && echo passed || echo FAILED) in $took s"
 }
 
 steps_end() {
+    local name took cpu idle
+    for name in "${steps_compiled[@]+"${steps_compiled[@]}"}"; do
+        read -r _ took cpu idle 2>/dev/null <"$steps_beside/compiled.$name" || continue
+        steps_time "compiling $name" "$took" "$cpu" "$idle"
+    done
     printf '%s\n' "${steps_times[@]}"
-    local name
     for name in "${steps_retried[@]+"${steps_retried[@]}"}"; do
         echo "FAILED FIRST, and passed when tried again: $name"
     done
