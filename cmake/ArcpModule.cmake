@@ -54,8 +54,8 @@ endfunction()
 
 # Registers `name` with ctest, under valgrind where the build asks for it.
 # Labels say which runs take it in: `unit` (the default: in one process, milliseconds),
-# `integration` (starts programs), `slow` (seconds), `house` (about the tree itself: no
-# sense under a sanitizer), `native` (no sense under valgrind: it forks by itself, measures
+# `integration` (starts programs), `slow` (seconds), `house` (about the tree itself, or code that
+# is not C: no sense under a sanitizer), `native` (no sense under valgrind: it forks by itself, measures
 # time or runs for minutes there), `crash` (kills programs, cuts connections or fails the disk many
 # times) and `exhaustive` (tries all small cases): these two `.ci/run` runs once, and `make soak` under
 # sanitizers, too.
