@@ -473,7 +473,7 @@ int main(int argc, char **argv)
     siginfo_t child = {0};
     state.had_children = waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0;
     (void)umask(077);
-    arcp__service_raise_file_limit(&state.files);
+    arcp__process_raise_file_limit(&state.files);
     arcp__service_manager_find(&state.manager);
     arcp__passed_sockets_find(&state.sockets);
     state.logger = (arcp__logger){.level = ARCP_LOG_INFO, .audit = &state.audit};

@@ -350,10 +350,6 @@ void arcp__credentials_close(arcp__credentials *credentials);
 ARCP_MUST_CHECK arcp_status arcp__service_offer(arcp_runtime *runtime, const arcp__config *config,
                                                 const arcp_launch_limit *files, arcp_error *err);
 
-/* Raises the soft limit of descriptors to the hard one, and writes what it was to *original:
- * agents get that. When it cannot be raised, it stays as it was. */
-void arcp__service_raise_file_limit(arcp_launch_limit *original);
-
 /* ---- enforcement.c ---- */
 
 /* The confinement of agents as the configuration says, with the files of arcpd kept from them. */

@@ -242,7 +242,7 @@ static arcp_status add_agent(arcp__config *config, const char *text, arcp_error 
     }
     const char *at_sign = memchr(text, '@', (size_t)(equals - text));
     const char *name_end = at_sign == NULL ? equals : at_sign;
-    arcp__config_agent *agent = add_item(config, "agents");
+    arcp__setup_agent *agent = add_item(config, "agents");
     if (agent == NULL) {
         return no_memory(err);
     }

@@ -154,8 +154,8 @@ void arcp__audit_trail_barrier(void *user, bool must_wait)
 static size_t count_unconfined(const arcp__config *config)
 {
     size_t count = 0;
-    for (size_t i = 0; i < config->agent_count; i++) {
-        count += config->enforce.is_off || config->agents[i].is_unconfined;
+    for (size_t i = 0; i < config->setup.agent_count; i++) {
+        count += config->enforce.is_off || config->setup.agents[i].is_unconfined;
     }
     return count;
 }
@@ -180,7 +180,7 @@ void arcp__audit_trail_policy(arcp__audit_trail *trail, const char *cause,
         arcp__config_print(config, &printed);
         arcp__audit_sha256(arcp_buf_span(&printed), hash);
         arcp__put_string(&writer, "config_sha256", arcp_span_make(hash, sizeof hash));
-        arcp__put_u64(&writer, "agents", config->agent_count);
+        arcp__put_u64(&writer, "agents", config->setup.agent_count);
         arcp__put_u64(&writer, "unconfined", count_unconfined(config));
         arcp__put_u64(&writer, "policies", config->policy_count);
     }

@@ -13,37 +13,6 @@
 #include "setup/setup.h"
 #include "tracing/span_exporter.h"
 
-#define ARCP__CONFIG_CONCURRENCY 16 /* the default */
-
-/* In the order of the words of `mode`. */
-typedef enum arcp__config_mode {
-    ARCP__CONFIG_MODE_ARCP,
-    ARCP__CONFIG_MODE_PLAIN,
-    ARCP__CONFIG_MODE_SERVE
-} arcp__config_mode;
-
-typedef struct arcp__config_agent {
-    char *name, *version; /* version may be NULL */
-    bool is_default;
-    int mode; /* arcp__config_mode */
-    bool stderr_in_errors;
-    uint64_t warm;
-    uint64_t processes, concurrency, jobs_per_process, process_memory_bytes; /* serve */
-    arcp_lease *lease; /* serve; NULL: an empty one */
-    uint64_t max_jobs;
-    bool has_no_queue;
-    char *cwd, *user; /* may be NULL */
-    arcp__text_list command;
-    arcp__text_list env;     /* NAME=VALUE, or NAME for arcpd's own variable */
-    arcp__text_list rlimits; /* NAME=VALUE, accepted by arcp__launch_limit_parse */
-    bool is_unconfined;
-    arcp__text_list base;  /* absolute paths */
-    int protect, min, tls; /* arcp_protect, arcp_enforce_min, arcp_enforce_tls */
-    uint64_t pids;
-    uint64_t memory_bytes, cpu_percent; /* 0: no limit */
-    bool has_no_gateways;
-} arcp__config_agent;
-
 typedef struct arcp__config_profile {
     char *client, *principal; /* globs; NULL: any */
     char *profile;
@@ -107,6 +76,9 @@ typedef enum arcp__local_worker_use {
     ARCP__WORKER_EXTERNAL /* a worker that another program starts */
 } arcp__local_worker_use;
 
+/* Where listeners take workers. */
+#define ARCP__WORKERS_PATH "/arcp-worker"
+
 /* What becomes of jobs on workers when arcpd gets SIGTERM. */
 typedef enum arcp__shutdown_jobs {
     ARCP__SHUTDOWN_KEEPS_JOBS, /* they go on, for the next arcpd */
@@ -138,8 +110,6 @@ typedef struct arcp__config {
     size_t token_count;
     arcp_jwt_options *jwt; /* struct_size is not set */
     size_t jwt_count;
-    arcp__config_agent *agents;
-    size_t agent_count;
     arcp_policy *policies; /* struct_size is not set; a NULL glob matches all */
     size_t policy_count;
     arcp__config_schedule *schedules;
@@ -149,7 +119,10 @@ typedef struct arcp__config {
     arcp__config_profile *profiles;
     size_t profile_count;
     arcp__config_enforce enforce;
-    int workers_local; /* arcp__local_worker_use */
+    int workers_local;                     /* arcp__local_worker_use */
+    char *workers_path;                    /* NULL: ARCP__WORKERS_PATH */
+    arcp__worker_token_row *worker_tokens; /* wiped when freed */
+    size_t worker_token_count;
     int shutdown_jobs; /* arcp__shutdown_jobs */
     arcp__config_credentials credentials;
     arcp__span_exporter_options

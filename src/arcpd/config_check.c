@@ -181,7 +181,7 @@ static arcp_status check_names(const arcp__config *config, const char *key,
 
 static arcp_status check_agent(const arcp__config *config, size_t index, arcp_error *err)
 {
-    const arcp__config_agent *agent = &config->agents[index];
+    const arcp__setup_agent *agent = &config->setup.agents[index];
     const arcp__config_name name = arcp__config_name_of(&config->places, "agents[%zu].name", index);
     arcp_span ignored;
     arcp_error why = {0};
@@ -238,7 +238,7 @@ arcp_status arcp__config_check(const arcp__config *config, arcp_error *err)
     if (status == ARCP_OK) {
         status = arcp__dashboards_check(config, err);
     }
-    for (size_t i = 0; status == ARCP_OK && i < config->agent_count; i++) {
+    for (size_t i = 0; status == ARCP_OK && i < config->setup.agent_count; i++) {
         status = check_agent(config, i, err);
     }
     return status == ARCP_OK ? arcp__config_check_credentials(config, err) : status;

@@ -213,8 +213,8 @@ arcp_status arcp__config_check_credentials(const arcp__config *config, arcp_erro
                               name.text);
     }
     /* The key of a job without gateways would never work. */
-    for (size_t i = 0; i < config->agent_count; i++) {
-        const arcp__config_agent *agent = &config->agents[i];
+    for (size_t i = 0; i < config->setup.agent_count; i++) {
+        const arcp__setup_agent *agent = &config->setup.agents[i];
         if (agent->has_no_gateways && gets_keys(config, agent->name)) {
             return arcp_error_set(err, ARCP_E_USAGE,
                                   "%s: provisioner: gateway has no key for \"%.200s\", which has "

@@ -111,45 +111,6 @@ static arcp_status check_jwt(arcp__yaml_reader *r, void *owner)
 static const arcp__config_row jwt_item = {
     ITEM(arcp_jwt_options, ROWS(jwt_rows), .check = check_jwt)};
 
-/* ---- agents ---- */
-
-static const char *const modes[] = {"arcp", "plain", "serve", NULL};
-
-static bool is_served(const void *owner)
-{
-    return ((const arcp__config_agent *)owner)->mode == ARCP__CONFIG_MODE_SERVE;
-}
-
-static arcp_status accept_cwd(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
-{
-    const arcp__config_agent *agent = owner;
-    return agent->cwd != NULL && agent->cwd[0] != '/'
-               ? arcp__yaml_refuse(r, "must be an absolute path, or null for a fresh directory")
-               : ARCP_OK;
-}
-
-static arcp_status accept_variable(arcp__yaml_reader *r, const char *name, const char *text)
-{
-    return name[0] == '\0' || strchr(name, '=') != NULL
-               ? arcp__yaml_refuse(r, "a variable needs a name without '='")
-               : ARCP_OK;
-}
-
-static arcp_status accept_limit(arcp__yaml_reader *r, const char *name, const char *text)
-{
-    arcp_launch_limit ignored;
-    arcp_error why = {0};
-    const arcp_status status =
-        arcp__launch_limit_parse(name, text == NULL ? "" : text, &ignored, &why);
-    return status == ARCP_OK ? ARCP_OK : arcp__yaml_refuse(r, "%s", why.message);
-}
-
-static const char *const yes_or_no[] = {"true", "false", NULL};
-/* In the order of arcp_protect, arcp_enforce_min and arcp_enforce_tls. */
-static const char *const protects[] = {"true", "strict", "false", NULL};
-static const char *const minimums[] = {"null", "exact", "under", "advisory", NULL};
-static const char *const tls_kinds[] = {"null", "tunnel", "terminate", NULL};
-
 /* A list of absolute paths. */
 static arcp_status accept_paths(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
@@ -161,67 +122,6 @@ static arcp_status accept_paths(arcp__yaml_reader *r, const arcp__config_row *ro
     }
     return ARCP_OK;
 }
-
-static const arcp__config_row agent_rows[] = {
-    {ROW("name", text, arcp__config_agent, name)},
-    {ROW("version", text, arcp__config_agent, version)},
-    {ROW("default", flag, arcp__config_agent, is_default)},
-    {ROW("mode", word, arcp__config_agent, mode), .words = modes},
-    {ROW("processes", number, arcp__config_agent, processes), .initial = 1, .minimum = 1,
-     .maximum = ARCP_SERVED_PROCESSES_MAX, .applies = is_served},
-    {ROW("concurrency", number, arcp__config_agent, concurrency),
-     .initial = ARCP__CONFIG_CONCURRENCY, .minimum = 1, .maximum = ARCP_SERVED_CONCURRENCY_MAX,
-     .applies = is_served},
-    {ROW("jobs_per_process", number, arcp__config_agent, jobs_per_process), .applies = is_served},
-    {ROW("process_memory_bytes", number, arcp__config_agent, process_memory_bytes),
-     .applies = is_served},
-    {ROW("lease", lease, arcp__config_agent, lease), .applies = is_served},
-    {ROW("warm", number, arcp__config_agent, warm)},
-    {TEXTS("command", arcp__config_agent, command.items, command.count)},
-    {ROW("cwd", text, arcp__config_agent, cwd), .accept = accept_cwd},
-    {ROW("user", text, arcp__config_agent, user)},
-    {ROW("stderr_in_errors", flag, arcp__config_agent, stderr_in_errors)},
-    {ROW("max_jobs", number, arcp__config_agent, max_jobs)},
-    {ROW("queue", word, arcp__config_agent, has_no_queue), .words = yes_or_no},
-    {PAIRS("env", arcp__config_agent, env.items, env.count, secret), .flags = NAMES,
-     .separator = "=", .accept_pair = accept_variable},
-    {PAIRS("rlimits", arcp__config_agent, rlimits.items, rlimits.count, text), .separator = "=",
-     .accept_pair = accept_limit},
-    {ROW("confine", word, arcp__config_agent, is_unconfined), .words = yes_or_no},
-    {TEXTS("base", arcp__config_agent, base.items, base.count), .accept = accept_paths},
-    {ROW("protect", word, arcp__config_agent, protect), .words = protects},
-    {ROW("min", word, arcp__config_agent, min), .words = minimums},
-    {ROW("tls", word, arcp__config_agent, tls), .words = tls_kinds},
-    {ROW("pids", number, arcp__config_agent, pids), .maximum = 4194304},
-    {ROW("memory_bytes", number, arcp__config_agent, memory_bytes)},
-    {ROW("cpu_percent", number, arcp__config_agent, cpu_percent), .maximum = 1000000},
-    {ROW("gateways", word, arcp__config_agent, has_no_gateways), .words = yes_or_no},
-};
-
-/* Two entries for the same agent are refused, because one of them would have no effect. */
-static arcp_status check_agent(arcp__yaml_reader *r, void *owner)
-{
-    const arcp__config *config = r->root;
-    const arcp__config_agent *agent = owner;
-    if (agent->name == NULL || agent->command.count == 0) {
-        return arcp__yaml_refuse(r, "needs name and command (a list of words)");
-    }
-    for (const arcp__config_agent *other = config->agents; other < agent; other++) {
-        if (!same_text(agent->name, other->name)) {
-            continue;
-        }
-        if (same_text(agent->version, other->version)) {
-            return arcp__yaml_refuse(r, "an entry above has the same name and version");
-        }
-        if (agent->is_default && other->is_default) {
-            return arcp__yaml_refuse(r, "an entry above is already the default for this name");
-        }
-    }
-    return ARCP_OK;
-}
-
-static const arcp__config_row agent_item = {
-    ITEM(arcp__config_agent, ROWS(agent_rows), .check = check_agent)};
 
 /* ---- policy ---- */
 
@@ -276,8 +176,48 @@ static const arcp__config_row profile_item = {
 
 static const char *const local_workers[] = {"none", "spawn", "external", NULL};
 
+static const arcp__config_row worker_token_rows[] = {
+    {ROW("token", text, arcp__worker_token_row, token), .flags = SECRET},
+    {ROW("name", text, arcp__worker_token_row, name)},
+    {TEXTS("agents", arcp__worker_token_row, agents, agent_count)},
+    {ROW("max_jobs", number, arcp__worker_token_row, max_jobs)},
+};
+
+/* Two rows for the same token are refused, because one of them would have no effect. */
+static arcp_status check_worker_token(arcp__yaml_reader *r, void *owner)
+{
+    const arcp__config *config = r->root;
+    const arcp__worker_token_row *row = owner;
+    if (is_empty(row->token) || is_empty(row->name)) {
+        return arcp__yaml_refuse(r, "needs token and name");
+    }
+    for (const arcp__worker_token_row *other = config->worker_tokens; other < row; other++) {
+        if (same_text(row->token, other->token)) {
+            return arcp__yaml_refuse(r, "an entry above has the same token");
+        }
+    }
+    return ARCP_OK;
+}
+
+static const arcp__config_row worker_token_item = {ITEM(
+    arcp__worker_token_row, ROWS(worker_token_rows), .is_flow = true, .check = check_worker_token)};
+
+static arcp_status accept_worker_path(arcp__yaml_reader *r, const arcp__config_row *row,
+                                      void *owner)
+{
+    const arcp__config *config = owner;
+    return config->workers_path != NULL &&
+                   (config->workers_path[0] != '/' || strpbrk(config->workers_path, "?#") != NULL)
+               ? arcp__yaml_refuse(r, "must be a path that begins with / and has no query")
+               : ARCP_OK;
+}
+
 static const arcp__config_row worker_rows[] = {
     {ROW("local", word, arcp__config, workers_local), .flags = RESTART, .words = local_workers},
+    {ROW("path", text, arcp__config, workers_path), .flags = RESTART,
+     .otherwise = ARCP__WORKERS_PATH, .accept = accept_worker_path},
+    {LIST("tokens", arcp__config, worker_tokens, worker_token_count, &worker_token_item),
+     .maximum = 256, .item_name = "tokens"},
 };
 
 static const char *const shutdown_jobs[] = {"keep", "end", NULL};
@@ -415,7 +355,7 @@ static const arcp__config_row top_rows[] = {
     {LIST("tokens", arcp__config, tokens, token_count, &token_item)},
     {ROW("no_auth", flag, arcp__config, no_auth)},
     {LIST("jwt", arcp__config, jwt, jwt_count, &jwt_item)},
-    {LIST("agents", arcp__config, agents, agent_count, &agent_item)},
+    {LIST("agents", arcp__config, setup.agents, setup.agent_count, &arcp__setup_agent_item)},
     {SETTINGS("limits")},
     {SETTINGS("session")},
     {SETTINGS("jobs")},
@@ -445,4 +385,21 @@ static const arcp__config_row top_rows[] = {
     {GROUP("tls", ROWS(tls_rows)), .flags = RESTART},
     {GROUP("log", ROWS(log_rows))},
 };
-const arcp__config_fields arcp__config_top = {ROWS(top_rows)};
+/* A token would be both, and its holder too. */
+static arcp_status check_tokens(arcp__yaml_reader *r, void *owner)
+{
+    const arcp__config *config = owner;
+    for (size_t i = 0; i < config->worker_token_count; i++) {
+        for (size_t j = 0; j < config->token_count; j++) {
+            if (same_text(config->worker_tokens[i].token, config->tokens[j].token)) {
+                return arcp__yaml_refuse(r,
+                                         "workers.tokens[%zu] is also a token of sessions "
+                                         "(tokens[%zu])",
+                                         i, j);
+            }
+        }
+    }
+    return ARCP_OK;
+}
+
+const arcp__config_fields arcp__config_top = {ROWS(top_rows), .check = check_tokens};

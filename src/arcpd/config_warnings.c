@@ -74,7 +74,7 @@ static void warn_of_listeners(const warnings *w)
 
 /* ---- agents ---- */
 
-static bool is_confined(const arcp__config *config, const arcp__config_agent *agent)
+static bool is_confined(const arcp__config *config, const arcp__setup_agent *agent)
 {
     return !config->enforce.is_off && !agent->is_unconfined;
 }
@@ -82,13 +82,14 @@ static bool is_confined(const arcp__config *config, const arcp__config_agent *ag
 static void warn_of_users(const warnings *w)
 {
     const arcp__config *config = w->config;
-    const arcp__config_agent *first = NULL; /* without a user of its own */
+    const arcp__setup_agent *first = NULL; /* without a user of its own */
     size_t others = 0;
     char which[256];
-    for (size_t i = 0; i < config->agent_count; i++) {
-        if (config->agents[i].user == NULL && !is_confined(config, &config->agents[i])) {
+    for (size_t i = 0; i < config->setup.agent_count; i++) {
+        if (config->setup.agents[i].user == NULL &&
+            !is_confined(config, &config->setup.agents[i])) {
             others += first != NULL;
-            first = first == NULL ? &config->agents[i] : first;
+            first = first == NULL ? &config->setup.agents[i] : first;
         }
     }
     if (first == NULL) {
@@ -138,7 +139,7 @@ static bool is_misplaced(const arcp__config *config, const char *cwd, const char
 
 static void warn_of_agent(const warnings *w, size_t index, arcp__config_moment moment)
 {
-    const arcp__config_agent *agent = &w->config->agents[index];
+    const arcp__setup_agent *agent = &w->config->setup.agents[index];
     const arcp__config_name name = arcp__config_name_of(&w->config->places, "agents[%zu]", index);
     for (size_t i = 1; i < agent->command.count; i++) {
         const char *word = agent->command.items[i];
@@ -152,10 +153,10 @@ static void warn_of_agent(const warnings *w, size_t index, arcp__config_moment m
                 agent->name, word, agent->cwd == NULL ? "a fresh directory" : agent->cwd, real);
         }
     }
-    const bool is_served = agent->mode == ARCP__CONFIG_MODE_SERVE;
-    const char *const without_warm = agent->mode == ARCP__CONFIG_MODE_PLAIN ? "plain"
-                                     : is_served                            ? "serve"
-                                                                            : NULL;
+    const bool is_served = agent->mode == ARCP__SETUP_MODE_SERVE;
+    const char *const without_warm = agent->mode == ARCP__SETUP_MODE_PLAIN ? "plain"
+                                     : is_served                           ? "serve"
+                                                                           : NULL;
     if (without_warm != NULL && agent->warm != 0) { /* the runtime starts no warm processes */
         report(w, name, "agent \"%.80s\": warm has no effect with mode: %s; remove one of the two",
                agent->name, without_warm);
@@ -173,7 +174,7 @@ static void warn_of_agent(const warnings *w, size_t index, arcp__config_moment m
                "less",
                agent->name, (unsigned long long)room);
     }
-    if (!is_served && (agent->processes != 1 || agent->concurrency != ARCP__CONFIG_CONCURRENCY ||
+    if (!is_served && (agent->processes != 1 || agent->concurrency != ARCP__SETUP_CONCURRENCY ||
                        agent->jobs_per_process != 0 || agent->process_memory_bytes != 0 ||
                        agent->lease != NULL)) {
         report(
@@ -293,7 +294,7 @@ void arcp__config_warn(const arcp__config *config, const arcp__token_facts *toke
 {
     const warnings w = {.config = config, .tokens = tokens, .warn = warn, .user = user};
     warn_of_listeners(&w);
-    if (config->enforce.is_off && config->agent_count != 0) {
+    if (config->enforce.is_off && config->setup.agent_count != 0) {
         report(&w, arcp__config_name_of(&config->places, "enforce.mode"),
                "agents are not confined: a lease decides only the operations that they ask about");
     }
@@ -302,7 +303,7 @@ void arcp__config_warn(const arcp__config *config, const arcp__token_facts *toke
                "with no_auth each session is a principal of its own, and has a purse of its own");
     }
     warn_of_users(&w);
-    for (size_t i = 0; i < config->agent_count; i++) {
+    for (size_t i = 0; i < config->setup.agent_count; i++) {
         warn_of_agent(&w, i, moment);
     }
     if (moment == ARCP__CONFIG_CHECK) {

@@ -8,6 +8,8 @@
 
 #include "arcpd/arcpd.h"
 #include "base/digits.h"
+#include "runtime/runtime_worker.h"
+#include "transport/url.h"
 #include "web/names.h"
 
 #define FIRST_PASSED_FD 3
@@ -80,11 +82,26 @@ static arcp_status check_all_used(const arcp__passed_sockets *sockets, arcp_erro
     return ARCP_OK;
 }
 
+static void on_worker(void *user, arcp_connection *connection)
+{
+    arcp__runtime_serve_worker(user, connection);
+}
+
+/* A worker's token, and what its jobs get, must be encrypted on their way. */
+static bool takes_workers(const char *text)
+{
+    arcp__url url;
+    arcp_error ignored = {0};
+    return arcp__url_parse(arcp_span_cstr(text), &url, &ignored) == ARCP_OK &&
+           (url.scheme == ARCP__URL_WSS || arcp__authority_is_loopback(&url.authority));
+}
+
 arcp_status arcp__listeners_open(arcp_runtime *runtime, const arcp__config *config,
                                  arcp__passed_sockets *sockets, arcp__dashboards *dashboards,
                                  arcp_buf *ready, arcp_error *err)
 {
     arcp_listen_options options = arcp_listen_options_init();
+    const char *path = config->workers_path == NULL ? ARCP__WORKERS_PATH : config->workers_path;
     options.certificate_file = config->tls_certificate;
     options.key_file = config->tls_key;
     options.hosts = (const char *const *)config->hosts.items;
@@ -93,6 +110,11 @@ arcp_status arcp__listeners_open(arcp_runtime *runtime, const arcp__config *conf
     options.origin_count = config->origins.count;
     options.frame_bytes_max = (size_t)config->settings.limits_frame_bytes;
     options.first_frame_bytes_max = FIRST_FRAME_BYTES_MAX;
+    options.binary_subprotocol = ARCP__WORKER_SUBPROTOCOL;
+    options.binary_bytes_max = arcp__runtime_worker_bytes_max(runtime);
+    options.first_binary_bytes_max = ARCP__WORKER_HELLO_MAX;
+    options.binary_accepted = on_worker;
+    options.binary_user = runtime;
     options.sockets = sockets->fds;
     options.socket_count = sockets->count;
     arcp_status status = ARCP_OK;
@@ -103,6 +125,7 @@ arcp_status arcp__listeners_open(arcp_runtime *runtime, const arcp__config *conf
     }
     for (size_t i = 0; status == ARCP_OK && i < config->listen.count; i++) {
         const char *url = config->listen.items[i];
+        options.binary_path = takes_workers(url) ? path : NULL;
         status = arcp__dashboards_add(dashboards, config, url, &options, err);
         if (status == ARCP_OK) {
             status = arcp_runtime_listen(runtime, url, &options, &url, err);

@@ -30,7 +30,7 @@ static bool is_other_user(const char *name)
 }
 
 /* With enforce.min: advisory a host that cannot confine an agent starts it nevertheless. */
-static bool is_surely_confined(const arcp__config *config, const arcp__config_agent *agent)
+static bool is_surely_confined(const arcp__config *config, const arcp__setup_agent *agent)
 {
     const bool may_be_free = agent->min == ARCP_ENFORCE_MIN_DEFAULT
                                  ? config->settings.enforce_min == ARCP_ENFORCE_MIN_ADVISORY - 1
@@ -40,8 +40,8 @@ static bool is_surely_confined(const arcp__config *config, const arcp__config_ag
 
 const char *arcp__operator_socket_intruder(const arcp__config *config)
 {
-    for (size_t i = 0; i < config->agent_count; i++) {
-        const arcp__config_agent *agent = &config->agents[i];
+    for (size_t i = 0; i < config->setup.agent_count; i++) {
+        const arcp__setup_agent *agent = &config->setup.agents[i];
         if (!is_surely_confined(config, agent) && !is_other_user(agent->user)) {
             return agent->name;
         }

@@ -6,8 +6,8 @@
 bool arcp__has_agent_users(const arcp__config *config)
 {
     bool found = false;
-    for (size_t i = 0; i < config->agent_count && !found; i++) {
-        found = config->agents[i].user != NULL;
+    for (size_t i = 0; i < config->setup.agent_count && !found; i++) {
+        found = config->setup.agents[i].user != NULL;
     }
     return found;
 }

@@ -117,6 +117,10 @@ typedef struct arcp__process_confinement {
     arcp__cgroup_limits limits; /* of all its processes, in a cgroup */
 } arcp__process_confinement;
 
+/* Of an agent that serves: processes, and jobs of one. */
+#define ARCP__SERVED_PROCESSES_MAX   256
+#define ARCP__SERVED_CONCURRENCY_MAX 10000
+
 /* What to run. Borrowed during the call. */
 typedef struct arcp__process_spec {
     const char *const *argv; /* NULL-terminated */
@@ -379,6 +383,12 @@ void arcp__environment_fini(arcp__environment *environment);
 /* arcp__launch_check in the environment that the program would get: the base and `env`. */
 ARCP_MUST_CHECK arcp_status arcp__process_check(const char *const *argv, const char *const *env,
                                                 const char *user, arcp_error *err);
+
+/* ---- file_limit.c ---- */
+
+/* Raises the soft limit of descriptors to the hard one, and writes what it was to *original:
+ * agents get that. When it cannot be raised, it stays as it was. */
+void arcp__process_raise_file_limit(arcp_launch_limit *original);
 
 /* ---- directory_remove.c ---- */
 

@@ -6,6 +6,10 @@
 #include "hosting/served_agent.h"
 #include "runtime/local_worker.h"
 
+_Static_assert(ARCP_SERVED_PROCESSES_MAX == ARCP__SERVED_PROCESSES_MAX &&
+                   ARCP_SERVED_CONCURRENCY_MAX == ARCP__SERVED_CONCURRENCY_MAX,
+               "programs and configuration files have the same limits");
+
 /* An entry that was offered with the same registration, and whose processes go on with new jobs;
  * NULL: none. */
 static arcp__agent_entry *find_same(const arcp_runtime *runtime, const arcp__served_agent *served)

@@ -9,6 +9,7 @@
 #include <arcp/sys/transport.h>
 
 #include "identity/identity.h"
+#include "worker/worker_link.h"
 
 typedef struct arcp__local_worker_options {
     const char *state; /* the directory with its socket and its lock; absolute */
@@ -28,8 +29,11 @@ ARCP_MUST_CHECK arcp_status arcp__runtime_open_local_worker(
 ARCP_MUST_CHECK arcp_status arcp__runtime_set_worker_tokens(arcp_runtime *runtime,
                                                             const arcp__worker_token_row *rows,
                                                             size_t count, arcp_error *err);
+/* The longest first message on a connection of a worker, and the longest one. */
+#define ARCP__WORKER_HELLO_MAX (ARCP__WORKER_HEAD_MAX + 1 + ARCP__WORKER_BODY_MAX)
+size_t arcp__runtime_worker_bytes_max(const arcp_runtime *runtime);
 /* Serves a connection of a worker, whose messages are binary (ARCP__WORKER_SUBPROTOCOL); owns it
- * from now on. After arcp__runtime_set_worker_tokens. */
+ * from now on. Without tokens it is closed. */
 void arcp__runtime_serve_worker(arcp_runtime *runtime, arcp_connection *connection);
 /* Registers the agents of workers that have joined, as far as no other agent has their names; to be
  * called when the agents of the configuration were registered anew. */

@@ -262,6 +262,7 @@ static arcp_status on_hello(void *user, const arcp__worker_hello *hello,
         .keep_ms = runtime->workers.keep_sec * 1000,
         .grace_ms = runtime->workers.grace_sec * 1000,
         .line_bytes = runtime->workers.frame_bytes + line_bytes + START_BYTES,
+        .agent_line_bytes = line_bytes,
         .unkept_bytes = 2 * line_bytes < UNKEPT_BYTES ? UNKEPT_BYTES : 2 * line_bytes,
         .unkept_total_bytes = UNKEPT_TOTAL_BYTES,
     };
@@ -336,12 +337,20 @@ void arcp__worker_links_serve(arcp__worker_links *links, int fd)
     begin(worker);
 }
 
+size_t arcp__runtime_worker_bytes_max(const arcp_runtime *runtime)
+{
+    const size_t line_bytes = runtime->hosting.line_bytes_max + 1;
+    return ARCP__WORKER_HEAD_MAX + 1 +
+           (line_bytes < ARCP__WORKER_BODY_MAX ? ARCP__WORKER_BODY_MAX : line_bytes + 1);
+}
+
 void arcp__runtime_serve_worker(arcp_runtime *runtime, arcp_connection *connection)
 {
     arcp_connection_info info = arcp_connection_info_init();
     arcp__worker_link_events events;
     arcp__worker_links *links = runtime->worker_links;
-    joined_worker *worker = new_worker(links, &events);
+    joined_worker *worker =
+        links == NULL || links->tokens == NULL ? NULL : new_worker(links, &events);
     if (worker != NULL) {
         worker->link = arcp__worker_link_over(connection, ARCP__WORKER_SIDE_RUNTIME, &events);
     }
@@ -362,6 +371,9 @@ arcp_status arcp__runtime_set_worker_tokens(arcp_runtime *runtime,
                                             arcp_error *err)
 {
     arcp__worker_tokens *tokens = NULL;
+    if (count == 0 && runtime->worker_links == NULL) {
+        return ARCP_OK;
+    }
     arcp__worker_links *links = arcp__worker_links_get(runtime);
     arcp_status status = links == NULL ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
                                        : arcp__runtime_find_store_id(runtime, err);

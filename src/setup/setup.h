@@ -1,6 +1,6 @@
-/* The gateways as a configuration file says: the keys of `gateways`, `models` and `tools`, what
- * they make, and modules that are loaded only if the configuration needs them. arcpd and `arcp`
- * have these keys in their files. */
+/* What several configuration files have: the keys of `gateways`, `models`, `tools` and `agents`,
+ * what they make, and modules that are loaded only if the configuration needs them. arcpd has all
+ * of them in its file, `arcp` has those of the gateways, arcp-worker has `agents`. */
 #ifndef ARCP_SETUP_SETUP_H
 #define ARCP_SETUP_SETUP_H
 
@@ -8,6 +8,7 @@
 #include "gateway/gateway.h"
 #include "gateway/model_config.h"
 #include "gateway/tool_config.h"
+#include "process/process.h"
 
 typedef struct arcp__setup_gateways_values {
     char *listen, *url; /* NULL: the default, and the listener's own address */
@@ -53,6 +54,37 @@ typedef struct arcp__setup_tools_values {
     bool refuses_changes;
 } arcp__setup_tools_values;
 
+#define ARCP__SETUP_CONCURRENCY 16 /* the default */
+
+/* In the order of the words of `mode`. */
+typedef enum arcp__setup_mode {
+    ARCP__SETUP_MODE_ARCP,
+    ARCP__SETUP_MODE_PLAIN,
+    ARCP__SETUP_MODE_SERVE
+} arcp__setup_mode;
+
+typedef struct arcp__setup_agent {
+    char *name, *version; /* version may be NULL */
+    bool is_default;
+    int mode; /* arcp__setup_mode */
+    bool stderr_in_errors;
+    uint64_t warm;
+    uint64_t processes, concurrency, jobs_per_process, process_memory_bytes; /* serve */
+    arcp_lease *lease; /* serve; NULL: an empty one */
+    uint64_t max_jobs;
+    bool has_no_queue;
+    char *cwd, *user; /* may be NULL */
+    arcp__text_list command;
+    arcp__text_list env;     /* NAME=VALUE, or NAME for arcpd's own variable */
+    arcp__text_list rlimits; /* NAME=VALUE, accepted by arcp__launch_limit_parse */
+    bool is_unconfined;
+    arcp__text_list base;  /* absolute paths */
+    int protect, min, tls; /* arcp_protect, arcp_enforce_min, arcp_enforce_tls */
+    uint64_t pids;
+    uint64_t memory_bytes, cpu_percent; /* 0: no limit */
+    bool has_no_gateways;
+} arcp__setup_agent;
+
 /* The struct of a configuration that has these groups begins with one of these, and is the root of
  * its reader. */
 typedef struct arcp__setup {
@@ -61,12 +93,27 @@ typedef struct arcp__setup {
     arcp__setup_spend *spends; /* models.spend */
     size_t spend_count;
     arcp__setup_tools_values tools;
+    arcp__setup_agent *agents;
+    size_t agent_count;
 } arcp__setup;
 
 /* The keys of the groups. */
 extern const arcp__config_fields arcp__setup_gateways;
 extern const arcp__config_fields arcp__setup_models;
 extern const arcp__config_fields arcp__setup_tools;
+
+/* An item of `agents`, whose list is `agents` of arcp__setup. */
+extern const arcp__config_row arcp__setup_agent_item;
+
+/* ---- setup_agent.c ---- */
+
+#define ARCP__SETUP_LIMITS_MAX 16u /* more than there are resources */
+
+/* The limits of an agent's processes: `files`, and those of its row, which can replace it. */
+ARCP_MUST_CHECK arcp_status arcp__setup_agent_limits(const arcp__setup_agent *agent,
+                                                     const arcp_launch_limit *files,
+                                                     arcp_launch_limit out[ARCP__SETUP_LIMITS_MAX],
+                                                     size_t *count, arcp_error *err);
 
 /* ---- setup_gateways.c ---- */
 

@@ -172,6 +172,11 @@ arcp__worker_core *arcp__worker_core_new(const arcp__worker_hello *hello,
     return core;
 }
 
+void arcp__worker_core_set_hello(arcp__worker_core *core, const arcp__worker_hello *hello)
+{
+    core->hello = *hello;
+}
+
 void arcp__worker_core_free(arcp__worker_core *core)
 {
     if (core == NULL) {

@@ -44,6 +44,8 @@
 
 /* Jobs that it has at a time, ended ones included. */
 #define ARCP__WORKER_JOBS_MAX 2048u
+/* Times its capacity it takes jobs, because parents lend their places to their children. */
+#define ARCP__WORKER_LENT_MAX 4u
 /* The longest id of a job or a store. */
 #define ARCP__WORKER_ID_MAX 63u
 /* The longest text that says why a program could not be started, or its sandbox not made. */
@@ -92,6 +94,10 @@ arcp__worker_core *arcp__worker_core_new(const arcp__worker_hello *hello,
                                          const arcp__worker_programs *programs, int64_t now_ns);
 void arcp__worker_core_free(arcp__worker_core *core); /* NULL is accepted */
 bool arcp__worker_core_has_failed(const arcp__worker_core *core);
+
+/* What the next hello says; what it borrows must live as long as the core, or until another is set.
+ */
+void arcp__worker_core_set_hello(arcp__worker_core *core, const arcp__worker_hello *hello);
 
 /* ---- the link ---- */
 

@@ -81,6 +81,7 @@ static const arcp__member welcome_rows[] = {
     {M(welcome, keep_ms, "keep_ms", POSITIVE), NEEDED},
     {M(welcome, grace_ms, "grace_ms", COUNT)},
     {M(welcome, line_bytes, "line_bytes", POSITIVE), NEEDED},
+    {M(welcome, agent_line_bytes, "agent_line_bytes", COUNT)},
     {M(welcome, unkept_bytes, "unkept_bytes", POSITIVE), NEEDED},
     {M(welcome, unkept_total_bytes, "unkept_total_bytes", POSITIVE), NEEDED},
 };

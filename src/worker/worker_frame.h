@@ -183,8 +183,10 @@ typedef struct arcp__worker_welcome {
     uint64_t v;
     arcp_span store; /* the id of the store, whose jobs the link is about */
     uint64_t keep_ms;
-    uint64_t grace_ms; /* that programs have to end when the worker is stopped */
-    uint64_t line_bytes, unkept_bytes, unkept_total_bytes;
+    uint64_t grace_ms;         /* that programs have to end when the worker is stopped */
+    uint64_t line_bytes;       /* of any line on the link */
+    uint64_t agent_line_bytes; /* of one that a program writes; a row of `start` has it, too */
+    uint64_t unkept_bytes, unkept_total_bytes;
 } arcp__worker_welcome;
 
 /* A row of welcome, for a job that hello named. */

@@ -150,6 +150,14 @@ static arcp__worker_job *new_job(arcp__worker_core *core, arcp_span id, int64_t 
     return job;
 }
 
+static uint64_t jobs_max(const arcp__worker_core *core)
+{
+    const uint64_t capacity = core->hello.capacity; /* 0: no limit */
+    return capacity == 0 || capacity > ARCP__WORKER_JOBS_MAX / ARCP__WORKER_LENT_MAX
+               ? ARCP__WORKER_JOBS_MAX
+               : capacity * ARCP__WORKER_LENT_MAX;
+}
+
 static arcp_status take_start(arcp__worker_core *core, int64_t now_ns,
                               const arcp__worker_message *message, arcp_error *err)
 {
@@ -163,7 +171,7 @@ static arcp_status take_start(arcp__worker_core *core, int64_t now_ns,
         arcp__worker_fail(core);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    if (core->is_draining || HASH_COUNT(core->jobs) > ARCP__WORKER_JOBS_MAX) {
+    if (core->is_draining || HASH_COUNT(core->jobs) > jobs_max(core)) {
         arcp__worker_refuse_job(core, job, ARCP__WORKER_BUSY, arcp_span_make(NULL, 0));
         return ARCP_OK;
     }

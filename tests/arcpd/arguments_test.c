@@ -100,9 +100,9 @@ static void options_override_the_file_and_the_first_listen_replaces_its_list(voi
     assert_string_equal(config.tokens[1].token, "t2");
     assert_string_equal(config.tokens[1].principal, "bob smith");
     assert_int_equal(config.tokens[1].role, ARCP_ROLE_OPERATOR);
-    assert_string_equal(config.agents[0].name, "a");
-    assert_string_equal(config.agents[0].version, "2");
-    assert_string_equal(config.agents[0].command.items[1], "this one");
+    assert_string_equal(config.setup.agents[0].name, "a");
+    assert_string_equal(config.setup.agents[0].version, "2");
+    assert_string_equal(config.setup.agents[0].command.items[1], "this one");
     assert_int_equal(config.log_level, 0);
     arcp__config_fini(&config);
 }

@@ -118,6 +118,15 @@ static const struct {
      "test.yaml:1: tracing.otlp.sampling: is not a key of the configuration"},
     {"tracing: {zipkin: {}}\n", "test.yaml:1: tracing.zipkin: is not a key of the configuration"},
     {"tokens: [{token: '', principal: a}]\n", "test.yaml:1: tokens[0]: needs token and principal"},
+    {"workers: {tokens: [{token: t}]}\n", "test.yaml:1: workers.tokens[0]: needs token and name"},
+    {"workers: {tokens: [{token: '', name: a}]}\n",
+     "test.yaml:1: workers.tokens[0]: needs token and name"},
+    {"workers: {tokens: [{token: t, name: a}, {token: t, name: b}]}\n",
+     "test.yaml:1: workers.tokens[1]: an entry above has the same token"},
+    {"workers: {path: x}\n",
+     "test.yaml:1: workers.path: must be a path that begins with / and has no query"},
+    {"tokens: [{token: t, principal: a}]\nworkers: {tokens: [{token: t, name: a}]}\n",
+     "test.yaml:1: workers.tokens[0] is also a token of sessions (tokens[0])"},
     {"tokens: [{token: t, principal: a, role: admin}]\n",
      "test.yaml:1: tokens[0].role: must be none, viewer or operator"},
     {"tokens: [{token: t, principal: ''}]\n", "test.yaml:1: tokens[0]: needs token and principal"},
@@ -285,7 +294,7 @@ static void agents_of_one_name_may_have_several_versions(void **state)
                        "  - {name: b, command: [x], default: true}\n",
                        &error),
              &error);
-    assert_int_equal(config.agent_count, 4);
+    assert_int_equal(config.setup.agent_count, 4);
     arcp__config_fini(&config);
 }
 

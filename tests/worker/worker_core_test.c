@@ -123,6 +123,26 @@ static void a_worker_has_2048_jobs_at_most(void **state)
     worker_rig_close(&r);
 }
 
+static void a_worker_takes_four_times_its_capacity(void **state)
+{
+    const arcp__worker_hello hello = {.v_low = 1, .v_high = 1, .capacity = 2};
+    worker_rig r;
+    char order[64];
+    worker_rig_open(&r);
+    arcp__worker_core_set_hello(r.core, &hello);
+    worker_rig_connect(&r, "", WELCOME(""));
+    for (unsigned i = 0; i < 8; i++) {
+        (void)snprintf(order, sizeof order,
+                       "{\"type\":\"start\",\"job\":\"%u\",\"agent\":\"a\"}\n{}", i);
+        worker_rig_take(&r, order);
+        r.done[0] = '\0';
+    }
+    assert_int_equal(arcp__worker_core_figures(r.core).programs, 8);
+    worker_rig_take(&r, START);
+    worker_rig_check_sent(&r, "{\"type\":\"refused\",\"job\":\"j\",\"why\":\"busy\"}\n");
+    worker_rig_close(&r);
+}
+
 /* Whatever its program does then, the runtime has not asked for that. */
 static void a_job_whose_worker_is_stopped_counts_as_killed(void **state)
 {
@@ -298,6 +318,7 @@ int main(void)
         cmocka_unit_test(a_refusal_while_the_runtime_is_away_frees_the_job),
         cmocka_unit_test(a_worker_that_drains_takes_no_job),
         cmocka_unit_test(a_worker_has_2048_jobs_at_most),
+        cmocka_unit_test(a_worker_takes_four_times_its_capacity),
         cmocka_unit_test(a_job_whose_worker_is_stopped_counts_as_killed),
         cmocka_unit_test(orders_reach_the_program),
         cmocka_unit_test(a_forgotten_program_is_killed_and_its_end_awaited),

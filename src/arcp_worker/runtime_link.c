@@ -1,4 +1,4 @@
-#include "worker/main/runtime_link.h"
+#include "arcp_worker/runtime_link.h"
 
 #include <stdio.h>
 #include <string.h>

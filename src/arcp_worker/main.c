@@ -1,12 +1,15 @@
-/* arcp-worker: runs the programs of jobs for the arcpd of the same machine, and goes on with them
- * while arcpd is away. worker_core.h has what it promises.
+/* arcp-worker: runs the programs of jobs for an arcpd, and goes on with them while arcpd is away.
+ * worker_core.h has what it promises.
  *
  *     LOOKING ── arcpd listens ──> LINKED ── the link ends ──> LOOKING
  *        │                            │
- *        └── neither job nor arcpd for 10 s, SIGTERM, another worker of the store ──> ended */
+ *        └── SIGTERM, drained and without jobs, another worker in its place ──> ended
+ *
+ * With --local it belongs to the arcpd of the same machine, which says how each program is started;
+ * it also ends after 10 s with neither job nor arcpd. With --config it connects to an arcpd on
+ * another machine, and starts only what its own file has. */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,17 +17,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "arcp_worker/arguments.h"
+#include "arcp_worker/jobs.h"
+#include "arcp_worker/remote.h"
+#include "arcp_worker/runtime_link.h"
+#include "arcp_worker/worker_config.h"
 #include "base/clock.h"
 #include "base/hex.h"
 #include "base/random.h"
 #include "hosting/agent_network.h"
 #include "process/process.h"
-#include "worker/main/jobs.h"
-#include "worker/main/runtime_link.h"
 #include "worker/worker_link.h"
 #include "worker/worker_place.h"
 
@@ -49,10 +54,13 @@ typedef struct worker {
     arcp__worker_core *core;
     arcp__hosted_jobs jobs;
     arcp__runtime_place place;
+    const char *config_path; /* NULL: it belongs to the arcpd of this machine */
+    arcp__worker_config config;
+    arcp__remote remote;
     arcp__worker_link *link; /* NULL: arcpd is away */
     arcp__task pump;
     uv_timer_t retry, tick, grace;
-    uv_signal_t terminate, interrupt, child;
+    uv_signal_t terminate, interrupt, child, hangup;
     uv_async_t wake; /* by the network of sandboxes */
     uint64_t retry_ms, grace_ms;
     int64_t idle_ns; /* since when it has neither job nor arcpd; 0: it has */
@@ -106,10 +114,14 @@ static void pump_later(worker *w)
  */
 static void end_if_done(worker *w)
 {
+    const arcp__worker_figures figures = arcp__worker_core_figures(w->core);
     if (!w->is_stopping) {
+        if (figures.is_draining && figures.jobs == 0) {
+            say("it ends: it was drained, and its last job has ended");
+            end(w, EXIT_ENDED);
+        }
         return;
     }
-    const arcp__worker_figures figures = arcp__worker_core_figures(w->core);
     if (figures.programs == 0 && (figures.jobs == 0 || w->link == NULL)) {
         end(w, EXIT_ENDED);
     } else if (figures.programs == 0 && uv_timer_get_due_in(&w->grace) > FAREWELL_MS) {
@@ -146,20 +158,43 @@ static arcp_status on_message(void *user, const arcp__worker_message *message, a
     if (status == ARCP_OK && message->kind == ARCP__WORKER_WELCOME) {
         arcp__worker_link_set_line_bytes(w->link, (size_t)message->welcome.line_bytes);
         w->grace_ms = message->welcome.grace_ms;
+        w->jobs.line_bytes = (size_t)message->welcome.agent_line_bytes;
+        w->retry_ms = 0;
+        w->has_complained = false;
     }
     pump_later(w);
     return status;
 }
 
 static void connect_later(worker *w);
+static void on_retry(uv_timer_t *timer);
+
+/* The same reason is written once, until there was a link. */
+static void complain(worker *w, const char *why)
+{
+    if (!w->has_complained) {
+        w->has_complained = true;
+        say("%s", why);
+    }
+}
 
 static void unlink_runtime(worker *w, const char *why)
 {
-    say("arcpd is away: %s", why == NULL ? "it has closed the link" : why);
+    const bool is_refused = arcp__worker_link_is_refused(w->link);
     arcp__worker_link_close(w->link);
     w->link = NULL;
     arcp__worker_core_disconnected(w->core, now());
     pump_later(w);
+    if (is_refused) {
+        say("arcpd has refused this worker: %s; it tries again in %llu s", why,
+            (unsigned long long)(ARCP__REFUSED_RETRY_MS / 1000));
+        (void)uv_timer_start(&w->retry, on_retry, ARCP__REFUSED_RETRY_MS, 0);
+        return;
+    }
+    char line[300];
+    (void)snprintf(line, sizeof line, "arcpd is away: %s",
+                   why == NULL ? "it has closed the link" : why);
+    complain(w, line);
     connect_later(w);
 }
 
@@ -168,11 +203,22 @@ static void on_link_ended(void *user, const char *why)
     unlink_runtime(user, why);
 }
 
+static arcp__worker_link_events link_events(worker *w)
+{
+    return (arcp__worker_link_events){
+        .message = on_message, .has_room = on_changed, .ended = on_link_ended, .user = w};
+}
+
+static void begin_link(worker *w)
+{
+    arcp__worker_core_connected(w->core, now());
+    pump_later(w);
+}
+
 /* False: there is no link. */
 static bool connect_now(worker *w)
 {
-    const arcp__worker_link_events events = {
-        .message = on_message, .has_room = on_changed, .ended = on_link_ended, .user = w};
+    const arcp__worker_link_events events = link_events(w);
     arcp_error error = {0};
     int fd = -1;
     arcp_status status = arcp__runtime_place_connect(&w->place, &fd, &error);
@@ -183,9 +229,8 @@ static bool connect_now(worker *w)
             (void)close(fd);
         }
     }
-    if (status != ARCP_OK && !w->has_complained) {
-        w->has_complained = true;
-        say("%s", error.message);
+    if (status != ARCP_OK) {
+        complain(w, error.message);
     }
     if (status == ARCP_E_EXISTS) {
         end(w, EXIT_FAILED);
@@ -193,22 +238,49 @@ static bool connect_now(worker *w)
     return status == ARCP_OK && fd >= 0;
 }
 
+static void on_remote_connected(void *user, arcp_connection *connection)
+{
+    worker *w = user;
+    const arcp__worker_link_events events = link_events(w);
+    w->link = arcp__worker_link_over(connection, ARCP__WORKER_SIDE_WORKER, &events);
+    if (w->link == NULL) {
+        connection->ops->free(connection);
+        connect_later(w);
+    } else {
+        begin_link(w);
+    }
+}
+
+static void on_remote_failed(void *user, const char *why)
+{
+    complain(user, why);
+    connect_later(user);
+}
+
 static void on_retry(uv_timer_t *timer)
 {
     worker *w = timer->data;
-    if (!connect_now(w)) {
-        connect_later(w);
+    if (w->config_path == NULL) {
+        if (connect_now(w)) {
+            begin_link(w);
+        } else {
+            connect_later(w);
+        }
         return;
     }
-    w->retry_ms = 0;
-    w->has_complained = false;
-    arcp__worker_core_connected(w->core, now());
-    pump_later(w);
+    arcp_error error = {0};
+    if (arcp__remote_connect(&w->remote, &w->loop, &w->config, &error) != ARCP_OK) {
+        on_remote_failed(w, error.message);
+    }
 }
 
 static void connect_later(worker *w)
 {
-    if (!w->is_over) {
+    if (!w->is_over && w->config_path != NULL) {
+        const bool is_first = w->retry_ms == 0;
+        const uint64_t pause_ms = arcp__remote_pause_ms(&w->retry_ms);
+        (void)uv_timer_start(&w->retry, on_retry, is_first ? 0 : pause_ms, 0);
+    } else if (!w->is_over) {
         (void)uv_timer_start(&w->retry, on_retry, w->retry_ms, 0);
         w->retry_ms = w->retry_ms == 0 ? RETRY_MIN_MS : w->retry_ms * 2;
         w->retry_ms = w->retry_ms > RETRY_MAX_MS ? RETRY_MAX_MS : w->retry_ms;
@@ -224,7 +296,7 @@ static void on_tick(uv_timer_t *timer)
     if (!arcp__worker_core_tick(w->core, now_ns)) {
         unlink_runtime(w, "it is silent");
     }
-    if (w->link != NULL || arcp__worker_core_figures(w->core).jobs != 0) {
+    if (w->link != NULL || w->config_path != NULL || arcp__worker_core_figures(w->core).jobs != 0) {
         w->idle_ns = 0;
     } else if (w->idle_ns == 0) {
         w->idle_ns = now_ns;
@@ -276,6 +348,60 @@ static void on_child(uv_signal_t *handle, int number)
     arcp__process_table_reap(w->hosting.processes);
 }
 
+static arcp__worker_hello make_hello(const worker *w)
+{
+    const bool is_remote = w->config_path != NULL;
+    return (arcp__worker_hello){
+        .v_low = ARCP__WORKER_V_LOW,
+        .v_high = ARCP__WORKER_V_HIGH,
+        .version = ARCP_SPAN_LITERAL(ARCP_VERSION_STRING),
+        .name = arcp_span_cstr(is_remote ? w->config.name : "local"),
+        .token = arcp_buf_span(&w->config.token),
+        .capacity = w->config.capacity,
+        .offers = w->config.offers,
+        .offer_count = w->config.setup.agent_count,
+        .instance = arcp_span_cstr(w->instance),
+        .boot_id = arcp_span_cstr(w->boot),
+        .work = arcp_span_cstr(arcp__process_table_directory(w->hosting.processes)),
+        .pid = (uint64_t)getpid(),
+    };
+}
+
+/* The rows are read again, and offered with a new link. The worker of this machine has none. */
+static void on_hangup(uv_signal_t *handle, int number)
+{
+    worker *w = handle->data;
+    arcp__worker_config fresh;
+    arcp_error error = {0};
+    if (w->config_path == NULL) {
+        return;
+    }
+    arcp_status status = arcp__worker_config_read(w->config_path, &fresh, &error);
+    if (status == ARCP_OK &&
+        (strcmp(fresh.name, w->config.name) != 0 || strcmp(fresh.state, w->config.state) != 0)) {
+        status = arcp_error_set(&error, ARCP_E_USAGE, "name and state need a restart");
+    }
+    if (status != ARCP_OK) {
+        say("%s: the rows stay as they are", error.message);
+        arcp__worker_config_fini(&fresh);
+        return;
+    }
+    arcp__worker_config_fini(&w->config);
+    w->config = fresh;
+    const arcp__worker_hello hello = make_hello(w);
+    arcp__worker_core_set_hello(w->core, &hello);
+    say("its rows are read again");
+    arcp__remote_cancel(&w->remote);
+    if (w->link != NULL) {
+        arcp__worker_link_close(w->link);
+        w->link = NULL;
+        arcp__worker_core_disconnected(w->core, now());
+        pump_later(w);
+    }
+    w->retry_ms = 0;
+    connect_later(w);
+}
+
 /* ---- start and end ---- */
 
 static void log_line(void *user, arcp__hosting_level level, const char *text)
@@ -313,18 +439,10 @@ static arcp_status open_core(worker *w, arcp_error *err)
     arcp__random(random, sizeof random);
     arcp__hex_format(random, sizeof random, w->instance);
     read_boot_id(w);
-    const arcp__worker_hello hello = {
-        .v_low = ARCP__WORKER_V_LOW,
-        .v_high = ARCP__WORKER_V_HIGH,
-        .version = ARCP_SPAN_LITERAL(ARCP_VERSION_STRING),
-        .name = ARCP_SPAN_LITERAL("local"),
-        .instance = arcp_span_cstr(w->instance),
-        .boot_id = arcp_span_cstr(w->boot),
-        .work = arcp_span_cstr(arcp__process_table_directory(w->hosting.processes)),
-        .pid = (uint64_t)getpid(),
-    };
+    const arcp__worker_hello hello = make_hello(w);
     w->jobs.agents.hosting = &w->hosting;
     w->jobs.share = w->share;
+    w->jobs.config = w->config_path == NULL ? NULL : &w->config;
     w->jobs.changed = on_changed;
     w->jobs.user = w;
     arcp__hosted_jobs_init(&w->jobs);
@@ -349,7 +467,8 @@ static void open_handles(worker *w)
         int number;
     } signals[] = {{&w->terminate, on_terminate, SIGTERM},
                    {&w->interrupt, on_terminate, SIGINT},
-                   {&w->child, on_child, SIGCHLD}};
+                   {&w->child, on_child, SIGCHLD},
+                   {&w->hangup, on_hangup, SIGHUP}};
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
         (void)uv_signal_init(&w->loop, signals[i].handle);
         signals[i].handle->data = w;
@@ -361,6 +480,7 @@ static void open_handles(worker *w)
 /* The signals' handles stay, so that another SIGTERM cannot kill the worker while it ends. */
 static void clean_up(worker *w)
 {
+    arcp__remote_cancel(&w->remote);
     arcp__worker_link_close(w->link);
     arcp__worker_core_free(w->core);
     if (w->core != NULL) {
@@ -379,84 +499,38 @@ static void clean_up(worker *w)
     uv_unref((uv_handle_t *)&w->terminate);
     uv_unref((uv_handle_t *)&w->interrupt);
     uv_unref((uv_handle_t *)&w->child);
+    uv_unref((uv_handle_t *)&w->hangup);
     (void)uv_run(&w->loop, UV_RUN_DEFAULT);
     arcp__process_table_end_children(0);
     arcp__runtime_place_close(&w->place);
+    if (w->config_path != NULL) {
+        arcp__worker_config_fini(&w->config);
+    }
 }
 
 /* ---- the program ---- */
 
-static const char help[] =
-    "arcp-worker - run the programs of jobs for arcpd, also while arcpd is away\n"
-    "\n"
-    "usage: arcp-worker --local STATE [--store ID] [--work DIRECTORY]\n"
-    "\n"
-    "  --local STATE       connect to the arcpd with the state directory STATE\n"
-    "  --store ID          only to the one with this store (default: the first that is found)\n"
-    "  --work DIRECTORY    make the directories of jobs in DIRECTORY (default: STATE/work)\n"
-    "  -V, --version       print the version and exit\n"
-    "  -h, --help          print this summary and exit\n"
-    "\n"
-    "arcpd starts it. SIGTERM ends it: running jobs get shutdown.grace_sec.\n";
-
-/* *text is what is only to be printed, or NULL. */
-static arcp_status read_arguments(worker *w, int argc, char **argv, const char **text,
-                                  arcp_error *err)
+/* The place of a worker with its own file is locked, too: another one would end its programs. */
+static arcp_status open_config(worker *w, arcp_error *err)
 {
-    static const struct option options[] = {
-        {"local", required_argument, NULL, 'l'}, {"store", required_argument, NULL, 's'},
-        {"work", required_argument, NULL, 'w'},  {"version", no_argument, NULL, 'V'},
-        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
-    const char *work = NULL;
-    opterr = 0;
-    for (int option = getopt_long(argc, argv, "Vh", options, NULL); option != -1;
-         option = getopt_long(argc, argv, "Vh", options, NULL)) {
-        switch (option) {
-        case 'l':
-            w->place.state = optarg;
-            break;
-        case 's':
-            if (!arcp__worker_is_store(optarg)) {
-                return arcp_error_set(err, ARCP_E_USAGE, "--store: \"%.100s\" is not a store's id",
-                                      optarg);
-            }
-            (void)snprintf(w->place.store, sizeof w->place.store, "%s", optarg);
-            break;
-        case 'w':
-            work = optarg;
-            break;
-        case 'V':
-            *text = "arcp-worker " ARCP_VERSION_STRING "\n";
-            return ARCP_OK;
-        case 'h':
-            *text = help;
-            return ARCP_OK;
-        default:
-            return arcp_error_set(err, ARCP_E_USAGE, "unknown option or missing value: %.200s",
-                                  argv[optind - 1]);
-        }
+    const arcp_status status = arcp__worker_config_read(w->config_path, &w->config, err);
+    if (status == ARCP_OK) {
+        w->remote.connected = on_remote_connected;
+        w->remote.failed = on_remote_failed;
+        w->remote.user = w;
+        w->place.state = w->config.state;
+        (void)snprintf(w->place.store, sizeof w->place.store, "remote");
+        (void)snprintf(w->place.work, sizeof w->place.work, "%s", w->config.work);
     }
-    if (optind != argc) {
-        return arcp_error_set(err, ARCP_E_USAGE, "unexpected argument: %.200s", argv[optind]);
-    }
-    if (w->place.state == NULL || w->place.state[0] != '/') {
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "expected --local with the absolute path of a state directory");
-    }
-    if (work != NULL && work[0] != '/') {
-        return arcp_error_set(err, ARCP_E_USAGE, "--work: \"%.200s\" is not an absolute path",
-                              work);
-    }
-    const int size = snprintf(w->place.work, sizeof w->place.work, "%s%s",
-                              work == NULL ? w->place.state : work, work == NULL ? "/work" : "");
-    return size > 0 && (size_t)size < sizeof w->place.work
-               ? ARCP_OK
-               : arcp_error_set(err, ARCP_E_USAGE, "the path of the work directory is too long");
+    return status;
 }
 
 static arcp_status open_all(worker *w, arcp_error *err)
 {
-    arcp_status status = arcp__runtime_place_open(&w->place, err);
+    arcp_status status = w->config_path == NULL ? ARCP_OK : open_config(w, err);
+    if (status == ARCP_OK) {
+        status = arcp__runtime_place_open(&w->place, err);
+    }
     if (status == ARCP_OK) {
         w->share = arcp__loop_share_new(&w->loop);
         status =
@@ -468,38 +542,34 @@ static arcp_status open_all(worker *w, arcp_error *err)
     return status == ARCP_OK ? open_core(w, err) : status;
 }
 
-static void prepare_process(void)
+static void prepare_process(arcp_launch_limit *original)
 {
-    struct rlimit files;
     /* Agents may run as our user: this prevents them from tracing us, and reading secrets in our
      * memory. exec resets it. */
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);
-    (void)signal(SIGHUP, SIG_IGN); /* it has no configuration of its own */
     (void)umask(077);
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-        files.rlim_cur = files.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &files);
-    }
+    arcp__process_raise_file_limit(original);
 }
 
 int main(int argc, char **argv)
 {
     static worker w; /* too large for the stack */
     arcp_error error = {0};
-    prepare_process();
-    w.place.lock = -1;
+    prepare_process(&w.jobs.files);
     w.grace_ms = GRACE_MS;
-    const char *text = NULL;
-    arcp_status status = read_arguments(&w, argc, argv, &text, &error);
+    arcp__worker_arguments arguments = {0};
+    arcp_status status = arcp__worker_arguments_read(argc, argv, &arguments, &error);
     if (status != ARCP_OK) {
         say("%s (see --help)", error.message);
         return EXIT_USAGE;
     }
-    if (text != NULL) {
-        return fputs(text, stdout) >= 0 && fflush(stdout) == 0 ? EXIT_ENDED : EXIT_FAILED;
+    w.config_path = arguments.config;
+    w.place = arguments.place;
+    if (arguments.text != NULL) {
+        return fputs(arguments.text, stdout) >= 0 && fflush(stdout) == 0 ? EXIT_ENDED : EXIT_FAILED;
     }
     if (uv_loop_init(&w.loop) != 0) {
         say("out of memory");

@@ -1,4 +1,4 @@
-#include "worker/main/agents.h"
+#include "arcp_worker/agents.h"
 
 #include "base/alloc.h"
 #include "base/hash.h"

@@ -1,7 +1,7 @@
 /* The way from arcp-worker to the runtime on the same machine (worker_place.h). Private to the
  * program. */
-#ifndef ARCP_WORKER_MAIN_RUNTIME_LINK_H
-#define ARCP_WORKER_MAIN_RUNTIME_LINK_H
+#ifndef ARCP_ARCP_WORKER_RUNTIME_LINK_H
+#define ARCP_ARCP_WORKER_RUNTIME_LINK_H
 
 #include <limits.h>
 

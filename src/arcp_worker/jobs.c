@@ -1,4 +1,4 @@
-#include "worker/main/jobs.h"
+#include "arcp_worker/jobs.h"
 
 #include <stdio.h>
 
@@ -16,6 +16,7 @@ struct arcp__hosted_program {
     arcp__worker_program *program;
     arcp__known_agent *agent;
     arcp__arena arena; /* of the row */
+    arcp_buf own_row;  /* its text, of a worker with agents of its own; secret */
     arcp__start_row row;
     arcp__job_plan *plan;      /* owned; NULL: not confined, or its process is served */
     arcp_authority *authority; /* of its lease, without counters; NULL: not confined */
@@ -321,11 +322,30 @@ static arcp_status confine(arcp__hosted_program *hosted, arcp_span line, arcp_er
     return status;
 }
 
+static arcp_status write_own_row(arcp__hosted_program *hosted, const arcp__worker_message *order,
+                                 arcp_error *err)
+{
+    const arcp__hosted_jobs *jobs = hosted->jobs;
+    const arcp__own_job job = {.order = order,
+                               .jobs =
+                                   arcp__process_table_directory(jobs->agents.hosting->processes),
+                               .files = &jobs->files,
+                               .line_bytes = jobs->line_bytes};
+    return jobs->config == NULL
+               ? ARCP_OK
+               : arcp__worker_config_write_row(jobs->config, &job, &hosted->own_row, err);
+}
+
 static arcp_status open_job(arcp__hosted_program *hosted, const arcp__worker_message *order,
                             arcp_error *err)
 {
     arcp__hosted_jobs *jobs = hosted->jobs;
-    arcp_status status = arcp__start_row_read(order->start.row, &hosted->arena, &hosted->row, err);
+    arcp_status status = write_own_row(hosted, order, err);
+    if (status == ARCP_OK) {
+        status = arcp__start_row_read(jobs->config == NULL ? order->start.row
+                                                           : arcp_buf_span(&hosted->own_row),
+                                      &hosted->arena, &hosted->row, err);
+    }
     if (status == ARCP_OK && hosted->row.env == NULL) {
         status = arcp_error_set(err, ARCP_E_INVALID_REQUEST, "row.job is missing");
     }
@@ -372,6 +392,7 @@ static void free_job(arcp__hosted_program *hosted)
         arcp__known_agents_release(&hosted->jobs->agents, hosted->agent);
     }
     arcp__arena_fini(&hosted->arena);
+    arcp_buf_fini(&hosted->own_row);
     arcp__free(hosted);
 }
 
@@ -385,7 +406,7 @@ static void *start(void *user, arcp__worker_job *job, const arcp__worker_message
         (void)snprintf(message, 256, "out of memory");
         return NULL;
     }
-    *hosted = (arcp__hosted_program){.jobs = jobs, .job = job};
+    *hosted = (arcp__hosted_program){.jobs = jobs, .job = job, .own_row = arcp_buf_secret_init()};
     if (open_job(hosted, order, &error) != ARCP_OK) {
         (void)snprintf(message, 256, "%s", error.message);
         free_job(hosted);

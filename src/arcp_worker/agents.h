@@ -3,8 +3,8 @@
  *
  *     jobs, or the runtime's list ──> KNOWN ── neither any more, and no process is left ──> freed
  */
-#ifndef ARCP_WORKER_MAIN_AGENTS_H
-#define ARCP_WORKER_MAIN_AGENTS_H
+#ifndef ARCP_ARCP_WORKER_AGENTS_H
+#define ARCP_ARCP_WORKER_AGENTS_H
 
 #include "hosting/agent_row.h"
 

@@ -3,11 +3,12 @@
  *
  * What a program does during a call of the core is reported to the core in the next turn of the
  * loop, because the core must not be called from inside its own calls. */
-#ifndef ARCP_WORKER_MAIN_JOBS_H
-#define ARCP_WORKER_MAIN_JOBS_H
+#ifndef ARCP_ARCP_WORKER_JOBS_H
+#define ARCP_ARCP_WORKER_JOBS_H
 
+#include "arcp_worker/agents.h"
+#include "arcp_worker/worker_config.h"
 #include "stream/stream.h"
-#include "worker/main/agents.h"
 #include "worker/worker_core.h"
 #include "worker/worker_program.h"
 
@@ -17,6 +18,10 @@ typedef struct arcp__hosted_jobs {
     arcp__worker_core *core; /* set by the owner, before anything is called */
     arcp__loop_share *share; /* the owner's */
     arcp__known_agents agents;
+    /* The worker's own agents, which are all that it runs; NULL: each order has a row. */
+    const arcp__worker_config *config;
+    arcp_launch_limit files; /* the limit of open files that we had */
+    size_t line_bytes;       /* of a line that a program writes, as the runtime says */
     arcp__worker_queue queue;
     arcp__hosted_program *first; /* all */
     arcp__task report;
