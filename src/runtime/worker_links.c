@@ -102,6 +102,12 @@ static void refuse_link(joined_worker *worker, arcp_status status, const char *w
 static void on_timer(uv_timer_t *timer)
 {
     arcp__worker_links *links = timer->data;
+    if (links->runtime->is_dirty) {
+        arcp__runtime_drive(links->runtime); /* answers go before `kept` */
+    }
+    if (links->is_leaving) {
+        return;
+    }
     for (joined_worker *worker = links->open, *next = NULL; worker != NULL; worker = next) {
         arcp_error error = {0};
         next = worker->next;

@@ -445,14 +445,18 @@ arcp_status arcp__worker_peer_receive(arcp__worker_peer *peer, int64_t now_ns,
     if (job->forgotten != 0) {
         return ARCP_OK; /* which the worker may not have read yet */
     }
-    const arcp_status status = kinds[message->kind](peer, job, message, now_ns, err);
-    if (peer->dirty != NULL && peer->dirty_bytes >= ARCP__PEER_KEPT_BYTES) {
-        send_all_kept(peer, now_ns);
-    }
-    return status;
+    return kinds[message->kind](peer, job, message, now_ns, err);
 }
 
 /* ---- time ---- */
+
+/* When `kept` is due; after enough bytes at once. */
+static int64_t kept_due(const arcp__worker_peer *peer)
+{
+    return peer->dirty == NULL                          ? ARCP_TIME_NEVER
+           : peer->dirty_bytes >= ARCP__PEER_KEPT_BYTES ? peer->dirty_ns
+                                                        : peer->dirty_ns + ARCP__PEER_KEPT_NS;
+}
 
 int64_t arcp__worker_peer_due(const arcp__worker_peer *peer)
 {
@@ -461,8 +465,7 @@ int64_t arcp__worker_peer_due(const arcp__worker_peer *peer)
     }
     const int64_t ping_ns = peer->pinged_ns + ARCP__WORKER_PING_NS;
     const int64_t silent_ns = peer->heard_ns + ARCP__WORKER_SILENT_NS;
-    const int64_t kept_ns =
-        peer->dirty == NULL ? ARCP_TIME_NEVER : peer->dirty_ns + ARCP__PEER_KEPT_NS;
+    const int64_t kept_ns = kept_due(peer);
     const int64_t first_ns = ping_ns < silent_ns ? ping_ns : silent_ns;
     return first_ns < kept_ns ? first_ns : kept_ns;
 }
@@ -483,7 +486,7 @@ arcp_status arcp__worker_peer_tick(arcp__worker_peer *peer, int64_t now_ns, arcp
         peer->owner.send(peer->owner.user,
                          &(arcp__worker_message){.kind = ARCP__WORKER_PING, .ping = {peer->ping}});
     }
-    if (peer->dirty != NULL && now_ns - peer->dirty_ns >= ARCP__PEER_KEPT_NS) {
+    if (now_ns >= kept_due(peer)) {
         send_all_kept(peer, now_ns);
     }
     return ARCP_OK;

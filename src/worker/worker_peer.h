@@ -68,7 +68,10 @@ void arcp__worker_peer_free(arcp__worker_peer *peer); /* NULL is accepted */
 ARCP_MUST_CHECK arcp_status arcp__worker_peer_receive(arcp__worker_peer *peer, int64_t now_ns,
                                                       const arcp__worker_message *message,
                                                       arcp_error *err);
-/* What is due. Other than ARCP_OK: the owner closes the link. */
+/* What is due, `kept` in particular: the owner sends the answers to all that has come first,
+ * because the worker takes none to an item that it keeps no more. Other than ARCP_OK: it closes the
+ * link.
+ */
 ARCP_MUST_CHECK arcp_status arcp__worker_peer_tick(arcp__worker_peer *peer, int64_t now_ns,
                                                    arcp_error *err);
 /* When tick is to be called next. */

@@ -230,6 +230,19 @@ def the_sandbox_holds_on_a_worker(place):
                 assert job.denials().count(f"net.fetch http://127.0.0.1:{listener.server_port}/other") == 1, job.denials()
 
 
+def each_question_gets_its_answer():
+    """Lines without effect are kept by the worker no longer than until arcpd has them."""
+    count = 200
+    text = f"""read -r line; pad=$(printf '%01000d' 0); i=0; while [ $i -lt {count} ]; do i=$((i + 1))
+echo '{{"type":"x-nothing","payload":{{"pad":"'$pad'"}}}}'
+echo '{{"type":"authorize","id":"'$i'","payload":{{"capability":"fs.read","target":"/srv/one"}}}}'; done |
+cat; i=0; while [ $i -lt {count} ]; do read -r line; case $line in *'"re":'*) i=$((i + 1));; esac; done; echo all"""
+    with daemon_with([shell("asks", text, confine=False)]) as daemon:
+        job = daemon.run("asks", {"fs.read": ["/srv/**"]})
+        assert job.end()["final_status"] == "success"
+        assert job.messages()[-1] == "all"
+
+
 def a_reload_gives_later_jobs_the_new_rows():
     agents = [shell("one", "read -r line; echo old", warm=1, confine=False),
               shell("many", SERVE, mode="serve", processes=1, concurrency=8, confine=False)]
@@ -262,6 +275,7 @@ def main():
                 file.write(text + "\n")
         jobs_go_on_while_arcpd_is_killed(place)
         the_sandbox_holds_on_a_worker(place)
+    each_question_gets_its_answer()
     a_reload_gives_later_jobs_the_new_rows()
 
 

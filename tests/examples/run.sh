@@ -7,6 +7,8 @@
 # is sourced: it starts what else is needed, as $helper. Where there is an arcpd.yaml, arcpd runs with it (but on a port of its own, in ARCP_URL). Then
 # run.sh, or the program that is called like the folder, must print expected.txt, once what
 # changes from run to run is masked. --accept writes expected.txt instead.
+#
+# ARCP_TEST_WORKERS=spawn: arcpd has a worker, which hosts the agents.
 set -eu
 
 accept=no
@@ -24,6 +26,11 @@ helper=
 finish() {
     [ -z "$helper" ] || kill "$helper" 2>"$work/nothing" || true
     [ -z "$daemon" ] || kill "$daemon" 2>"$work/nothing" || true
+    worker=$(sed -n 's/.*a worker has joined: process \([0-9]*\).*/\1/p' "$work/log" 2>"$work/nothing" | tail -1)
+    # It ends its programs first; when it has ended it may be a zombie.
+    while [ -n "$worker" ] && kill "$worker" 2>"$work/nothing" && ! grep -q '^State:.Z' "/proc/$worker/status"; do
+        sleep 0.05
+    done
     rm -rf "$work"
 }
 trap finish EXIT
@@ -61,6 +68,10 @@ fi
 if [ -f arcpd.yaml ]; then
     # A reader has installed libarcp below /usr, which every agent can read.
     grep -q '^enforce:' arcpd.yaml || echo "enforce: {base: [\"${bin%/bin}/lib\"]}" >>arcpd.yaml
+    if [ "${ARCP_TEST_WORKERS-none}" != none ]; then
+        sed -i '/^store:/d' arcpd.yaml # the default one is durable, as a worker needs it
+        echo "workers: {local: $ARCP_TEST_WORKERS}" >>arcpd.yaml
+    fi
     # The ready line goes through a pipe: reading it waits for exactly as long as it takes.
     mkfifo "$work/ready"
     arcpd --config arcpd.yaml --listen ws://127.0.0.1:0/arcp >"$work/ready" 2>"$work/log" &
