@@ -87,8 +87,8 @@ class Job:
 
 
 class Daemon:
-    def __init__(self, directory, agents):
-        self.directory, self.port, self.clients, self.process = directory, 0, 0, None
+    def __init__(self, directory, agents, more):
+        self.directory, self.more, self.port, self.clients, self.process = directory, more, 0, 0, None
         self.config = os.path.join(directory, "arcpd.yaml")
         self.agents(agents)
 
@@ -96,7 +96,7 @@ class Daemon:
         rows = "".join(f"  - {json.dumps(agent)}\n" for agent in agents)
         with open(self.config, "w", encoding="utf8") as file:
             file.write("workers: {local: spawn, keep_sec: 60}\nshutdown: {grace_sec: 0}\n"
-                       f"tokens: [{{token: t, principal: alice}}]\nagents:\n{rows}")
+                       f"tokens: [{{token: t, principal: alice}}]\n{self.more}agents:\n{rows}")
 
     def start(self):
         self.process = subprocess.Popen([f"{BIN}/arcpd", "--config", self.config, "--listen", f"ws://127.0.0.1:{self.port}/arcp"],
@@ -138,9 +138,9 @@ def await_end(pid):
 
 
 @contextlib.contextmanager
-def daemon_with(agents):
+def daemon_with(agents, more=""):
     with tempfile.TemporaryDirectory(prefix="arcp-hosting-") as directory:
-        daemon = Daemon(directory, agents(directory) if callable(agents) else agents)
+        daemon = Daemon(directory, agents(directory) if callable(agents) else agents, more)
         daemon.start()
         try:
             yield daemon
@@ -243,6 +243,17 @@ cat; i=0; while [ $i -lt {count} ]; do read -r line; case $line in *'"re":'*) i=
         assert job.messages()[-1] == "all"
 
 
+def agents_with_gateways_are_children_of_arcpd():
+    text = "read -r line; case $line in *'\"endpoints\":{\"mcp\"'*) echo gateway;; esac; echo $PPID"
+    agents = [shell("with", text, confine=False), shell("without", text, confine=False, gateways=False)]
+    with daemon_with(agents, "tools: {servers: [{name: one, command: [/bin/cat]}]}\n") as daemon:
+        for agent, said in (("with", ["gateway", str(daemon.process.pid)]), ("without", [])):
+            job = daemon.run(agent)
+            assert job.end()["final_status"] == "success"
+            messages = [message for message in job.messages() if "confine" not in message]
+            assert messages == (said or [str(daemon.workers()[-1])]), messages
+
+
 def a_reload_gives_later_jobs_the_new_rows():
     agents = [shell("one", "read -r line; echo old", warm=1, confine=False),
               shell("many", SERVE, mode="serve", processes=1, concurrency=8, confine=False)]
@@ -276,6 +287,7 @@ def main():
         jobs_go_on_while_arcpd_is_killed(place)
         the_sandbox_holds_on_a_worker(place)
     each_question_gets_its_answer()
+    agents_with_gateways_are_children_of_arcpd()
     a_reload_gives_later_jobs_the_new_rows()
 
 
