@@ -210,6 +210,7 @@ static void (*const scenes[])(play *p) = {
 /* Returns whether the n-th allocation of that scenario was reached. */
 static bool run(size_t failing, size_t nth)
 {
+    const size_t before = failing_alloc_live();
     play *p = arcp__alloc(sizeof *p);
     assert_non_null(p);
     arcp_settings settings;
@@ -235,6 +236,10 @@ static bool run(size_t failing, size_t nth)
     play_settle(p);
     play_end(p);
     arcp__free(p);
+    if (failing_alloc_live() != before) {
+        fail_msg("scene %zu, allocation %zu: %zu blocks are left", failing, nth,
+                 failing_alloc_live() - before);
+    }
     return failed;
 }
 
@@ -244,7 +249,7 @@ static void an_input_that_runs_out_of_memory_harms_no_other_client(void **state)
     const size_t stride = test_stride();
     size_t sum = 0;
     for (size_t i = 0; i < SCENES; i++) {
-        size_t nth = 1;
+        size_t nth = 1 + i % stride; /* so that scenes that begin alike differ */
         while (run(i, nth)) {
             nth += stride;
             sum++;
