@@ -21,6 +21,7 @@ typedef struct escape_mode {
     const char *without; /* ARCP_SANDBOX_WITHOUT; NULL: everything is there */
     bool is_filtered;    /* below a filter like a container's */
     bool is_late;        /* as a warm process: the lease comes when the program runs; by_launcher */
+    bool has_long_races;
 } escape_mode;
 
 /* What all attempts of a run share. */

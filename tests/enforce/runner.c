@@ -7,10 +7,11 @@
  * other and have the same user: the bare half of a row, which depends on nothing else of a mode, is
  * run in the first of them that has the row. --bare: only the bare halves; --show: prints what each
  * program wrote when it was confined.
- * ARCP_ESCAPE_MS (300): for how many milliseconds a confined program tries to win each race.
- * NAME: a part of the names of the rows to run. Prints a line per row that fails and per row that
- * cannot be run here, then how many there were of each. Exit status 0: no row failed; 77: nothing
- * of the mode can run on this host. */
+ * ARCP_ESCAPE_MS: for how many milliseconds a confined program tries to win each race; 300 in the
+ * two modes in which `arcp run` confines an ordinary user's program, and 100 in the others, where
+ * the same broker runs. NAME: a part of the names of the rows to run. Prints a line per row that
+ * fails and per row that cannot be run here, then how many there were of each. Exit status 0: no
+ * row failed; 77: nothing of the mode can run on this host. */
 #include <dirent.h>
 #include <err.h>
 #include <errno.h>
@@ -31,7 +32,7 @@
 
 #include "enforce/attempt.h"
 
-enum { ORDINARY_USER = 65534, MESSAGE_MAX = 1024, NOT_RUN = 77 };
+enum { ORDINARY_USER = 65534, MESSAGE_MAX = 1024, NOT_RUN = 77, RACE_MS = 100, LONG_RACE_MS = 300 };
 
 static const escape_mode modes[] = {
     {.name = "root", .level = FULL},
@@ -43,8 +44,12 @@ static const escape_mode modes[] = {
      .level = LANDLOCK,
      .without = "userns",
      .is_late = true},
-    {.name = "nobody", .user = ORDINARY_USER, .level = FULL},
-    {.name = "landlock", .user = ORDINARY_USER, .level = LANDLOCK, .without = "userns"},
+    {.name = "nobody", .user = ORDINARY_USER, .level = FULL, .has_long_races = true},
+    {.name = "landlock",
+     .user = ORDINARY_USER,
+     .level = LANDLOCK,
+     .without = "userns",
+     .has_long_races = true},
     {.name = "landlock-root", .level = LANDLOCK, .without = "userns"},
     {.name = "container", .user = ORDINARY_USER, .level = LANDLOCK, .is_filtered = true},
 };
@@ -475,6 +480,10 @@ static int run_mode(int argc, char **argv)
     if (lacks != 0) {
         return lacks;
     }
+    const char *race_ms = getenv("ARCP_ESCAPE_MS");
+    run.race_ms = race_ms != NULL            ? (unsigned)strtoul(race_ms, NULL, 10)
+                  : run.mode->has_long_races ? LONG_RACE_MS
+                                             : RACE_MS;
     run.has_broker = !only_bare && has_ability("broker");
     run.has_proxy = !only_bare && run.mode->level == LANDLOCK && has_ability("proxy") &&
                     has_ability("notify") && has_ability("pidfd_getfd") && has_ability("vm_read");
@@ -516,8 +525,6 @@ int main(int argc, char **argv)
         errx(2, "usage: enforce-escape MODE[,MODE]... [--bare | --show] [NAME]...");
     }
     run.is_root = geteuid() == 0;
-    const char *race_ms = getenv("ARCP_ESCAPE_MS");
-    run.race_ms = race_ms == NULL ? 300 : (unsigned)strtoul(race_ms, NULL, 10);
     run.programs = ARCP_BINARY_DIR "/bin";
     run.tests = ARCP_BINARY_DIR "/tests";
     only_bare = argc > 2 && strcmp(argv[2], "--bare") == 0;
