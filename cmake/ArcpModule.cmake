@@ -58,7 +58,8 @@ endfunction()
 # is not C: no sense under a sanitizer), `native` (no sense under valgrind: it forks by itself, measures
 # time or runs for minutes there), `crash` (kills programs, cuts connections or fails the disk many
 # times) and `exhaustive` (tries all small cases): these two `.ci/run` runs once, and `make soak` under
-# sanitizers, too.
+# sanitizers, too. `night` (does what another test does, with other seeds or programs): `make test` and `make soak`
+# run it, `.ci/run` does not.
 function(arcp_register_test name)
   cmake_parse_arguments(R "" "TIMEOUT" "COMMAND;LABELS" ${ARGN})
   if(NOT R_LABELS)
