@@ -77,6 +77,7 @@ static int (*const built_in[ARCP__COMMAND_COUNT])(arcp__program *program) = {
     [ARCP__COMMAND_TOP] = arcp__command_top,
     [ARCP__COMMAND_STATUS] = arcp__command_status,
     [ARCP__COMMAND_SESSIONS] = arcp__command_sessions,
+    [ARCP__COMMAND_WORKERS] = arcp__command_workers,
     [ARCP__COMMAND_SCHEDULES] = arcp__command_schedules,
     [ARCP__COMMAND_HOOKS] = arcp__command_hooks,
     [ARCP__COMMAND_RELOAD] = arcp__command_reload,

@@ -25,6 +25,7 @@ int arcp__command_top(arcp__program *program);
 /* 0: healthy; 1: it is not. */
 int arcp__command_status(arcp__program *program);
 int arcp__command_sessions(arcp__program *program);
+int arcp__command_workers(arcp__program *program);
 int arcp__command_schedules(arcp__program *program);
 int arcp__command_hooks(arcp__program *program);
 /* 0: the new configuration is in effect; 1: it is not. */

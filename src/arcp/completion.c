@@ -21,6 +21,7 @@ const char *arcp__completion_lister(const char *kind)
            : strcmp(kind, "agent") == 0        ? "agents -o name"
            : strcmp(kind, "session") == 0      ? "sessions -o name"
            : strcmp(kind, "notification") == 0 ? "hooks -o name"
+           : strcmp(kind, "worker") == 0       ? "workers -o name"
            : strcmp(kind, "context") == 0      ? "context list -o name"
                                                : NULL;
 }
@@ -32,6 +33,7 @@ const char *arcp__completion_arguments_lister(arcp__command command)
            : strcmp(arguments, "AGENT") == 0           ? arcp__completion_lister("agent")
            : strstr(arguments, "SESSION") != NULL      ? arcp__completion_lister("session")
            : strstr(arguments, "NOTIFICATION") != NULL ? arcp__completion_lister("notification")
+           : strstr(arguments, "WORKER") != NULL       ? arcp__completion_lister("worker")
            : strstr(arguments, "CONTEXT") != NULL      ? arcp__completion_lister("context")
                                                        : NULL;
 }

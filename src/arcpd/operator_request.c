@@ -1,7 +1,9 @@
-/* reload and audit. A reload changes the runtime, which is being driven when it asks: it is due in
- * the loop's next turn, and answers all requests that came until then. */
+/* reload, audit, and requests about workers. A reload changes the runtime, which is being driven
+ * when it asks: it is due in the loop's next turn, and answers all requests that came until then.
+ */
 #include "arcpd/state.h"
 #include "runtime/runtime_owner.h"
+#include "runtime/runtime_worker.h"
 #include "json/json.h"
 #include "json/json_put.h"
 
@@ -93,6 +95,36 @@ static void answer_audit(arcp__daemon *state, uint64_t id, arcp_span payload)
     arcp_buf_fini(&out);
 }
 
+/* ---- workers ---- */
+
+static void answer_workers(const arcp__daemon *state, uint64_t id)
+{
+    arcp_buf out = arcp_buf_init();
+    arcp__runtime_write_workers(state->runtime, &out);
+    if (out.failed) {
+        answer_no_memory(state, id);
+    } else {
+        arcp__runtime_answer(state->runtime, id, ARCP_OK, arcp_buf_span(&out));
+    }
+    arcp_buf_fini(&out);
+}
+
+typedef arcp_status worker_fn(arcp_runtime *runtime, arcp_span name, arcp_error *err);
+
+static void act_on_worker(const arcp__daemon *state, uint64_t id, const arcp_json *json,
+                          arcp_json_ref payload, worker_fn *act)
+{
+    arcp_error error = {0};
+    arcp_buf scratch = arcp_buf_init();
+    const arcp_span name = arcp_json_string(
+        json, arcp_json_member(json, payload, ARCP_SPAN_LITERAL("name")), &scratch);
+    const arcp_status status = act(state->runtime, name, &error);
+    arcp__runtime_answer(state->runtime, id, status,
+                         status == ARCP_OK ? ARCP_SPAN_LITERAL("{}")
+                                           : arcp_span_cstr(error.message));
+    arcp_buf_fini(&scratch);
+}
+
 /* ---- all requests ---- */
 
 static void on_asked(void *user, uint64_t id, arcp_span request)
@@ -111,6 +143,12 @@ static void on_asked(void *user, uint64_t id, arcp_span request)
         arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
     if (arcp_json_string_equals(&json, name, ARCP_SPAN_LITERAL("reload"))) {
         ask_reload(state, id);
+    } else if (arcp_json_string_equals(&json, name, ARCP_SPAN_LITERAL("workers"))) {
+        answer_workers(state, id);
+    } else if (arcp_json_string_equals(&json, name, ARCP_SPAN_LITERAL("drain"))) {
+        act_on_worker(state, id, &json, payload, arcp__runtime_drain_worker);
+    } else if (arcp_json_string_equals(&json, name, ARCP_SPAN_LITERAL("forget"))) {
+        act_on_worker(state, id, &json, payload, arcp__runtime_forget_worker);
     } else {
         answer_audit(state, id, arcp_json_raw(&json, payload));
     }

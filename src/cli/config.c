@@ -393,8 +393,9 @@ static bool find_socket(arcp_buf *out)
 static bool is_for_operators(const arcp__arguments *arguments)
 {
     static const arcp__command commands[] = {
-        ARCP__COMMAND_EVENTS,    ARCP__COMMAND_TOP,   ARCP__COMMAND_STATUS, ARCP__COMMAND_SESSIONS,
-        ARCP__COMMAND_SCHEDULES, ARCP__COMMAND_HOOKS, ARCP__COMMAND_RELOAD, ARCP__COMMAND_UI};
+        ARCP__COMMAND_EVENTS,   ARCP__COMMAND_TOP,       ARCP__COMMAND_STATUS,
+        ARCP__COMMAND_SESSIONS, ARCP__COMMAND_SCHEDULES, ARCP__COMMAND_HOOKS,
+        ARCP__COMMAND_RELOAD,   ARCP__COMMAND_UI,        ARCP__COMMAND_WORKERS};
     bool is_one = false;
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         is_one = is_one || arguments->command == commands[i];

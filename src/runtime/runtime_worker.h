@@ -39,6 +39,17 @@ void arcp__runtime_serve_worker(arcp_runtime *runtime, arcp_connection *connecti
  * called when the agents of the configuration were registered anew. */
 void arcp__runtime_offer_workers(arcp_runtime *runtime);
 
+/* Appends the object {workers: [...]} of those that are connected. */
+void arcp__runtime_write_workers(const arcp_runtime *runtime, arcp_buf *out);
+/* Has a connected worker of another machine take no more jobs, and end after its last one.
+ * ARCP_E_INVALID_REQUEST. */
+ARCP_MUST_CHECK arcp_status arcp__runtime_drain_worker(arcp_runtime *runtime, arcp_span name,
+                                                       arcp_error *err);
+/* Calls the jobs of a worker that is away lost, because the operator knows that its programs are
+ * dead. ARCP_E_INVALID_REQUEST: it is connected. */
+ARCP_MUST_CHECK arcp_status arcp__runtime_forget_worker(arcp_runtime *runtime, arcp_span name,
+                                                        arcp_error *err);
+
 /* Jobs that arcp__runtime_stop_keeping_jobs would leave to workers now. */
 size_t arcp__runtime_jobs_on_workers(const arcp_runtime *runtime);
 /* As arcp_runtime_stop, but jobs on workers go on, and are there for the next runtime of the store.

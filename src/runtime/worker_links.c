@@ -212,6 +212,11 @@ static arcp_status join(joined_worker *worker, const arcp__worker_hello *hello,
         arcp__engine_worker_away(runtime->engine, arcp__input_now(runtime), hello->name);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
+    (void)snprintf(worker->version, sizeof worker->version, "%.*s", (int)hello->version.size,
+                   hello->version.size == 0 ? "" : hello->version.data);
+    worker->pid = hello->pid;
+    worker->capacity = hello->capacity;
+    worker->since_wall_ns = arcp__clock_now().wall_ns;
     worker->has_joined = true;
     if (worker->is_local) {
         arcp__local_worker_joined(runtime->worker, hello->instance);

@@ -45,6 +45,10 @@ typedef struct arcp__joined_worker {
     bool has_joined;
     UT_hash_handle hh; /* by instance */
     char name[ARCP__WORKER_ID_MAX + 1], instance[ARCP__WORKER_ID_MAX + 1];
+    char version[ARCP__WORKER_ID_MAX + 1];
+    uint64_t pid, capacity;
+    int64_t since_wall_ns;
+    bool is_draining;
     uint8_t token_hash[32];
     arcp__worker_offered *offers; /* owned */
     size_t offer_count;

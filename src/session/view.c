@@ -58,6 +58,9 @@ static const arcp__member end_session_rows[] = {
     {MEMBER(end_session.principal, "principal", STRING),
      .text = "the principal whose sessions are ended, all but the one that asks"},
 };
+static const arcp__member worker_rows[] = {
+    {MEMBER(worker, "name", STRING), .required = true, .text = "name of the worker"},
+};
 static const arcp__member audit_filter_rows[] = {
     {MEMBER(audit.filter[0], "event", STRING), .text = "event of the lines"},
     {MEMBER(audit.filter[1], "decision", STRING), .text = "allowed, denied, or another decision"},
@@ -131,6 +134,9 @@ static const arcp__view_row rows[] = {
      arcp__view_sessions_handle},
     {"end_session", OPERATE, ARCP_ROLE_OPERATOR, ARCP__MEMBERS(end_session_rows),
      arcp__view_end_session_handle},
+    {"workers", OPERATE, ARCP_ROLE_VIEWER, {NULL, 0}, arcp__view_workers_handle},
+    {"drain", OPERATE, ARCP_ROLE_OPERATOR, ARCP__MEMBERS(worker_rows), arcp__view_workers_handle},
+    {"forget", OPERATE, ARCP_ROLE_OPERATOR, ARCP__MEMBERS(worker_rows), arcp__view_workers_handle},
     {"reload", OPERATE, ARCP_ROLE_OPERATOR, {NULL, 0}, arcp__view_reload_handle},
     {"audit", OPERATE, ARCP_ROLE_VIEWER, ARCP__MEMBERS(audit_rows), arcp__view_audit_handle},
     {"job", VIEW, ARCP_ROLE_NONE, ARCP__MEMBERS(job_rows), arcp__view_job_handle},

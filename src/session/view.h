@@ -92,6 +92,7 @@ typedef struct arcp__view_payload {
         arcp__view_hooks hooks;
         arcp__view_sessions sessions;
         arcp__view_end_session end_session;
+        arcp_span worker; /* drain, forget */
         arcp__view_audit_tail audit;
         arcp__view_jobs jobs;
         arcp__view_job job;
@@ -220,6 +221,8 @@ void arcp__view_sessions_handle(arcp__sessions *sessions, arcp__view_call *call)
 void arcp__view_end_session_handle(arcp__sessions *sessions, arcp__view_call *call);
 /* view_owner.c: what the engine's owner answers. */
 void arcp__view_reload_handle(arcp__sessions *sessions, arcp__view_call *call);
+/* workers, drain, forget */
+void arcp__view_workers_handle(arcp__sessions *sessions, arcp__view_call *call);
 void arcp__view_audit_handle(arcp__sessions *sessions, arcp__view_call *call);
 extern const char *const arcp__view_audit_filters[ARCP__VIEW_AUDIT_FILTERS];
 void arcp__view_job_handle(arcp__sessions *sessions, arcp__view_call *call);    /* view_job.c */

@@ -1,5 +1,5 @@
-/* Requests x-vendor.arcpd.* that the engine's owner answers: reload, audit. The request waits, as
- * one that goes on in the next turn does, and is dropped with the session's link. */
+/* Requests x-vendor.arcpd.* that the engine's owner answers: reload, audit, workers. The request
+ * waits, as one that goes on in the next turn does, and is dropped with the session's link. */
 #include "session/view.h"
 
 const char *const arcp__view_audit_filters[ARCP__VIEW_AUDIT_FILTERS] = {
@@ -60,6 +60,18 @@ void arcp__view_audit_handle(arcp__sessions *sessions, arcp__view_call *call)
     arcp_json_end_object(&writer);
     arcp__put_u64(&writer, "before", in->before);
     arcp__put_u64(&writer, "limit", in->limit == 0 ? AUDIT_LIMIT_DEFAULT : in->limit);
+    arcp_json_end_object(&writer);
+    ask_owner(sessions, call, &payload);
+}
+
+void arcp__view_workers_handle(arcp__sessions *sessions, arcp__view_call *call)
+{
+    arcp_buf payload = arcp_buf_init();
+    arcp__view_audit(sessions, call, NULL, call->in.worker, ARCP_OK, NULL);
+    arcp_json_writer writer = arcp__put_begin(&payload);
+    if (call->in.worker.size != 0) {
+        arcp__put_string(&writer, "name", call->in.worker);
+    }
     arcp_json_end_object(&writer);
     ask_owner(sessions, call, &payload);
 }

@@ -494,6 +494,15 @@ arcp_status arcp__worker_peer_tick(arcp__worker_peer *peer, int64_t now_ns, arcp
 
 /* ---- the peer ---- */
 
+size_t arcp__worker_peer_jobs(const arcp__worker_peer *peer)
+{
+    size_t count = 0;
+    for (const peer_job *job = peer->jobs; job != NULL; job = job->hh.next) {
+        count += job->forgotten == 0 ? 1 : 0;
+    }
+    return count;
+}
+
 bool arcp__worker_peer_has_joined(const arcp__worker_peer *peer)
 {
     return peer->has_joined;

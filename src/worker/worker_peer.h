@@ -77,6 +77,8 @@ ARCP_MUST_CHECK arcp_status arcp__worker_peer_tick(arcp__worker_peer *peer, int6
 /* When tick is to be called next. */
 int64_t arcp__worker_peer_due(const arcp__worker_peer *peer);
 
+/* The jobs that the worker has been given and that are not forgotten. */
+size_t arcp__worker_peer_jobs(const arcp__worker_peer *peer);
 bool arcp__worker_peer_has_joined(const arcp__worker_peer *peer);
 
 /* The worker is given a job; the owner sends `start` itself. False when out of memory. */

@@ -276,12 +276,44 @@ def a_token_that_is_removed_ends_the_link(rig):
     worker.wait_for("arcpd has refused this worker: its token is not valid any more")
 
 
+def operators_see_drain_and_forget_workers(rig):
+    rig.start_arcpd()
+    rig.arcp("workers", "forget", "gpu-1")  # it has no jobs
+    worker = rig.start_worker("gpu-1", [{"name": "count", "command": COUNT}])
+    joined(rig, "gpu-1")
+    job = rig.submit("count")
+    until(lambda: "line 1" in rig.events(job), "line 1")
+    row = json.loads(rig.arcp("workers", "--json"))
+    assert (row["name"], row["state"], row["jobs"], row["capacity"], row["agents"]) == ("gpu-1", "joined", 1, 4, ["count"]), row
+    assert "the worker is connected" in rig.arcp("workers", "forget", "gpu-1", status=1)
+    assert "no worker" in rig.arcp("workers", "drain", "gpu-2", status=1)
+    rig.arcp("workers", "drain", "gpu-1")
+    assert json.loads(rig.arcp("workers", "--json"))["state"] == "draining"
+    rig.arcp("wait", job)
+    assert worker.process.wait(PATIENCE_SEC) == 0
+    assert rig.arcp("workers", "--json") == ""
+
+
+def the_jobs_of_a_forgotten_worker_end(rig):
+    rig.start_arcpd()
+    worker = rig.start_worker("gpu-1", [{"name": "sleeper", "mode": "plain", "command": ["sleep", "1000"]}])
+    joined(rig, "gpu-1")
+    job = rig.submit("sleeper")
+    until(lambda: json.loads(rig.arcp("show", job, "--json"))["status"] == "running", "it runs")
+    worker.end()
+    until(lambda: rig.arcp("workers", "--json") == "", "it is away")
+    rig.arcp("workers", "forget", "gpu-1")
+    rig.arcp("wait", job, status=1)
+    assert "the job's worker is lost" in rig.arcp("show", job)
+
+
 def main():
     bounded = f"{{token: {WORKER_TOKEN}, name: gpu-1, agents: ['train-*'], max_jobs: 2}}"
     tests = [(a_job_runs_on_the_worker_with_its_own_row, None), (a_job_goes_on_while_arcpd_is_killed, None),
              (a_job_goes_on_while_the_link_is_cut, None), (a_wrong_token_is_refused_and_said, None),
              (another_life_has_the_name_until_it_leaves, None), (rows_are_read_again, None),
-             (a_token_bounds_the_agents, bounded), (a_token_that_is_removed_ends_the_link, None)]
+             (operators_see_drain_and_forget_workers, None),
+             (the_jobs_of_a_forgotten_worker_end, None), (a_token_bounds_the_agents, bounded), (a_token_that_is_removed_ends_the_link, None)]
     with tempfile.TemporaryDirectory() as directory:
         authority = Authority(directory)
         for test, tokens in tests:
