@@ -28,6 +28,8 @@ typedef enum rule {
     RULE_MODE_2,
     RULE_NODE_1,
     RULE_NODE_2,
+    RULE_OPEN_FILE_2,
+    RULE_OPEN_FILE_3,
     RULE_CLONE,
     RULE_THREAD,
     RULE_IOCTL,
@@ -189,6 +191,9 @@ static int rule_wanted(const arcp__helper_filter *what, rule kind, const uint32_
         return (arguments[1] & (set_id | 0020000)) != 0 ? EPERM : YES;
     case RULE_NODE_2:
         return (arguments[2] & (set_id | 0020000)) != 0 ? EPERM : YES;
+    case RULE_OPEN_FILE_2: /* of what the broker answers: is_of_open_file */
+    case RULE_OPEN_FILE_3:
+        return YES;
     case RULE_CLONE:
         return (arguments[0] & namespaces) != 0 ? EPERM : YES;
     case RULE_THREAD:
@@ -229,6 +234,15 @@ static int rule_wanted(const arcp__helper_filter *what, rule kind, const uint32_
     return EPERM;
 }
 
+/* Whether the kernel describes an open file, at level full. */
+static bool is_of_open_file(const arcp__helper_filter *what, const row *call,
+                            const uint32_t arguments[6])
+{
+    const size_t flags = call->program == RULE_OPEN_FILE_2 ? 2 : 3;
+    return (call->program == RULE_OPEN_FILE_2 || call->program == RULE_OPEN_FILE_3) &&
+           !is_landlock(what) && arguments[flags] == 0x1000 && arguments[0] != (uint32_t)-100;
+}
+
 static int wanted(const arcp__helper_filter *what, const row *call, const uint32_t arguments[6])
 {
     if (call == NULL) {
@@ -252,7 +266,9 @@ static int wanted(const arcp__helper_filter *what, const row *call, const uint32
     case ARCP__SANDBOX_TRAP_FILES:
         return what->has_broker && what->traps_files ? BROKER : YES;
     case ARCP__SANDBOX_TRAP_NAMES:
-        return what->has_broker && what->traps_names ? BROKER : YES;
+        return what->has_broker && what->traps_names && !is_of_open_file(what, call, arguments)
+                   ? BROKER
+                   : YES;
     case ARCP__SANDBOX_TRAP_OWNER:
         if (is_landlock(what)) {
             return what->has_broker ? BROKER : EPERM;
@@ -332,7 +348,7 @@ static uint64_t draw_argument(void)
         0x40000000, 0x2000000, 0x7e020000, 0xffffffff, 0x80000000, 0x5401,  0x5412, 0x20000000,
         4,          11,        19,         23,         24,         25,      26,     30,
         31,         33,        34,         36,         41,         62,      67,     270,
-        1024,       1025,
+        1024,       1025,      0x1000,     0x1100,     0xffffff9c,
     };
     const uint32_t pick = draw();
     uint32_t low = values[draw() % (sizeof values / sizeof *values)];

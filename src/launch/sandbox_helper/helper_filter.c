@@ -21,6 +21,8 @@
 /* Linux 5.19; headers may be older. */
 #define WAIT_KILLABLE_RECV (1UL << 5)
 
+#define CURRENT_DIRECTORY 0xffffff9cU /* AT_FDCWD, as 32 bits */
+
 /* Landlock keeps signals and abstract sockets in from this version on. */
 #define LANDLOCK_WITH_SCOPES 6
 
@@ -34,6 +36,7 @@ enum {
     CREATES = 0100 | 020000000, /* O_CREAT, and what O_TMPFILE has beside O_DIRECTORY */
     SET_ID = 06000,
     DEVICE = 0020000,        /* S_IFCHR, and part of S_IFBLK; not of what else mknod makes */
+    EMPTY_PATH = 0x1000,     /* AT_EMPTY_PATH */
     NEW_THREAD = 0x00010000, /* CLONE_THREAD */
     OWNER_PROCESS = 0,       /* PRIO_PROCESS */
     OWNER_IO = 1,            /* IOPRIO_WHO_PROCESS */
@@ -90,6 +93,8 @@ typedef enum rule {
     RULE_MODE_2,
     RULE_NODE_1,
     RULE_NODE_2,
+    RULE_OPEN_FILE_2,
+    RULE_OPEN_FILE_3,
     RULE_CLONE,
     RULE_THREAD,
     RULE_IOCTL,
@@ -341,6 +346,18 @@ static place file_command(builder *b, place next)
     return argument(b, 1, when_equal(b, SET_OWNER, b->no_permission, extended));
 }
 
+/* A descriptor needs no decision about a name. What the kernel says of a name that is given all the
+ * same is of the view, in which nothing is that the lease does not grant; only at level landlock is
+ * there no view. */
+static place open_file(builder *b, unsigned flags, place next)
+{
+    if (next == b->allow || b->is_landlock) {
+        return next;
+    }
+    const place described = argument(b, 0, when_equal(b, CURRENT_DIRECTORY, next, b->allow));
+    return argument(b, flags, when_equal(b, EMPTY_PATH, described, next));
+}
+
 /* The block of a rule; `next` is where it leads when it does not refuse. */
 static place write_rule(builder *b, rule kind, place next)
 {
@@ -364,6 +381,10 @@ static place write_rule(builder *b, rule kind, place next)
         return argument(b, 1, when_set(b, SET_ID | DEVICE, b->no_permission, next));
     case RULE_NODE_2:
         return argument(b, 2, when_set(b, SET_ID | DEVICE, b->no_permission, next));
+    case RULE_OPEN_FILE_2:
+        return open_file(b, 2, next);
+    case RULE_OPEN_FILE_3:
+        return open_file(b, 3, next);
     case RULE_CLONE:
         return argument(b, 0, when_set(b, NEW_NAMESPACES, b->no_permission, next));
     case RULE_THREAD:
