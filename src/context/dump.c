@@ -14,6 +14,7 @@ static const char *const kind_names[ARCP__DUMP_KIND_COUNT] = {
     [ARCP__DUMP_REQUEST] = "request",
     [ARCP__DUMP_SUBSCRIPTION] = "subscription",
     [ARCP__DUMP_JOB] = "job",
+    [ARCP__DUMP_WORKER] = "worker",
     [ARCP__DUMP_ADMISSION] = "admission",
     [ARCP__DUMP_CREDENTIAL] = "credential",
 };

@@ -30,9 +30,9 @@ typedef struct arcp__call {
     /* For BEGIN arcp__engine_options, SET_SETTINGS arcp_settings, ADD_POLICY arcp__policy,
      * SET_SCHEDULES arcp__schedule_options (numbers[0] is their number), SET_HOOKS
      * arcp__hook_options (likewise), CONNECT
-     * arcp__link_options, READ_DONE the records (numbers[3] is their number), PROVISIONED
-     * arcp_provision_result, REQUEST arcp_provision_request, BATCH arcp_store_batch or NULL, EFFECT
-     * arcp__effect, ADMIT arcp__admit_answer. */
+     * arcp__link_options, WORKER_JOINS arcp__worker_intro, READ_DONE the records (numbers[3] is
+     * their number), PROVISIONED arcp_provision_result, REQUEST arcp_provision_request, BATCH
+     * arcp_store_batch or NULL, EFFECT arcp__effect, ADMIT arcp__admit_answer. */
     const void *what;
 } arcp__call;
 

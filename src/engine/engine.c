@@ -31,7 +31,8 @@ static void connect_parts(arcp__engine *engine)
                                 .hosts = &engine->options.hosts,
                                 .in_order = {.of = ARCP__LIST_OF_ALL},
                                 .ended_leases_max = ARCP__ENDED_LEASES_MAX,
-                                .errors = {.bytes_max = ARCP__STDERR_ALL_MAX}};
+                                .errors = {.bytes_max = ARCP__STDERR_ALL_MAX},
+                                .placement = {.fits = arcp__job_fits, .user = &engine->jobs}};
     engine->schedules = (arcp__schedules){.context = &engine->context,
                                           .log = engine->log,
                                           .jobs = &engine->jobs,

@@ -262,20 +262,34 @@ ARCP_MUST_CHECK arcp_status arcp__engine_set_worker_directory(arcp__engine *engi
                                                               arcp_span directory, arcp_error *err);
 /* A worker said hello. For each job that it has worker_claims follows, then worker_ready: effects
  * then start jobs that were placed on it and that it does not have, and give again what the others
- * do not have. False: its name or instance is not valid, or another life of it is connected. */
-bool arcp__engine_worker_joins(arcp__engine *engine, arcp_time now, arcp_span name,
-                               arcp_span instance);
+ * do not have. The agents that it offers take the place of those that it has offered before. False:
+ * its name or instance is not valid, or another life of it is connected and does not drain. */
+bool arcp__engine_worker_joins(arcp__engine *engine, arcp_time now,
+                               const arcp__worker_intro *intro);
 /* `host` becomes job->live->host. *job is set unless the answer is FORGET. */
-arcp__claim_answer arcp__engine_worker_claims(arcp__engine *engine, arcp_time now, arcp_span name,
+arcp__claim_answer arcp__engine_worker_claims(arcp__engine *engine, arcp_time now,
+                                              arcp__worker_life life,
                                               const arcp__worker_claim *claim, void *host,
                                               arcp__job **job);
-void arcp__engine_worker_ready(arcp__engine *engine, arcp_time now, arcp_span name);
+void arcp__engine_worker_ready(arcp__engine *engine, arcp_time now, arcp__worker_life life);
 /* The worker's link has ended. No effect about its agents follows but FORGET_AGENT. */
-void arcp__engine_worker_away(arcp__engine *engine, arcp_time now, arcp_span name);
-/* The programs of all lives of the worker but one (empty: of all) are dead, for certain: their jobs
- * end. */
-void arcp__engine_worker_lost(arcp__engine *engine, arcp_time now, arcp_span name,
-                              arcp_span except);
+void arcp__engine_worker_away(arcp__engine *engine, arcp_time now, arcp__worker_life life);
+/* The programs of a life of the worker (no instance: of all lives) are dead, for certain: their
+ * jobs end. Also the operator's word that they are. */
+void arcp__engine_worker_lost(arcp__engine *engine, arcp_time now, arcp__worker_life life);
+/* The same of all other lives of that name. */
+void arcp__engine_worker_outlives(arcp__engine *engine, arcp_time now, arcp__worker_life life);
+/* The worker (no instance: all lives of that name) gets no new jobs any more. */
+void arcp__engine_worker_drains(arcp__engine *engine, arcp_time now, arcp__worker_life life);
+/* The worker takes no job now, not even this one, whose START_AGENT it got: the job waits again, as
+ * the next one. The host has forgotten its agent, and no FORGET_AGENT follows unless the job has
+ * ended. */
+void arcp__engine_agent_refused(arcp__engine *engine, arcp_time now, arcp__job *job);
+/* For operators: the worker with this index, and one of the agents that it offers, from 0 on.
+ * False: there is none. */
+bool arcp__engine_worker_view(const arcp__engine *engine, size_t index, arcp__worker_view *out);
+bool arcp__engine_worker_agent_view(const arcp__engine *engine, size_t index, size_t agent,
+                                    arcp__worker_agent_view *out);
 /* The worker has written the lines up to `at` to the job's agent. */
 void arcp__engine_agent_got(arcp__engine *engine, arcp_time now, arcp__job *job, uint64_t at);
 

@@ -14,60 +14,106 @@ arcp_status arcp__engine_set_worker_directory(arcp__engine *engine, arcp_span di
     return ARCP_OK;
 }
 
-bool arcp__engine_worker_joins(arcp__engine *engine, arcp_time now, arcp_span name,
-                               arcp_span instance)
+bool arcp__engine_worker_joins(arcp__engine *engine, arcp_time now, const arcp__worker_intro *intro)
 {
-    ARCP__RECORD(engine, .kind = ARCP__CALL_WORKER_JOINS, .now = now, .texts = {name, instance});
+    ARCP__RECORD(engine, .kind = ARCP__CALL_WORKER_JOINS, .now = now,
+                 .numbers = {intro->pid, intro->capacity, intro->agent_count, intro->allowed_count},
+                 .texts = {intro->life.name, intro->life.instance, intro->version, intro->boot_id},
+                 .what = intro);
     if (!arcp__engine_begin(engine, now)) {
         return arcp__record_bool(engine, false);
     }
-    const bool has_joined = arcp__worker_joins(&engine->jobs, name, instance);
+    const bool has_joined = arcp__worker_joins(&engine->jobs, intro);
     arcp__engine_settle(engine);
     return arcp__record_bool(engine, has_joined);
 }
 
-arcp__claim_answer arcp__engine_worker_claims(arcp__engine *engine, arcp_time now, arcp_span name,
+arcp__claim_answer arcp__engine_worker_claims(arcp__engine *engine, arcp_time now,
+                                              arcp__worker_life life,
                                               const arcp__worker_claim *claim, void *host,
                                               arcp__job **job)
 {
     ARCP__RECORD(engine, .kind = ARCP__CALL_WORKER_CLAIMS, .now = now,
                  .numbers = {claim->items_first, claim->stored, claim->bytes_first,
                              claim->errors_first, claim->at},
-                 .texts = {name, claim->job});
+                 .texts = {life.name, claim->job, life.instance});
     arcp__claim_answer answer = ARCP__CLAIM_FORGET;
     if (arcp__engine_begin(engine, now)) {
-        answer = arcp__worker_claims(&engine->jobs, name, claim, host, job);
+        answer = arcp__worker_claims(&engine->jobs, life, claim, host, job);
         arcp__engine_settle(engine);
     }
     ARCP__RECORD(engine, .kind = ARCP__CALL_RESULT, .numbers = {(uint64_t)answer});
     return answer;
 }
 
-void arcp__engine_worker_ready(arcp__engine *engine, arcp_time now, arcp_span name)
+void arcp__engine_worker_ready(arcp__engine *engine, arcp_time now, arcp__worker_life life)
 {
-    ARCP__RECORD(engine, .kind = ARCP__CALL_WORKER_READY, .now = now, .texts = {name});
+    ARCP__RECORD(engine, .kind = ARCP__CALL_WORKER_READY, .now = now,
+                 .texts = {life.name, life.instance});
     if (arcp__engine_begin(engine, now)) {
-        arcp__worker_ready(&engine->jobs, name);
+        arcp__worker_ready(&engine->jobs, life);
         arcp__engine_settle(engine);
     }
 }
 
-void arcp__engine_worker_away(arcp__engine *engine, arcp_time now, arcp_span name)
+void arcp__engine_worker_away(arcp__engine *engine, arcp_time now, arcp__worker_life life)
 {
-    ARCP__RECORD(engine, .kind = ARCP__CALL_WORKER_AWAY, .now = now, .texts = {name});
+    ARCP__RECORD(engine, .kind = ARCP__CALL_WORKER_AWAY, .now = now,
+                 .texts = {life.name, life.instance});
     if (arcp__engine_begin(engine, now)) {
-        arcp__worker_away(&engine->jobs, name);
+        arcp__worker_away(&engine->jobs, life);
         arcp__engine_settle(engine);
     }
 }
 
-void arcp__engine_worker_lost(arcp__engine *engine, arcp_time now, arcp_span name, arcp_span except)
+void arcp__engine_worker_lost(arcp__engine *engine, arcp_time now, arcp__worker_life life)
 {
-    ARCP__RECORD(engine, .kind = ARCP__CALL_WORKER_LOST, .now = now, .texts = {name, except});
+    ARCP__RECORD(engine, .kind = ARCP__CALL_WORKER_LOST, .now = now,
+                 .texts = {life.name, life.instance});
     if (arcp__engine_begin(engine, now)) {
-        arcp__worker_lost(&engine->jobs, name, except);
+        arcp__worker_lost(&engine->jobs, life);
         arcp__engine_settle(engine);
     }
+}
+
+void arcp__engine_worker_outlives(arcp__engine *engine, arcp_time now, arcp__worker_life life)
+{
+    ARCP__RECORD(engine, .kind = ARCP__CALL_WORKER_OUTLIVES, .now = now,
+                 .texts = {life.name, life.instance});
+    if (arcp__engine_begin(engine, now)) {
+        arcp__worker_outlives(&engine->jobs, life);
+        arcp__engine_settle(engine);
+    }
+}
+
+void arcp__engine_worker_drains(arcp__engine *engine, arcp_time now, arcp__worker_life life)
+{
+    ARCP__RECORD(engine, .kind = ARCP__CALL_WORKER_DRAINS, .now = now,
+                 .texts = {life.name, life.instance});
+    if (arcp__engine_begin(engine, now)) {
+        arcp__worker_drains(&engine->jobs, life);
+        arcp__engine_settle(engine);
+    }
+}
+
+void arcp__engine_agent_refused(arcp__engine *engine, arcp_time now, arcp__job *job)
+{
+    ARCP__RECORD(engine, .kind = ARCP__CALL_AGENT_REFUSED, .now = now, .job = job);
+    if (arcp__engine_begin(engine, now)) {
+        arcp__worker_refused_busy(&engine->jobs, job);
+        arcp__engine_settle(engine);
+    }
+}
+
+bool arcp__engine_worker_view(const arcp__engine *engine, size_t index, arcp__worker_view *out)
+{
+    return arcp__worker_get_view(&engine->jobs, index, out);
+}
+
+bool arcp__engine_worker_agent_view(const arcp__engine *engine, size_t index, size_t agent,
+                                    arcp__worker_agent_view *out)
+{
+    return arcp__worker_get_agent_view(&engine->jobs, index, agent, out);
 }
 
 void arcp__engine_agent_got(arcp__engine *engine, arcp_time now, arcp__job *job, uint64_t at)

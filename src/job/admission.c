@@ -117,20 +117,12 @@ void arcp__admission_free(arcp__jobs *jobs, arcp__admission *admission)
  * If not, the admission is refused when it is its turn. */
 static bool host_admits(arcp__jobs *jobs, arcp__admission *admission)
 {
-    const arcp__job_order *order = &admission->order;
-    arcp__admit_request place = {.job_id = arcp_span_cstr(admission->job_id),
-                                 .endpoint = arcp__credential_endpoint(&admission->credential)};
-    arcp__enforcement *enforcement = NULL;
-    char *cwd = NULL;
-    if (!arcp__job_make_cwd(jobs, order->agent, admission->job_id, &cwd, &place.cwd_is_fresh)) {
-        arcp__context_no_memory(jobs->context);
-        return false;
-    }
-    place.cwd = arcp_span_cstr(cwd);
-    const arcp_status status = arcp__job_ask_host(jobs, order, &place, &enforcement,
-                                                  &admission->details, &admission->error);
-    arcp__enforcement_free(enforcement);
-    arcp__free(cwd);
+    arcp__job_site site = {.cwd = NULL};
+    const arcp_status status =
+        arcp__job_find_site(jobs, &admission->order, admission->job_id,
+                            arcp__credential_endpoint(&admission->credential), &site,
+                            &admission->details, &admission->error);
+    arcp__job_site_fini(&site);
     return status == ARCP_OK;
 }
 

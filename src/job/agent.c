@@ -188,6 +188,9 @@ void arcp__agent_forget(arcp__jobs *jobs, arcp__job *job)
     jobs->live_agents--;
     arcp__agent_enter(job, ARCP__AGENT_EXITED);
     arcp__job_leave_place(jobs, job);
+    if (arcp__job_is_on_worker(job)) {
+        arcp__worker_job_left(jobs, job);
+    }
     arcp__context_disarm(jobs->context, &job->live->grace_timer);
     arcp__denials_audit_rest(jobs, job);
     /* Lines for it that still wait for their batch have no reader any more and must not be handed

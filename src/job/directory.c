@@ -132,9 +132,10 @@ int64_t arcp__principal_refused(arcp__jobs *jobs, arcp__principal *principal)
 
 /* ---- agents ---- */
 
-static arcp__agent_version *find_version(const arcp__jobs *jobs, arcp_span name, arcp_span version)
+static arcp__agent_version *find_version(arcp__agent_version *list, arcp_span name,
+                                         arcp_span version)
 {
-    arcp__agent_version *entry = jobs->agents;
+    arcp__agent_version *entry = list;
     while (entry != NULL && (!arcp_span_equal_cstr(name, entry->name) ||
                              !arcp_span_equal_cstr(version, entry->version))) {
         entry = entry->next;
@@ -143,10 +144,10 @@ static arcp__agent_version *find_version(const arcp__jobs *jobs, arcp_span name,
 }
 
 /* The default version of this name; NULL: the name is unknown. */
-static arcp__agent_version *find_default(const arcp__jobs *jobs, arcp_span name)
+static arcp__agent_version *find_default(arcp__agent_version *list, arcp_span name)
 {
     arcp__agent_version *first = NULL;
-    for (arcp__agent_version *version = jobs->agents; version != NULL; version = version->next) {
+    for (arcp__agent_version *version = list; version != NULL; version = version->next) {
         if (arcp_span_equal_cstr(name, version->name)) {
             if (version->is_default) {
                 return version;
@@ -167,8 +168,8 @@ static void version_free(arcp__agent_version *version)
 }
 
 /* Makes a version and lists it behind the others of its name. NULL when out of memory. */
-static arcp__agent_version *version_new(arcp__jobs *jobs, const arcp__agent_registration *agent,
-                                        arcp_buf *text)
+static arcp__agent_version *version_new(arcp__jobs *jobs, arcp__agent_version **list,
+                                        const arcp__agent_registration *agent, arcp_buf *text)
 {
     arcp__agent_version *version = arcp__alloc(sizeof *version);
     if (version == NULL) {
@@ -186,13 +187,13 @@ static arcp__agent_version *version_new(arcp__jobs *jobs, const arcp__agent_regi
         return NULL;
     }
     arcp__agent_version *last = NULL; /* of its name, else of all */
-    for (arcp__agent_version *entry = jobs->agents; entry != NULL; entry = entry->next) {
+    for (arcp__agent_version *entry = *list; entry != NULL; entry = entry->next) {
         if (last == NULL || strcmp(entry->name, version->name) == 0 ||
             strcmp(last->name, version->name) != 0) {
             last = entry;
         }
     }
-    arcp__agent_version **place = last == NULL ? &jobs->agents : &last->next;
+    arcp__agent_version **place = last == NULL ? list : &last->next;
     version->next = *place;
     *place = version;
     return version;
@@ -214,29 +215,35 @@ static bool replace_cwd(arcp__agent_version *version, arcp_span cwd)
     return copy != NULL;
 }
 
+/* Appends name@version, if that is valid. */
+static arcp_status write_text(arcp_span name, arcp_span version, arcp_buf *text, arcp_error *err)
+{
+    arcp_span read_name;
+    arcp_span read_version;
+    arcp_buf_append(text, name);
+    if (version.size != 0) {
+        arcp_buf_append_byte(text, '@');
+        arcp_buf_append(text, version);
+    }
+    const arcp_status status = arcp_buf_status(text);
+    return status == ARCP_OK
+               ? arcp__agent_name_parse(arcp_buf_span(text), &read_name, &read_version, err)
+               : status;
+}
+
 arcp_status arcp__agent_register(arcp__jobs *jobs, const arcp__agent_registration *agent,
                                  arcp_error *err)
 {
     arcp_buf text = arcp_buf_init();
-    arcp_span name;
-    arcp_span version_text;
-    arcp_buf_append(&text, agent->name);
-    if (agent->version.size != 0) {
-        arcp_buf_append_byte(&text, '@');
-        arcp_buf_append(&text, agent->version);
-    }
-    arcp_status status = arcp_buf_status(&text);
-    if (status == ARCP_OK) {
-        status = arcp__agent_name_parse(arcp_buf_span(&text), &name, &version_text, err);
-    }
+    arcp_status status = write_text(agent->name, agent->version, &text, err);
     if (status == ARCP_OK && !is_worker_name(agent->worker)) {
         status = arcp_error_set(err, ARCP_E_INVALID_REQUEST, "the name of a worker is too long");
     }
     if (status == ARCP_OK) {
-        arcp__agent_version *former_default = find_default(jobs, agent->name);
-        arcp__agent_version *version = find_version(jobs, agent->name, agent->version);
+        arcp__agent_version *former_default = find_default(jobs->agents, agent->name);
+        arcp__agent_version *version = find_version(jobs->agents, agent->name, agent->version);
         if (version == NULL) {
-            version = version_new(jobs, agent, &text);
+            version = version_new(jobs, &jobs->agents, agent, &text);
         } else if (!replace_cwd(version, agent->cwd)) {
             version = NULL;
         }
@@ -272,6 +279,36 @@ void arcp__agents_clear(arcp__jobs *jobs)
     jobs->agents_changed = true;
 }
 
+bool arcp__agent_is_ours(const arcp__jobs *jobs, arcp_span name)
+{
+    return find_default(jobs->agents, name) != NULL;
+}
+
+arcp__agent_version *arcp__agent_add_offer(arcp__jobs *jobs, arcp_span name, arcp_span version)
+{
+    const arcp__agent_registration agent = {.name = name, .version = version};
+    arcp_buf text = arcp_buf_init();
+    arcp__agent_version *found = NULL;
+    if (write_text(name, version, &text, NULL) == ARCP_OK) {
+        found = find_version(jobs->offered, name, version);
+        found = found == NULL ? version_new(jobs, &jobs->offered, &agent, &text) : found;
+    }
+    if (found != NULL) {
+        found->is_remote = true;
+        found->offers++;
+    }
+    arcp_buf_fini(&text);
+    return found;
+}
+
+void arcp__agent_drop_offer(arcp__jobs *jobs, arcp__agent_version *agent)
+{
+    if (--agent->offers == 0) {
+        LL_DELETE(jobs->offered, agent);
+        version_free(agent);
+    }
+}
+
 static void each_host(const arcp__job *job, void (*each)(void *user, void *host), void *user)
 {
     if (job->live != NULL && job->live->host != NULL) { /* until FORGET_AGENT is done */
@@ -285,6 +322,12 @@ void arcp__agents_for_each_host(const arcp__jobs *jobs, void (*each)(void *user,
     for (const arcp__agent_version *version = jobs->agents; version != NULL;
          version = version->next) {
         each(user, version->host);
+    }
+    for (const arcp__worker_entry *worker = jobs->workers; worker != NULL; worker = worker->next) {
+        for (const arcp__worker_offer_entry *offered = worker->offers; offered != NULL;
+             offered = offered->next) {
+            each(user, offered->host);
+        }
     }
     for (const arcp__job *job = jobs->all; job != NULL; job = job->hh.next) {
         each_host(job, each, user);
@@ -305,12 +348,13 @@ arcp_status arcp__agent_resolve(const arcp__jobs *jobs, arcp_span text,
     if (status != ARCP_OK) {
         return status;
     }
-    const arcp__agent_version *chosen = find_default(jobs, name);
+    arcp__agent_version *list = arcp__agent_is_ours(jobs, name) ? jobs->agents : jobs->offered;
+    const arcp__agent_version *chosen = find_default(list, name);
     if (chosen == NULL) {
         return arcp_error_set(err, ARCP_E_AGENT_NOT_AVAILABLE, "there is no agent \"%.*s\"",
                               (int)name.size, name.data);
     }
-    chosen = wanted.size == 0 ? chosen : find_version(jobs, name, wanted);
+    chosen = wanted.size == 0 ? chosen : find_version(list, name, wanted);
     if (chosen == NULL) {
         return arcp_error_set(err, ARCP_E_AGENT_VERSION_NOT_AVAILABLE,
                               "agent \"%.*s\" has no version \"%.*s\"", (int)name.size, name.data,
@@ -320,37 +364,49 @@ arcp_status arcp__agent_resolve(const arcp__jobs *jobs, arcp_span text,
     return ARCP_OK;
 }
 
+/* Writes all versions of a name. Returns the first version of the next one. */
+static const arcp__agent_version *write_name(const arcp__agent_version *first, bool rich,
+                                             arcp_json_writer *writer)
+{
+    const arcp__agent_version *version = first;
+    const arcp__agent_version *chosen = first;
+    bool is_unconfined = false;
+    if (rich) {
+        arcp_json_begin_object(writer);
+        arcp__put_cstr(writer, "name", first->name);
+        arcp__put_array(writer, "versions");
+    } else {
+        arcp_json_write_cstr(writer, first->name);
+    }
+    for (; version != NULL && strcmp(version->name, first->name) == 0; version = version->next) {
+        chosen = version->is_default ? version : chosen;
+        is_unconfined = is_unconfined || version->is_unconfined;
+        if (rich && version->version[0] != '\0') {
+            arcp_json_write_cstr(writer, version->version);
+        }
+    }
+    if (rich) {
+        arcp_json_end_array(writer);
+        arcp__put_word(writer, "default", chosen->version);
+        if (is_unconfined) {
+            arcp__put_bool(writer, "x-vendor.arcpd.unconfined", true);
+        }
+        arcp_json_end_object(writer);
+    }
+    return version;
+}
+
 /* [arcp:6.2-2] */
 void arcp__agents_write(const arcp__jobs *jobs, bool rich, arcp_json_writer *writer)
 {
     arcp__put_array(writer, "agents");
-    for (const arcp__agent_version *first = jobs->agents, *version = NULL; first != NULL;
-         first = version) {
-        const arcp__agent_version *chosen = first;
-        bool is_unconfined = false;
-        if (rich) {
-            arcp_json_begin_object(writer);
-            arcp__put_cstr(writer, "name", first->name);
-            arcp__put_array(writer, "versions");
-        } else {
-            arcp_json_write_cstr(writer, first->name);
-        }
-        for (version = first; version != NULL && strcmp(version->name, first->name) == 0;
-             version = version->next) {
-            chosen = version->is_default ? version : chosen;
-            is_unconfined = is_unconfined || version->is_unconfined;
-            if (rich && version->version[0] != '\0') {
-                arcp_json_write_cstr(writer, version->version);
-            }
-        }
-        if (rich) {
-            arcp_json_end_array(writer);
-            arcp__put_word(writer, "default", chosen->version);
-            if (is_unconfined) {
-                arcp__put_bool(writer, "x-vendor.arcpd.unconfined", true);
-            }
-            arcp_json_end_object(writer);
-        }
+    for (const arcp__agent_version *first = jobs->agents; first != NULL;) {
+        first = write_name(first, rich, writer);
+    }
+    for (const arcp__agent_version *first = jobs->offered; first != NULL;) {
+        first = arcp__agent_is_ours(jobs, arcp_span_cstr(first->name))
+                    ? first->next
+                    : write_name(first, rich, writer);
     }
     arcp_json_end_array(writer);
 }

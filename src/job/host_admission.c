@@ -67,7 +67,6 @@ static void ask(const arcp__agent_hosts *hosts, const arcp__job_order *order,
                 const arcp__admit_request *place, arcp__admit_answer *answer)
 {
     arcp__admit_request request = *place;
-    request.host = order->agent->host;
     request.agent = arcp_span_cstr(order->agent->text);
     request.lease = order->lease;
     request.max_runtime_sec = order->max_runtime_sec;

@@ -22,6 +22,8 @@
  *                                     │                            │
  *             the job has ended ──> RELEASED <── the host has freed it
  *
+ * A job goes from STARTING back to QUEUED when its worker does not take it.
+ *
  * Any output shows that an agent runs, even before its host reports the start. A job may end before
  * its agent exits: the agent is then sent a cancel and, after the grace period, killed. The agent
  * of a job that ends without one goes from NONE or QUEUED to RELEASED. job->live is freed when the
@@ -276,6 +278,8 @@ void arcp__job_start(arcp__jobs *jobs, arcp__job *job);
 /* Starts the queued jobs for which there is a place, and ends those whose agent is gone. True:
  * there were some. */
 bool arcp__jobs_place(arcp__jobs *jobs);
+/* For placement.h: whether the host of an offer takes the job, which then belongs there. */
+bool arcp__job_fits(void *jobs, void *job, const arcp__place_offer *offer);
 /* The place of a queued job among those that wait for its agent, from 1 on; 0: it is not queued. */
 size_t arcp__job_queue_place(const arcp__job *job);
 /* Of the jobs that have not ended, those that a stop waits for: queued jobs of a durable store are
@@ -415,6 +419,7 @@ struct arcp__job_live {
     arcp__timer runtime_timer, expiry_timer, grace_timer, queue_timer;
     arcp__place place;   /* at its agent */
     size_t queued_bytes; /* of its input, while it is queued */
+    bool was_queued;     /* it has the event `queued` */
     bool had_credential; /* queued before a restart, which revokes its credential */
     char head[128]; /* the constant middle of its records: ..."type":"job.event","trace_id":... */
     size_t head_size;
@@ -503,10 +508,12 @@ struct arcp__jobs {
     arcp__principal *principals;
     arcp__principal *idle; /* those with nothing left but their buckets, oldest first */
     size_t idle_count;
-    arcp__agent_version *agents; /* in order of registration */
-    arcp__placement placement;   /* of their places */
-    bool agents_changed;         /* they were cleared since arcp__jobs_place */
-    arcp__worker_entry *workers; /* owned */
+    arcp__agent_version *agents;  /* in order of registration */
+    arcp__agent_version *offered; /* by workers; hidden where `agents` has the name */
+    arcp__placement placement;    /* of their places */
+    bool agents_changed;          /* they were cleared since arcp__jobs_place */
+    arcp__worker_entry *workers;  /* owned */
+    bool workers_opened;          /* one takes new jobs again, since arcp__jobs_place */
     arcp__policy_row *policies;
     struct arcp__purse *purses, *due_purses; /* owned, by key; to be written with the open batch */
     size_t policy_count;

@@ -19,7 +19,9 @@ static void dump_waits(const arcp__jobs *jobs, const arcp__job *job, arcp_json_w
         arcp__dump_wait(writer, "the start of its agent");
         break;
     case ARCP__AGENT_QUEUED:
-        arcp__dump_wait(writer, "a place at its agent (max_jobs): it is number %zu of %zu",
+        arcp__dump_wait(writer, "a place %s: it is number %zu of %zu",
+                        live->place.agent->offer != NULL ? "at its agent (max_jobs)"
+                                                         : "on a worker that offers its agent",
                         arcp__place_number(&live->place), live->place.agent->waiting);
         break;
     case ARCP__AGENT_STARTING:
@@ -74,6 +76,10 @@ static void dump_job(const arcp__jobs *jobs, const arcp__job *job, arcp__dump *d
     arcp__put_word(&writer, "parent", job->parent_id);
     arcp__put_cstr(&writer, "status", arcp_job_status_name(job->status));
     arcp__put_cstr(&writer, "agent_state", agent_states[job->agent_state]);
+    if (arcp__job_is_on_worker(job)) {
+        arcp__put_cstr(&writer, "worker", live->numbers->worker);
+        arcp__put_word(&writer, "worker_instance", live->numbers->instance);
+    }
     arcp__put_bool(&writer, "cancelling", job->cancelling);
     arcp__put_bool(&writer, "killed", job->stop == ARCP__AGENT_STOP_KILLED);
     arcp__put_bool(&writer, "agent_paused", job->paused);
@@ -110,8 +116,46 @@ static void dump_admission(const arcp__admission *admission, arcp__dump *dump)
     arcp__dump_end(dump, &writer);
 }
 
+static const char *const worker_states[] = {[ARCP__WORKER_AWAY] = "away",
+                                            [ARCP__WORKER_GREETING] = "greeting",
+                                            [ARCP__WORKER_JOINED] = "joined"};
+
+static void dump_worker(const arcp__jobs *jobs, size_t index, const arcp__worker_entry *worker,
+                        arcp__dump *dump)
+{
+    arcp_json_writer writer;
+    arcp__worker_view view;
+    if (!arcp__dump_begin(dump, ARCP__DUMP_WORKER, &writer) ||
+        !arcp__worker_get_view(jobs, index, &view)) {
+        return;
+    }
+    arcp__put_cstr(&writer, "name", view.name);
+    arcp__put_cstr(&writer, "instance", view.instance);
+    arcp__put_cstr(&writer, "state", worker_states[view.state]);
+    arcp__put_bool(&writer, "draining", view.is_draining);
+    arcp__put_bool(&writer, "busy", view.is_busy);
+    arcp__put_i64(&writer, "in_state_ms",
+                  (dump->now.wall_ns - view.since_wall_ns) / ARCP_NS_PER_MS);
+    arcp__put_u64(&writer, "jobs", view.jobs);
+    arcp__put_u64(&writer, "capacity", view.capacity);
+    arcp__put_u64(&writer, "agents", view.agents);
+    arcp__dump_timer(dump, &writer, "lost_in_ms", &worker->lost_timer);
+    arcp__dump_timer(dump, &writer, "busy_until_ms", &worker->busy_timer);
+    arcp__dump_begin_waits(&writer);
+    if (view.state == ARCP__WORKER_AWAY) {
+        arcp__dump_wait(&writer, "its connection");
+    } else if (view.is_draining && view.jobs != 0) {
+        arcp__dump_wait(&writer, "the end of its %zu jobs", view.jobs);
+    }
+    arcp__dump_end(dump, &writer);
+}
+
 void arcp__jobs_dump(const arcp__jobs *jobs, arcp__dump *dump)
 {
+    size_t index = 0;
+    for (const arcp__worker_entry *worker = jobs->workers; worker != NULL; worker = worker->next) {
+        dump_worker(jobs, index++, worker, dump);
+    }
     for (const arcp__job *job = jobs->all; job != NULL; job = job->hh.next) {
         if (job->live != NULL) {
             dump_job(jobs, job, dump);

@@ -543,8 +543,8 @@ void arcp__jobs_fini(arcp__jobs *jobs)
     arcp__jobs_forget_agents(jobs);
     arcp__agents_clear(jobs);
     arcp__policies_clear(jobs);
-    arcp__placement_fini(&jobs->placement);
     arcp__workers_free(jobs);
+    arcp__placement_fini(&jobs->placement);
     arcp__purses_free(jobs);
     arcp__idempotency_free_all(jobs);
     arcp__principals_free(jobs);

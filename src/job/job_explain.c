@@ -39,20 +39,26 @@ static arcp_status explain(arcp__jobs *jobs, const arcp__job_order *order, arcp_
                            arcp_error *err)
 {
     char id[ARCP__ID_SIZE];
-    char *cwd = NULL;
     arcp__admit_answer answer = {.status = ARCP_OK};
+    arcp__job_site site;
     arcp__context_make_id(jobs->context, "job_", id);
-    arcp__admit_request place = {.job_id = arcp_span_cstr(id)};
-    if (!arcp__job_make_cwd(jobs, order->agent, id, &cwd, &place.cwd_is_fresh)) {
-        return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "out of memory");
+    arcp__place_offer *offer = /* of the worker that would get the job first */
+        order->agent->is_remote
+            ? arcp__place_next_offer(order->agent->places, ARCP__PLACE_SUBMITTED, false, NULL)
+            : NULL;
+    if (arcp__job_make_site(jobs, order->agent, id, offer, &site, err) != ARCP_OK) {
+        return err->status;
     }
-    place.cwd = arcp_span_cstr(cwd);
+    const arcp__admit_request place = {.host = site.host,
+                                       .job_id = arcp_span_cstr(id),
+                                       .cwd = arcp_span_cstr(site.cwd),
+                                       .cwd_is_fresh = site.owns_cwd};
     arcp__job_ask_host_only(jobs, order, &place, &answer);
     arcp__put_cstr(writer, "agent", order->agent->text);
     write_lease(order->lease, writer);
     write_answer(&answer, writer);
     arcp__admit_texts_fini(answer.texts);
-    arcp__free(cwd);
+    arcp__job_site_fini(&site);
     return ARCP_OK;
 }
 

@@ -41,8 +41,8 @@ bool arcp__agent_state_may_become(arcp__agent_state from, arcp__agent_state to)
         return to == ARCP__AGENT_QUEUED || to == ARCP__AGENT_STARTING || to == ARCP__AGENT_RELEASED;
     case ARCP__AGENT_QUEUED:
         return to == ARCP__AGENT_STARTING || to == ARCP__AGENT_RELEASED;
-    case ARCP__AGENT_STARTING:
-        return to == ARCP__AGENT_RUNNING || to == ARCP__AGENT_EXITED;
+    case ARCP__AGENT_STARTING: /* QUEUED: its worker does not take it now */
+        return to == ARCP__AGENT_RUNNING || to == ARCP__AGENT_EXITED || to == ARCP__AGENT_QUEUED;
     case ARCP__AGENT_RUNNING:
         return to == ARCP__AGENT_EXITED;
     case ARCP__AGENT_EXITED:

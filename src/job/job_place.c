@@ -17,14 +17,17 @@ arcp_status arcp__job_check_place(const arcp__jobs *jobs, const arcp__job_order 
     const arcp_settings *settings = &jobs->context->settings;
     const arcp__place_agent *places = order->agent->places;
     const arcp__principal *principal = order->principal;
+    const arcp__place_kind kind = arcp__place_kind_below(order->parent);
     const char *limit = NULL;
     if (places->refuses && places->max_jobs != 0 &&
-        places->held + places->lent >= places->max_jobs) {
+        places->jobs.held + places->jobs.lent >= places->max_jobs) {
         arcp_buf_append_cstr(details, "{\"limit\":\"max_jobs\"}");
         return arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
                               "the agent already runs max_jobs (%zu) jobs", places->max_jobs);
     }
-    if (arcp__place_is_free(places, arcp__place_kind_below(order->parent))) {
+    const arcp__place_offer *offer =
+        order->agent->is_remote ? arcp__place_next_offer(places, kind, true, NULL) : NULL;
+    if (arcp__place_is_free(places, kind, offer)) {
         return ARCP_OK;
     }
     if (waiting_count(jobs) >= settings->jobs_queue_max) {
@@ -37,9 +40,13 @@ arcp_status arcp__job_check_place(const arcp__jobs *jobs, const arcp__job_order 
         return ARCP_OK;
     }
     arcp_buf_append_format(details, "{\"limit\":\"%s\"}", limit);
-    return arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
-                          "the agent runs max_jobs (%zu) jobs, and the queue is full (%s)",
-                          places->max_jobs, limit);
+    return order->agent->is_remote
+               ? arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
+                                "no worker has a place for the agent, and the queue is full (%s)",
+                                limit)
+               : arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
+                                "the agent runs max_jobs (%zu) jobs, and the queue is full (%s)",
+                                places->max_jobs, limit);
 }
 
 /* ---- the wait ---- */
@@ -60,32 +67,47 @@ void arcp__job_arm_wait(arcp__jobs *jobs, arcp__job *job, int64_t age_ns)
         arcp__context_after_sec(jobs->context, jobs->context->settings.jobs_queue_sec) - age_ns);
 }
 
-/* [arcp:7.3-2] */
-void arcp__job_begin_wait(arcp__jobs *jobs, arcp__job *job, arcp__place_agent *places)
+void arcp__job_enter_queue(arcp__jobs *jobs, arcp__job *job, int64_t age_ns)
 {
     char message[160];
     arcp__job_live *live = job->live;
-    if (arcp__place_wait(&jobs->placement, &live->place, places,
-                         arcp__place_kind_below(job->parent), job->principal, job) != ARCP_OK) {
-        arcp__context_no_memory(jobs->context);
-        return;
-    }
+    const arcp__place_agent *places = live->place.agent;
+    const size_t number = arcp__place_number(&live->place);
     arcp__enforcement_free(live->enforcement);
     live->enforcement = NULL;
     live->host = NULL;
     arcp__agent_enter(job, ARCP__AGENT_QUEUED);
     arcp__job_changed(jobs, job);
     arcp__job_count_wait(jobs, job);
-    arcp__job_arm_wait(jobs, job, 0);
+    arcp__job_arm_wait(jobs, job, age_ns);
     arcp__queue_write_start(jobs, job);
-    (void)snprintf(message, sizeof message, "place %zu in the queue of the agent",
-                   arcp__place_number(&live->place));
-    arcp__job_emit_status(jobs, job, "queued", arcp_span_cstr(message));
-    (void)snprintf(message, sizeof message,
-                   "job queued: place %zu, because its agent runs max_jobs "
-                   "(%zu) jobs",
-                   arcp__place_number(&live->place), places->max_jobs);
+    if (!live->was_queued) {
+        live->was_queued = true;
+        (void)snprintf(message, sizeof message, "place %zu in the queue of the agent", number);
+        arcp__job_emit_status(jobs, job, "queued", arcp_span_cstr(message));
+    }
+    if (places->offer != NULL) {
+        (void)snprintf(message, sizeof message,
+                       "job queued: place %zu, because its agent runs max_jobs "
+                       "(%zu) jobs",
+                       number, places->max_jobs);
+    } else {
+        (void)snprintf(message, sizeof message,
+                       "job queued: place %zu, because no worker has a place for its agent",
+                       number);
+    }
     arcp__job_log(jobs, ARCP__LOG_INFO, job, message);
+}
+
+/* [arcp:7.3-2] */
+void arcp__job_begin_wait(arcp__jobs *jobs, arcp__job *job, arcp__place_agent *places)
+{
+    if (arcp__place_wait(&jobs->placement, &job->live->place, places,
+                         arcp__place_kind_below(job->parent), job->principal, job) == ARCP_OK) {
+        arcp__job_enter_queue(jobs, job, 0);
+    } else {
+        arcp__context_no_memory(jobs->context);
+    }
 }
 
 void arcp__job_end_wait(arcp__jobs *jobs, arcp__job *job)

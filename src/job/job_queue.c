@@ -12,26 +12,38 @@
 
 /* ---- the start of a queued job ---- */
 
-/* Gives the job what belongs to the current registration of its agent: host, directory, plan. */
-static arcp_status renew(arcp__jobs *jobs, arcp__job *job, arcp_buf *details, arcp_error *err)
+/* Gives the job what belongs to a place where its agent is offered now: host, directory, plan. */
+static arcp_status take_site(arcp__jobs *jobs, arcp__job *job, const arcp__agent_version *agent,
+                             arcp__place_offer *offer, arcp_buf *details, arcp_error *err)
 {
-    arcp__job_live *live = job->live;
-    const arcp__agent_version *agent = live->place.agent->offer;
+    arcp__job_site site;
+    const arcp__job_live *live = job->live;
     const arcp__job_order order = {
         .agent = agent, .lease = live->lease, .max_runtime_sec = live->max_runtime_sec};
-    arcp__free(live->cwd);
-    live->cwd = NULL;
-    if (!arcp__job_make_cwd(jobs, agent, job->id, &live->cwd, &live->owns_cwd)) {
-        return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "out of memory");
-    }
-    const arcp__admit_request place = {.job_id = arcp_span_cstr(job->id),
-                                       .cwd = arcp_span_cstr(live->cwd),
-                                       .cwd_is_fresh = live->owns_cwd,
-                                       .endpoint = arcp__credential_endpoint(&live->credential)};
-    arcp_status status = arcp__job_ask_host(jobs, &order, &place, &live->enforcement, details, err);
-    live->host = agent->host;
+    const arcp_status status =
+        arcp__job_ask_site(jobs, &order, job->id, arcp__credential_endpoint(&live->credential),
+                           offer, &site, details, err);
     if (status == ARCP_OK) {
-        arcp__job_place_on_worker(jobs, job, agent);
+        arcp__job_set_site(job, &site);
+    }
+    return status;
+}
+
+bool arcp__job_fits(void *jobs, void *of, const arcp__place_offer *offer)
+{
+    arcp__job *job = of;
+    const arcp__worker_offer_entry *offered = offer->owner;
+    return take_site(jobs, job, offered->agent, offered->offer, NULL, NULL) == ARCP_OK;
+}
+
+/* A job that goes to a worker that offers its agent has its site already. */
+static arcp_status renew(arcp__jobs *jobs, arcp__job *job, arcp_buf *details, arcp_error *err)
+{
+    const arcp__place_offer *offer = job->live->place.offer;
+    const arcp__agent_version *agent = job->live->place.agent->offer;
+    arcp_status status = offer != NULL ? ARCP_OK : take_site(jobs, job, agent, NULL, details, err);
+    if (status == ARCP_OK) {
+        arcp__job_place_on_worker(jobs, job, offer != NULL ? offer->worker->name : agent->worker);
         status = arcp__job_renew_authority(jobs, job, err);
     }
     return status;
@@ -78,6 +90,10 @@ bool arcp__jobs_place(arcp__jobs *jobs)
         any = true;
     }
     jobs->agents_changed = false;
+    if (jobs->workers_opened) {
+        jobs->workers_opened = false;
+        arcp__workers_start_awaiting(jobs);
+    }
     /* While the runtime stops, children start, so that their parents can finish. */
     while (!jobs->context->failed &&
            (place = arcp__placement_next(&jobs->placement, jobs->context->stopping, &moved)) !=

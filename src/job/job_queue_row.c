@@ -14,6 +14,7 @@ typedef struct start_row {
     arcp_json_ref input;
     arcp_span traceparent, tracestate;
     bool credential; /* it had one, which a restart revokes */
+    bool remote;     /* its agent is one that workers offer */
 } start_row;
 
 typedef struct turn_row {
@@ -29,6 +30,7 @@ static const arcp__member start_rows[] = {
     {START(traceparent, TEXT), .required = true},
     {START(tracestate, TEXT)},
     {START(credential, BOOL)},
+    {START(remote, BOOL)},
 };
 static const arcp__members start_members = ARCP__MEMBERS(start_rows);
 static const arcp__member turn_rows[] = {
@@ -55,7 +57,8 @@ void arcp__queue_write_start(arcp__jobs *jobs, const arcp__job *job)
                            .max_runtime_sec = live->max_runtime_sec,
                            .traceparent = arcp_span_cstr(live->trace.traceparent),
                            .tracestate = arcp_span_cstr(live->tracestate),
-                           .credential = live->credential.live != NULL};
+                           .credential = live->credential.live != NULL,
+                           .remote = live->place.agent->offer == NULL};
     arcp_buf text = arcp__context_take_buf(jobs->context);
     arcp_json_writer writer = arcp__put_begin(&text);
     arcp__encode_row(&writer, &start_members, &row);
@@ -110,15 +113,19 @@ static arcp_status restore_start(arcp__jobs *jobs, arcp__job *job, arcp_span key
     live->tracestate =
         row.tracestate.size == 0 ? NULL : arcp__copy_cstr(row.tracestate.data, row.tracestate.size);
     if (arcp__job_is_on_worker(job)) {
+        live->place.order = row.order; /* its worker may not take it */
         return live->input == NULL ? arcp__row_out_of_memory(err) : ARCP_OK;
     }
     arcp__place_agent *agent = arcp__placement_agent(&jobs->placement, job->agent_text);
     if (live->input == NULL || (row.tracestate.size != 0 && live->tracestate == NULL) ||
         agent == NULL ||
-        arcp__place_restore(&jobs->placement, &live->place, agent, job->principal, job,
-                            row.order) != ARCP_OK) {
+        arcp__place_restore(&jobs->placement, &live->place, agent,
+                            job->parent_id[0] == '\0' ? ARCP__PLACE_SUBMITTED
+                                                      : ARCP__PLACE_DELEGATED,
+                            job->principal, job, row.order) != ARCP_OK) {
         return arcp__row_out_of_memory(err);
     }
+    agent->is_remote = agent->is_remote || row.remote;
     if (!live->trace.is_recorded) {
         memcpy(live->trace.traceparent, row.traceparent.data, row.traceparent.size);
     }

@@ -105,11 +105,13 @@ void arcp__worker_send_start(arcp__jobs *jobs, arcp__job *job, const arcp__worke
 /* Starts the agent as soon as its worker is there, for which it waits as in a queue. */
 static void start_on_worker(arcp__jobs *jobs, arcp__job *job)
 {
+    const arcp__worker_offer_entry *offered =
+        job->live->place.offer == NULL ? NULL : job->live->place.offer->owner;
     const arcp__worker_entry *worker =
-        arcp__worker_connected(jobs, arcp_span_cstr(job->live->numbers->worker));
+        offered != NULL ? offered->worker : arcp__worker_open(jobs, job->live->numbers->worker);
     arcp__queue_write_start(jobs, job);
     arcp__job_live_changed(jobs, job);
-    if (worker != NULL && worker->state == ARCP__WORKER_JOINED) {
+    if (worker != NULL) {
         arcp__worker_send_start(jobs, job, worker);
     } else {
         const int64_t age_ns = jobs->context->now.wall_ns - job->created_wall_ns;
@@ -120,7 +122,9 @@ static void start_on_worker(arcp__jobs *jobs, arcp__job *job)
 void arcp__job_start_agent(arcp__jobs *jobs, arcp__job *job)
 {
     arcp__job_live *live = job->live;
-    arcp__job_details_begin(jobs, job);
+    if (job->facts.start == NULL) { /* else a worker did not take it */
+        arcp__job_details_begin(jobs, job);
+    }
     arcp__job_store(jobs, job);
     live->last_input_ns = jobs->context->now.mono_ns;
     arcp__enforcement_show(jobs, job);
@@ -145,8 +149,13 @@ void arcp__job_start(arcp__jobs *jobs, arcp__job *job)
         return;
     }
     arcp__job_arm_deadlines(jobs, job, 0);
-    if (arcp__place_is_free(places, arcp__place_kind_below(job->parent))) {
-        arcp__place_take(&job->live->place, places, arcp__place_kind_below(job->parent), job);
+    arcp__place_offer *offer = job->live->place.offer;
+    if (arcp__place_is_free(places, arcp__place_kind_below(job->parent), offer)) {
+        arcp__place_take(&jobs->placement, &job->live->place, places,
+                         arcp__place_kind_below(job->parent), offer, job);
+        if (offer != NULL) {
+            arcp__job_place_on_worker(jobs, job, offer->worker->name);
+        }
         arcp__job_start_agent(jobs, job);
     } else {
         arcp__job_store(jobs, job);

@@ -13,6 +13,7 @@
 #include "core/error_payload.h"
 #include "core/event_body.h"
 #include "job/job.h"
+#include "job/worker_state.h"
 #include "json/json_put.h"
 
 /* ---- structs ---- */
@@ -27,6 +28,8 @@ struct arcp__agent_version {
     bool is_default;           /* the default of its name; if no version is, the first is */
     bool is_unconfined;        /* as registered */
     bool has_no_cwd;           /* the same */
+    bool is_remote;            /* workers offer it, and the configuration does not have it */
+    size_t offers;             /* of it, by workers */
     arcp__place_agent *places; /* borrowed from the placement, which keeps it while offered */
     arcp__agent_version *next; /* in order of registration, versions of one name together */
 };
@@ -153,6 +156,12 @@ ARCP_MUST_CHECK arcp_status arcp__principal_may_submit(arcp__jobs *jobs, arcp__p
  * AGENT_VERSION_NOT_AVAILABLE. */
 arcp_status arcp__agent_resolve(const arcp__jobs *jobs, arcp_span text,
                                 const arcp__agent_version **version, arcp_error *err);
+/* Whether the configuration has an agent of this name, which hides those of workers. */
+bool arcp__agent_is_ours(const arcp__jobs *jobs, arcp_span name);
+/* An agent that one more worker offers, and one less. NULL: out of memory, or the name or version
+ * is not valid. */
+arcp__agent_version *arcp__agent_add_offer(arcp__jobs *jobs, arcp_span name, arcp_span version);
+void arcp__agent_drop_offer(arcp__jobs *jobs, arcp__agent_version *agent);
 
 /* ---- idempotency.c ---- */
 arcp__idempotency *arcp__idempotency_find(arcp__jobs *jobs, const arcp__principal *principal,
@@ -267,58 +276,6 @@ void arcp__numbers_restore(arcp__job_numbers *numbers, uint64_t item, uint64_t b
 void arcp__numbers_resume(arcp__job_numbers *numbers, uint64_t items_first, uint64_t stored,
                           uint64_t errors_first);
 
-/* ---- job_worker_state.c ---- */
-/* A line that the worker may not have; ascending. */
-struct arcp__kept_line {
-    struct arcp__kept_line *next;
-    uint64_t at, item;
-    size_t size;
-    char text[]; /* or ARCP__LINE_OF_CREDENTIALS */
-};
-/* The record of a line with credentials, which is made when it is sent. */
-#define ARCP__LINE_OF_CREDENTIALS "credentials"
-/* The life of this worker that is connected; NULL: none is. */
-arcp__worker_entry *arcp__worker_connected(const arcp__jobs *jobs, arcp_span name);
-/* The life of a worker; made when it is new, NULL when out of memory. */
-arcp__worker_entry *arcp__worker_get(arcp__jobs *jobs, arcp_span name, arcp_span instance);
-void arcp__worker_remove(arcp__jobs *jobs, arcp__worker_entry *worker);
-static inline bool arcp__job_is_on_worker(const arcp__job *job)
-{
-    const arcp__job_numbers *numbers = job->live == NULL ? NULL : job->live->numbers;
-    return numbers != NULL && numbers->worker[0] != '\0';
-}
-/* Whether it waits for a worker to which its start has not been sent. */
-static inline bool arcp__job_awaits_worker(const arcp__job *job)
-{
-    return arcp__job_is_on_worker(job) && job->agent_state == ARCP__AGENT_STARTING &&
-           job->live->numbers->instance[0] == '\0';
-}
-/* Whether effects about its agent have somewhere to go. */
-static inline bool arcp__agent_is_here(const arcp__job *job)
-{
-    return !arcp__job_is_on_worker(job) || job->live->numbers->is_here;
-}
-/* Whether it has not ended when the runtime that stops has, and the next one goes on with it. */
-bool arcp__job_outlasts_stop(const arcp__jobs *jobs, const arcp__job *job);
-/* The job runs on the worker of its agent, if that has one. */
-void arcp__job_place_on_worker(arcp__jobs *jobs, arcp__job *job, const arcp__agent_version *agent);
-/* Frees what was stored for the job alone, in the store, too. */
-void arcp__worker_drop_streams(arcp__jobs *jobs, const arcp__job *job);
-void arcp__worker_run_free(arcp__job_numbers *numbers);
-
-/* ---- job_worker_line.c ---- */
-/* The worker has the lines up to `at`. */
-void arcp__worker_forget_lines(arcp__job_numbers *numbers, uint64_t at);
-/* Stores a line for the agent; returns its position, from 1 on, or 0: it is not stored. */
-uint64_t arcp__worker_store_line(arcp__jobs *jobs, const arcp__job *job, uint64_t item,
-                                 arcp_span text, bool is_secret);
-/* Stores a piece of a result that is in memory until it is whole. */
-void arcp__worker_store_piece(arcp__jobs *jobs, const arcp__job *job, arcp_span data);
-
-/* ---- job_worker.c ---- */
-/* After a restart: children join their parents on workers, and jobs on workers wait for these. */
-void arcp__workers_restart(arcp__jobs *jobs);
-
 /* ---- job_live.c ---- */
 void arcp__live_write_row(arcp__jobs *jobs, arcp__job *job);
 void arcp__live_delete_row(arcp__jobs *jobs, arcp__job *job);
@@ -403,6 +360,8 @@ ARCP_MUST_CHECK arcp_status arcp__job_check_place(const arcp__jobs *jobs,
                                                   arcp_error *err);
 /* The job begins to wait for a place, and ends that. */
 void arcp__job_begin_wait(arcp__jobs *jobs, arcp__job *job, arcp__place_agent *places);
+/* The job, which was accepted `age_ns` ago, waits now (placement.h): it has nothing of a place. */
+void arcp__job_enter_queue(arcp__jobs *jobs, arcp__job *job, int64_t age_ns);
 void arcp__job_end_wait(arcp__jobs *jobs, arcp__job *job);
 /* Two parts of the beginning, for a job that was accepted `age_ns` ago and waits after a restart;
  * the second also for one that waits for its worker. */
@@ -533,6 +492,34 @@ void arcp__agent_revoke_if_without_budget(arcp__jobs *jobs, arcp__job *job);
  * record. */
 void arcp__denials_emit_rest(arcp__jobs *jobs, arcp__job *job);
 
+/* ---- job_site.c ---- */
+/* Where a job may run. */
+typedef struct arcp__job_site {
+    arcp__place_offer *offer; /* of a worker; NULL: the agent is registered */
+    void *host;
+    char *cwd;                      /* owned: absolute; NULL for none */
+    bool owns_cwd;                  /* it is made for the job */
+    arcp__enforcement *enforcement; /* owned: what the host says; NULL: nothing */
+} arcp__job_site;
+/* Without asking the host. */
+ARCP_MUST_CHECK arcp_status arcp__job_make_site(arcp__jobs *jobs, const arcp__agent_version *agent,
+                                                const char *job_id, arcp__place_offer *offer,
+                                                arcp__job_site *out, arcp_error *err);
+/* Asks the host of one place whether a job of the order may run there. `details` and `err` may be
+ * NULL. When it is refused *out is empty. */
+ARCP_MUST_CHECK arcp_status arcp__job_ask_site(arcp__jobs *jobs, const arcp__job_order *order,
+                                               const char *job_id, arcp_span endpoint,
+                                               arcp__place_offer *offer, arcp__job_site *out,
+                                               arcp_buf *details, arcp_error *err);
+/* The first place whose host takes the job. */
+ARCP_MUST_CHECK arcp_status arcp__job_find_site(arcp__jobs *jobs, const arcp__job_order *order,
+                                                const char *job_id, arcp_span endpoint,
+                                                arcp__job_site *out, arcp_buf *details,
+                                                arcp_error *err);
+/* Moves it into the job. */
+void arcp__job_set_site(arcp__job *job, arcp__job_site *site);
+void arcp__job_site_fini(arcp__job_site *site);
+
 /* ---- admission.c ---- */
 /* Whether the order has to wait for a credential or, with `waits_for_turn`, for its submitter. If
  * so, *out is its admission, which takes the notes; NULL when out of memory. */
@@ -556,11 +543,6 @@ ARCP_MUST_CHECK arcp_status arcp__job_check_features(const arcp__job_order *orde
  * the budget cannot be made, or when its key exceeds a limit (err says why). */
 arcp__job *arcp__job_create(arcp__jobs *jobs, const arcp__job_order *order, arcp_buf *details,
                             arcp_error *err);
-
-/* Makes the path of the agent's working directory: the agent's own, or a fresh one of the job. NULL
- * when there is none. False: out of memory. */
-ARCP_MUST_CHECK bool arcp__job_make_cwd(const arcp__jobs *jobs, const arcp__agent_version *agent,
-                                        const char *job_id, char **out, bool *is_fresh);
 
 /* ---- agent_line.c ---- */
 /* Counts and audits a decision of the gate. */

@@ -85,30 +85,10 @@ static bool copy_any(char **to, arcp_span text)
     return *to != NULL || text.size == 0;
 }
 
-bool arcp__job_make_cwd(const arcp__jobs *jobs, const arcp__agent_version *agent,
-                        const char *job_id, char **out, bool *is_fresh)
-{
-    const arcp_span directory = agent->worker[0] != '\0' && jobs->worker_directory != NULL
-                                    ? arcp_span_cstr(jobs->worker_directory)
-                                    : jobs->work_directory;
-    *is_fresh = agent->cwd[0] == '\0' && !agent->has_no_cwd && directory.size != 0;
-    if (!*is_fresh) {
-        return copy_any(out, arcp_span_cstr(agent->cwd));
-    }
-    arcp_buf path = arcp_buf_init();
-    arcp_buf_append(&path, directory);
-    arcp_buf_append_byte(&path, '/');
-    arcp_buf_append_cstr(&path, job_id);
-    *out = arcp_buf_take_cstr(&path);
-    arcp_buf_fini(&path);
-    return *out != NULL;
-}
-
-/* Copies the order into the job and sets its agent's working directory. */
-static bool copy_order(const arcp__jobs *jobs, const arcp__job_order *order, arcp__job *job)
+/* Copies the order into the job. */
+static bool copy_order(const arcp__job_order *order, arcp__job *job)
 {
     arcp__job_live *live = job->live;
-    live->host = order->agent->host;
     job->features = order->features;
     live->max_runtime_sec = order->max_runtime_sec;
     live->lease = arcp_lease_ref(order->lease);
@@ -119,32 +99,27 @@ static bool copy_order(const arcp__jobs *jobs, const arcp__job_order *order, arc
         memcpy(job->parent_id, order->parent->id, sizeof job->parent_id);
         job->depth = order->parent->depth + 1;
     }
-    if (!copy_any(&job->agent_text, arcp_span_cstr(order->agent->text)) ||
-        !copy_any(&live->input, order->input) ||
-        !copy_any(&live->delegate_id, order->delegate_id) ||
-        !copy_any(&live->tracestate, order->tracestate)) {
-        return false;
-    }
-    return arcp__job_make_cwd(jobs, order->agent, job->id, &live->cwd, &live->owns_cwd);
+    return copy_any(&job->agent_text, arcp_span_cstr(order->agent->text)) &&
+           copy_any(&live->input, order->input) &&
+           copy_any(&live->delegate_id, order->delegate_id) &&
+           copy_any(&live->tracestate, order->tracestate);
 }
 
 /* Completes a job that has only its id and its stream. */
 static arcp_status fill(arcp__jobs *jobs, const arcp__job_order *order, arcp__job *job,
                         arcp_buf *details, arcp_error *err)
 {
-    if (!copy_order(jobs, order, job)) {
+    if (!copy_order(order, job)) {
         return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "out of memory");
     }
-    arcp__admit_request place = {.job_id = arcp_span_cstr(job->id),
-                                 .cwd = arcp_span_cstr(job->live->cwd),
-                                 .cwd_is_fresh = job->live->owns_cwd};
-    if (order->admission != NULL) {
-        place.endpoint = arcp__credential_endpoint(&order->admission->credential);
-    }
-    arcp_status status =
-        arcp__job_ask_host(jobs, order, &place, &job->live->enforcement, details, err);
+    arcp__job_site site;
+    const arcp_span endpoint = order->admission == NULL
+                                   ? arcp_span_make(NULL, 0)
+                                   : arcp__credential_endpoint(&order->admission->credential);
+    arcp_status status = arcp__job_find_site(jobs, order, job->id, endpoint, &site, details, err);
     if (status == ARCP_OK) {
-        arcp__job_place_on_worker(jobs, job, order->agent);
+        arcp__job_set_site(job, &site);
+        arcp__job_place_on_worker(jobs, job, order->agent->worker);
         status = arcp__job_make_authority(jobs, job, order->parent, err);
     }
     if (status != ARCP_OK) {

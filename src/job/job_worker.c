@@ -6,6 +6,8 @@
 
 /* From the end of a worker's link to the event of its jobs. */
 #define AWAY_MS 5000u
+/* From a refusal to the next job that a worker gets. */
+#define BUSY_MS 5000u
 
 #define WORKER_LOST    "the job's worker is lost"
 #define WORKER_STOPPED "the job's worker was stopped before the job had ended"
@@ -22,13 +24,16 @@ static bool is_name(arcp_span text)
            memchr(text.data, '\0', text.size) == NULL;
 }
 
-/* Whether the job's agent may be there. */
-static bool is_of(const arcp__job *job, const arcp__worker_entry *worker)
+static bool is_connected(const arcp__worker_entry *worker)
 {
-    return job->live != NULL && arcp__job_is_on_worker(job) &&
-           strcmp(job->live->numbers->worker, worker->name) == 0 &&
-           strcmp(job->live->numbers->instance, worker->instance) == 0 &&
-           (arcp__job_has_agent(job) || job->agent_state == ARCP__AGENT_EXITED);
+    return worker != NULL && worker->state != ARCP__WORKER_AWAY;
+}
+
+/* NULL: it is not, or there is no such life. */
+static arcp__worker_entry *find_connected(const arcp__jobs *jobs, arcp__worker_life life)
+{
+    arcp__worker_entry *worker = arcp__worker_find(jobs, life);
+    return is_connected(worker) ? worker : NULL;
 }
 
 /* Whether the job's start was not sent to any life of the worker. */
@@ -72,21 +77,73 @@ void arcp__worker_ended_agent(arcp__jobs *jobs, arcp__job *job, arcp__agent_ende
 
 /* ---- a worker's hello ---- */
 
-bool arcp__worker_joins(arcp__jobs *jobs, arcp_span name, arcp_span instance)
+/* Whether another life of this name is connected and is to go on. */
+static bool is_in_use(const arcp__jobs *jobs, arcp__worker_life life)
 {
-    if (!is_name(name) || !is_name(instance)) {
+    for (const arcp__worker_entry *worker = jobs->workers; worker != NULL; worker = worker->next) {
+        if (is_connected(worker) && !worker->is_draining &&
+            arcp_span_equal_cstr(life.name, worker->name) &&
+            !arcp_span_equal_cstr(life.instance, worker->instance)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void lose_worker(arcp__jobs *jobs, arcp__worker_entry *worker);
+
+/* A worker that begins ends all programs of the lives of its name before it. */
+static void lose_swept(arcp__jobs *jobs, const arcp__worker_entry *newest)
+{
+    for (arcp__worker_entry *worker = jobs->workers, *next = NULL; worker != NULL; worker = next) {
+        next = worker->next;
+        if (worker != newest && !is_connected(worker) && newest->boot_id[0] != '\0' &&
+            strcmp(worker->name, newest->name) == 0 &&
+            strcmp(worker->boot_id, newest->boot_id) == 0) {
+            lose_worker(jobs, worker);
+        }
+    }
+}
+
+static void copy_text(char out[ARCP__WORKER_NAME_SIZE], arcp_span text)
+{
+    (void)snprintf(out, ARCP__WORKER_NAME_SIZE, "%.*s", (int)text.size,
+                   text.size == 0 ? "" : text.data);
+}
+
+static void take_intro(arcp__jobs *jobs, arcp__worker_entry *worker,
+                       const arcp__worker_intro *intro)
+{
+    copy_text(worker->version, intro->version);
+    copy_text(worker->boot_id, intro->boot_id);
+    arcp__free(worker->work);
+    worker->work =
+        intro->work.size == 0 ? NULL : arcp__copy_cstr(intro->work.data, intro->work.size);
+    if (worker->work == NULL && intro->work.size != 0) {
+        arcp__context_no_memory(jobs->context);
+    }
+    worker->pid = intro->pid;
+    worker->place.capacity = intro->capacity > ARCP__WORKER_CAPACITY_MAX ? ARCP__WORKER_CAPACITY_MAX
+                                                                         : (size_t)intro->capacity;
+    arcp__worker_set_offers(jobs, worker, intro);
+}
+
+bool arcp__worker_joins(arcp__jobs *jobs, const arcp__worker_intro *intro)
+{
+    const arcp__worker_life life = intro->life;
+    if (!is_name(life.name) || !is_name(life.instance) || is_in_use(jobs, life)) {
         return false;
     }
-    const arcp__worker_entry *connected = arcp__worker_connected(jobs, name);
-    if (connected != NULL && !arcp_span_equal_cstr(instance, connected->instance)) {
-        return false;
-    }
-    if (connected != NULL) {
-        arcp__worker_away(jobs, name); /* the new link takes the place of the older one */
-    }
-    arcp__worker_entry *worker = arcp__worker_get(jobs, name, instance);
+    arcp__worker_away(jobs, life); /* the new link takes the place of an older one */
+    arcp__worker_entry *worker = arcp__worker_get(jobs, life);
     if (worker != NULL) {
-        worker->state = ARCP__WORKER_GREETING;
+        worker->is_busy = false;
+        arcp__context_disarm(jobs->context, &worker->busy_timer);
+        arcp__worker_enter(jobs, worker, ARCP__WORKER_GREETING);
+        take_intro(jobs, worker, intro);
+        if (intro->agent_count != 0) {
+            lose_swept(jobs, worker);
+        }
     }
     return worker != NULL;
 }
@@ -101,13 +158,13 @@ static bool is_restored_from_backup(const arcp__job_numbers *numbers,
            claim->bytes_first > numbers->bytes || numbers->instance[0] == '\0';
 }
 
-arcp__claim_answer arcp__worker_claims(arcp__jobs *jobs, arcp_span name,
+arcp__claim_answer arcp__worker_claims(arcp__jobs *jobs, arcp__worker_life life,
                                        const arcp__worker_claim *claim, void *host,
                                        arcp__job **job_out)
 {
-    arcp__worker_entry *worker = arcp__worker_connected(jobs, name);
+    arcp__worker_entry *worker = find_connected(jobs, life);
     arcp__job *job = arcp__job_find(jobs, claim->job);
-    if (worker == NULL || job == NULL || (!is_of(job, worker) && !awaits(job, worker))) {
+    if (worker == NULL || job == NULL || (!arcp__job_is_of(job, worker) && !awaits(job, worker))) {
         return ARCP__CLAIM_FORGET;
     }
     arcp__job_numbers *numbers = job->live->numbers;
@@ -181,18 +238,18 @@ static void go_on(arcp__jobs *jobs, arcp__job *job, bool is_announced)
 /* Whether a job that was not claimed may have run and ended, after the backup. */
 static bool may_have_run(const arcp__job *job, const arcp__worker_entry *worker)
 {
-    return awaits(job, worker) || (is_of(job, worker) && !job->live->numbers->is_here &&
+    return awaits(job, worker) || (arcp__job_is_of(job, worker) && !job->live->numbers->is_here &&
                                    arcp__job_has_agent(job) && !arcp__job_has_ended(job));
 }
 
-void arcp__worker_ready(arcp__jobs *jobs, arcp_span name)
+void arcp__worker_ready(arcp__jobs *jobs, arcp__worker_life life)
 {
-    arcp__worker_entry *worker = arcp__worker_connected(jobs, name);
+    arcp__worker_entry *worker = find_connected(jobs, life);
     if (worker == NULL) {
         return;
     }
     const bool is_announced = worker->is_announced;
-    worker->state = ARCP__WORKER_JOINED;
+    arcp__worker_enter(jobs, worker, ARCP__WORKER_JOINED);
     worker->is_announced = false;
     arcp__context_disarm(jobs->context, &worker->away_timer);
     arcp__context_disarm(jobs->context, &worker->lost_timer);
@@ -202,11 +259,7 @@ void arcp__worker_ready(arcp__jobs *jobs, arcp_span name)
             lose_with_agent(jobs, job, OLDER_STORE, "store_restored");
             continue;
         }
-        if (awaits(job, worker)) {
-            arcp__worker_send_start(jobs, job, worker);
-            continue;
-        }
-        if (!is_of(job, worker)) {
+        if (!arcp__job_is_of(job, worker)) {
             continue;
         }
         if (job->live->numbers->is_here && !arcp__job_has_ended(job)) {
@@ -226,21 +279,21 @@ void arcp__worker_ready(arcp__jobs *jobs, arcp_span name)
 static void begin_away(arcp__jobs *jobs, arcp__worker_entry *worker)
 {
     const uint64_t alone_sec = jobs->worker_keep_sec + ARCP__WORKER_MARGIN_SEC;
-    worker->state = ARCP__WORKER_AWAY;
+    arcp__worker_enter(jobs, worker, ARCP__WORKER_AWAY);
     arcp__context_arm(jobs->context, &worker->away_timer, jobs->worker_timer_kind, worker,
                       arcp__context_after_ms(jobs->context, AWAY_MS));
     arcp__context_arm(jobs->context, &worker->lost_timer, jobs->worker_timer_kind, worker,
                       arcp__context_after_sec(jobs->context, alone_sec));
 }
 
-void arcp__worker_away(arcp__jobs *jobs, arcp_span name)
+void arcp__worker_away(arcp__jobs *jobs, arcp__worker_life life)
 {
-    arcp__worker_entry *worker = arcp__worker_connected(jobs, name);
+    arcp__worker_entry *worker = find_connected(jobs, life);
     if (worker == NULL) {
         return;
     }
     for (arcp__job *job = jobs->all; job != NULL; job = job->hh.next) {
-        if (is_of(job, worker) && arcp__job_has_agent(job)) {
+        if (arcp__job_is_of(job, worker) && arcp__job_has_agent(job)) {
             job->live->numbers->is_here = false;
             arcp__agent_drop_effects(jobs, job); /* they are made again */
         }
@@ -252,25 +305,126 @@ static void lose_worker(arcp__jobs *jobs, arcp__worker_entry *worker)
 {
     for (arcp__job *job = jobs->all, *next = NULL; job != NULL; job = next) {
         next = job->hh.next;
-        if (is_of(job, worker)) {
+        if (arcp__job_is_of(job, worker)) {
             lose_with_agent(jobs, job, WORKER_LOST, "worker_lost");
         }
     }
     arcp__worker_remove(jobs, worker);
 }
 
-void arcp__worker_lost(arcp__jobs *jobs, arcp_span name, arcp_span except)
+/* With no instance all lives of the name are meant. */
+static bool is_meant(const arcp__worker_entry *worker, arcp__worker_life life)
 {
-    const arcp__worker_entry *connected = arcp__worker_connected(jobs, name);
-    if (connected != NULL && !arcp_span_equal_cstr(except, connected->instance)) {
-        arcp__worker_away(jobs, name);
-    }
+    return arcp_span_equal_cstr(life.name, worker->name) &&
+           (life.instance.size == 0 || arcp_span_equal_cstr(life.instance, worker->instance));
+}
+
+static void end_life(arcp__jobs *jobs, arcp__worker_entry *worker)
+{
+    arcp__worker_away(
+        jobs, (arcp__worker_life){arcp_span_cstr(worker->name), arcp_span_cstr(worker->instance)});
+    lose_worker(jobs, worker);
+}
+
+void arcp__worker_lost(arcp__jobs *jobs, arcp__worker_life life)
+{
     for (arcp__worker_entry *worker = jobs->workers, *next = NULL; worker != NULL; worker = next) {
         next = worker->next;
-        if (arcp_span_equal_cstr(name, worker->name) &&
-            !arcp_span_equal_cstr(except, worker->instance)) {
-            lose_worker(jobs, worker);
+        if (is_meant(worker, life)) {
+            end_life(jobs, worker);
         }
+    }
+}
+
+void arcp__worker_outlives(arcp__jobs *jobs, arcp__worker_life life)
+{
+    for (arcp__worker_entry *worker = jobs->workers, *next = NULL; worker != NULL; worker = next) {
+        next = worker->next;
+        if (arcp_span_equal_cstr(life.name, worker->name) && !is_meant(worker, life)) {
+            end_life(jobs, worker);
+        }
+    }
+}
+
+/* ---- what it takes ---- */
+
+void arcp__workers_start_awaiting(arcp__jobs *jobs)
+{
+    for (arcp__job *job = jobs->all; job != NULL; job = job->hh.next) {
+        const arcp__worker_entry *worker = arcp__job_awaits_worker(job)
+                                               ? arcp__worker_open(jobs, job->live->numbers->worker)
+                                               : NULL;
+        if (worker != NULL) {
+            arcp__worker_send_start(jobs, job, worker);
+        }
+    }
+}
+
+void arcp__worker_drains(arcp__jobs *jobs, arcp__worker_life life)
+{
+    for (arcp__worker_entry *worker = jobs->workers; worker != NULL; worker = worker->next) {
+        if (is_meant(worker, life) && !worker->is_draining) {
+            worker->is_draining = true;
+            worker->drains_wall_ns = jobs->context->now.wall_ns;
+            arcp__worker_update_room(jobs, worker);
+        }
+    }
+}
+
+/* The job has not got to its worker. */
+static void wait_again(arcp__jobs *jobs, arcp__job *job)
+{
+    arcp__job_live *live = job->live;
+    const int64_t age_ns = jobs->context->now.wall_ns - job->created_wall_ns;
+    if (live->place.agent->offer !=
+        NULL) { /* it keeps its place, until the worker takes jobs again */
+        arcp__agent_drop_effects(jobs, job);
+        arcp__place_leave_worker(&jobs->placement, &live->place);
+        memset(live->numbers->instance, 0, sizeof live->numbers->instance);
+        live->numbers->is_here = live->numbers->is_hosted = false;
+        arcp__job_live_changed(jobs, job);
+        arcp__job_arm_wait(jobs, job, age_ns < 0 ? 0 : age_ns);
+        return;
+    }
+    jobs->agents_changed = true; /* perhaps it had an agent of the configuration */
+    arcp__agent_drop_effects(jobs, job);
+    arcp__worker_drop_streams(jobs, job);
+    arcp__job_numbers_free(live->numbers);
+    live->numbers = NULL;
+    job->paused = false;
+    jobs->live_agents--;
+    if (arcp__place_wait_again(&jobs->placement, &live->place, job->principal) != ARCP_OK) {
+        arcp__context_no_memory(jobs->context);
+        return;
+    }
+    arcp__job_enter_queue(jobs, job, age_ns < 0 ? 0 : age_ns);
+    arcp__job_store_with_batch(jobs, job, ARCP__ROW_LIVE); /* without a worker */
+    if (live->place.turn != live->place.order) {
+        arcp__queue_write_turn(jobs, job);
+    }
+    arcp__job_unpin(job); /* the agent's pin */
+}
+
+void arcp__worker_refused_busy(arcp__jobs *jobs, arcp__job *job)
+{
+    const arcp__agent_exit never_ran = {.by_signal = true};
+    if (job->agent_state != ARCP__AGENT_STARTING || !arcp__job_is_on_worker(job)) {
+        return;
+    }
+    const arcp__job_numbers *numbers = job->live->numbers;
+    arcp__worker_entry *worker =
+        arcp__worker_find(jobs, (arcp__worker_life){arcp_span_cstr(numbers->worker),
+                                                    arcp_span_cstr(numbers->instance)});
+    if (is_connected(worker)) {
+        worker->is_busy = true;
+        arcp__worker_update_room(jobs, worker);
+        arcp__context_arm(jobs->context, &worker->busy_timer, jobs->worker_timer_kind, worker,
+                          arcp__context_after_ms(jobs->context, BUSY_MS));
+    }
+    if (arcp__job_has_ended(job) || job->cancelling) {
+        arcp__job_agent_exited(jobs, job, &never_ran);
+    } else {
+        wait_again(jobs, job);
     }
 }
 
@@ -281,9 +435,13 @@ void arcp__worker_due(arcp__jobs *jobs, arcp__timer *timer)
         lose_worker(jobs, worker);
         return;
     }
+    if (timer == &worker->busy_timer) {
+        arcp__worker_end_busy(jobs, worker);
+        return;
+    }
     worker->is_announced = true;
     for (arcp__job *job = jobs->all; job != NULL; job = job->hh.next) {
-        if (is_of(job, worker) && job->status == ARCP_JOB_RUNNING) {
+        if (arcp__job_is_of(job, worker) && job->status == ARCP_JOB_RUNNING) {
             arcp__job_emit_status(jobs, job, "worker_away", arcp_span_make(NULL, 0));
         }
     }
@@ -302,7 +460,15 @@ static void restart(arcp__jobs *jobs, arcp__job *job)
         arcp__context_no_memory(jobs->context);
         return;
     }
-    arcp__place_take(&live->place, places, arcp__place_kind_below(job->parent), job);
+    arcp__worker_entry *worker =
+        numbers->instance[0] == '\0'
+            ? NULL
+            : arcp__worker_get(jobs, (arcp__worker_life){arcp_span_cstr(numbers->worker),
+                                                         arcp_span_cstr(numbers->instance)});
+    arcp__place_offer *offer =
+        worker == NULL ? NULL : arcp__placement_offer_of(&worker->place, places);
+    arcp__place_take(&jobs->placement, &live->place, places, arcp__place_kind_below(job->parent),
+                     offer, job);
     arcp__metrics_job_began(jobs, job);
     job->status = job->facts.started_wall_ns != 0 ? ARCP_JOB_RUNNING : ARCP_JOB_PENDING;
     job->agent_state = job->facts.started_wall_ns != 0 ? ARCP__AGENT_RUNNING : ARCP__AGENT_STARTING;
@@ -318,12 +484,8 @@ static void restart(arcp__jobs *jobs, arcp__job *job)
     }
     if (arcp__job_awaits_worker(job)) {
         arcp__job_arm_wait(jobs, job, age_ns < 0 ? 0 : age_ns);
-    } else {
-        arcp__worker_entry *worker = arcp__worker_get(jobs, arcp_span_cstr(numbers->worker),
-                                                      arcp_span_cstr(numbers->instance));
-        if (worker != NULL && worker->lost_timer.place == 0) {
-            begin_away(jobs, worker);
-        }
+    } else if (worker != NULL && worker->lost_timer.place == 0) {
+        begin_away(jobs, worker);
     }
     if (live->had_credential) {
         lose(jobs, job, "the runtime was restarted, and the job's credential was revoked",

@@ -5,57 +5,81 @@
 
 /* ---- workers ---- */
 
-arcp__worker_entry *arcp__worker_connected(const arcp__jobs *jobs, arcp_span name)
+arcp__worker_entry *arcp__worker_open(const arcp__jobs *jobs, const char *name)
 {
     arcp__worker_entry *worker = jobs->workers;
-    while (worker != NULL &&
-           (worker->state == ARCP__WORKER_AWAY || !arcp_span_equal_cstr(name, worker->name))) {
+    while (worker != NULL && (!worker->place.is_open || strcmp(worker->name, name) != 0)) {
         worker = worker->next;
     }
     return worker;
 }
 
-arcp__worker_entry *arcp__worker_get(arcp__jobs *jobs, arcp_span name, arcp_span instance)
+arcp__worker_entry *arcp__worker_find(const arcp__jobs *jobs, arcp__worker_life life)
 {
     arcp__worker_entry *worker = jobs->workers;
-    while (worker != NULL && (!arcp_span_equal_cstr(name, worker->name) ||
-                              !arcp_span_equal_cstr(instance, worker->instance))) {
+    while (worker != NULL && (!arcp_span_equal_cstr(life.name, worker->name) ||
+                              !arcp_span_equal_cstr(life.instance, worker->instance))) {
         worker = worker->next;
     }
+    return worker;
+}
+
+void arcp__worker_update_room(arcp__jobs *jobs, arcp__worker_entry *worker)
+{
+    const bool was_open = worker->place.is_open;
+    worker->place.is_open =
+        worker->state == ARCP__WORKER_JOINED && !worker->is_draining && !worker->is_busy;
+    if (worker->place.is_open && !was_open) {
+        jobs->workers_opened = true;
+        arcp__place_worker_changed(&jobs->placement, &worker->place);
+    }
+}
+
+void arcp__worker_enter(arcp__jobs *jobs, arcp__worker_entry *worker, arcp__worker_state state)
+{
+    worker->state = state;
+    worker->since_wall_ns = jobs->context->now.wall_ns;
+    arcp__worker_update_room(jobs, worker);
+}
+
+arcp__worker_entry *arcp__worker_get(arcp__jobs *jobs, arcp__worker_life life)
+{
+    arcp__worker_entry *worker = arcp__worker_find(jobs, life);
     if (worker == NULL) {
         worker = arcp__alloc(sizeof *worker);
         if (worker == NULL) {
             arcp__context_no_memory(jobs->context);
             return NULL;
         }
-        worker->state = ARCP__WORKER_AWAY;
-        memcpy(worker->name, name.data, name.size);
-        memcpy(worker->instance, instance.data, instance.size);
+        memcpy(worker->name, life.name.data, life.name.size);
+        memcpy(worker->instance, life.instance.data, life.instance.size);
+        worker->place.name = worker->name;
+        arcp__worker_enter(jobs, worker, ARCP__WORKER_AWAY);
         LL_PREPEND(jobs->workers, worker);
     }
     return worker;
 }
 
-void arcp__worker_remove(arcp__jobs *jobs, arcp__worker_entry *worker)
+void arcp__worker_end_busy(arcp__jobs *jobs, arcp__worker_entry *worker)
 {
-    LL_DELETE(jobs->workers, worker);
-    arcp__context_disarm(jobs->context, &worker->away_timer);
-    arcp__context_disarm(jobs->context, &worker->lost_timer);
-    arcp__free(worker);
-}
-
-void arcp__workers_free(arcp__jobs *jobs)
-{
-    while (jobs->workers != NULL) {
-        arcp__worker_remove(jobs, jobs->workers);
-    }
+    worker->is_busy = false;
+    arcp__context_disarm(jobs->context, &worker->busy_timer);
+    arcp__worker_update_room(jobs, worker);
 }
 
 /* ---- a job ---- */
 
-void arcp__job_place_on_worker(arcp__jobs *jobs, arcp__job *job, const arcp__agent_version *agent)
+bool arcp__job_is_of(const arcp__job *job, const arcp__worker_entry *worker)
 {
-    if (agent->worker[0] == '\0') {
+    return job->live != NULL && arcp__job_is_on_worker(job) &&
+           strcmp(job->live->numbers->worker, worker->name) == 0 &&
+           strcmp(job->live->numbers->instance, worker->instance) == 0 &&
+           (arcp__job_has_agent(job) || job->agent_state == ARCP__AGENT_EXITED);
+}
+
+void arcp__job_place_on_worker(arcp__jobs *jobs, arcp__job *job, const char *worker)
+{
+    if (worker[0] == '\0') {
         arcp__job_numbers_free(job->live->numbers); /* it was placed before it waited */
         job->live->numbers = NULL;
         return;
@@ -67,7 +91,18 @@ void arcp__job_place_on_worker(arcp__jobs *jobs, arcp__job *job, const arcp__age
         arcp__context_no_memory(jobs->context);
         return;
     }
-    (void)snprintf(job->live->numbers->worker, ARCP__WORKER_NAME_SIZE, "%s", agent->worker);
+    (void)snprintf(job->live->numbers->worker, ARCP__WORKER_NAME_SIZE, "%s", worker);
+}
+
+void arcp__worker_job_left(arcp__jobs *jobs, const arcp__job *job)
+{
+    const arcp__job_numbers *numbers = job->live->numbers;
+    arcp__worker_entry *worker =
+        arcp__worker_find(jobs, (arcp__worker_life){arcp_span_cstr(numbers->worker),
+                                                    arcp_span_cstr(numbers->instance)});
+    if (worker != NULL && worker->is_busy) {
+        arcp__worker_end_busy(jobs, worker);
+    }
 }
 
 /* The streams are dropped before. */

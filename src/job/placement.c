@@ -7,29 +7,64 @@
 
 /* ---- states ---- */
 
-/* The only function that changes the state of a place; it keeps the agent's counts. */
-static void enter(arcp__place *place, arcp__place_state state)
+static void count(arcp__place_counts *jobs, arcp__place_state state, int change)
 {
-    size_t none = 0;
+    size_t *counted = state == ARCP__PLACE_HELD   ? &jobs->held
+                      : state == ARCP__PLACE_LENT ? &jobs->lent
+                                                  : NULL;
+    if (counted != NULL) {
+        assert(change > 0 || *counted != 0);
+        *counted = change > 0 ? *counted + 1 : *counted - 1;
+    }
+}
+
+static void count_all(const arcp__place *place, int change)
+{
     arcp__place_agent *agent = place->agent;
-    size_t *const counts[] = {[ARCP__PLACE_NONE] = &none,
-                              [ARCP__PLACE_WAITING] = &agent->waiting,
-                              [ARCP__PLACE_HELD] = &agent->held,
-                              [ARCP__PLACE_LENT] = &agent->lent};
-    assert(place->state == ARCP__PLACE_NONE || *counts[place->state] != 0);
-    *counts[place->state] -= 1;
+    count(&agent->jobs, place->state, change);
+    if (place->offer != NULL) {
+        count(&place->offer->jobs, place->state, change);
+        count(&place->offer->worker->jobs, place->state, change);
+    }
+    if (place->state == ARCP__PLACE_WAITING) {
+        agent->waiting = change > 0 ? agent->waiting + 1 : agent->waiting - 1;
+    }
+}
+
+/* The only function that changes the state of a place; it keeps the counts. */
+static void enter(arcp__place *place, arcp__place_state state, arcp__place_offer *offer)
+{
+    count_all(place, -1);
     place->state = state;
-    *counts[state] += 1;
+    place->offer = offer;
+    count_all(place, +1);
+}
+
+static size_t all_of(const arcp__place_counts *jobs)
+{
+    return jobs->held + jobs->lent;
 }
 
 /* ---- agents ---- */
 
+static bool is_offered(const arcp__place_agent *agent)
+{
+    return agent->offer != NULL || agent->offers != NULL;
+}
+
 static void mark_due(arcp__placement *placement, arcp__place_agent *agent)
 {
-    if (!agent->is_due && agent->waiting != 0 && agent->offer != NULL) {
+    if (!agent->is_due && agent->waiting != 0 && is_offered(agent)) {
         agent->is_due = true;
         LL_PREPEND2(placement->due, agent, next_due);
     }
+}
+
+static void offer_free(arcp__place_offer *offer)
+{
+    DL_DELETE2(offer->agent->offers, offer, previous, next);
+    DL_DELETE2(offer->worker->offers, offer, worker_previous, worker_next);
+    arcp__free(offer);
 }
 
 static void agent_free(arcp__placement *placement, arcp__place_agent *agent)
@@ -45,12 +80,15 @@ static void agent_free(arcp__placement *placement, arcp__place_agent *agent)
             arcp__free(line);
         }
     }
+    while (agent->offers != NULL) {
+        offer_free(agent->offers);
+    }
     arcp__free(agent);
 }
 
 static void free_if_unused(arcp__placement *placement, arcp__place_agent *agent)
 {
-    if (agent->offer == NULL && agent->held + agent->lent + agent->waiting == 0) {
+    if (!is_offered(agent) && all_of(&agent->jobs) + agent->waiting == 0) {
         agent_free(placement, agent);
     }
 }
@@ -105,7 +143,8 @@ arcp__place *arcp__placement_gone(const arcp__placement *placement)
 {
     for (const arcp__place_agent *agent = placement->agents; agent != NULL;
          agent = agent->hh.next) {
-        for (size_t kind = 0; agent->offer == NULL && kind < ARCP__PLACE_KINDS; kind++) {
+        const bool is_gone = agent->offer == NULL && !agent->is_remote;
+        for (size_t kind = 0; is_gone && kind < ARCP__PLACE_KINDS; kind++) {
             if (agent->lines[kind] != NULL) {
                 return agent->lines[kind]->first;
             }
@@ -114,19 +153,112 @@ arcp__place *arcp__placement_gone(const arcp__placement *placement)
     return NULL;
 }
 
-/* ---- lines ---- */
+/* ---- room ---- */
+
+/* Lent places are for delegated jobs only. */
+static size_t taken_of(const arcp__place_counts *jobs, arcp__place_kind kind)
+{
+    return kind == ARCP__PLACE_SUBMITTED ? all_of(jobs) : jobs->held;
+}
 
 static bool has_room(const arcp__place_agent *agent, arcp__place_kind kind)
 {
-    const size_t taken = agent->held + (kind == ARCP__PLACE_SUBMITTED ? agent->lent : 0);
-    return agent->offer != NULL && (agent->max_jobs == 0 || taken < agent->max_jobs);
+    return agent->max_jobs == 0 || taken_of(&agent->jobs, kind) < agent->max_jobs;
 }
 
-bool arcp__place_is_free(const arcp__place_agent *agent, arcp__place_kind kind)
+bool arcp__place_offer_has_room(const arcp__place_offer *offer, arcp__place_kind kind)
 {
-    return has_room(agent, kind) && agent->lines[ARCP__PLACE_DELEGATED] == NULL &&
+    const arcp__place_worker *worker = offer->worker;
+    return offer->owner != NULL && worker->is_open &&
+           taken_of(&worker->jobs, kind) < worker->capacity &&
+           all_of(&worker->jobs) < ARCP__PLACE_LENT_MAX * worker->capacity &&
+           (offer->max_jobs == 0 || taken_of(&offer->jobs, kind) < offer->max_jobs);
+}
+
+/* Below 0: `one` is the better place. No two offers of an agent are equal. */
+static int compare(const arcp__place_offer *one, const arcp__place_offer *other)
+{
+    const uint64_t places = one->worker->capacity == 0 ? 1 : one->worker->capacity;
+    const uint64_t others = other->worker->capacity == 0 ? 1 : other->worker->capacity;
+    const uint64_t left = (uint64_t)all_of(&one->worker->jobs) * others;
+    const uint64_t right = (uint64_t)all_of(&other->worker->jobs) * places;
+    if (left != right) {
+        return left < right ? -1 : 1;
+    }
+    const int by_name = strcmp(one->worker->name, other->worker->name);
+    return by_name != 0 ? by_name : (one > other) - (one < other);
+}
+
+arcp__place_offer *arcp__place_next_offer(const arcp__place_agent *agent, arcp__place_kind kind,
+                                          bool with_room, const arcp__place_offer *after)
+{
+    arcp__place_offer *best = NULL;
+    for (arcp__place_offer *offer = agent->offers; offer != NULL; offer = offer->next) {
+        const bool is_meant =
+            with_room ? arcp__place_offer_has_room(offer, kind) : offer->owner != NULL;
+        if (is_meant && (after == NULL || compare(offer, after) > 0) &&
+            (best == NULL || compare(offer, best) < 0)) {
+            best = offer;
+        }
+    }
+    return best;
+}
+
+bool arcp__place_is_free(const arcp__place_agent *agent, arcp__place_kind kind,
+                         const arcp__place_offer *offer)
+{
+    const bool has_place = agent->offer != NULL
+                               ? has_room(agent, kind)
+                               : offer != NULL && arcp__place_offer_has_room(offer, kind);
+    return has_place && agent->lines[ARCP__PLACE_DELEGATED] == NULL &&
            (kind == ARCP__PLACE_DELEGATED || agent->lines[ARCP__PLACE_SUBMITTED] == NULL);
 }
+
+/* ---- workers ---- */
+
+arcp__place_offer *arcp__placement_offer_of(arcp__place_worker *worker, arcp__place_agent *agent)
+{
+    arcp__place_offer *offer = worker->offers;
+    while (offer != NULL && offer->agent != agent) {
+        offer = offer->worker_next;
+    }
+    if (offer == NULL && (offer = arcp__alloc(sizeof *offer)) != NULL) {
+        offer->agent = agent;
+        offer->worker = worker;
+        DL_APPEND2(agent->offers, offer, previous, next);
+        DL_APPEND2(worker->offers, offer, worker_previous, worker_next);
+    }
+    return offer;
+}
+
+static void free_offer_if_unused(arcp__placement *placement, arcp__place_offer *offer)
+{
+    arcp__place_agent *agent = offer->agent;
+    if (offer->owner == NULL && all_of(&offer->jobs) == 0) {
+        offer_free(offer);
+        free_if_unused(placement, agent);
+    }
+}
+
+void arcp__place_offer_set(arcp__placement *placement, arcp__place_offer *offer, void *owner,
+                           size_t max_jobs)
+{
+    offer->owner = owner;
+    offer->max_jobs = max_jobs;
+    offer->agent->is_remote = offer->agent->is_remote || owner != NULL;
+    mark_due(placement, offer->agent);
+    free_offer_if_unused(placement, offer);
+}
+
+void arcp__place_worker_changed(arcp__placement *placement, const arcp__place_worker *worker)
+{
+    for (const arcp__place_offer *offer = worker->offers; offer != NULL;
+         offer = offer->worker_next) {
+        mark_due(placement, offer->agent);
+    }
+}
+
+/* ---- lines ---- */
 
 static arcp__place_line *line_of(arcp__place_agent *agent, arcp__place_kind kind,
                                  const void *principal)
@@ -159,7 +291,7 @@ static arcp_status join(arcp__placement *placement, arcp__place *place, arcp__pl
     place->line = line;
     place->agent = agent;
     placement->waiting[place->kind]++;
-    enter(place, ARCP__PLACE_WAITING);
+    enter(place, ARCP__PLACE_WAITING, NULL);
     return ARCP_OK;
 }
 
@@ -192,11 +324,14 @@ static arcp__place *part(arcp__placement *placement, arcp__place *place, bool is
 
 /* ---- jobs ---- */
 
-void arcp__place_take(arcp__place *place, arcp__place_agent *agent, arcp__place_kind kind,
-                      void *owner)
+void arcp__place_take(arcp__placement *placement, arcp__place *place, arcp__place_agent *agent,
+                      arcp__place_kind kind, arcp__place_offer *offer, void *owner)
 {
-    *place = (arcp__place){.kind = kind, .owner = owner, .agent = agent};
-    enter(place, ARCP__PLACE_HELD);
+    const uint64_t order = place->order == 0 ? placement->last + 1 : place->order;
+    *place =
+        (arcp__place){.kind = kind, .owner = owner, .agent = agent, .order = order, .turn = order};
+    placement->last = order > placement->last ? order : placement->last;
+    enter(place, ARCP__PLACE_HELD, offer);
 }
 
 arcp_status arcp__place_wait(arcp__placement *placement, arcp__place *place,
@@ -210,23 +345,133 @@ arcp_status arcp__place_wait(arcp__placement *placement, arcp__place *place,
     return status;
 }
 
+/* A job is there no longer. `offer` may be NULL. */
+static void left_worker(arcp__placement *placement, arcp__place_offer *offer)
+{
+    if (offer != NULL) {
+        arcp__place_worker_changed(placement, offer->worker);
+        free_offer_if_unused(placement, offer);
+    }
+}
+
+void arcp__place_leave_worker(arcp__placement *placement, arcp__place *place)
+{
+    arcp__place_offer *offer = place->offer;
+    enter(place, place->state, NULL);
+    left_worker(placement, offer);
+}
+
+/* The line of a job has another first one, and comes before those with a later turn. */
+static void move_line(arcp__place_agent *agent, arcp__place *place)
+{
+    arcp__place_line *line = place->line;
+    DL_DELETE2(agent->lines[place->kind], line, previous, next);
+    arcp__place_line *after = agent->lines[place->kind];
+    while (after != NULL && after->first->turn < line->first->turn) {
+        after = after->next;
+    }
+    DL_PREPEND_ELEM2(agent->lines[place->kind], after, line, previous, next);
+}
+
+arcp_status arcp__place_wait_again(arcp__placement *placement, arcp__place *place,
+                                   const void *principal)
+{
+    arcp__place_agent *agent = place->agent;
+    arcp__place_offer *offer = place->offer;
+    enter(place, ARCP__PLACE_NONE, NULL);
+    const arcp_status status = join(placement, place, agent, principal);
+    if (status == ARCP_OK) {
+        move_line(agent, place);
+    }
+    mark_due(placement, agent);
+    left_worker(placement, offer);
+    return status;
+}
+
+/* A waiting job that may be the next one. */
+typedef struct candidate {
+    arcp__place *place;
+    arcp__place_offer *offer; /* NULL: it gets a place of its agent */
+} candidate;
+
+/* Whether `one` comes before `other`, whatever their agents are. */
+static bool is_before(const arcp__place *one, const arcp__place *other)
+{
+    assert(one != NULL && other != NULL);
+    return one->kind != other->kind ? one->kind < other->kind : one->turn < other->turn;
+}
+
+static arcp__place_offer *find_offer(const arcp__placement *placement, const arcp__place *place)
+{
+    arcp__place_offer *offer = arcp__place_next_offer(place->agent, place->kind, true, NULL);
+    while (offer != NULL && placement->fits != NULL &&
+           !placement->fits(placement->user, place->owner, offer)) {
+        offer = arcp__place_next_offer(place->agent, place->kind, true, offer);
+    }
+    return offer;
+}
+
+/* The first waiting job of an agent for which there may be a place, behind `after` (NULL: of all).
+ */
+static arcp__place *first_of(const arcp__place_agent *agent, bool only_delegated,
+                             const arcp__place *after)
+{
+    const size_t kinds = only_delegated ? ARCP__PLACE_SUBMITTED : ARCP__PLACE_KINDS;
+    for (size_t kind = 0; kind < kinds; kind++) {
+        const bool may_start =
+            agent->offer != NULL
+                ? has_room(agent, (arcp__place_kind)kind)
+                : arcp__place_next_offer(agent, (arcp__place_kind)kind, true, NULL) != NULL;
+        const arcp__place_line *line = may_start ? agent->lines[kind] : NULL;
+        while (line != NULL && after != NULL && !is_before(after, line->first)) {
+            line = line->next;
+        }
+        if (line != NULL) {
+            return line->first;
+        }
+    }
+    return NULL;
+}
+
+/* The next job of all agents that are due. `place` is NULL: there is none. */
+static candidate choose(const arcp__placement *placement, bool only_delegated)
+{
+    for (const arcp__place *after = NULL;;) {
+        candidate chosen = {NULL, NULL};
+        for (const arcp__place_agent *agent = placement->due; agent != NULL;
+             agent = agent->next_due) {
+            arcp__place *place = first_of(agent, only_delegated, after);
+            if (place != NULL && (chosen.place == NULL || is_before(place, chosen.place))) {
+                chosen.place = place;
+            }
+        }
+        if (chosen.place == NULL || chosen.place->agent->offer != NULL) {
+            return chosen;
+        }
+        chosen.offer = find_offer(placement, chosen.place);
+        if (chosen.offer != NULL) {
+            return chosen;
+        }
+        after = chosen.place;
+    }
+}
+
 arcp__place *arcp__placement_next(arcp__placement *placement, bool only_delegated,
                                   arcp__place **moved)
 {
     *moved = NULL;
+    if (placement->due == NULL) {
+        return NULL;
+    }
+    const candidate chosen = choose(placement, only_delegated);
+    if (chosen.place != NULL) {
+        *moved = part(placement, chosen.place, true);
+        enter(chosen.place, ARCP__PLACE_HELD, chosen.offer);
+        return chosen.place;
+    }
     while (placement->due != NULL) {
-        arcp__place_agent *agent = placement->due;
-        for (size_t kind = 0; kind < ARCP__PLACE_KINDS; kind++) {
-            const bool is_open = kind == ARCP__PLACE_DELEGATED || !only_delegated;
-            if (is_open && agent->lines[kind] != NULL && has_room(agent, (arcp__place_kind)kind)) {
-                arcp__place *place = agent->lines[kind]->first;
-                *moved = part(placement, place, true);
-                enter(place, ARCP__PLACE_HELD);
-                return place;
-            }
-        }
-        agent->is_due = false;
-        LL_DELETE2(placement->due, agent, next_due);
+        placement->due->is_due = false;
+        LL_DELETE2(placement->due, placement->due, next_due);
     }
     return NULL;
 }
@@ -234,6 +479,7 @@ arcp__place *arcp__placement_next(arcp__placement *placement, bool only_delegate
 arcp__place *arcp__place_leave(arcp__placement *placement, arcp__place *place)
 {
     arcp__place_agent *agent = place->agent;
+    arcp__place_offer *offer = place->offer;
     arcp__place *moved = NULL;
     if (place->state == ARCP__PLACE_NONE) {
         return NULL;
@@ -241,10 +487,14 @@ arcp__place *arcp__place_leave(arcp__placement *placement, arcp__place *place)
     if (place->state == ARCP__PLACE_WAITING) {
         moved = part(placement, place, false);
     }
-    enter(place, ARCP__PLACE_NONE);
+    enter(place, ARCP__PLACE_NONE, NULL);
     place->agent = NULL;
     mark_due(placement, agent);
-    free_if_unused(placement, agent);
+    if (offer != NULL) {
+        left_worker(placement, offer);
+    } else {
+        free_if_unused(placement, agent);
+    }
     return moved;
 }
 
@@ -252,8 +502,11 @@ void arcp__place_lend(arcp__placement *placement, arcp__place *place)
 {
     place->children++;
     if (place->state == ARCP__PLACE_HELD) {
-        enter(place, ARCP__PLACE_LENT);
+        enter(place, ARCP__PLACE_LENT, place->offer);
         mark_due(placement, place->agent);
+        if (place->offer != NULL) {
+            arcp__place_worker_changed(placement, place->offer->worker);
+        }
     }
 }
 
@@ -262,7 +515,7 @@ void arcp__place_return(arcp__place *place)
     assert(place->children != 0);
     place->children--;
     if (place->state == ARCP__PLACE_LENT && place->children == 0) {
-        enter(place, ARCP__PLACE_HELD);
+        enter(place, ARCP__PLACE_HELD, place->offer);
     }
 }
 
@@ -297,11 +550,10 @@ size_t arcp__place_number(const arcp__place *place)
 /* ---- restart ---- */
 
 arcp_status arcp__place_restore(arcp__placement *placement, arcp__place *place,
-                                arcp__place_agent *agent, const void *principal, void *owner,
-                                uint64_t order)
+                                arcp__place_agent *agent, arcp__place_kind kind,
+                                const void *principal, void *owner, uint64_t order)
 {
-    *place =
-        (arcp__place){.kind = ARCP__PLACE_SUBMITTED, .owner = owner, .order = order, .turn = order};
+    *place = (arcp__place){.kind = kind, .owner = owner, .order = order, .turn = order};
     placement->last = order > placement->last ? order : placement->last;
     return join(placement, place, agent, principal);
 }
@@ -320,7 +572,9 @@ static int by_turn(const arcp__place_line *one, const arcp__place_line *other)
 void arcp__placement_restored(arcp__placement *placement)
 {
     for (arcp__place_agent *agent = placement->agents; agent != NULL; agent = agent->hh.next) {
-        DL_SORT2(agent->lines[ARCP__PLACE_SUBMITTED], by_turn, previous, next);
+        for (size_t kind = 0; kind < ARCP__PLACE_KINDS; kind++) {
+            DL_SORT2(agent->lines[kind], by_turn, previous, next);
+        }
         mark_due(placement, agent);
     }
 }

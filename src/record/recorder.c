@@ -208,6 +208,11 @@ static void put_hooks(arcp__recorder *recorder, const arcp__call *call)
     arcp__recorder_put_hooks(&recorder->out, call);
 }
 
+static void put_worker_intro(arcp__recorder *recorder, const arcp__call *call)
+{
+    arcp__recorder_put_worker_intro(&recorder->out, call);
+}
+
 static void put_link_options(arcp__recorder *recorder, const arcp__call *call)
 {
     arcp_buf *out = &recorder->out;
@@ -378,6 +383,9 @@ static void on_call(void *user, const arcp__call *call)
     put_more[call->kind](recorder, call);
     if (call->kind == ARCP__CALL_DISCONNECT) {
         drop_handle(&recorder->links, find_object(&recorder->links, call->link));
+    }
+    if (call->kind == ARCP__CALL_AGENT_REFUSED) { /* START_AGENT comes again */
+        drop_handle(&recorder->jobs, find_object(&recorder->jobs, call->job));
     }
     const size_t size = out->size - begin - ARCP__RECORDING_HEAD_SIZE;
     recorder->failed = recorder->failed || out->failed || size > UINT32_MAX;

@@ -79,3 +79,20 @@ void arcp__recorder_put_hooks(arcp_buf *out, const arcp__call *call)
         arcp__recorder_put_number(out, options[i].stuck_after_sec);
     }
 }
+
+void arcp__recorder_put_worker_intro(arcp_buf *out, const arcp__call *call)
+{
+    const arcp__worker_intro *intro = call->what;
+    arcp__recorder_put_text(out, intro->work);
+    for (size_t i = 0; i < intro->agent_count; i++) {
+        const arcp__worker_agent *agent = &intro->agents[i];
+        arcp__recorder_put_text(out, agent->name);
+        arcp__recorder_put_text(out, agent->version);
+        arcp__recorder_put_text(out, agent->mode);
+        arcp__recorder_put_number(out, agent->max_jobs);
+        arcp__recorder_put_text(out, arcp_span_make((const char *)agent->hash, sizeof agent->hash));
+    }
+    for (size_t i = 0; i < intro->allowed_count; i++) {
+        arcp__recorder_put_text(out, arcp_span_cstr(intro->allowed[i]));
+    }
+}

@@ -126,13 +126,51 @@ void arcp__player_set_worker_directory(arcp__player *p, const arcp__recording_ca
     p->has_no_memory = p->has_no_memory || status != ARCP_OK;
 }
 
+static arcp__worker_life life_of(const arcp__recording_call *call)
+{
+    return (arcp__worker_life){call->texts[0], call->texts[1]};
+}
+
 void arcp__player_worker_joins(arcp__player *p, const arcp__recording_call *call)
 {
-    (void)arcp__engine_worker_joins(p->engine, call->now, call->texts[0], call->texts[1]);
+    static arcp__worker_agent agents[ARCP__WORKER_AGENTS_MAX];
+    static const char *allowed[ARCP__WORKER_AGENTS_MAX];
+    arcp__recording_fields more = call->more;
+    arcp__worker_intro intro = {.life = life_of(call),
+                                .version = call->texts[2],
+                                .boot_id = call->texts[3],
+                                .pid = call->numbers[0],
+                                .capacity = call->numbers[1],
+                                .agents = agents,
+                                .allowed = allowed};
+    if (call->numbers[2] > ARCP__WORKER_AGENTS_MAX || call->numbers[3] > ARCP__WORKER_AGENTS_MAX) {
+        arcp__player_end_damaged(p, "a worker offers too many agents");
+        return;
+    }
+    intro.work = arcp__recording_text(&more);
+    for (; intro.agent_count < call->numbers[2]; intro.agent_count++) {
+        arcp__worker_agent *agent = &agents[intro.agent_count];
+        *agent = (arcp__worker_agent){.host = p};
+        agent->name = arcp__recording_text(&more);
+        agent->version = arcp__recording_text(&more);
+        agent->mode = arcp__recording_text(&more);
+        agent->max_jobs = arcp__recording_number(&more);
+        const arcp_span hash = arcp__recording_text(&more);
+        if (hash.size == sizeof agent->hash) {
+            memcpy(agent->hash, hash.data, hash.size);
+        }
+    }
+    for (; intro.allowed_count < call->numbers[3]; intro.allowed_count++) {
+        allowed[intro.allowed_count] = arcp__player_keep(p, arcp__recording_text(&more));
+    }
+    if (arcp__player_is_read(p, &more)) {
+        (void)arcp__engine_worker_joins(p->engine, call->now, &intro);
+    }
 }
 
 void arcp__player_worker_claims(arcp__player *p, const arcp__recording_call *call)
 {
+    const arcp__worker_life life = {call->texts[0], call->texts[2]};
     const arcp__worker_claim claim = {.items_first = call->numbers[0],
                                       .stored = call->numbers[1],
                                       .bytes_first = call->numbers[2],
@@ -140,20 +178,40 @@ void arcp__player_worker_claims(arcp__player *p, const arcp__recording_call *cal
                                       .at = call->numbers[4],
                                       .job = call->texts[1]};
     arcp__job *job = NULL;
-    (void)arcp__engine_worker_claims(p->engine, call->now, call->texts[0], &claim, p, &job);
+    (void)arcp__engine_worker_claims(p->engine, call->now, life, &claim, p, &job);
 }
 
 void arcp__player_worker_ready(arcp__player *p, const arcp__recording_call *call)
 {
-    arcp__engine_worker_ready(p->engine, call->now, call->texts[0]);
+    arcp__engine_worker_ready(p->engine, call->now, life_of(call));
 }
 
 void arcp__player_worker_away(arcp__player *p, const arcp__recording_call *call)
 {
-    arcp__engine_worker_away(p->engine, call->now, call->texts[0]);
+    arcp__engine_worker_away(p->engine, call->now, life_of(call));
 }
 
 void arcp__player_worker_lost(arcp__player *p, const arcp__recording_call *call)
 {
-    arcp__engine_worker_lost(p->engine, call->now, call->texts[0], call->texts[1]);
+    arcp__engine_worker_lost(p->engine, call->now, life_of(call));
+}
+
+void arcp__player_worker_outlives(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__engine_worker_outlives(p->engine, call->now, life_of(call));
+}
+
+void arcp__player_worker_drains(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__engine_worker_drains(p->engine, call->now, life_of(call));
+}
+
+void arcp__player_agent_refused(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__job *job = arcp__recorder_job(p->recorder, call->job);
+    if (job == NULL) {
+        arcp__player_end_damaged(p, "it names a job that there is not");
+    } else {
+        arcp__engine_agent_refused(p->engine, call->now, job);
+    }
 }

@@ -102,7 +102,7 @@ static bool awaits_worker_alone(const arcp_runtime *runtime)
 static void lose_all(const local_worker *worker)
 {
     arcp__engine_worker_lost(worker->runtime->engine, arcp__input_now(worker->runtime),
-                             arcp__local_worker_name, arcp_span_make(NULL, 0));
+                             (arcp__worker_life){.name = arcp__local_worker_name});
 }
 
 /* The worker is away: it may have ended, or not have begun. */

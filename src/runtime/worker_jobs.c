@@ -31,8 +31,6 @@ static bool shows_errors(const arcp__job *job)
     return ((const arcp__agent_entry *)job->live->host)->process.stderr_in_errors;
 }
 
-#define BUSY "the job's worker takes no more jobs: it stops, or it has as many as it can have"
-
 static void fail_start(arcp_runtime *runtime, arcp__job *job, arcp_status status, arcp_span why)
 {
     arcp__runtime_log(runtime, job, ARCP_LOG_ERROR, "%.*s", (int)why.size,
@@ -49,9 +47,9 @@ static void on_refused(void *user, void *job, const arcp__worker_refused *refuse
         fail_start(runtime, job, ARCP_E_INTERNAL_ERROR, refused->message);
         return;
     }
-    arcp__runtime_log(runtime, job, ARCP_LOG_WARN, BUSY);
-    arcp__engine_agent_started(runtime->engine, arcp__input_now(runtime), job,
-                               ARCP_E_INTERNAL_ERROR, ARCP_SPAN_LITERAL(BUSY));
+    arcp__runtime_log(runtime, job, ARCP_LOG_WARN, "the job waits: its worker takes no jobs now");
+    ((arcp__job *)job)->live->user = NULL;
+    arcp__engine_agent_refused(runtime->engine, arcp__input_now(runtime), job);
 }
 
 static void on_item(void *user, void *job, uint64_t number, arcp__worker_item what, arcp_span text)
@@ -206,7 +204,7 @@ static bool claim(void *user, const arcp__worker_job_row *row, arcp__worker_resu
     }
     *what = ARCP__WORKER_FORGET_JOB;
     switch (arcp__engine_worker_claims(runtime->engine, arcp__input_now(runtime),
-                                       arcp_span_cstr(worker->name), &claimed, NULL, &job)) {
+                                       arcp__joined_life(worker), &claimed, NULL, &job)) {
     case ARCP__CLAIM_GO_ON:
         *what = ARCP__WORKER_GO_ON;
         break;
@@ -229,8 +227,7 @@ static void on_ready(void *user)
     if (worker->is_local) {
         arcp__local_worker_list_agents(runtime);
     }
-    arcp__engine_worker_ready(runtime->engine, arcp__input_now(runtime),
-                              arcp_span_cstr(worker->name));
+    arcp__engine_worker_ready(runtime->engine, arcp__input_now(runtime), arcp__joined_life(worker));
 }
 
 void arcp__worker_jobs_fill_owner(arcp__worker_peer_owner *owner)

@@ -70,7 +70,7 @@ static void close_link(joined_worker *worker)
     const bool was_there = worker->has_joined && !worker->links->is_leaving;
     if (was_there) {
         arcp__engine_worker_away(runtime->engine, arcp__input_now(runtime),
-                                 arcp_span_cstr(worker->name));
+                                 arcp__joined_life(worker));
     }
     if (was_there && worker->is_local) {
         arcp__local_worker_left(runtime->worker);
@@ -197,19 +197,22 @@ static arcp_status join(joined_worker *worker, const arcp__worker_hello *hello,
     if (token != NULL && !arcp__worker_take_offers(worker, hello, token)) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
+    const arcp__worker_intro intro = {.life = {hello->name, hello->instance},
+                                      .version = hello->version,
+                                      .boot_id = hello->boot_id,
+                                      .pid = hello->pid,
+                                      .capacity = hello->capacity};
     if (worker->is_local) { /* it holds the lock: all others are dead */
-        arcp__engine_worker_lost(runtime->engine, arcp__input_now(runtime), hello->name,
-                                 hello->instance);
+        arcp__engine_worker_outlives(runtime->engine, arcp__input_now(runtime), intro.life);
     }
-    if (!arcp__engine_worker_joins(runtime->engine, arcp__input_now(runtime), hello->name,
-                                   hello->instance)) {
+    if (!arcp__engine_worker_joins(runtime->engine, arcp__input_now(runtime), &intro)) {
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "its instance is not valid");
     }
     memcpy(worker->name, hello->name.data, hello->name.size);
     memcpy(worker->instance, hello->instance.data, hello->instance.size);
     HASH_ADD_STR(links->joined, instance, worker);
     if (!ARCP__HASH_ADDED(worker)) {
-        arcp__engine_worker_away(runtime->engine, arcp__input_now(runtime), hello->name);
+        arcp__engine_worker_away(runtime->engine, arcp__input_now(runtime), intro.life);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     (void)snprintf(worker->version, sizeof worker->version, "%.*s", (int)hello->version.size,
@@ -434,7 +437,7 @@ static bool leave(arcp__worker_links *links)
     DL_FOREACH (links->open, worker) {
         if (worker->has_joined) {
             arcp__engine_worker_away(runtime->engine, arcp__input_now(runtime),
-                                     arcp_span_cstr(worker->name));
+                                     arcp__joined_life(worker));
         }
         arcp__worker_peer_free(worker->peer);
         worker->peer = NULL;

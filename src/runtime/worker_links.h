@@ -65,6 +65,11 @@ typedef struct arcp__worker_links {
     arcp__job_kept kept;         /* of one job */
 } arcp__worker_links;
 
+static inline arcp__worker_life arcp__joined_life(const arcp__joined_worker *worker)
+{
+    return (arcp__worker_life){arcp_span_cstr(worker->name), arcp_span_cstr(worker->instance)};
+}
+
 /* ---- worker_links.c ---- */
 /* The links of the runtime, which are made when they are needed; NULL when out of memory. */
 arcp__worker_links *arcp__worker_links_get(arcp_runtime *runtime);

@@ -74,8 +74,10 @@ static void learn(disk *d, const arcp_store_op *op)
         note(d, op->key)->has_row = true;
     } else if (op->kind == ARCP_STORE_PUT && op->table == ARCP_STORE_JOBS) {
         disk_known *known = note(d, op->key);
-        /* What a queued job needs to start is stored again for its worker. */
-        if (known->is_gone && !arcp_span_ends_with(op->key, ARCP_SPAN_LITERAL("/start"))) {
+        /* What a queued job needs to start is stored again for its worker, and its turn when that
+         * does not take it. */
+        if (known->is_gone && !arcp_span_ends_with(op->key, ARCP_SPAN_LITERAL("/start")) &&
+            !arcp_span_ends_with(op->key, ARCP_SPAN_LITERAL("/turn"))) {
             fail_msg("%s: it was forgotten, and its row comes back", known->id);
         }
         const bool runs =

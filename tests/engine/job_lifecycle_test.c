@@ -46,12 +46,13 @@ static void every_job_can_end_and_none_goes_on_after_its_end(void **state)
     }
 }
 
+/* But to the queue, when its worker does not take it. */
 static void the_state_of_an_agent_never_goes_back(void **state)
 {
     static const char *const ways[] = {
         /*                       NONE QUEUED STARTING RUNNING EXITED RELEASED */
         [ARCP__AGENT_NONE] = ".QS..L",     [ARCP__AGENT_QUEUED] = "..S..L",
-        [ARCP__AGENT_STARTING] = "...RG.", [ARCP__AGENT_RUNNING] = "....G.",
+        [ARCP__AGENT_STARTING] = ".Q.RG.", [ARCP__AGENT_RUNNING] = "....G.",
         [ARCP__AGENT_EXITED] = ".....L",   [ARCP__AGENT_RELEASED] = "......",
     };
     (void)state;

@@ -92,7 +92,8 @@ static void check_agent(play *p, const arcp__place_agent *agent)
     size_t counts[4] = {0};
     size_t submitted = 0;
     count(jobs, agent, counts, &submitted);
-    if (counts[ARCP__PLACE_HELD] != agent->held || counts[ARCP__PLACE_LENT] != agent->lent ||
+    if (counts[ARCP__PLACE_HELD] != agent->jobs.held ||
+        counts[ARCP__PLACE_LENT] != agent->jobs.lent ||
         counts[ARCP__PLACE_WAITING] != agent->waiting) {
         watch_fail(&p->watch, "places are counted wrongly", agent->text);
     }
@@ -100,7 +101,8 @@ static void check_agent(play *p, const arcp__place_agent *agent)
         const arcp__place_line *line = agent->lines[kind];
         const bool is_open =
             agent->offer != NULL && (kind == ARCP__PLACE_DELEGATED || !jobs->context->stopping);
-        const size_t taken = agent->held + (kind == ARCP__PLACE_SUBMITTED ? agent->lent : 0);
+        const size_t taken =
+            agent->jobs.held + (kind == ARCP__PLACE_SUBMITTED ? agent->jobs.lent : 0);
         /* Between two effects an agent may be due: it is looked at before the next one. */
         if (line != NULL && is_open && !(p->rig.is_stepping && agent->is_due) &&
             (agent->max_jobs == 0 || taken < agent->max_jobs)) {

@@ -14,15 +14,24 @@ static void prepare(void *user, arcp__engine_options *options)
     options->worker_keep_sec = KEEP_SEC;
 }
 
+arcp__worker_life worker_rig_life;
+
+arcp__worker_life worker_rig_life_of(const char *instance)
+{
+    return (arcp__worker_life){ARCP_SPAN_LITERAL("w"), arcp_span_cstr(instance)};
+}
+
 bool worker_rig_joins(const char *instance)
 {
-    return arcp__engine_worker_joins(s->rig.engine, s->rig.now, ARCP_SPAN_LITERAL("w"),
-                                     arcp_span_cstr(instance));
+    const arcp__worker_intro intro = {.life = worker_rig_life_of(instance)};
+    const bool has_joined = arcp__engine_worker_joins(s->rig.engine, s->rig.now, &intro);
+    worker_rig_life = has_joined ? intro.life : worker_rig_life;
+    return has_joined;
 }
 
 void worker_rig_ready(void)
 {
-    arcp__engine_worker_ready(s->rig.engine, s->rig.now, ARCP_SPAN_LITERAL("w"));
+    arcp__engine_worker_ready(s->rig.engine, s->rig.now, worker_rig_life);
     rig_run(&s->rig);
 }
 
@@ -151,8 +160,8 @@ arcp__claim_answer worker_rig_claim(const char *id, const arcp__worker_claim *li
         like == NULL ? (arcp__worker_claim){.items_first = 1, .errors_first = 1} : *like;
     arcp__job *job = NULL;
     row.job = arcp_span_cstr(id);
-    const arcp__claim_answer answer = arcp__engine_worker_claims(
-        s->rig.engine, s->rig.now, ARCP_SPAN_LITERAL("w"), &row, &host, &job);
+    const arcp__claim_answer answer =
+        arcp__engine_worker_claims(s->rig.engine, s->rig.now, worker_rig_life, &row, &host, &job);
     if (answer != ARCP__CLAIM_FORGET) {
         *agent = &s->rig.agents[s->rig.agent_count++];
         **agent = (rig_agent){.job = job};

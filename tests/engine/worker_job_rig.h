@@ -24,6 +24,9 @@ int worker_rig_tear_down(void **state);
 
 /* Another session of the client; `features` as in session.hello. */
 void worker_rig_begin_session(const char *features);
+/* The life of the worker that has joined last, and any of its lives. */
+extern arcp__worker_life worker_rig_life;
+arcp__worker_life worker_rig_life_of(const char *instance);
 bool worker_rig_joins(const char *instance);
 void worker_rig_ready(void);
 /* Submits a job; its id is valid until the next call. */

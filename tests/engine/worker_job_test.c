@@ -23,7 +23,7 @@ static void a_job_on_a_worker_has_its_directory_where_that_is_kept(void **state)
 static void a_job_starts_when_its_worker_comes(void **state)
 {
     (void)state;
-    arcp__engine_worker_away(s->rig.engine, s->rig.now, ARCP_SPAN_LITERAL("w"));
+    arcp__engine_worker_away(s->rig.engine, s->rig.now, worker_rig_life);
     (void)worker_rig_submit("{\"agent\":\"echo\"}");
     assert_null(rig_agent_last(&s->rig));
     assert_true(worker_rig_joins("i1"));
@@ -34,7 +34,7 @@ static void a_job_starts_when_its_worker_comes(void **state)
 /* A job that was submitted while the worker is away. */
 static const arcp__job *waiting_job(void)
 {
-    arcp__engine_worker_away(s->rig.engine, s->rig.now, ARCP_SPAN_LITERAL("w"));
+    arcp__engine_worker_away(s->rig.engine, s->rig.now, worker_rig_life);
     (void)worker_rig_submit("{\"agent\":\"echo\"}");
     const arcp__job *job = s->rig.engine->jobs.all;
     assert_non_null(job);
@@ -179,7 +179,7 @@ static void jobs_of_a_worker_that_stays_away_are_lost(void **state)
     (void)state;
     const char *id = worker_rig_submit("{\"agent\":\"echo\"}");
     (void)scene_takes(s, "");
-    arcp__engine_worker_away(s->rig.engine, s->rig.now, ARCP_SPAN_LITERAL("w"));
+    arcp__engine_worker_away(s->rig.engine, s->rig.now, worker_rig_life);
     rig_clock(&s->rig, 5 * ARCP_NS_PER_SEC - 1);
     assert_int_equal(scene_takes(s, "worker_away"), 0);
     rig_clock(&s->rig, 1);
@@ -195,7 +195,7 @@ static void a_worker_that_comes_back_in_time_has_its_jobs(void **state)
 {
     (void)state;
     const char *id = worker_rig_submit("{\"agent\":\"echo\"}");
-    arcp__engine_worker_away(s->rig.engine, s->rig.now, ARCP_SPAN_LITERAL("w"));
+    arcp__engine_worker_away(s->rig.engine, s->rig.now, worker_rig_life);
     rig_clock(&s->rig, 100 * ARCP_NS_PER_SEC);
     (void)scene_takes(s, "");
     rig_agent *agent = worker_rig_come_back(id, 1);
@@ -211,12 +211,10 @@ static void jobs_of_a_dead_worker_are_lost_at_once(void **state)
     (void)state;
     const char *id = worker_rig_submit("{\"agent\":\"echo\"}");
     worker_rig_restart();
-    arcp__engine_worker_lost(s->rig.engine, s->rig.now, ARCP_SPAN_LITERAL("w"),
-                             ARCP_SPAN_LITERAL("i1"));
+    arcp__engine_worker_outlives(s->rig.engine, s->rig.now, worker_rig_life_of("i1"));
     rig_run(&s->rig);
     assert_false(has_ended(id));
-    arcp__engine_worker_lost(s->rig.engine, s->rig.now, ARCP_SPAN_LITERAL("w"),
-                             ARCP_SPAN_LITERAL("i2"));
+    arcp__engine_worker_outlives(s->rig.engine, s->rig.now, worker_rig_life_of("i2"));
     rig_run(&s->rig);
     assert_true(has_ended(id));
     assert_int_equal(s->rig.engine->jobs.live_agents, 0);
@@ -272,7 +270,7 @@ static void a_cancel_while_the_worker_is_away_is_sent_when_it_comes(void **state
     char frame[256];
     const char *id = worker_rig_submit("{\"agent\":\"echo\"}");
     rig_agent *agent = rig_agent_last(&s->rig);
-    arcp__engine_worker_away(s->rig.engine, s->rig.now, ARCP_SPAN_LITERAL("w"));
+    arcp__engine_worker_away(s->rig.engine, s->rig.now, worker_rig_life);
     (void)snprintf(frame, sizeof frame, FRAME("c", "job.cancel", "{\"job_id\":\"%s\"}"), id);
     rig_send(&s->rig, s->client, frame);
     assert_false(agent->cancelled);

@@ -276,7 +276,7 @@ static void a_lease_that_expires_while_its_worker_is_away_is_revoked_when_it_com
     const rig_agent *agent = worker_rig_come_back(id, 1);
     rig_clock(&s->rig, 58 * ARCP_NS_PER_SEC);
     assert_int_equal(agent->revokes, 0);
-    arcp__engine_worker_away(s->rig.engine, s->rig.now, ARCP_SPAN_LITERAL("w"));
+    arcp__engine_worker_away(s->rig.engine, s->rig.now, worker_rig_life);
     rig_clock(&s->rig, 2 * ARCP_NS_PER_SEC);
     agent = worker_rig_come_back(id, 1);
     assert_int_equal(agent->revokes, 1);

@@ -1,5 +1,5 @@
-/* The engine with its store, the runtime's end of a link, a worker, and its programs: what the
- * parts of the simulation share. */
+/* The engine with its store, and workers with their links and programs: what the parts of the
+ * simulation share. */
 #ifndef ARCP_TESTS_ENGINE_WORKER_SIMULATION_H
 #define ARCP_TESTS_ENGINE_WORKER_SIMULATION_H
 
@@ -13,7 +13,7 @@
 #include "worker/worker_core.h"
 #include "worker/worker_peer.h"
 
-#define PARENTS      3
+#define WORKERS_MAX  3
 #define PROGRAMS_MAX 96
 #define ITEMS_MAX    16
 #define KEEP_SEC     10
@@ -21,14 +21,28 @@
 /* Faults that the simulation must find. */
 typedef enum fault_kind {
     FAULT_NONE,
-    FAULT_NO_STORED, /* the engine does not hear what the worker knows of its store */
-    FAULT_NO_OPEN,   /* the worker may forget items that have had no effect yet */
-    FAULT_NO_MARGIN, /* jobs are lost after keep_sec, not 10 s later */
-    FAULT_EARLY_KEPT /* the worker may forget what is not durable */
+    FAULT_NO_STORED,  /* the engine does not hear what the worker knows of its store */
+    FAULT_NO_OPEN,    /* the worker may forget items that have had no effect yet */
+    FAULT_NO_MARGIN,  /* jobs are lost after keep_sec, not 10 s later */
+    FAULT_EARLY_KEPT, /* the worker may forget what is not durable */
+    FAULT_NO_LENDING, /* parents that wait for children keep their places */
+    FAULT_BUSY_LAST   /* a job that was not taken goes behind all others */
 } fault_kind;
+
+/* One worker "w" has all agents of the configuration; or several workers offer agents, have few
+ * places, and are drained and killed. */
+typedef struct simulation_setup {
+    size_t workers, parents;
+    bool offers;
+} simulation_setup;
+
+struct simulation;
 
 typedef struct program {
     char id[64];
+    struct simulated_worker *worker; /* that has started it */
+    bool is_busy;                    /* its worker is going to refuse it */
+    bool was_queued;                 /* as of the last look */
     bool is_child, runs, reads, is_killed, is_exempt;
     unsigned starts;
     uint64_t items, written;
@@ -47,9 +61,24 @@ typedef struct one_way {
     frame *first, *last;
 } one_way;
 
+/* A worker, and the runtime's end of its link. */
+typedef struct simulated_worker {
+    struct simulation *of;
+    char name[8], instance[16];
+    char linked_instance[16]; /* of the hello on the link */
+    arcp__worker_core *core;
+    bool link_is_up, is_cut, is_draining;
+    int64_t worker_notices_ns, connects_ns, ticked_ns;
+    one_way up, down;
+    arcp__worker_peer *peer; /* NULL: no link */
+    int64_t notices_ns;      /* when the runtime notices the end of the link */
+    int64_t away_ns;         /* since when there is none */
+} simulated_worker;
+
 typedef struct simulation {
     uint64_t random;
     fault_kind fault;
+    simulation_setup setup;
     const char *problem;
     char text[300]; /* of a problem */
     /* The runtime. */
@@ -58,21 +87,15 @@ typedef struct simulation {
     size_t first_backup; /* the fewest batches of an older store */
     bool is_up;
     int64_t up_ns;
-    arcp__worker_peer *peer; /* NULL: no link */
-    int64_t notices_ns;      /* when it notices the end of the link */
-    int64_t away_ns;         /* since when there is none */
     arcp__job_kept kept;
     uint64_t calls[256]; /* of the provisioner */
     size_t call_count;
     uint64_t values; /* that the provisioner has issued */
-    /* The worker. */
-    arcp__worker_core *core;
+    /* The workers. */
+    simulated_worker workers[WORKERS_MAX];
+    unsigned lives; /* of all workers */
     program programs[PROGRAMS_MAX];
     size_t program_count;
-    bool link_is_up;
-    int64_t worker_notices_ns, connects_ns, ticked_ns;
-    bool is_cut;
-    one_way up, down;
 } simulation;
 
 static inline int64_t simulation_now(const simulation *s)
@@ -94,7 +117,7 @@ void simulation_post(simulation *s, one_way *way, const arcp__worker_message *me
 /* What has arrived by now, which the caller frees; NULL: nothing. */
 frame *simulation_arrived(simulation *s, one_way *way);
 void simulation_drop(one_way *way);
-void simulation_cut(simulation *s);
+void simulation_cut(simulated_worker *w);
 program *simulation_program(simulation *s, arcp_span job);
 
 /* ---- worker_simulation_runtime.c ---- */
@@ -103,6 +126,8 @@ void simulation_begin_runtime(simulation *s);
 void simulation_end_runtime(simulation *s);
 void simulation_run_runtime(simulation *s);
 void simulation_crash(simulation *s, bool has_older_store);
+/* A worker gets no new jobs any more. */
+void simulation_drain(simulation *s);
 
 /* ---- worker_simulation_worker.c ---- */
 
@@ -116,7 +141,9 @@ typedef enum item_kind {
 } item_kind;
 
 item_kind simulation_kind_of(const simulation *s, const program *p, uint64_t item);
-void simulation_begin_worker(simulation *s);
-void simulation_run_worker(simulation *s);
+void simulation_begin_workers(simulation *s);
+void simulation_run_worker(simulated_worker *w);
+/* A worker and its programs are killed, and it is started again. */
+void simulation_kill_worker(simulated_worker *w);
 
 #endif

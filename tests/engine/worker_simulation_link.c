@@ -42,9 +42,6 @@ void simulation_drop(one_way *way)
 
 void simulation_post(simulation *s, one_way *way, const arcp__worker_message *message)
 {
-    if (s->is_cut) {
-        return;
-    }
     frame *sent = calloc(1, sizeof *sent);
     const int64_t due_ns = simulation_now(s) + (int64_t)simulation_draw(s, 400) * ARCP_NS_PER_MS;
     assert_non_null(sent);
@@ -70,14 +67,15 @@ frame *simulation_arrived(simulation *s, one_way *way)
     return first;
 }
 
-void simulation_cut(simulation *s)
+void simulation_cut(simulated_worker *w)
 {
-    if (!s->is_cut && (s->link_is_up || s->peer != NULL)) {
-        s->is_cut = true;
-        simulation_drop(&s->up);
-        simulation_drop(&s->down);
-        s->worker_notices_ns =
+    simulation *s = w->of;
+    if (!w->is_cut && (w->link_is_up || w->peer != NULL)) {
+        w->is_cut = true;
+        simulation_drop(&w->up);
+        simulation_drop(&w->down);
+        w->worker_notices_ns =
             simulation_now(s) + (int64_t)simulation_draw(s, 3000) * ARCP_NS_PER_MS;
-        s->notices_ns = simulation_now(s) + (int64_t)simulation_draw(s, 3000) * ARCP_NS_PER_MS;
+        w->notices_ns = simulation_now(s) + (int64_t)simulation_draw(s, 3000) * ARCP_NS_PER_MS;
     }
 }

@@ -1,8 +1,9 @@
-/* An engine with its store, and a worker, over a link that delays and is cut: with crashes of the
+/* An engine with its store, and workers, over links that delay and are cut: with crashes of the
  * engine at any step, with stores that lose what was not written or that are restored from a
  * backup, and with programs that take their time to die. Each item has its effect once, in order;
  * what is spent is exact; each item that asks gets one reply; no job starts twice, and none is lost
- * while its program lives.
+ * while its program lives. With several workers these are drained and killed, too, and refuse jobs:
+ * all jobs end, and none starts before an older one of its principal that waits.
  *
  * A seed that fails is printed; ARCP_WORKER_SEED=N repeats it alone, and ARCP_WORKER_SEEDS=N runs
  * so many. */
@@ -33,12 +34,13 @@ static bool is_over(void)
 }
 
 /* The numbers of the thoughts of the job, as a client reads its history: each once, in order. */
-static void check_history(const program *p)
+static void check_history(const program *p, const arcp__job *job)
 {
     char request[256];
     uint64_t next = 1;
     rig_client *client = rig_connect(&s.rig, "b");
-    rig_send(&s.rig, client, HELLO_WITH("\"subscribe\""));
+    (void)snprintf(request, sizeof request, HELLO_OF("%s", "\"subscribe\""), job->principal->name);
+    rig_send(&s.rig, client, request);
     (void)snprintf(request, sizeof request,
                    FRAME("w", "job.subscribe", "{\"job_id\":\"%s\",\"history\":true}"), p->id);
     rig_send(&s.rig, client, request);
@@ -78,19 +80,38 @@ static void check_program(const program *p)
         char spent[ARCP_DECIMAL_TEXT_MAX];
         (void)arcp_decimal_format(arcp_budget_spent(job->budget, 0), spent);
         simulation_expect(&s, strtoull(spent, NULL, 10) == metrics, "a budget is not exact");
-        check_history(p);
+        check_history(p, job);
+    }
+}
+
+/* What may go wrong at this step. */
+static void disturb(void)
+{
+    simulated_worker *w = &s.workers[simulation_draw(&s, s.setup.workers)];
+    if (simulation_draw(&s, 60) == 0) {
+        simulation_cut(w);
+    }
+    if (s.is_up && simulation_draw(&s, 100) == 0) {
+        simulation_crash(&s, !s.setup.offers && simulation_draw(&s, 6) == 0);
+    }
+    if (s.setup.offers && simulation_draw(&s, 150) == 0) {
+        simulation_kill_worker(w);
+    }
+    if (s.setup.offers && simulation_draw(&s, 100) == 0) {
+        simulation_drain(&s);
     }
 }
 
 /* Returns NULL, or what is wrong. */
-static const char *run(uint64_t seed, fault_kind fault, int *step)
+static const char *run(uint64_t seed, const simulation_setup *setup, fault_kind fault, int *step)
 {
     memset(&s, 0, sizeof s);
     s.random = seed * 0x2545f4914f6cdd1du + 1;
     s.fault = fault;
+    s.setup = *setup;
+    simulation_begin_workers(&s);
     simulation_begin_runtime(&s);
-    simulation_begin_worker(&s);
-    for (size_t i = 0; i < PARENTS; i++) {
+    for (size_t i = 0; i < s.setup.parents; i++) {
         s.programs[i].items = simulation_draw(&s, ITEMS_MAX + 1);
     }
     for (*step = 0; *step < STEPS_MAX && s.problem == NULL && !is_over(); ++*step) {
@@ -98,13 +119,12 @@ static const char *run(uint64_t seed, fault_kind fault, int *step)
         const int64_t passed_ns = (int64_t)(1 + simulation_draw(&s, 200)) * ARCP_NS_PER_MS;
         s.rig.now.mono_ns += passed_ns;
         s.rig.now.wall_ns += passed_ns;
-        simulation_run_worker(&s);
-        simulation_run_runtime(&s);
-        if (!is_calm && simulation_draw(&s, 60) == 0) {
-            simulation_cut(&s);
+        for (size_t i = 0; i < s.setup.workers; i++) {
+            simulation_run_worker(&s.workers[i]);
         }
-        if (!is_calm && s.is_up && simulation_draw(&s, 100) == 0) {
-            simulation_crash(&s, simulation_draw(&s, 6) == 0);
+        simulation_run_runtime(&s);
+        if (!is_calm) {
+            disturb();
         }
     }
     simulation_expect(&s, is_over(), "the jobs do not end");
@@ -112,43 +132,60 @@ static const char *run(uint64_t seed, fault_kind fault, int *step)
     for (size_t i = 0; i < s.program_count && s.problem == NULL; i++) {
         check_program(&s.programs[i]);
     }
-    if (s.problem == NULL) {
-        simulation_expect(&s, arcp__worker_core_figures(s.core).unkept_bytes == 0,
-                          "the worker keeps something");
+    for (size_t i = 0; i < s.setup.workers && s.problem == NULL; i++) {
+        simulation_expect(&s, arcp__worker_core_figures(s.workers[i].core).unkept_bytes == 0,
+                          "a worker keeps something");
     }
-    simulation_drop(&s.up);
-    simulation_drop(&s.down);
     simulation_end_runtime(&s);
-    arcp__worker_core_free(s.core);
     return s.problem;
 }
 
-static void each_item_has_its_effect_once_over_crashes_and_links(void **state)
+static const simulation_setup one_worker = {.workers = 1, .parents = 3};
+static const simulation_setup several_workers = {.workers = 3, .parents = 8, .offers = true};
+
+static void run_seeds(const simulation_setup *setup)
 {
-    (void)state;
     const char *one = getenv("ARCP_WORKER_SEED");
     const char *many = getenv("ARCP_WORKER_SEEDS");
     const uint64_t first = one == NULL ? 0 : strtoull(one, NULL, 10);
     const uint64_t end = one != NULL ? first + 1 : many != NULL ? strtoull(many, NULL, 10) : SEEDS;
     for (uint64_t seed = first; seed < end; seed += test_stride()) {
         int at = 0;
-        const char *problem = run(seed, FAULT_NONE, &at);
+        const char *problem = run(seed, setup, FAULT_NONE, &at);
         if (problem != NULL) {
             fail_msg("ARCP_WORKER_SEED=%" PRIu64 ", step %d: %s", seed, at, problem);
         }
     }
 }
 
+static void each_item_has_its_effect_once_over_crashes_and_links(void **state)
+{
+    (void)state;
+    run_seeds(&one_worker);
+}
+
+static void jobs_of_several_workers_end_in_their_order(void **state)
+{
+    (void)state;
+    run_seeds(&several_workers);
+}
+
 typedef struct fault_row {
     const char *name;
     fault_kind fault;
+    const simulation_setup *setup;
 } fault_row;
 
 static const fault_row faults[] = {
-    {"an engine that does not hear of stored makes a seed fail", FAULT_NO_STORED},
-    {"a runtime that keeps nothing open makes a seed fail", FAULT_NO_OPEN},
-    {"an engine that loses jobs without a margin makes a seed fail", FAULT_NO_MARGIN},
-    {"a runtime that keeps what is not durable makes a seed fail", FAULT_EARLY_KEPT},
+    {"an engine that does not hear of stored makes a seed fail", FAULT_NO_STORED, &one_worker},
+    {"a runtime that keeps nothing open makes a seed fail", FAULT_NO_OPEN, &one_worker},
+    {"an engine that loses jobs without a margin makes a seed fail", FAULT_NO_MARGIN, &one_worker},
+    {"a runtime that keeps what is not durable makes a seed fail", FAULT_EARLY_KEPT, &one_worker},
+    {"several workers whose jobs are lost without a margin make a seed fail", FAULT_NO_MARGIN,
+     &several_workers},
+    {"parents that lend no place make a seed fail", FAULT_NO_LENDING, &several_workers},
+    {"a job that goes to the end of the queue when its worker is busy makes a seed fail",
+     FAULT_BUSY_LAST, &several_workers},
 };
 
 static void a_fault_of_the_runtime_makes_a_seed_fail(void **state)
@@ -156,7 +193,7 @@ static void a_fault_of_the_runtime_makes_a_seed_fail(void **state)
     const fault_row *row = *state;
     int at = 0;
     uint64_t seed = 0;
-    while (seed < UINT64_C(10) * SEEDS && run(seed, row->fault, &at) == NULL) {
+    while (seed < UINT64_C(10) * SEEDS && run(seed, row->setup, row->fault, &at) == NULL) {
         seed++;
     }
     assert_true(seed < UINT64_C(10) * SEEDS);
@@ -167,6 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_item_has_its_effect_once_over_crashes_and_links),
+        cmocka_unit_test(jobs_of_several_workers_end_in_their_order),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     return failed + run_rows(faults, sizeof faults / sizeof faults[0], sizeof faults[0],

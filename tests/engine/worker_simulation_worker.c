@@ -1,4 +1,4 @@
-/* The worker of the simulation, and the programs that it runs. */
+/* The workers of the simulation, and the programs that they run. */
 #include "engine/worker_simulation.h"
 
 item_kind simulation_kind_of(const simulation *s, const program *p, uint64_t item)
@@ -10,13 +10,18 @@ item_kind simulation_kind_of(const simulation *s, const program *p, uint64_t ite
 static void *start(void *user, arcp__worker_job *job, const arcp__worker_message *order,
                    char message[256])
 {
-    simulation *s = user;
+    simulated_worker *w = user;
+    simulation *s = w->of;
     program *p = simulation_program(s, order->start.job);
     (void)message;
-    p->is_child = arcp_span_starts_with(order->start.agent, ARCP_SPAN_LITERAL("work"));
+    p->worker = w;
+    p->is_child = arcp_span_starts_with(order->start.agent, ARCP_SPAN_LITERAL("work")) ||
+                  arcp_span_starts_with(order->start.agent, ARCP_SPAN_LITERAL("chore"));
     p->items = p->is_child ? 1 : p->items;
-    p->starts++;
-    simulation_expect(s, p->starts == 1, "a job starts twice");
+    p->is_busy = s->setup.offers && simulation_draw(s, 4) == 0;
+    p->starts += !p->is_busy;
+    simulation_expect(s, p->starts <= 1, "a job starts twice");
+    p->is_killed = false;
     p->reads = true;
     p->runs = true; /* from the order on: it may be there already */
     p->job = job;
@@ -27,7 +32,7 @@ static void *start(void *user, arcp__worker_job *job, const arcp__worker_message
 /* Replies have the item's number as their id. */
 static void write_line(void *user, void *of, arcp_span line)
 {
-    simulation *s = user;
+    simulation *s = ((simulated_worker *)user)->of;
     program *p = of;
     const arcp_span id = ARCP_SPAN_LITERAL("\"re\":\"");
     const char *re = memmem(line.data, line.size, id.data, id.size);
@@ -42,7 +47,7 @@ static void write_line(void *user, void *of, arcp_span line)
 
 static void kill_program(void *user, void *of, bool at_once)
 {
-    simulation *s = user;
+    simulation *s = ((simulated_worker *)user)->of;
     program *p = of;
     (void)at_once;
     if (!p->is_killed) {
@@ -80,7 +85,7 @@ static void forget(void *user, void *of)
 
 static void format_item(const simulation *s, const program *p, uint64_t item, char line[256])
 {
-    static const char *const lines[KINDS] = {
+    static const char *const lines[KINDS + 1] = {
         [KIND_EVENT] =
             "{\"type\":\"job.event\",\"payload\":{\"kind\":\"thought\",\"body\":{\"text\":"
             "\"#%llu.\"}}}",
@@ -93,11 +98,15 @@ static void format_item(const simulation *s, const program *p, uint64_t item, ch
                         "\"body\":{\"name\":\"cost.x\",\"value\":1,\"unit\":\"USD\"}}}",
         [KIND_DELEGATE] = "{\"type\":\"delegate\",\"id\":\"%llu\",\"payload\":{\"agent\":\"work\","
                           "\"wait\":true,\"lease_request\":{}}}",
+        [KINDS] = "{\"type\":\"delegate\",\"id\":\"%llu\",\"payload\":{\"agent\":\"chore\","
+                  "\"wait\":true,\"lease_request\":{}}}",
     };
+    const item_kind kind = simulation_kind_of(s, p, item);
+    const item_kind form = kind == KIND_DELEGATE && s->setup.offers ? KINDS : kind;
     /* Each of the formats has one number. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    (void)snprintf(line, 256, lines[simulation_kind_of(s, p, item)], (unsigned long long)item);
+    (void)snprintf(line, 256, lines[form], (unsigned long long)item);
 #pragma GCC diagnostic pop
 }
 
@@ -111,18 +120,18 @@ static bool has_replies(const simulation *s, const program *p)
     return true;
 }
 
-static void exit_program(simulation *s, program *p)
+static void exit_program(program *p)
 {
     const arcp__worker_exited exited = {
         .is_known = true, .by_signal = p->is_killed, .code = p->is_killed ? 9 : 0};
     p->runs = false;
-    arcp__worker_core_exited(s->core, p->job, &exited, arcp_span_make(NULL, 0));
+    arcp__worker_core_exited(p->worker->core, p->job, &exited, arcp_span_make(NULL, 0));
 }
 
-static void write_item(simulation *s, program *p, const char *line)
+static void write_item(program *p, const char *line)
 {
     p->written++;
-    arcp__worker_core_item(s->core, p->job, ARCP__WORKER_ITEM_LINE, arcp_span_cstr(line));
+    arcp__worker_core_item(p->worker->core, p->job, ARCP__WORKER_ITEM_LINE, arcp_span_cstr(line));
 }
 
 static void run_program(simulation *s, program *p)
@@ -132,40 +141,47 @@ static void run_program(simulation *s, program *p)
         return;
     }
     if (p->is_killed && simulation_now(s) >= p->end_ns) {
-        exit_program(s, p);
+        exit_program(p);
         return;
     }
     if (simulation_now(s) < p->start_ns || p->is_killed) {
         return;
     }
+    if (p->is_busy) {
+        p->runs = p->is_busy = false;
+        arcp__worker_core_refuse(p->worker->core, p->job, ARCP__WORKER_BUSY,
+                                 arcp_span_make(NULL, 0));
+        return;
+    }
     if (p->start_ns != 0) {
         p->start_ns = 0;
-        arcp__worker_core_started(s->core, p->job, 1 + (uint64_t)(p - s->programs));
+        arcp__worker_core_started(p->worker->core, p->job, 1 + (uint64_t)(p - s->programs));
     }
     if (p->reads && p->written < p->items && simulation_draw(s, 3) == 0) {
         format_item(s, p, p->written + 1, line);
-        write_item(s, p, line);
+        write_item(p, line);
     } else if (p->written == p->items && has_replies(s, p)) {
-        write_item(s, p, "{\"type\":\"job.result\",\"payload\":{\"result\":1}}");
+        write_item(p, "{\"type\":\"job.result\",\"payload\":{\"result\":1}}");
     } else if (p->written > p->items) {
-        exit_program(s, p);
+        exit_program(p);
     }
 }
 
 /* ---- the worker ---- */
 
-static void take_messages(simulation *s)
+static void take_messages(simulated_worker *w)
 {
     static arcp__worker_reader reader;
+    simulation *s = w->of;
     reader = (arcp__worker_reader){.line_bytes_max = 100000};
-    for (frame *in = NULL; s->link_is_up && (in = simulation_arrived(s, &s->down)) != NULL;
+    for (frame *in = NULL; w->link_is_up && (in = simulation_arrived(s, &w->down)) != NULL;
          free(in)) {
         arcp__worker_message message;
         arcp_error err = {0};
         arcp_status status = arcp__worker_message_read(&reader, ARCP__WORKER_SIDE_RUNTIME,
                                                        arcp_buf_span(&in->bytes), &message, &err);
         if (status == ARCP_OK) {
-            status = arcp__worker_core_receive(s->core, simulation_now(s), &message, &err);
+            status = arcp__worker_core_receive(w->core, simulation_now(s), &message, &err);
         }
         if (status != ARCP_OK && s->problem == NULL) {
             (void)snprintf(s->text, sizeof s->text, "the worker closes the link: %.250s",
@@ -177,46 +193,81 @@ static void take_messages(simulation *s)
     arcp__worker_reader_fini(&reader);
 }
 
-void simulation_begin_worker(simulation *s)
+/* A life of the worker begins. */
+static void begin_life(simulated_worker *w)
 {
-    static const arcp__worker_hello hello = {.v_low = 1,
-                                             .v_high = 1,
-                                             .version = {"1", 1},
-                                             .name = {"w", 1},
-                                             .instance = {"i", 1},
-                                             .boot_id = {"b", 1}};
+    (void)snprintf(w->instance, sizeof w->instance, "i%u", w->of->lives++);
+    const arcp__worker_hello hello = {.v_low = 1,
+                                      .v_high = 1,
+                                      .version = {"1", 1},
+                                      .name = arcp_span_cstr(w->name),
+                                      .instance = arcp_span_cstr(w->instance),
+                                      .boot_id = {"b", 1}};
     const arcp__worker_programs programs = {
-        start, write_line, kill_program, read_program, ignore_text, ignore_rows, forget, s, NULL};
-    s->core = arcp__worker_core_new(&hello, &programs, simulation_now(s));
-    assert_non_null(s->core);
+        start, write_line, kill_program, read_program, ignore_text, ignore_rows, forget, w, NULL};
+    w->core = arcp__worker_core_new(&hello, &programs, simulation_now(w->of));
+    assert_non_null(w->core);
 }
 
-void simulation_run_worker(simulation *s)
+void simulation_begin_workers(simulation *s)
 {
-    arcp__worker_message message;
-    take_messages(s);
-    for (size_t i = 0; i < s->program_count; i++) {
-        run_program(s, &s->programs[i]);
+    for (size_t i = 0; i < s->setup.workers; i++) {
+        simulated_worker *w = &s->workers[i];
+        w->of = s;
+        (void)snprintf(w->name, sizeof w->name, i == 0 ? "w" : "w%zu", i);
+        begin_life(w);
     }
-    if (simulation_now(s) - s->ticked_ns >= ARCP__WORKER_TICK_NS) {
-        s->ticked_ns = simulation_now(s);
-        if (!arcp__worker_core_tick(s->core, simulation_now(s))) {
-            simulation_cut(s);
-            s->worker_notices_ns = simulation_now(s);
+}
+
+void simulation_kill_worker(simulated_worker *w)
+{
+    simulation *s = w->of;
+    simulation_cut(w);
+    for (size_t i = 0; i < s->program_count; i++) {
+        program *p = &s->programs[i];
+        if (p->worker == w && p->job != NULL) {
+            p->is_exempt = true; /* it is lost */
+            p->runs = false;
+            p->job = NULL;
         }
     }
-    if (s->link_is_up && s->is_cut && simulation_now(s) >= s->worker_notices_ns) {
-        s->link_is_up = false;
-        arcp__worker_core_disconnected(s->core, simulation_now(s));
-        s->connects_ns = simulation_now(s) +
+    arcp__worker_core_free(w->core);
+    w->link_is_up = w->is_draining = false;
+    w->connects_ns = simulation_now(s) + (int64_t)simulation_draw(s, 2000) * ARCP_NS_PER_MS;
+    begin_life(w);
+}
+
+void simulation_run_worker(simulated_worker *w)
+{
+    arcp__worker_message message;
+    simulation *s = w->of;
+    take_messages(w);
+    for (size_t i = 0; i < s->program_count; i++) {
+        if (s->programs[i].worker == w) {
+            run_program(s, &s->programs[i]);
+        }
+    }
+    if (simulation_now(s) - w->ticked_ns >= ARCP__WORKER_TICK_NS) {
+        w->ticked_ns = simulation_now(s);
+        if (!arcp__worker_core_tick(w->core, simulation_now(s))) {
+            simulation_cut(w);
+            w->worker_notices_ns = simulation_now(s);
+        }
+    }
+    if (w->link_is_up && w->is_cut && simulation_now(s) >= w->worker_notices_ns) {
+        w->link_is_up = false;
+        arcp__worker_core_disconnected(w->core, simulation_now(s));
+        w->connects_ns = simulation_now(s) +
                          (int64_t)simulation_draw(s, simulation_draw(s, 12) == 0 ? 40000 : 2000) *
                              ARCP_NS_PER_MS;
     }
-    for (unsigned room = (unsigned)simulation_draw(s, 6); s->link_is_up && room != 0; room--) {
-        if (!arcp__worker_core_next(s->core, simulation_now(s), &message)) {
+    for (unsigned room = (unsigned)simulation_draw(s, 6); w->link_is_up && room != 0; room--) {
+        if (!arcp__worker_core_next(w->core, simulation_now(s), &message)) {
             break;
         }
-        simulation_post(s, &s->up, &message);
+        if (!w->is_cut) {
+            simulation_post(s, &w->up, &message);
+        }
     }
-    simulation_expect(s, !arcp__worker_core_has_failed(s->core), "the worker has failed");
+    simulation_expect(s, !arcp__worker_core_has_failed(w->core), "the worker has failed");
 }

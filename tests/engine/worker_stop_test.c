@@ -16,7 +16,7 @@ static void stop(bool keeps_jobs)
 
 static void is_away(void)
 {
-    arcp__engine_worker_away(s->rig.engine, s->rig.now, ARCP_SPAN_LITERAL("w"));
+    arcp__engine_worker_away(s->rig.engine, s->rig.now, worker_rig_life);
     rig_run(&s->rig);
 }
 

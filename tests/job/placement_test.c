@@ -47,8 +47,8 @@ static job *add(desk *d, arcp__place_agent *agent, arcp__place_kind kind, const 
 {
     job *added = &d->jobs[d->count++];
     *added = (job){.name = (char)('A' + (d->count - 1) % 26), .principal = principal};
-    if (arcp__place_is_free(agent, kind)) {
-        arcp__place_take(&added->place, agent, kind, added);
+    if (arcp__place_is_free(agent, kind, NULL)) {
+        arcp__place_take(&d->placement, &added->place, agent, kind, NULL, added);
     } else {
         assert_int_equal(
             arcp__place_wait(&d->placement, &added->place, agent, kind, principal, added), ARCP_OK);
@@ -179,8 +179,8 @@ static void a_new_job_does_not_overtake_one_that_waits(void **state)
     submit(&d, alice);
     submit(&d, bob);
     leave(&d, &d.jobs[0]);
-    assert_false(arcp__place_is_free(d.agent, ARCP__PLACE_SUBMITTED));
-    assert_true(arcp__place_is_free(d.agent, ARCP__PLACE_DELEGATED));
+    assert_false(arcp__place_is_free(d.agent, ARCP__PLACE_SUBMITTED, NULL));
+    assert_true(arcp__place_is_free(d.agent, ARCP__PLACE_DELEGATED, NULL));
     arcp__placement_fini(&d.placement);
 }
 
@@ -216,7 +216,7 @@ static void a_parent_that_waits_lends_its_place_to_delegated_jobs_only(void **st
     assert_null(next(&d));
     arcp__place_return(&parent->place); /* the children of other parents may hold its place */
     assert_int_equal(parent->place.state, ARCP__PLACE_HELD);
-    assert_int_equal(d.agent->held, 2);
+    assert_int_equal(d.agent->jobs.held, 2);
     arcp__placement_fini(&d.placement);
 }
 
@@ -271,7 +271,8 @@ static void jobs_of_an_agent_that_is_not_registered_are_found(void **state)
     assert_ptr_equal(arcp__placement_gone(&d.placement), &waiting->place);
     leave(&d, waiting);
     assert_null(arcp__placement_gone(&d.placement));
-    assert_int_equal(d.agent->held, 1); /* it is kept while a job runs, so that this one counts */
+    assert_int_equal(d.agent->jobs.held,
+                     1); /* it is kept while a job runs, so that this one counts */
     leave(&d, running);
     assert_null(d.placement.agents);
     arcp__placement_fini(&d.placement);
@@ -355,8 +356,8 @@ static void a_restart_leaves_every_job_in_its_place(void **state)
             job *restored = &again.jobs[i];
             if (old->state == ARCP__PLACE_WAITING) {
                 assert_int_equal(arcp__place_restore(&again.placement, &restored->place,
-                                                     again.agent, d.jobs[i].principal, restored,
-                                                     old->order),
+                                                     again.agent, ARCP__PLACE_SUBMITTED,
+                                                     d.jobs[i].principal, restored, old->order),
                                  ARCP_OK);
                 if (old->turn != old->order) {
                     arcp__place_set_turn(&again.placement, &restored->place, old->turn);
