@@ -42,6 +42,15 @@ static bool awaits(const arcp__job *job, const arcp__worker_entry *worker)
     return arcp__job_awaits_worker(job) && strcmp(job->live->numbers->worker, worker->name) == 0;
 }
 
+static void audit(arcp__jobs *jobs, const arcp__worker_entry *worker, const char *decision)
+{
+    arcp__audit(jobs->log,
+                &(arcp__audit_line){.event = ARCP__AUDIT_WORKER,
+                                    .decision = decision,
+                                    .target = arcp_span_cstr(worker->name),
+                                    .more = {{"instance", arcp_span_cstr(worker->instance)}}});
+}
+
 /* ---- the loss of a job ---- */
 
 static void lose(arcp__jobs *jobs, arcp__job *job, const char *message, const char *reason)
@@ -141,6 +150,7 @@ bool arcp__worker_joins(arcp__jobs *jobs, const arcp__worker_intro *intro)
         arcp__context_disarm(jobs->context, &worker->busy_timer);
         arcp__worker_enter(jobs, worker, ARCP__WORKER_GREETING);
         take_intro(jobs, worker, intro);
+        audit(jobs, worker, "joined");
         if (intro->agent_count != 0) {
             lose_swept(jobs, worker);
         }
@@ -298,11 +308,13 @@ void arcp__worker_away(arcp__jobs *jobs, arcp__worker_life life)
             arcp__agent_drop_effects(jobs, job); /* they are made again */
         }
     }
+    audit(jobs, worker, "left");
     begin_away(jobs, worker);
 }
 
 static void lose_worker(arcp__jobs *jobs, arcp__worker_entry *worker)
 {
+    audit(jobs, worker, "lost");
     for (arcp__job *job = jobs->all, *next = NULL; job != NULL; job = next) {
         next = job->hh.next;
         if (arcp__job_is_of(job, worker)) {
@@ -367,6 +379,7 @@ void arcp__worker_drains(arcp__jobs *jobs, arcp__worker_life life)
             worker->is_draining = true;
             worker->drains_wall_ns = jobs->context->now.wall_ns;
             arcp__worker_update_room(jobs, worker);
+            audit(jobs, worker, "drained");
         }
     }
 }

@@ -605,6 +605,21 @@ static void parents_that_have_all_places_get_their_children(void **state)
     }
 }
 
+static void what_becomes_of_a_worker_is_audited(void **state)
+{
+    (void)state;
+    assert_true(join("a", "7", (offers){.capacity = 1}));
+    assert_non_null(strstr(s->rig.last_audit, "\"event\":\"worker\",\"decision\":\"joined\""));
+    assert_non_null(strstr(s->rig.last_audit, "\"target\":\"a\""));
+    assert_non_null(strstr(s->rig.last_audit, "\"instance\":\"7\""));
+    drain("a");
+    assert_non_null(strstr(s->rig.last_audit, "\"decision\":\"drained\""));
+    leave("a", "7");
+    assert_non_null(strstr(s->rig.last_audit, "\"decision\":\"left\""));
+    rig_clock(&s->rig, (KEEP_SEC + 10) * ARCP_NS_PER_SEC);
+    assert_non_null(strstr(s->rig.last_audit, "\"decision\":\"lost\""));
+}
+
 static void operators_see_workers(void **state)
 {
     (void)state;
@@ -660,6 +675,7 @@ int main(void)
         TEST(a_cancelled_job_that_is_not_taken_ends_so),
         TEST(a_hundred_jobs_of_five_principals_start_in_turn),
         TEST(parents_that_have_all_places_get_their_children),
+        TEST(what_becomes_of_a_worker_is_audited),
         TEST(operators_see_workers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
