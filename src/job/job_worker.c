@@ -397,6 +397,11 @@ static void wait_again(arcp__jobs *jobs, arcp__job *job)
         live->numbers->is_here = live->numbers->is_hosted = false;
         arcp__job_live_changed(jobs, job);
         arcp__job_arm_wait(jobs, job, age_ns < 0 ? 0 : age_ns);
+        if (!live->was_queued) {
+            live->was_queued = true;
+            arcp__job_emit_status(jobs, job, "queued",
+                                  ARCP_SPAN_LITERAL("its worker takes no jobs now"));
+        }
         return;
     }
     jobs->agents_changed = true; /* perhaps it had an agent of the configuration */

@@ -127,20 +127,18 @@ arcp_span counting_take_error(counting_rig *r)
     return frame;
 }
 
-arcp_span counting_take_end(counting_rig *r)
+bool counting_ends(counting_rig *r)
 {
     const char *id = r->jobs[r->count - 1].id;
-    arcp_span frame = wire_await(&r->wire);
-    while (!(wire_is(frame, "job.result") || wire_is(frame, "job.error")) ||
-           !arcp_span_equal_cstr(wire_text(frame, "job_id"), id)) {
+    for (;;) {
+        const arcp_span frame = wire_await(&r->wire);
+        const bool is_last = arcp_span_equal_cstr(wire_text(frame, "job_id"), id);
         counting_take(r, frame);
-        frame = wire_await(&r->wire);
+        if (is_last && wire_is(frame, "job.result")) {
+            return true;
+        }
+        if (is_last && arcp_span_equal_cstr(wire_text(frame, "phase"), "queued")) {
+            return false;
+        }
     }
-    if (wire_is(frame, "job.result")) {
-        counting_take(r, frame);
-    } else {
-        r->last_seq = wire_seq(frame);
-        r->ended++;
-    }
-    return frame;
 }

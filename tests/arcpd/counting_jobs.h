@@ -50,7 +50,7 @@ void counting_take(counting_rig *r, arcp_span frame);
 void counting_take_until(counting_rig *r, uint64_t lines);
 /* Reads until the first job has ended with an error. */
 arcp_span counting_take_error(counting_rig *r);
-/* Reads until the last job has ended. */
-arcp_span counting_take_end(counting_rig *r);
+/* Reads until the last job has ended, or (false) waits for a worker. */
+bool counting_ends(counting_rig *r);
 
 #endif

@@ -280,6 +280,27 @@ static void a_cancel_while_the_worker_is_away_is_sent_when_it_comes(void **state
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, worker_rig_set_up, worker_rig_tear_down)
 
+/* It keeps its place, and says that it waits. */
+static void a_job_that_its_worker_does_not_take_waits_for_it(void **state)
+{
+    (void)state;
+    s->rig.hold_start = true;
+    const arcp__job *job = worker_rig_job_of(worker_rig_submit("{\"agent\":\"echo\"}"));
+    rig_agent *agent = rig_agent_last(&s->rig);
+    agent->forgotten = true;
+    (void)scene_takes(s, "");
+    arcp__engine_agent_refused(s->rig.engine, s->rig.now, agent->job);
+    rig_run(&s->rig);
+    assert_int_equal(scene_takes(s, "its worker takes no jobs now"), 1);
+    assert_string_equal(job->live->numbers->instance, "");
+    rig_clock(&s->rig, 5 * ARCP_NS_PER_SEC - 1);
+    assert_string_equal(job->live->numbers->instance, "");
+    rig_clock(&s->rig, 1);
+    assert_string_equal(job->live->numbers->instance, "i1");
+    rig_agent_started(&s->rig, rig_agent_last(&s->rig));
+    assert_int_equal(job->status, ARCP_JOB_RUNNING);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -301,6 +322,7 @@ int main(void)
         TEST(a_job_whose_worker_is_stopped_has_no_result),
         TEST(a_job_that_was_alone_for_too_long_says_so),
         TEST(a_job_that_is_cancelled_ends_so_although_its_worker_is_stopped),
+        TEST(a_job_that_its_worker_does_not_take_waits_for_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
