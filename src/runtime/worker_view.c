@@ -11,7 +11,7 @@ static void write_worker(const arcp__joined_worker *worker, arcp_json_writer *wr
     arcp_json_begin_object(writer);
     arcp__put_cstr(writer, "name", worker->name);
     arcp__put_cstr(writer, "state", worker->is_draining ? "draining" : "joined");
-    arcp__put_cstr(writer, "since", since);
+    arcp__put_string(writer, "since", arcp_span_make(since, sizeof since));
     arcp__put_u64(writer, "jobs", arcp__worker_peer_jobs(worker->peer));
     if (worker->capacity != 0) {
         arcp__put_u64(writer, "capacity", worker->capacity);

@@ -4,6 +4,7 @@ tokens, rows that are read again.
     tests/arcpd/remote_worker_test.py BIN_DIR"""
 import json
 import os
+import re
 import signal
 import tempfile
 
@@ -121,6 +122,7 @@ def operators_see_drain_and_forget_workers(rig):
     until(lambda: "line 1" in rig.events(job), "line 1")
     row = json.loads(rig.arcp("workers", "--json"))
     assert (row["name"], row["state"], row["jobs"], row["capacity"], row["agents"]) == ("gpu-1", "joined", 1, 4, ["count"]), row
+    assert re.fullmatch(r"[-0-9]{10}T[:0-9.]+Z", row["since"]), row
     assert "the worker is connected" in rig.arcp("workers", "forget", "gpu-1", status=1)
     assert "no worker" in rig.arcp("workers", "drain", "gpu-2", status=1)
     rig.arcp("workers", "drain", "gpu-1")
