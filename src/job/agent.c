@@ -26,6 +26,8 @@ void arcp__agent_send_line(arcp__jobs *jobs, arcp__job *job, uint64_t item, arcp
     arcp__effect effect = {.kind = ARCP__EFFECT_AGENT_LINE, .id = item};
     if (is_stored) {
         effect.from = arcp__worker_store_line(jobs, job, item, arcp_buf_span(line), is_secret);
+    } else if (job->live->agent_port.waiting == NULL || job->live->numbers->unsent == 0) {
+        job->live->numbers->unsent = item;
     }
     push_line(jobs, job, &effect, line, is_stored);
 }

@@ -61,6 +61,12 @@ void arcp__job_get_kept(const arcp__jobs *jobs, arcp__job *job, arcp__job_kept *
     out->bytes = is_durable ? numbers->bytes : numbers->durable.bytes;
     out->errors = is_durable ? numbers->errors : numbers->durable.errors;
     out->stored = numbers->durable.item;
+    /* An answer that is not stored must get to the worker before its item is kept no more. */
+    if (job->live->agent_port.waiting == NULL) {
+        numbers->unsent = 0;
+    } else if (numbers->unsent != 0 && numbers->unsent <= out->items) {
+        out->items = numbers->unsent - 1;
+    }
     for (size_t i = 0; i < numbers->open_count && numbers->open[i].number <= out->items; i++) {
         if (out->open_count == ARCP__OPEN_ITEMS_MAX) {
             out->items = numbers->open[i].number - 1;

@@ -52,7 +52,8 @@ typedef struct arcp__job_numbers {
     uint64_t answering; /* the item that is being acted upon; 0: none */
     bool is_unstored;   /* its answer is not: it need not wait for the store */
     bool is_left_open;  /* its effect comes later */
-    uint64_t stamp;     /* arcp__batch_stamp before that */
+    uint64_t unsent; /* an item whose answer is not stored and may not be handed out yet; 0: none */
+    uint64_t stamp;  /* arcp__batch_stamp before that */
     /* After a restart: items that the store had, and those below the first that the worker was not
      * allowed to forget. Between these, and among the open ones, what comes again has had no effect
      * that is known; up to `retaken` it has had one now. */

@@ -245,6 +245,28 @@ static void go_on(arcp__jobs *jobs, arcp__job *job, bool is_announced)
     }
 }
 
+/* The start of a job that never got to its worker. After a restart its agent has to be found. */
+static void start_now(arcp__jobs *jobs, arcp__job *job, arcp__worker_entry *worker)
+{
+    const arcp__agent_version *agent = NULL;
+    arcp_error error = {0};
+    const arcp_status status =
+        job->live->host != NULL
+            ? ARCP_OK
+            : arcp__agent_resolve(jobs, arcp_span_cstr(job->agent_text), &agent, &error);
+    if (status != ARCP_OK) {
+        arcp__job_pin(job);
+        arcp__agent_forget(jobs, job);
+        arcp__job_fail_with(jobs, job, status, error.message);
+        arcp__job_unpin(job);
+        return;
+    }
+    if (agent != NULL) {
+        job->live->host = agent->host;
+    }
+    arcp__worker_send_start(jobs, job, worker);
+}
+
 /* Whether a job that was not claimed may have run and ended, after the backup. */
 static bool may_have_run(const arcp__job *job, const arcp__worker_entry *worker)
 {
@@ -276,7 +298,7 @@ void arcp__worker_ready(arcp__jobs *jobs, arcp__worker_life life)
             go_on(jobs, job, is_announced);
         } else if (!job->live->numbers->is_here && !arcp__job_has_ended(job) &&
                    job->agent_state == ARCP__AGENT_STARTING) {
-            arcp__worker_send_start(jobs, job, worker); /* it never got there */
+            start_now(jobs, job, worker);
         } else if (!job->live->numbers->is_here && arcp__job_has_agent(job)) {
             lose_with_agent(jobs, job, WORKER_LOST, "worker_lost");
         }

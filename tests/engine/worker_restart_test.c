@@ -118,6 +118,25 @@ static void a_reply_is_sent_again_unless_the_worker_has_it(void **state)
                         "{\"type\":\"reply\",\"re\":\"p\",\"payload\":{}}\n");
 }
 
+/* Else the worker takes it for an answer that it has had. */
+static void an_item_is_kept_until_its_answer_is_handed_out(void **state)
+{
+    (void)state;
+    arcp__job_kept kept;
+    (void)worker_rig_submit("{\"agent\":\"echo\"}");
+    rig_agent *agent = rig_agent_last(&s->rig);
+    arcp__engine_agent_line(
+        s->rig.engine, s->rig.now, agent->job, 1,
+        ARCP_SPAN_LITERAL("{\"type\":\"authorize\",\"id\":\"a\",\"payload\":{\"capability\":"
+                          "\"tool.call\",\"target\":\"t\"}}"));
+    arcp__engine_get_kept(s->rig.engine, agent->job, &kept);
+    assert_int_equal(kept.items, 0);
+    rig_run(&s->rig);
+    assert_non_null(strstr(worker_rig_lines_of(agent), "\"re\":\"a\""));
+    arcp__engine_get_kept(s->rig.engine, agent->job, &kept);
+    assert_int_equal(kept.items, 1);
+}
+
 static void a_cancel_is_sent_again_and_its_grace_goes_on(void **state)
 {
     (void)state;
@@ -407,6 +426,7 @@ int main(void)
         TEST(an_event_that_was_not_durable_has_its_effect_when_it_comes_again),
         TEST(items_that_the_worker_may_have_forgotten_are_behind),
         TEST(a_reply_is_sent_again_unless_the_worker_has_it),
+        TEST(an_item_is_kept_until_its_answer_is_handed_out),
         TEST(a_cancel_is_sent_again_and_its_grace_goes_on),
         TEST(a_deadline_counts_from_the_acceptance),
         TEST(chunks_of_a_result_go_on_at_the_next_number),
