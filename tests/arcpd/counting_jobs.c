@@ -1,9 +1,16 @@
 #include "arcpd/counting_jobs.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "support/check.h"
 #include "support/process_support.h"
+#include "worker/worker_core.h"
+#include "worker/worker_place.h"
 
 void counting_open_with(counting_rig *r, const daemon_options *daemon, uint64_t events)
 {
@@ -53,14 +60,22 @@ static counting_job *find(counting_rig *r, arcp_span id)
     return NULL;
 }
 
-void counting_take(counting_rig *r, arcp_span frame)
+bool counting_take_seq(counting_rig *r, arcp_span frame)
 {
     const uint64_t seq = wire_seq(frame);
     if (seq == 0) {
-        return;
+        return false;
     }
     assert_int_equal(seq, r->last_seq + 1);
     r->last_seq = seq;
+    return true;
+}
+
+void counting_take(counting_rig *r, arcp_span frame)
+{
+    if (!counting_take_seq(r, frame)) {
+        return;
+    }
     counting_job *of = find(r, wire_text(frame, "job_id"));
     uint64_t number = 0;
     if (wire_is(frame, "job.result")) {
@@ -77,6 +92,12 @@ void counting_take(counting_rig *r, arcp_span frame)
     }
 }
 
+void counting_add(counting_rig *r, arcp_span accepted)
+{
+    const arcp_span id = wire_text(accepted, "job_id");
+    (void)snprintf(r->jobs[r->count++].id, sizeof r->jobs[0].id, "%.*s", (int)id.size, id.data);
+}
+
 void counting_submit(counting_rig *r, unsigned pause_us)
 {
     wire_send(&r->wire,
@@ -89,8 +110,7 @@ void counting_submit(counting_rig *r, unsigned pause_us)
         counting_take(r, frame);
         frame = wire_await(&r->wire);
     }
-    const arcp_span id = wire_text(frame, "job_id");
-    (void)snprintf(r->jobs[r->count++].id, sizeof r->jobs[0].id, "%.*s", (int)id.size, id.data);
+    counting_add(r, frame);
 }
 
 void counting_take_until(counting_rig *r, uint64_t lines)
@@ -141,4 +161,41 @@ bool counting_ends(counting_rig *r)
             return false;
         }
     }
+}
+
+/* ---- a worker of the test's own ---- */
+
+pid_t counting_start_worker(const counting_rig *r)
+{
+    const pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        const int log = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)dup2(log, STDERR_FILENO);
+        (void)execl(ARCP_BINARY_DIR "/bin/arcp-worker", "arcp-worker", "--local",
+                    r->daemon.directory, (char *)NULL);
+        _exit(127);
+    }
+    return pid;
+}
+
+void counting_end_worker(pid_t worker)
+{
+    assert_int_equal(kill(worker, SIGTERM), 0);
+    assert_int_equal(waitpid(worker, NULL, 0), worker);
+}
+
+void counting_find_socket(const counting_rig *r, char path[128])
+{
+    char store[ARCP__WORKER_ID_MAX + 1];
+    DIR *entries = opendir(r->daemon.directory);
+    assert_non_null(entries);
+    const struct dirent *entry = readdir(entries);
+    while (entry != NULL && !arcp__worker_store_of(entry->d_name, store)) {
+        entry = readdir(entries);
+    }
+    assert_non_null(entry);
+    (void)snprintf(path, 128, "%s/%s", r->daemon.directory, entry->d_name);
+    (void)closedir(entries);
 }

@@ -37,6 +37,13 @@ void counting_close(counting_rig *r);
 /* Starts arcpd, which does not run, and resumes the session. */
 void counting_begin_again(counting_rig *r);
 
+/* Starts arcp-worker, which arcpd does not start (workers.local: external). */
+pid_t counting_start_worker(const counting_rig *r);
+/* SIGTERM, and waits. */
+void counting_end_worker(pid_t worker);
+/* The path of the socket on which arcpd awaits it. */
+void counting_find_socket(const counting_rig *r, char path[128]);
+
 /* The process of the worker that has joined last; it need not have since arcpd was started. */
 pid_t counting_worker(counting_rig *r);
 /* Waits until one has joined, for which it submits a job. */
@@ -44,6 +51,10 @@ pid_t counting_await_worker(counting_rig *r);
 
 /* Submits a job that pauses after each line. */
 void counting_submit(counting_rig *r, unsigned pause_us);
+/* Takes note of a job, whose submit has been accepted. */
+void counting_add(counting_rig *r, arcp_span accepted);
+/* Whether the frame has an event_seq, which must be the next one. */
+bool counting_take_seq(counting_rig *r, arcp_span frame);
 /* Checks one frame. */
 void counting_take(counting_rig *r, arcp_span frame);
 /* Reads until this many lines of all jobs have come, or all jobs have ended. */

@@ -11,7 +11,6 @@
 #include "stream/local_socket.h"
 #include "support/process_support.h"
 #include "worker/worker_core.h"
-#include "worker/worker_place.h"
 
 /* Files of workers in the state directory: there is one for each store that it ever had. */
 static size_t locks_of(const counting_rig *r)
@@ -109,18 +108,9 @@ static void a_job_that_a_stopping_worker_does_not_take_goes_to_the_next_one(void
 
 static int connect_to(const counting_rig *r)
 {
-    char path[PATH_MAX];
-    char store[ARCP__WORKER_ID_MAX + 1];
+    char path[128];
     int fd = -1;
-    DIR *entries = opendir(r->daemon.directory);
-    assert_non_null(entries);
-    const struct dirent *entry = readdir(entries);
-    while (entry != NULL && !arcp__worker_store_of(entry->d_name, store)) {
-        entry = readdir(entries);
-    }
-    assert_non_null(entry);
-    (void)closedir(entries);
-    assert_true(arcp__worker_socket_path(r->daemon.directory, store, path));
+    counting_find_socket(r, path);
     assert_int_equal(arcp__local_socket_connect(path, &fd, NULL), ARCP_OK);
     return fd;
 }
