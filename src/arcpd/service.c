@@ -97,7 +97,6 @@ arcp_status arcp__service_offer(arcp_runtime *runtime, const arcp__config *confi
                                                  config->worker_token_count, err);
     }
     if (status == ARCP_OK) {
-        arcp__runtime_offer_workers(runtime);
         status = arcp__schedules_apply(runtime, config, err);
     }
     return status;

@@ -16,9 +16,6 @@ bool arcp__local_worker_takes(const arcp_runtime *runtime, const arcp__process_a
 
 arcp_span arcp__worker_of(const arcp_runtime *runtime, const arcp__agent_entry *entry)
 {
-    if (entry->worker[0] != '\0') {
-        return arcp_span_cstr(entry->worker);
-    }
     return arcp__local_worker_takes(runtime, &entry->process) ? arcp__local_worker_name
                                                               : arcp_span_make(NULL, 0);
 }

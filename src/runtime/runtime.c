@@ -390,7 +390,7 @@ arcp_status arcp__runtime_new_with_hooks(struct uv_loop_s *loop, const arcp_runt
 static arcp_status offer(arcp_runtime *runtime, arcp__agent_entry *entry, bool is_default,
                          const char *cwd, arcp_error *err)
 {
-    const bool has_no_cwd = entry->process.served != NULL || entry->worker[0] != '\0';
+    const bool has_no_cwd = entry->process.served != NULL;
     const arcp__agent_registration registration = {
         .name = arcp_span_cstr(entry->name),
         .version = arcp_span_cstr(entry->version),

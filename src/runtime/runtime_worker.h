@@ -35,10 +35,6 @@ size_t arcp__runtime_worker_bytes_max(const arcp_runtime *runtime);
 /* Serves a connection of a worker, whose messages are binary (ARCP__WORKER_SUBPROTOCOL); owns it
  * from now on. Without tokens it is closed. */
 void arcp__runtime_serve_worker(arcp_runtime *runtime, arcp_connection *connection);
-/* Registers the agents of workers that have joined, as far as no other agent has their names; to be
- * called when the agents of the configuration were registered anew. */
-void arcp__runtime_offer_workers(arcp_runtime *runtime);
-
 /* Appends the object {workers: [...]} of those that are connected. */
 void arcp__runtime_write_workers(const arcp_runtime *runtime, arcp_buf *out);
 /* Has a connected worker of another machine take no more jobs, and end after its last one.

@@ -165,6 +165,7 @@ static arcp__agent_entry *entry_of(arcp_runtime *runtime, const arcp__job *job)
         const size_t size = strlen(entry->name);
         const char *rest = job->agent_text + size;
         if (entry->ops == &arcp__agent_worker_host &&
+            (entry->worker[0] == '\0' || strcmp(entry->worker, job->live->numbers->worker) == 0) &&
             strncmp(job->agent_text, entry->name, size) == 0 &&
             (entry->version[0] == '\0' ? rest[0] == '\0'
                                        : rest[0] == '@' && strcmp(rest + 1, entry->version) == 0)) {

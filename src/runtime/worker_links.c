@@ -194,22 +194,29 @@ static arcp_status join(joined_worker *worker, const arcp__worker_hello *hello,
 {
     arcp__worker_links *links = worker->links;
     arcp_runtime *runtime = links->runtime;
-    if (token != NULL && !arcp__worker_take_offers(worker, hello, token)) {
+    arcp__worker_agent *agents = NULL;
+    memcpy(worker->name, hello->name.data, hello->name.size);
+    memcpy(worker->instance, hello->instance.data, hello->instance.size);
+    if (token != NULL && (!arcp__worker_take_offers(worker, hello, token) ||
+                          (agents = arcp__worker_write_offers(worker)) == NULL)) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     const arcp__worker_intro intro = {.life = {hello->name, hello->instance},
                                       .version = hello->version,
                                       .boot_id = hello->boot_id,
                                       .pid = hello->pid,
-                                      .capacity = hello->capacity};
+                                      .capacity = worker->places,
+                                      .agents = agents,
+                                      .agent_count = worker->offer_count};
     if (worker->is_local) { /* it holds the lock: all others are dead */
         arcp__engine_worker_outlives(runtime->engine, arcp__input_now(runtime), intro.life);
     }
-    if (!arcp__engine_worker_joins(runtime->engine, arcp__input_now(runtime), &intro)) {
+    const bool is_taken =
+        arcp__engine_worker_joins(runtime->engine, arcp__input_now(runtime), &intro);
+    arcp__free(agents);
+    if (!is_taken) {
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "its instance is not valid");
     }
-    memcpy(worker->name, hello->name.data, hello->name.size);
-    memcpy(worker->instance, hello->instance.data, hello->instance.size);
     HASH_ADD_STR(links->joined, instance, worker);
     if (!ARCP__HASH_ADDED(worker)) {
         arcp__engine_worker_away(runtime->engine, arcp__input_now(runtime), intro.life);
@@ -227,7 +234,6 @@ static arcp_status join(joined_worker *worker, const arcp__worker_hello *hello,
         links->remote_count++;
         memcpy(worker->token_hash, token->hash, sizeof worker->token_hash);
         arcp__worker_link_admit(worker->link);
-        arcp__worker_register_offers(worker);
     }
     return ARCP_OK;
 }

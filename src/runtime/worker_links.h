@@ -31,6 +31,8 @@ typedef struct arcp__worker_offered {
     char name[ARCP__WORKER_ID_MAX + 1], version[ARCP__WORKER_ID_MAX + 1];
     bool is_plain, shows_errors;
     size_t max_jobs;
+    char mode[ARCP__WORKER_MODE_SIZE];
+    uint8_t hash[32]; /* of its row */
 } arcp__worker_offered;
 
 /* One link, and the worker that has joined by it. */
@@ -52,6 +54,7 @@ typedef struct arcp__joined_worker {
     uint8_t token_hash[32];
     arcp__worker_offered *offers; /* owned */
     size_t offer_count;
+    uint64_t places; /* for jobs of these: its capacity, within what its token allows */
 } arcp__joined_worker;
 
 typedef struct arcp__worker_links {
@@ -92,8 +95,8 @@ static inline arcp__joined_worker *arcp__worker_links_named(const arcp__worker_l
 ARCP_MUST_CHECK bool arcp__worker_take_offers(arcp__joined_worker *worker,
                                               const arcp__worker_hello *hello,
                                               const arcp__worker_token *token);
-/* Registers the agents of a remote worker that neither the configuration nor another worker has. */
-void arcp__worker_register_offers(const arcp__joined_worker *worker);
+/* The same for the engine, as an array that the caller frees. NULL when out of memory. */
+arcp__worker_agent *arcp__worker_write_offers(const arcp__joined_worker *worker);
 
 /* ---- worker_jobs.c ---- */
 extern const arcp__agent_host_ops arcp__worker_jobs_host;

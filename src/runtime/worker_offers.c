@@ -1,6 +1,5 @@
 /* Agents of workers on other machines: what a hello offers, within what the worker's token allows.
- * Agents of the configuration hide those of the same name; of several workers that offer the same
- * agent, the first one has it until its link ends. */
+ * The engine decides which worker runs a job (job/job_worker_offer.c). */
 #include "base/alloc.h"
 #include "core/agent_name.h"
 #include "core/name_glob.h"
@@ -26,6 +25,7 @@ bool arcp__worker_take_offers(arcp__joined_worker *worker, const arcp__worker_he
 {
     arcp_runtime *runtime = worker->links->runtime;
     const uint64_t room = lower(token->max_jobs, hello->capacity);
+    worker->places = room == 0 ? ARCP__WORKER_CAPACITY_MAX : room;
     size_t refused = 0;
     arcp_span first_refused = {NULL, 0};
     worker->offers = arcp__alloc_array(hello->offer_count + 1, sizeof *worker->offers);
@@ -43,6 +43,9 @@ bool arcp__worker_take_offers(arcp__joined_worker *worker, const arcp__worker_he
         *offered = (arcp__worker_offered){.is_plain = arcp_span_equal_cstr(from->mode, "plain"),
                                           .shows_errors = from->shows_errors,
                                           .max_jobs = (size_t)lower(from->max_jobs, room)};
+        memcpy(offered->hash, from->hash, sizeof offered->hash);
+        (void)snprintf(offered->mode, sizeof offered->mode, "%.*s", (int)from->mode.size,
+                       from->mode.size == 0 ? "" : from->mode.data);
         memcpy(offered->name, from->name.data, from->name.size);
         if (from->version.size != 0) {
             memcpy(offered->version, from->version.data, from->version.size);
@@ -59,63 +62,55 @@ bool arcp__worker_take_offers(arcp__joined_worker *worker, const arcp__worker_he
     return true;
 }
 
-/* Whether an agent of the configuration has the name, or another worker that has joined this very
- * agent. */
-static bool is_taken(const arcp__joined_worker *worker, const arcp__worker_offered *offered)
-{
-    const arcp_runtime *runtime = worker->links->runtime;
-    const arcp__agent_entry *entry = NULL;
-    LL_FOREACH (runtime->agents, entry) {
-        if (!entry->is_offered || entry->name == NULL || strcmp(entry->name, offered->name) != 0) {
-            continue;
-        }
-        const arcp_span holder = arcp_span_cstr(entry->worker);
-        if (holder.size == 0 || (!arcp_span_equal_cstr(holder, worker->name) &&
-                                 strcmp(entry->version, offered->version) == 0 &&
-                                 arcp__worker_links_named(worker->links, holder) != NULL)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void add(const arcp__joined_worker *worker, const arcp__worker_offered *offered)
+/* The entry of an agent of the worker, which is not registered: the engine decides who may have it.
+ * One that the worker has offered before is used again. NULL when out of memory. */
+static arcp__agent_entry *entry_of(const arcp__joined_worker *worker,
+                                   const arcp__worker_offered *offered)
 {
     arcp_runtime *runtime = worker->links->runtime;
-    arcp_error error = {0};
-    arcp__agent_entry *entry = arcp__alloc(sizeof *entry);
-    arcp_status status = ARCP_E_NO_MEMORY;
-    if (entry != NULL) {
-        *entry = (arcp__agent_entry){.ops = &arcp__agent_worker_host};
-        entry->process.hosting = &runtime->hosting;
-        entry->max_jobs = offered->max_jobs;
-        entry->process.stderr_in_errors = offered->shows_errors;
-        entry->process.spec.is_plain = offered->is_plain;
-        memcpy(entry->worker, worker->name, sizeof entry->worker);
-        status = arcp__runtime_add_entry(runtime, entry, offered->name, offered->version, false,
-                                         NULL, &error);
-    }
-    if (status != ARCP_OK) {
-        arcp__runtime_log(runtime, NULL, ARCP_LOG_WARN, "the agent %s of the worker %s: %s",
-                          offered->name, worker->name,
-                          status == ARCP_E_NO_MEMORY ? "out of memory" : error.message);
-    }
-}
-
-void arcp__worker_register_offers(const arcp__joined_worker *worker)
-{
-    for (size_t i = 0; i < worker->offer_count; i++) {
-        if (!is_taken(worker, &worker->offers[i])) {
-            add(worker, &worker->offers[i]);
+    arcp__agent_entry *entry = NULL;
+    LL_FOREACH (runtime->agents, entry) {
+        if (entry->ops == &arcp__agent_worker_host && strcmp(entry->worker, worker->name) == 0 &&
+            strcmp(entry->name, offered->name) == 0 &&
+            strcmp(entry->version, offered->version) == 0) {
+            return entry;
         }
     }
+    entry = arcp__alloc(sizeof *entry);
+    char *name = arcp__copy_cstr(offered->name, strlen(offered->name));
+    char *version = arcp__copy_cstr(offered->version, strlen(offered->version));
+    if (entry == NULL || name == NULL || version == NULL) {
+        arcp__free(entry);
+        arcp__free(name);
+        arcp__free(version);
+        return NULL;
+    }
+    *entry = (arcp__agent_entry){
+        .runtime = runtime, .ops = &arcp__agent_worker_host, .name = name, .version = version};
+    entry->process.hosting = &runtime->hosting;
+    memcpy(entry->worker, worker->name, sizeof entry->worker);
+    LL_PREPEND(runtime->agents, entry);
+    return entry;
 }
 
-void arcp__runtime_offer_workers(arcp_runtime *runtime)
+arcp__worker_agent *arcp__worker_write_offers(const arcp__joined_worker *worker)
 {
-    const arcp__worker_links *links = runtime->worker_links;
-    for (const arcp__joined_worker *worker = links == NULL ? NULL : links->joined; worker != NULL;
-         worker = worker->hh.next) {
-        arcp__worker_register_offers(worker);
+    arcp__worker_agent *agents = arcp__alloc_array(worker->offer_count + 1, sizeof *agents);
+    for (size_t i = 0; agents != NULL && i < worker->offer_count; i++) {
+        const arcp__worker_offered *offered = &worker->offers[i];
+        arcp__agent_entry *entry = entry_of(worker, offered);
+        if (entry == NULL) {
+            arcp__free(agents);
+            return NULL;
+        }
+        entry->process.stderr_in_errors = offered->shows_errors;
+        entry->process.spec.is_plain = offered->is_plain;
+        agents[i] = (arcp__worker_agent){.name = arcp_span_cstr(offered->name),
+                                         .version = arcp_span_cstr(offered->version),
+                                         .mode = arcp_span_cstr(offered->mode),
+                                         .max_jobs = offered->max_jobs,
+                                         .host = entry};
+        memcpy(agents[i].hash, offered->hash, sizeof agents[i].hash);
     }
+    return agents;
 }

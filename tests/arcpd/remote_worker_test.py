@@ -132,6 +132,19 @@ def operators_see_drain_and_forget_workers(rig):
     assert rig.arcp("workers", "--json") == ""
 
 
+def another_worker_that_offers_the_agent_takes_its_jobs(rig):
+    rig.start_arcpd()
+    first = rig.start_worker("gpu-1", [{"name": "who", "mode": "plain", "command": ["echo", "one"]}])
+    joined(rig, "gpu-1")
+    rig.start_worker("gpu-2", [{"name": "who", "mode": "plain", "command": ["echo", "two"]}])
+    joined(rig, "gpu-2")
+    rig.arcpd.wait_for('offer the agent "who" with different rows')
+    assert rig.arcp("submit", "who") == "one\n"
+    rig.arcp("workers", "drain", "gpu-1")
+    assert first.process.wait(PATIENCE_SEC) == 0
+    assert rig.arcp("submit", "who") == "two\n"
+
+
 def the_jobs_of_a_forgotten_worker_end(rig):
     rig.start_arcpd()
     worker = rig.start_worker("gpu-1", [{"name": "sleeper", "mode": "plain", "command": ["sleep", "1000"]}])
@@ -150,7 +163,7 @@ def main():
     tests = [(a_job_runs_on_the_worker_with_its_own_row, None), (a_job_goes_on_while_arcpd_is_killed, None),
              (a_job_goes_on_while_the_link_is_cut, None), (a_wrong_token_is_refused_and_said, None),
              (another_life_has_the_name_until_it_leaves, None), (rows_are_read_again, None),
-             (operators_see_drain_and_forget_workers, None),
+             (operators_see_drain_and_forget_workers, None), (another_worker_that_offers_the_agent_takes_its_jobs, None),
              (the_jobs_of_a_forgotten_worker_end, None), (a_token_bounds_the_agents, bounded), (a_token_that_is_removed_ends_the_link, None)]
     with tempfile.TemporaryDirectory() as directory:
         authority = Authority(directory)
