@@ -9,6 +9,7 @@ typedef arcp__known_agent known_agent;
 
 static void free_agent(known_agents *agents, known_agent *agent)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): utlist knows its neighbours */
     DL_DELETE(agents->first, agent);
     arcp__process_agent_fini(&agent->agent);
     arcp_buf_fini(&agent->text);

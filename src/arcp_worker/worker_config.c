@@ -196,7 +196,7 @@ static const arcp__setup_agent *find(const arcp__worker_config *config, arcp_spa
         if (arcp_span_starts_with(text, name) &&
             (agent->version == NULL
                  ? rest.size == 0
-                 : rest.size != 0 && rest.data[0] == '@' &&
+                 : arcp_span_starts_with(rest, ARCP_SPAN_LITERAL("@")) &&
                        arcp_span_equal_cstr(arcp_span_from(rest, 1), agent->version))) {
             return agent;
         }
