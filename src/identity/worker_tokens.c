@@ -55,11 +55,14 @@ arcp_status arcp__worker_tokens_new(const arcp__worker_token_row *rows, size_t c
                                     arcp__worker_tokens **out, arcp_error *err)
 {
     arcp__worker_tokens *tokens = arcp__alloc(sizeof *tokens);
-    bool is_made = tokens != NULL;
-    if (is_made) {
-        tokens->rows = arcp__alloc_array(count + 1, sizeof *tokens->rows);
-        is_made = tokens->rows != NULL;
+    arcp__worker_token *copies = arcp__alloc_array(count + 1, sizeof *copies);
+    bool is_made = true;
+    if (tokens == NULL || copies == NULL) {
+        arcp__free(tokens);
+        arcp__free(copies);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
+    tokens->rows = copies;
     for (size_t i = 0; is_made && i < count; i++) {
         is_made = copy_row(&rows[i], &tokens->rows[tokens->count++]);
     }
