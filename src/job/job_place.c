@@ -146,7 +146,7 @@ static bool is_kept(const arcp__jobs *jobs, const arcp__job *job)
 {
     return jobs->log->options.keeps_rows && job->agent_state == ARCP__AGENT_QUEUED &&
            (job->live->place.kind == ARCP__PLACE_SUBMITTED ||
-            (jobs->leaves_workers && arcp__job_is_on_worker(job->parent)));
+            (jobs->leaves_workers && job->parent != NULL && arcp__job_is_on_worker(job->parent)));
 }
 
 /* A restart would end a job that has a credential. */
