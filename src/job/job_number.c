@@ -66,6 +66,8 @@ void arcp__job_get_kept(const arcp__jobs *jobs, arcp__job *job, arcp__job_kept *
         numbers->unsent = 0;
     } else if (numbers->unsent != 0 && numbers->unsent <= out->items) {
         out->items = numbers->unsent - 1;
+        /* A new link begins behind that, and what is reported as stored must not go back on it. */
+        out->stored = out->stored < out->items ? out->stored : out->items;
     }
     for (size_t i = 0; i < numbers->open_count && numbers->open[i].number <= out->items; i++) {
         if (out->open_count == ARCP__OPEN_ITEMS_MAX) {
