@@ -69,8 +69,7 @@ def main():
     place = Place(programs)
     found = 0
     try:
-        job = pictures.fill(place)
-        with Browser() as browser:
+        with pictures.filled(place) as job, Browser() as browser:
             for name in pictures.walk(place, browser, job):
                 for screen, width, height, colours, rules in LOOKS:
                     browser.narrow(width, height)

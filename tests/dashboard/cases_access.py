@@ -3,7 +3,7 @@
 from place import LEASE, check, go, leave, shared, sign_in
 
 TAB, ENTER, ESCAPE = "\ue004", "\ue007", "\ue00c"
-VIEWS = ("", "jobs", "submit", "agents", "schedules", "sessions", "hooks", "audit")
+VIEWS = ("", "jobs", "submit", "agents", "schedules", "sessions", "workers", "hooks", "audit")
 JOB_TABS = ("log", "timeline", "authority", "money", "result", "input", "stderr", "tree")
 
 # Names of everything that can be used, and what is wrong with those that have none.

@@ -2,7 +2,7 @@
 
 import json
 
-from place import check, go, restart, shared, sign_in
+from place import HOSTILE, Worker, check, go, restart, shared, sign_in, with_workers
 
 MORE = """
 hooks:
@@ -56,6 +56,63 @@ def an_operator_retries_and_drops_notifications(place, browser):
     browser.click("dialog .danger")
     browser.wait_text("No notification waits", "main")
     check("ntf_" not in place.arcpd.arcp("to", "hooks"), "arcp lists the notification that was dropped")
+
+
+LOOK_UNTIL_GONE = """if (!document.querySelector('tbody').innerText.includes(arguments[0])) return true;
+[...document.querySelectorAll('.actions button')].find((b) => b.innerText === 'Look again')?.click(); return false;"""
+WORKER_ROW = "return [...document.querySelectorAll('tbody tr')].find((row) => row.cells[0].innerText === arguments[0])?.innerText;"
+
+
+def an_operator_sees_and_drains_workers_and_a_viewer_drains_none(place, browser):
+    sign_in(browser, place, "to")
+    go(browser, "#/workers")
+    browser.wait_text("arcp-worker --config", "main .empty")
+    restart(place, with_workers(place.config).replace("tokens:", "tokens:\n  - {token: tv, principal: vera, role: viewer}", 1))
+    with Worker(place, "gpu-1") as worker:
+        job = place.submit("ta", agent="train")
+        sign_in(browser, place, "tv")
+        go(browser, "#/workers")
+        browser.wait_text("gpu-1", "tbody")
+        listed = worker.listed()
+        for name, shown in (("local", ["joined", "this machine"]), ("gpu-1", ["joined", "4", "train", "tune", "127.0.0.1"])):
+            text = browser.run(WORKER_ROW, name)
+            missing = [one for one in [*shown, str(listed[name]["pid"]), listed[name]["instance"], listed[name]["version"]] if one not in text]
+            check(not missing, f"{name}: {missing} is not in {text}")
+        check(browser.run("return document.querySelectorAll('tbody button').length;") == 0, "a viewer is offered to drain a worker")
+        sign_in(browser, place, "to")
+        go(browser, "#/workers")
+        browser.wait_text("gpu-1", "tbody")
+        check(browser.run("return [...document.querySelectorAll('tbody button')].map((b) => b.getAttribute('aria-label'));") == ["Drain gpu-1"], "not only gpu-1 can be drained")
+        browser.click("tbody button")
+        browser.wait_text("It has 1 job now", "dialog")
+        browser.click("dialog .quiet")
+        browser.wait("return !document.querySelector('dialog').open;", what="the dialog is closed")
+        check(worker.listed()["gpu-1"]["state"] == "joined", "a worker that is kept is drained")
+        browser.click("tbody button")
+        browser.click("dialog .danger")
+        browser.wait_text("draining", "tbody")
+        check(browser.run("return document.querySelectorAll('tbody button').length;") == 0, "a worker that drains can be drained again")
+        place.arcpd.arcp("ta", "cancel", job, "--now")
+        browser.wait(LOOK_UNTIL_GONE, "gpu-1", what="the worker has no jobs and is gone")
+        check(worker.process.wait(20) == 0, "the worker did not end by itself")
+
+
+@shared
+def hostile_texts_of_workers_stay_texts(place, browser):
+    """arcpd admits few characters in a worker's name: here the answer itself is replaced."""
+    sign_in(browser, place, "to")
+    row = {name: HOSTILE for name in ("name", "state", "since", "instance", "version", "peer", "pid", "capacity", "jobs")}
+    browser.run("""window.violations = []; document.addEventListener('securitypolicyviolation', (e) => violations.push(e.violatedDirective));
+        const parse = JSON.parse; JSON.parse = (...words) => { const frame = parse(...words);
+          if (frame?.type === 'x-vendor.arcpd.workers.answer') frame.payload.workers = [arguments[0]]; return frame; };""", {**row, "agents": [HOSTILE] * 256})
+    go(browser, "#/workers")
+    browser.wait_text("and 236 more", "tbody")
+    browser.click("tbody button")
+    browser.wait_text("Drain this worker?", "dialog")
+    found = browser.run("return [document.title, document.querySelectorAll('main img, main script, dialog img, dialog script').length, violations, /[\\u202e\\u001b]/.test(document.body.textContent)];")
+    check(found == ["Workers · arcpd", 0, [], False], str(found))
+    check("\\u{202e}" in browser.text("tbody") and "\\u{202e}" in browser.text("dialog"), "invisible characters are not shown")
+    browser.run("document.querySelector('dialog').close();")
 
 
 def schedules_are_shown_to_their_principal(place, browser):

@@ -7,9 +7,10 @@ Each view is there with its three screens beside each other, 340 pixels high:
 convert '(' V-light.png -resize x340 ')' '(' V-dark.png -resize x340 ')' '(' V-narrow.png -resize x340 ')' +append +dither -colors 32 view-V.png
 """
 
+import contextlib
 import os
 
-from place import restart
+from place import Worker, restart, with_workers
 from webdriver import Browser
 
 LEASE = {"fs.read": ["/srv/reports/**"], "net.fetch": ["https://api.example.com/v1/**"], "tool.call": ["web.*"], "model.use": ["small"], "cost.budget": ["USD:2"]}
@@ -33,21 +34,24 @@ SCREENS = [("light", 1280, 800, False), ("dark", 1280, 800, True), ("narrow", 36
 TABS = ("log", "timeline", "authority", "money", "result", "input", "stderr", "tree")
 
 
-def fill(place):
-    """Jobs of several kinds, as a day has them, in sandboxes. Returns the one whose views are shown."""
-    restart(place, place.config.replace("enforce: {mode: off}", "") + MORE)
-    for i in range(6):
-        place.finish(("ta", "tb")[i % 2], lease=LEASE, events=2 + i, text="quarterly numbers")
-    place.finish("tb", agent="broken")
-    place.finish(agent="hello")
-    place.submit(lease=LEASE, wait=True, events=4)
-    return place.finish(lease=LEASE, read=["/srv/reports/q3.csv", "/etc/shadow"], events=12, text="quarterly numbers")
+@contextlib.contextmanager
+def filled(place):
+    """Jobs of several kinds, as a day has them, in sandboxes, and workers. Gives the job whose views are shown."""
+    restart(place, with_workers(place.config.replace("enforce: {mode: off}", "") + MORE))
+    with Worker(place, "gpu-1"):
+        for i in range(6):
+            place.finish(("ta", "tb")[i % 2], lease=LEASE, events=2 + i, text="quarterly numbers")
+        place.finish("tb", agent="broken")
+        place.finish(agent="hello")
+        place.submit(lease=LEASE, wait=True, events=4)
+        place.submit(agent="train")
+        yield place.finish(lease=LEASE, read=["/srv/reports/q3.csv", "/etc/shadow"], events=12, text="quarterly numbers")
 
 
 def walk(place, browser, job):
     """Yields the name of each view when it is shown, beginning with the one that asks for a token."""
     views = {"overview": "#/", "jobs": "#/jobs", "agents": "#/agents", "submit": "#/submit", "schedules": "#/schedules", "sessions": "#/sessions",
-             "hooks": "#/hooks", "audit": "#/audit",
+             "workers": "#/workers", "hooks": "#/hooks", "audit": "#/audit",
              **{f"job-{tab}": f"#/job/{job}/{tab}" for tab in TABS}}
     browser.open(place.arcpd.page)
     browser.wait_text("Sign in", "h1")
@@ -73,12 +77,12 @@ def take(programs, directory, make_place):
     os.makedirs(directory, exist_ok=True)
     place = make_place(programs)
     try:
-        job = fill(place)
-        for screen, width, height, dark in SCREENS:
-            with Browser(width, height, dark) as browser:
-                browser.narrow(width, height)
-                for name in walk(place, browser, job):
-                    browser.screenshot(os.path.join(directory, f"{name}-{screen}.png"))
+        with filled(place) as job:
+            for screen, width, height, dark in SCREENS:
+                with Browser(width, height, dark) as browser:
+                    browser.narrow(width, height)
+                    for name in walk(place, browser, job):
+                        browser.screenshot(os.path.join(directory, f"{name}-{screen}.png"))
     finally:
         place.arcpd.close()
     return 0

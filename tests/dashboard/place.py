@@ -2,6 +2,9 @@
 
 import json
 import os
+import signal
+import subprocess
+import time
 import urllib.error
 import urllib.request
 
@@ -102,6 +105,47 @@ class Place:
         job = self.submit(token, agent, lease, **ask)
         self.arcpd.arcp(token or self.token, "wait", job, check=False)
         return job
+
+
+def with_workers(config):
+    """The configuration with a worker on this machine, and room for others."""
+    return config + "workers: {local: spawn, tokens: [{token: a-token-of-a-worker, name: '*', agents: ['*']}]}\nshutdown: {grace_sec: 0}\n"
+
+
+class Worker:
+    """A worker as on another machine, of an arcpd that has `with_workers`. At its end arcpd and its own worker, which would outlive it, end, too."""
+
+    def __init__(self, place, name):
+        self.arcpd, self.name = place.arcpd, name
+        config, token, state = (os.path.join(place.arcpd.directory, name + end) for end in (".yaml", ".token", ""))
+        os.mkdir(state, 0o700)
+        rows = "".join(f"  - {{name: {agent}, command: [sleep, '1000'], mode: plain, confine: false}}\n" for agent in ("train", "tune"))
+        for path, text in ((token, "a-token-of-a-worker\n"),
+                           (config, f"url: {place.arcpd.url}-worker\ntoken_file: {token}\nname: {name}\nstate: {state}\ncapacity: 4\nagents:\n{rows}")):
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
+                file.write(text)
+        self.process = subprocess.Popen([os.path.join(place.arcpd.programs, "arcp-worker"), "--config", config], stderr=subprocess.DEVNULL, env=place.arcpd.environment)
+
+    def __enter__(self):
+        """When both have joined."""
+        end = time.monotonic() + 30
+        while set(self.listed()) != {"local", self.name}:
+            if time.monotonic() > end or self.process.poll() is not None:
+                self.process.kill()
+                raise Failed(f"the workers are {self.listed()}")
+            time.sleep(0.02)
+        self.local = self.listed()["local"]["pid"]
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.arcpd.kill()  # first: it would start its worker again
+        os.kill(self.local, signal.SIGKILL)
+
+    def listed(self):
+        """The rows of the workers, by name."""
+        return {row["name"]: row for row in map(json.loads, self.arcpd.arcp("to", "workers", "--json").splitlines())}
 
 
 # Whether this is the page, which no test has changed. Then it is signed out, which costs less than loading it again.

@@ -11,6 +11,7 @@ import * as submit from "./view_submit.js";
 import * as agents from "./view_agents.js";
 import * as schedules from "./view_schedules.js";
 import * as sessions from "./view_sessions.js";
+import * as workers from "./view_workers.js";
 import * as hooks from "./view_hooks.js";
 import * as audit from "./view_audit.js";
 
@@ -27,6 +28,7 @@ const VIEWS = [
   { path: "agents", label: "Agents", key: "a", view: agents },
   { path: "schedules", label: "Schedules", key: "c", view: schedules },
   { path: "sessions", label: "Sessions", key: "e", view: sessions, forRoles: true },
+  { path: "workers", label: "Workers", key: "w", view: workers, forRoles: true },
   { path: "hooks", label: "Hooks", key: "h", view: hooks, forRoles: true },
   { path: "audit", label: "Audit", key: "u", view: audit, forRoles: true },
 ];

@@ -1,0 +1,40 @@
+// The processes that run agents, on this machine and on others, and draining one. For roles.
+import { h, foreign } from "./dom.js";
+import { ask } from "./dialog.js";
+import { showListing } from "./listing.js";
+import { count, dateTime } from "./format.js";
+
+const AGENTS_SHOWN = 20;
+
+function drain(session, row, again) {
+  ask({
+    title: "Drain this worker?", keep: "Keep it", verb: "Drain the worker",
+    body: h("p", null, foreign(row.name), ` gets no new jobs, and ends when its last one has. It has ${count(row.jobs)} ${row.jobs === 1 ? "job" : "jobs"} now.`),
+    act: async () => { await session.ask("drain", { name: row.name }); again(); },
+  });
+}
+
+/** The worker of arcpd's own machine has no address; it cannot be drained, and runs agents of arcpd's configuration. */
+const isLocal = (row) => row.peer === undefined;
+
+function agents(row) {
+  if (isLocal(row)) return h("span", { class: "hint" }, "those of arcpd's configuration");
+  const names = row.agents ?? [];
+  const more = names.length - AGENTS_SHOWN;
+  return [names.slice(0, AGENTS_SHOWN).map((name) => h("span", { class: "tag" }, foreign(name))), more > 0 ? `and ${count(more)} more` : ""];
+}
+
+export function show(main, { session }) {
+  const cells = (row, again) => [
+    foreign(row.name),
+    row.state === "draining" ? h("span", { class: "status cancelled" }, "◌ draining") : h("span", { class: "status success" }, "✓ ", row.state),
+    dateTime(row.since), count(row.jobs), count(row.capacity), agents(row), isLocal(row) ? "this machine" : foreign(row.peer), h("code", null, row.pid),
+    [foreign(row.version ?? ""), h("div", { class: "hint" }, foreign(row.instance ?? "", "code"))],
+    session.isOperator && !isLocal(row) && row.state !== "draining"
+      ? h("button", { type: "button", class: "danger", "aria-label": `Drain ${row.name}`, on: { click: () => drain(session, row, again) } }, "Drain…") : ""];
+  return showListing(main, { session, title: "Workers", request: "workers", rows: "workers", noun: "worker", cells,
+    about: ["Processes that run agents for arcpd, and are connected to it now. ", h("code", null, "arcp workers forget NAME"), " ends the jobs of one that does not come back."],
+    columns: [{ label: "Worker" }, { label: "State" }, { label: "Since", className: "time" }, { label: "Jobs", className: "number" }, { label: "Capacity", className: "number" }, { label: "Agents" },
+      { label: "Address" }, { label: "Process", className: "number" }, { label: "Version, instance" }, { label: "Actions" }],
+    nothing: ["No worker is connected. Start one on another machine, with a token of workers.tokens in arcpd's configuration:", "arcp-worker --config worker.yaml"] });
+}
