@@ -6,15 +6,6 @@
 #include "arcp/operator.h"
 #include "json/json_put.h"
 
-typedef struct listing {
-    arcp__program *program;
-    arcp__format format;
-    int64_t now_wall_ns;
-    size_t columns; /* of the terminal; 0: standard output is none */
-    uint64_t count;
-    bool has_failed;
-} listing;
-
 typedef enum column { ID, HOOK, EVENT, AGE, STATE, TRIES, JOB, ERROR, COUNT } column;
 
 static const arcp__column columns[COUNT] = {
@@ -26,12 +17,12 @@ static const arcp__table table = {columns, COUNT, 0, 0};
 /* An error is a sentence: a terminal shows it below its row, whatever its width. */
 static const arcp__table terminal_table = {columns, ERROR, 80, 12};
 
-static const arcp__table *table_of(const listing *l)
+static const arcp__table *table_of(const arcp__listing *l)
 {
     return l->columns == 0 ? &table : &terminal_table;
 }
 
-static bool print_error(const listing *l, const arcp__asked *page, arcp_json_ref row)
+static bool print_error(const arcp__listing *l, const arcp__asked *page, arcp_json_ref row)
 {
     arcp_buf text = arcp_buf_init();
     arcp_buf_append_cstr(&text, "  ");
@@ -43,7 +34,7 @@ static bool print_error(const listing *l, const arcp__asked *page, arcp_json_ref
     return true;
 }
 
-static bool print_row(const listing *l, arcp__asked *page, arcp_json_ref row)
+static bool print_row(const arcp__listing *l, arcp__asked *page, arcp_json_ref row)
 {
     arcp_buf age = arcp_buf_init();
     arcp_buf tries = arcp_buf_init();
@@ -74,7 +65,7 @@ static bool print_row(const listing *l, arcp__asked *page, arcp_json_ref row)
 
 static bool on_row(void *user, arcp__asked *page, arcp_json_ref row)
 {
-    listing *l = user;
+    arcp__listing *l = user;
     const bool is_printed = l->format == ARCP__FORMAT_TABLE
                                 ? print_row(l, page, row)
                                 : arcp__print_asked_row(l->program, l->format, page, row, "id");
@@ -146,7 +137,7 @@ static int decide(arcp__program *program, arcp_client *client)
 
 static int hooks(arcp__program *program, arcp_client *client, void *user)
 {
-    listing *l = user;
+    arcp__listing *l = user;
     arcp_error err = {.details = &program->error_details};
     if (program->arguments.word_count != 0) {
         return decide(program, client);
@@ -174,13 +165,5 @@ static arcp_status check_words(const arcp__arguments *arguments, arcp_error *err
 
 int arcp__command_hooks(arcp__program *program)
 {
-    listing l = {
-        .program = program, .now_wall_ns = arcp__now_wall_ns(), .columns = arcp__output_columns()};
-    arcp_error err = {0};
-    arcp_status status = check_words(&program->arguments, &err);
-    if (status == ARCP_OK) {
-        status = arcp__format_read(program, ARCP__OPTION_HOOKS_OUTPUT, &l.format, &err);
-    }
-    return status == ARCP_OK ? arcp__program_request(program, hooks, &l)
-                             : arcp__program_usage(program, &err);
+    return arcp__command_listing(program, ARCP__OPTION_HOOKS_OUTPUT, check_words, hooks);
 }

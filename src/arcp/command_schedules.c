@@ -5,14 +5,6 @@
 #include "arcp/jobs.h"
 #include "arcp/operator.h"
 
-typedef struct listing {
-    arcp__program *program;
-    arcp__format format;
-    size_t columns; /* of the terminal; 0: standard output is none */
-    uint64_t count;
-    bool has_failed;
-} listing;
-
 typedef enum column { NAME, NEXT, LAST, JOB, STATE, PRINCIPAL, AGENT, COUNT } column;
 
 static const arcp__column columns[COUNT] = {
@@ -43,7 +35,7 @@ static arcp_span seconds_of(arcp_span time, char out[21])
     return time_of(time, 0, 19, out);
 }
 
-static bool print_row(listing *l, arcp__asked *page, arcp_json_ref row)
+static bool print_row(arcp__listing *l, arcp__asked *page, arcp_json_ref row)
 {
     char next[21];
     char last[21];
@@ -73,7 +65,7 @@ static bool print_row(listing *l, arcp__asked *page, arcp_json_ref row)
 
 static bool on_row(void *user, arcp__asked *page, arcp_json_ref row)
 {
-    listing *l = user;
+    arcp__listing *l = user;
     const bool is_printed = l->format == ARCP__FORMAT_TABLE
                                 ? print_row(l, page, row)
                                 : arcp__print_asked_row(l->program, l->format, page, row, "name");
@@ -84,7 +76,7 @@ static bool on_row(void *user, arcp__asked *page, arcp_json_ref row)
 
 static int schedules(arcp__program *program, arcp_client *client, void *user)
 {
-    listing *l = user;
+    arcp__listing *l = user;
     arcp_error err = {.details = &program->error_details};
     if (arcp__ask_pages(client, "schedules", "{", "schedules", on_row, l, &err) != ARCP_OK) {
         return arcp__program_fail(program, &err);
@@ -97,9 +89,5 @@ static int schedules(arcp__program *program, arcp_client *client, void *user)
 
 int arcp__command_schedules(arcp__program *program)
 {
-    listing l = {.program = program, .columns = arcp__output_columns()};
-    arcp_error err = {0};
-    return arcp__format_read(program, ARCP__OPTION_SCHEDULES_OUTPUT, &l.format, &err) == ARCP_OK
-               ? arcp__program_request(program, schedules, &l)
-               : arcp__program_usage(program, &err);
+    return arcp__command_listing(program, ARCP__OPTION_SCHEDULES_OUTPUT, NULL, schedules);
 }

@@ -6,16 +6,6 @@
 #include "arcp/operator.h"
 #include "json/json_put.h"
 
-typedef struct listing {
-    arcp__program *program;
-    arcp__format format;
-    int64_t now_wall_ns;
-    size_t columns; /* of the terminal; 0: standard output is none */
-    uint64_t count;
-    uint64_t closed; /* sessions that the table leaves out */
-    bool has_failed;
-} listing;
-
 /* ---- the table ---- */
 
 typedef enum column { SESSION, AGE, SILENT, JOBS, STATE, ROLE, PEER, PRINCIPAL, COUNT } column;
@@ -28,7 +18,7 @@ static const arcp__column columns[COUNT] = {
 };
 static const arcp__table table = {columns, COUNT, 60, 8};
 
-static bool print_row(listing *l, arcp__asked *page, arcp_json_ref row)
+static bool print_row(arcp__listing *l, arcp__asked *page, arcp_json_ref row)
 {
     arcp_buf age = arcp_buf_init();
     arcp_buf silent = arcp_buf_init();
@@ -61,12 +51,12 @@ static bool print_row(listing *l, arcp__asked *page, arcp_json_ref row)
 
 static bool on_row(void *user, arcp__asked *page, arcp_json_ref row)
 {
-    listing *l = user;
+    arcp__listing *l = user;
     uint64_t jobs = 0;
     (void)arcp__asked_number(page, row, "jobs", &jobs);
     if (l->format == ARCP__FORMAT_TABLE && jobs == 0 &&
         arcp_span_equal_cstr(arcp__asked_text(page, row, "state"), "closed")) {
-        l->closed++;
+        l->left_out++;
         return true;
     }
     const bool is_printed =
@@ -160,7 +150,7 @@ static int end_sessions(arcp__program *program, arcp_client *client)
 
 static int sessions(arcp__program *program, arcp_client *client, void *user)
 {
-    listing *l = user;
+    arcp__listing *l = user;
     arcp_error err = {.details = &program->error_details};
     const char *principal = arcp__value(&program->arguments, ARCP__OPTION_SESSIONS_PRINCIPAL);
     if (program->arguments.word_count != 0) {
@@ -184,12 +174,12 @@ static int sessions(arcp__program *program, arcp_client *client, void *user)
     if (l->count == 0 && !program->is_quiet) {
         arcp__screen_format(&program->screen, "no sessions");
     }
-    if (l->closed != 0 && !program->is_quiet) {
+    if (l->left_out != 0 && !program->is_quiet) {
         arcp__screen_format(&program->screen,
                             "%llu closed session%s not shown: -o json has %s until the resume "
                             "window ends",
-                            (unsigned long long)l->closed, l->closed == 1 ? " is" : "s are",
-                            l->closed == 1 ? "it" : "them");
+                            (unsigned long long)l->left_out, l->left_out == 1 ? " is" : "s are",
+                            l->left_out == 1 ? "it" : "them");
     }
     return l->has_failed ? ARCP__EXIT_ERROR : ARCP__EXIT_SUCCESS;
 }
@@ -210,13 +200,5 @@ static arcp_status check_words(const arcp__arguments *arguments, arcp_error *err
 
 int arcp__command_sessions(arcp__program *program)
 {
-    listing l = {
-        .program = program, .now_wall_ns = arcp__now_wall_ns(), .columns = arcp__output_columns()};
-    arcp_error err = {0};
-    arcp_status status = check_words(&program->arguments, &err);
-    if (status == ARCP_OK) {
-        status = arcp__format_read(program, ARCP__OPTION_SESSIONS_OUTPUT, &l.format, &err);
-    }
-    return status == ARCP_OK ? arcp__program_request(program, sessions, &l)
-                             : arcp__program_usage(program, &err);
+    return arcp__command_listing(program, ARCP__OPTION_SESSIONS_OUTPUT, check_words, sessions);
 }

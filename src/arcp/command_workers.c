@@ -6,15 +6,6 @@
 #include "arcp/operator.h"
 #include "json/json_put.h"
 
-typedef struct listing {
-    arcp__program *program;
-    arcp__format format;
-    int64_t now_wall_ns;
-    size_t columns; /* of the terminal; 0: standard output is none */
-    uint64_t count;
-    bool has_failed;
-} listing;
-
 typedef enum column { WORKER, STATE, SINCE, JOBS, CAPACITY, PID, PEER, AGENTS, COUNT } column;
 
 static const arcp__column columns[COUNT] = {
@@ -46,7 +37,7 @@ static void append_number(const arcp__asked *page, arcp_json_ref row, const char
     }
 }
 
-static bool print_row(listing *l, arcp__asked *page, arcp_json_ref row)
+static bool print_row(arcp__listing *l, arcp__asked *page, arcp_json_ref row)
 {
     arcp_buf texts[COUNT];
     arcp_span cells[COUNT];
@@ -73,7 +64,7 @@ static bool print_row(listing *l, arcp__asked *page, arcp_json_ref row)
     return is_printed;
 }
 
-static int list(arcp__program *program, arcp_client *client, listing *l)
+static int list(arcp__program *program, arcp_client *client, arcp__listing *l)
 {
     arcp_error err = {.details = &program->error_details};
     arcp__asked asked = {.json = ARCP__JSON_INIT};
@@ -143,13 +134,5 @@ static arcp_status check_words(const arcp__arguments *arguments, arcp_error *err
 
 int arcp__command_workers(arcp__program *program)
 {
-    listing l = {
-        .program = program, .now_wall_ns = arcp__now_wall_ns(), .columns = arcp__output_columns()};
-    arcp_error err = {0};
-    arcp_status status = check_words(&program->arguments, &err);
-    if (status == ARCP_OK) {
-        status = arcp__format_read(program, ARCP__OPTION_WORKERS_OUTPUT, &l.format, &err);
-    }
-    return status == ARCP_OK ? arcp__program_request(program, workers, &l)
-                             : arcp__program_usage(program, &err);
+    return arcp__command_listing(program, ARCP__OPTION_WORKERS_OUTPUT, check_words, workers);
 }

@@ -56,6 +56,24 @@ bool arcp__print_asked(arcp__program *program, arcp__format format, const arcp__
 bool arcp__print_asked_row(arcp__program *program, arcp__format format, const arcp__asked *asked,
                            arcp_json_ref row, const char *name);
 
+/* A listing of what arcpd answers, and how it is printed. */
+typedef struct arcp__listing {
+    arcp__program *program;
+    arcp__format format;
+    int64_t now_wall_ns;
+    size_t columns;    /* of the terminal; 0: standard output is none */
+    uint64_t count;    /* rows so far */
+    uint64_t left_out; /* rows that the table does not show */
+    bool has_failed;
+} arcp__listing;
+
+/* The command of a listing: checks the words (NULL: it has none), reads the format, and calls
+ * `request` with the listing. Returns the exit status. */
+int arcp__command_listing(arcp__program *program, enum arcp__option output,
+                          arcp_status (*check_words)(const arcp__arguments *arguments,
+                                                     arcp_error *err),
+                          arcp__program_request_fn request);
+
 /* ---- live.c ---- */
 
 /* Jobs that are watched. */

@@ -166,3 +166,19 @@ bool arcp__print_asked_row(arcp__program *program, arcp__format format, const ar
     arcp__append_safe(&line, arcp__asked_text(asked, row, name), 256);
     return arcp__program_print_buf_line(program, &line);
 }
+
+int arcp__command_listing(arcp__program *program, enum arcp__option output,
+                          arcp_status (*check_words)(const arcp__arguments *arguments,
+                                                     arcp_error *err),
+                          arcp__program_request_fn request)
+{
+    arcp__listing l = {
+        .program = program, .now_wall_ns = arcp__now_wall_ns(), .columns = arcp__output_columns()};
+    arcp_error err = {0};
+    arcp_status status = check_words == NULL ? ARCP_OK : check_words(&program->arguments, &err);
+    if (status == ARCP_OK) {
+        status = arcp__format_read(program, output, &l.format, &err);
+    }
+    return status == ARCP_OK ? arcp__program_request(program, request, &l)
+                             : arcp__program_usage(program, &err);
+}

@@ -46,54 +46,39 @@ arcp__claim_answer arcp__engine_worker_claims(arcp__engine *engine, arcp_time no
     return answer;
 }
 
-void arcp__engine_worker_ready(arcp__engine *engine, arcp_time now, arcp__worker_life life)
+static void tell(arcp__engine *engine, arcp_time now, arcp__call_kind kind, arcp__worker_life life,
+                 void (*act)(arcp__jobs *jobs, arcp__worker_life life))
 {
-    ARCP__RECORD(engine, .kind = ARCP__CALL_WORKER_READY, .now = now,
-                 .texts = {life.name, life.instance});
+    ARCP__RECORD(engine, .kind = kind, .now = now, .texts = {life.name, life.instance});
     if (arcp__engine_begin(engine, now)) {
-        arcp__worker_ready(&engine->jobs, life);
+        act(&engine->jobs, life);
         arcp__engine_settle(engine);
     }
+}
+
+void arcp__engine_worker_ready(arcp__engine *engine, arcp_time now, arcp__worker_life life)
+{
+    tell(engine, now, ARCP__CALL_WORKER_READY, life, arcp__worker_ready);
 }
 
 void arcp__engine_worker_away(arcp__engine *engine, arcp_time now, arcp__worker_life life)
 {
-    ARCP__RECORD(engine, .kind = ARCP__CALL_WORKER_AWAY, .now = now,
-                 .texts = {life.name, life.instance});
-    if (arcp__engine_begin(engine, now)) {
-        arcp__worker_away(&engine->jobs, life);
-        arcp__engine_settle(engine);
-    }
+    tell(engine, now, ARCP__CALL_WORKER_AWAY, life, arcp__worker_away);
 }
 
 void arcp__engine_worker_lost(arcp__engine *engine, arcp_time now, arcp__worker_life life)
 {
-    ARCP__RECORD(engine, .kind = ARCP__CALL_WORKER_LOST, .now = now,
-                 .texts = {life.name, life.instance});
-    if (arcp__engine_begin(engine, now)) {
-        arcp__worker_lost(&engine->jobs, life);
-        arcp__engine_settle(engine);
-    }
+    tell(engine, now, ARCP__CALL_WORKER_LOST, life, arcp__worker_lost);
 }
 
 void arcp__engine_worker_outlives(arcp__engine *engine, arcp_time now, arcp__worker_life life)
 {
-    ARCP__RECORD(engine, .kind = ARCP__CALL_WORKER_OUTLIVES, .now = now,
-                 .texts = {life.name, life.instance});
-    if (arcp__engine_begin(engine, now)) {
-        arcp__worker_outlives(&engine->jobs, life);
-        arcp__engine_settle(engine);
-    }
+    tell(engine, now, ARCP__CALL_WORKER_OUTLIVES, life, arcp__worker_outlives);
 }
 
 void arcp__engine_worker_drains(arcp__engine *engine, arcp_time now, arcp__worker_life life)
 {
-    ARCP__RECORD(engine, .kind = ARCP__CALL_WORKER_DRAINS, .now = now,
-                 .texts = {life.name, life.instance});
-    if (arcp__engine_begin(engine, now)) {
-        arcp__worker_drains(&engine->jobs, life);
-        arcp__engine_settle(engine);
-    }
+    tell(engine, now, ARCP__CALL_WORKER_DRAINS, life, arcp__worker_drains);
 }
 
 void arcp__engine_agent_refused(arcp__engine *engine, arcp_time now, arcp__job *job)
