@@ -111,18 +111,6 @@ static arcp_status check_jwt(arcp__yaml_reader *r, void *owner)
 static const arcp__config_row jwt_item = {
     ITEM(arcp_jwt_options, ROWS(jwt_rows), .check = check_jwt)};
 
-/* A list of absolute paths. */
-static arcp_status accept_paths(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
-{
-    char *const *const *paths = arcp__config_value(row, owner);
-    for (size_t i = 0; i < arcp__config_list_count(row, owner); i++) {
-        if ((*paths)[i][0] != '/') {
-            return arcp__yaml_refuse(r, "\"%.200s\": must be an absolute path", (*paths)[i]);
-        }
-    }
-    return ARCP_OK;
-}
-
 /* ---- policy ---- */
 
 static bool has_lease(const void *owner)
@@ -256,7 +244,8 @@ static const arcp__config_row enforce_rows[] = {
            enforce.may_be_advisory.count),
      .maximum = 32, .item_name = "capabilities", .accept = accept_advisory,
      .otherwise = "[\"tool.call\", \"model.use\", \"cost.budget\", \"x-vendor.\"]"},
-    {TEXTS("base", arcp__config, enforce.base.items, enforce.base.count), .accept = accept_paths},
+    {TEXTS("base", arcp__config, enforce.base.items, enforce.base.count),
+     .accept = arcp__config_accept_paths},
     {TEXTS("private_hosts", arcp__config, enforce.private_hosts.items, enforce.private_hosts.count),
      .accept = accept_hosts},
     {ROW("allow_direct_models", flag, arcp__config, enforce.allows_direct_models)},

@@ -223,6 +223,9 @@ arcp_status arcp__config_parse_lease(arcp__yaml_reader *r, arcp_buf *text, arcp_
 void *arcp__config_value(const arcp__config_row *row, const void *owner);
 /* The items of a list: their count, and one of them. */
 size_t arcp__config_list_count(const arcp__config_row *row, const void *owner);
+/* Accepts a list of absolute paths. */
+ARCP_MUST_CHECK arcp_status arcp__config_accept_paths(arcp__yaml_reader *r,
+                                                      const arcp__config_row *row, void *owner);
 void *arcp__config_list_item(const arcp__config_row *row, const void *owner, size_t index);
 /* Appends an item with its defaults. A zeroed item follows the last one, so lists of pointers are
  * NULL-terminated. NULL: out of memory. */

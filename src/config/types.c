@@ -525,3 +525,15 @@ static arcp_status ignored_read(arcp__yaml_reader *r, const arcp__config_row *ro
 }
 
 const arcp__config_type arcp__config_ignored = {.read = ignored_read};
+
+arcp_status arcp__config_accept_paths(arcp__yaml_reader *r, const arcp__config_row *row,
+                                      void *owner)
+{
+    char *const *const *paths = arcp__config_value(row, owner);
+    for (size_t i = 0; i < arcp__config_list_count(row, owner); i++) {
+        if ((*paths)[i][0] != '/') {
+            return arcp__yaml_refuse(r, "\"%.200s\": must be an absolute path", (*paths)[i]);
+        }
+    }
+    return ARCP_OK;
+}

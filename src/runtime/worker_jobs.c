@@ -172,20 +172,7 @@ static arcp__agent_entry *entry_of(arcp_runtime *runtime, const arcp__job *job)
             return entry;
         }
     }
-    entry = arcp__alloc(sizeof *entry);
-    char *name = arcp__copy_cstr(job->agent_text, strlen(job->agent_text));
-    char *version = arcp__copy_cstr("", 0);
-    if (entry == NULL || name == NULL || version == NULL) {
-        arcp__free(entry);
-        arcp__free(name);
-        arcp__free(version);
-        return NULL;
-    }
-    *entry = (arcp__agent_entry){
-        .runtime = runtime, .ops = &arcp__agent_worker_host, .name = name, .version = version};
-    entry->process.hosting = &runtime->hosting;
-    LL_PREPEND(runtime->agents, entry);
-    return entry;
+    return arcp__worker_entry_new(runtime, "", job->agent_text, "");
 }
 
 static bool claim(void *user, const arcp__worker_job_row *row, arcp__worker_resumption *what,

@@ -97,6 +97,10 @@ ARCP_MUST_CHECK bool arcp__worker_take_offers(arcp__joined_worker *worker,
                                               const arcp__worker_token *token);
 /* The same for the engine, as an array that the caller frees. NULL when out of memory. */
 arcp__worker_agent *arcp__worker_write_offers(const arcp__joined_worker *worker);
+/* An agent of a worker (empty: of any), known to the runtime, and not registered with the engine.
+ * NULL when out of memory. */
+arcp__agent_entry *arcp__worker_entry_new(arcp_runtime *runtime, const char *worker,
+                                          const char *name, const char *version);
 
 /* ---- worker_jobs.c ---- */
 extern const arcp__agent_host_ops arcp__worker_jobs_host;

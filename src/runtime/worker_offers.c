@@ -62,6 +62,28 @@ bool arcp__worker_take_offers(arcp__joined_worker *worker, const arcp__worker_he
     return true;
 }
 
+arcp__agent_entry *arcp__worker_entry_new(arcp_runtime *runtime, const char *worker,
+                                          const char *name, const char *version)
+{
+    arcp__agent_entry *entry = arcp__alloc(sizeof *entry);
+    char *own_name = arcp__copy_cstr(name, strlen(name));
+    char *own_version = arcp__copy_cstr(version, strlen(version));
+    if (entry == NULL || own_name == NULL || own_version == NULL) {
+        arcp__free(entry);
+        arcp__free(own_name);
+        arcp__free(own_version);
+        return NULL;
+    }
+    *entry = (arcp__agent_entry){.runtime = runtime,
+                                 .ops = &arcp__agent_worker_host,
+                                 .name = own_name,
+                                 .version = own_version};
+    entry->process.hosting = &runtime->hosting;
+    (void)snprintf(entry->worker, sizeof entry->worker, "%s", worker);
+    LL_PREPEND(runtime->agents, entry);
+    return entry;
+}
+
 /* The entry of an agent of the worker, which is not registered: the engine decides who may have it.
  * One that the worker has offered before is used again. NULL when out of memory. */
 static arcp__agent_entry *entry_of(const arcp__joined_worker *worker,
@@ -76,21 +98,7 @@ static arcp__agent_entry *entry_of(const arcp__joined_worker *worker,
             return entry;
         }
     }
-    entry = arcp__alloc(sizeof *entry);
-    char *name = arcp__copy_cstr(offered->name, strlen(offered->name));
-    char *version = arcp__copy_cstr(offered->version, strlen(offered->version));
-    if (entry == NULL || name == NULL || version == NULL) {
-        arcp__free(entry);
-        arcp__free(name);
-        arcp__free(version);
-        return NULL;
-    }
-    *entry = (arcp__agent_entry){
-        .runtime = runtime, .ops = &arcp__agent_worker_host, .name = name, .version = version};
-    entry->process.hosting = &runtime->hosting;
-    memcpy(entry->worker, worker->name, sizeof entry->worker);
-    LL_PREPEND(runtime->agents, entry);
-    return entry;
+    return arcp__worker_entry_new(runtime, worker->name, offered->name, offered->version);
 }
 
 arcp__worker_agent *arcp__worker_write_offers(const arcp__joined_worker *worker)

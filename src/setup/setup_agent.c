@@ -48,18 +48,6 @@ static const char *const protects[] = {"true", "strict", "false", NULL};
 static const char *const minimums[] = {"null", "exact", "under", "advisory", NULL};
 static const char *const tls_kinds[] = {"null", "tunnel", "terminate", NULL};
 
-/* A list of absolute paths. */
-static arcp_status accept_paths(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
-{
-    char *const *const *paths = arcp__config_value(row, owner);
-    for (size_t i = 0; i < arcp__config_list_count(row, owner); i++) {
-        if ((*paths)[i][0] != '/') {
-            return arcp__yaml_refuse(r, "\"%.200s\": must be an absolute path", (*paths)[i]);
-        }
-    }
-    return ARCP_OK;
-}
-
 static const arcp__config_row agent_rows[] = {
     {ROW("name", text, arcp__setup_agent, name)},
     {ROW("version", text, arcp__setup_agent, version)},
@@ -85,7 +73,7 @@ static const arcp__config_row agent_rows[] = {
     {PAIRS("rlimits", arcp__setup_agent, rlimits.items, rlimits.count, text), .separator = "=",
      .accept_pair = accept_limit},
     {ROW("confine", word, arcp__setup_agent, is_unconfined), .words = yes_or_no},
-    {TEXTS("base", arcp__setup_agent, base.items, base.count), .accept = accept_paths},
+    {TEXTS("base", arcp__setup_agent, base.items, base.count), .accept = arcp__config_accept_paths},
     {ROW("protect", word, arcp__setup_agent, protect), .words = protects},
     {ROW("min", word, arcp__setup_agent, min), .words = minimums},
     {ROW("tls", word, arcp__setup_agent, tls), .words = tls_kinds},
