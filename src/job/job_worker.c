@@ -246,23 +246,27 @@ static void go_on(arcp__jobs *jobs, arcp__job *job, bool is_announced)
 }
 
 /* The start of a job that never got to its worker. After a restart its agent has to be found. */
-static void start_now(arcp__jobs *jobs, arcp__job *job, arcp__worker_entry *worker)
+static void start_now(arcp__jobs *jobs, arcp__job *job, const arcp__worker_entry *worker)
 {
     const arcp__agent_version *agent = NULL;
     arcp_error error = {0};
-    const arcp_status status =
-        job->live->host != NULL
-            ? ARCP_OK
-            : arcp__agent_resolve(jobs, arcp_span_cstr(job->agent_text), &agent, &error);
+    arcp_status status = ARCP_OK;
+    if (job->live->host == NULL) {
+        status = arcp__agent_resolve(jobs, arcp_span_cstr(job->agent_text), &agent, &error);
+    }
+    if (agent != NULL) {
+        job->live->host = arcp__worker_host_of(worker, agent);
+    }
+    if (status == ARCP_OK && job->live->host == NULL) {
+        status = arcp_error_set(&error, ARCP_E_AGENT_NOT_AVAILABLE,
+                                "the worker does not offer the agent any more");
+    }
     if (status != ARCP_OK) {
         arcp__job_pin(job);
         arcp__agent_forget(jobs, job);
         arcp__job_fail_with(jobs, job, status, error.message);
         arcp__job_unpin(job);
         return;
-    }
-    if (agent != NULL) {
-        job->live->host = agent->host;
     }
     arcp__worker_send_start(jobs, job, worker);
 }
@@ -384,12 +388,13 @@ void arcp__worker_outlives(arcp__jobs *jobs, arcp__worker_life life)
 
 void arcp__workers_start_awaiting(arcp__jobs *jobs)
 {
-    for (arcp__job *job = jobs->all; job != NULL; job = job->hh.next) {
+    for (arcp__job *job = jobs->all, *next = NULL; job != NULL; job = next) {
         const arcp__worker_entry *worker = arcp__job_awaits_worker(job)
                                                ? arcp__worker_open(jobs, job->live->numbers->worker)
                                                : NULL;
+        next = job->hh.next;
         if (worker != NULL) {
-            arcp__worker_send_start(jobs, job, worker);
+            start_now(jobs, job, worker);
         }
     }
 }

@@ -25,6 +25,12 @@ static arcp__worker_offer_entry *entry_of(const arcp__worker_entry *worker,
     return entry;
 }
 
+void *arcp__worker_host_of(const arcp__worker_entry *worker, const arcp__agent_version *agent)
+{
+    const arcp__worker_offer_entry *entry = entry_of(worker, agent);
+    return entry == NULL ? agent->host : entry->host;
+}
+
 /* A worker of another name with another row for the same name and version; NULL: there is none. */
 static const arcp__worker_entry *find_unlike(const arcp__worker_offer_entry *entry)
 {

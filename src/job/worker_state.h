@@ -67,6 +67,8 @@ void arcp__worker_store_piece(arcp__jobs *jobs, const arcp__job *job, arcp_span 
 void arcp__worker_set_offers(arcp__jobs *jobs, arcp__worker_entry *worker,
                              const arcp__worker_intro *intro);
 void arcp__worker_remove(arcp__jobs *jobs, arcp__worker_entry *worker);
+/* What the agent's jobs on the worker have as their host; NULL: they have none there. */
+void *arcp__worker_host_of(const arcp__worker_entry *worker, const arcp__agent_version *agent);
 
 /* ---- job_worker.c ---- */
 /* Starts the jobs whose agents name a worker that takes jobs again. */

@@ -144,7 +144,8 @@ static void a_sandbox_passes_signals_on_and_waits(void **state)
     (void)close(ends[0]);
 }
 
-/* Whether the process waits in a call that the broker answers: stat or open. */
+/* Whether the process waits in a call that the broker answers: stat, open, or the access of a
+ * program that starts. */
 static bool waits_for_broker(pid_t pid)
 {
     char path[64];
@@ -154,7 +155,7 @@ static bool waits_for_broker(pid_t pid)
     const ssize_t size = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
     (void)(fd < 0 ? 0 : close(fd));
     const long number = size <= 0 ? -1 : strtol(text, NULL, 10);
-    return number == __NR_newfstatat || number == __NR_openat;
+    return number == __NR_newfstatat || number == __NR_openat || number == __NR_access;
 }
 
 /* Calls that the broker answers wait for it, and are not answered by anyone else. */

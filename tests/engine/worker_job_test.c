@@ -94,7 +94,20 @@ static void a_job_that_never_reached_its_worker_is_started_after_a_restart(void 
     rig_agent *agent = rig_agent_last(&s->rig);
     assert_non_null(agent);
     assert_string_equal(agent->job_id, id);
+    assert_ptr_equal(agent->job->live->host, &s->rig);
     assert_non_null(strstr(worker_rig_lines_of(agent), "\"input\":{\"a\":1}"));
+}
+
+static void a_job_that_waited_for_its_worker_is_started_after_a_restart(void **state)
+{
+    (void)state;
+    arcp__engine_worker_away(s->rig.engine, s->rig.now, worker_rig_life);
+    (void)worker_rig_submit("{\"agent\":\"echo\"}");
+    worker_rig_restart();
+    assert_true(worker_rig_joins("i2"));
+    worker_rig_ready();
+    assert_non_null(rig_agent_last(&s->rig));
+    assert_ptr_equal(rig_agent_last(&s->rig)->job->live->host, &s->rig);
 }
 
 static void a_job_that_has_run_is_never_started_again(void **state)
@@ -310,6 +323,7 @@ int main(void)
         TEST(a_job_waits_for_its_worker_as_long_as_in_a_queue),
         TEST(a_job_that_its_worker_has_waits_no_more),
         TEST(a_job_that_never_reached_its_worker_is_started_after_a_restart),
+        TEST(a_job_that_waited_for_its_worker_is_started_after_a_restart),
         TEST(a_job_that_has_run_is_never_started_again),
         TEST(a_job_that_has_ended_is_forgotten),
         TEST(a_worker_that_knows_more_than_the_store_ends_the_job),

@@ -532,6 +532,21 @@ static void a_job_that_was_not_taken_outlives_a_restart(void **state)
     assert_string_equal(where(job), "b");
 }
 
+static void a_job_whose_start_was_lost_is_started_after_a_restart(void **state)
+{
+    (void)state;
+    s->rig.hold_start = true;
+    assert_true(join("a", "1", (offers){.capacity = 1}));
+    char id[64];
+    (void)snprintf(id, sizeof id, "%s", submit()->id);
+    disk_crash(&s->disk);
+    rig_restart(&s->rig);
+    assert_true(join("a", "1", (offers){.capacity = 1})); /* it knows nothing of the job */
+    const rig_agent *agent = rig_agent_of(&s->rig, id);
+    assert_non_null(agent);
+    assert_ptr_equal(agent->job->live->host, &hosts[0]);
+}
+
 static void a_cancelled_job_that_is_not_taken_ends_so(void **state)
 {
     char frame[200];
@@ -672,6 +687,7 @@ int main(void)
         TEST(a_job_that_is_not_taken_goes_to_another_worker),
         TEST(a_job_that_is_not_taken_is_the_next_one_again),
         TEST(a_job_that_was_not_taken_outlives_a_restart),
+        TEST(a_job_whose_start_was_lost_is_started_after_a_restart),
         TEST(a_cancelled_job_that_is_not_taken_ends_so),
         TEST(a_hundred_jobs_of_five_principals_start_in_turn),
         TEST(parents_that_have_all_places_get_their_children),

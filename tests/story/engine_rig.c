@@ -68,7 +68,8 @@ static void register_agents(engine_rig *rig)
                                           .version = arcp_span_cstr(agents[i].version),
                                           .worker = arcp_span_cstr(rig->worker),
                                           .max_jobs = rig->max_jobs,
-                                          .refuses = rig->refuses};
+                                          .refuses = rig->refuses,
+                                          .host = rig};
         arcp_status status = arcp__engine_register_agent(rig->engine, &agent, &error);
         if (status == ARCP_E_NO_MEMORY) {
             status = arcp__engine_register_agent(rig->engine, &agent, &error);
