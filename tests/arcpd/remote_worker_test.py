@@ -116,17 +116,19 @@ def a_token_that_is_removed_ends_the_link(rig):
 def operators_see_drain_and_forget_workers(rig):
     rig.start_arcpd()
     rig.arcp("workers", "forget", "gpu-1")  # it has no jobs
-    worker = rig.start_worker("gpu-1", [{"name": "count", "command": COUNT}])
+    hold = ["sh", "-c", 'echo begun; until [ -e "$0" ]; do sleep 0.05; done; echo \'{"type":"job.result","payload":{}}\'', rig.path("go on")]
+    worker = rig.start_worker("gpu-1", [{"name": "hold", "command": hold}])
     joined(rig, "gpu-1")
-    job = rig.submit("count")
-    until(lambda: "line 1" in rig.events(job), "line 1")
+    job = rig.submit("hold")
+    until(lambda: "begun" in rig.events(job), "begun")
     row = json.loads(rig.arcp("workers", "--json"))
-    assert (row["name"], row["state"], row["jobs"], row["capacity"], row["agents"]) == ("gpu-1", "joined", 1, 4, ["count"]), row
+    assert (row["name"], row["state"], row["jobs"], row["capacity"], row["agents"]) == ("gpu-1", "joined", 1, 4, ["hold"]), row
     assert re.fullmatch(r"[-0-9]{10}T[:0-9.]+Z", row["since"]), row
     assert "the worker is connected" in rig.arcp("workers", "forget", "gpu-1", status=1)
     assert "no worker" in rig.arcp("workers", "drain", "gpu-2", status=1)
     rig.arcp("workers", "drain", "gpu-1")
     assert json.loads(rig.arcp("workers", "--json"))["state"] == "draining"
+    rig.write("go on", "")
     rig.arcp("wait", job)
     assert worker.process.wait(PATIENCE_SEC) == 0
     assert rig.arcp("workers", "--json") == ""
