@@ -291,8 +291,9 @@ const arcp__worker_message *runtime_end_next(runtime_end *r, arcp__worker_kind k
         if (r->message.kind == ARCP__WORKER_PING) {
             runtime_end_send(r, "{\"type\":\"pong\",\"number\":%llu}\n",
                              (unsigned long long)r->message.ping.number);
-        } else if (r->message.kind != ARCP__WORKER_LOG || kind == ARCP__WORKER_LOG) {
-            break;
+        } else if (r->message.kind == kind ||
+                   (r->message.kind != ARCP__WORKER_LOG && r->message.kind != ARCP__WORKER_USAGE)) {
+            break; /* a log and the usage may come at any time */
         }
     }
     if (r->message.kind != kind) {
