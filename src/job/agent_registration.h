@@ -11,6 +11,7 @@
 #include "json/json.h"
 
 struct arcp__jobs;
+struct arcp__agent_version;
 
 typedef struct arcp__agent_registration {
     arcp_span name;
@@ -32,6 +33,16 @@ void arcp__agents_for_each_host(const struct arcp__jobs *jobs, void (*each)(void
                                 void *user);
 /* Writes the member "agents" of session.welcome. */
 void arcp__agents_write(const struct arcp__jobs *jobs, bool rich, arcp_json_writer *writer);
+
+/* Agents by name, each as the first of its versions: those that are registered, then those of
+ * workers. `first` NULL: the first of all. NULL: there is no other. Valid until the engine's next
+ * input. */
+const struct arcp__agent_version *arcp__agent_next_name(const struct arcp__jobs *jobs,
+                                                        const struct arcp__agent_version *first);
+const char *arcp__agent_name_of(const struct arcp__agent_version *first);
+/* Appends its row for operators: {name, versions, ended}. */
+void arcp__agent_write_row(const struct arcp__jobs *jobs, const struct arcp__agent_version *first,
+                           arcp_buf *out);
 
 /* A policy row (`policy:` in the configuration file): the most that jobs whose principal and agent
  * match may get. `ceiling` (a reference is taken) may be NULL; its cost.budget and expiry narrow,

@@ -143,19 +143,25 @@ static arcp__agent_version *find_version(arcp__agent_version *list, arcp_span na
     return entry;
 }
 
-/* The default version of this name; NULL: the name is unknown. */
-static arcp__agent_version *find_default(arcp__agent_version *list, arcp_span name)
+const arcp__agent_version *arcp__agent_default_of(const arcp__agent_version *first)
 {
-    arcp__agent_version *first = NULL;
-    for (arcp__agent_version *version = list; version != NULL; version = version->next) {
-        if (arcp_span_equal_cstr(name, version->name)) {
-            if (version->is_default) {
-                return version;
-            }
-            first = first == NULL ? version : first;
+    for (const arcp__agent_version *version = first;
+         version != NULL && strcmp(version->name, first->name) == 0; version = version->next) {
+        if (version->is_default) {
+            return version;
         }
     }
     return first;
+}
+
+/* The default version of this name; NULL: the name is unknown. */
+static arcp__agent_version *find_default(arcp__agent_version *list, arcp_span name)
+{
+    arcp__agent_version *first = list;
+    while (first != NULL && !arcp_span_equal_cstr(name, first->name)) {
+        first = first->next;
+    }
+    return (arcp__agent_version *)arcp__agent_default_of(first);
 }
 
 static void version_free(arcp__agent_version *version)
@@ -364,12 +370,27 @@ arcp_status arcp__agent_resolve(const arcp__jobs *jobs, arcp_span text,
     return ARCP_OK;
 }
 
-/* Writes all versions of a name. Returns the first version of the next one. */
-static const arcp__agent_version *write_name(const arcp__agent_version *first, bool rich,
-                                             arcp_json_writer *writer)
+const arcp__agent_version *arcp__agent_next_name(const arcp__jobs *jobs,
+                                                 const arcp__agent_version *first)
 {
-    const arcp__agent_version *version = first;
-    const arcp__agent_version *chosen = first;
+    const arcp__agent_version *next = first == NULL ? jobs->agents : first->next;
+    bool is_offered = first != NULL && first->is_remote;
+    while (first != NULL && next != NULL && strcmp(next->name, first->name) == 0) {
+        next = next->next;
+    }
+    if (next == NULL && !is_offered) {
+        next = jobs->offered;
+        is_offered = true;
+    }
+    while (is_offered && next != NULL && arcp__agent_is_ours(jobs, arcp_span_cstr(next->name))) {
+        next = next->next;
+    }
+    return next;
+}
+
+/* Writes all versions of a name. */
+static void write_name(const arcp__agent_version *first, bool rich, arcp_json_writer *writer)
+{
     bool is_unconfined = false;
     if (rich) {
         arcp_json_begin_object(writer);
@@ -378,8 +399,8 @@ static const arcp__agent_version *write_name(const arcp__agent_version *first, b
     } else {
         arcp_json_write_cstr(writer, first->name);
     }
-    for (; version != NULL && strcmp(version->name, first->name) == 0; version = version->next) {
-        chosen = version->is_default ? version : chosen;
+    for (const arcp__agent_version *version = first;
+         version != NULL && strcmp(version->name, first->name) == 0; version = version->next) {
         is_unconfined = is_unconfined || version->is_unconfined;
         if (rich && version->version[0] != '\0') {
             arcp_json_write_cstr(writer, version->version);
@@ -387,26 +408,21 @@ static const arcp__agent_version *write_name(const arcp__agent_version *first, b
     }
     if (rich) {
         arcp_json_end_array(writer);
-        arcp__put_word(writer, "default", chosen->version);
+        arcp__put_word(writer, "default", arcp__agent_default_of(first)->version);
         if (is_unconfined) {
             arcp__put_bool(writer, "x-vendor.arcpd.unconfined", true);
         }
         arcp_json_end_object(writer);
     }
-    return version;
 }
 
 /* [arcp:6.2-2] */
 void arcp__agents_write(const arcp__jobs *jobs, bool rich, arcp_json_writer *writer)
 {
     arcp__put_array(writer, "agents");
-    for (const arcp__agent_version *first = jobs->agents; first != NULL;) {
-        first = write_name(first, rich, writer);
-    }
-    for (const arcp__agent_version *first = jobs->offered; first != NULL;) {
-        first = arcp__agent_is_ours(jobs, arcp_span_cstr(first->name))
-                    ? first->next
-                    : write_name(first, rich, writer);
+    for (const arcp__agent_version *first = arcp__agent_next_name(jobs, NULL); first != NULL;
+         first = arcp__agent_next_name(jobs, first)) {
+        write_name(first, rich, writer);
     }
     arcp_json_end_array(writer);
 }

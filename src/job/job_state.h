@@ -160,6 +160,8 @@ arcp_status arcp__agent_resolve(const arcp__jobs *jobs, arcp_span text,
 bool arcp__agent_is_ours(const arcp__jobs *jobs, arcp_span name);
 /* An agent that one more worker offers, and one less. NULL: out of memory, or the name or version
  * is not valid. */
+/* The default version of the name of this first one; NULL for NULL. */
+const arcp__agent_version *arcp__agent_default_of(const arcp__agent_version *first);
 arcp__agent_version *arcp__agent_add_offer(arcp__jobs *jobs, arcp_span name, arcp_span version);
 void arcp__agent_drop_offer(arcp__jobs *jobs, arcp__agent_version *agent);
 

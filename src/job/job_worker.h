@@ -118,6 +118,13 @@ typedef struct arcp__worker_agent_view {
     bool is_unlike;      /* another worker offers another row under the same name and version */
 } arcp__worker_agent_view;
 
+/* How many there are, and the places of those that take new jobs: `jobs` have one of `capacity`.
+ * Agents of the configuration have places of their own, which are not counted here. */
+typedef struct arcp__worker_counts {
+    size_t joined, away, draining; /* each worker is in one of them */
+    size_t jobs, capacity;
+} arcp__worker_counts;
+
 /* A job that a worker has. */
 typedef struct arcp__worker_claim {
     arcp_span job;
@@ -159,6 +166,7 @@ void arcp__worker_ended_agent(struct arcp__jobs *jobs, struct arcp__job *job,
 /* The worker has written the lines up to this one to the job's agent. */
 void arcp__worker_has_lines(struct arcp__jobs *jobs, struct arcp__job *job, uint64_t at);
 
+arcp__worker_counts arcp__workers_count(const struct arcp__jobs *jobs);
 /* The worker with this index, and one of its agents. False: there is none. */
 bool arcp__worker_get_view(const struct arcp__jobs *jobs, size_t index, arcp__worker_view *out);
 bool arcp__worker_get_agent_view(const struct arcp__jobs *jobs, size_t index, size_t agent,

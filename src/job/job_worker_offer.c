@@ -149,6 +149,24 @@ static const arcp__worker_entry *at_index(const arcp__jobs *jobs, size_t index)
     return worker;
 }
 
+arcp__worker_counts arcp__workers_count(const arcp__jobs *jobs)
+{
+    arcp__worker_counts counts = {0};
+    for (const arcp__worker_entry *worker = jobs->workers; worker != NULL; worker = worker->next) {
+        const arcp__place_worker *place = &worker->place;
+        if (worker->state != ARCP__WORKER_JOINED) {
+            counts.away++;
+        } else if (worker->is_draining) {
+            counts.draining++;
+        } else {
+            counts.joined++;
+            counts.capacity += place->capacity;
+            counts.jobs += place->jobs.held + place->jobs.lent;
+        }
+    }
+    return counts;
+}
+
 bool arcp__worker_get_view(const arcp__jobs *jobs, size_t index, arcp__worker_view *out)
 {
     const arcp__worker_entry *worker = at_index(jobs, index);

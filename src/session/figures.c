@@ -393,6 +393,21 @@ static void write_denials(const figure_window *window, arcp_json_writer *writer)
     arcp_json_end_object(writer);
 }
 
+/* What there is now; nothing where no worker is known. */
+static void write_workers(const arcp__jobs *jobs, arcp_json_writer *writer)
+{
+    const arcp__worker_counts workers = arcp__workers_count(jobs);
+    if (workers.joined + workers.away + workers.draining != 0) {
+        arcp__put_object(writer, "workers");
+        arcp__put_u64(writer, "joined", workers.joined);
+        arcp__put_u64(writer, "away", workers.away);
+        arcp__put_u64(writer, "draining", workers.draining);
+        arcp__put_u64(writer, "jobs", workers.jobs);
+        arcp__put_u64(writer, "capacity", workers.capacity);
+        arcp_json_end_object(writer);
+    }
+}
+
 static void write_figures(const arcp__sessions *sessions, const figure_window *window,
                           arcp_json_writer *writer)
 {
@@ -411,6 +426,7 @@ static void write_figures(const arcp__sessions *sessions, const figure_window *w
     }
     write_denials(window, writer);
     write_spent(sessions, window, writer);
+    write_workers(sessions->jobs, writer);
     const arcp__agent_hosts *hosts = sessions->jobs->hosts;
     arcp__put_bool(writer, "store_failing", arcp__log_is_failing(sessions->log));
     arcp__put_bool(writer, "audit_failing", sessions->log->audit_failing);

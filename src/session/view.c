@@ -47,6 +47,11 @@ static const arcp__member hooks_rows[] = {
 static const arcp__member notification_rows[] = {
     {MEMBER(hooks.id, "id", STRING), .required = true, .text = "the notification"},
 };
+static const arcp__member agents_rows[] = {
+    {MEMBER(agents.limit, "limit", POSITIVE),
+     .text = "most rows of the page (default: 100, at most 500)"},
+    {MEMBER(agents.cursor, "cursor", STRING), .text = "`next_cursor` of the page before"},
+};
 static const arcp__member sessions_rows[] = {
     {MEMBER(sessions.principal, "principal", STRING), .text = "glob of principals (default: all)"},
     {MEMBER(sessions.limit, "limit", POSITIVE),
@@ -130,6 +135,7 @@ static const arcp__view_row rows[] = {
      arcp__view_retry_handle},
     {"drop_notification", OPERATE, ARCP_ROLE_OPERATOR, ARCP__MEMBERS(notification_rows),
      arcp__view_drop_handle},
+    {"agents", OPERATE, ARCP_ROLE_VIEWER, ARCP__MEMBERS(agents_rows), arcp__view_agents_handle},
     {"sessions", OPERATE, ARCP_ROLE_VIEWER, ARCP__MEMBERS(sessions_rows),
      arcp__view_sessions_handle},
     {"end_session", OPERATE, ARCP_ROLE_OPERATOR, ARCP__MEMBERS(end_session_rows),

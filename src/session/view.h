@@ -48,6 +48,12 @@ typedef struct arcp__view_hooks {
     uint64_t limit; /* 0: absent */
 } arcp__view_hooks;
 
+/* agents */
+typedef struct arcp__view_agents {
+    arcp_span cursor;
+    uint64_t limit; /* 0: absent */
+} arcp__view_agents;
+
 /* sessions */
 typedef struct arcp__view_sessions {
     arcp_span principal, cursor;
@@ -90,6 +96,7 @@ typedef struct arcp__view_payload {
         arcp__view_explain explain;
         arcp__view_schedules schedules;
         arcp__view_hooks hooks;
+        arcp__view_agents agents;
         arcp__view_sessions sessions;
         arcp__view_end_session end_session;
         arcp_span worker; /* drain, forget */
@@ -215,7 +222,8 @@ void arcp__view_schedules_handle(arcp__sessions *sessions,
 void arcp__view_hooks_handle(arcp__sessions *sessions, arcp__view_call *call);
 void arcp__view_retry_handle(arcp__sessions *sessions, arcp__view_call *call);
 void arcp__view_drop_handle(arcp__sessions *sessions, arcp__view_call *call);
-void arcp__view_jobs_handle(arcp__sessions *sessions, arcp__view_call *call); /* view_jobs.c */
+void arcp__view_jobs_handle(arcp__sessions *sessions, arcp__view_call *call);   /* view_jobs.c */
+void arcp__view_agents_handle(arcp__sessions *sessions, arcp__view_call *call); /* view_agents.c */
 /* view_sessions.c */
 void arcp__view_sessions_handle(arcp__sessions *sessions, arcp__view_call *call);
 void arcp__view_end_session_handle(arcp__sessions *sessions, arcp__view_call *call);

@@ -142,7 +142,7 @@ def a_principal_sees_only_its_own_and_is_refused_each_request_of_roles(place, br
     browser.run("""window.sent = []; const send = WebSocket.prototype.send; WebSocket.prototype.send = function (text) { window.socket = this; send.call(this, text); };""")
     go(browser, "#/jobs")
     browser.wait("return window.socket;", what="the connection")
-    rows = [("sessions", {}), ("end_session", {"principal": "bob"}), ("hooks", {}), ("retry_notification", {"id": "ntf_x"}), ("drop_notification", {"id": "ntf_x"}), ("workers", {}), ("drain", {"name": "w"}), ("forget", {"name": "w"}), ("reload", {}), ("audit", {}),
+    rows = [("sessions", {}), ("end_session", {"principal": "bob"}), ("hooks", {}), ("retry_notification", {"id": "ntf_x"}), ("drop_notification", {"id": "ntf_x"}), ("agents", {}), ("workers", {}), ("drain", {"name": "w"}), ("forget", {"name": "w"}), ("reload", {}), ("audit", {}),
             ("figures", {}), ("watch", {"what": ["figures"]}), ("watch", {"what": ["jobs"], "principal": "*"}), ("jobs", {"filter": {"principal": "*"}}), ("job", {"job_id": theirs}),
             ("events", {"job_id": theirs}), ("stderr", {"job_id": theirs}), ("end", {"job_id": theirs})]
     answers = browser.run_async("""const [rows, done] = arguments; const answers = []; let i = 0;

@@ -80,6 +80,7 @@ def an_operator_sees_and_drains_workers_and_a_viewer_drains_none(place, browser)
             check(not missing, f"{name}: {missing} is not in {text}")
         check(browser.run("return document.querySelectorAll('tbody button').length;") == 0, "a viewer is offered to drain a worker")
         sign_in(browser, place, "to")
+        browser.wait("return /Workers connected\\s+2\\s+none away, none draining\\s+Places taken on workers\\s+1 of 4/.test(document.querySelector('.charts').innerText);", what="the overview has the workers")
         go(browser, "#/workers")
         browser.wait_text("gpu-1", "tbody")
         check(browser.run("return [...document.querySelectorAll('tbody button')].map((b) => b.getAttribute('aria-label'));") == ["Drain gpu-1"], "not only gpu-1 can be drained")
@@ -92,6 +93,10 @@ def an_operator_sees_and_drains_workers_and_a_viewer_drains_none(place, browser)
         browser.click("dialog .danger")
         browser.wait_text("draining", "tbody")
         check(browser.run("return document.querySelectorAll('tbody button').length;") == 0, "a worker that drains can be drained again")
+        go(browser, "#/")
+        browser.wait("return /Workers connected\\s+1\\s+1 draining/.test(document.querySelector('.charts').innerText);", what="the overview has the worker that drains")
+        go(browser, "#/workers")
+        browser.wait_text("draining", "tbody")
         place.arcpd.arcp("ta", "cancel", job, "--now")
         browser.wait(LOOK_UNTIL_GONE, "gpu-1", what="the worker has no jobs and is gone")
         check(worker.process.wait(20) == 0, "the worker did not end by itself")
@@ -130,6 +135,23 @@ def fill(browser, **values):
     browser.run("""for (const [name, value] of Object.entries(arguments[0])) {
         const field = [...document.querySelectorAll('[name=' + name + ']')].at(-1);
         field.value = value; field.dispatchEvent(new Event('input', { bubbles: true })); }""", values)
+
+
+def a_role_sees_the_room_of_agents(place, browser):
+    restart(place, place.config + f"  - {{name: narrow, version: 2.0.0, command: ['{place.arcpd.agents}/agent.py'], max_jobs: 1}}\n")
+    place.submit(agent="narrow", wait=True)
+    place.submit(agent="narrow")
+    place.finish("tb", agent="broken")
+    sign_in(browser, place, "to")
+    go(browser, "#/agents")
+    browser.wait_text("narrow", "tbody")
+    cells = "return [...[...document.querySelectorAll('tbody tr')].find((row) => row.cells[0].innerText === arguments[0]).cells].map((cell) => cell.innerText);"
+    check(browser.run(cells, "narrow")[3:] == ["1 of 1", "1", "0", "0", "0"], f"narrow: {browser.run(cells, 'narrow')}")
+    check("2.0.0" in browser.run(cells, "narrow")[1], "the version is missing")
+    check(browser.run(cells, "broken")[3:] == ["0", "0", "0", "1", "0"], f"broken: {browser.run(cells, 'broken')}")
+    sign_in(browser, place, "ta")
+    go(browser, "#/agents")
+    browser.wait_text("newest jobs that this page has loaded", "main")
 
 
 def the_form_explains_each_line_before_a_job_is_made(place, browser):

@@ -75,6 +75,14 @@ function health({ store_failing: store, audit_failing: audit }) {
   return h("p", { class: "bad", role: "alert" }, `✕ ${[store ? "The store cannot be written: no job is accepted." : "", audit ? "The audit log cannot be written." : ""].join(" ")} `, h("code", null, "arcp status"), " says more.");
 }
 
+/** How many workers there are, and the places of those that take jobs. Nothing where no worker is known. */
+function workerTiles({ workers }) {
+  if (workers === undefined) return null;
+  const rest = [[workers.away, "away"], [workers.draining, "draining"]].filter(([number]) => number > 0).map(([number, state]) => `${count(number)} ${state}`).join(", ");
+  return h("div", { class: "tiles" }, h("a", { class: "tile", href: "#/workers" }, h("h3", null, "Workers connected"), h("p", { class: "big" }, count(workers.joined)), h("p", { class: "hint" }, rest || "none away, none draining")),
+    workers.capacity > 0 ? tile("Places taken on workers", `${count(workers.jobs)} of ${count(workers.capacity)}`, "of agents that workers offer") : null);
+}
+
 /** What was spent since the first of these seconds, by currency: tiles with the sum as it grew. */
 function spendTiles(seconds) {
   const currencies = new Set(seconds.flatMap(({ spend }) => Object.keys(spend ?? {})));
@@ -99,8 +107,8 @@ function charts(session) {
   let state = {};
   /** Only when it differs, so that a screen reader does not say it each second. */
   const drawAbout = () => {
-    const now = JSON.stringify([state.store_failing, state.audit_failing, state.enforcement]);
-    if (now !== known) fill(about, health(state), enforcement(state.enforcement));
+    const now = JSON.stringify([state.store_failing, state.audit_failing, state.enforcement, state.workers]);
+    if (now !== known) fill(about, health(state), enforcement(state.enforcement), workerTiles(state));
     known = now;
   };
   const drawGraphs = () => fill(graphs, h("p", { class: "hint" }, `The last hour, second by second, since this arcpd was started at ${since}.`), h("div", { class: "tiles" }, CHARTS.map(({ name, of, join, write }) => {

@@ -14,6 +14,28 @@ function drain(session, row, again) {
   });
 }
 
+function forget(session, row, again) {
+  ask({
+    title: "Forget this worker?", keep: "Wait for it", verb: "Forget the worker",
+    body: h("p", null, foreign(row.name), ` is away. Forget it only if its machine is dead: its ${count(row.jobs)} ${row.jobs === 1 ? "job ends" : "jobs end"} as lost, and may be run again elsewhere.`),
+    act: async () => { await session.ask("forget", { name: row.name }); again(); },
+  });
+}
+
+function state(row) {
+  if (row.state === "draining") return h("span", { class: "status cancelled" }, "◌ draining");
+  if (row.state === "away") return h("span", { class: "status error" }, "✕ away");
+  return h("span", { class: "status success" }, "✓ ", foreign(row.state));
+}
+
+/** What an operator may do about it. */
+function action(session, row, again) {
+  const button = (verb, act) => h("button", { type: "button", class: "danger", "aria-label": `${verb} ${row.name}`, on: { click: () => act(session, row, again) } }, `${verb}…`);
+  if (!session.isOperator) return "";
+  if (row.state === "away") return button("Forget", forget);
+  return isLocal(row) || row.state === "draining" ? "" : button("Drain", drain);
+}
+
 /** The worker of arcpd's own machine has no address; it cannot be drained, and runs agents of arcpd's configuration. */
 const isLocal = (row) => row.peer === undefined;
 
@@ -26,12 +48,10 @@ function agents(row) {
 
 export function show(main, { session }) {
   const cells = (row, again) => [
-    foreign(row.name),
-    row.state === "draining" ? h("span", { class: "status cancelled" }, "◌ draining") : h("span", { class: "status success" }, "✓ ", row.state),
+    foreign(row.name), state(row),
     dateTime(row.since), count(row.jobs), count(row.capacity), agents(row), isLocal(row) ? "this machine" : foreign(row.peer), h("code", null, row.pid),
     [foreign(row.version ?? ""), h("div", { class: "hint" }, foreign(row.instance ?? "", "code"))],
-    session.isOperator && !isLocal(row) && row.state !== "draining"
-      ? h("button", { type: "button", class: "danger", "aria-label": `Drain ${row.name}`, on: { click: () => drain(session, row, again) } }, "Drain…") : ""];
+    action(session, row, again)];
   return showListing(main, { session, title: "Workers", request: "workers", rows: "workers", noun: "worker", cells,
     about: ["Processes that run agents for arcpd, and are connected to it now. ", h("code", null, "arcp workers forget NAME"), " ends the jobs of one that does not come back."],
     columns: [{ label: "Worker" }, { label: "State" }, { label: "Since", className: "time" }, { label: "Jobs", className: "number" }, { label: "Capacity", className: "number" }, { label: "Agents" },
