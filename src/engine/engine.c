@@ -21,6 +21,7 @@ static void connect_parts(arcp__engine *engine)
                                 .log = engine->log,
                                 .credentials = &engine->credentials,
                                 .user = &engine->sessions,
+                                .owner = options->owner,
                                 .timer_kind = ARCP__TIMER_JOB,
                                 .worker_timer_kind = ARCP__TIMER_WORKER,
                                 .worker_keep_sec = options->worker_keep_sec,

@@ -48,6 +48,7 @@ typedef struct arcp__engine_options {
     arcp_span work_directory; /* absolute: jobs get <it>/<job id> as cwd; empty: none */
     arcp__credential_options credentials;
     arcp__agent_hosts hosts;  /* all zeros: no job is confined */
+    void *owner;              /* job->live->owner of each job */
     uint64_t worker_keep_sec; /* for which jobs on workers go on without the engine */
     bool makes_spans;         /* make SPAN effects */
     bool has_no_log;          /* make no LOG effects, and do not format their texts */

@@ -73,6 +73,9 @@ arcp__job *arcp__job_new(arcp__jobs *jobs, arcp__principal *principal, arcp_span
         return NULL;
     }
     job->live = arcp__alloc(sizeof *job->live);
+    if (job->live != NULL) {
+        job->live->owner = jobs->owner;
+    }
     job->principal = principal;
     job->pins = 1; /* the table's pin */
     if (id.size != 0) {

@@ -407,6 +407,7 @@ struct arcp__job_live {
     char *cancel_message; /* owned: what the canceller wrote, as one line; NULL: nothing */
     char *end_message;    /* owned: of the error with which it ends then; NULL: the usual one */
     void *host, *user;    /* of its agent's registration; the host's own, which sets it */
+    void *owner;          /* the engine's (arcp__jobs.owner), for the host */
     arcp__enforcement *enforcement;  /* owned; NULL: no host is asked */
     arcp__denials denials;           /* by its sandbox */
     arcp__port agent_port;           /* effects that wait for its agent */
@@ -487,6 +488,7 @@ struct arcp__jobs {
     arcp__log *log;
     arcp__credentials *credentials;
     void *user;               /* passed to the ops tables */
+    void *owner;              /* of the engine: for the hosts of agents */
     int timer_kind;           /* of the timers for arcp__job_due */
     int worker_timer_kind;    /* of those for arcp__worker_due */
     char *worker_directory;   /* owned; of jobs on workers; NULL: work_directory */

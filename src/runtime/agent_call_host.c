@@ -13,7 +13,7 @@ static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *jo
         call->entry = entry;
         call->job = job;
         call->port.authority = arcp_authority_ref(job->live->authority);
-        call->port.gates = arcp__engine_gates(runtime->engine);
+        call->port.gates = arcp__engine_gates(arcp__engine_of(job));
         memcpy(call->job_id, job->id, sizeof job->id);
         call->start_text.secret = true;
         arcp_buf_append(&call->start_text, line);
@@ -23,13 +23,13 @@ static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *jo
     }
     if (!is_made) {
         arcp__agent_call_unref(call);
-        arcp__engine_agent_started(runtime->engine, arcp__input_now(runtime), job, ARCP_E_NO_MEMORY,
+        arcp__engine_agent_started(arcp__engine_of(job), arcp__input_of(job), job, ARCP_E_NO_MEMORY,
                                    ARCP_SPAN_LITERAL("out of memory"));
         return;
     }
     call->payload = arcp_json_member(&call->start, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
     job->live->user = call;
-    arcp__engine_agent_started(runtime->engine, arcp__input_now(runtime), job, ARCP_OK,
+    arcp__engine_agent_started(arcp__engine_of(job), arcp__input_of(job), job, ARCP_OK,
                                arcp_span_make(NULL, 0));
     arcp__agent_call_ref(call); /* for the agent */
     if (entry->callback.kind == ARCP_AGENT_NON_BLOCKING) {

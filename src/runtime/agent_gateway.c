@@ -28,7 +28,7 @@ arcp_status arcp__runtime_open_gateway(arcp_runtime *runtime, const arcp__gatewa
 {
     arcp__gateway_options own = *options;
     own.wake = &runtime->wake;
-    own.gates = arcp__engine_gates(runtime->engine);
+    own.gates = arcp__engine_gates(runtime->shards->engine); /* all have the same */
     const arcp_status status = arcp__gateway_new(&own, &runtime->gateway, err);
     if (status == ARCP_OK) {
         runtime->hosting.gateways =
@@ -60,7 +60,7 @@ arcp_status arcp__runtime_add_spend(arcp_runtime *runtime, const char *principal
                                  .agent_glob = ARCP_SPAN_LITERAL("*"),
                                  .leaves_others_open = true,
                                  .spend = amounts};
-    return arcp__engine_add_policy(runtime->engine, &policy, err);
+    return arcp__shards_add_policy(runtime, &policy, err);
 }
 
 arcp__gateway *arcp__runtime_gateway(const arcp_runtime *runtime)
@@ -88,16 +88,16 @@ static arcp__denial denial_of(const arcp__gateway_denial *denial)
 static void on_message(void *user, const arcp__job_message *message)
 {
     const arcp__agent_gateway *gateway = user;
-    arcp_runtime *runtime = gateway->runtime;
-    arcp__engine_agent_message(runtime->engine, arcp__input_now(runtime), gateway->job, message);
+    arcp__engine_agent_message(arcp__engine_of(gateway->job), arcp__input_of(gateway->job),
+                               gateway->job, message);
 }
 
 static void on_denied(void *user, const arcp__gateway_denial *denial)
 {
     const arcp__agent_gateway *gateway = user;
-    arcp_runtime *runtime = gateway->runtime;
     const arcp__denial made = denial_of(denial);
-    arcp__engine_agent_denied(runtime->engine, arcp__input_now(runtime), gateway->job, 0, &made);
+    arcp__engine_agent_denied(arcp__engine_of(gateway->job), arcp__input_of(gateway->job),
+                              gateway->job, 0, &made);
 }
 
 static void pass_message(void *user, const arcp__job_message *message)

@@ -190,27 +190,24 @@ static arcp__agent_message *take_some(arcp__agent_inbox *inbox)
     return messages;
 }
 
-static void deliver(arcp_runtime *runtime, const arcp__agent_message *message, arcp_time now)
+static void deliver(arcp__shard *shard, const arcp__agent_message *message, arcp_time now)
 {
     arcp__job *job = message->call->job;
-    if (job == NULL) {
-        return; /* the job has ended and was forgotten */
-    }
     switch (message->kind) {
     case ARCP__AGENT_MESSAGE:
-        arcp__engine_agent_message(runtime->engine, now, job, &message->content);
+        arcp__engine_agent_message(shard->engine, now, job, &message->content);
         break;
     case ARCP__AGENT_LINE:
-        arcp__engine_agent_line(runtime->engine, now, job, 0, message->content.body);
+        arcp__engine_agent_line(shard->engine, now, job, 0, message->content.body);
         break;
     case ARCP__AGENT_RETURNED: {
         /* If the result was lost, the job has not succeeded, whatever the result was. */
         arcp__agent_exit exit = {.code = message->is_lost ? 1 : 0};
-        arcp__engine_agent_exited(runtime->engine, now, job, &exit);
+        arcp__engine_agent_exited(shard->engine, now, job, &exit);
         break;
     }
     }
-    runtime->is_dirty = true;
+    arcp__shard_touch(shard);
 }
 
 bool arcp__agent_inbox_take(arcp_runtime *runtime)
@@ -224,9 +221,12 @@ bool arcp__agent_inbox_take(arcp_runtime *runtime)
             DL_DELETE(messages, message);
             inbox->is_resting = !arcp__turn_take(&inbox->turn, &inbox->share, message->size,
                                                  now.mono_ns, now.mono_ns);
-            deliver(runtime, message, now);
-            if (arcp__runtime_feed_store(runtime)) {
-                now = arcp__clock_now();
+            if (message->call->job != NULL) { /* else it has ended and was forgotten */
+                arcp__shard *shard = arcp__shard_of(message->call->job);
+                deliver(shard, message, now);
+                if (arcp__shard_feed_store(shard)) {
+                    now = arcp__clock_now();
+                }
             }
             message_free(message);
         }

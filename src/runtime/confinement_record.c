@@ -10,7 +10,7 @@
 static void note(arcp_runtime *runtime, arcp__job *job, uint64_t item)
 {
     if (item != 0) {
-        arcp__engine_agent_noted(runtime->engine, arcp__input_now(runtime), job, item);
+        arcp__engine_agent_noted(arcp__engine_of(job), arcp__input_of(job), job, item);
     }
 }
 
@@ -54,7 +54,7 @@ static void take_denied(arcp_runtime *runtime, arcp__job *job, uint64_t item, co
         if (arcp_span_equal_cstr(texts[CODE], arcp_status_name(ARCP_E_LEASE_EXPIRED))) {
             denial.code = ARCP_E_LEASE_EXPIRED;
         }
-        arcp__engine_agent_denied(runtime->engine, arcp__input_now(runtime), job, item, &denial);
+        arcp__engine_agent_denied(arcp__engine_of(job), arcp__input_of(job), job, item, &denial);
     } else {
         note(runtime, job, item);
     }
@@ -112,7 +112,7 @@ static void take_running(arcp_runtime *runtime, arcp__job *job, uint64_t item,
                              "; its line grants nothing to this job, also if it is made later");
     }
     if (count != 0 && !text.failed) {
-        arcp__engine_agent_log(runtime->engine, arcp__input_now(runtime), job, item, "warn",
+        arcp__engine_agent_log(arcp__engine_of(job), arcp__input_of(job), job, item, "warn",
                                arcp_buf_span(&text));
     } else {
         note(runtime, job, item);
@@ -163,5 +163,5 @@ void arcp__confinement_denied(arcp_runtime *runtime, arcp__job *job,
                                .target = denial->target,
                                .reason = denial->reason,
                                .count = denial->count};
-    arcp__engine_agent_denied(runtime->engine, arcp__input_now(runtime), job, 0, &made);
+    arcp__engine_agent_denied(arcp__engine_of(job), arcp__input_of(job), job, 0, &made);
 }

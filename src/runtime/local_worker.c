@@ -94,15 +94,15 @@ static void start(local_worker *worker)
  * comes back has to forget these, and kills them. */
 static bool awaits_worker_alone(const arcp_runtime *runtime)
 {
-    arcp__engine_stats stats;
-    arcp__engine_get_stats(runtime->engine, &stats);
+    arcp_runtime_stats stats = arcp_runtime_stats_init();
+    arcp_runtime_get_stats(runtime, &stats);
     return runtime->is_stopping && stats.jobs_running == 0;
 }
 
 static void lose_all(const local_worker *worker)
 {
-    arcp__engine_worker_lost(worker->runtime->engine, arcp__input_now(worker->runtime),
-                             (arcp__worker_life){.name = arcp__local_worker_name});
+    arcp__shards_of_worker(worker->runtime, (arcp__worker_life){.name = arcp__local_worker_name},
+                           arcp__engine_worker_lost);
 }
 
 /* The worker is away: it may have ended, or not have begun. */
@@ -165,8 +165,8 @@ void arcp__local_worker_leave(local_worker *worker)
 
 pid_t arcp__runtime_left_worker(const arcp_runtime *runtime)
 {
-    const bool is_left = runtime->worker != NULL && arcp__engine_leaves_workers(runtime->engine) &&
-                         arcp__engine_jobs_on_workers(runtime->engine) != 0;
+    const bool is_left = runtime->worker != NULL && arcp__shards_leave_workers(runtime) &&
+                         arcp__runtime_jobs_on_workers(runtime) != 0;
     return is_left ? runtime->worker->child : 0;
 }
 
@@ -236,8 +236,7 @@ arcp_status arcp__runtime_open_local_worker(arcp_runtime *runtime,
         status = find_paths(worker, options, err);
     }
     if (status == ARCP_OK) {
-        status =
-            arcp__engine_set_worker_directory(runtime->engine, arcp_span_cstr(worker->jobs), err);
+        status = arcp__shards_set_worker_directory(runtime, arcp_span_cstr(worker->jobs), err);
     }
     if (status == ARCP_OK) {
         status = arcp__local_socket_listen(worker->socket, SOCKET_MODE, &worker->fd, err);

@@ -41,7 +41,7 @@ static void on_prepare(uv_prepare_t *handle)
 static void on_wake(uv_async_t *handle)
 {
     arcp_runtime *runtime = handle->data;
-    (void)runtime->store->ops->poll(runtime->store);
+    arcp__shards_take_woken(runtime);
     arcp__agent_network_take(runtime->hosting.network);
     arcp__gateway_take(runtime->gateway);
     if (arcp__agent_inbox_take(runtime)) {
@@ -111,12 +111,7 @@ void arcp_runtime_free(arcp_runtime *runtime)
     arcp__runtime_links_free(runtime);
     arcp__authenticator_close(runtime->authenticator);
     arcp__agent_threads_end(runtime);
-    if (runtime->store != NULL) {
-        /* Waits for submitted batches; their completions still reach the engine. */
-        runtime->store->ops->close(runtime->store);
-    }
-    arcp__engine_free(runtime->engine);
-    runtime->engine = NULL;
+    arcp__shards_free(runtime);
     arcp__recorder_free(runtime->recorder);
     if (runtime->provisioner != NULL) {
         runtime->provisioner->ops->free(runtime->provisioner);
@@ -144,20 +139,20 @@ static char *copy_or(const char *text, const char *otherwise)
 static void on_answered(void *user, uint64_t auth_id, arcp_status status,
                         const arcp__identity *identity)
 {
-    const arcp_runtime *runtime = user;
+    arcp_runtime *runtime = user;
+    arcp__shard *shard = runtime->shards;
     const arcp__authentication authentication = {.status = status,
                                                  .principal = identity->principal,
                                                  .is_anonymous = identity->is_anonymous,
                                                  .role = identity->role,
                                                  .origin = identity->origin};
-    arcp__engine_authenticated(runtime->engine, arcp__clock_now(), auth_id, &authentication);
+    arcp__engine_authenticated(shard->engine, arcp__input_now(shard), auth_id, &authentication);
 }
 
 static void on_refused(void *user, const char *peer, const char *why, bool is_trouble)
 {
-    const arcp_runtime *runtime = user;
     const arcp__refusal refusal = {.peer = peer, .rule = "bearer token", .is_trouble = is_trouble};
-    arcp__engine_refused(runtime->engine, arcp__clock_now(), &refusal, why);
+    arcp__runtime_refused(user, &refusal, why);
 }
 
 static void on_authenticator_wake(void *user)
@@ -226,7 +221,7 @@ static arcp_status make_parts(arcp_runtime *runtime, const arcp_runtime_options 
             return enforced;
         }
     }
-    return runtime->store != NULL ? ARCP_OK : arcp_store_open_memory(&runtime->store, err);
+    return ARCP_OK;
 }
 
 /* Copies the settings that the runtime itself needs. */
@@ -250,15 +245,20 @@ static void take_settings(arcp_runtime *runtime, const arcp_settings *settings)
         settings->budget_on_exhaustion == ARCP__ON_EXHAUSTION_DENY;
 }
 
-static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options *options,
-                               arcp_error *err)
+static arcp_status make_shards(arcp_runtime *runtime, arcp_store *store, arcp_error *err)
+{
+    const arcp_status status = store != NULL ? ARCP_OK : arcp_store_open_memory(&store, err);
+    return status == ARCP_OK ? arcp__shards_new(runtime, &store, 1, err) : status;
+}
+
+static arcp_status make_engines(arcp_runtime *runtime, const arcp_runtime_options *options,
+                                arcp_error *err)
 {
     arcp__engine_options engine = {
         .runtime_name = runtime->name,
         .runtime_version = runtime->version,
         .random = draw_random,
         .random_user = runtime,
-        .store_is_durable = runtime->store->ops->durable,
         .work_directory = arcp_span_cstr(arcp__process_table_directory(runtime->hosting.processes)),
         .hosts = arcp__confinement_hosts(runtime),
         .makes_spans = options->trace_span != NULL,
@@ -273,7 +273,7 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
         engine.settings = *options->settings;
     } else {
         arcp__settings_default(&engine.settings);
-        if (!runtime->store->ops->durable) {
+        if (!runtime->shards->store->ops->durable) {
             arcp_settings_fit_memory(&engine.settings);
         }
     }
@@ -291,7 +291,7 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
         }
         arcp__recorder_attach(runtime->recorder, &engine);
     }
-    return status == ARCP_OK ? arcp__engine_new(&engine, &runtime->engine, err) : status;
+    return status == ARCP_OK ? arcp__shards_open(runtime, &engine, err) : status;
 }
 
 /* What the program implements, before anything of it is called. */
@@ -321,6 +321,21 @@ arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options 
     return arcp__runtime_new_with_hooks(loop, given, &none, out, err);
 }
 
+/* What jobs end at the start is reported to hooks, too. */
+static arcp_status start_shards(arcp_runtime *runtime, const arcp__hook_setup *setup,
+                                arcp_error *err)
+{
+    arcp_status status = ARCP_OK;
+    for (arcp__shard *shard = runtime->shards;
+         shard != arcp__shards_end(runtime) && status == ARCP_OK; shard++) {
+        if (setup->count != 0) {
+            arcp__engine_set_hooks(shard->engine, arcp__clock_now(), setup->hooks, setup->count);
+        }
+        status = arcp__shard_restore(shard, err);
+    }
+    return status;
+}
+
 arcp_status arcp__runtime_new_with_hooks(struct uv_loop_s *loop, const arcp_runtime_options *given,
                                          const arcp__hook_setup *setup, arcp_runtime **out,
                                          arcp_error *err)
@@ -348,7 +363,6 @@ arcp_status arcp__runtime_new_with_hooks(struct uv_loop_s *loop, const arcp_runt
     runtime->turn.limits = &arcp__turn_of_links;
     runtime->options = options;
     runtime->options.failed = NULL; /* during creation a failure is returned instead */
-    runtime->store = options.store;
     runtime->provisioner = options.provisioner;
     runtime->deliver = setup->deliver;
     runtime->deliver_user = setup->user;
@@ -357,9 +371,12 @@ arcp_status arcp__runtime_new_with_hooks(struct uv_loop_s *loop, const arcp_runt
     (void)pthread_mutex_init(&runtime->inbox.mutex, NULL);
     (void)pthread_cond_init(&runtime->inbox.changed, NULL);
     (void)pthread_cond_init(&runtime->inbox.has_work, NULL);
-    status = make_parts(runtime, &options, err);
+    status = make_shards(runtime, options.store, err);
     if (status == ARCP_OK) {
-        status = make_engine(runtime, &options, err);
+        status = make_parts(runtime, &options, err);
+    }
+    if (status == ARCP_OK) {
+        status = make_engines(runtime, &options, err);
     }
     if (status == ARCP_OK) {
         /* Writing to a closed pipe or socket must be an error and not kill the program. A handler
@@ -370,10 +387,7 @@ arcp_status arcp__runtime_new_with_hooks(struct uv_loop_s *loop, const arcp_runt
             (void)sigaction(SIGPIPE, &now, NULL);
         }
         open_handles(runtime);
-        if (setup->count != 0) {
-            arcp__engine_set_hooks(runtime->engine, arcp__clock_now(), setup->hooks, setup->count);
-        }
-        status = arcp__runtime_restore(runtime, err);
+        status = start_shards(runtime, setup, err);
     }
     if (status != ARCP_OK) {
         arcp_runtime_free(runtime);
@@ -405,7 +419,7 @@ static arcp_status offer(arcp_runtime *runtime, arcp__agent_entry *entry, bool i
         .max_jobs = entry->max_jobs,
         .refuses = entry->without_queue,
     };
-    const arcp_status status = arcp__engine_register_agent(runtime->engine, &registration, err);
+    const arcp_status status = arcp__shards_register(runtime, &registration, err);
     if (status == ARCP_OK) {
         arcp__agent_entry *other = NULL;
         LL_FOREACH (runtime->agents, other) {
@@ -478,10 +492,12 @@ void arcp_runtime_clear_agents(arcp_runtime *runtime)
         entry->is_offered = false;
     }
     runtime->has_withdrawn_agents = true;
-    arcp__engine_clear_agents(runtime->engine);
     /* Free process agents that no job and no served process uses. Callback agents are kept, because
      * a thread may still use one when its job has been forgotten. */
-    arcp__engine_for_each_host(runtime->engine, mark_used, NULL);
+    for (arcp__shard *shard = runtime->shards; shard != arcp__shards_end(runtime); shard++) {
+        arcp__engine_clear_agents(shard->engine);
+        arcp__engine_for_each_host(shard->engine, mark_used, NULL);
+    }
     for (arcp__agent_entry **next = &runtime->agents; *next != NULL;) {
         arcp__agent_entry *entry = *next;
         if (entry->ops == &arcp__agent_worker_host && !entry->is_used &&
@@ -502,7 +518,9 @@ void arcp_runtime_set_settings(arcp_runtime *runtime, const arcp_settings *setti
     take_settings(runtime, settings);
     const arcp_status ignored = arcp__runtime_bound_connections(runtime, settings, NULL);
     (void)ignored; /* only the first call allocates and can fail */
-    arcp__engine_set_settings(runtime->engine, settings);
+    for (arcp__shard *shard = runtime->shards; shard != arcp__shards_end(runtime); shard++) {
+        arcp__engine_set_settings(shard->engine, settings);
+    }
 }
 
 arcp_status arcp_runtime_set_enforcement(arcp_runtime *runtime, const arcp_enforce_options *given,
@@ -519,71 +537,7 @@ arcp_status arcp_runtime_set_enforcement(arcp_runtime *runtime, const arcp_enfor
     return arcp__confinement_set(&runtime->hosting, given == NULL ? NULL : &options, err);
 }
 
-void arcp_runtime_set_audit_failing(arcp_runtime *runtime, bool failing)
-{
-    arcp__engine_set_audit_failing(runtime->engine, failing);
-}
-
-void arcp_runtime_clear_policies(arcp_runtime *runtime)
-{
-    arcp__engine_clear_policies(runtime->engine);
-}
-
-arcp_status arcp_runtime_add_policy(arcp_runtime *runtime, const arcp_policy *given,
-                                    arcp_error *err)
-{
-    arcp_policy policy = arcp_policy_init();
-    const arcp_status status =
-        arcp__options_take(&policy, given, sizeof policy, "arcp_policy", err);
-    const arcp__policy row = {
-        .principal_glob = arcp_span_cstr(policy.principal_glob),
-        .agent_glob = arcp_span_cstr(policy.agent_glob),
-        .ceiling = policy.ceiling,
-        .leaves_others_open = policy.leaves_others_open,
-        .max_lifetime_sec = policy.max_lifetime_sec,
-    };
-    return status == ARCP_OK ? arcp__engine_add_policy(runtime->engine, &row, err) : status;
-}
-
-void arcp_runtime_set_submit_policy(arcp_runtime *runtime, arcp_submit_policy_fn decide, void *user)
-{
-    arcp__engine_set_submit_policy(runtime->engine, decide, user);
-}
-
-void arcp_runtime_clear_peer_profiles(arcp_runtime *runtime)
-{
-    arcp__engine_clear_peer_profiles(runtime->engine);
-}
-
-arcp_status arcp_runtime_add_peer_profile(arcp_runtime *runtime, const char *client_glob,
-                                          const char *principal_glob, const char *profile,
-                                          arcp_error *err)
-{
-    arcp__peer_profile_rule rule = {.client_glob = arcp_span_cstr(client_glob),
-                                    .principal_glob = arcp_span_cstr(principal_glob),
-                                    .profile = arcp_span_cstr(profile)};
-    return arcp__engine_add_peer_profile(runtime->engine, &rule, err);
-}
-
 void arcp_runtime_reap_orphans(arcp_runtime *runtime)
 {
     arcp__process_table_reap(runtime->hosting.processes);
-}
-
-void arcp_runtime_get_stats(const arcp_runtime *runtime, arcp_runtime_stats *out)
-{
-    arcp__engine_stats engine;
-    arcp__engine_get_stats(runtime->engine, &engine);
-    const arcp_runtime_stats stats = {
-        .sessions = engine.sessions,
-        .sessions_connected = engine.sessions_connected,
-        .jobs_running = engine.jobs_running,
-        .jobs_kept = engine.jobs_kept,
-        .events = engine.events,
-        .denials = engine.denials,
-        .batches = runtime->batches,
-        .credentials_outstanding = engine.credentials_outstanding,
-        .credentials_stuck = engine.credentials_stuck,
-    };
-    arcp__options_give(out, &stats, sizeof stats);
 }

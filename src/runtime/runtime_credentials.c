@@ -26,7 +26,7 @@ static arcp_status translate(void *user, const arcp_upstream_error *error)
  * treated as unknown. */
 static void on_done(void *user, const arcp_provision_result *given)
 {
-    arcp_runtime *runtime = user;
+    arcp__shard *shard = ((arcp_runtime *)user)->shards;
     arcp_provision_result result = arcp_provision_result_init();
     if (arcp__options_take(&result, given, sizeof result, "arcp_provision_result", NULL) !=
             ARCP_OK ||
@@ -37,7 +37,7 @@ static void on_done(void *user, const arcp_provision_result *given)
         result.status = ARCP_E_INTERNAL_ERROR;
         result.message = "the provisioner returned an invalid result";
     }
-    arcp__engine_provisioned(runtime->engine, arcp__input_now(runtime), &result);
+    arcp__engine_provisioned(shard->engine, arcp__input_now(shard), &result);
 }
 
 arcp_status arcp__runtime_provisioner_open(arcp_runtime *runtime, const char *key_file,
@@ -72,23 +72,24 @@ arcp_status arcp__runtime_provisioner_open(arcp_runtime *runtime, const char *ke
     };
     arcp_provisioner_callbacks callbacks = {.done = on_done, .user = runtime};
     runtime->provisioner->ops->set_callbacks(runtime->provisioner, &callbacks);
-    if (!runtime->store->ops->durable) {
+    const arcp_store_ops *store = runtime->shards->store->ops;
+    if (!store->durable) {
         arcp__runtime_log(runtime, NULL, ARCP_LOG_WARN,
                           "credentials are not offered: after a restart the store \"%s\" would not "
                           "know which ones to revoke",
-                          runtime->store->ops->name);
+                          store->name);
     }
     return ARCP_OK;
 }
 
-void arcp__runtime_provision(arcp_runtime *runtime, uint64_t call_id)
+void arcp__shard_provision(arcp__shard *shard, uint64_t call_id)
 {
-    arcp_provisioner *provisioner = runtime->provisioner;
+    arcp_provisioner *provisioner = shard->runtime->provisioner;
     const arcp_provisioner_ops *ops = provisioner->ops;
     arcp_provision_request request;
     arcp_error error = {0};
     const arcp__provision_verb verb =
-        arcp__engine_provision_request(runtime->engine, call_id, &request);
+        arcp__engine_provision_request(shard->engine, call_id, &request);
     arcp_status status = ARCP_E_USAGE;
     switch (verb) {
     case ARCP__PROVISION_ISSUE:
@@ -105,7 +106,7 @@ void arcp__runtime_provision(arcp_runtime *runtime, uint64_t call_id)
         status = ops->usage(provisioner, &request, &error);
         break;
     }
-    arcp__engine_provision_sent(runtime->engine);
+    arcp__engine_provision_sent(shard->engine);
     if (status == ARCP_OK) {
         return;
     }
@@ -116,5 +117,5 @@ void arcp__runtime_provision(arcp_runtime *runtime, uint64_t call_id)
     result.status = ARCP_E_INTERNAL_ERROR;
     result.message =
         error.message[0] == '\0' ? "the call to the provisioner failed" : error.message;
-    arcp__engine_provisioned(runtime->engine, arcp__clock_now(), &result);
+    arcp__engine_provisioned(shard->engine, arcp__clock_now(), &result);
 }

@@ -1,4 +1,5 @@
-/* Drives the engine: performs its effects as sends, batches for the store and calls of agents. */
+/* Drives the engines: performs their effects as sends, batches for their stores and calls of
+ * agents. Only shards that got an input, or have a deadline that is over, are driven. */
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -38,8 +39,9 @@ static void call_agent(arcp_runtime *runtime, const arcp__effect *effect)
     }
 }
 
-static void perform(arcp_runtime *runtime, const arcp__effect *effect)
+static void perform(arcp__shard *shard, const arcp__effect *effect)
 {
+    arcp_runtime *runtime = shard->runtime;
     arcp__runtime_link *link = effect->link_user;
     arcp_connection_info info = arcp_connection_info_init();
     arcp_error error = {0};
@@ -84,14 +86,14 @@ static void perform(arcp_runtime *runtime, const arcp__effect *effect)
         call_agent(runtime, effect);
         break;
     case ARCP__EFFECT_READ:
-        if (runtime->store->ops->read(runtime->store, effect->id, effect->text, effect->from,
-                                      effect->count_max, effect->bytes_max, &error) != ARCP_OK) {
-            arcp__engine_read_done(runtime->engine, arcp__clock_now(), effect->id, error.status, 0,
+        if (shard->store->ops->read(shard->store, effect->id, effect->text, effect->from,
+                                    effect->count_max, effect->bytes_max, &error) != ARCP_OK) {
+            arcp__engine_read_done(shard->engine, arcp__clock_now(), effect->id, error.status, 0,
                                    NULL, 0);
         }
         break;
     case ARCP__EFFECT_PROVISION:
-        arcp__runtime_provision(runtime, effect->id);
+        arcp__shard_provision(shard, effect->id);
         break;
     case ARCP__EFFECT_LOG:
         arcp__runtime_log_effect(runtime, effect);
@@ -100,23 +102,54 @@ static void perform(arcp_runtime *runtime, const arcp__effect *effect)
         runtime->options.trace_span(runtime->options.trace_span_user, effect->text);
         break;
     case ARCP__EFFECT_ASK_OWNER:
-        arcp__runtime_ask_owner(runtime, effect);
+        arcp__shard_ask_owner(shard, effect);
         break;
     case ARCP__EFFECT_NOTIFY:
-        arcp__runtime_notify(runtime, effect);
+        arcp__shard_notify(shard, effect);
         break;
     }
 }
 
+/* ---- deadlines ---- */
+
+/* Shards whose deadline is over are driven before the loop waits again; to check the clocks, all
+ * that have one. */
 static void on_timer(uv_timer_t *timer)
 {
     arcp_runtime *runtime = timer->data;
-    runtime->is_dirty = true; /* so that the engine is driven before the loop waits again */
+    const int64_t now_ns = arcp__clock_now().mono_ns;
+    int64_t until_ns = now_ns;
+    if (now_ns - runtime->clocks_checked_ns >= CLOCK_CHECK_MS * ARCP_NS_PER_MS) {
+        runtime->clocks_checked_ns = now_ns;
+        until_ns = ARCP_TIME_NEVER - 1;
+    }
+    for (arcp__timer *due = arcp__timer_heap_pop_due(&runtime->deadlines, until_ns); due != NULL;
+         due = arcp__timer_heap_pop_due(&runtime->deadlines, until_ns)) {
+        arcp__shard_touch(due->owner);
+    }
+    runtime->is_dirty = true; /* so that the timer is armed again */
+}
+
+/* The driven shards' deadlines may have changed. */
+static void note_deadlines(arcp_runtime *runtime)
+{
+    arcp__shard *shard = NULL;
+    DL_FOREACH2(runtime->driven, shard, next_driven)
+    {
+        const int64_t deadline = arcp__engine_deadline(shard->engine);
+        if (shard->deadline.place == 0 || shard->deadline.at_ns != deadline) {
+            /* Only the first time can fail, in arcp__shards_new. */
+            const arcp_status ignored =
+                arcp__timer_arm(&runtime->deadlines, &shard->deadline, deadline);
+            (void)ignored;
+        }
+    }
 }
 
 static void arm_timer(arcp_runtime *runtime, int64_t now_ns)
 {
-    const int64_t deadline = arcp__engine_deadline(runtime->engine);
+    note_deadlines(runtime);
+    const int64_t deadline = arcp__timer_heap_next(&runtime->deadlines);
     if (deadline == ARCP_TIME_NEVER) {
         (void)uv_timer_stop(&runtime->timer);
         return;
@@ -131,9 +164,11 @@ static void arm_timer(arcp_runtime *runtime, int64_t now_ns)
     (void)uv_timer_start(&runtime->timer, on_timer, left_ms, 0);
 }
 
+/* ---- the owner ---- */
+
 static bool has_left_workers(const arcp_runtime *runtime)
 {
-    return runtime->worker_links == NULL || !arcp__engine_leaves_workers(runtime->engine) ||
+    return runtime->worker_links == NULL || !arcp__shards_leave_workers(runtime) ||
            runtime->leave_workers(runtime->worker_links);
 }
 
@@ -148,9 +183,9 @@ static void notify_owner(arcp_runtime *runtime)
                           "out of memory: recording has ended, and the trace can be played up to "
                           "there; restart the runtime to record again");
     }
-    if (!runtime->has_failed && arcp__engine_has_failed(runtime->engine)) {
+    if (runtime->has_failed && !runtime->failure_reported) {
         /* The engine has closed its links; the next runtime continues from the store. */
-        runtime->has_failed = true;
+        runtime->failure_reported = true;
         arcp__runtime_log(runtime, NULL, ARCP_LOG_ERROR,
                           "out of memory: every connection was closed, and nothing more is stored "
                           "or started; restart the runtime to continue from the store");
@@ -159,8 +194,8 @@ static void notify_owner(arcp_runtime *runtime)
         }
     }
     if (runtime->is_stopping && runtime->stopped != NULL && has_left_workers(runtime) &&
-        arcp__engine_is_finished(runtime->engine) && runtime->links == NULL) {
-        if (arcp__engine_store_is_lost(runtime->engine)) {
+        arcp__shards_are_finished(runtime) && runtime->links == NULL) {
+        if (arcp__shards_have_lost_store(runtime)) {
             arcp__runtime_log(runtime, NULL, ARCP_LOG_ERROR,
                               "stopped while the store was not writable; events not yet stored "
                               "(and never shown to a client) are lost");
@@ -170,6 +205,8 @@ static void notify_owner(arcp_runtime *runtime)
         stopped(runtime->stopped_user);
     }
 }
+
+/* ---- rounds ---- */
 
 /* The runtime that this thread is driving; NULL: none. */
 static _Thread_local const arcp_runtime *driven;
@@ -194,44 +231,94 @@ static void take_agent_messages(arcp_runtime *runtime)
  * peers can read meanwhile. */
 static void flush_and_forget(arcp_runtime *runtime)
 {
-    arcp__effect effect;
+    arcp__shard *shard = NULL;
     arcp__runtime_links_flush(runtime);
-    while (arcp__engine_next_forgotten(runtime->engine, &effect)) {
-        perform(runtime, &effect);
-        runtime->is_dirty = true;
+    DL_FOREACH2(runtime->driven, shard, next_driven)
+    {
+        arcp__effect effect;
+        while (arcp__engine_next_forgotten(shard->engine, &effect)) {
+            perform(shard, &effect);
+            arcp__shard_touch(shard);
+        }
     }
 }
 
-/* One round. True if another round is needed. */
-static bool drive_once(arcp_runtime *runtime, arcp_time now)
+/* What concerns no shard, and may lead to inputs of shards. */
+static void drive_host(arcp_runtime *runtime)
 {
-    arcp__effect effect;
-    runtime->is_dirty = false;
-    runtime->has_polled = false;
-    arcp__engine_tick(runtime->engine, now);
-    /* So the messages that an agent puts while it is called get into the same batch and write. */
-    take_agent_messages(runtime);
-    while (arcp__engine_next_effect(runtime->engine, now, &effect)) {
-        perform(runtime, &effect);
-        take_agent_messages(runtime);
-        if (arcp__runtime_feed_store(runtime)) {
-            now = arcp__clock_now();
-        }
+    if (arcp__authenticator_take(runtime->authenticator)) {
+        runtime->is_dirty = true;
     }
-    bool more = arcp__authenticator_take(runtime->authenticator);
     if (runtime->roles_are_due) { /* after what the former verifiers have accepted */
         runtime->roles_are_due = false;
         arcp__runtime_check_page_keys(runtime);
-        arcp__engine_recheck_roles(runtime->engine, arcp__clock_now());
-        more = true;
+        for (arcp__shard *shard = runtime->shards; shard != arcp__shards_end(runtime); shard++) {
+            arcp__engine_recheck_roles(shard->engine, arcp__input_now(shard));
+        }
     }
+}
+
+static void leave_dirty(arcp__shard *shard)
+{
+    arcp_runtime *runtime = shard->runtime;
+    if (shard->is_dirty) {
+        shard->is_dirty = false;
+        DL_DELETE2(runtime->dirty, shard, previous_dirty, next_dirty);
+    }
+}
+
+static void drive_shard(arcp__shard *shard, arcp_time now)
+{
+    arcp_runtime *runtime = shard->runtime;
+    arcp__effect effect;
+    shard->has_polled = false;
+    arcp__engine_tick(shard->engine, now);
+    /* So the messages that an agent puts while it is called get into the same batch and write. */
+    take_agent_messages(runtime);
+    while (arcp__engine_next_effect(shard->engine, now, &effect)) {
+        perform(shard, &effect);
+        take_agent_messages(runtime);
+        if (arcp__shard_feed_store(shard)) {
+            now = arcp__clock_now();
+        }
+    }
+    drive_host(runtime);
     /* What was submitted needs no further round: its completion does. */
-    (void)arcp__runtime_submit_batches(runtime);
-    more = runtime->store->ops->poll(runtime->store) || more;
-    if (arcp__engine_has_failed(runtime->engine)) { /* it may have failed while making a batch */
-        return !arcp__engine_is_finished(runtime->engine);
+    (void)arcp__shard_submit_batches(shard);
+    if (shard->store->ops->poll(shard->store)) {
+        arcp__shard_touch(shard);
     }
-    return more || runtime->is_dirty || runtime->has_agent_messages;
+    if (arcp__engine_has_failed(shard->engine)) { /* it may have failed while making a batch */
+        if (arcp__engine_is_finished(shard->engine)) {
+            leave_dirty(shard);
+        } else {
+            arcp__shard_touch(shard);
+        }
+    }
+}
+
+/* One round, in which each dirty shard is driven once. True if another round is needed. */
+static bool drive_once(arcp_runtime *runtime, arcp_time now)
+{
+    arcp__shard *last = runtime->dirty == NULL ? NULL : runtime->dirty->previous_dirty;
+    runtime->is_dirty = false;
+    if (last == NULL) {
+        take_agent_messages(runtime);
+        drive_host(runtime);
+    }
+    for (arcp__shard *shard = NULL; shard != last;) {
+        shard = runtime->dirty;
+        leave_dirty(shard);
+        if (!shard->is_driven) {
+            shard->is_driven = true;
+            DL_APPEND2(runtime->driven, shard, previous_driven, next_driven);
+        }
+        runtime->current = shard;
+        drive_shard(shard, now);
+        runtime->current = NULL;
+        now = shard == last ? now : arcp__clock_now();
+    }
+    return runtime->is_dirty || runtime->dirty != NULL || runtime->has_agent_messages;
 }
 
 /* Rounds in one turn of the loop, at most, so that other handles are not delayed. */
@@ -251,7 +338,7 @@ void arcp__runtime_drive(arcp_runtime *runtime)
         more = drive_once(runtime, now);
         if (!more) {
             flush_and_forget(runtime);
-            more = runtime->is_dirty; /* the engine may have room for more */
+            more = runtime->is_dirty; /* the engines may have room for more */
         }
         now = arcp__clock_now();
     }
@@ -262,6 +349,12 @@ void arcp__runtime_drive(arcp_runtime *runtime)
         (void)uv_async_send(&runtime->wake);
     }
     arm_timer(runtime, now.mono_ns);
+    while (runtime->driven != NULL) {
+        arcp__shard *shard = runtime->driven;
+        runtime->has_failed = runtime->has_failed || arcp__engine_has_failed(shard->engine);
+        shard->is_driven = false;
+        DL_DELETE2(runtime->driven, shard, previous_driven, next_driven);
+    }
     runtime->is_driving = false;
     notify_owner(runtime);
 }

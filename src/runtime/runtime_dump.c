@@ -10,6 +10,14 @@ static void dump_runtime(arcp_runtime *runtime, arcp_time now, arcp_buf *out)
     for (const arcp__runtime_link *link = runtime->links; link != NULL; link = link->next) {
         links++;
     }
+    unsigned batches = 0;
+    int64_t oldest_ns = now.mono_ns;
+    for (arcp__shard *shard = runtime->shards; shard != arcp__shards_end(runtime); shard++) {
+        batches += shard->batches_under_way;
+        if (shard->batches_under_way != 0 && shard->submitted_ns[0] < oldest_ns) {
+            oldest_ns = shard->submitted_ns[0];
+        }
+    }
     (void)pthread_mutex_lock(&inbox->mutex);
     const size_t inbox_bytes = inbox->bytes;
     const size_t calls_queued = inbox->queued_count;
@@ -25,13 +33,12 @@ static void dump_runtime(arcp_runtime *runtime, arcp_time now, arcp_buf *out)
     arcp__put_u64(&writer, "agent_calls_queued", calls_queued);
     arcp__put_u64(&writer, "agent_inbox_bytes", inbox_bytes);
     arcp__put_u64(&writer, "batches_committed", runtime->batches);
-    arcp__put_u64(&writer, "batches_under_way", runtime->batches_under_way);
-    if (runtime->batches_under_way != 0) {
-        arcp__put_i64(&writer, "oldest_batch_ms",
-                      (now.mono_ns - runtime->submitted_ns[0]) / ARCP_NS_PER_MS);
+    arcp__put_u64(&writer, "batches_under_way", batches);
+    if (batches != 0) {
+        arcp__put_i64(&writer, "oldest_batch_ms", (now.mono_ns - oldest_ns) / ARCP_NS_PER_MS);
     }
     arcp__put_array(&writer, "waits_for");
-    if (runtime->batches_under_way != 0) {
+    if (batches != 0) {
         arcp_json_write_cstr(&writer, "the store's commit");
     }
     if (calls_queued != 0) {
@@ -47,6 +54,8 @@ arcp_status arcp_runtime_write_state(arcp_runtime *runtime, size_t lines_max, ar
     const arcp_time now = arcp__clock_now();
     dump_runtime(runtime, now, out);
     arcp__worker_programs_dump(&runtime->programs, lines_max, out);
-    arcp__engine_write_state(runtime->engine, now, lines_max, out);
+    for (arcp__shard *shard = runtime->shards; shard != arcp__shards_end(runtime); shard++) {
+        arcp__engine_write_state(shard->engine, now, lines_max, out);
+    }
     return arcp_buf_status(out);
 }

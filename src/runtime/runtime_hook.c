@@ -5,13 +5,15 @@
 
 void arcp__runtime_set_hooks(arcp_runtime *runtime, const arcp__hook_options *hooks, size_t count)
 {
-    arcp__engine_set_hooks(runtime->engine, arcp__input_now(runtime), hooks, count);
-    runtime->is_dirty = true;
+    for (arcp__shard *shard = runtime->shards; shard != arcp__shards_end(runtime); shard++) {
+        arcp__engine_set_hooks(shard->engine, arcp__input_now(shard), hooks, count);
+    }
     (void)uv_async_send(&runtime->wake);
 }
 
-void arcp__runtime_notify(arcp_runtime *runtime, const arcp__effect *effect)
+void arcp__shard_notify(arcp__shard *shard, const arcp__effect *effect)
 {
+    arcp_runtime *runtime = shard->runtime;
     const arcp_span text = effect->text;
     const char *end = memchr(text.data, '\n', text.size);
     const size_t name_size = (size_t)(end - text.data);
@@ -23,7 +25,7 @@ void arcp__runtime_notify(arcp_runtime *runtime, const arcp__effect *effect)
 
 void arcp__runtime_notified(arcp_runtime *runtime, uint64_t id, arcp_status status, arcp_span why)
 {
-    arcp__engine_notified(runtime->engine, arcp__clock_now(), id, status, why);
-    runtime->is_dirty = true;
+    arcp__shard *shard = runtime->shards;
+    arcp__engine_notified(shard->engine, arcp__input_now(shard), id, status, why);
     (void)uv_async_send(&runtime->wake);
 }

@@ -18,7 +18,7 @@ void arcp__runtime_links_flush(arcp_runtime *runtime)
         DL_DELETE2(runtime->touched, link, previous_touched, next_touched);
         if (link->link != NULL) {
             link->connection->ops->flush(link->connection);
-            arcp__engine_drained(runtime->engine, arcp__input_now(runtime), link->link,
+            arcp__engine_drained(link->shard->engine, arcp__input_now(link->shard), link->link,
                                  link->connection->ops->unsent(link->connection));
         }
     }
@@ -58,14 +58,15 @@ static void on_message(void *user, arcp_connection *connection, arcp_span frame)
 {
     arcp__runtime_link *link = user;
     arcp_runtime *runtime = link->runtime;
-    const arcp_time now = arcp__clock_now();
-    link->is_refused = !arcp__engine_receive(runtime->engine, now, link->link, frame);
+    arcp__shard *shard = link->shard;
+    const arcp_time now = arcp__input_now(shard);
+    link->is_refused = !arcp__engine_receive(shard->engine, now, link->link, frame);
     /* A single frame may take as long as a whole share. */
     const arcp_time done = arcp__clock_now();
-    if (arcp__engine_frame_took(runtime->engine, done, link->link, done.mono_ns - now.mono_ns)) {
+    if (arcp__engine_frame_took(shard->engine, done, link->link, done.mono_ns - now.mono_ns)) {
         for (arcp__runtime_link *other = runtime->links; other != NULL; other = other->next) {
-            if (other->link != NULL && !other->is_refused &&
-                !arcp__engine_takes_frames(runtime->engine, other->link)) {
+            if (other->shard == shard && other->link != NULL && !other->is_refused &&
+                !arcp__engine_takes_frames(shard->engine, other->link)) {
                 other->is_refused = true;
                 other->connection->ops->pause(other->connection);
             }
@@ -80,8 +81,7 @@ static void on_message(void *user, arcp_connection *connection, arcp_span frame)
     if (link->is_refused || link->is_resting) {
         connection->ops->pause(connection);
     }
-    runtime->is_dirty = true;
-    (void)arcp__runtime_feed_store(runtime);
+    (void)arcp__shard_feed_store(shard);
 }
 
 static void on_drained(void *user, arcp_connection *connection, size_t written, size_t unsent)
@@ -90,8 +90,7 @@ static void on_drained(void *user, arcp_connection *connection, size_t written, 
     (void)written;
     const arcp__runtime_link *link = user;
     if (link->link != NULL) {
-        arcp__engine_drained(link->runtime->engine, arcp__input_now(link->runtime), link->link,
-                             unsent);
+        arcp__engine_drained(link->shard->engine, arcp__input_now(link->shard), link->link, unsent);
     }
 }
 
@@ -99,7 +98,7 @@ static void on_input_over(void *user, arcp_connection *connection)
 {
     (void)connection;
     const arcp__runtime_link *link = user;
-    arcp__engine_input_over(link->runtime->engine, arcp__input_now(link->runtime), link->link);
+    arcp__engine_input_over(link->shard->engine, arcp__input_now(link->shard), link->link);
     if (link->input_over != NULL) {
         link->input_over(link->user);
     }
@@ -136,10 +135,9 @@ static void on_closed(void *user, arcp_connection *connection, arcp_close_code c
                       "connection from %s closed: %d %s", info.peer, (int)code, reason);
     if (code == ARCP_CLOSE_TRY_AGAIN && !link->is_welcome && !info.closed_by_peer) {
         const arcp__refusal refusal = {.peer = info.peer, .rule = "pending", .code = (int)code};
-        arcp__engine_refused(runtime->engine, arcp__clock_now(), &refusal,
-                             "closed to make room while it was pending");
+        arcp__runtime_refused(runtime, &refusal, "closed to make room while it was pending");
     }
-    arcp__engine_disconnect(runtime->engine, arcp__input_now(runtime), link->link);
+    arcp__engine_disconnect(link->shard->engine, arcp__input_now(link->shard), link->link);
     link->link = NULL;
     void (*closed)(void *) = link->closed;
     void *owner = link->user;
@@ -166,11 +164,12 @@ static arcp_status serve(arcp_runtime *runtime, arcp_connection *connection,
                                   .principal = arcp_span_cstr(wanted->principal),
                                   .role = wanted->role};
     link->runtime = runtime;
+    link->shard = runtime->shards;
     link->connection = connection;
     link->input_over = wanted->input_over;
     link->closed = wanted->closed;
     link->user = wanted->user;
-    link->link = arcp__engine_connect(runtime->engine, arcp__input_now(runtime), &options);
+    link->link = arcp__engine_connect(link->shard->engine, arcp__input_now(link->shard), &options);
     if (link->link == NULL) {
         arcp__free(link);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
@@ -241,12 +240,11 @@ arcp_status arcp__runtime_bound_connections(arcp_runtime *runtime, const arcp_se
 
 static void on_refused(void *user, const char *peer, int status, const char *why)
 {
-    arcp_runtime *runtime = user;
     const arcp__refusal refusal = {.peer = peer,
                                    .rule = status == 0 ? "handshake" : "HTTP",
                                    .code = status,
                                    .is_audited = status == 403};
-    arcp__engine_refused(runtime->engine, arcp__input_now(runtime), &refusal, why);
+    arcp__runtime_refused(user, &refusal, why);
 }
 
 arcp_status arcp_runtime_listen(arcp_runtime *runtime, const char *url,
@@ -307,7 +305,9 @@ static void stop(arcp_runtime *runtime, void (*stopped)(void *user), void *user,
         runtime->stopped = stopped;
         runtime->stopped_user = user;
     }
-    arcp__engine_shutdown(runtime->engine, arcp__input_now(runtime), keeps_jobs);
+    for (arcp__shard *shard = runtime->shards; shard != arcp__shards_end(runtime); shard++) {
+        arcp__engine_shutdown(shard->engine, arcp__input_now(shard), keeps_jobs);
+    }
     (void)uv_async_send(&runtime->wake);
 }
 
@@ -321,18 +321,13 @@ void arcp__runtime_stop_keeping_jobs(arcp_runtime *runtime, void (*stopped)(void
     stop(runtime, stopped, user, true);
 }
 
-size_t arcp__runtime_jobs_on_workers(const arcp_runtime *runtime)
-{
-    return arcp__engine_jobs_on_workers(runtime->engine);
-}
-
 void arcp__runtime_links_free(arcp_runtime *runtime)
 {
     listeners_close(runtime);
     while (runtime->links != NULL) {
         arcp__runtime_link *link = runtime->links;
         if (link->link != NULL) {
-            arcp__engine_disconnect(runtime->engine, arcp__clock_now(), link->link);
+            arcp__engine_disconnect(link->shard->engine, arcp__clock_now(), link->link);
         }
         link_free(link);
     }

@@ -14,8 +14,9 @@ void arcp__runtime_set_local_operator(arcp_runtime *runtime, const char *princip
     runtime->local_operator = principal;
 }
 
-void arcp__runtime_ask_owner(arcp_runtime *runtime, const arcp__effect *effect)
+void arcp__shard_ask_owner(arcp__shard *shard, const arcp__effect *effect)
 {
+    arcp_runtime *runtime = shard->runtime;
     if (runtime->asked != NULL) {
         runtime->asked(runtime->asked_user, effect->id, effect->text);
         return;
@@ -27,19 +28,20 @@ void arcp__runtime_ask_owner(arcp_runtime *runtime, const arcp__effect *effect)
 
 void arcp__runtime_answer(arcp_runtime *runtime, uint64_t id, arcp_status status, arcp_span text)
 {
-    arcp__engine_owner_answered(runtime->engine, arcp__clock_now(), id, status, text);
-    runtime->is_dirty = true;
+    arcp__shard *shard = runtime->shards;
+    arcp__engine_owner_answered(shard->engine, arcp__input_now(shard), id, status, text);
     (void)uv_async_send(&runtime->wake);
 }
 
-void arcp__runtime_check_page_keys(arcp_runtime *runtime)
+static void check_page_keys(arcp__shard *shard)
 {
+    arcp_runtime *runtime = shard->runtime;
     const arcp__origin transport = arcp__origin_of_transport();
     const arcp__page_key *next = NULL;
-    for (const arcp__page_key *key = arcp__engine_page_key_next(runtime->engine, NULL); key != NULL;
+    for (const arcp__page_key *key = arcp__engine_page_key_next(shard->engine, NULL); key != NULL;
          key = next) {
         arcp__page_key_facts facts;
-        next = arcp__engine_page_key_next(runtime->engine, key);
+        next = arcp__engine_page_key_next(shard->engine, key);
         arcp__page_key_look(key, &facts);
         const bool is_valid = arcp__origin_equals(facts.origin, &transport)
                                   ? runtime->local_operator != NULL &&
@@ -47,7 +49,15 @@ void arcp__runtime_check_page_keys(arcp_runtime *runtime)
                                   : arcp__authenticator_knows(runtime->authenticator, facts.origin,
                                                               facts.principal, facts.role);
         if (!is_valid || facts.is_restored) {
-            arcp__engine_page_key_checked(runtime->engine, arcp__clock_now(), facts.hash, is_valid);
+            arcp__engine_page_key_checked(shard->engine, arcp__input_now(shard), facts.hash,
+                                          is_valid);
         }
+    }
+}
+
+void arcp__runtime_check_page_keys(arcp_runtime *runtime)
+{
+    for (arcp__shard *shard = runtime->shards; shard != arcp__shards_end(runtime); shard++) {
+        check_page_keys(shard);
     }
 }

@@ -6,6 +6,6 @@ arcp_status arcp__runtime_set_schedules(arcp_runtime *runtime,
                                         const arcp__schedule_options *options, size_t count,
                                         arcp_error *err)
 {
-    return arcp__engine_set_schedules(runtime->engine, arcp__input_now(runtime), options, count,
-                                      err);
+    arcp__shard *shard = runtime->shards;
+    return arcp__engine_set_schedules(shard->engine, arcp__input_now(shard), options, count, err);
 }

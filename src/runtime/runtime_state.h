@@ -1,16 +1,20 @@
-/* The state of a runtime: an engine, and the loop, store, links and agents that it is connected to.
- * Private to src/runtime. Everything belongs to the loop's thread, except where the inbox says
- * otherwise. */
+/* The state of a runtime. What there is once, on its loop, is the host: agents and their programs,
+ * the authenticator, listeners, the provisioner, links to workers. What there may be many of is a
+ * shard: an engine with its store. Today a runtime has one. Private to src/runtime. Everything
+ * belongs to the loop's thread, except where the inbox says otherwise. */
 #ifndef ARCP_RUNTIME_RUNTIME_STATE_H
 #define ARCP_RUNTIME_RUNTIME_STATE_H
 
 #include <arcp/runtime.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <uv.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/random.h"
+#include "base/timer_heap.h"
 #include "base/turn_share.h"
 #include "engine/engine.h"
 #include "hosting/agent_network.h"
@@ -27,15 +31,36 @@
 
 #define ARCP__COMMIT_BUCKETS 16u
 
+typedef struct arcp__shard arcp__shard;
 typedef struct arcp__runtime_link arcp__runtime_link;
 typedef struct arcp__agent_entry arcp__agent_entry;
+
+/* An engine, and its store. */
+struct arcp__shard {
+    arcp_runtime *runtime;
+    arcp__engine *engine;
+    arcp_store *store; /* owned */
+    arcp__shard *previous_dirty, *next_dirty, *previous_driven, *next_driven;
+    bool is_dirty;        /* in runtime->dirty: the engine got an input and must be driven */
+    bool is_driven;       /* in runtime->driven */
+    atomic_bool is_woken; /* in runtime->woken: its store has something to tell */
+    arcp__shard *next_woken;
+    bool has_polled;      /* arcp__shard_feed_store has polled the store in this round */
+    arcp__timer deadline; /* the engine's, in runtime->deadlines */
+    unsigned batches_under_way;
+    int64_t submitted_ns[ARCP__BATCHES_MAX]; /* of these batches, oldest first */
+    arcp_status restore_status;
+    arcp_error restore_error;
+    unsigned scans_under_way;
+};
 
 /* One served connection. */
 struct arcp__runtime_link {
     arcp_runtime *runtime;
+    arcp__shard *shard;
     arcp__runtime_link *previous, *next;
     arcp_connection *connection;
-    arcp__link *link;               /* the engine's; NULL after it was disconnected */
+    arcp__link *link;               /* the shard's; NULL after it was disconnected */
     void (*input_over)(void *user); /* the owner's callbacks; both may be NULL */
     void (*closed)(void *user);
     void *user;
@@ -126,10 +151,10 @@ typedef struct arcp__agent_inbox {
 struct arcp_runtime {
     uv_loop_t *loop;
     arcp_runtime_options options; /* only its callbacks are used after creation */
-    arcp__engine *engine;
+    arcp__shard *shards;          /* owned array */
+    size_t shard_count;
     arcp__recorder *recorder; /* owned; NULL: nothing is recorded */
     bool recorder_failure_logged;
-    arcp_store *store;
     arcp__authenticator *authenticator;
     arcp_provisioner *provisioner; /* owned; NULL: none */
     arcp_provisioner_terms terms;  /* of the provisioner, completed for this release */
@@ -139,9 +164,9 @@ struct arcp_runtime {
     char *name, *version;          /* owned */
     arcp__random_pool random;      /* for ids, and the engine's tokens */
 
-    uv_prepare_t prepare; /* drives the engine before the loop waits */
-    uv_timer_t timer;     /* the engine's deadline */
-    uv_async_t wake;      /* sent by the store and by agents' threads */
+    uv_prepare_t prepare; /* drives the shards before the loop waits */
+    uv_timer_t timer;     /* the earliest deadline of an engine */
+    uv_async_t wake;      /* sent by stores and by agents' threads */
     int open_handles;
     const char *local_operator; /* static; see runtime_owner.h */
     bool roles_are_due;         /* the verifiers were replaced: sessions with a role must resume */
@@ -149,12 +174,15 @@ struct arcp_runtime {
     void *deliver_user;
     arcp__runtime_asked_fn asked; /* NULL: what operators ask of the owner is refused */
     void *asked_user;
-    bool is_dirty; /* the engine got an input and must be driven */
+    bool is_dirty;              /* there is something to do for the host, or a shard is dirty */
+    arcp__shard *dirty;         /* to be driven; oldest first */
+    arcp__shard *driven;        /* by the drive that is under way */
+    arcp__shard *current;       /* of these, the one at the moment; NULL: none */
+    arcp__timer_heap deadlines; /* of all shards; of some never */
+    int64_t clocks_checked_ns;
+    _Atomic(arcp__shard *) woken; /* any thread adds to it */
     bool is_driving;
-    bool has_polled;         /* feed_store has polled the store in this round */
     bool has_agent_messages; /* an agent on the loop's thread put a message while driving */
-    unsigned batches_under_way;
-    int64_t submitted_ns[ARCP__BATCHES_MAX]; /* of these batches, oldest first */
     struct {
         uint64_t counts[ARCP__COMMIT_BUCKETS];
         uint64_t sum_ns;
@@ -184,23 +212,55 @@ struct arcp_runtime {
     char store_id[27]; /* "": it has none, or it is not known yet */
     bool store_id_is_stored;
     arcp__agent_inbox inbox;
-    arcp_status restore_status;
-    arcp_error restore_error;
-    unsigned scans_under_way;
 
     void (*stopped)(void *user);
     void *stopped_user;
     bool is_stopping;
     arcp_buf text; /* NUL-terminated copy of a log line */
 
-    bool has_failed; /* the engine has failed, and this was reported */
+    bool has_failed; /* an engine has failed */
+    bool failure_reported;
 };
 
-/* Returns the time for an input to the engine, and marks the runtime to be driven. */
-static inline arcp_time arcp__input_now(arcp_runtime *runtime)
+/* For loops over all shards. */
+static inline arcp__shard *arcp__shards_end(const arcp_runtime *runtime)
 {
+    return runtime->shards + runtime->shard_count;
+}
+
+/* The shard of a job that has an agent. */
+static inline arcp__shard *arcp__shard_of(const arcp__job *job)
+{
+    return job->live->owner;
+}
+
+static inline arcp__engine *arcp__engine_of(const arcp__job *job)
+{
+    return arcp__shard_of(job)->engine;
+}
+
+/* Marks the shard to be driven. */
+static inline void arcp__shard_touch(arcp__shard *shard)
+{
+    arcp_runtime *runtime = shard->runtime;
+    if (!shard->is_dirty) {
+        shard->is_dirty = true;
+        DL_APPEND2(runtime->dirty, shard, previous_dirty, next_dirty);
+    }
     runtime->is_dirty = true;
+}
+
+/* Returns the time for an input to the engine, and marks the shard to be driven. */
+static inline arcp_time arcp__input_now(arcp__shard *shard)
+{
+    arcp__shard_touch(shard);
     return arcp__clock_now();
+}
+
+/* The same for an input about the job. */
+static inline arcp_time arcp__input_of(const arcp__job *job)
+{
+    return arcp__input_now(arcp__shard_of(job));
 }
 
 /* ---- runtime.c ---- */
@@ -210,7 +270,7 @@ arcp_status arcp__runtime_add_entry(arcp_runtime *runtime, arcp__agent_entry *en
                                     const char *cwd, arcp_error *err);
 
 /* ---- runtime_drive.c ---- */
-/* Performs the engine's effects until there are none, or for a bounded number of rounds. */
+/* Performs the engines' effects until there are none, or for a bounded number of rounds. */
 void arcp__runtime_drive(arcp_runtime *runtime);
 /* Whether this thread is driving the runtime. If so, the drive will notice new input and the loop
  * need not be woken. Any thread. */
@@ -225,32 +285,68 @@ void arcp__runtime_log(arcp_runtime *runtime, const arcp__job *job, arcp_log_lev
 void arcp__runtime_init_hosting(arcp_runtime *runtime);
 /* Logs a line of the engine. */
 /* ---- runtime_hook.c ---- */
-void arcp__runtime_notify(arcp_runtime *runtime, const arcp__effect *effect);
+void arcp__shard_notify(arcp__shard *shard, const arcp__effect *effect);
 
 /* ---- runtime_owner.c ---- */
-void arcp__runtime_ask_owner(arcp_runtime *runtime, const arcp__effect *effect);
+void arcp__shard_ask_owner(arcp__shard *shard, const arcp__effect *effect);
 /* Ends the codes and keys of browsers that stand for what the verifiers do not accept any more. */
 void arcp__runtime_check_page_keys(arcp_runtime *runtime);
 
 void arcp__runtime_log_effect(arcp_runtime *runtime, const arcp__effect *effect);
 
-/* ---- runtime_store.c ---- */
+/* ---- shard.c ---- */
+/* Makes the shards, each with its store, which it owns from now on. ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__shards_new(arcp_runtime *runtime, arcp_store *const *stores,
+                                             size_t count, arcp_error *err);
+/* Closes their stores, and then frees their engines. */
+void arcp__shards_free(arcp_runtime *runtime);
+/* Makes their engines. */
+ARCP_MUST_CHECK arcp_status arcp__shards_open(arcp_runtime *runtime,
+                                              const arcp__engine_options *options, arcp_error *err);
+/* A refusal of a peer before it has a session: of no shard, so the first writes it down. */
+void arcp__runtime_refused(arcp_runtime *runtime, const arcp__refusal *refusal, const char *why);
+/* Adds a policy to all shards. ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__shards_add_policy(arcp_runtime *runtime,
+                                                    const arcp__policy *policy, arcp_error *err);
+/* Registers an agent with all shards. */
+ARCP_MUST_CHECK arcp_status arcp__shards_register(arcp_runtime *runtime,
+                                                  const arcp__agent_registration *agent,
+                                                  arcp_error *err);
+/* Jobs of a worker may be in any shard: reports to all of them. */
+void arcp__shards_of_worker(arcp_runtime *runtime, arcp__worker_life life,
+                            void (*report)(arcp__engine *engine, arcp_time now,
+                                           arcp__worker_life life));
+ARCP_MUST_CHECK arcp_status arcp__shards_set_worker_directory(arcp_runtime *runtime,
+                                                              arcp_span directory, arcp_error *err);
+/* Whether all have reached that point of a stop. */
+bool arcp__shards_leave_workers(const arcp_runtime *runtime);
+bool arcp__shards_are_finished(const arcp_runtime *runtime);
+/* Whether one has. */
+bool arcp__shards_have_lost_store(const arcp_runtime *runtime);
+
+/* ---- runtime_metrics.c ---- */
+/* Notes how long a batch took until it was durable. */
+void arcp__runtime_count_commit(arcp_runtime *runtime, int64_t took_ns);
+
+/* ---- shard_store.c ---- */
+/* Takes what the stores have to tell that have woken the loop. */
+void arcp__shards_take_woken(arcp_runtime *runtime);
 /* Reads the tables into the engine; runs the loop until that is done. */
-arcp_status arcp__runtime_restore(arcp_runtime *runtime, arcp_error *err);
+ARCP_MUST_CHECK arcp_status arcp__shard_restore(arcp__shard *shard, arcp_error *err);
 /* Makes the id of the store, unless it has one; runs the loop until that is durable. */
 ARCP_MUST_CHECK arcp_status arcp__runtime_find_store_id(arcp_runtime *runtime, arcp_error *err);
-/* Submits batches to the store; true if there was one. */
-bool arcp__runtime_submit_batches(arcp_runtime *runtime);
+/* Submits batches to the store. True if there was one. */
+bool arcp__shard_submit_batches(arcp__shard *shard);
 /* Called after an input, of which there may be many in a turn: if the store is idle and enough
  * changes have gathered, submits them without waiting for the end of the turn. Performs no effects
  * except log lines. True if this took time, so that the caller should read the clock again. */
-bool arcp__runtime_feed_store(arcp_runtime *runtime);
+bool arcp__shard_feed_store(arcp__shard *shard);
 
 /* ---- runtime_credentials.c ---- */
 /* Prepares the runtime's provisioner and fills in the engine's options for it. */
 arcp_status arcp__runtime_provisioner_open(arcp_runtime *runtime, const char *key_file,
                                            arcp__credential_options *out, arcp_error *err);
-void arcp__runtime_provision(arcp_runtime *runtime, uint64_t call_id);
+void arcp__shard_provision(arcp__shard *shard, uint64_t call_id);
 
 /* ---- runtime_link.c ---- */
 /* Applies the limits for connections, in particular unauthenticated ones. */

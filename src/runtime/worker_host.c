@@ -44,8 +44,8 @@ static void revoke_lease(void *agent, arcp_status code)
 static void on_line(void *user, arcp_span line)
 {
     host_job *hj = user;
-    arcp__engine_agent_line(hj->runtime->engine, arcp__input_now(hj->runtime), hj->job, 0, line);
-    (void)arcp__runtime_feed_store(hj->runtime);
+    arcp__engine_agent_line(arcp__engine_of(hj->job), arcp__input_of(hj->job), hj->job, 0, line);
+    (void)arcp__shard_feed_store(arcp__shard_of(hj->job));
     cut_off_if_ended(hj);
 }
 
@@ -56,24 +56,24 @@ static void on_line_refused(void *user, arcp_status why)
         arcp__runtime_log(hj->runtime, hj->job, ARCP_LOG_ERROR,
                           "out of memory for a line of the agent");
     }
-    arcp__engine_agent_line_too_long(hj->runtime->engine, arcp__input_now(hj->runtime), hj->job, 0);
+    arcp__engine_agent_line_too_long(arcp__engine_of(hj->job), arcp__input_of(hj->job), hj->job, 0);
 }
 
 static void on_output(void *user, arcp_span bytes)
 {
     const host_job *hj = user;
-    arcp__engine_agent_output(hj->runtime->engine, arcp__input_now(hj->runtime), hj->job, 0, bytes);
+    arcp__engine_agent_output(arcp__engine_of(hj->job), arcp__input_of(hj->job), hj->job, 0, bytes);
 }
 
 static void on_log(void *user, arcp_span line)
 {
     const host_job *hj = user;
     if (hj->agent->spec.is_plain) {
-        arcp__engine_agent_error_line(hj->runtime->engine, arcp__input_now(hj->runtime), hj->job, 0,
+        arcp__engine_agent_error_line(arcp__engine_of(hj->job), arcp__input_of(hj->job), hj->job, 0,
                                       line, hj->agent->stderr_in_errors);
         return;
     }
-    arcp__engine_agent_stderr(hj->runtime->engine, arcp__input_now(hj->runtime), hj->job, line,
+    arcp__engine_agent_stderr(arcp__engine_of(hj->job), arcp__input_of(hj->job), hj->job, line,
                               hj->agent->stderr_in_errors);
     const arcp_span shown = arcp_span_first(line, 400);
     arcp__runtime_log(hj->runtime, hj->job, ARCP_LOG_INFO, "%.*s", (int)shown.size, shown.data);
@@ -100,7 +100,7 @@ static void on_exited(void *user, const arcp_process_exit *end, arcp_span stderr
         .failure = failure,
         .has_run_out = arcp__agent_process_has_run_out(process),
     };
-    arcp__engine_agent_exited(hj->runtime->engine, arcp__input_now(hj->runtime), hj->job, &exit);
+    arcp__engine_agent_exited(arcp__engine_of(hj->job), arcp__input_of(hj->job), hj->job, &exit);
 }
 
 /* Its served process goes on, or has ended with other jobs, too. */
@@ -112,7 +112,7 @@ static void on_left(void *user, arcp__served_end how, const arcp_process_exit *e
         exit.by_signal = end->by_signal;
         exit.code = end->is_known ? end->code : 255;
     }
-    arcp__engine_agent_exited(hj->runtime->engine, arcp__input_now(hj->runtime), hj->job, &exit);
+    arcp__engine_agent_exited(arcp__engine_of(hj->job), arcp__input_of(hj->job), hj->job, &exit);
 }
 
 static void on_record(void *user, arcp_span record)
@@ -154,7 +154,7 @@ static void on_deaf(void *user)
 
 static void report_start(const host_job *hj, arcp_status status, arcp_span message)
 {
-    arcp__engine_agent_started(hj->runtime->engine, arcp__input_now(hj->runtime), hj->job, status,
+    arcp__engine_agent_started(arcp__engine_of(hj->job), arcp__input_of(hj->job), hj->job, status,
                                message);
 }
 
@@ -208,7 +208,7 @@ static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *jo
     if (program == NULL) {
         arcp__free(hj);
         arcp__runtime_log(runtime, job, ARCP_LOG_ERROR, "out of memory");
-        arcp__engine_agent_started(runtime->engine, arcp__input_now(runtime), job, ARCP_E_NO_MEMORY,
+        arcp__engine_agent_started(arcp__engine_of(job), arcp__input_of(job), job, ARCP_E_NO_MEMORY,
                                    ARCP_SPAN_LITERAL("the agent's program cannot be started"));
         return;
     }

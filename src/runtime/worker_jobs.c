@@ -18,10 +18,9 @@ static arcp_runtime *runtime_of(const joined_worker *worker)
 
 static void on_started(void *user, void *of, uint64_t pid)
 {
-    arcp_runtime *runtime = runtime_of(user);
     arcp__job *job = of;
     if (job->agent_state == ARCP__AGENT_STARTING) { /* it comes on each link */
-        arcp__engine_agent_started(runtime->engine, arcp__input_now(runtime), job, ARCP_OK,
+        arcp__engine_agent_started(arcp__engine_of(job), arcp__input_of(job), job, ARCP_OK,
                                    arcp_span_make(NULL, 0));
     }
 }
@@ -36,7 +35,7 @@ static void fail_start(arcp_runtime *runtime, arcp__job *job, arcp_status status
     arcp__runtime_log(runtime, job, ARCP_LOG_ERROR, "%.*s", (int)why.size,
                       why.size == 0 ? "" : why.data);
     arcp__engine_agent_started(
-        runtime->engine, arcp__input_now(runtime), job, status,
+        arcp__engine_of(job), arcp__input_of(job), job, status,
         shows_errors(job) ? why : ARCP_SPAN_LITERAL("the agent's program cannot be started"));
 }
 
@@ -49,40 +48,39 @@ static void on_refused(void *user, void *job, const arcp__worker_refused *refuse
     }
     arcp__runtime_log(runtime, job, ARCP_LOG_WARN, "the job waits: its worker takes no jobs now");
     ((arcp__job *)job)->live->user = NULL;
-    arcp__engine_agent_refused(runtime->engine, arcp__input_now(runtime), job);
+    arcp__engine_agent_refused(arcp__engine_of(job), arcp__input_of(job), job);
 }
 
-static void on_item(void *user, void *job, uint64_t number, arcp__worker_item what, arcp_span text)
+static void on_item(void *user, void *of, uint64_t number, arcp__worker_item what, arcp_span text)
 {
-    arcp_runtime *runtime = runtime_of(user);
-    const arcp_time now = arcp__input_now(runtime);
+    arcp__job *job = of;
+    arcp__engine *engine = arcp__engine_of(job);
+    const arcp_time now = arcp__input_of(job);
     switch (what) {
     case ARCP__WORKER_ITEM_LINE:
-        arcp__engine_agent_line(runtime->engine, now, job, number, text);
+        arcp__engine_agent_line(engine, now, job, number, text);
         break;
     case ARCP__WORKER_ITEM_TOO_LONG:
-        arcp__engine_agent_line_too_long(runtime->engine, now, job, number);
+        arcp__engine_agent_line_too_long(engine, now, job, number);
         break;
     case ARCP__WORKER_ITEM_RECORD:
-        arcp__confinement_record(runtime, job, number, text);
+        arcp__confinement_record(runtime_of(user), job, number, text);
         break;
     case ARCP__WORKER_ITEMS_COUNT:
-        arcp__engine_agent_noted(runtime->engine, now, job, number);
+        arcp__engine_agent_noted(engine, now, job, number);
         break;
     }
-    (void)arcp__runtime_feed_store(runtime);
+    (void)arcp__shard_feed_store(arcp__shard_of(job));
 }
 
 static void on_output(void *user, void *job, uint64_t end, arcp_span bytes)
 {
-    arcp_runtime *runtime = runtime_of(user);
-    arcp__engine_agent_output(runtime->engine, arcp__input_now(runtime), job, end, bytes);
+    arcp__engine_agent_output(arcp__engine_of(job), arcp__input_of(job), job, end, bytes);
 }
 
 static void on_error_line(void *user, void *job, uint64_t number, arcp_span line)
 {
-    arcp_runtime *runtime = runtime_of(user);
-    arcp__engine_agent_error_line(runtime->engine, arcp__input_now(runtime), job, number, line,
+    arcp__engine_agent_error_line(arcp__engine_of(job), arcp__input_of(job), job, number, line,
                                   shows_errors(job));
 }
 
@@ -90,7 +88,7 @@ static void on_log(void *user, void *job, arcp_span line)
 {
     arcp_runtime *runtime = runtime_of(user);
     const arcp_span shown = arcp_span_first(line, 400);
-    arcp__engine_agent_stderr(runtime->engine, arcp__input_now(runtime), job, line,
+    arcp__engine_agent_stderr(arcp__engine_of(job), arcp__input_of(job), job, line,
                               shows_errors(job));
     arcp__runtime_log(runtime, job, ARCP_LOG_INFO, "%.*s", (int)shown.size, shown.data);
 }
@@ -132,20 +130,19 @@ static void on_exited(void *user, void *job, const arcp__worker_exited *exited, 
                       arcp__worker_end_name(exited->why),
                       (double)(exited->user_us + exited->system_us) / 1e6,
                       (double)exited->memory_bytes / 1048576.0);
-    arcp__engine_agent_exited(runtime->engine, arcp__input_now(runtime), job, &exit);
+    arcp__engine_agent_exited(arcp__engine_of(job), arcp__input_of(job), job, &exit);
 }
 
 static void on_got(void *user, void *job, uint64_t at)
 {
-    arcp_runtime *runtime = runtime_of(user);
-    arcp__engine_agent_got(runtime->engine, arcp__input_now(runtime), job, at);
+    arcp__engine_agent_got(arcp__engine_of(job), arcp__input_of(job), job, at);
 }
 
 static void get_kept(void *user, void *job, arcp__worker_kept *out)
 {
     const joined_worker *worker = user;
     arcp__job_kept *kept = &worker->links->kept;
-    arcp__engine_get_kept(runtime_of(worker)->engine, job, kept);
+    arcp__engine_get_kept(arcp__engine_of(job), job, kept);
     *out = (arcp__worker_kept){.items = kept->items,
                                .bytes = kept->bytes,
                                .errors = kept->errors,
@@ -175,6 +172,20 @@ static arcp__agent_entry *entry_of(arcp_runtime *runtime, const arcp__job *job)
     return arcp__worker_entry_new(runtime, "", job->agent_text, "");
 }
 
+/* The job may be in any shard. */
+static arcp__claim_answer claim_of_any(const joined_worker *worker,
+                                       const arcp__worker_claim *claimed, arcp__job **job)
+{
+    const arcp_runtime *runtime = runtime_of(worker);
+    arcp__claim_answer answer = ARCP__CLAIM_FORGET;
+    for (arcp__shard *shard = runtime->shards;
+         shard != arcp__shards_end(runtime) && answer == ARCP__CLAIM_FORGET; shard++) {
+        answer = arcp__engine_worker_claims(shard->engine, arcp__input_now(shard),
+                                            arcp__joined_life(worker), claimed, NULL, job);
+    }
+    return answer;
+}
+
 static bool claim(void *user, const arcp__worker_job_row *row, arcp__worker_resumption *what,
                   void **out)
 {
@@ -191,8 +202,7 @@ static bool claim(void *user, const arcp__worker_job_row *row, arcp__worker_resu
         return false;
     }
     *what = ARCP__WORKER_FORGET_JOB;
-    switch (arcp__engine_worker_claims(runtime->engine, arcp__input_now(runtime),
-                                       arcp__joined_life(worker), &claimed, NULL, &job)) {
+    switch (claim_of_any(worker, &claimed, &job)) {
     case ARCP__CLAIM_GO_ON:
         *what = ARCP__WORKER_GO_ON;
         break;
@@ -215,7 +225,9 @@ static void on_ready(void *user)
     if (worker->is_local) {
         arcp__local_worker_list_agents(runtime);
     }
-    arcp__engine_worker_ready(runtime->engine, arcp__input_now(runtime), arcp__joined_life(worker));
+    for (arcp__shard *shard = runtime->shards; shard != arcp__shards_end(runtime); shard++) {
+        arcp__engine_worker_ready(shard->engine, arcp__input_now(shard), arcp__joined_life(worker));
+    }
 }
 
 void arcp__worker_jobs_fill_owner(arcp__worker_peer_owner *owner)

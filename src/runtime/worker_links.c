@@ -69,8 +69,7 @@ static void close_link(joined_worker *worker)
     arcp_runtime *runtime = worker->links->runtime;
     const bool was_there = worker->has_joined && !worker->links->is_leaving;
     if (was_there) {
-        arcp__engine_worker_away(runtime->engine, arcp__input_now(runtime),
-                                 arcp__joined_life(worker));
+        arcp__shards_of_worker(runtime, arcp__joined_life(worker), arcp__engine_worker_away);
     }
     if (was_there && worker->is_local) {
         arcp__local_worker_left(runtime->worker);
@@ -189,6 +188,17 @@ static arcp_status make_room(const joined_worker *worker, const arcp__worker_hel
     return ARCP_OK;
 }
 
+/* Every shard may have jobs for the worker. They answer the same, because it joins all of them. */
+static bool joins_all(arcp_runtime *runtime, const arcp__worker_intro *intro)
+{
+    bool is_taken = true;
+    for (arcp__shard *shard = runtime->shards; shard != arcp__shards_end(runtime); shard++) {
+        is_taken =
+            arcp__engine_worker_joins(shard->engine, arcp__input_now(shard), intro) && is_taken;
+    }
+    return is_taken;
+}
+
 static arcp_status join(joined_worker *worker, const arcp__worker_hello *hello,
                         const arcp__worker_token *token, arcp_error *err)
 {
@@ -209,17 +219,16 @@ static arcp_status join(joined_worker *worker, const arcp__worker_hello *hello,
                                       .agents = agents,
                                       .agent_count = worker->offer_count};
     if (worker->is_local) { /* it holds the lock: all others are dead */
-        arcp__engine_worker_outlives(runtime->engine, arcp__input_now(runtime), intro.life);
+        arcp__shards_of_worker(runtime, intro.life, arcp__engine_worker_outlives);
     }
-    const bool is_taken =
-        arcp__engine_worker_joins(runtime->engine, arcp__input_now(runtime), &intro);
+    const bool is_taken = joins_all(runtime, &intro);
     arcp__free(agents);
     if (!is_taken) {
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "its instance is not valid");
     }
     HASH_ADD_STR(links->joined, instance, worker);
     if (!ARCP__HASH_ADDED(worker)) {
-        arcp__engine_worker_away(runtime->engine, arcp__input_now(runtime), intro.life);
+        arcp__shards_of_worker(runtime, intro.life, arcp__engine_worker_away);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     (void)snprintf(worker->version, sizeof worker->version, "%.*s", (int)hello->version.size,
@@ -243,7 +252,7 @@ static void note_refusal(const joined_worker *worker, const char *why)
     arcp_runtime *runtime = worker->links->runtime;
     const arcp__refusal refusal = {
         .peer = worker->peer_name, .rule = ARCP__REFUSAL_OF_WORKER, .is_audited = true};
-    arcp__engine_refused(runtime->engine, arcp__input_now(runtime), &refusal, why);
+    arcp__runtime_refused(runtime, &refusal, why);
 }
 
 static arcp_status on_hello(void *user, const arcp__worker_hello *hello,
@@ -442,8 +451,7 @@ static bool leave(arcp__worker_links *links)
     joined_worker *worker = NULL;
     DL_FOREACH (links->open, worker) {
         if (worker->has_joined) {
-            arcp__engine_worker_away(runtime->engine, arcp__input_now(runtime),
-                                     arcp__joined_life(worker));
+            arcp__shards_of_worker(runtime, arcp__joined_life(worker), arcp__engine_worker_away);
             /* From now on nothing finds it, because its peer is gone. uthash knows its table.
              * NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
             HASH_DEL(links->joined, worker);

@@ -54,8 +54,7 @@ arcp_status arcp__runtime_drain_worker(arcp_runtime *runtime, arcp_span name, ar
                               "no worker of another machine with this name is connected");
     }
     worker->is_draining = true;
-    arcp__engine_worker_drains(runtime->engine, arcp__input_now(runtime),
-                               arcp__joined_life(worker));
+    arcp__shards_of_worker(runtime, arcp__joined_life(worker), arcp__engine_worker_drains);
     arcp__worker_link_send(worker->link, &(arcp__worker_message){.kind = ARCP__WORKER_DRAIN});
     arcp__runtime_log(runtime, NULL, ARCP_LOG_INFO, "the worker %s drains", worker->name);
     return ARCP_OK;
@@ -68,8 +67,7 @@ arcp_status arcp__runtime_forget_worker(arcp_runtime *runtime, arcp_span name, a
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
                               "the worker is connected: drain it, or end it");
     }
-    arcp__engine_worker_lost(runtime->engine, arcp__input_now(runtime),
-                             (arcp__worker_life){.name = name});
+    arcp__shards_of_worker(runtime, (arcp__worker_life){.name = name}, arcp__engine_worker_lost);
     arcp__runtime_log(runtime, NULL, ARCP_LOG_WARN, "the worker %.*s is forgotten", (int)name.size,
                       name.data);
     return ARCP_OK;

@@ -131,7 +131,7 @@ static void lines_for_a_queued_job_follow_its_job_start(void **state)
     (void)state;
     const arcp__job *job = NULL;
     submit_all();
-    HASH_FIND_STR(rig.runtime->engine->jobs.all, rig.job_id, job);
+    HASH_FIND_STR(rig.runtime->shards->engine->jobs.all, rig.job_id, job);
     assert_non_null(job);
     assert_int_equal(job->agent_state, ARCP__AGENT_STARTING);
     arcp__agent_worker_host.line(job->live->user, 0, 0, ARCP_SPAN_LITERAL("[1]"));
@@ -143,7 +143,7 @@ static void lines_for_a_queued_job_follow_its_job_start(void **state)
 
 static const arcp__job *job_of_bob(void)
 {
-    const arcp__job *job = rig.runtime->engine->jobs.all;
+    const arcp__job *job = rig.runtime->shards->engine->jobs.all;
     while (job != NULL && strcmp(job->principal->name, "bob") != 0) {
         job = job->hh.next;
     }

@@ -90,7 +90,7 @@ static void on_turn_with_agents(uv_check_t *turn)
 {
     unsigned over = 0;
     const runtime_rig *rig = turn->data;
-    for (const arcp__job *job = rig->runtime->engine->jobs.release_first; job != NULL;
+    for (const arcp__job *job = rig->runtime->shards->engine->jobs.release_first; job != NULL;
          job = job->next_release) {
         over++;
     }

@@ -16,7 +16,7 @@ static void check_kept(arcp_store *store, const arcp_settings *settings, const a
     options.store = store;
     options.settings = settings;
     runtime_rig_open(&rig, &options);
-    const arcp_settings *got = &rig.runtime->engine->context.settings;
+    const arcp_settings *got = &rig.runtime->shards->engine->context.settings;
     assert_int_equal(got->limits_replay_bytes, want->limits_replay_bytes);
     assert_int_equal(got->jobs_keep_terminal_bytes, want->jobs_keep_terminal_bytes);
     runtime_rig_stop(&rig);
