@@ -5,12 +5,10 @@
 
 #include "support/check.h"
 
-#include <inttypes.h>
-
 #include "engine/disk.h"
 #include "engine/state.h"
 #include "story/engine_rig.h"
-#include "worker/worker_core.h"
+#include "worker/simulation.h"
 #include "worker/worker_peer.h"
 
 #define WORKERS_MAX  3
@@ -34,6 +32,9 @@ typedef enum fault_kind {
 typedef struct simulation_setup {
     size_t workers, parents;
     bool offers;
+    /* Changes the options of each engine; NULL: nothing does. */
+    void (*prepare)(void *user, arcp__engine_options *options);
+    void *user;
 } simulation_setup;
 
 struct simulation;
@@ -51,36 +52,28 @@ typedef struct program {
     arcp__worker_job *job;    /* NULL: the worker has forgotten it */
 } program;
 
-typedef struct frame {
-    struct frame *next;
-    int64_t due_ns;
-    arcp_buf bytes;
-} frame;
-
-typedef struct one_way {
-    frame *first, *last;
-} one_way;
-
 /* A worker, and the runtime's end of its link. */
 typedef struct simulated_worker {
     struct simulation *of;
     char name[8], instance[16];
     char linked_instance[16]; /* of the hello on the link */
     arcp__worker_core *core;
-    bool link_is_up, is_cut, is_draining;
-    int64_t worker_notices_ns, connects_ns, ticked_ns;
-    one_way up, down;
+    bool is_draining;
+    simulated_link link;
     arcp__worker_peer *peer; /* NULL: no link */
-    int64_t notices_ns;      /* when the runtime notices the end of the link */
     int64_t away_ns;         /* since when there is none */
 } simulated_worker;
 
+/* The provisioner has not answered it yet. */
+typedef struct simulated_call {
+    uint64_t id;
+    arcp__provision_verb verb;
+} simulated_call;
+
 typedef struct simulation {
-    uint64_t random;
+    chance chance;
     fault_kind fault;
     simulation_setup setup;
-    const char *problem;
-    char text[300]; /* of a problem */
     /* The runtime. */
     engine_rig rig;
     disk disk;
@@ -88,7 +81,7 @@ typedef struct simulation {
     bool is_up;
     int64_t up_ns;
     arcp__job_kept kept;
-    uint64_t calls[256]; /* of the provisioner */
+    simulated_call calls[256];
     size_t call_count;
     uint64_t values; /* that the provisioner has issued */
     /* The workers. */
@@ -109,22 +102,42 @@ static inline arcp__job *simulation_job(const simulation *s, arcp_span id)
     return arcp__job_find(&s->rig.engine->jobs, id);
 }
 
-/* ---- worker_simulation_link.c ---- */
+static inline uint64_t simulation_draw(simulation *s, uint64_t below)
+{
+    return chance_draw(&s->chance, below);
+}
 
-uint64_t simulation_draw(simulation *s, uint64_t below);
-void simulation_expect(simulation *s, bool holds, const char *problem);
-void simulation_post(simulation *s, one_way *way, const arcp__worker_message *message);
-/* What has arrived by now, which the caller frees; NULL: nothing. */
-frame *simulation_arrived(simulation *s, one_way *way);
-void simulation_drop(one_way *way);
-void simulation_cut(simulated_worker *w);
+static inline void simulation_expect(simulation *s, bool holds, const char *problem)
+{
+    chance_expect(&s->chance, holds, problem);
+}
+
+/* ---- worker_simulation.c ---- */
+
+/* The faults and setups are in a simulation_play_fn's terms. */
+const char *simulation_play(uint64_t seed, const void *setup, int fault, int *step);
 program *simulation_program(simulation *s, arcp_span job);
+
+/* ---- worker_simulation_peer.c: the runtime's end of the links ---- */
+
+/* Whether the runtime has the worker's hello. */
+bool simulation_has_joined(const simulated_worker *w);
+/* As the runtime knows it: the worker itself may be another life already. */
+arcp__worker_life simulation_life_of(const simulated_worker *w);
+/* Acts on what has arrived, and on the end of the link. */
+void simulation_run_link(simulated_worker *w);
+/* Ends the link, if there is one. */
+void simulation_cut(simulated_worker *w);
+/* The worker was there before, so that jobs for it are accepted. */
+void simulation_introduce(simulated_worker *w);
 
 /* ---- worker_simulation_runtime.c ---- */
 
 void simulation_begin_runtime(simulation *s);
 void simulation_end_runtime(simulation *s);
 void simulation_run_runtime(simulation *s);
+/* Has the engine do what is due. */
+void simulation_run_engine(simulation *s);
 void simulation_crash(simulation *s, bool has_older_store);
 /* A worker gets no new jobs any more. */
 void simulation_drain(simulation *s);

@@ -1,5 +1,5 @@
 /* The runtime of the simulation: an engine on a store that a crash leaves with what was written, or
- * with less, and its end of the link. */
+ * with less. */
 #include "engine/worker_simulation.h"
 
 #include "base/alloc.h"
@@ -10,17 +10,6 @@
     "\"agent.delegate\":[\"%s\"]}}"
 
 /* ---- what the engine has the workers do ---- */
-
-static bool has_joined(const simulated_worker *w)
-{
-    return w->peer != NULL && arcp__worker_peer_has_joined(w->peer);
-}
-
-/* As the runtime knows it: the worker itself may be another life already. */
-static arcp__worker_life life_of(const simulated_worker *w)
-{
-    return (arcp__worker_life){arcp_span_cstr(w->name), arcp_span_cstr(w->linked_instance)};
-}
 
 /* The worker that the job was given to; NULL: that life has no link. */
 static simulated_worker *worker_of(simulation *s, const arcp__job *job)
@@ -39,9 +28,9 @@ static simulated_worker *worker_of(simulation *s, const arcp__job *job)
 static void send_to_job(simulation *s, const arcp__effect *effect, arcp__worker_message *message)
 {
     simulated_worker *w = worker_of(s, effect->job);
-    if (w != NULL && has_joined(w) && !w->is_cut) {
+    if (w != NULL && simulation_has_joined(w)) {
         message->forget.job = arcp_span_cstr(effect->job->id); /* all of these begin with it */
-        simulation_post(s, &w->down, message);
+        link_post(&w->link, &w->link.down, &s->chance, simulation_now(s), message);
     }
 }
 
@@ -50,9 +39,10 @@ static void start_job(simulation *s, const arcp__effect *effect)
     const arcp_span id = arcp_span_cstr(effect->job->id);
     arcp__worker_message message = {.kind = ARCP__WORKER_START, .body = effect->text};
     simulated_worker *w = worker_of(s, effect->job);
-    simulation_expect(s, w != NULL && has_joined(w),
+    simulation_expect(s, w != NULL && simulation_has_joined(w),
                       "a job is started on a worker that is not there");
-    if (s->problem == NULL) {
+    simulation_expect(s, effect->job->live->host != NULL, "a job is started without an agent");
+    if (s->chance.problem == NULL) {
         assert_true(arcp__worker_peer_add(w->peer, id, effect->job));
         message.start.agent = arcp_span_cstr(effect->job->agent_text);
         send_to_job(s, effect, &message);
@@ -122,7 +112,7 @@ static void take_back_places(simulation *s)
     }
 }
 
-static void run(simulation *s)
+void simulation_run_engine(simulation *s)
 {
     rig_run(&s->rig);
     if (s->fault == FAULT_NO_LENDING) {
@@ -133,218 +123,16 @@ static void run(simulation *s)
     }
 }
 
-/* ---- what a worker says ---- */
-
-static void send_message(void *user, const arcp__worker_message *message)
-{
-    simulated_worker *w = user;
-    if (!w->is_cut) {
-        simulation_post(w->of, &w->down, message);
-    }
-}
-
-static arcp_status take_hello(void *user, const arcp__worker_hello *hello,
-                              arcp__worker_welcome *welcome, arcp_error *err)
-{
-    simulated_worker *w = user;
-    simulation *s = w->of;
-    (void)snprintf(w->linked_instance, sizeof w->linked_instance, "%.*s", (int)hello->instance.size,
-                   hello->instance.data);
-    const arcp__worker_agent agents[] = {{.name = ARCP_SPAN_LITERAL("train"), .host = s},
-                                         {.name = ARCP_SPAN_LITERAL("chore"), .host = s}};
-    const arcp__worker_intro intro = {.life = {hello->name, hello->instance},
-                                      .boot_id = hello->boot_id,
-                                      .capacity = 1,
-                                      .agents = agents,
-                                      .agent_count = s->setup.offers ? 2 : 0};
-    *welcome = (arcp__worker_welcome){.store = ARCP_SPAN_LITERAL("s"),
-                                      .keep_ms = KEEP_SEC * UINT64_C(1000),
-                                      .line_bytes = 100000,
-                                      .unkept_bytes = 2000,
-                                      .unkept_total_bytes = 6000};
-    return arcp__engine_worker_joins(s->rig.engine, s->rig.now, &intro)
-               ? ARCP_OK
-               : arcp_error_set(err, ARCP_E_INVALID_REQUEST, "name_in_use");
-}
-
-/* The rig has an agent for each job that it has effects of. */
-static void add_agent(simulation *s, arcp__job *job)
-{
-    for (size_t i = s->rig.agent_count; i > 0; i--) {
-        if (s->rig.agents[i - 1].job == job && !s->rig.agents[i - 1].forgotten) {
-            return;
-        }
-    }
-    assert_true(s->rig.agent_count < RIG_AGENTS_MAX);
-    s->rig.agents[s->rig.agent_count++] = (rig_agent){.job = job};
-}
-
-static bool take_claim(void *user, const arcp__worker_job_row *row, arcp__worker_resumption *what,
-                       void **owned)
-{
-    static const arcp__worker_resumption answers[] = {
-        [ARCP__CLAIM_FORGET] = ARCP__WORKER_FORGET_JOB,
-        [ARCP__CLAIM_GO_ON] = ARCP__WORKER_GO_ON,
-        [ARCP__CLAIM_END] = ARCP__WORKER_END,
-    };
-    const simulated_worker *w = user;
-    simulation *s = w->of;
-    program *p = simulation_program(s, row->job);
-    const bool says_all = s->fault != FAULT_NO_STORED;
-    const arcp__worker_claim claim = {.job = row->job,
-                                      .items_first = row->items_first,
-                                      .stored = says_all ? row->stored : 0,
-                                      .bytes_first = row->bytes_first,
-                                      .errors_first = row->errors_first,
-                                      .at = says_all ? row->at : 0};
-    arcp__job *job = simulation_job(s, row->job);
-    const bool ran = job != NULL && !arcp__job_has_ended(job);
-    *what =
-        answers[arcp__engine_worker_claims(s->rig.engine, s->rig.now, life_of(w), &claim, s, &job)];
-    if (*what != ARCP__WORKER_FORGET_JOB) {
-        add_agent(s, job);
-        *owned = job;
-    }
-    /* Only an older store ends or does not have a job that its worker speaks of. */
-    p->is_exempt = p->is_exempt || job == NULL || (ran && arcp__job_has_ended(job));
-    return true;
-}
-
-static void worker_is_ready(void *user)
-{
-    const simulated_worker *w = user;
-    arcp__engine_worker_ready(w->of->rig.engine, w->of->rig.now, life_of(w));
-}
-
-static void take_started(void *user, void *job, uint64_t pid)
-{
-    const simulated_worker *w = user;
-    (void)pid;
-    arcp__engine_agent_started(w->of->rig.engine, w->of->rig.now, job, ARCP_OK,
-                               arcp_span_make(NULL, 0));
-}
-
-/* Behind all others of its principal. */
-static void put_last(simulation *s, arcp__job *job)
-{
-    arcp__place *place = &job->live->place;
-    if (place->state == ARCP__PLACE_WAITING) {
-        arcp__place_agent *agent = place->agent;
-        const arcp__place_kind kind = place->kind;
-        agent->waiting++; /* it is kept */
-        (void)arcp__place_leave(&s->rig.engine->jobs.placement, place);
-        agent->waiting--;
-        assert_int_equal(arcp__place_wait(&s->rig.engine->jobs.placement, place, agent, kind,
-                                          job->principal, job),
-                         ARCP_OK);
-    }
-}
-
-static void take_refused(void *user, void *of, const arcp__worker_refused *refused)
-{
-    const simulated_worker *w = user;
-    simulation *s = w->of;
-    arcp__job *job = of;
-    simulation_expect(s, s->setup.offers && refused->why == ARCP__WORKER_BUSY,
-                      "a start is refused");
-    for (size_t i = 0; i < s->rig.agent_count; i++) {
-        rig_agent *agent = &s->rig.agents[i];
-        agent->forgotten = agent->forgotten ||
-                           (agent->job == job && !job->cancelling && !arcp__job_has_ended(job));
-    }
-    arcp__engine_agent_refused(s->rig.engine, s->rig.now, job);
-    if (s->fault == FAULT_BUSY_LAST) {
-        put_last(s, job);
-    }
-}
-
-static void take_item(void *user, void *job, uint64_t number, arcp__worker_item what,
-                      arcp_span text)
-{
-    const simulated_worker *w = user;
-    assert_int_equal(what, ARCP__WORKER_ITEM_LINE);
-    arcp__engine_agent_line(w->of->rig.engine, w->of->rig.now, job, number, text);
-}
-
-static void take_output(void *user, void *job, uint64_t end, arcp_span bytes)
-{
-    (void)job;
-    (void)end;
-    (void)bytes;
-    simulation_expect(((const simulated_worker *)user)->of, false, "there is output");
-}
-
-static void take_error_line(void *user, void *job, uint64_t number, arcp_span line)
-{
-    take_output(user, job, number, line);
-}
-
-static void take_log(void *user, void *job, arcp_span line)
-{
-    take_output(user, job, 0, line);
-}
-
-static void take_exited(void *user, void *job, const arcp__worker_exited *exited, arcp_span tail)
-{
-    const simulated_worker *w = user;
-    const arcp__agent_exit end = {
-        .by_signal = exited->by_signal, .code = (int)exited->code, .stderr_tail = tail};
-    arcp__engine_agent_exited(w->of->rig.engine, w->of->rig.now, job, &end);
-}
-
-static void take_got(void *user, void *job, uint64_t at)
-{
-    const simulated_worker *w = user;
-    arcp__engine_agent_got(w->of->rig.engine, w->of->rig.now, job, at);
-}
-
-static void get_kept(void *user, void *job, arcp__worker_kept *out)
-{
-    simulation *s = ((const simulated_worker *)user)->of;
-    arcp__engine_get_kept(s->rig.engine, job, &s->kept);
-    *out = (arcp__worker_kept){.items = s->kept.items,
-                               .bytes = s->kept.bytes,
-                               .errors = s->kept.errors,
-                               .open = s->kept.open,
-                               .open_count = s->fault == FAULT_NO_OPEN ? 0 : s->kept.open_count,
-                               .stored = s->kept.stored};
-    if (s->fault == FAULT_EARLY_KEPT) {
-        out->items = ((const arcp__job *)job)->live->numbers->item;
-    }
-}
-
-static void take_messages(simulated_worker *w)
-{
-    static arcp__worker_reader reader;
-    simulation *s = w->of;
-    reader = (arcp__worker_reader){.line_bytes_max = 100000};
-    for (frame *in = NULL; w->peer != NULL && (in = simulation_arrived(s, &w->up)) != NULL;
-         free(in)) {
-        arcp__worker_message message;
-        arcp_error err = {0};
-        arcp_status status = arcp__worker_message_read(&reader, ARCP__WORKER_SIDE_WORKER,
-                                                       arcp_buf_span(&in->bytes), &message, &err);
-        if (status == ARCP_OK) {
-            status = arcp__worker_peer_receive(w->peer, simulation_now(s), &message, &err);
-        }
-        if (status != ARCP_OK && s->problem == NULL) {
-            (void)snprintf(s->text, sizeof s->text, "the runtime closes the link: %.250s",
-                           err.message);
-            s->problem = s->text;
-        }
-        arcp_buf_fini(&in->bytes);
-        run(s);
-    }
-    arcp__worker_reader_fini(&reader);
-}
-
 /* ---- the provisioner: children get a credential, so that delegations wait ---- */
 
 static void provision(engine_rig *rig, uint64_t call_id)
 {
     simulation *s = rig->upstream;
+    arcp_provision_request request;
     assert_true(s->call_count < sizeof s->calls / sizeof s->calls[0]);
-    s->calls[s->call_count++] = call_id;
+    s->calls[s->call_count++] =
+        (simulated_call){call_id, arcp__engine_provision_request(rig->engine, call_id, &request)};
+    arcp__engine_provision_sent(rig->engine);
 }
 
 static void answer_call(simulation *s)
@@ -354,22 +142,18 @@ static void answer_call(simulation *s)
     }
     char value[24];
     const size_t at = simulation_draw(s, s->call_count);
-    const uint64_t call_id = s->calls[at];
+    const simulated_call call = s->calls[at];
     s->calls[at] = s->calls[--s->call_count];
-    arcp_provision_request request;
-    const arcp__provision_verb verb =
-        arcp__engine_provision_request(s->rig.engine, call_id, &request);
     arcp_provision_result result = arcp_provision_result_init();
-    result.call_id = call_id;
+    result.call_id = call.id;
     result.outcome = ARCP_PROVISION_DONE;
-    if (verb == ARCP__PROVISION_ISSUE) {
+    if (call.verb == ARCP__PROVISION_ISSUE) {
         result.upstream_id = ARCP_SPAN_LITERAL("u");
         (void)snprintf(value, sizeof value, "v%" PRIu64, ++s->values);
         result.value = arcp_span_cstr(value);
     }
-    arcp__engine_provision_sent(s->rig.engine);
     arcp__engine_provisioned(s->rig.engine, s->rig.now, &result);
-    run(s);
+    simulation_run_engine(s);
 }
 
 static bool seal(void *user, arcp_span alias, arcp_span value, arcp_buf *out)
@@ -386,6 +170,9 @@ static void prepare(void *user, arcp__engine_options *options)
 {
     const simulation *s = user;
     options->worker_keep_sec = s->fault == FAULT_NO_MARGIN ? 0 : KEEP_SEC;
+    if (s->setup.prepare != NULL) {
+        s->setup.prepare(s->setup.user, options);
+    }
 }
 
 /* Jobs of several agents belong to two principals in turn. */
@@ -442,14 +229,7 @@ void simulation_begin_runtime(simulation *s)
         .provisioner = "p", .terms = &terms, .seal = seal, .unseal = seal, .user = s};
     rig_open(&s->rig);
     for (size_t i = 0; s->setup.offers && i < s->setup.workers; i++) {
-        /* It was there before, so that the jobs are accepted. */
-        simulated_worker *w = &s->workers[i];
-        const arcp__worker_hello hello = {.name = arcp_span_cstr(w->name),
-                                          .instance = arcp_span_cstr(w->instance),
-                                          .boot_id = {"b", 1}};
-        arcp__worker_welcome welcome;
-        assert_int_equal(take_hello(w, &hello, &welcome, NULL), ARCP_OK);
-        arcp__engine_worker_away(s->rig.engine, s->rig.now, life_of(w));
+        simulation_introduce(&s->workers[i]);
     }
     submit_jobs(s);
     s->disk.is_held = true;
@@ -461,23 +241,10 @@ void simulation_end_runtime(simulation *s)
     for (size_t i = 0; i < s->setup.workers; i++) {
         simulated_worker *w = &s->workers[i];
         arcp__worker_peer_free(w->peer);
-        simulation_drop(&w->up);
-        simulation_drop(&w->down);
+        link_drop(&w->link);
         arcp__worker_core_free(w->core);
     }
     rig_stop(&s->rig);
-}
-
-static void end_link(simulated_worker *w)
-{
-    simulation *s = w->of;
-    if (arcp__worker_peer_has_joined(w->peer)) {
-        w->away_ns = simulation_now(s);
-    }
-    arcp__worker_peer_free(w->peer);
-    w->peer = NULL;
-    arcp__engine_worker_away(s->rig.engine, s->rig.now, life_of(w));
-    run(s);
 }
 
 /* A delegation that has no reply yet. */
@@ -518,8 +285,7 @@ void simulation_crash(simulation *s, bool has_older_store)
     }
     s->is_up = false;
     s->up_ns =
-        simulation_now(s) +
-        (int64_t)simulation_draw(s, simulation_draw(s, 8) == 0 ? 25000 : 3000) * ARCP_NS_PER_MS;
+        simulation_now(s) + chance_draw_ns(&s->chance, simulation_draw(s, 8) == 0 ? 25000 : 3000);
     disk_crash(&s->disk);
     if (has_older_store) {
         forget_ended(s);
@@ -541,7 +307,7 @@ static void start_again(simulation *s)
         simulated_worker *w = &s->workers[i];
         w->away_ns = simulation_now(s);
         if (w->is_draining) { /* the operator says so again */
-            arcp__engine_worker_drains(s->rig.engine, s->rig.now, life_of(w));
+            arcp__engine_worker_drains(s->rig.engine, s->rig.now, simulation_life_of(w));
         }
     }
 }
@@ -549,7 +315,7 @@ static void start_again(simulation *s)
 /* Whether jobs of the worker may be lost: it is away for so long. */
 static bool is_late(const simulated_worker *w)
 {
-    return !has_joined(w) &&
+    return !simulation_has_joined(w) &&
            simulation_now(w->of) - w->away_ns >= (KEEP_SEC + 10) * ARCP_NS_PER_SEC;
 }
 
@@ -571,58 +337,13 @@ static void check_lost(simulation *s, const bool were_late[WORKERS_MAX])
     }
 }
 
-static void connect(simulated_worker *w)
-{
-    static const arcp__worker_peer_owner owner = {.send = send_message,
-                                                  .hello = take_hello,
-                                                  .claim = take_claim,
-                                                  .ready = worker_is_ready,
-                                                  .started = take_started,
-                                                  .refused = take_refused,
-                                                  .item = take_item,
-                                                  .output = take_output,
-                                                  .error_line = take_error_line,
-                                                  .log = take_log,
-                                                  .exited = take_exited,
-                                                  .got = take_got,
-                                                  .get_kept = get_kept};
-    simulation *s = w->of;
-    arcp__worker_peer_owner own = owner;
-    own.user = w;
-    simulation_drop(&w->up);
-    simulation_drop(&w->down);
-    w->is_cut = false;
-    w->link_is_up = true;
-    w->peer = arcp__worker_peer_new(&own, simulation_now(s));
-    assert_non_null(w->peer);
-    arcp__worker_core_connected(w->core, simulation_now(s));
-}
-
 void simulation_drain(simulation *s)
 {
     simulated_worker *w = &s->workers[1 + simulation_draw(s, s->setup.workers - 1)];
     if (s->is_up && !w->is_draining) {
         w->is_draining = true;
-        arcp__engine_worker_drains(s->rig.engine, s->rig.now, life_of(w));
-        run(s);
-    }
-}
-
-static void run_link(simulated_worker *w)
-{
-    simulation *s = w->of;
-    if (!w->link_is_up && w->peer == NULL && simulation_now(s) >= w->connects_ns) {
-        connect(w);
-    }
-    take_messages(w);
-    if (w->peer != NULL && w->is_cut && simulation_now(s) >= w->notices_ns) {
-        end_link(w);
-    }
-    arcp_error err = {0};
-    if (w->peer != NULL && arcp__worker_peer_due(w->peer) <= simulation_now(s) &&
-        arcp__worker_peer_tick(w->peer, simulation_now(s), &err) != ARCP_OK) {
-        simulation_cut(w);
-        end_link(w);
+        arcp__engine_worker_drains(s->rig.engine, s->rig.now, simulation_life_of(w));
+        simulation_run_engine(s);
     }
 }
 
@@ -638,13 +359,13 @@ void simulation_run_runtime(simulation *s)
     for (size_t i = 0; i < s->setup.workers; i++) {
         were_late[i] = is_late(&s->workers[i]);
     }
-    run(s);
+    simulation_run_engine(s);
     for (size_t i = 0; i < s->setup.workers; i++) {
-        run_link(&s->workers[i]);
+        simulation_run_link(&s->workers[i]);
     }
     while (simulation_draw(s, 3) != 0) {
         (void)(simulation_draw(s, 2) == 0 ? disk_write(&s->disk) : disk_report(&s->disk));
-        run(s);
+        simulation_run_engine(s);
     }
     if (simulation_draw(s, 3) == 0) {
         answer_call(s);

@@ -25,7 +25,7 @@ static void *start(void *user, arcp__worker_job *job, const arcp__worker_message
     p->reads = true;
     p->runs = true; /* from the order on: it may be there already */
     p->job = job;
-    p->start_ns = simulation_now(s) + (int64_t)simulation_draw(s, 500) * ARCP_NS_PER_MS;
+    p->start_ns = simulation_now(s) + chance_draw_ns(&s->chance, 500);
     return p;
 }
 
@@ -52,7 +52,7 @@ static void kill_program(void *user, void *of, bool at_once)
     (void)at_once;
     if (!p->is_killed) {
         p->is_killed = true;
-        p->end_ns = simulation_now(s) + (int64_t)simulation_draw(s, 4000) * ARCP_NS_PER_MS;
+        p->end_ns = simulation_now(s) + chance_draw_ns(&s->chance, 4000);
     }
 }
 
@@ -60,19 +60,6 @@ static void read_program(void *user, void *of, bool reads)
 {
     (void)user;
     ((program *)of)->reads = reads;
-}
-
-static void ignore_text(void *user, void *of, arcp_span text)
-{
-    (void)user;
-    (void)of;
-    (void)text;
-}
-
-static void ignore_rows(void *user, arcp_span rows)
-{
-    (void)user;
-    (void)rows;
 }
 
 static void forget(void *user, void *of)
@@ -169,30 +156,6 @@ static void run_program(simulation *s, program *p)
 
 /* ---- the worker ---- */
 
-static void take_messages(simulated_worker *w)
-{
-    static arcp__worker_reader reader;
-    simulation *s = w->of;
-    reader = (arcp__worker_reader){.line_bytes_max = 100000};
-    for (frame *in = NULL; w->link_is_up && (in = simulation_arrived(s, &w->down)) != NULL;
-         free(in)) {
-        arcp__worker_message message;
-        arcp_error err = {0};
-        arcp_status status = arcp__worker_message_read(&reader, ARCP__WORKER_SIDE_RUNTIME,
-                                                       arcp_buf_span(&in->bytes), &message, &err);
-        if (status == ARCP_OK) {
-            status = arcp__worker_core_receive(w->core, simulation_now(s), &message, &err);
-        }
-        if (status != ARCP_OK && s->problem == NULL) {
-            (void)snprintf(s->text, sizeof s->text, "the worker closes the link: %.250s",
-                           err.message);
-            s->problem = s->text;
-        }
-        arcp_buf_fini(&in->bytes);
-    }
-    arcp__worker_reader_fini(&reader);
-}
-
 /* A life of the worker begins. */
 static void begin_life(simulated_worker *w)
 {
@@ -203,8 +166,15 @@ static void begin_life(simulated_worker *w)
                                       .name = arcp_span_cstr(w->name),
                                       .instance = arcp_span_cstr(w->instance),
                                       .boot_id = {"b", 1}};
-    const arcp__worker_programs programs = {
-        start, write_line, kill_program, read_program, ignore_text, ignore_rows, forget, w, NULL};
+    const arcp__worker_programs programs = {start,
+                                            write_line,
+                                            kill_program,
+                                            read_program,
+                                            simulation_ignore_text,
+                                            simulation_ignore_rows,
+                                            forget,
+                                            w,
+                                            NULL};
     w->core = arcp__worker_core_new(&hello, &programs, simulation_now(w->of));
     assert_non_null(w->core);
 }
@@ -232,42 +202,19 @@ void simulation_kill_worker(simulated_worker *w)
         }
     }
     arcp__worker_core_free(w->core);
-    w->link_is_up = w->is_draining = false;
-    w->connects_ns = simulation_now(s) + (int64_t)simulation_draw(s, 2000) * ARCP_NS_PER_MS;
+    w->link.is_up = w->is_draining = false;
+    w->link.connects_ns = simulation_now(s) + chance_draw_ns(&s->chance, 2000);
     begin_life(w);
 }
 
 void simulation_run_worker(simulated_worker *w)
 {
-    arcp__worker_message message;
     simulation *s = w->of;
-    take_messages(w);
+    link_feed_worker(&w->link, &s->chance, w->core, simulation_now(s));
     for (size_t i = 0; i < s->program_count; i++) {
         if (s->programs[i].worker == w) {
             run_program(s, &s->programs[i]);
         }
     }
-    if (simulation_now(s) - w->ticked_ns >= ARCP__WORKER_TICK_NS) {
-        w->ticked_ns = simulation_now(s);
-        if (!arcp__worker_core_tick(w->core, simulation_now(s))) {
-            simulation_cut(w);
-            w->worker_notices_ns = simulation_now(s);
-        }
-    }
-    if (w->link_is_up && w->is_cut && simulation_now(s) >= w->worker_notices_ns) {
-        w->link_is_up = false;
-        arcp__worker_core_disconnected(w->core, simulation_now(s));
-        w->connects_ns = simulation_now(s) +
-                         (int64_t)simulation_draw(s, simulation_draw(s, 12) == 0 ? 40000 : 2000) *
-                             ARCP_NS_PER_MS;
-    }
-    for (unsigned room = (unsigned)simulation_draw(s, 6); w->link_is_up && room != 0; room--) {
-        if (!arcp__worker_core_next(w->core, simulation_now(s), &message)) {
-            break;
-        }
-        if (!w->is_cut) {
-            simulation_post(s, &w->up, &message);
-        }
-    }
-    simulation_expect(s, !arcp__worker_core_has_failed(w->core), "the worker has failed");
+    link_run_worker(&w->link, &s->chance, w->core, simulation_now(s));
 }

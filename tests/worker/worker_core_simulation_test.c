@@ -41,8 +41,7 @@ static void check_end(simulation *s)
                       "the worker keeps something");
 }
 
-/* Returns NULL, or what is wrong. */
-static const char *run(uint64_t seed, fault_kind fault, int *step_number)
+static const char *play(uint64_t seed, const void *setup, int fault, int *step)
 {
     static simulation s;
     const arcp__worker_hello hello = {.v_low = 1,
@@ -52,9 +51,10 @@ static const char *run(uint64_t seed, fault_kind fault, int *step_number)
                                       .instance = ARCP_SPAN_LITERAL("i"),
                                       .boot_id = ARCP_SPAN_LITERAL("b")};
     const arcp__worker_programs programs = simulation_programs(&s);
+    (void)setup;
     memset(&s, 0, sizeof s);
-    s.random = seed * 0x2545f4914f6cdd1du + 1;
-    s.fault = fault;
+    s.chance = chance_of_seed(seed);
+    s.fault = (fault_kind)fault;
     s.is_up = true;
     s.now_ns = s.gone_ns = 100 * ARCP_NS_PER_SEC;
     s.core = arcp__worker_core_new(&hello, &programs, s.now_ns);
@@ -63,10 +63,9 @@ static const char *run(uint64_t seed, fault_kind fault, int *step_number)
         s.programs[i].items = simulation_draw(&s, ITEMS_MAX + 1);
         s.programs[i].bytes = i == 0 ? simulation_draw(&s, BYTES_MAX) : 0;
     }
-    for (*step_number = 0; *step_number < STEPS_MAX && s.problem == NULL && !is_over(&s);
-         ++*step_number) {
-        const bool is_calm = *step_number > CALM_STEP;
-        s.now_ns += (int64_t)(1 + simulation_draw(&s, 200)) * ARCP_NS_PER_MS;
+    for (*step = 0; *step < STEPS_MAX && s.chance.problem == NULL && !is_over(&s); ++*step) {
+        const bool is_calm = *step > CALM_STEP;
+        s.now_ns += ARCP_NS_PER_MS + chance_draw_ns(&s.chance, 200);
         simulation_run_worker(&s);
         simulation_run_runtime(&s);
         if (!is_calm && simulation_draw(&s, 60) == 0) {
@@ -76,32 +75,21 @@ static const char *run(uint64_t seed, fault_kind fault, int *step_number)
             simulation_crash(&s);
         }
     }
-    if (s.problem == NULL) {
+    if (s.chance.problem == NULL) {
         simulation_expect(&s, is_over(&s), "the jobs do not end");
     }
-    if (s.problem == NULL) {
+    if (s.chance.problem == NULL) {
         check_end(&s);
     }
-    simulation_drop(&s.up);
-    simulation_drop(&s.down);
+    link_drop(&s.link);
     arcp__worker_core_free(s.core);
-    return s.problem;
+    return s.chance.problem;
 }
 
 static void each_item_has_its_effect_once_over_every_link(void **state)
 {
     (void)state;
-    const char *one = getenv("ARCP_WORKER_SEED");
-    const char *many = getenv("ARCP_WORKER_SEEDS");
-    const uint64_t first = one == NULL ? 0 : strtoull(one, NULL, 10);
-    const uint64_t end = one != NULL ? first + 1 : many != NULL ? strtoull(many, NULL, 10) : SEEDS;
-    for (uint64_t seed = first; seed < end; seed += test_stride()) {
-        int at = 0;
-        const char *problem = run(seed, FAULT_NONE, &at);
-        if (problem != NULL) {
-            fail_msg("ARCP_WORKER_SEED=%" PRIu64 ", step %d: %s", seed, at, problem);
-        }
-    }
+    simulation_play_seeds(play, NULL, SEEDS);
 }
 
 typedef struct fault_row {
@@ -122,13 +110,7 @@ static const fault_row faults[] = {
 static void a_fault_of_the_runtime_makes_a_seed_fail(void **state)
 {
     const fault_row *row = *state;
-    int at = 0;
-    uint64_t seed = 0;
-    while (seed < SEEDS && run(seed, row->fault, &at) == NULL) {
-        seed++;
-    }
-    assert_true(seed < SEEDS);
-    print_message("seed %" PRIu64 " finds it\n", seed);
+    simulation_find_fault(play, NULL, (int)row->fault, SEEDS);
 }
 
 int main(void)

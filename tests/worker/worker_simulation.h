@@ -1,14 +1,10 @@
 /* A worker and a model of the runtime: what the parts of the simulation share. */
-#ifndef ARCP_TESTS_WORKER_SIMULATION_H
-#define ARCP_TESTS_WORKER_SIMULATION_H
+#ifndef ARCP_TESTS_WORKER_WORKER_SIMULATION_H
+#define ARCP_TESTS_WORKER_WORKER_SIMULATION_H
 
 #include "support/check.h"
 
-#include <inttypes.h>
-
-#include <arcp/time.h>
-
-#include "worker/worker_core.h"
+#include "worker/simulation.h"
 
 #define JOBS      4
 #define ITEMS_MAX 24
@@ -67,23 +63,10 @@ typedef struct program {
     arcp__worker_job *job;
 } program;
 
-/* ---- the link ---- */
-
-typedef struct frame {
-    struct frame *next;
-    int64_t due_ns;
-    arcp_buf bytes;
-} frame;
-
-typedef struct one_way {
-    frame *first, *last;
-} one_way;
-
 typedef struct simulation {
-    uint64_t random;
+    chance chance;
     fault_kind fault;
     int64_t now_ns;
-    const char *problem;
     /* The runtime. */
     bool is_up;
     int64_t up_ns; /* when a runtime that is down starts */
@@ -92,7 +75,7 @@ typedef struct simulation {
     int64_t flown_ns;
     bool sees_link; /* it believes that it is connected */
     bool has_greeted;
-    int64_t notices_ns, gone_ns; /* the end of the link; since when it is gone */
+    int64_t gone_ns; /* since when there is no link */
     uint64_t seen[JOBS];
     uint64_t here[JOBS]; /* the last item that came on this link, or was forgotten before it */
     bool pending[JOBS][ITEMS_MAX + 1];
@@ -102,31 +85,30 @@ typedef struct simulation {
     /* The worker. */
     arcp__worker_core *core;
     program programs[JOBS];
-    bool link_is_up; /* on the worker's side */
-    int64_t worker_notices_ns, connects_ns, ticked_ns;
-    bool is_cut;
-    one_way up, down;
+    simulated_link link;
 } simulation;
 
-/* ---- worker_simulation_link.c ---- */
+static inline uint64_t simulation_draw(simulation *s, uint64_t below)
+{
+    return chance_draw(&s->chance, below);
+}
 
-/* A number below this one. */
-uint64_t simulation_draw(simulation *s, uint64_t below);
-/* Notes the problem unless the condition holds; the first one stays. */
-void simulation_expect(simulation *s, bool holds, const char *problem);
-item_kind simulation_kind_of(uint64_t job, uint64_t item);
-/* JOBS: no such job. */
-size_t simulation_index_of(arcp_span job);
+static inline void simulation_expect(simulation *s, bool holds, const char *problem)
+{
+    chance_expect(&s->chance, holds, problem);
+}
 
-void simulation_post(simulation *s, one_way *way, const arcp__worker_message *message);
-/* What has arrived by now, which the caller frees; NULL: nothing. */
-frame *simulation_arrived(simulation *s, one_way *way);
-void simulation_drop(one_way *way);
-/* Ends the link; each side notices it later. */
-void simulation_cut(simulation *s);
+static inline item_kind simulation_kind_of(uint64_t job, uint64_t item)
+{
+    return (item_kind)((item * 7 + job * 3) % 11 % KINDS);
+}
 
 /* ---- worker_simulation_runtime.c ---- */
 
+/* JOBS: no such job. */
+size_t simulation_index_of(arcp_span job);
+/* Ends the link, if there is one. */
+void simulation_cut(simulation *s);
 void simulation_run_runtime(simulation *s);
 void simulation_crash(simulation *s);
 

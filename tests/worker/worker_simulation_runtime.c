@@ -2,6 +2,22 @@
  */
 #include "worker/worker_simulation.h"
 
+const char *const simulation_job_ids[JOBS] = {"job_0", "job_1", "job_2", "job_3"};
+
+size_t simulation_index_of(arcp_span job)
+{
+    size_t i = 0;
+    while (i < JOBS && !arcp_span_equal_cstr(job, simulation_job_ids[i])) {
+        i++;
+    }
+    return i;
+}
+
+static void post(simulation *s, const arcp__worker_message *message)
+{
+    link_post(&s->link, &s->link.down, &s->chance, s->now_ns, message);
+}
+
 static void send_line(simulation *s, size_t i, uint64_t at, uint64_t answers_to)
 {
     arcp__worker_message message = {
@@ -12,7 +28,7 @@ static void send_line(simulation *s, size_t i, uint64_t at, uint64_t answers_to)
     char text[32];
     (void)snprintf(text, sizeof text, "%" PRIu64, answers_to);
     message.body = arcp_span_cstr(text);
-    simulation_post(s, &s->down, &message);
+    post(s, &message);
 }
 
 static void send_start(simulation *s, size_t i)
@@ -21,14 +37,14 @@ static void send_start(simulation *s, size_t i)
         .kind = ARCP__WORKER_START,
         .start = {.job = arcp_span_cstr(simulation_job_ids[i]), .agent = ARCP_SPAN_LITERAL("a")},
         .body = ARCP_SPAN_LITERAL("{\"type\":\"job.start\"}")};
-    simulation_post(s, &s->down, &message);
+    post(s, &message);
 }
 
 static void send_of_job(simulation *s, size_t i, arcp__worker_kind kind)
 {
     const arcp__worker_message message = {.kind = kind,
                                           .forget = {arcp_span_cstr(simulation_job_ids[i])}};
-    simulation_post(s, &s->down, &message);
+    post(s, &message);
 }
 
 /* What is durable may be seen: lines with a position, and what the worker may forget. */
@@ -63,7 +79,7 @@ static void show_job(simulation *s, size_t i)
             open[message.kept.open_count++] = n;
         }
     }
-    simulation_post(s, &s->down, &message);
+    post(s, &message);
 }
 
 static void commit(simulation *s)
@@ -79,7 +95,7 @@ static void commit(simulation *s)
     if (!s->is_flying && memcmp(&s->now, &s->disk, sizeof s->now) != 0) {
         s->is_flying = true;
         s->flying = s->now;
-        s->flown_ns = s->now_ns + (int64_t)simulation_draw(s, 300) * ARCP_NS_PER_MS;
+        s->flown_ns = s->now_ns + chance_draw_ns(&s->chance, 300);
     }
 }
 
@@ -190,7 +206,7 @@ static void take_hello(simulation *s, const arcp__worker_message *hello)
                                                       .unkept_bytes = 2000,
                                                       .unkept_total_bytes = 6000},
                                           .body = arcp_buf_span(&rows)};
-    simulation_post(s, &s->down, &welcome);
+    post(s, &welcome);
     s->has_greeted = true;
     for (size_t i = 0; i < JOBS; i++) {
         s->here[i] = is_named[i] ? s->here[i] : 0;
@@ -225,7 +241,7 @@ static void take_at_runtime(simulation *s, const arcp__worker_message *message)
     if (message->kind == ARCP__WORKER_HELLO) {
         take_hello(s, message);
     } else if (message->kind == ARCP__WORKER_PING) {
-        simulation_post(s, &s->down, &pong);
+        post(s, &pong);
     }
     if (i == JOBS || s->now.rows[i].has_ended) {
         return;
@@ -264,11 +280,17 @@ static void give_up(simulation *s)
     }
 }
 
+void simulation_cut(simulation *s)
+{
+    if (s->link.is_up || s->sees_link) {
+        link_cut(&s->link, &s->chance, s->now_ns);
+    }
+}
+
 void simulation_crash(simulation *s)
 {
     s->is_up = s->sees_link = s->has_greeted = s->is_flying = false;
-    s->up_ns = s->now_ns + (int64_t)simulation_draw(s, simulation_draw(s, 8) == 0 ? 25000 : 3000) *
-                               ARCP_NS_PER_MS;
+    s->up_ns = s->now_ns + chance_draw_ns(&s->chance, simulation_draw(s, 8) == 0 ? 25000 : 3000);
     if (simulation_draw(s, 4) == 0) {
         for (size_t i = 0; i < JOBS; i++) {
             /* A job that the backup does not know would be another one. */
@@ -289,21 +311,14 @@ void simulation_crash(simulation *s)
         }
     }
     simulation_cut(s);
-    s->is_cut = true;
+    s->link.is_cut = true;
 }
 
-void simulation_run_runtime(simulation *s)
+static void take_messages(simulation *s)
 {
-    static arcp__worker_reader reader;
-    if (!s->is_up) {
-        if (s->now_ns >= s->up_ns) {
-            s->is_up = true;
-            s->gone_ns = s->now_ns;
-        }
-        return;
-    }
-    reader = (arcp__worker_reader){.line_bytes_max = 1000};
-    for (frame *in = NULL; s->sees_link && (in = simulation_arrived(s, &s->up)) != NULL; free(in)) {
+    arcp__worker_reader reader = {.line_bytes_max = 1000};
+    for (frame *in = NULL; s->sees_link && (in = link_arrived(&s->link.up, s->now_ns)) != NULL;
+         frame_free(in)) {
         arcp__worker_message message;
         arcp_error err = {0};
         if (arcp__worker_message_read(&reader, ARCP__WORKER_SIDE_WORKER, arcp_buf_span(&in->bytes),
@@ -312,10 +327,21 @@ void simulation_run_runtime(simulation *s)
         } else {
             simulation_expect(s, false, "the runtime cannot read a message");
         }
-        arcp_buf_fini(&in->bytes);
     }
     arcp__worker_reader_fini(&reader);
-    if (s->sees_link && s->is_cut && s->now_ns >= s->notices_ns) {
+}
+
+void simulation_run_runtime(simulation *s)
+{
+    if (!s->is_up) {
+        if (s->now_ns >= s->up_ns) {
+            s->is_up = true;
+            s->gone_ns = s->now_ns;
+        }
+        return;
+    }
+    take_messages(s);
+    if (s->sees_link && s->link.is_cut && s->now_ns >= s->link.runtime_notices_ns) {
         s->sees_link = s->has_greeted = false;
         s->gone_ns = s->now_ns;
     }

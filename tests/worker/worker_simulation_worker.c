@@ -14,7 +14,7 @@ static void *start(void *user, arcp__worker_job *job, const arcp__worker_message
     p->reads = true;
     p->runs = true; /* from the order on: it may be there already */
     p->job = job;
-    p->start_ns = s->now_ns + (int64_t)simulation_draw(s, 500) * ARCP_NS_PER_MS;
+    p->start_ns = s->now_ns + chance_draw_ns(&s->chance, 500);
     return p;
 }
 
@@ -35,7 +35,7 @@ static void kill_program(void *user, void *of, bool at_once)
     (void)at_once;
     if (!p->is_killed) {
         p->is_killed = true;
-        p->end_ns = s->now_ns + (int64_t)simulation_draw(s, 4000) * ARCP_NS_PER_MS;
+        p->end_ns = s->now_ns + chance_draw_ns(&s->chance, 4000);
     }
 }
 
@@ -43,19 +43,6 @@ static void read_program(void *user, void *of, bool reads)
 {
     (void)user;
     ((program *)of)->reads = reads;
-}
-
-static void revoke(void *user, void *of, arcp_span code)
-{
-    (void)user;
-    (void)of;
-    (void)code;
-}
-
-static void warm(void *user, arcp_span rows)
-{
-    (void)user;
-    (void)rows;
 }
 
 static void forget(void *user, void *of)
@@ -66,8 +53,15 @@ static void forget(void *user, void *of)
 
 arcp__worker_programs simulation_programs(simulation *s)
 {
-    return (arcp__worker_programs){start,  write_line, kill_program, read_program, revoke, warm,
-                                   forget, s,          NULL};
+    return (arcp__worker_programs){start,
+                                   write_line,
+                                   kill_program,
+                                   read_program,
+                                   simulation_ignore_text,
+                                   simulation_ignore_rows,
+                                   forget,
+                                   s,
+                                   NULL};
 }
 
 static bool has_replies(const program *p, uint64_t job)
@@ -127,63 +121,16 @@ static void run_program(simulation *s, size_t i)
     }
 }
 
-static void take_at_worker(simulation *s)
-{
-    static arcp__worker_reader reader;
-    reader = (arcp__worker_reader){.line_bytes_max = 1000};
-    for (frame *in = NULL; s->link_is_up && (in = simulation_arrived(s, &s->down)) != NULL;
-         free(in)) {
-        arcp__worker_message message;
-        arcp_error err = {0};
-        arcp_status status = arcp__worker_message_read(&reader, ARCP__WORKER_SIDE_RUNTIME,
-                                                       arcp_buf_span(&in->bytes), &message, &err);
-        if (status == ARCP_OK) {
-            status = arcp__worker_core_receive(s->core, s->now_ns, &message, &err);
-        }
-        if (status != ARCP_OK && s->problem == NULL) {
-            static char problem[300];
-            (void)snprintf(problem, sizeof problem, "the worker closes the link: %s", err.message);
-            s->problem = problem;
-        }
-        arcp_buf_fini(&in->bytes);
-    }
-    arcp__worker_reader_fini(&reader);
-}
-
 void simulation_run_worker(simulation *s)
 {
-    arcp__worker_message message;
-    take_at_worker(s);
+    link_feed_worker(&s->link, &s->chance, s->core, s->now_ns);
     for (size_t i = 0; i < JOBS; i++) {
         run_program(s, i);
     }
-    if (s->now_ns - s->ticked_ns >= ARCP__WORKER_TICK_NS) {
-        s->ticked_ns = s->now_ns;
-        if (!arcp__worker_core_tick(s->core, s->now_ns)) {
-            simulation_cut(s);
-            s->worker_notices_ns = s->now_ns;
-        }
-    }
-    if (s->link_is_up && s->is_cut && s->now_ns >= s->worker_notices_ns) {
-        s->link_is_up = false;
-        arcp__worker_core_disconnected(s->core, s->now_ns);
-        s->connects_ns =
-            s->now_ns + (int64_t)simulation_draw(s, simulation_draw(s, 12) == 0 ? 40000 : 2000) *
-                            ARCP_NS_PER_MS;
-    }
-    if (!s->link_is_up && s->is_up && s->now_ns >= s->connects_ns) {
-        simulation_drop(&s->up);
-        simulation_drop(&s->down);
-        s->is_cut = false;
-        s->link_is_up = s->sees_link = true;
+    if (!s->link.is_up && s->is_up && s->now_ns >= s->link.connects_ns) {
+        link_connect(&s->link, s->core, s->now_ns);
+        s->sees_link = true;
         s->has_greeted = false;
-        arcp__worker_core_connected(s->core, s->now_ns);
     }
-    for (unsigned room = (unsigned)simulation_draw(s, 6); s->link_is_up && room != 0; room--) {
-        if (!arcp__worker_core_next(s->core, s->now_ns, &message)) {
-            break;
-        }
-        simulation_post(s, &s->up, &message);
-    }
-    simulation_expect(s, !arcp__worker_core_has_failed(s->core), "the worker has failed");
+    link_run_worker(&s->link, &s->chance, s->core, s->now_ns);
 }
