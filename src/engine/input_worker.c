@@ -42,7 +42,8 @@ arcp__claim_answer arcp__engine_worker_claims(arcp__engine *engine, arcp_time no
         answer = arcp__worker_claims(&engine->jobs, life, claim, host, job);
         arcp__engine_settle(engine);
     }
-    ARCP__RECORD(engine, .kind = ARCP__CALL_RESULT, .numbers = {(uint64_t)answer});
+    ARCP__RECORD(engine, .kind = ARCP__CALL_CLAIM,
+                 .job = answer == ARCP__CLAIM_FORGET ? NULL : *job, .numbers = {(uint64_t)answer});
     return answer;
 }
 

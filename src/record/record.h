@@ -8,9 +8,11 @@
  * more
  *
  * Numbers are LEB128, a text is its size + 1 and its bytes (0: there is none). Links and jobs have
- * numbers of their own, in the order in which they came. Results of its owner's functions (random
- * bytes, sealed values) are there in full, effects and batches by size, hash and beginning. A trace
- * holds everything that clients, agents and upstreams sent: tokens, credentials, inputs. */
+ * numbers of their own, in the order in which they came: a job has one from its start, or from the
+ * time when a worker says that it has its program, until that is forgotten. Results of its owner's
+ * functions (random bytes, sealed values) are there in full, effects and batches by size, hash and
+ * beginning. A trace holds everything that clients, agents and upstreams sent: tokens, credentials,
+ * inputs. */
 #ifndef ARCP_RECORD_RECORD_H
 #define ARCP_RECORD_RECORD_H
 

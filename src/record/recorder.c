@@ -368,6 +368,10 @@ static void on_call(void *user, const arcp__call *call)
         add_handle(recorder, &recorder->links, call->link,
                    ((const arcp__link_options *)call->what)->user);
     }
+    if (call->kind == ARCP__CALL_CLAIM && call->job != NULL &&
+        find_object(&recorder->jobs, call->job) == NULL) { /* it was started before the trace */
+        add_handle(recorder, &recorder->jobs, call->job, call->job);
+    }
     arcp_buf_append(out, arcp_span_make("\0\0\0\0\0\0\0\0\0\0\0\0", ARCP__RECORDING_HEAD_SIZE));
     arcp__recorder_put_number(out, (uint64_t)call->kind);
     arcp__recorder_put_number(out, (uint64_t)call->now.wall_ns);

@@ -150,6 +150,7 @@ static void register_agent(arcp__player *p, const arcp__recording_call *call)
                                             .version = call->texts[1],
                                             .cwd = call->texts[2],
                                             .worker = call->texts[3],
+                                            .host = p, /* it has one, which only its owner uses */
                                             .is_default = call->numbers[0] != 0,
                                             .is_unconfined = call->numbers[1] != 0,
                                             .max_jobs = (size_t)call->numbers[2],

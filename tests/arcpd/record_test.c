@@ -6,16 +6,27 @@
 
 #define YAML                                                                                       \
     "shutdown: {grace_sec: 0}\n"                                                                   \
-    "tokens: [{token: a, principal: alice}, {token: b, principal: bob}]\n"                         \
+    "tokens: [{token: a, principal: alice}, {token: b, principal: bob},\n"                         \
+    "  {token: o, principal: olga, role: operator}]\n"                                             \
     "agents:\n"                                                                                    \
     "  - {name: hello, command: [echo, hi], mode: plain}\n"                                        \
     "  - {name: wait, command: [sh, -c, 'echo begun; exec sleep 1000']}\n"
 
-static void begin(host *place, char path[160], const char *more)
+/* The agent `until` ends when the file is there. */
+#define WORKER_YAML                                                                                \
+    YAML "  - {name: until, command: [sh, -c, 'while [ ! -e %s ]; do sleep 0.02; done']}\n"        \
+         "workers: {local: spawn}\nenforce: {mode: off}\n"
+
+static void begin_with(host *place, const char *yaml, char path[160], const char *more)
 {
     (void)snprintf(path, 160, "%s/trace", place->directory);
-    host_configure(place, YAML);
+    host_configure(place, yaml);
     arcpd_run_start(place, 0, WORDS("--record", path, "--record-bytes", more));
+}
+
+static void begin(host *place, char path[160], const char *more)
+{
+    begin_with(place, YAML, path, more);
 }
 
 static void run(const host *place, const char *token, int exit_status, const char *const *words)
@@ -60,6 +71,51 @@ static void the_trace_of_two_runs_is_played_back(void **state)
     expect_replay(place, path, " outcomes\n");
 }
 
+/* Of the worker of this machine; it is not our child. */
+static pid_t worker_of(const host *place)
+{
+    process p;
+    host_run(place, "o", &p, 0, WORDS("workers", "--json"));
+    const char *pid = strstr(p.out.data, "\"pid\":");
+    assert_non_null(pid);
+    const pid_t found = (pid_t)strtol(pid + strlen("\"pid\":"), NULL, 10);
+    process_fini(&p);
+    assert_true(found > 1);
+    return found;
+}
+
+/* The second trace begins with a job that the worker goes on with, and has the end of the worker.
+ */
+static void the_traces_of_a_worker_that_is_killed_are_played_back(void **state)
+{
+    host *place = *state;
+    char path[160];
+    char old[176];
+    char finish[160];
+    char yaml[1024];
+    (void)snprintf(finish, sizeof finish, "%s/finish", place->directory);
+    (void)snprintf(yaml, sizeof yaml, WORKER_YAML, finish);
+    begin_with(place, yaml, path, "1000000000");
+    run(place, "a", 0, WORDS("submit", "until", "--detach"));
+    const pid_t worker = worker_of(place);
+    process_fini(&place->daemon); /* kills it; the worker keeps its outputs open */
+    begin_with(place, yaml, path, "1000000000");
+    assert_int_equal(worker_of(place), worker);
+    FILE *file = fopen(finish, "w");
+    assert_non_null(file);
+    (void)fclose(file);
+    run(place, "a", 0, WORDS("wait", "@last"));
+    run(place, "a", 0, WORDS("submit", "wait", "--detach"));
+    assert_int_equal(kill(worker, SIGKILL), 0);
+    run(place, "a", 1, WORDS("wait", "@last"));
+    run(place, "a", 0, WORDS("submit", "hello"));
+    assert_int_not_equal(worker_of(place), worker);
+    host_stop(place);
+    (void)snprintf(old, sizeof old, "%s.old", path);
+    expect_replay(place, old, " calls gave the same ");
+    expect_replay(place, path, " outcomes\n");
+}
+
 static void a_trace_that_is_full_ends(void **state)
 {
     host *place = *state;
@@ -93,6 +149,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_trace_of_two_runs_is_played_back, host_setup,
                                         host_teardown),
+        cmocka_unit_test_setup_teardown(the_traces_of_a_worker_that_is_killed_are_played_back,
+                                        host_setup, host_teardown),
         cmocka_unit_test_setup_teardown(a_trace_that_is_full_ends, host_setup, host_teardown),
         cmocka_unit_test_setup_teardown(a_file_that_is_no_trace_is_refused, host_setup,
                                         host_teardown),
