@@ -70,6 +70,15 @@ class Statistics(unittest.TestCase):
         one.events = lambda sessions, each, seconds: {"events_per_sec": 40000 if each == 100 else 80000}
         self.assertEqual(one.calibrate(10), 2000)
 
+    def test_a_quick_measurement_ends_after_some_short_jobs(self):
+        one = load.Load("/nonexistent", SimpleNamespace(url="ws://127.0.0.1:1/arcp"), 1, is_quick=True)
+        one._run = lambda *options: {"events": 1, "options": options}
+        self.assertEqual(one.calibrate(100), load.JOB_EVENTS[0])
+        for told in (one.jobs(1), one.jobs(64), one.events(10, 100)):
+            self.assertIn("--jobs", told["options"])
+            self.assertNotIn("--duration", told["options"])
+        self.assertIn(f'{{"events":{load.QUICK_PUSHED_EVENTS // 10}}}', one.pushed(10)["options"])
+
     def test_the_load_generator_never_sleeps_for_one_job_at_a_time_only(self):
         one = load.Load("/nonexistent", SimpleNamespace(url="ws://127.0.0.1:1/arcp"), 1)
         one._run = lambda *options: {"events": 1, "options": options}

@@ -11,6 +11,7 @@ IDLE_SESSIONS = 500
 JOB_SEC = 0.25  # what a job of events should take at the runtime's own rate
 JOB_EVENTS = (100, 200000)  # at least, at most
 PUSHED_EVENTS = 600000
+QUICK_JOBS, QUICK_PUSHED_EVENTS = 100, 6000
 
 
 class LoadError(Exception):
@@ -43,10 +44,13 @@ def last_line(text):
 
 
 class Load:
-    def __init__(self, arcp, running, seconds):
+    """`seconds`: how long a measurement lasts. A quick one ends after QUICK_JOBS jobs instead, to see that it works."""
+
+    def __init__(self, arcp, running, seconds, is_quick=False):
         self.arcp = arcp
         self.running = running
         self.seconds = seconds
+        self.is_quick = is_quick
 
     def _command(self, *options):
         return [self.arcp, "bench", "--json", "--quiet", *options]
@@ -73,7 +77,8 @@ class Load:
 
     def _measured(self, *options, seconds=None):
         duration = f"{int((seconds or self.seconds) * 1000)}ms"
-        report = self._run("--duration", duration, "--warmup", f"{WARMUP_MS}ms", *options)
+        until = ["--jobs", str(QUICK_JOBS), "--warmup", "0"] if self.is_quick else ["--duration", duration, "--warmup", f"{WARMUP_MS}ms"]
+        report = self._run(*until, *options)
         if report["events"] == 0:
             raise LoadError(f"nothing ended in {duration}")
         return report
@@ -88,7 +93,7 @@ class Load:
         """How many events a job should say: found in two steps, for short jobs hide the rate."""
         each = JOB_EVENTS[0]
         try:
-            for _ in range(2):
+            for _ in range(0 if self.is_quick else 2):
                 each = job_events(self.events(sessions, each, 0.3)["events_per_sec"], sessions)
         except LoadError:
             pass  # too slow to be seen in so short a time: then jobs stay short
@@ -96,7 +101,8 @@ class Load:
 
     def pushed(self, sessions):
         """The same of what only pushes: one job for each session, and all of it counts."""
-        each = json.dumps({"events": PUSHED_EVENTS // sessions}, separators=(",", ":"))
+        events = QUICK_PUSHED_EVENTS if self.is_quick else PUSHED_EVENTS
+        each = json.dumps({"events": events // sessions}, separators=(",", ":"))
         count = str(sessions)
         return self._run("--sessions", count, "--in-flight", count, "--jobs", count, "--warmup", "0",
                          "--input", each)

@@ -81,10 +81,10 @@ def measure_jobs(run, runtime, load, in_flight):
     run.attempt(runtime, keys, measure)
 
 
-def measure_runtime(run, runtime, arcp, seconds):
+def measure_runtime(run, runtime, arcp, seconds, is_quick):
     try:
         with Running(runtime) as running:
-            load = Load(arcp, running, seconds)
+            load = Load(arcp, running, seconds, is_quick)
             if not runtime.only_pushes:
                 run.attempt(runtime, ["start_ms"], lambda: ([running.start_ms], None))
                 run.attempt(runtime, ["idle_kb"], lambda: ([load.idle_kb()], None))
@@ -129,7 +129,7 @@ def rounds(run, runtimes, programs, options, say):
                 break
             for runtime in runtimes:
                 say(f"round {number}: {runtime.title}")
-                measure_runtime(run, runtime, f"{options.build}/bin/arcp", seconds)
+                measure_runtime(run, runtime, f"{options.build}/bin/arcp", seconds, options.quick)
             say(f"round {number}: leases")
             measure_leases(run, programs, file, LEASE_MS)
             run.rounds = number
