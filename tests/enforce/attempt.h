@@ -22,6 +22,7 @@ typedef struct escape_mode {
     bool is_filtered;    /* below a filter like a container's */
     bool is_late;        /* as a warm process: the lease comes when the program runs; by_launcher */
     bool has_long_races;
+    bool is_combined; /* what confines here confines alone in another mode, too */
 } escape_mode;
 
 /* What all attempts of a run share. */
@@ -35,7 +36,8 @@ typedef struct escape_run {
     const char *programs; /* the build's bin, with arcp */
     const char *tests;    /* the build's tests, with arcp-enforce-start */
     char token[48];
-    unsigned race_ms; /* how long a race goes on that is not won */
+    unsigned race_ms;     /* how long a race goes on that is not won */
+    unsigned long stride; /* of a combined mode, every n-th row */
     fixture_service service;
     network_world world;
 } escape_run;

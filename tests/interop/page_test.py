@@ -38,10 +38,10 @@ class Expectations(unittest.TestCase):
     def tearDown(self):
         self.folder.cleanup()
 
-    def compare(self, now):
+    def compare(self, now, **more):
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
-            worse = page.compare(self.path, now)
+            worse = page.compare(self.path, now, **more)
         return worse, said.getvalue()
 
     def test_what_is_as_expected_is_not_worse(self):
@@ -56,6 +56,19 @@ class Expectations(unittest.TestCase):
         worse, said = self.compare(results(resume=FAILS))
         self.assertEqual(worse, 1)
         self.assertIn("cancel was not played", said)
+
+    def test_a_check_does_not_ask_for_an_sdk_with_its_own_runtime(self):
+        now = {"Python": {"client": {"hello": WORKS, "cancel": WORKS, "resume": FAILS}}}
+        self.assertEqual(self.compare(now)[0], 1)
+        self.assertEqual(self.compare(now, is_check=True)[0], 0)
+
+    def test_a_check_asks_for_the_other_pairs_and_for_our_client_with_arcpd(self):
+        now = {"Python": {"client": {"hello": WORKS, "resume": FAILS}}}
+        worse, said = self.compare(now, is_check=True)
+        self.assertEqual(worse, 1)
+        self.assertIn("Python client cancel was not played", said)
+        page.write_expected(self.path, {"C": {"self": {"hello": WORKS, "close": WORKS}}})
+        self.assertEqual(self.compare({"C": {"self": {"hello": WORKS}}}, is_check=True)[0], 1)
 
     def test_what_nobody_expected_has_to_work(self):
         self.assertEqual(self.compare(results(cancel=WORKS, resume=FAILS, list=FAILS))[0], 1)

@@ -39,7 +39,7 @@ class Python:
                 raise NotRun("python3-venv is not installed "
                              "(tools/install-deps.sh --interop)") from None
             text, well = output_of(
-                [self.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+                [self.python, "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check",
                  "--require-hashes", "--only-binary", ":all:", "--retries", "1", "-r", lock],
                 INSTALL_SEC)
             if not well:
