@@ -42,9 +42,9 @@ class Arcpd:
         self.process.stdout.close()
         self.log.close()
 
-    def arcp(self, token, *words, check=True):
+    def arcp(self, token, *words, check=True, seconds=60):
         done = subprocess.run([os.path.join(self.programs, "arcp"), "--url", self.url, "--token", token, *words],
-                              capture_output=True, text=True, env=self.environment, cwd=self.directory, timeout=60, check=False)
+                              capture_output=True, text=True, env=self.environment, cwd=self.directory, timeout=seconds, check=False)
         if check and done.returncode != 0:
             raise RuntimeError(f"arcp {' '.join(words)}: {done.returncode}\n{done.stderr}")
         return done.stdout.strip()

@@ -3,8 +3,9 @@
 
     tests/dashboard/figures.py PROGRAMS [SECONDS]
 
-Prints a line for each. Needs the same browser as browser_test.py. The lists of 50 000 jobs and the hour of a busy log are made in the
-browser, in place of the runtime's answers: they measure the page.
+Prints a line for each. Needs the same browser as browser_test.py, and `arcp-bench` beside the other programs. Where a line begins with
+"page", the list of 50 000 jobs, or the hour of a busy log, is made in the browser, in place of the runtime's answers. The 50 000 jobs in
+arcpd have ended there, in one served process.
 """
 
 import glob
@@ -15,7 +16,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from cases_bounds import FEED, count_nodes  # noqa: E402
-from place import Place, go, sign_in  # noqa: E402
+from place import Place, go, restart, sign_in  # noqa: E402
 from webdriver import Browser, is_installed  # noqa: E402
 
 PAGES = 20
@@ -71,6 +72,49 @@ requestAnimationFrame(function frame(now) {
 });"""
 
 
+# A served agent that ends each job at once.
+SERVED = """#!/usr/bin/env python3
+import arcp_agent
+arcp_agent.serve(lambda job: None)
+"""
+SERVED_CONFIG = """
+store: "sqlite:{directory}/arcp.db"
+enforce: {{mode: off}}
+tokens: [{{token: ta, principal: alice}}]
+limits: {{submits_per_sec: 1000000, submit_burst: 1000000}}
+agents:
+  - {{name: quick, command: [python3, '{agents}/served.py'], mode: serve, processes: 1, concurrency: 64, env: {{PYTHONPATH: '{helpers}'}}}}
+"""
+# Milliseconds from each request to its answer, the median of 7, and how many rows the answer has.
+ASKED = """
+const [url, payloads, done] = arguments;
+const socket = new WebSocket(url);
+const waiting = new Map();
+let last = 0;
+const ask = (type, payload) => new Promise((resolve) => { waiting.set(String(++last), resolve); socket.send(JSON.stringify({ arcp: '1.1', id: String(last), type, payload })); });
+socket.onmessage = ({ data }) => {
+  const frame = JSON.parse(data);
+  const id = frame.payload?.request_id ?? (frame.type === 'session.welcome' ? '1' : null);
+  waiting.get(id)?.(frame.payload);
+};
+socket.onopen = async () => {
+  await ask('session.hello', { client: { name: 'figures' }, auth: { scheme: 'bearer', token: 'ta' }, capabilities: { features: ['x-vendor.arcpd.view'] } });
+  const results = [];
+  for (const payload of payloads) {
+    const times = [];
+    let rows = 0;
+    for (let i = 0; i < 7; i++) {
+      const begin = performance.now();
+      rows = (await ask('x-vendor.arcpd.jobs', payload)).jobs?.length;
+      times.push(performance.now() - begin);
+    }
+    results.push([times.sort((a, b) => a - b)[3], rows]);
+  }
+  socket.close();
+  done(results);
+};"""
+
+
 def heap_bytes(browser):
     """What the objects of the page need, after a collection."""
     browser.command("POST", "/goog/cdp/execute", {"cmd": "HeapProfiler.collectGarbage", "params": {}})
@@ -88,13 +132,29 @@ def many_jobs(browser, place):
     browser.run_async(FEED, JOBS)
     took = browser.run_async("""const done = arguments[0]; const begin = performance.now(); location.hash = '#/jobs';
         (function look() { if (document.querySelector('main .rows .row')) done(performance.now() - begin); else requestAnimationFrame(look); })();""")
-    print(f"{JOBS} jobs: {took:.0f} ms to the first rows", flush=True)
+    print(f"page with {JOBS} jobs: {took:.0f} ms to the first rows", flush=True)
     browser.wait("const s = document.querySelector('.scroller'); s.scrollTop = s.scrollHeight; return /^50,?000 jobs/m.test(document.querySelector('main').innerText);", what="all jobs", seconds=300)
     rate, worst = browser.run_async(SCROLL)
-    print(f"{JOBS} jobs: {rate:.0f} frames/s while scrolling through all, {worst:.0f} ms the longest; {count_nodes(browser)} elements, {heap_bytes(browser) / 1e6:.0f} MB", flush=True)
+    print(f"page with {JOBS} jobs: {rate:.0f} frames/s while scrolling through all, {worst:.0f} ms the longest; {count_nodes(browser)} elements, {heap_bytes(browser) / 1e6:.0f} MB", flush=True)
     took = browser.run_async("""const done = arguments[0]; const begin = performance.now(); location.hash = '#/jobs?text=work';
         (function look() { if (document.querySelector('[name=text]').value === 'work' && document.querySelector('main .rows .row')) done(performance.now() - begin); else requestAnimationFrame(look); })();""")
-    print(f"{JOBS} jobs: {took:.0f} ms to the rows of a filter", flush=True)
+    print(f"page with {JOBS} jobs: {took:.0f} ms to the rows of a filter", flush=True)
+
+
+def jobs_in_arcpd(browser, programs):
+    place = Place(programs)
+    try:
+        with open(os.path.join(place.arcpd.agents, "served.py"), "w", encoding="utf-8") as file:
+            file.write(SERVED)
+        helpers = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../helpers/python")
+        restart(place, SERVED_CONFIG.format(directory=place.arcpd.directory, agents=place.arcpd.agents, helpers=helpers))
+        place.arcpd.arcp("ta", "bench", "--agent", "quick", "--in-flight", "64", "--jobs", str(JOBS), "--warmup", "0s", seconds=600)
+        browser.open(place.arcpd.page)
+        for what, (took, rows) in zip(("the newest 500", "a text that no job has"),
+                                      browser.run_async(ASKED, place.arcpd.url, [{"limit": 500}, {"limit": 500, "filter": {"text": "no job has this"}}])):
+            print(f"arcpd with {JOBS} jobs: {took:.1f} ms from the request for {what} to the answer with {rows} rows", flush=True)
+    finally:
+        place.arcpd.close()
 
 
 def busy_hour(browser, place):
@@ -104,7 +164,7 @@ def busy_hour(browser, place):
     browser.run_async(BUSY, HOUR_OF_EVENTS)
     go(browser, f"#/job/{job}")
     browser.wait("return window.hourIsOver && document.querySelector('main').innerText.includes('20,000 events');", what="the end of the hour", seconds=600)
-    print(f"an hour at 200 events/s: {heap_bytes(browser) / 1e6:.0f} MB (before it {before / 1e6:.0f} MB), {count_nodes(browser)} elements", flush=True)
+    print(f"page after an hour at 200 events/s: {heap_bytes(browser) / 1e6:.0f} MB (before it {before / 1e6:.0f} MB), {count_nodes(browser)} elements", flush=True)
 
 
 def cpu_seconds(pid):
@@ -149,6 +209,7 @@ def main():
             print(f"at 2000 events/s: {browser.run_async(FRAMES, seconds):.0f} frames/s (median of {seconds} s)", flush=True)
             print(f"memory of the page's objects after that: {heap_bytes(browser) / 1e6:.0f} MB", flush=True)
             place.arcpd.arcp("ta", "wait", job, check=False)
+            jobs_in_arcpd(browser, programs)
             many_jobs(browser, place)
             busy_hour(browser, place)
             sign_in(browser, place)
