@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "hosting/agent_row.h"
 #include "hosting/confinement.h"
 
 /* In the plan that tells whether a registration has changed. */
@@ -252,70 +253,28 @@ static void ended(void *user, void *its_sandbox, const arcp__agent_process *proc
 
 /* ---- what was registered ---- */
 
-static void write_text(arcp_buf *out, const char *text)
-{
-    arcp_buf_append_cstr(out, text == NULL ? "\1" : text);
-    arcp_buf_append_byte(out, '\0');
-}
-
-static void write_texts(arcp_buf *out, const char *const *texts)
-{
-    for (size_t i = 0; texts != NULL && texts[i] != NULL; i++) {
-        write_text(out, texts[i]);
-    }
-    arcp_buf_append_byte(out, '\0');
-}
-
-static void write_numbers(arcp_buf *out, const uint64_t *numbers, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        arcp_buf_append_u64(out, numbers[i]);
-        arcp_buf_append_byte(out, '\0');
-    }
-}
-
-/* Everything but whether it is the default of its name, and how its sandbox would be made now. */
+/* The registration (agent_row.h), and how its sandbox would be made now. Empty for a registration
+ * that cannot be a text: it is equal to no other. */
 static arcp_status write_registration(arcp__served_agent *served, const arcp__agent_row *from,
                                       arcp_error *err)
 {
     arcp_buf *out = &served->registered;
-    const uint64_t numbers[] = {from->stderr_in_errors,
-                                from->confine,
-                                (uint64_t)from->protect,
-                                (uint64_t)from->min,
-                                from->pids,
-                                (uint64_t)from->tls,
-                                from->memory_bytes,
-                                from->cpu_percent,
-                                from->without_gateways,
-                                from->processes,
-                                from->concurrency,
-                                from->jobs_per_process,
-                                from->process_memory_bytes,
-                                from->limit_count};
-    arcp_status status = ARCP_OK;
+    arcp__environment environment = {0};
     arcp__job_plan *plan = NULL;
-    write_text(out, from->name);
-    write_text(out, from->version);
-    write_text(out, from->cwd);
-    write_text(out, from->user);
-    write_texts(out, from->command);
-    write_texts(out, from->env);
-    write_texts(out, from->base);
-    write_numbers(out, numbers, sizeof numbers / sizeof numbers[0]);
-    for (size_t i = 0; i < from->limit_count; i++) {
-        const arcp_launch_limit *limit = &from->limits[i];
-        const uint64_t values[] = {(uint64_t)limit->resource, limit->soft, limit->hard};
-        write_numbers(out, values, sizeof values / sizeof values[0]);
+    arcp__process_agent_environment(served->agent, &environment);
+    arcp_status status = arcp__agent_row_write(from, &environment, out, NULL);
+    const bool is_text = status == ARCP_OK;
+    status = status == ARCP_E_NO_MEMORY ? no_memory(err) : ARCP_OK;
+    arcp__environment_fini(&environment);
+    if (is_text) {
+        arcp_lease_format_constraints(served->lease, out);
     }
-    arcp_lease_format(served->lease, out);
-    arcp_lease_format_constraints(served->lease, out);
-    if (arcp__process_agent_is_confined(served->agent)) {
+    if (status == ARCP_OK && arcp__process_agent_is_confined(served->agent)) {
         status = compile(served, ANY_PROCESS, ARCP_SPAN_LITERAL("/" ANY_PROCESS), &plan, err);
     }
     if (plan != NULL) {
         arcp_error why = {0};
-        arcp_buf_append(out, arcp_buf_span(&plan->text));
+        arcp_buf_append(out, is_text ? arcp_buf_span(&plan->text) : arcp_span_make(NULL, 0));
         if (check_plan(plan->plan, &why) != ARCP_OK) {
             arcp__hosting_log(served->agent->hosting, ARCP__HOSTING_WARN,
                               "agent \"%s\": %s; its jobs will fail", from->name, why.message);
@@ -399,7 +358,7 @@ void arcp__served_agent_free(arcp__served_agent *served)
 
 bool arcp__served_agent_equals(const arcp__served_agent *served, const arcp__served_agent *other)
 {
-    return served != NULL && other != NULL && !served->is_retired &&
+    return served != NULL && other != NULL && !served->is_retired && served->registered.size != 0 &&
            arcp_span_equal(arcp_buf_span(&served->registered), arcp_buf_span(&other->registered));
 }
 
