@@ -62,8 +62,8 @@ static const char *describe_certificate(const arcp__web_call *call)
     }
 }
 
-/* Bytes of requests on this and, if it was repeated, on earlier connections; with those by which a
- * proxy was asked to connect. */
+/* Bytes of requests on this and, if it was repeated, on earlier connections; with those by which
+ * proxies were asked to connect. */
 static long sent_bytes(const arcp__web_call *call)
 {
     long bytes = 0;
@@ -74,7 +74,7 @@ static long sent_bytes(const arcp__web_call *call)
 /* Whether the peer may have got a part of the request. */
 static bool was_sent(const arcp__web_call *call)
 {
-    return call->has_begun && sent_bytes(call) != call->begun_bytes;
+    return call->was_sent || (call->has_begun && sent_bytes(call) != call->begun_bytes);
 }
 
 arcp__web_client_end arcp__web_call_end(const arcp__web_call *call, CURLcode code)
@@ -251,6 +251,8 @@ static curl_socket_t on_open(void *user, curlsocktype purpose, struct curl_socka
 {
     arcp__web_call *call = user;
     (void)purpose;
+    call->was_sent = was_sent(call);
+    call->has_begun = false; /* a proxy may be asked first */
     return may_send(call) ? arcp__curl_loop_connection(call->curl, address) : CURL_SOCKET_BAD;
 }
 

@@ -34,7 +34,8 @@ struct arcp__web_call {
     uint64_t received_ms;             /* when the last piece, or the head, came */
     const char *problem;              /* why the transfer was ended; NULL: curl knows */
     bool is_repeatable;               /* may be sent again after it was lost */
-    bool has_begun;                   /* curl is about to send it, or has sent it */
+    bool was_sent;                    /* in part, on an earlier connection */
+    bool has_begun;                   /* curl is about to send it on this one, or has sent it */
     long begun_bytes;                 /* that curl had sent before */
     bool has_head;
     bool is_paused;      /* by the caller */

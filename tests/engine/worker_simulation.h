@@ -116,7 +116,7 @@ static inline void simulation_expect(simulation *s, bool holds, const char *prob
 
 /* The faults and setups are in a simulation_play_fn's terms. */
 const char *simulation_play(uint64_t seed, const void *setup, int fault, int *step);
-program *simulation_program(simulation *s, arcp_span job);
+program *simulation_program(simulation *of, arcp_span job);
 
 /* ---- worker_simulation_peer.c: the runtime's end of the links ---- */
 

@@ -4,6 +4,9 @@
 
 #include "support/check.h"
 
+#include <errno.h>
+#include <sys/socket.h>
+
 #define OK_HEAD "HTTP/1.1 200 OK\r\n"
 
 static const peer_answer kept = {OK_HEAD "Content-Length: 2\r\n\r\nhi", 0, false, false,
@@ -172,6 +175,58 @@ static void a_post_without_a_body_is_not_sent_again_either(void **state)
     }
     assert_int_equal(ARCP__WEB_LOST, calls[1].end.outcome);
     assert_int_equal(2, rig.peer.requests);
+    rig_stop(&rig);
+    rig_call_fini(&calls[0]);
+}
+
+static unsigned failing_sends;
+
+/* In place of that of libc, for curl: the next ones fail, as on a connection that the peer closes
+ * at this moment. */
+__attribute__((visibility("default"))) ssize_t send(int fd, const void *buf, size_t n, int flags)
+{
+    if (failing_sends != 0) {
+        failing_sends--;
+        errno = EPIPE;
+        return -1;
+    }
+    return sendto(fd, buf, n, flags, NULL, 0);
+}
+
+static void a_post_of_which_nothing_was_sent_is_sent_on_another_connection(void **state)
+{
+    web_rig rig;
+    rig_call calls[2] = {{.ends = 0}};
+    (void)state;
+    rig_start(&rig, &kept, 1);
+    rig_post(&rig, &calls[0]);
+    rig_until_end(&rig, &calls[0]);
+    failing_sends = 1;
+    rig_post(&rig, &calls[1]);
+    rig_until_end(&rig, &calls[1]);
+    assert_int_equal(0, failing_sends);
+    assert_int_equal(ARCP__WEB_DONE, calls[1].end.outcome);
+    assert_int_equal(2, rig.peer.requests);
+    assert_int_equal(2, rig.peer.connections);
+    rig_stop(&rig);
+    rig_call_fini(&calls[0]);
+    rig_call_fini(&calls[1]);
+}
+
+static void a_post_of_which_nothing_was_sent_on_two_connections_was_not_sent(void **state)
+{
+    web_rig rig;
+    rig_call calls[2] = {{.ends = 0}};
+    (void)state;
+    rig_start(&rig, &kept, 1);
+    rig_post(&rig, &calls[0]);
+    rig_until_end(&rig, &calls[0]);
+    failing_sends = 2;
+    rig_post(&rig, &calls[1]);
+    rig_until_end(&rig, &calls[1]);
+    failing_sends = 0;
+    assert_int_equal(ARCP__WEB_NOT_SENT, calls[1].end.outcome);
+    assert_int_equal(1, rig.peer.requests);
     rig_stop(&rig);
     rig_call_fini(&calls[0]);
 }
@@ -417,6 +472,8 @@ int main(void)
         cmocka_unit_test(a_head_has_at_most_64_kib),
         cmocka_unit_test(a_post_is_not_sent_again_when_a_kept_connection_closes),
         cmocka_unit_test(a_post_without_a_body_is_not_sent_again_either),
+        cmocka_unit_test(a_post_of_which_nothing_was_sent_is_sent_on_another_connection),
+        cmocka_unit_test(a_post_of_which_nothing_was_sent_on_two_connections_was_not_sent),
         cmocka_unit_test(a_connection_that_was_closed_while_idle_is_not_used),
         cmocka_unit_test(a_kept_connection_that_its_peer_closes_wakes_the_loop_once),
         cmocka_unit_test(a_request_that_was_not_sent_is_reported_so),
