@@ -32,7 +32,7 @@ arcp_status arcp__worker_arguments_read(int argc, char **argv, arcp__worker_argu
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
     const char *work = NULL;
-    out->place.lock = -1;
+    out->place.lock = out->place.jobs = -1;
     opterr = 0;
     for (int option = getopt_long(argc, argv, "Vh", options, NULL); option != -1;
          option = getopt_long(argc, argv, "Vh", options, NULL)) {

@@ -65,7 +65,8 @@ typedef struct worker {
     uint64_t retry_ms, grace_ms;
     int64_t idle_ns; /* since when it has neither job nor arcpd; 0: it has */
     char instance[2 * INSTANCE_BYTES + 1], boot[ARCP__WORKER_ID_MAX + 1];
-    bool has_complained; /* since the last link */
+    char program[ARCP__WORKER_ID_MAX + 1]; /* its file */
+    bool has_complained;                   /* since the last link */
     bool is_stopping, is_over;
     int exit_status;
 } worker;
@@ -232,9 +233,6 @@ static bool connect_now(worker *w)
     if (status != ARCP_OK) {
         complain(w, error.message);
     }
-    if (status == ARCP_E_EXISTS) {
-        end(w, EXIT_FAILED);
-    }
     return status == ARCP_OK && fd >= 0;
 }
 
@@ -296,7 +294,8 @@ static void on_tick(uv_timer_t *timer)
     if (!arcp__worker_core_tick(w->core, now_ns)) {
         unlink_runtime(w, "it is silent");
     }
-    if (w->link != NULL || w->config_path != NULL || arcp__worker_core_figures(w->core).jobs != 0) {
+    const arcp__worker_figures figures = arcp__worker_core_figures(w->core);
+    if (figures.is_linked || w->config_path != NULL || figures.jobs != 0) {
         w->idle_ns = 0;
     } else if (w->idle_ns == 0) {
         w->idle_ns = now_ns;
@@ -329,7 +328,7 @@ static void on_terminate(uv_signal_t *handle, int number)
     } else {
         w->is_stopping = true;
         say("stopping");
-        arcp__worker_core_stop(w->core);
+        arcp__worker_core_stop(w->core, now());
         (void)uv_timer_start(&w->grace, on_grace, w->grace_ms, FAREWELL_MS);
         arcp__hosted_jobs_cancel(&w->jobs, w->grace_ms);
     }
@@ -362,6 +361,7 @@ static arcp__worker_hello make_hello(const worker *w)
         .offer_count = w->config.setup.agent_count,
         .instance = arcp_span_cstr(w->instance),
         .boot_id = arcp_span_cstr(w->boot),
+        .program = is_remote ? arcp_span_make(NULL, 0) : arcp_span_cstr(w->program),
         .work = arcp_span_cstr(arcp__process_table_directory(w->hosting.processes)),
         .pid = (uint64_t)getpid(),
     };
@@ -435,10 +435,8 @@ static void read_boot_id(worker *w)
 
 static arcp_status open_core(worker *w, arcp_error *err)
 {
-    uint8_t random[INSTANCE_BYTES];
-    arcp__random(random, sizeof random);
-    arcp__hex_format(random, sizeof random, w->instance);
     read_boot_id(w);
+    arcp__worker_program_id("/proc/self/exe", w->program);
     const arcp__worker_hello hello = make_hello(w);
     w->jobs.agents.hosting = &w->hosting;
     w->jobs.share = w->share;
@@ -501,7 +499,7 @@ static void clean_up(worker *w)
     uv_unref((uv_handle_t *)&w->child);
     uv_unref((uv_handle_t *)&w->hangup);
     (void)uv_run(&w->loop, UV_RUN_DEFAULT);
-    arcp__process_table_end_children(0);
+    arcp__process_table_end_children(NULL, 0);
     arcp__runtime_place_close(&w->place);
     if (w->config_path != NULL) {
         arcp__worker_config_fini(&w->config);
@@ -527,6 +525,10 @@ static arcp_status open_config(worker *w, arcp_error *err)
 
 static arcp_status open_all(worker *w, arcp_error *err)
 {
+    uint8_t random[INSTANCE_BYTES];
+    arcp__random(random, sizeof random);
+    arcp__hex_format(random, sizeof random, w->instance);
+    w->place.instance = w->config_path == NULL ? w->instance : "";
     arcp_status status = w->config_path == NULL ? ARCP_OK : open_config(w, err);
     if (status == ARCP_OK) {
         status = arcp__runtime_place_open(&w->place, err);

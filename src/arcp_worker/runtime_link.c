@@ -30,34 +30,72 @@ static void empty_jobs(const arcp__runtime_place *place)
     (void)closedir(entries);
 }
 
+static bool lock(int fd, int how)
+{
+    int result = 0;
+    do {
+        result = flock(fd, how);
+    } while (result != 0 && errno == EINTR);
+    return result == 0;
+}
+
+/* The directory is emptied by a worker that is alone: the others have jobs there. */
+static void share_jobs(arcp__runtime_place *place)
+{
+    char path[PATH_MAX];
+    place->jobs = arcp__worker_jobs_path(place->work, place->store, path)
+                      ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                      : -1;
+    if (place->jobs >= 0 && lock(place->jobs, LOCK_EX | LOCK_NB)) {
+        empty_jobs(place);
+    }
+    if (place->jobs >= 0) {
+        (void)lock(place->jobs, LOCK_SH);
+    }
+}
+
+/* A runtime takes locks that are free, and removes them. */
+static bool is_still_there(int fd, const char *path)
+{
+    struct stat ours;
+    struct stat there;
+    return fstat(fd, &ours) == 0 && stat(path, &there) == 0 && ours.st_dev == there.st_dev &&
+           ours.st_ino == there.st_ino;
+}
+
 static arcp_status take_lock(arcp__runtime_place *place, arcp_error *err)
 {
     char path[PATH_MAX];
-    if (!arcp__worker_lock_path(place->state, place->store, path)) {
+    const bool is_alone = place->instance[0] == '\0';
+    if (!arcp__worker_lock_path(place->state, place->store, place->instance, path)) {
         return arcp_error_set(err, ARCP_E_USAGE, "the path of the state directory is too long");
     }
-    const int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0) {
-        return arcp_error_set(err, ARCP_E_IO, "%.300s cannot be opened: %s", path, strerror(errno));
-    }
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        const int number = errno;
-        (void)close(fd);
-        return number == EWOULDBLOCK
-                   ? arcp_error_set(err, ARCP_E_EXISTS,
-                                    "another worker of this store runs: it holds %.300s", path)
-                   : arcp_error_set(err, ARCP_E_IO, "%.300s cannot be locked: %s", path,
-                                    strerror(number));
-    }
-    place->lock = fd;
-    empty_jobs(place);
+    do {
+        arcp__close(place->lock);
+        place->lock = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (place->lock < 0) {
+            return arcp_error_set(err, ARCP_E_IO, "%.300s cannot be opened: %s", path,
+                                  strerror(errno));
+        }
+        if (!lock(place->lock, is_alone ? LOCK_EX | LOCK_NB : LOCK_EX)) {
+            const int number = errno;
+            arcp__close(place->lock);
+            place->lock = -1;
+            return number == EWOULDBLOCK
+                       ? arcp_error_set(err, ARCP_E_EXISTS,
+                                        "another worker of this place runs: it holds %.300s", path)
+                       : arcp_error_set(err, ARCP_E_IO, "%.300s cannot be locked: %s", path,
+                                        strerror(number));
+        }
+    } while (!is_still_there(place->lock, path));
+    share_jobs(place);
     return ARCP_OK;
 }
 
 arcp_status arcp__runtime_place_open(arcp__runtime_place *place, arcp_error *err)
 {
     struct stat about;
-    place->lock = -1;
+    place->lock = place->jobs = -1;
     if (stat(place->state, &about) != 0) {
         return arcp_error_set(err, ARCP_E_IO, "the state directory %.300s: %s", place->state,
                               strerror(errno));
@@ -74,6 +112,7 @@ arcp_status arcp__runtime_place_open(arcp__runtime_place *place, arcp_error *err
 
 void arcp__runtime_place_close(arcp__runtime_place *place)
 {
+    arcp__close(place->jobs);
     arcp__close(place->lock);
 }
 
@@ -89,7 +128,7 @@ static arcp_status connect_to(const arcp__runtime_place *place, const char *stor
         arcp__local_socket_connect(path, fd, NULL) != ARCP_OK) {
         return ARCP_OK;
     }
-    if (!arcp__local_socket_is_ours(*fd)) {
+    if (!arcp__local_socket_is_ours(*fd, NULL)) {
         arcp__close(*fd);
         *fd = -1;
         return arcp_error_set(err, ARCP_E_PERMISSION_DENIED,

@@ -406,7 +406,9 @@ static void ignore_signals(arcp__daemon *state)
 static void clean_up(arcp__daemon *state)
 {
     void *const handles[] = {&state->child, &state->reload, &state->stdio_grace};
-    const pid_t left = state->runtime == NULL ? 0 : arcp__runtime_left_worker(state->runtime);
+    pid_t left[ARCP__LOCAL_WORKERS_MAX];
+    const size_t left_count =
+        state->runtime == NULL ? 0 : arcp__runtime_left_workers(state->runtime, left);
     ignore_signals(state);
     arcp__service_manager_close(&state->manager);
     (void)uv_timer_stop(&state->reload);
@@ -430,7 +432,7 @@ static void clean_up(arcp__daemon *state)
     }
     (void)uv_run(&state->loop, UV_RUN_DEFAULT);
     if (!state->had_children) {
-        arcp__process_table_end_children(left);
+        arcp__process_table_end_children(left, left_count);
     }
     arcp__credentials_close(&state->credentials);
     arcp__config_fini(&state->config);

@@ -1,5 +1,6 @@
 /* Reading the configuration, at the start and again. */
 #include "arcpd/state.h"
+#include "runtime/runtime_worker.h"
 
 /* ---- the configuration ---- */
 
@@ -133,6 +134,7 @@ void arcp__daemon_reload(arcp__daemon *state, const char *cause, arcp__reload_re
         arcp_settings_fit_memory(&fresh.settings);
     }
     arcp_runtime_set_settings(state->runtime, &fresh.settings);
+    arcp__runtime_renew_local_worker(state->runtime);
     arcp__audit_trail_reload(&state->audit, &fresh.settings);
     arcp__audit_trail_policy(&state->audit, cause, &fresh, NULL);
     logger->level = fresh.log_level;

@@ -278,8 +278,9 @@ void arcp__engine_worker_away(arcp__engine *engine, arcp_time now, arcp__worker_
 /* The programs of a life of the worker (no instance: of all lives) are dead, for certain: their
  * jobs end. Also the operator's word that they are. */
 void arcp__engine_worker_lost(arcp__engine *engine, arcp_time now, arcp__worker_life life);
-/* The same of all other lives of that name. */
-void arcp__engine_worker_outlives(arcp__engine *engine, arcp_time now, arcp__worker_life life);
+/* This life is away, and speaks no version of the protocol that the runtime does: its jobs are lost
+ * as worker_too_old when it must have killed them. */
+void arcp__engine_worker_too_old(arcp__engine *engine, arcp_time now, arcp__worker_life life);
 /* The worker (no instance: all lives of that name) gets no new jobs any more. */
 void arcp__engine_worker_drains(arcp__engine *engine, arcp_time now, arcp__worker_life life);
 /* The worker takes no job now, not even this one, whose START_AGENT it got: the job waits again, as

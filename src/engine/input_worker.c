@@ -17,7 +17,8 @@ arcp_status arcp__engine_set_worker_directory(arcp__engine *engine, arcp_span di
 bool arcp__engine_worker_joins(arcp__engine *engine, arcp_time now, const arcp__worker_intro *intro)
 {
     ARCP__RECORD(engine, .kind = ARCP__CALL_WORKER_JOINS, .now = now,
-                 .numbers = {intro->pid, intro->capacity, intro->agent_count, intro->allowed_count},
+                 .numbers = {intro->pid, intro->capacity, intro->agent_count, intro->allowed_count,
+                             intro->drains_ms},
                  .texts = {intro->life.name, intro->life.instance, intro->version, intro->boot_id},
                  .what = intro);
     if (!arcp__engine_begin(engine, now)) {
@@ -72,9 +73,9 @@ void arcp__engine_worker_lost(arcp__engine *engine, arcp_time now, arcp__worker_
     tell(engine, now, ARCP__CALL_WORKER_LOST, life, arcp__worker_lost);
 }
 
-void arcp__engine_worker_outlives(arcp__engine *engine, arcp_time now, arcp__worker_life life)
+void arcp__engine_worker_too_old(arcp__engine *engine, arcp_time now, arcp__worker_life life)
 {
-    tell(engine, now, ARCP__CALL_WORKER_OUTLIVES, life, arcp__worker_outlives);
+    tell(engine, now, ARCP__CALL_WORKER_TOO_OLD, life, arcp__worker_too_old);
 }
 
 void arcp__engine_worker_drains(arcp__engine *engine, arcp_time now, arcp__worker_life life)

@@ -10,6 +10,7 @@
 #define BUSY_MS 5000u
 
 #define WORKER_LOST    "the job's worker is lost"
+#define WORKER_TOO_OLD "the job's worker is of a release that the runtime cannot go on with"
 #define WORKER_STOPPED "the job's worker was stopped before the job had ended"
 #define WORKER_ALONE                                                                               \
     "the job's worker has ended its program, because the runtime was away for longer than "        \
@@ -132,6 +133,13 @@ static void take_intro(arcp__jobs *jobs, arcp__worker_entry *worker,
         arcp__context_no_memory(jobs->context);
     }
     worker->pid = intro->pid;
+    if (intro->drains_ms != 0) {
+        const int64_t now_ns = jobs->context->now.wall_ns;
+        const uint64_t most_ms = (uint64_t)now_ns / ARCP_NS_PER_MS;
+        const uint64_t ms = intro->drains_ms < most_ms ? intro->drains_ms : most_ms;
+        worker->is_draining = true;
+        worker->drains_wall_ns = now_ns - (int64_t)ms * ARCP_NS_PER_MS;
+    }
     worker->place.capacity = intro->capacity > ARCP__WORKER_CAPACITY_MAX ? ARCP__WORKER_CAPACITY_MAX
                                                                          : (size_t)intro->capacity;
     arcp__worker_set_offers(jobs, worker, intro);
@@ -140,17 +148,22 @@ static void take_intro(arcp__jobs *jobs, arcp__worker_entry *worker,
 bool arcp__worker_joins(arcp__jobs *jobs, const arcp__worker_intro *intro)
 {
     const arcp__worker_life life = intro->life;
-    if (!is_name(life.name) || !is_name(life.instance) || is_in_use(jobs, life)) {
+    if (!is_name(life.name) || !is_name(life.instance) ||
+        (intro->drains_ms == 0 && is_in_use(jobs, life))) {
         return false;
     }
     arcp__worker_away(jobs, life); /* the new link takes the place of an older one */
     arcp__worker_entry *worker = arcp__worker_get(jobs, life);
     if (worker != NULL) {
+        const bool did_drain = worker->is_draining;
         worker->is_busy = false;
         arcp__context_disarm(jobs->context, &worker->busy_timer);
         arcp__worker_enter(jobs, worker, ARCP__WORKER_GREETING);
         take_intro(jobs, worker, intro);
         audit(jobs, worker, "joined");
+        if (!did_drain && worker->is_draining) {
+            audit(jobs, worker, "drained");
+        }
         if (intro->agent_count != 0) {
             lose_swept(jobs, worker);
         }
@@ -344,7 +357,8 @@ static void lose_worker(arcp__jobs *jobs, arcp__worker_entry *worker)
     for (arcp__job *job = jobs->all, *next = NULL; job != NULL; job = next) {
         next = job->hh.next;
         if (arcp__job_is_of(job, worker)) {
-            lose_with_agent(jobs, job, WORKER_LOST, "worker_lost");
+            lose_with_agent(jobs, job, worker->is_too_old ? WORKER_TOO_OLD : WORKER_LOST,
+                            worker->is_too_old ? "worker_too_old" : "worker_lost");
         }
     }
     arcp__worker_remove(jobs, worker);
@@ -374,13 +388,24 @@ void arcp__worker_lost(arcp__jobs *jobs, arcp__worker_life life)
     }
 }
 
-void arcp__worker_outlives(arcp__jobs *jobs, arcp__worker_life life)
+void arcp__worker_drains(arcp__jobs *jobs, arcp__worker_life life)
 {
-    for (arcp__worker_entry *worker = jobs->workers, *next = NULL; worker != NULL; worker = next) {
-        next = worker->next;
-        if (arcp_span_equal_cstr(life.name, worker->name) && !is_meant(worker, life)) {
-            end_life(jobs, worker);
+    for (arcp__worker_entry *worker = jobs->workers; worker != NULL; worker = worker->next) {
+        if (is_meant(worker, life) && !worker->is_draining) {
+            worker->is_draining = true;
+            worker->drains_wall_ns = jobs->context->now.wall_ns;
+            arcp__worker_update_room(jobs, worker);
+            audit(jobs, worker, "drained");
         }
+    }
+}
+
+void arcp__worker_too_old(arcp__jobs *jobs, arcp__worker_life life)
+{
+    arcp__worker_entry *worker = arcp__worker_find(jobs, life);
+    if (worker != NULL && !is_connected(worker)) {
+        worker->is_too_old = true;
+        arcp__worker_drains(jobs, life);
     }
 }
 
@@ -395,18 +420,6 @@ void arcp__workers_start_awaiting(arcp__jobs *jobs)
         next = job->hh.next;
         if (worker != NULL) {
             start_now(jobs, job, worker);
-        }
-    }
-}
-
-void arcp__worker_drains(arcp__jobs *jobs, arcp__worker_life life)
-{
-    for (arcp__worker_entry *worker = jobs->workers; worker != NULL; worker = worker->next) {
-        if (is_meant(worker, life) && !worker->is_draining) {
-            worker->is_draining = true;
-            worker->drains_wall_ns = jobs->context->now.wall_ns;
-            arcp__worker_update_room(jobs, worker);
-            audit(jobs, worker, "drained");
         }
     }
 }

@@ -58,9 +58,10 @@ typedef struct arcp__worker_life {
 typedef struct arcp__worker_intro {
     arcp__worker_life life;
     arcp_span version, boot_id; /* for operators; boot_id also says which lives are dead */
-    arcp_span work;    /* absolute: jobs of its agents get <it>/<job id> as cwd; empty: none */
-    uint64_t pid;      /* 0: unknown */
-    uint64_t capacity; /* jobs of its agents at the same time */
+    arcp_span work;     /* absolute: jobs of its agents get <it>/<job id> as cwd; empty: none */
+    uint64_t pid;       /* 0: unknown */
+    uint64_t drains_ms; /* since when it takes no new jobs; 0: it takes them */
+    uint64_t capacity;  /* jobs of its agents at the same time */
     const arcp__worker_agent *agents;
     size_t agent_count;
     const char *const *allowed; /* globs of names that it may offer */
@@ -87,6 +88,7 @@ typedef struct arcp__worker_entry {
     bool is_announced;                     /* its jobs had the event worker_away */
     bool is_ahead;                         /* of the store, which was restored from a backup */
     bool is_draining;                      /* it gets no new jobs, until its end */
+    bool is_too_old;                       /* it cannot come back */
     bool is_busy; /* it refused a job, and gets no other until one has ended there, or 5 s later */
     arcp__timer away_timer, lost_timer, busy_timer;
     char version[ARCP__WORKER_NAME_SIZE], boot_id[ARCP__WORKER_NAME_SIZE];
@@ -141,8 +143,8 @@ typedef enum arcp__claim_answer {
 } arcp__claim_answer;
 
 /* A worker said hello: arcp__worker_claims follows for each job that it has, then
- * arcp__worker_ready. False: a text is not valid, or another life of the worker is connected and
- * does not drain. */
+ * arcp__worker_ready. False: a text is not valid, or another life of the worker is connected, and
+ * neither of them drains. */
 ARCP_MUST_CHECK bool arcp__worker_joins(struct arcp__jobs *jobs, const arcp__worker_intro *intro);
 /* `host` becomes that of the job's agent; *job is set unless the answer is FORGET. */
 arcp__claim_answer arcp__worker_claims(struct arcp__jobs *jobs, arcp__worker_life life,
@@ -153,8 +155,9 @@ void arcp__worker_ready(struct arcp__jobs *jobs, arcp__worker_life life);
 void arcp__worker_away(struct arcp__jobs *jobs, arcp__worker_life life);
 /* A life (no instance: all of that name) is dead, and so are its programs. */
 void arcp__worker_lost(struct arcp__jobs *jobs, arcp__worker_life life);
-/* The same of all other lives of that name. */
-void arcp__worker_outlives(struct arcp__jobs *jobs, arcp__worker_life life);
+/* It is away, and speaks no version of the protocol that the runtime does: its jobs are lost when
+ * the worker must have killed them. */
+void arcp__worker_too_old(struct arcp__jobs *jobs, arcp__worker_life life);
 /* It gets no new jobs any more. No instance: all lives of that name. */
 void arcp__worker_drains(struct arcp__jobs *jobs, arcp__worker_life life);
 /* It takes no job now, so that one whose start was sent waits again, as the next. Its host has

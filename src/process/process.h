@@ -65,9 +65,9 @@ unsigned arcp__process_table_find_limits(const arcp__process_table *table);
 void arcp__process_table_reap(arcp__process_table *table);
 
 /* Called before it exits by a program that adopts orphans and has no children except agents: kills
- * all children but `spared` (0: none), and their children as they are adopted, and waits for them,
+ * all children but the `spared` ones, and their children as they are adopted, and waits for them,
  * at most two seconds. */
-void arcp__process_table_end_children(pid_t spared);
+void arcp__process_table_end_children(const pid_t *spared, size_t count);
 
 /* ---- one process: its pipes, its output, its end ---- */
 

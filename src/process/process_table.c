@@ -317,15 +317,17 @@ void arcp__process_table_reap(arcp__process_table *table)
 #define END_ROUNDS_MAX 1000
 
 typedef struct children {
-    pid_t spared;
-    size_t others;
+    const pid_t *spared;
+    size_t count, others;
 } children;
 
 static void kill_child(void *user, const arcp__proc_stat *child)
 {
     children *all = user;
-    if (child->pid == all->spared) {
-        return;
+    for (size_t i = 0; i < all->count; i++) {
+        if (child->pid == all->spared[i]) {
+            return;
+        }
     }
     all->others++;
     if (child->state != 'Z') {
@@ -334,7 +336,7 @@ static void kill_child(void *user, const arcp__proc_stat *child)
 }
 
 /* Each round kills one generation, whose children then become ours. */
-void arcp__process_table_end_children(pid_t spared)
+void arcp__process_table_end_children(const pid_t *spared, size_t count)
 {
     const struct timespec pause = {.tv_nsec = END_ROUND_NS};
     for (unsigned round = 0; round < END_ROUNDS_MAX; round++) {
@@ -347,9 +349,9 @@ void arcp__process_table_end_children(pid_t spared)
         if (result != 0) {
             return; /* there are no more children */
         }
-        children all = {.spared = spared};
+        children all = {.spared = spared, .count = count};
         arcp__proc_each_child(kill_child, &all);
-        if (spared != 0 && all.others == 0) {
+        if (count != 0 && all.others == 0) {
             return;
         }
         (void)nanosleep(&pause, NULL);

@@ -57,7 +57,7 @@ void arcp__player_worker_claims(arcp__player *p, const arcp__recording_call *cal
 void arcp__player_worker_ready(arcp__player *p, const arcp__recording_call *call);
 void arcp__player_worker_away(arcp__player *p, const arcp__recording_call *call);
 void arcp__player_worker_lost(arcp__player *p, const arcp__recording_call *call);
-void arcp__player_worker_outlives(arcp__player *p, const arcp__recording_call *call);
+void arcp__player_worker_too_old(arcp__player *p, const arcp__recording_call *call);
 void arcp__player_worker_drains(arcp__player *p, const arcp__recording_call *call);
 void arcp__player_agent_refused(arcp__player *p, const arcp__recording_call *call);
 

@@ -141,6 +141,7 @@ void arcp__player_worker_joins(arcp__player *p, const arcp__recording_call *call
                                 .boot_id = call->texts[3],
                                 .pid = call->numbers[0],
                                 .capacity = call->numbers[1],
+                                .drains_ms = call->numbers[4],
                                 .agents = agents,
                                 .allowed = allowed};
     if (call->numbers[2] > ARCP__WORKER_AGENTS_MAX || call->numbers[3] > ARCP__WORKER_AGENTS_MAX) {
@@ -196,9 +197,9 @@ void arcp__player_worker_lost(arcp__player *p, const arcp__recording_call *call)
     arcp__engine_worker_lost(p->engine, call->now, life_of(call));
 }
 
-void arcp__player_worker_outlives(arcp__player *p, const arcp__recording_call *call)
+void arcp__player_worker_too_old(arcp__player *p, const arcp__recording_call *call)
 {
-    arcp__engine_worker_outlives(p->engine, call->now, life_of(call));
+    arcp__engine_worker_too_old(p->engine, call->now, life_of(call));
 }
 
 void arcp__player_worker_drains(arcp__player *p, const arcp__recording_call *call)

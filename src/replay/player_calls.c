@@ -501,7 +501,7 @@ static void (*const calls[ARCP__CALL_LINK])(arcp__player *p, const arcp__recordi
     [ARCP__CALL_WORKER_READY] = arcp__player_worker_ready,
     [ARCP__CALL_WORKER_AWAY] = arcp__player_worker_away,
     [ARCP__CALL_WORKER_LOST] = arcp__player_worker_lost,
-    [ARCP__CALL_WORKER_OUTLIVES] = arcp__player_worker_outlives,
+    [ARCP__CALL_WORKER_TOO_OLD] = arcp__player_worker_too_old,
     [ARCP__CALL_WORKER_DRAINS] = arcp__player_worker_drains,
     [ARCP__CALL_AGENT_REFUSED] = arcp__player_agent_refused,
     [ARCP__CALL_PROVISION_REQUEST] = provision_request,

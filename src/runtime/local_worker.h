@@ -1,29 +1,36 @@
 /* The worker of this machine (worker/worker_core.h), a process of its own that goes on with its
- * jobs while the runtime is away: its socket, its lock and its start. Private to src/runtime.
+ * jobs while the runtime is away: its socket, its locks and its start. Private to src/runtime.
  *
- *     AWAY ── hello ──> JOINED ── the link ends ──> AWAY
- *      └── its lock is free: its jobs are lost, and another is started
+ * One life of it takes jobs. Older ones drain, beside it: their program was replaced, or an
+ * operator wanted them to.
  *
- * The worker holds a lock for its life, so that its end is certain when the lock is free. */
+ *     AWAY ── hello ──> JOINED ── another program is there ──> DRAINING ── its last job ends ──>
+ * dead │                  └── the link ends ──> AWAY └── its lock is free: it is dead, and its jobs
+ * are lost
+ *
+ * Each life holds a lock of its own until its end, so that its end is certain when the lock is
+ * free. A worker is started when none of those that live takes jobs. */
 #ifndef ARCP_RUNTIME_LOCAL_WORKER_H
 #define ARCP_RUNTIME_LOCAL_WORKER_H
 
 #include <limits.h>
 
 #include "hosting/agent_row.h"
+#include "runtime/runtime_worker.h"
 #include "runtime/worker_links.h"
 
 typedef struct arcp__local_worker {
     arcp_runtime *runtime;
     arcp__worker_links *links; /* the runtime's */
     char state[PATH_MAX], work[PATH_MAX];
-    char socket[PATH_MAX], lock[PATH_MAX], jobs[PATH_MAX];
+    char socket[PATH_MAX], jobs[PATH_MAX];
     bool spawns;
-    pid_t child; /* that was started last; 0: none */
-    int fd;      /* it listens; -1: not yet */
+    pid_t children[ARCP__LOCAL_WORKERS_MAX]; /* that were started, and have not ended */
+    size_t child_count;
+    pid_t starting; /* the one of these that has not joined yet; 0: none */
+    int fd;         /* it listens; -1: not yet */
     uv_poll_t poll;
-    uv_timer_t watch;                       /* of the lock, while the worker is away */
-    char instance[ARCP__WORKER_ID_MAX + 1]; /* of the life that has joined last; "": it is dead */
+    uv_timer_t watch; /* of locks, while no life takes jobs, or one is away */
     unsigned open_handles;
 } arcp__local_worker;
 

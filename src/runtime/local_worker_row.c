@@ -80,7 +80,7 @@ void arcp__local_worker_list_agents(arcp_runtime *runtime)
     const arcp__start_row none = {.env = NULL};
     const arcp__agent_entry *entry = NULL;
     arcp_buf rows = arcp_buf_secret_init();
-    if (worker == NULL) {
+    if (worker == NULL || worker->is_draining) {
         return;
     }
     LL_FOREACH (runtime->agents, entry) {

@@ -37,8 +37,8 @@ size_t arcp__runtime_worker_bytes_max(const arcp_runtime *runtime);
 void arcp__runtime_serve_worker(arcp_runtime *runtime, arcp_connection *connection);
 /* Appends the object {workers: [...]} of those that are connected. */
 void arcp__runtime_write_workers(const arcp_runtime *runtime, arcp_buf *out);
-/* Has a connected worker of another machine take no more jobs, and end after its last one.
- * ARCP_E_INVALID_REQUEST. */
+/* Has a connected worker take no more jobs, and end after its last one; that of this machine is
+ * replaced, if the runtime has started it. ARCP_E_INVALID_REQUEST. */
 ARCP_MUST_CHECK arcp_status arcp__runtime_drain_worker(arcp_runtime *runtime, arcp_span name,
                                                        arcp_error *err);
 /* Calls the jobs of a worker that is away lost, because the operator knows that its programs are
@@ -52,8 +52,13 @@ size_t arcp__runtime_jobs_on_workers(const arcp_runtime *runtime);
  * arcp_runtime_stop, called later, ends these, too, unless they have been left already. */
 void arcp__runtime_stop_keeping_jobs(arcp_runtime *runtime, void (*stopped)(void *user),
                                      void *user);
-/* After that stop, before the runtime is freed: the worker that it has started, a child of this
- * process, if jobs go on. 0: none. */
-pid_t arcp__runtime_left_worker(const arcp_runtime *runtime);
+/* Of this machine, at the same time: one takes jobs, the others drain. */
+#define ARCP__LOCAL_WORKERS_MAX 16u
+/* After that stop, before the runtime is freed: the workers that it has started, children of this
+ * process, if jobs go on. Returns their number. */
+size_t arcp__runtime_left_workers(const arcp_runtime *runtime, pid_t out[ARCP__LOCAL_WORKERS_MAX]);
+/* Has a new worker of this machine take the place of the one that takes jobs, if that runs another
+ * program than a new one would: it drains. */
+void arcp__runtime_renew_local_worker(arcp_runtime *runtime);
 
 #endif

@@ -222,7 +222,9 @@ static void on_ready(void *user)
 {
     const joined_worker *worker = user;
     arcp_runtime *runtime = runtime_of(worker);
-    if (worker->is_local) {
+    if (worker->is_draining) { /* before jobs whose start it may not have */
+        arcp__worker_link_send(worker->link, &(arcp__worker_message){.kind = ARCP__WORKER_DRAIN});
+    } else if (worker->is_local) {
         arcp__local_worker_list_agents(runtime);
     }
     for (arcp__shard *shard = runtime->shards; shard != arcp__shards_end(runtime); shard++) {

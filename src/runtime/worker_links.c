@@ -10,7 +10,7 @@
 typedef arcp__joined_worker joined_worker;
 
 /* Links of this machine that are open at the same time, joined or not; a worker has one. */
-#define LOCAL_LINKS_MAX 16u
+#define LOCAL_LINKS_MAX (2 * ARCP__LOCAL_WORKERS_MAX)
 /* When the runtime leaves: what workers and the peers of connections have to close their ends. */
 #define LEAVE_MS ((uint64_t)600)
 /* The least that a worker keeps of a job before it waits, and the most of all jobs. */
@@ -72,7 +72,7 @@ static void close_link(joined_worker *worker)
         arcp__shards_of_worker(runtime, arcp__joined_life(worker), arcp__engine_worker_away);
     }
     if (was_there && worker->is_local) {
-        arcp__local_worker_left(runtime->worker);
+        arcp__local_worker_changed(runtime->worker);
     }
     free_worker(worker);
 }
@@ -81,7 +81,7 @@ static void on_ended(void *user, const char *why)
 {
     joined_worker *worker = user;
     const arcp__worker_links *links = worker->links;
-    if ((worker->is_local || worker->has_joined) && !links->is_leaving) {
+    if ((worker->is_local || worker->has_joined) && !worker->is_foreign && !links->is_leaving) {
         arcp__runtime_log(links->runtime, NULL, ARCP_LOG_WARN,
                           "the link to the worker %s has ended: %s",
                           worker->has_joined ? worker->name : "of this machine",
@@ -167,23 +167,39 @@ static arcp_status check_remote(const joined_worker *worker, const arcp__worker_
     return ARCP_OK;
 }
 
+/* Whether another life of its name may take its place, or has. */
+static bool is_to_drain(const joined_worker *worker, const joined_worker *older,
+                        const arcp__worker_hello *hello)
+{
+    return hello->drains_ms != 0 || (older != NULL && older->is_draining) ||
+           (worker->is_local &&
+            arcp__local_worker_is_outdated(worker->links->runtime->worker, hello));
+}
+
 /* The name may be taken, by another life or by an older link of this one, which is closed. */
-static arcp_status make_room(const joined_worker *worker, const arcp__worker_hello *hello,
+static arcp_status make_room(joined_worker *worker, const arcp__worker_hello *hello,
                              arcp_error *err)
 {
     const arcp__worker_links *links = worker->links;
-    joined_worker *other = arcp__worker_links_named(links, hello->name);
-    joined_worker *same = NULL;
-    HASH_FIND(hh, links->joined, hello->instance.data, hello->instance.size, same);
-    if (same != other) {
+    const joined_worker *other = arcp__worker_links_named(links, hello->name);
+    joined_worker *older = NULL; /* uthash knows its table. NOLINTNEXTLINE */
+    HASH_FIND(hh, links->joined, hello->instance.data, hello->instance.size, older);
+    worker->is_draining = is_to_drain(worker, older, hello);
+    if (older != NULL && !arcp_span_equal_cstr(hello->name, older->name)) {
+        return arcp_error_set(err, ARCP_E_EXISTS, "instance_in_use");
+    }
+    if (other != NULL && other != older && !other->is_draining && !worker->is_draining) {
         return arcp_error_set(err, ARCP_E_EXISTS, "name_in_use");
     }
-    if (other == NULL && !worker->is_local && links->remote_count >= ARCP__REMOTE_WORKERS_MAX) {
+    if (older == NULL && !worker->is_local && links->remote_count >= ARCP__REMOTE_WORKERS_MAX) {
         return arcp_error_set(err, ARCP_E_EXISTS, "%u workers have joined, as many as can",
                               ARCP__REMOTE_WORKERS_MAX);
     }
-    if (other != NULL) {
-        close_link(other);
+    if (worker->is_local && !arcp__local_worker_lives(links->runtime->worker, hello->instance)) {
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "it does not hold its lock");
+    }
+    if (older != NULL) {
+        close_link(older);
     }
     return ARCP_OK;
 }
@@ -211,16 +227,15 @@ static arcp_status join(joined_worker *worker, const arcp__worker_hello *hello,
                           (agents = arcp__worker_write_offers(worker)) == NULL)) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    const arcp__worker_intro intro = {.life = {hello->name, hello->instance},
-                                      .version = hello->version,
-                                      .boot_id = hello->boot_id,
-                                      .pid = hello->pid,
-                                      .capacity = worker->places,
-                                      .agents = agents,
-                                      .agent_count = worker->offer_count};
-    if (worker->is_local) { /* it holds the lock: all others are dead */
-        arcp__shards_of_worker(runtime, intro.life, arcp__engine_worker_outlives);
-    }
+    const arcp__worker_intro intro = {
+        .life = {hello->name, hello->instance},
+        .version = hello->version,
+        .boot_id = hello->boot_id,
+        .pid = hello->pid,
+        .drains_ms = worker->is_draining && hello->drains_ms == 0 ? 1 : hello->drains_ms,
+        .capacity = worker->places,
+        .agents = agents,
+        .agent_count = worker->offer_count};
     const bool is_taken = joins_all(runtime, &intro);
     arcp__free(agents);
     if (!is_taken) {
@@ -233,12 +248,14 @@ static arcp_status join(joined_worker *worker, const arcp__worker_hello *hello,
     }
     (void)snprintf(worker->version, sizeof worker->version, "%.*s", (int)hello->version.size,
                    hello->version.size == 0 ? "" : hello->version.data);
+    (void)snprintf(worker->program, sizeof worker->program, "%.*s", (int)hello->program.size,
+                   hello->program.size == 0 ? "" : hello->program.data);
     worker->pid = hello->pid;
     worker->capacity = hello->capacity;
     worker->since_wall_ns = arcp__clock_now().wall_ns;
     worker->has_joined = true;
     if (worker->is_local) {
-        arcp__local_worker_joined(runtime->worker, hello->instance);
+        arcp__local_worker_joined(runtime->worker, hello);
     } else {
         links->remote_count++;
         memcpy(worker->token_hash, token->hash, sizeof worker->token_hash);
@@ -253,6 +270,29 @@ static void note_refusal(const joined_worker *worker, const char *why)
     const arcp__refusal refusal = {
         .peer = worker->peer_name, .rule = ARCP__REFUSAL_OF_WORKER, .is_audited = true};
     arcp__runtime_refused(runtime, &refusal, why);
+}
+
+static void on_foreign(void *user, const arcp__worker_hello *hello)
+{
+    joined_worker *worker = user;
+    worker->is_foreign =
+        worker->is_local && is_name(hello->instance) &&
+        arcp_span_equal(hello->name, arcp__local_worker_name) &&
+        arcp__local_worker_take_foreign(worker->links->runtime->worker, hello, worker->peer_pid);
+}
+
+void arcp__worker_links_drain(joined_worker *worker)
+{
+    arcp_runtime *runtime = worker->links->runtime;
+    worker->is_draining = true;
+    arcp__shards_of_worker(runtime, arcp__joined_life(worker), arcp__engine_worker_drains);
+    arcp__worker_link_send(worker->link, &(arcp__worker_message){.kind = ARCP__WORKER_DRAIN});
+    arcp__runtime_log(runtime, NULL, ARCP_LOG_INFO,
+                      "the worker %s drains: process %llu, with %zu jobs", worker->name,
+                      (unsigned long long)worker->pid, arcp__worker_peer_jobs(worker->peer));
+    if (worker->is_local) {
+        arcp__local_worker_changed(runtime->worker);
+    }
 }
 
 static arcp_status on_hello(void *user, const arcp__worker_hello *hello,
@@ -303,7 +343,7 @@ static arcp_status on_hello(void *user, const arcp__worker_hello *hello,
 /* NULL when out of memory. */
 static joined_worker *new_worker(arcp__worker_links *links, arcp__worker_link_events *events)
 {
-    arcp__worker_peer_owner owner = {.send = on_send, .hello = on_hello};
+    arcp__worker_peer_owner owner = {.send = on_send, .hello = on_hello, .foreign = on_foreign};
     joined_worker *worker = arcp__alloc(sizeof *worker);
     if (worker == NULL) {
         return NULL;
@@ -346,7 +386,8 @@ void arcp__worker_links_serve(arcp__worker_links *links, int fd)
     DL_FOREACH (links->open, other) {
         count += other->is_local ? 1 : 0;
     }
-    if (count >= LOCAL_LINKS_MAX || !arcp__local_socket_is_ours(fd)) {
+    pid_t pid = 0;
+    if (count >= LOCAL_LINKS_MAX || !arcp__local_socket_is_ours(fd, &pid)) {
         (void)close(fd);
         return;
     }
@@ -363,6 +404,7 @@ void arcp__worker_links_serve(arcp__worker_links *links, int fd)
         return;
     }
     worker->is_local = true;
+    worker->peer_pid = pid;
     begin(worker);
 }
 

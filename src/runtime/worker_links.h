@@ -7,8 +7,8 @@
  * A runtime that stops and leaves jobs to their workers says bye, and they close the links.
  *
  * A worker is known by its name, a life of it by its instance. Of one life the newest link counts;
- * another life is refused while one is joined. A link over a local socket brings the worker of this
- * machine, which is named ARCP__LOCAL_WORKER; all others show a token. */
+ * of several lives of a name all but one drain. A link over a local socket brings the worker of
+ * this machine, which is named ARCP__LOCAL_WORKER; all others show a token. */
 #ifndef ARCP_RUNTIME_WORKER_LINKS_H
 #define ARCP_RUNTIME_WORKER_LINKS_H
 
@@ -42,7 +42,9 @@ typedef struct arcp__joined_worker {
     arcp__worker_link *link;
     arcp__worker_peer *peer; /* NULL: the runtime leaves */
     bool is_local;
-    char peer_name[ARCP__WORKER_ID_MAX + 1]; /* the address of its machine */
+    pid_t peer_pid;                          /* of one on this machine */
+    bool is_foreign;                         /* and speaks no version of ours */
+    char peer_name[ARCP__WORKER_ID_MAX + 1]; /* the address of another machine */
     /* From hello on. */
     bool has_joined;
     UT_hash_handle hh; /* by instance */
@@ -50,7 +52,8 @@ typedef struct arcp__joined_worker {
     char version[ARCP__WORKER_ID_MAX + 1];
     uint64_t pid, capacity;
     int64_t since_wall_ns;
-    bool is_draining;
+    bool is_draining;                      /* another life of its name may take its place */
+    char program[ARCP__WORKER_ID_MAX + 1]; /* its file; "": unknown */
     uint8_t token_hash[32];
     arcp__worker_offered *offers; /* owned */
     size_t offer_count;
@@ -78,16 +81,21 @@ static inline arcp__worker_life arcp__joined_life(const arcp__joined_worker *wor
 arcp__worker_links *arcp__worker_links_get(arcp_runtime *runtime);
 /* Begins a link; takes over the descriptor, also on failure, which is logged. */
 void arcp__worker_links_serve(arcp__worker_links *links, int fd);
-/* The worker with this name that has joined; NULL: it is away. */
+/* A life of the worker with this name that has joined, the one that takes jobs if it is among them;
+ * NULL: it is away. */
 static inline arcp__joined_worker *arcp__worker_links_named(const arcp__worker_links *links,
                                                             arcp_span name)
 {
-    arcp__joined_worker *worker = links->joined;
-    while (worker != NULL && !arcp_span_equal_cstr(name, worker->name)) {
-        worker = worker->hh.next;
+    arcp__joined_worker *found = NULL;
+    for (arcp__joined_worker *worker = links->joined; worker != NULL; worker = worker->hh.next) {
+        if (arcp_span_equal_cstr(name, worker->name) && (found == NULL || found->is_draining)) {
+            found = worker;
+        }
     }
-    return worker;
+    return found;
 }
+/* It gets no new jobs, and is told. */
+void arcp__worker_links_drain(arcp__joined_worker *worker);
 
 /* ---- worker_offers.c ---- */
 /* Takes what the hello of a remote worker offers, as far as its token allows it. False when out of
@@ -108,9 +116,17 @@ extern const arcp__agent_host_ops arcp__worker_jobs_host;
 void arcp__worker_jobs_fill_owner(arcp__worker_peer_owner *owner);
 
 /* ---- local_worker.c ---- */
-/* The worker of this machine has joined, or its link has ended. */
-void arcp__local_worker_joined(struct arcp__local_worker *worker, arcp_span instance);
-void arcp__local_worker_left(struct arcp__local_worker *worker);
+/* Whether this life may join: it holds its lock. */
+bool arcp__local_worker_lives(const struct arcp__local_worker *worker, arcp_span instance);
+/* Whether another program is to take its place. */
+bool arcp__local_worker_is_outdated(const struct arcp__local_worker *worker,
+                                    const arcp__worker_hello *hello);
+/* A life of the worker of this machine has joined, drains, or its link has ended. */
+void arcp__local_worker_joined(struct arcp__local_worker *worker, const arcp__worker_hello *hello);
+void arcp__local_worker_changed(struct arcp__local_worker *worker);
+/* A life speaks no version of the protocol that we do. False: it is none. */
+bool arcp__local_worker_take_foreign(struct arcp__local_worker *worker,
+                                     const arcp__worker_hello *hello, pid_t pid);
 /* The runtime leaves: no worker can connect, and none is started. NULL is accepted. */
 void arcp__local_worker_leave(struct arcp__local_worker *worker);
 /* Closes its socket; NULL is accepted. */

@@ -49,14 +49,10 @@ arcp_status arcp__runtime_drain_worker(arcp_runtime *runtime, arcp_span name, ar
 {
     const arcp__worker_links *links = runtime->worker_links;
     arcp__joined_worker *worker = links == NULL ? NULL : arcp__worker_links_named(links, name);
-    if (worker == NULL || worker->is_local) {
-        return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
-                              "no worker of another machine with this name is connected");
+    if (worker == NULL) {
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "no worker with this name is connected");
     }
-    worker->is_draining = true;
-    arcp__shards_of_worker(runtime, arcp__joined_life(worker), arcp__engine_worker_drains);
-    arcp__worker_link_send(worker->link, &(arcp__worker_message){.kind = ARCP__WORKER_DRAIN});
-    arcp__runtime_log(runtime, NULL, ARCP_LOG_INFO, "the worker %s drains", worker->name);
+    arcp__worker_links_drain(worker);
     return ARCP_OK;
 }
 

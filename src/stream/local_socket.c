@@ -122,9 +122,13 @@ arcp_status arcp__local_socket_listen(const char *path, mode_t mode, int *fd, ar
     return failed(path, "listen on", number, err);
 }
 
-bool arcp__local_socket_is_ours(int fd)
+bool arcp__local_socket_is_ours(int fd, pid_t *pid)
 {
     struct ucred peer = {.uid = (uid_t)-1};
     socklen_t size = sizeof peer;
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
+    const bool is_known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
+    if (pid != NULL) {
+        *pid = peer.pid;
+    }
+    return is_known && peer.uid == geteuid();
 }

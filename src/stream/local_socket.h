@@ -17,7 +17,8 @@ ARCP_MUST_CHECK arcp_status arcp__local_socket_connect(const char *path, int *fd
 ARCP_MUST_CHECK arcp_status arcp__local_socket_listen(const char *path, mode_t mode, int *fd,
                                                       arcp_error *err);
 
-/* Whether the other end of a connected socket is a process of our own user. */
-bool arcp__local_socket_is_ours(int fd);
+/* Whether the other end of a connected socket is a process of our own user; *pid (may be NULL) is
+ * the one that connected. */
+bool arcp__local_socket_is_ours(int fd, pid_t *pid);
 
 #endif

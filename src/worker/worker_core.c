@@ -261,9 +261,17 @@ bool arcp__worker_core_tick(arcp__worker_core *core, int64_t now_ns)
 
 /* ---- the end of the worker ---- */
 
-void arcp__worker_core_stop(arcp__worker_core *core)
+void arcp__worker_begin_drain(arcp__worker_core *core, int64_t now_ns)
 {
-    core->is_draining = true;
+    if (!core->is_draining) {
+        core->is_draining = true;
+        core->drains_ns = now_ns;
+    }
+}
+
+void arcp__worker_core_stop(arcp__worker_core *core, int64_t now_ns)
+{
+    arcp__worker_begin_drain(core, now_ns);
     for (arcp__worker_job *job = core->jobs; job != NULL; job = job->hh.next) {
         if (job->state != ARCP__WORKER_JOB_EXITED && job->why == ARCP__WORKER_END_ITSELF) {
             job->why = ARCP__WORKER_END_KILLED;

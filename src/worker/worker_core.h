@@ -117,7 +117,7 @@ ARCP_MUST_CHECK bool arcp__worker_core_tick(arcp__worker_core *core, int64_t now
 
 /* The worker is stopped: it takes no more jobs, and those that it has count as killed, however
  * their programs end. */
-void arcp__worker_core_stop(arcp__worker_core *core);
+void arcp__worker_core_stop(arcp__worker_core *core, int64_t now_ns);
 /* Kills all programs at once. */
 void arcp__worker_core_kill_all(arcp__worker_core *core);
 

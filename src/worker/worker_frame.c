@@ -18,6 +18,8 @@ static const arcp__member hello_rows[] = {
     {M(hello, instance, "instance", ID), NEEDED},
     {M(hello, boot_id, "boot_id", ID), NEEDED},
     {M(hello, work, "work", STRING)},
+    {M(hello, program, "program", ID)},
+    {M(hello, drains_ms, "drains_ms", COUNT)},
     {M(hello, pid, "pid", COUNT)},
     {M(hello, capacity, "capacity", COUNT)},
 };

@@ -103,6 +103,8 @@ typedef struct arcp__worker_hello {
     arcp_span version, token, name;
     arcp_span instance; /* random, for the life of the worker */
     arcp_span boot_id, work;
+    arcp_span program;  /* its file (arcp__worker_program_id); empty: unknown */
+    uint64_t drains_ms; /* since when it takes no new jobs; 0: it takes them */
     uint64_t pid, capacity;
     arcp_span abilities;              /* of its sandboxes: a JSON object; empty: none */
     const arcp__worker_offer *offers; /* not those of arcpd's own rows */

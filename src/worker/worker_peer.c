@@ -207,6 +207,9 @@ static arcp_status take_hello(arcp__worker_peer *peer, const arcp__worker_messag
         return refuse(err, message, "it came twice");
     }
     if (hello->v_low > ARCP__WORKER_V_HIGH || hello->v_high < ARCP__WORKER_V_LOW) {
+        if (peer->owner.foreign != NULL) {
+            peer->owner.foreign(peer->owner.user, hello);
+        }
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
                               "the worker speaks versions %llu to %llu, not %u to %u",
                               (unsigned long long)hello->v_low, (unsigned long long)hello->v_high,

@@ -36,6 +36,8 @@ typedef struct arcp__worker_peer_owner {
      * closed with the error's message. */
     arcp_status (*hello)(void *user, const arcp__worker_hello *hello, arcp__worker_welcome *welcome,
                          arcp_error *err);
+    /* A hello whose versions are all others than ours; the link is closed. May be NULL. */
+    void (*foreign)(void *user, const arcp__worker_hello *hello);
     /* What becomes of a job that hello names. False: it is of another store, or not spoken of.
      * *job is needed if it goes on, or is ended and its exit awaited. */
     bool (*claim)(void *user, const arcp__worker_job_row *row, arcp__worker_resumption *what,

@@ -268,7 +268,7 @@ static arcp_status take_pong(arcp__worker_core *core, int64_t now_ns,
 static arcp_status take_drain(arcp__worker_core *core, int64_t now_ns,
                               const arcp__worker_message *message, arcp_error *err)
 {
-    core->is_draining = true;
+    arcp__worker_begin_drain(core, now_ns);
     return ARCP_OK;
 }
 

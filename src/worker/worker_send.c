@@ -78,6 +78,9 @@ static void make_hello(arcp__worker_core *core, int64_t now_ns, arcp__worker_mes
     note_ping(core, now_ns);
     *out = (arcp__worker_message){
         .kind = ARCP__WORKER_HELLO, .hello = core->hello, .body = arcp_buf_span(&core->rows)};
+    if (core->is_draining) {
+        out->hello.drains_ms = 1 + (uint64_t)(now_ns - core->drains_ns) / ARCP_NS_PER_MS;
+    }
 }
 
 static bool make_exited(arcp__worker_job *job, arcp__worker_message *out)

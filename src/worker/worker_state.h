@@ -71,6 +71,7 @@ struct arcp__worker_core {
     arcp__worker_programs programs;
     arcp__worker_link_state link;
     bool hello_is_due, is_draining, has_failed;
+    int64_t drains_ns;  /* since when it drains */
     uint64_t pong;      /* to be sent; 0: none */
     uint64_t last_ping; /* its number */
     bool ping_is_due, usage_is_due;
@@ -92,6 +93,8 @@ struct arcp__worker_core {
 };
 
 /* ---- worker_core.c ---- */
+/* It takes no new jobs from now on. */
+void arcp__worker_begin_drain(arcp__worker_core *core, int64_t now_ns);
 /* Out of memory. */
 static inline void arcp__worker_fail(arcp__worker_core *core)
 {

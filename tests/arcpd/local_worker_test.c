@@ -126,7 +126,7 @@ typedef struct intruder_row {
     "\",\"instance\":\"" instance "\",\"boot_id\":\"b\"}\n"
 
 static const intruder_row intruder_rows[] = {
-    {"another life of the worker", HELLO("local", "other", "1"), "name_in_use"},
+    {"another life of the worker", HELLO("local", "other", "1"), "it does not hold its lock"},
     {"another worker", HELLO("gpu-1", "other", "1"), "this is not the worker of this machine"},
     {"another version", HELLO("local", "other", "9"), "the worker speaks versions 9 to 9"},
     {"a job before hello", "{\"type\":\"started\",\"job\":\"j\"}\n", "it came before hello"},

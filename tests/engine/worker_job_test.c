@@ -180,6 +180,26 @@ static void another_life_under_a_name_in_use_is_refused(void **state)
     assert_true(worker_rig_joins("i1"));
 }
 
+static bool joins_draining(const char *instance, uint64_t drains_ms)
+{
+    const arcp__worker_intro intro = {.life = worker_rig_life_of(instance), .drains_ms = drains_ms};
+    return arcp__engine_worker_joins(s->rig.engine, s->rig.now, &intro);
+}
+
+static void a_life_that_drains_joins_beside_another_one(void **state)
+{
+    arcp__worker_view view;
+    (void)state;
+    assert_true(joins_draining("i2", 5000));
+    assert_true(arcp__engine_worker_view(s->rig.engine, 0, &view));
+    assert_string_equal(view.instance, "i2");
+    assert_true(view.is_draining);
+    assert_int_equal(s->rig.now.wall_ns - view.drains_wall_ns, 5 * ARCP_NS_PER_SEC);
+    assert_false(joins_draining("i3", 0));
+    arcp__engine_worker_drains(s->rig.engine, s->rig.now, worker_rig_life_of("i1"));
+    assert_true(joins_draining("i3", 0));
+}
+
 /* ---- a worker that is away ---- */
 
 static bool has_ended(const char *id)
@@ -204,6 +224,31 @@ static void jobs_of_a_worker_that_stays_away_are_lost(void **state)
     assert_int_equal(scene_takes(s, "worker_lost"), 1);
 }
 
+static void jobs_of_a_worker_that_is_too_old_are_lost_when_it_must_have_killed_them(void **state)
+{
+    (void)state;
+    const char *id = worker_rig_submit("{\"agent\":\"echo\"}");
+    worker_rig_restart();
+    arcp__engine_worker_too_old(s->rig.engine, s->rig.now, worker_rig_life_of("i1"));
+    arcp__engine_worker_too_old(s->rig.engine, s->rig.now, worker_rig_life_of("unknown"));
+    assert_true(worker_rig_joins("i2"));
+    rig_clock(&s->rig, (KEEP_SEC + 10) * ARCP_NS_PER_SEC - 1);
+    assert_false(has_ended(id));
+    rig_clock(&s->rig, 1);
+    assert_true(has_ended(id));
+    assert_true(worker_rig_last_record_has(id, "\"reason\":\"worker_too_old\""));
+}
+
+/* Its link would have ended before. */
+static void a_worker_that_is_connected_is_not_too_old(void **state)
+{
+    arcp__worker_view view;
+    (void)state;
+    arcp__engine_worker_too_old(s->rig.engine, s->rig.now, worker_rig_life);
+    assert_true(arcp__engine_worker_view(s->rig.engine, 0, &view));
+    assert_false(view.is_draining);
+}
+
 static void a_worker_that_comes_back_in_time_has_its_jobs(void **state)
 {
     (void)state;
@@ -224,10 +269,10 @@ static void jobs_of_a_dead_worker_are_lost_at_once(void **state)
     (void)state;
     const char *id = worker_rig_submit("{\"agent\":\"echo\"}");
     worker_rig_restart();
-    arcp__engine_worker_outlives(s->rig.engine, s->rig.now, worker_rig_life_of("i1"));
+    arcp__engine_worker_lost(s->rig.engine, s->rig.now, worker_rig_life_of("i2"));
     rig_run(&s->rig);
     assert_false(has_ended(id));
-    arcp__engine_worker_outlives(s->rig.engine, s->rig.now, worker_rig_life_of("i2"));
+    arcp__engine_worker_lost(s->rig.engine, s->rig.now, worker_rig_life_of("i1"));
     rig_run(&s->rig);
     assert_true(has_ended(id));
     assert_int_equal(s->rig.engine->jobs.live_agents, 0);
@@ -329,6 +374,9 @@ int main(void)
         TEST(a_worker_that_knows_more_than_the_store_ends_the_job),
         TEST(a_worker_forgets_a_job_when_its_end_is_durable),
         TEST(another_life_under_a_name_in_use_is_refused),
+        TEST(a_life_that_drains_joins_beside_another_one),
+        TEST(jobs_of_a_worker_that_is_too_old_are_lost_when_it_must_have_killed_them),
+        TEST(a_worker_that_is_connected_is_not_too_old),
         TEST(jobs_of_a_worker_that_stays_away_are_lost),
         TEST(a_worker_that_comes_back_in_time_has_its_jobs),
         TEST(jobs_of_a_dead_worker_are_lost_at_once),

@@ -18,7 +18,7 @@ static void ending_children_kills_all_descendants(void **state)
     for (size_t i = 0; i < 3; i++) {
         watched[i] = start_hidden(-1, &pids[i]);
     }
-    arcp__process_table_end_children(0);
+    arcp__process_table_end_children(NULL, 0);
     for (size_t i = 0; i < 3; i++) {
         wait_for_watched(watched[i]);
     }

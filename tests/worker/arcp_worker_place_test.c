@@ -14,23 +14,6 @@
 
 #define OTHER_USER 65534u
 
-static void a_second_worker_of_a_store_is_refused(void **state)
-{
-    runtime_end r;
-    (void)state;
-    runtime_end_open_linked(&r, KEEP_MS, GRACE_MS);
-    const pid_t first = r.worker;
-    assert_int_equal(runtime_end_wait(runtime_end_spawn_with_store(&r)), 1);
-    assert_int_equal(runtime_end_log_count(&r, "another worker of this store runs"), 1);
-    /* Also one that finds the store by itself. */
-    assert_int_equal(runtime_end_wait(runtime_end_spawn(&r, NULL)), 1);
-    assert_int_equal(runtime_end_log_count(&r, "another worker of this store runs"), 2);
-    r.worker = first;
-    runtime_end_run(&r, "j", "echo one");
-    runtime_end_lines(&r, 1, "one\n");
-    runtime_end_close(&r);
-}
-
 /* A job's directory that has a file. */
 static void make_left(const char *path)
 {
@@ -39,21 +22,57 @@ static void make_left(const char *path)
     run_shell(command);
 }
 
+static void find_left(const runtime_end *r, char left[PATH_MAX + 2])
+{
+    char work[80];
+    char jobs[PATH_MAX];
+    (void)snprintf(work, sizeof work, "%s/%s", r->state, "work");
+    assert_true(arcp__worker_jobs_path(work, STORE, jobs));
+    (void)snprintf(left, PATH_MAX + 2, "%s/j", jobs);
+}
+
+/* Its jobs and their directories stay, and it ends when no arcpd takes it. */
+static void a_second_worker_of_a_store_leaves_the_first_alone(void **state)
+{
+    runtime_end r;
+    char left[PATH_MAX + 2];
+    (void)state;
+    runtime_end_open(&r);
+    find_left(&r, left);
+    make_left(left); /* the directory of jobs is there */
+    runtime_end_listen(&r);
+    const pid_t first = runtime_end_spawn_with_store(&r);
+    runtime_end_accept(&r);
+    runtime_end_welcome(&r, KEEP_MS, GRACE_MS, "");
+    assert_int_equal(access(left, F_OK), -1); /* it was alone */
+    make_left(left);
+    runtime_end_run(&r, "j", "echo one; exec sleep 1000");
+    const pid_t second = runtime_end_spawn(&r, NULL); /* it finds the store by itself */
+    runtime_end_lines(&r, 1, "one\n");
+    const int link = r.fd;
+    r.fd = -1;
+    runtime_end_cut(&r);
+    runtime_end_accept(&r);
+    assert_int_equal(r.message.hello.pid, second);
+    assert_int_equal(access(left, F_OK), 0);
+    assert_int_equal(kill(second, SIGTERM), 0);
+    assert_int_equal(runtime_end_wait(second), 0);
+    (void)close(link);
+    r.worker = first;
+    runtime_end_close(&r);
+}
+
 /* And what that has left. */
 static void the_next_worker_gets_the_lock_of_one_that_was_killed(void **state)
 {
     runtime_end r;
-    char work[80];
-    char jobs[PATH_MAX];
     char left[PATH_MAX + 2];
     (void)state;
     const pid_t pid = runtime_end_open_job(&r, GRACE_MS, "exec sleep 1000");
     assert_int_equal(kill(r.worker, SIGKILL), 0);
     assert_int_equal(runtime_end_wait(r.worker), 128 + SIGKILL);
     wait_for_end(pid); /* its programs end with it */
-    (void)snprintf(work, sizeof work, "%s/%s", r.state, "work");
-    assert_true(arcp__worker_jobs_path(work, STORE, jobs));
-    (void)snprintf(left, sizeof left, "%s/j", jobs);
+    find_left(&r, left);
     make_left(left);
     runtime_end_spawn_with_store(&r);
     runtime_end_cut(&r);
@@ -165,7 +184,7 @@ static void wrong_usage_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_second_worker_of_a_store_is_refused),
+        cmocka_unit_test(a_second_worker_of_a_store_leaves_the_first_alone),
         cmocka_unit_test(the_next_worker_gets_the_lock_of_one_that_was_killed),
         cmocka_unit_test(it_finds_the_store_of_the_runtime_that_listens),
         cmocka_unit_test(a_socket_of_another_user_is_not_used),

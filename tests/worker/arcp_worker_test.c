@@ -24,6 +24,8 @@ static void a_program_gets_its_input_and_its_lines_come_with_numbers(void **stat
     check_span(hello->name, "local");
     assert_int_equal(hello->instance.size, 32);
     assert_true(hello->boot_id.size != 0);
+    assert_true(hello->program.size != 0);
+    assert_int_equal(hello->drains_ms, 0);
     assert_memory_equal(hello->work.data, r.state, strlen(r.state));
     assert_int_equal(r.message.body.size, 0);
     runtime_end_welcome(&r, KEEP_MS, GRACE_MS, "");

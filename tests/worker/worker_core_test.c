@@ -103,6 +103,24 @@ static void a_worker_that_drains_takes_no_job(void **state)
     worker_rig_close(&r);
 }
 
+/* Also to a runtime that was started again meanwhile. */
+static void a_worker_says_since_when_it_drains(void **state)
+{
+    (void)state;
+    worker_rig r;
+    arcp__worker_message hello;
+    worker_rig_open(&r);
+    worker_rig_connect(&r, "", WELCOME(""));
+    worker_rig_take(&r, "{\"type\":\"drain\"}\n");
+    r.now_ns += 3 * SEC;
+    worker_rig_take(&r, "{\"type\":\"drain\"}\n");
+    arcp__worker_core_disconnected(r.core, r.now_ns);
+    arcp__worker_core_connected(r.core, r.now_ns);
+    assert_true(arcp__worker_core_next(r.core, r.now_ns, &hello));
+    assert_int_equal(hello.hello.drains_ms, 3001);
+    worker_rig_close(&r);
+}
+
 static void a_worker_has_2048_jobs_at_most(void **state)
 {
     (void)state;
@@ -149,7 +167,7 @@ static void a_job_whose_worker_is_stopped_counts_as_killed(void **state)
     (void)state;
     worker_rig r;
     worker_rig_open_job(&r, START);
-    arcp__worker_core_stop(r.core);
+    arcp__worker_core_stop(r.core, r.now_ns);
     worker_rig_check_done(&r, "");
     worker_rig_take(&r, "{\"type\":\"start\",\"job\":\"k\",\"agent\":\"a\"}\n{}");
     worker_rig_check_done(&r, "");
@@ -317,6 +335,7 @@ int main(void)
         cmocka_unit_test(the_reason_of_a_failure_is_cut),
         cmocka_unit_test(a_refusal_while_the_runtime_is_away_frees_the_job),
         cmocka_unit_test(a_worker_that_drains_takes_no_job),
+        cmocka_unit_test(a_worker_says_since_when_it_drains),
         cmocka_unit_test(a_worker_has_2048_jobs_at_most),
         cmocka_unit_test(a_worker_takes_four_times_its_capacity),
         cmocka_unit_test(a_job_whose_worker_is_stopped_counts_as_killed),

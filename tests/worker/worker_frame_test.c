@@ -35,7 +35,8 @@ enum { WORKER = ARCP__WORKER_SIDE_WORKER, RUNTIME = ARCP__WORKER_SIDE_RUNTIME };
 static const wire_row round_trips[] = {
     {"a hello with all members", WORKER,
      "{\"type\":\"hello\",\"version\":\"1.0\",\"token\":\"t\",\"name\":\"w\",\"instance\":\"i\","
-     "\"boot_id\":\"b\",\"work\":\"/w\",\"pid\":5,\"capacity\":16,\"abilities\":{\"a\":[1]},"
+     "\"boot_id\":\"b\",\"work\":\"/w\",\"program\":\"f\",\"drains_ms\":7,\"pid\":5,"
+     "\"capacity\":16,\"abilities\":{\"a\":[1]},"
      "\"v\":[1,2],\"offers\":[{\"name\":\"a\",\"version\":\"2\",\"mode\":\"arcp\",\"max_jobs\":3,"
      "\"hash\":\"" HASH "\"},{\"name\":\"b\",\"mode\":\"plain\",\"hash\":\"" HASH "\"}]}\n"
      "{\"job\":\"j\",\"store\":\"s\",\"items_first\":1,\"errors_first\":1}\n"},

@@ -46,6 +46,11 @@ static arcp_status on_hello(void *user, const arcp__worker_hello *hello,
     return r->refuses_worker ? arcp_error_set(err, ARCP_E_EXISTS, "name_in_use") : ARCP_OK;
 }
 
+static void on_foreign(void *user, const arcp__worker_hello *hello)
+{
+    note(user, "foreign %d;", (int)hello->v_low);
+}
+
 static bool on_claim(void *user, const arcp__worker_job_row *row, arcp__worker_resumption *what,
                      void **job)
 {
@@ -127,6 +132,7 @@ static void open_peer(rig *r)
     const arcp__worker_peer_owner owner = {
         .send = on_send,
         .hello = on_hello,
+        .foreign = on_foreign,
         .claim = on_claim,
         .ready = on_ready,
         .started = on_started,
@@ -240,7 +246,9 @@ static void a_hello_that_does_not_fit_is_refused(void **state)
     rig r;
     (void)state;
     open_peer(&r);
-    check_refused(&r, HELLO(2, 3, ""), "the worker speaks versions 2 to 3, not 1 to 1");
+    assert_int_equal(receive(&r, HELLO(2, 3, "")), ARCP_E_INVALID_REQUEST);
+    assert_string_equal(r.error.message, "the worker speaks versions 2 to 3, not 1 to 1");
+    check_done(&r, "foreign 2;");
     assert_int_equal(receive(&r, HELLO(1, 1, ROW("j", FRESH) ROW("j", FRESH))),
                      ARCP_E_INVALID_REQUEST);
     assert_non_null(strstr(r.error.message, "names a job twice"));
