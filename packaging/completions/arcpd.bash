@@ -14,10 +14,11 @@ _arcpd()
             ;;
         --enforce) mapfile -t COMPREPLY < <(compgen -W "on off" -- "$current") ;;
         --enforce-min) mapfile -t COMPREPLY < <(compgen -W "exact under advisory" -- "$current") ;;
+        --workers-local) mapfile -t COMPREPLY < <(compgen -W "none spawn external" -- "$current") ;;
         --log-level) mapfile -t COMPREPLY < <(compgen -W "debug info warn error" -- "$current") ;;
         --listen | --store | --token | --agent | --record-bytes) COMPREPLY=() ;;
         *) mapfile -t COMPREPLY < <(compgen -W "--config --check-config --check-store --listen --store --token --token-file --no-auth
-            --agent --stdio --enforce --enforce-min --log-level --record --record-bytes --version --help" -- "$current") ;;
+            --agent --stdio --enforce --enforce-min --workers-local --log-level --record --record-bytes --version --help" -- "$current") ;;
     esac
 }
 complete -F _arcpd arcpd

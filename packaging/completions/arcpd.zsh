@@ -13,6 +13,7 @@ _arguments \
   '--stdio[serve one session over standard input and output]' \
   '--enforce[run agents in sandboxes made from their leases]:WHETHER:(on off)' \
   '--enforce-min[how exactly each line of a lease must be enforced]:VERDICT:(exact under advisory)' \
+  '--workers-local[which process runs the programs of jobs]:WHICH:(none spawn external)' \
   '--log-level[least level of the log]:LEVEL:(debug info warn error)' \
   '--record[write a trace for arcp replay to this file]:FILE:_files' \
   '--record-bytes[largest size of the trace in bytes]:N:' \

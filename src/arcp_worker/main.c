@@ -9,7 +9,6 @@
  * it also ends after 10 s with neither job nor arcpd. With --config it connects to an arcpd on
  * another machine, and starts only what its own file has. */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -21,15 +20,15 @@
 #include <unistd.h>
 
 #include "arcp_worker/arguments.h"
+#include "arcp_worker/identity.h"
 #include "arcp_worker/jobs.h"
 #include "arcp_worker/remote.h"
 #include "arcp_worker/runtime_link.h"
 #include "arcp_worker/worker_config.h"
 #include "base/clock.h"
-#include "base/hex.h"
-#include "base/random.h"
 #include "hosting/agent_network.h"
 #include "process/process.h"
+#include "service/service_manager.h"
 #include "worker/worker_link.h"
 #include "worker/worker_place.h"
 
@@ -42,8 +41,7 @@ enum { EXIT_ENDED = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 /* For the last messages, when all programs have ended. */
 #define FAREWELL_MS 1000u
 /* Until a runtime has said another. */
-#define GRACE_MS       10000u
-#define INSTANCE_BYTES 16u
+#define GRACE_MS 10000u
 /* So that agents are ended before the worker when memory runs out. */
 #define OOM_SCORE_MORE 300
 
@@ -64,9 +62,9 @@ typedef struct worker {
     uv_async_t wake; /* by the network of sandboxes */
     uint64_t retry_ms, grace_ms;
     int64_t idle_ns; /* since when it has neither job nor arcpd; 0: it has */
-    char instance[2 * INSTANCE_BYTES + 1], boot[ARCP__WORKER_ID_MAX + 1];
-    char program[ARCP__WORKER_ID_MAX + 1]; /* its file */
-    bool has_complained;                   /* since the last link */
+    arcp__worker_identity identity;
+    arcp__service_manager manager;
+    bool has_complained; /* since the last link */
     bool is_stopping, is_over;
     int exit_status;
 } worker;
@@ -328,6 +326,7 @@ static void on_terminate(uv_signal_t *handle, int number)
     } else {
         w->is_stopping = true;
         say("stopping");
+        arcp__service_manager_stopping(&w->manager);
         arcp__worker_core_stop(w->core, now());
         (void)uv_timer_start(&w->grace, on_grace, w->grace_ms, FAREWELL_MS);
         arcp__hosted_jobs_cancel(&w->jobs, w->grace_ms);
@@ -359,23 +358,19 @@ static arcp__worker_hello make_hello(const worker *w)
         .capacity = w->config.capacity,
         .offers = w->config.offers,
         .offer_count = w->config.setup.agent_count,
-        .instance = arcp_span_cstr(w->instance),
-        .boot_id = arcp_span_cstr(w->boot),
-        .program = is_remote ? arcp_span_make(NULL, 0) : arcp_span_cstr(w->program),
+        .instance = arcp_span_cstr(w->identity.instance),
+        .boot_id = arcp_span_cstr(w->identity.boot),
+        .program = is_remote ? arcp_span_make(NULL, 0) : arcp_span_cstr(w->identity.program),
         .work = arcp_span_cstr(arcp__process_table_directory(w->hosting.processes)),
         .pid = (uint64_t)getpid(),
     };
 }
 
 /* The rows are read again, and offered with a new link. The worker of this machine has none. */
-static void on_hangup(uv_signal_t *handle, int number)
+static void reload(worker *w)
 {
-    worker *w = handle->data;
     arcp__worker_config fresh;
     arcp_error error = {0};
-    if (w->config_path == NULL) {
-        return;
-    }
     arcp_status status = arcp__worker_config_read(w->config_path, &fresh, &error);
     if (status == ARCP_OK &&
         (strcmp(fresh.name, w->config.name) != 0 || strcmp(fresh.state, w->config.state) != 0)) {
@@ -402,6 +397,16 @@ static void on_hangup(uv_signal_t *handle, int number)
     connect_later(w);
 }
 
+static void on_hangup(uv_signal_t *handle, int number)
+{
+    worker *w = handle->data;
+    arcp__service_manager_reloading(&w->manager);
+    if (w->config_path != NULL) {
+        reload(w);
+    }
+    arcp__service_manager_ready(&w->manager, &w->loop);
+}
+
 /* ---- start and end ---- */
 
 static void log_line(void *user, arcp__hosting_level level, const char *text)
@@ -420,23 +425,8 @@ static arcp_status open_processes(worker *w, arcp_error *err)
     return arcp__process_table_new(&options, &w->hosting.processes, err);
 }
 
-static void read_boot_id(worker *w)
-{
-    const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    const ssize_t size = fd < 0 ? -1 : read(fd, w->boot, sizeof w->boot - 1);
-    w->boot[size < 0 ? 0 : strcspn(w->boot, "\n")] = '\0';
-    if (w->boot[0] == '\0') {
-        (void)snprintf(w->boot, sizeof w->boot, "unknown");
-    }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-}
-
 static arcp_status open_core(worker *w, arcp_error *err)
 {
-    read_boot_id(w);
-    arcp__worker_program_id("/proc/self/exe", w->program);
     const arcp__worker_hello hello = make_hello(w);
     w->jobs.agents.hosting = &w->hosting;
     w->jobs.share = w->share;
@@ -478,6 +468,7 @@ static void open_handles(worker *w)
 /* The signals' handles stay, so that another SIGTERM cannot kill the worker while it ends. */
 static void clean_up(worker *w)
 {
+    arcp__service_manager_close(&w->manager);
     arcp__remote_cancel(&w->remote);
     arcp__worker_link_close(w->link);
     arcp__worker_core_free(w->core);
@@ -525,10 +516,8 @@ static arcp_status open_config(worker *w, arcp_error *err)
 
 static arcp_status open_all(worker *w, arcp_error *err)
 {
-    uint8_t random[INSTANCE_BYTES];
-    arcp__random(random, sizeof random);
-    arcp__hex_format(random, sizeof random, w->instance);
-    w->place.instance = w->config_path == NULL ? w->instance : "";
+    arcp__worker_identify(&w->identity);
+    w->place.instance = w->config_path == NULL ? w->identity.instance : "";
     arcp_status status = w->config_path == NULL ? ARCP_OK : open_config(w, err);
     if (status == ARCP_OK) {
         status = arcp__runtime_place_open(&w->place, err);
@@ -573,6 +562,7 @@ int main(int argc, char **argv)
     if (arguments.text != NULL) {
         return fputs(arguments.text, stdout) >= 0 && fflush(stdout) == 0 ? EXIT_ENDED : EXIT_FAILED;
     }
+    arcp__service_manager_find(&w.manager);
     if (uv_loop_init(&w.loop) != 0) {
         say("out of memory");
         return EXIT_FAILED;
@@ -582,6 +572,7 @@ int main(int argc, char **argv)
     if (status == ARCP_OK) {
         (void)uv_timer_start(&w.tick, on_tick, TICK_MS, TICK_MS);
         connect_later(&w);
+        arcp__service_manager_ready(&w.manager, &w.loop);
         (void)uv_run(&w.loop, UV_RUN_DEFAULT);
     } else {
         say("%s", error.message);

@@ -32,6 +32,10 @@ const char arcp__arcpd_help[] =
     "  --enforce-min exact|under|advisory\n"
     "                                how exactly each line of a lease must be enforced for a job\n"
     "                                to be accepted (default: under)\n"
+    "  --workers-local none|spawn|external\n"
+    "                                which process runs the programs of jobs: arcpd, a worker\n"
+    "                                that it starts, or one that a supervisor starts\n"
+    "                                (default: none)\n"
     "  --log-level LEVEL             debug, info, warn or error (default: info)\n"
     "  --record FILE                 write a trace for `arcp replay` to FILE; it contains all "
     "that\n"
@@ -68,6 +72,7 @@ enum {
     OPTION_STDIO,
     OPTION_ENFORCE,
     OPTION_ENFORCE_MIN,
+    OPTION_WORKERS_LOCAL,
     OPTION_LOG_LEVEL,
     OPTION_RECORD,
     OPTION_RECORD_BYTES,
@@ -88,6 +93,7 @@ static const struct option options[] = {
     {"stdio", no_argument, NULL, OPTION_STDIO},
     {"enforce", required_argument, NULL, OPTION_ENFORCE},
     {"enforce-min", required_argument, NULL, OPTION_ENFORCE_MIN},
+    {"workers-local", required_argument, NULL, OPTION_WORKERS_LOCAL},
     {"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
     {"record", required_argument, NULL, OPTION_RECORD},
     {"record-bytes", required_argument, NULL, OPTION_RECORD_BYTES},
@@ -266,16 +272,32 @@ static arcp_status add_agent(arcp__config *config, const char *text, arcp_error 
                : status;
 }
 
-static arcp_status set_log_level(arcp__config *config, const char *text, arcp_error *err)
+static bool find_word(const char *const *words, const char *text, int *out)
 {
-    for (int i = 0; arcp__config_log_levels[i] != NULL; i++) {
-        if (strcmp(text, arcp__config_log_levels[i]) == 0) {
-            config->log_level = i;
-            return ARCP_OK;
+    for (int i = 0; words[i] != NULL; i++) {
+        if (strcmp(text, words[i]) == 0) {
+            *out = i;
+            return true;
         }
     }
-    return arcp_error_set(err, ARCP_E_USAGE,
-                          "--log-level %.200s: must be debug, info, warn or error", text);
+    return false;
+}
+
+static arcp_status set_log_level(arcp__config *config, const char *text, arcp_error *err)
+{
+    return find_word(arcp__config_log_levels, text, &config->log_level)
+               ? ARCP_OK
+               : arcp_error_set(err, ARCP_E_USAGE,
+                                "--log-level %.200s: must be debug, info, warn or error", text);
+}
+
+static arcp_status set_workers_local(arcp__config *config, const char *text, arcp_error *err)
+{
+    arcp__config_places_forget(&config->places, "workers.local");
+    return find_word(arcp__config_local_workers, text, &config->workers_local)
+               ? ARCP_OK
+               : arcp_error_set(err, ARCP_E_USAGE,
+                                "--workers-local %.200s: must be none, spawn or external", text);
 }
 
 static arcp_status set_enforce(arcp__config *config, const char *text, arcp_error *err)
@@ -329,6 +351,9 @@ arcp_status arcp__arguments_apply(int argc, char **argv, arcp__config *config, a
             break;
         case OPTION_ENFORCE_MIN:
             status = set_enforce_min(config, optarg, err);
+            break;
+        case OPTION_WORKERS_LOCAL:
+            status = set_workers_local(config, optarg, err);
             break;
         case OPTION_NO_AUTH:
             config->no_auth = true;

@@ -183,6 +183,7 @@ arcp_status arcp__config_accept_name(arcp__yaml_reader *r, const arcp__config_ro
 extern const arcp__config_row arcp__config_hook_item;
 /* The words of log.level, in the order of arcp_log_level. */
 extern const char *const arcp__config_log_levels[];
+extern const char *const arcp__config_local_workers[];
 
 /* max_lease and max_budget of an arcp_policy (config_ceiling.c). */
 extern const arcp__config_type arcp__config_ceiling_lease;

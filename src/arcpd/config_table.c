@@ -162,7 +162,7 @@ static const arcp__config_row profile_item = {
 
 /* ---- workers ---- */
 
-static const char *const local_workers[] = {"none", "spawn", "external", NULL};
+const char *const arcp__config_local_workers[] = {"none", "spawn", "external", NULL};
 
 static const arcp__config_row worker_token_rows[] = {
     {ROW("token", text, arcp__worker_token_row, token), .flags = SECRET},
@@ -201,7 +201,7 @@ static arcp_status accept_worker_path(arcp__yaml_reader *r, const arcp__config_r
 }
 
 static const arcp__config_row worker_rows[] = {
-    {ROW("local", word, arcp__config, workers_local), .flags = RESTART, .words = local_workers},
+    {ROW("local", word, arcp__config, workers_local), .flags = RESTART, .words = arcp__config_local_workers},
     {ROW("path", text, arcp__config, workers_path), .flags = RESTART,
      .otherwise = ARCP__WORKERS_PATH, .accept = accept_worker_path},
     {LIST("tokens", arcp__config, worker_tokens, worker_token_count, &worker_token_item),

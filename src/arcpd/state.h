@@ -4,6 +4,7 @@
 
 #include "arcpd/arcpd.h"
 #include "arcpd/hooks.h"
+#include "service/service_manager.h"
 
 /* Requests for a reload that wait together; more are refused. */
 #define ARCP__RELOADS_ASKED_MAX 16u

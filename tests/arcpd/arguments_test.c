@@ -6,7 +6,7 @@
 /* A command line, written as words with '|' between them, where it can be changed. */
 typedef struct line {
     char text[256];
-    char *words[12];
+    char *words[13];
     int count;
 } line;
 
@@ -17,7 +17,7 @@ static void line_make(line *l, const char *text)
     (void)snprintf(l->text, sizeof l->text, "%s", text);
     for (char *word = l->text; word != NULL;) {
         char *end = strchr(word, '|');
-        assert_true(l->count < 11);
+        assert_true(l->count < 12);
         l->words[l->count++] = word;
         word = end == NULL ? NULL : end + 1;
         if (end != NULL) {
@@ -85,9 +85,9 @@ static void options_override_the_file_and_the_first_listen_replaces_its_list(voi
     arcp_error error = {0};
     (void)state;
     line l;
-    line_make(&l,
-              "arcpd|--listen|ws://127.0.0.1:1|--listen|ws://[::1]:1|--token|t=1=alice|"
-              "--token=t2=bob smith role=operator|--log-level=debug|--agent|a@2=run 'this one'");
+    line_make(&l, "arcpd|--listen|ws://127.0.0.1:1|--listen|ws://[::1]:1|--token|t=1=alice|"
+                  "--token=t2=bob smith role=operator|--log-level=debug|"
+                  "--workers-local=external|--agent|a@2=run 'this one'");
     arcp__config_init(&config);
     check_ok(arcp__text_list_add(&config.listen, "ws://127.0.0.1:9", &error), &error);
     check_ok(arcp__arguments_apply(l.count, l.words, &config, &error), &error);
@@ -104,6 +104,7 @@ static void options_override_the_file_and_the_first_listen_replaces_its_list(voi
     assert_string_equal(config.setup.agents[0].version, "2");
     assert_string_equal(config.setup.agents[0].command.items[1], "this one");
     assert_int_equal(config.log_level, 0);
+    assert_int_equal(config.workers_local, ARCP__WORKER_EXTERNAL);
     arcp__config_fini(&config);
 }
 
@@ -123,6 +124,7 @@ static void an_option_with_a_wrong_value_is_named_and_a_token_is_not_shown(void 
         {"arcpd|--agent|foo", "--agent foo: must be NAME[@VERSION]=COMMAND"},
         {"arcpd|--agent|=x", "--agent =x: must be NAME[@VERSION]=COMMAND"},
         {"arcpd|--agent|a=", "--agent a=: must be NAME[@VERSION]=COMMAND"},
+        {"arcpd|--workers-local|here", "--workers-local here: must be none, spawn or external"},
         {"arcpd|--log-level|loud", "--log-level loud: must be debug, info, warn or error"},
     };
     (void)state;

@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "arcpd/arcpd.h"
+#include "service/service_manager.h"
 
 #define PATIENCE_MS 20000
 

@@ -170,22 +170,31 @@ runs "CMake, static" "$work/cmake/consumer_static"
 
 # ---- the rest ----
 
-for file in bin/arcp bin/arcpd share/man/man1/arcp.1 share/man/man8/arcpd.8 \
+for file in bin/arcp bin/arcpd share/man/man1/arcp.1 share/man/man8/arcpd.8 share/man/man8/arcp-worker.8 \
     share/arcp/arcp_agent.py share/arcp/arcp-agent.mjs share/arcp/arcp-agent.d.ts \
     share/man/man5/arcpd.yaml.5 share/man/man7/arcp-agent.7 share/man/man7/arcp-events.7 \
     share/bash-completion/completions/arcp share/zsh/site-functions/_arcp share/fish/vendor_completions.d/arcp.fish \
     share/bash-completion/completions/arcpd share/zsh/site-functions/_arcpd share/fish/vendor_completions.d/arcpd.fish \
-    lib/systemd/system/arcpd.service lib/systemd/system/arcpd.socket lib/sysusers.d/arcpd.conf share/doc/arcp/apparmor/arcp-sandbox; do
+    lib/systemd/system/arcpd.service lib/systemd/system/arcp-worker.service lib/systemd/system/arcpd.socket lib/sysusers.d/arcpd.conf share/doc/arcp/apparmor/arcp-sandbox; do
     [ -s "$prefix/$file" ] || fail "$file is not installed"
 done
-unit=$prefix/lib/systemd/system/arcpd.service
+units=$prefix/lib/systemd/system
 # They cover parts of /proc, so that no sandbox could mount its own, or deny openat2, by which it opens paths; the
 # last one brings RestrictSUIDSGID.
-if grep -E '^(ProtectKernelTunables|ProtectKernelLogs|ProtectHostname|ProtectProc|RestrictNamespaces|RestrictSUIDSGID|DynamicUser)=' "$unit"; then
-    fail "arcpd.service keeps sandboxes from having a /proc or namespaces"
+if grep -E '^(ProtectKernelTunables|ProtectKernelLogs|ProtectHostname|ProtectProc|RestrictNamespaces|RestrictSUIDSGID|DynamicUser)=' \
+    "$units/arcpd.service" "$units/arcp-worker.service"; then
+    fail "a unit keeps sandboxes from having a /proc or namespaces"
 fi
-for line in NoNewPrivileges=yes Delegate=yes Type=notify WatchdogSec=120; do
-    grep -qx "$line" "$unit" || fail "arcpd.service has no $line"
+for line in NoNewPrivileges=yes Delegate=yes Type=notify OOMPolicy=continue KillMode=mixed User=arcp; do
+    for unit in arcpd arcp-worker; do
+        grep -qx "$line" "$units/$unit.service" || fail "$unit.service has no $line"
+    done
+done
+for line in WatchdogSec=120 Wants=arcp-worker.service; do
+    grep -qx "$line" "$units/arcpd.service" || fail "arcpd.service has no $line"
+done
+for line in StopWhenUnneeded=yes Restart=always "ExecStart=$(cache CMAKE_INSTALL_PREFIX)/$(cache CMAKE_INSTALL_LIBEXECDIR)/arcp/arcp-worker --local %S/arcp"; do
+    grep -qxF "$line" "$units/arcp-worker.service" || fail "arcp-worker.service has no $line"
 done
 for program in arcp arcpd; do
     "$prefix/bin/$program" --version >"$work/output" 2>&1 || fail "$program --version"

@@ -65,7 +65,7 @@ step "the files of the packages are as they were packed" inside sh -c 'dpkg --ve
 step "the commands, their completions and man pages are there" play commands
 step "a job's result within 10 s of the unit's ExecStart" play first_job
 step "newer packages" newer_packages
-step "an upgrade while a client follows a job: it gets the result of the job that arcpd runs after the restart" play upgrade
+step "an upgrade while a client follows a job: the job goes on, and the client gets its result" play upgrade
 step "an upgrade keeps the configuration that was edited, and what arcpd has stored" play after_upgrade
 step "removing keeps configuration and state" play remove
 step "purging leaves nothing" play purge
@@ -100,5 +100,5 @@ under_systemd() {
     cat "$work/container/result"
     grep -q '^passed$' "$work/container/result"
 }
-step "systemctl start, a job's result within 10 s, reload, stop, and a socket that systemd passes" under_systemd
+step "systemctl start, a job's result within 10 s, a job over restart, kill and reload, the worker killed and stopped, and a socket that systemd passes" under_systemd
 echo "packages: $passed steps"

@@ -1,14 +1,16 @@
 /* The protocol of sd_notify(3): datagrams to the socket that NOTIFY_SOCKET names. */
+#include "service/service_manager.h"
+
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "arcpd/arcpd.h"
 #include "base/digits.h"
 
 enum { WATCHDOG_TURNS = 2 /* reports in each period, as sd_watchdog_enabled(3) recommends */ };
