@@ -5,16 +5,23 @@
 #include "arcp/operator.h"
 #include "json/json_put.h"
 
+#define WORKER_FIGURES 5u
+
 typedef struct status {
     arcp__program *program;
     arcp__format format;
     uint64_t connected, away, running, pending;
     bool sees_sessions, sees_jobs, sees_figures, sees_audit;
     bool store_fails;
-    char enforcement[16];        /* "full"; empty: unknown */
-    bool has_audit, audit_fails; /* of a runtime with an audit log */
+    char enforcement[16]; /* "full"; empty: unknown */
+    bool has_workers;
+    uint64_t workers[WORKER_FIGURES]; /* in the order of worker_figures */
+    bool has_audit, audit_fails;      /* of a runtime with an audit log */
     uint64_t audit_seq, audit_lost;
 } status;
+
+static const char *const worker_figures[WORKER_FIGURES] = {"joined", "away", "draining", "jobs",
+                                                           "capacity"};
 
 static bool on_session(void *user, arcp__asked *page, arcp_json_ref row)
 {
@@ -60,6 +67,12 @@ static arcp_status read_figures(status *s, arcp_client *client, arcp_error *err)
         (void)snprintf(s->enforcement, sizeof s->enforcement, "%.*s", (int)level.size,
                        level.size == 0 ? "" : level.data);
         arcp_buf_fini(&level);
+        const arcp_json_ref workers =
+            arcp_json_member(&asked.json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("workers"));
+        s->has_workers = arcp_json_is(&asked.json, workers, ARCP_JSON_OBJECT);
+        for (size_t i = 0; s->has_workers && i < WORKER_FIGURES; i++) {
+            (void)arcp__asked_number(&asked, workers, worker_figures[i], &s->workers[i]);
+        }
     }
     arcp__asked_fini(&asked);
     return got;
@@ -114,6 +127,16 @@ static void append_table(const status *s, arcp_client *client, arcp_buf *out)
         arcp_buf_append_format(out, "sessions  %llu connected, %llu away\n",
                                (unsigned long long)s->connected, (unsigned long long)s->away);
     }
+    if (s->has_workers) {
+        const unsigned long long places[] = {s->workers[3], s->workers[4]};
+        arcp_buf_append_format(out, "workers   %llu connected, %llu away, %llu draining",
+                               (unsigned long long)s->workers[0], (unsigned long long)s->workers[1],
+                               (unsigned long long)s->workers[2]);
+        if (places[1] != 0) {
+            arcp_buf_append_format(out, "; %llu of %llu places taken", places[0], places[1]);
+        }
+        arcp_buf_append_byte(out, '\n');
+    }
     if (s->enforcement[0] != '\0') {
         arcp_buf_append_format(out, "sandboxes %s\n", s->enforcement);
     }
@@ -151,6 +174,13 @@ static void append_json(const status *s, arcp_client *client, arcp_buf *out)
         arcp__put_object(&writer, "sessions");
         arcp__put_u64(&writer, "connected", s->connected);
         arcp__put_u64(&writer, "away", s->away);
+        arcp_json_end_object(&writer);
+    }
+    if (s->has_workers) {
+        arcp__put_object(&writer, "workers");
+        for (size_t i = 0; i < WORKER_FIGURES; i++) {
+            arcp__put_u64(&writer, worker_figures[i], s->workers[i]);
+        }
         arcp_json_end_object(&writer);
     }
     arcp__put_word(&writer, "enforcement", s->enforcement[0] == '\0' ? NULL : s->enforcement);

@@ -6,7 +6,11 @@ import { count, isEnded } from "./format.js";
 const NOTHING = ["This runtime has no agents. Give it one:", "arcpd --agent NAME=COMMAND"];
 
 const name = (agent) => h("a", { href: `#/jobs?agent=${encodeURIComponent(agent.name)}` }, foreign(agent.name));
-const sandbox = (isUnconfined) => (isUnconfined ? h("span", { class: "bad" }, "none: has the rights of its user") : "from each job's lease, unless enforce.mode is off");
+
+function sandbox(isUnconfined, isOfWorkers) {
+  if (isOfWorkers) return "as the files of its workers say";
+  return isUnconfined ? h("span", { class: "bad" }, "none: has the rights of its user") : "from each job's lease, unless enforce.mode is off";
+}
 
 /** How many jobs of a version run, and how many may. */
 function room({ running, max_jobs: most, workers }) {
@@ -18,11 +22,12 @@ function showRooms(main, session) {
   const cells = (agent) => {
     const { versions, ended = {} } = agent;
     const each = (write) => (versions.length === 1 ? write(versions[0]) : versions.map((version) => h("div", null, write(version))));
-    return [name(agent), each((version) => h("span", { class: "tag" }, foreign(version.version || "no version"), version.default && versions.length > 1 ? " (default)" : "")), sandbox(agent.unconfined),
+    return [name(agent), each((version) => (versions.length === 1 && version.version === "" ? "" : h("span", { class: "tag" }, foreign(version.version || "no version"), version.default && versions.length > 1 ? " (default)" : ""))),
+      sandbox(agent.unconfined, versions.some((version) => version.workers !== undefined)),
       each(room), each((version) => count(version.queued)), ...[ended.success, (ended.error ?? 0) + (ended.timed_out ?? 0), ended.cancelled].map((number) => count(number ?? 0))];
   };
   return showListing(main, { session, title: "Agents", request: "agents", rows: "agents", noun: "agent", cells, nothing: NOTHING,
-    about: "“Running” says how many jobs may run at the same time, where the configuration bounds it (max_jobs). Ended jobs are counted since arcpd was started.",
+    about: "“Running” also says how many jobs may run at the same time (max_jobs), or how many workers offer the agent. Ended jobs are counted since arcpd was started.",
     columns: [{ label: "Agent" }, { label: "Versions" }, { label: "Sandbox" }, ...["Running", "Waiting", "Succeeded", "Failed", "Cancelled"].map((label) => ({ label, className: "number" }))] });
 }
 
