@@ -22,7 +22,7 @@ build = $(if $(filter $(1),$(BUILT)),:,cmake --preset $(1) $(CMAKE_QUIET) $(2) >
 REPEAT ?=
 test = ctest --preset $(1) --parallel $(TEST_JOBS) $(REPEAT) $(2)
 
-.PHONY: dist deb image packages all help deps dev-deps demo test check-fast asan msan tsan valgrind fuzz soak bench bench-gateway bench-hostile bench-sandbox bench-peers \
+.PHONY: dist deb image packages all help deps dev-deps demo test check-fast asan msan tsan valgrind fuzz soak bench bench-gateway bench-hostile bench-sandbox bench-workers bench-peers \
 	interop coding-agents tokenizers coverage analyze lint format abi reference docs python helpers install uninstall clean
 
 all: deps ## build/bin/arcpd, build/bin/arcp, build/lib (the default)
@@ -72,6 +72,9 @@ bench-sandbox: deps ## what sandboxes cost, beside bare programs and bwrap: docs
 
 bench-hostile: deps ## what one principal has while another does its worst: docs/performance.md
 	@$(call build,bench) && build-bench/bench/hostile_load
+
+bench-workers: deps ## what a worker costs, beside arcpd that runs agents itself: docs/performance.md
+	@$(call build,bench) && tools/bench-workers build-bench
 
 bench-gateway: deps ## calls to models through arcpd, beside a LiteLLM proxy
 	@python3 -c 'import ensurepip, venv' 2>/dev/null || tools/install-deps.sh --interop || true
