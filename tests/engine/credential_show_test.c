@@ -63,8 +63,9 @@ static size_t take_clean(fixture *f, const char *name)
 
 static void no_response_of_the_view_has_a_value_or_a_token(void **state)
 {
-    static const char *const names[] = {"jobs", "job", "events", "stderr", "schedules", "watch"};
-    static const char *const of_roles[] = {"sessions", "figures"};
+    static const char *const names[] = {"jobs",      "job",   "events", "stderr",
+                                        "schedules", "watch", "explain"};
+    static const char *const of_roles[] = {"sessions", "figures", "agents", "hooks"};
     static const char *const readers[] = {"b", "o"};
     fixture *f = *state;
     char payload[256];
@@ -87,19 +88,20 @@ static void no_response_of_the_view_has_a_value_or_a_token(void **state)
                 (void)snprintf(id, sizeof id, "%u-%zu", round, i);
                 (void)snprintf(
                     payload, sizeof payload,
-                    "{\"job_id\":\"%s\",\"what\":[\"jobs\"],\"filter\":{\"agent\":\"echo\"}%s}",
+                    "{\"job_id\":\"%s\",\"what\":[\"jobs\"],\"filter\":{\"agent\":\"echo\"},"
+                    "\"agent\":\"echo\"%s}",
                     agent->job_id, reader == 1 && i == 5 ? ",\"principal\":\"*\"" : "");
                 request(f, readers[reader], id, type, payload);
             }
         }
-        for (size_t i = 0; i < 2; i++) {
+        for (size_t i = 0; i < sizeof of_roles / sizeof of_roles[0]; i++) {
             char type[64];
             (void)snprintf(type, sizeof type, "x-vendor.arcpd.%s", of_roles[i]);
             request(f, "o", of_roles[i], type, "{}");
         }
         rig_clock(&f->rig, ARCP_NS_PER_MS); /* what is read from the store comes in the next turn */
-        assert_int_equal(take_clean(f, "b"), 6);
-        assert_int_equal(take_clean(f, "o"), 8);
+        assert_int_equal(take_clean(f, "b"), 7);
+        assert_int_equal(take_clean(f, "o"), 11);
         if (round == 0) {
             rig_clock(&f->rig, 61 * ARCP_NS_PER_SEC);
             assert_int_equal(f->up.issue_calls, 2);
