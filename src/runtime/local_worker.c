@@ -154,7 +154,8 @@ static int start_program(local_worker *worker, const char *program)
         result = posix_spawn(&child, program, &files, &attributes, argv.to, environ);
     }
     if (result == 0) {
-        worker->starting = worker->children[worker->child_count++] = child;
+        worker->starting = child;
+        worker->children[worker->child_count++] = child;
     }
     (void)posix_spawn_file_actions_destroy(&files);
     (void)posix_spawnattr_destroy(&attributes);
@@ -254,12 +255,18 @@ static void on_watch(uv_timer_t *timer)
     if (worker->runtime->is_stopping) {
         return;
     }
-    if (found.one_takes_jobs) {
-        if (!found.one_is_away) {
-            (void)uv_timer_stop(timer);
-        }
-    } else if (worker->spawns && worker->starting == 0 && found.count < ARCP__LOCAL_WORKERS_MAX &&
-               worker->child_count < ARCP__LOCAL_WORKERS_MAX) {
+    const bool was_full = worker->is_full;
+    worker->is_full = !found.one_takes_jobs && (found.count >= ARCP__LOCAL_WORKERS_MAX ||
+                                                worker->child_count >= ARCP__LOCAL_WORKERS_MAX);
+    if (worker->is_full && !was_full) {
+        arcp__runtime_log(worker->runtime, NULL, ARCP_LOG_WARN,
+                          "%u workers of this machine drain: jobs wait until one of them has ended",
+                          ARCP__LOCAL_WORKERS_MAX);
+    }
+    if (found.one_takes_jobs && !found.one_is_away) {
+        (void)uv_timer_stop(timer);
+    } else if (!found.one_takes_jobs && !worker->is_full && worker->spawns &&
+               worker->starting == 0) {
         const uint64_t pause_ms = uv_timer_get_repeat(timer) * 2;
         start(worker);
         uv_timer_set_repeat(timer, pause_ms < WATCH_MS_MAX ? pause_ms : WATCH_MS_MAX);

@@ -28,6 +28,7 @@ typedef struct arcp__local_worker {
     pid_t children[ARCP__LOCAL_WORKERS_MAX]; /* that were started, and have not ended */
     size_t child_count;
     pid_t starting; /* the one of these that has not joined yet; 0: none */
+    bool is_full;   /* as many live as may, and none of them takes jobs */
     int fd;         /* it listens; -1: not yet */
     uv_poll_t poll;
     uv_timer_t watch; /* of locks, while no life takes jobs, or one is away */

@@ -10,7 +10,7 @@
 typedef arcp__joined_worker joined_worker;
 
 /* Links of this machine that are open at the same time, joined or not; a worker has one. */
-#define LOCAL_LINKS_MAX (2 * ARCP__LOCAL_WORKERS_MAX)
+#define LOCAL_LINKS_MAX ((size_t)2 * ARCP__LOCAL_WORKERS_MAX)
 /* When the runtime leaves: what workers and the peers of connections have to close their ends. */
 #define LEAVE_MS ((uint64_t)600)
 /* The least that a worker keeps of a job before it waits, and the most of all jobs. */
@@ -182,7 +182,7 @@ static arcp_status make_room(joined_worker *worker, const arcp__worker_hello *he
 {
     const arcp__worker_links *links = worker->links;
     const joined_worker *other = arcp__worker_links_named(links, hello->name);
-    joined_worker *older = NULL; /* uthash knows its table. NOLINTNEXTLINE */
+    joined_worker *older = NULL;
     HASH_FIND(hh, links->joined, hello->instance.data, hello->instance.size, older);
     worker->is_draining = is_to_drain(worker, older, hello);
     if (older != NULL && !arcp_span_equal_cstr(hello->name, older->name)) {

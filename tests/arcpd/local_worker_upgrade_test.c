@@ -3,6 +3,7 @@
 #include "support/check.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
@@ -243,7 +244,7 @@ static void jobs_of_a_worker_that_is_too_old_have_time_and_others_go_to_a_new_on
     r.daemon.options.config = COUNTING_CONFIG;
     counting_begin_again(&r);
     (void)wire_await_type(&r.wire, "job.accepted"); /* again: no event of it has come */
-    for (size_t i = 0; i < 2; i++) { /* it is told of once */
+    for (size_t i = 0; i < 2; i++) {                /* it is told of once */
         const int fd = ancient_connect(&r, HEAD("99"));
         assert_int_equal(read(fd, &byte, 1), 0);
         (void)close(fd);
@@ -262,11 +263,75 @@ static void jobs_of_a_worker_that_is_too_old_have_time_and_others_go_to_a_new_on
     counting_close(&r);
 }
 
+/* ---- as many as can be ---- */
+
+#define WORKERS_MAX 16u
+
+typedef struct draining {
+    int lock, link;
+} draining;
+
+/* A life that drains, of this process. */
+static draining begin_draining(const counting_rig *r, unsigned number)
+{
+    char instance[16];
+    char path[PATH_MAX];
+    char socket[128];
+    char head[256];
+    char store[ARCP__WORKER_ID_MAX + 1];
+    char byte;
+    (void)snprintf(instance, sizeof instance, "life-%u", number);
+    (void)snprintf(head, sizeof head,
+                   "{\"type\":\"hello\",\"v\":[1,1],\"version\":\"0.0.0\",\"name\":\"local\","
+                   "\"instance\":\"%s\",\"boot_id\":\"b\",\"drains_ms\":1}\n",
+                   instance);
+    counting_find_socket(r, socket);
+    assert_true(arcp__worker_store_of(strrchr(socket, '/') + 1, store));
+    assert_true(arcp__worker_lock_path(r->daemon.directory, store, instance, path));
+    const int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(flock(lock, LOCK_EX), 0);
+    const int link = ancient_connect(r, head);
+    assert_int_equal(read(link, &byte, 1), 1); /* it is welcome */
+    return (draining){lock, link};
+}
+
+static void await_log(const counting_rig *r, const char *text)
+{
+    const int64_t end_ns = daemon_now_ns() + INT64_C(60000000000);
+    while (!daemon_says(r, text)) {
+        assert_true(daemon_now_ns() < end_ns);
+        (void)poll(NULL, 0, 10);
+    }
+}
+
+static void at_most_16_workers_live_at_the_same_time(void **state)
+{
+    counting_rig r;
+    draining all[WORKERS_MAX];
+    (void)state;
+    counting_open(&r, 1);
+    const pid_t worker = counting_await_worker(&r);
+    for (unsigned i = 0; i < WORKERS_MAX; i++) {
+        all[i] = begin_draining(&r, i);
+    }
+    assert_int_equal(kill(worker, SIGKILL), 0);
+    await_log(&r, "16 workers of this machine drain");
+    (void)close(all[0].link);
+    (void)close(all[0].lock);
+    assert_int_not_equal(counting_await_worker(&r), worker);
+    for (unsigned i = 1; i < WORKERS_MAX; i++) {
+        (void)close(all[i].link);
+        (void)close(all[i].lock);
+    }
+    counting_close(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest few[] = {
         cmocka_unit_test(a_worker_that_is_too_old_and_has_no_job_is_ended),
         cmocka_unit_test(jobs_of_a_worker_that_is_too_old_have_time_and_others_go_to_a_new_one),
+        cmocka_unit_test(at_most_16_workers_live_at_the_same_time),
     };
     const int failed =
         run_rows(renewal_rows, sizeof renewal_rows / sizeof renewal_rows[0], sizeof renewal_rows[0],
