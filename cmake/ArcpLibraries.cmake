@@ -1,7 +1,7 @@
 # The three installed libraries, shared and static:
 #
 #   libarcp           base json core sandbox; libc only
-#   libarcp-runtime   context log credential job calendar schedule hook session engine stream web egress hosting gateway transport store file launch process worker identity runtime
+#   libarcp-runtime   context log credential job calendar schedule hook session engine door stream web egress hosting gateway transport store file launch process worker identity runtime
 #   libarcp-client    context log credential job calendar schedule hook session engine stream web transport client
 #
 # The upper two stand on the code of libarcp. A static one takes it from libarcp.a. A shared one has a
@@ -84,7 +84,7 @@ file(RELATIVE_PATH ARCP_PC_PREFIX
 string(REGEX REPLACE "/$" "" ARCP_PC_PREFIX "${ARCP_PC_PREFIX}")
 
 arcp_library(arcp MODULES base json core sandbox EXPORT_NAME arcp)
-arcp_library(arcp-runtime MODULES context log credential job calendar schedule hook session engine record stream web egress hosting gateway transport store file launch process worker identity runtime
+arcp_library(arcp-runtime MODULES context log credential job calendar schedule hook session engine door record stream web egress hosting gateway transport store file launch process worker identity runtime
   EXPORT_NAME runtime LIBARCP
   NEEDS PkgConfig::UV PkgConfig::SSL PkgConfig::CRYPTO PkgConfig::SQLITE arcp_wslay arcp_http_parser
         Threads::Threads

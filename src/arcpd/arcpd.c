@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "arcpd/many_shards.h"
 #include "arcpd/state.h"
 #include "process/process.h"
 #include "runtime/runtime_worker.h"
@@ -42,22 +43,31 @@ static void on_failed(void *user)
 }
 
 /* The hooks are there before the restart, which ends jobs. */
-static arcp_status make_with_hooks(arcp__daemon *state, const arcp_runtime_options *options,
+static arcp_status make_with_hooks(arcp__daemon *state, arcp_runtime_options *options,
                                    arcp_error *err)
 {
     arcp__hook_set set;
+    arcp_buf url = arcp_buf_init();
+    arcp__many_shards many = {.stores = {NULL}};
     arcp_status status = arcp__hook_set_make(&state->config, &set, err);
     if (status != ARCP_OK) {
         return status;
     }
     status = arcp__hook_sender_set(&state->hooks, &state->loop, &set, err);
+    arcp__runtime_setup setup = {.hooks = state->hooks.set.options,
+                                 .hook_count = state->hooks.set.count,
+                                 .deliver = arcp__hook_sender_deliver,
+                                 .user = &state->hooks};
     if (status == ARCP_OK) {
-        const arcp__hook_setup setup = {.hooks = state->hooks.set.options,
-                                        .count = state->hooks.set.count,
-                                        .deliver = arcp__hook_sender_deliver,
-                                        .user = &state->hooks};
-        status = arcp__runtime_new_with_hooks(&state->loop, options, &setup, &state->runtime, err);
+        status = arcp__store_url(&state->config, &state->directories, &url, err);
     }
+    if (status == ARCP_OK) {
+        status = arcp__many_shards_open(&many, url.data, options, &setup, err);
+    }
+    if (status == ARCP_OK) {
+        status = arcp__runtime_new_with_setup(&state->loop, options, &setup, &state->runtime, err);
+    }
+    arcp_buf_fini(&url);
     arcp__hook_set_fini(&set);
     return status;
 }

@@ -53,6 +53,9 @@ static void connect_parts(arcp__engine *engine)
                                         .hooks = &engine->hooks,
                                         .runtime_name = options->runtime_name,
                                         .runtime_version = options->runtime_version,
+                                        .count_of_all = options->sessions_of_all,
+                                        .is_door = options->is_door,
+                                        .is_one_of_many = options->is_one_of_many,
                                         .timer_kinds = {.link = ARCP__TIMER_LINK,
                                                         .session = ARCP__TIMER_SESSION,
                                                         .refusals = ARCP__TIMER_REFUSALS}};

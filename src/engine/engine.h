@@ -52,6 +52,9 @@ typedef struct arcp__engine_options {
     uint64_t worker_keep_sec; /* for which jobs on workers go on without the engine */
     bool makes_spans;         /* make SPAN effects */
     bool has_no_log;          /* make no LOG effects, and do not format their texts */
+    size_t *sessions_of_all;  /* counts those of several engines, for limits.sessions; or NULL */
+    bool is_door;             /* no link gets a session: door/door.h */
+    bool is_one_of_many;      /* other engines have other principals: no answer tells of these */
     arcp_time now;
     arcp__record_fn record; /* gets each call and each outcome; NULL: nothing is recorded */
     void *record_user;
@@ -152,6 +155,10 @@ void arcp__engine_disconnect(arcp__engine *engine, arcp_time now, arcp__link *li
  * closed meanwhile. limits.hello_timeout_sec keeps running until then. */
 void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t auth_id,
                                 const arcp__authentication *result);
+/* The same at a door with a token that is valid: the link leaves (door/door.h).
+ * False: the link was closed meanwhile. Not recorded: a trace has one engine. */
+bool arcp__engine_hand_over(arcp__engine *engine, arcp_time now, uint64_t auth_id,
+                            arcp__handover *out);
 
 /* The response to an ASK_OWNER effect: with ARCP_OK `text` is an object, the payload, else the
  * message of the refusal. A request whose session has lost its link meanwhile gets none. */
@@ -164,6 +171,8 @@ const arcp__page_key *arcp__engine_page_key_next(const arcp__engine *engine,
                                                  const arcp__page_key *after);
 void arcp__engine_page_key_checked(arcp__engine *engine, arcp_time now, const uint8_t hash[32],
                                    bool is_valid);
+/* Whether the token is a code or a key of a browser that a session here has made. */
+bool arcp__engine_knows_page(arcp__engine *engine, arcp_span token);
 /* Tokens or peers have changed: closes the links of sessions with a role, which may resume. */
 void arcp__engine_recheck_roles(arcp__engine *engine, arcp_time now);
 

@@ -129,6 +129,17 @@ void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t au
     }
 }
 
+bool arcp__engine_hand_over(arcp__engine *engine, arcp_time now, uint64_t auth_id,
+                            arcp__handover *out)
+{
+    return arcp__engine_begin(engine, now) && arcp__link_hand_over(&engine->sessions, auth_id, out);
+}
+
+bool arcp__engine_knows_page(arcp__engine *engine, arcp_span token)
+{
+    return arcp__page_is_known(&engine->sessions, token);
+}
+
 void arcp__engine_owner_answered(arcp__engine *engine, arcp_time now, uint64_t id,
                                  arcp_status status, arcp_span text)
 {

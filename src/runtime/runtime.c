@@ -139,14 +139,12 @@ static char *copy_or(const char *text, const char *otherwise)
 static void on_answered(void *user, uint64_t auth_id, arcp_status status,
                         const arcp__identity *identity)
 {
-    arcp_runtime *runtime = user;
-    arcp__shard *shard = runtime->shards;
     const arcp__authentication authentication = {.status = status,
                                                  .principal = identity->principal,
                                                  .is_anonymous = identity->is_anonymous,
                                                  .role = identity->role,
                                                  .origin = identity->origin};
-    arcp__engine_authenticated(shard->engine, arcp__input_now(shard), auth_id, &authentication);
+    arcp__runtime_authenticated(user, auth_id, &authentication);
 }
 
 static void on_refused(void *user, const char *peer, const char *why, bool is_trouble)
@@ -245,8 +243,12 @@ static void take_settings(arcp_runtime *runtime, const arcp_settings *settings)
         settings->budget_on_exhaustion == ARCP__ON_EXHAUSTION_DENY;
 }
 
-static arcp_status make_shards(arcp_runtime *runtime, arcp_store *store, arcp_error *err)
+static arcp_status make_shards(arcp_runtime *runtime, const arcp__runtime_setup *setup,
+                               arcp_store *store, arcp_error *err)
 {
+    if (setup->store_count != 0) {
+        return arcp__shards_new(runtime, setup->stores, setup->store_count, err);
+    }
     const arcp_status status = store != NULL ? ARCP_OK : arcp_store_open_memory(&store, err);
     return status == ARCP_OK ? arcp__shards_new(runtime, &store, 1, err) : status;
 }
@@ -314,30 +316,50 @@ static arcp_status check_parts(const arcp_runtime_options *options, arcp_error *
     return status;
 }
 
+/* What several shards cannot do: a trace has one engine, and who may subscribe to the jobs of
+ * others would have to be told of jobs that other shards have. */
+static arcp_status check_shards(const arcp_runtime_options *options,
+                                const arcp__runtime_setup *setup, arcp_error *err)
+{
+    if (setup->store_count > ARCP__SHARDS_MAX) {
+        return arcp_error_set(err, ARCP_E_USAGE, "%zu shards are more than %u", setup->store_count,
+                              ARCP__SHARDS_MAX);
+    }
+    if (options->record != NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE, "a recording needs shards: 1");
+    }
+    if (options->settings != NULL &&
+        options->settings->authorization_subscribe == ARCP__SUBSCRIBE_ANY) {
+        return arcp_error_set(err, ARCP_E_USAGE, "authorization.subscribe: any needs shards: 1");
+    }
+    return ARCP_OK;
+}
+
 arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options *given,
                              arcp_runtime **out, arcp_error *err)
 {
-    const arcp__hook_setup none = {.count = 0};
-    return arcp__runtime_new_with_hooks(loop, given, &none, out, err);
+    const arcp__runtime_setup none = {.hook_count = 0};
+    return arcp__runtime_new_with_setup(loop, given, &none, out, err);
 }
 
 /* What jobs end at the start is reported to hooks, too. */
-static arcp_status start_shards(arcp_runtime *runtime, const arcp__hook_setup *setup,
+static arcp_status start_shards(arcp_runtime *runtime, const arcp__runtime_setup *setup,
                                 arcp_error *err)
 {
     arcp_status status = ARCP_OK;
     for (arcp__shard *shard = runtime->shards;
          shard != arcp__shards_end(runtime) && status == ARCP_OK; shard++) {
-        if (setup->count != 0) {
-            arcp__engine_set_hooks(shard->engine, arcp__clock_now(), setup->hooks, setup->count);
+        if (setup->hook_count != 0) {
+            arcp__engine_set_hooks(shard->engine, arcp__clock_now(), setup->hooks,
+                                   setup->hook_count);
         }
         status = arcp__shard_restore(shard, err);
     }
     return status;
 }
 
-arcp_status arcp__runtime_new_with_hooks(struct uv_loop_s *loop, const arcp_runtime_options *given,
-                                         const arcp__hook_setup *setup, arcp_runtime **out,
+arcp_status arcp__runtime_new_with_setup(struct uv_loop_s *loop, const arcp_runtime_options *given,
+                                         const arcp__runtime_setup *setup, arcp_runtime **out,
                                          arcp_error *err)
 {
     arcp_runtime_options options = arcp_runtime_options_init();
@@ -346,6 +368,9 @@ arcp_status arcp__runtime_new_with_hooks(struct uv_loop_s *loop, const arcp_runt
     if (status == ARCP_OK) {
         status = check_parts(&options, err);
     }
+    if (status == ARCP_OK && setup->store_count > 1) {
+        status = check_shards(&options, setup, err);
+    }
     if (status != ARCP_OK) {
         return status;
     }
@@ -353,6 +378,9 @@ arcp_status arcp__runtime_new_with_hooks(struct uv_loop_s *loop, const arcp_runt
     if (runtime == NULL) {
         if (options.store != NULL) {
             options.store->ops->close(options.store);
+        }
+        for (size_t i = 0; i < setup->store_count; i++) {
+            setup->stores[i]->ops->close(setup->stores[i]);
         }
         if (options.provisioner != NULL) {
             options.provisioner->ops->free(options.provisioner);
@@ -371,7 +399,7 @@ arcp_status arcp__runtime_new_with_hooks(struct uv_loop_s *loop, const arcp_runt
     (void)pthread_mutex_init(&runtime->inbox.mutex, NULL);
     (void)pthread_cond_init(&runtime->inbox.changed, NULL);
     (void)pthread_cond_init(&runtime->inbox.has_work, NULL);
-    status = make_shards(runtime, options.store, err);
+    status = make_shards(runtime, setup, options.store, err);
     if (status == ARCP_OK) {
         status = make_parts(runtime, &options, err);
     }
@@ -513,14 +541,11 @@ void arcp_runtime_clear_agents(arcp_runtime *runtime)
 
 /* ---- reload ---- */
 
-void arcp_runtime_set_settings(arcp_runtime *runtime, const arcp_settings *settings)
+void arcp__runtime_take_settings(arcp_runtime *runtime, const arcp_settings *settings)
 {
     take_settings(runtime, settings);
     const arcp_status ignored = arcp__runtime_bound_connections(runtime, settings, NULL);
     (void)ignored; /* only the first call allocates and can fail */
-    for (arcp__shard *shard = runtime->shards; shard != arcp__shards_end(runtime); shard++) {
-        arcp__engine_set_settings(shard->engine, settings);
-    }
 }
 
 arcp_status arcp_runtime_set_enforcement(arcp_runtime *runtime, const arcp_enforce_options *given,

@@ -26,17 +26,18 @@ static arcp_status translate(void *user, const arcp_upstream_error *error)
  * treated as unknown. */
 static void on_done(void *user, const arcp_provision_result *given)
 {
-    arcp__shard *shard = ((arcp_runtime *)user)->shards;
+    const arcp_runtime *runtime = user;
+    arcp__shard *shard = arcp__shard_of_id(runtime, given->call_id);
     arcp_provision_result result = arcp_provision_result_init();
     if (arcp__options_take(&result, given, sizeof result, "arcp_provision_result", NULL) !=
             ARCP_OK ||
         (unsigned)result.outcome > ARCP_PROVISION_ABSENT) {
         result = arcp_provision_result_init();
-        result.call_id = given->call_id;
         result.outcome = ARCP_PROVISION_UNKNOWN;
         result.status = ARCP_E_INTERNAL_ERROR;
         result.message = "the provisioner returned an invalid result";
     }
+    result.call_id = arcp__inner_id(runtime, given->call_id);
     arcp__engine_provisioned(shard->engine, arcp__input_now(shard), &result);
 }
 
@@ -90,6 +91,7 @@ void arcp__shard_provision(arcp__shard *shard, uint64_t call_id)
     arcp_error error = {0};
     const arcp__provision_verb verb =
         arcp__engine_provision_request(shard->engine, call_id, &request);
+    request.call_id = arcp__shard_outer_id(shard, call_id);
     arcp_status status = ARCP_E_USAGE;
     switch (verb) {
     case ARCP__PROVISION_ISSUE:

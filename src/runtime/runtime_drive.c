@@ -69,6 +69,9 @@ static void perform(arcp__shard *shard, const arcp__effect *effect)
         link->connection->ops->admit(link->connection);
         break;
     case ARCP__EFFECT_AUTHENTICATE:
+        if (arcp__runtime_authenticate_page(runtime, effect)) {
+            break;
+        }
         link->connection->ops->info(link->connection, &info);
         arcp__authenticator_verify(runtime->authenticator, effect->id, effect->text,
                                    info.peer == NULL ? "a peer" : info.peer,
@@ -278,15 +281,17 @@ static void drive_shard(arcp__shard *shard, arcp_time now)
     while (arcp__engine_next_effect(shard->engine, now, &effect)) {
         perform(shard, &effect);
         take_agent_messages(runtime);
-        if (arcp__shard_feed_store(shard)) {
+        if (shard->store != NULL && arcp__shard_feed_store(shard)) {
             now = arcp__clock_now();
         }
     }
     drive_host(runtime);
-    /* What was submitted needs no further round: its completion does. */
-    (void)arcp__shard_submit_batches(shard);
-    if (shard->store->ops->poll(shard->store)) {
-        arcp__shard_touch(shard);
+    if (shard->store != NULL) {
+        /* What was submitted needs no further round: its completion does. */
+        (void)arcp__shard_submit_batches(shard);
+        if (shard->store->ops->poll(shard->store)) {
+            arcp__shard_touch(shard);
+        }
     }
     if (arcp__engine_has_failed(shard->engine)) { /* it may have failed while making a batch */
         if (arcp__engine_is_finished(shard->engine)) {

@@ -54,7 +54,7 @@ arcp_status arcp_runtime_write_state(arcp_runtime *runtime, size_t lines_max, ar
     const arcp_time now = arcp__clock_now();
     dump_runtime(runtime, now, out);
     arcp__worker_programs_dump(&runtime->programs, lines_max, out);
-    for (arcp__shard *shard = runtime->shards; shard != arcp__shards_end(runtime); shard++) {
+    for (arcp__shard *shard = runtime->shards; shard != arcp__engines_end(runtime); shard++) {
         arcp__engine_write_state(shard->engine, now, lines_max, out);
     }
     return arcp_buf_status(out);

@@ -18,14 +18,15 @@ void arcp__shard_notify(arcp__shard *shard, const arcp__effect *effect)
     const char *end = memchr(text.data, '\n', text.size);
     const size_t name_size = (size_t)(end - text.data);
     if (runtime->deliver != NULL) {
-        runtime->deliver(runtime->deliver_user, runtime, effect->id,
+        runtime->deliver(runtime->deliver_user, runtime, arcp__shard_outer_id(shard, effect->id),
                          arcp_span_first(text, name_size), arcp_span_from(text, name_size + 1));
     }
 }
 
 void arcp__runtime_notified(arcp_runtime *runtime, uint64_t id, arcp_status status, arcp_span why)
 {
-    arcp__shard *shard = runtime->shards;
-    arcp__engine_notified(shard->engine, arcp__input_now(shard), id, status, why);
+    arcp__shard *shard = arcp__shard_of_id(runtime, id);
+    arcp__engine_notified(shard->engine, arcp__input_now(shard), arcp__inner_id(runtime, id),
+                          status, why);
     (void)uv_async_send(&runtime->wake);
 }

@@ -11,18 +11,6 @@
 typedef void (*arcp__deliver_fn)(void *user, arcp_runtime *runtime, uint64_t id, arcp_span hook,
                                  arcp_span body);
 
-typedef struct arcp__hook_setup {
-    const arcp__hook_options *hooks;
-    size_t count;
-    arcp__deliver_fn deliver; /* NULL: nothing is delivered, and notifications wait */
-    void *user;
-} arcp__hook_setup;
-
-/* As arcp_runtime_new, with hooks: jobs that this start ends are reported to them. */
-ARCP_MUST_CHECK arcp_status arcp__runtime_new_with_hooks(struct uv_loop_s *loop,
-                                                         const arcp_runtime_options *options,
-                                                         const arcp__hook_setup *setup,
-                                                         arcp_runtime **out, arcp_error *err);
 /* Replaces the hooks. The loop's thread. */
 void arcp__runtime_set_hooks(arcp_runtime *runtime, const arcp__hook_options *hooks, size_t count);
 

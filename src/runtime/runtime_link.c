@@ -81,7 +81,9 @@ static void on_message(void *user, arcp_connection *connection, arcp_span frame)
     if (link->is_refused || link->is_resting) {
         connection->ops->pause(connection);
     }
-    (void)arcp__shard_feed_store(shard);
+    if (shard->store != NULL) {
+        (void)arcp__shard_feed_store(shard);
+    }
 }
 
 static void on_drained(void *user, arcp_connection *connection, size_t written, size_t unsent)
@@ -164,7 +166,9 @@ static arcp_status serve(arcp_runtime *runtime, arcp_connection *connection,
                                   .principal = arcp_span_cstr(wanted->principal),
                                   .role = wanted->role};
     link->runtime = runtime;
-    link->shard = runtime->shards;
+    link->shard = wanted->principal == NULL || wanted->principal[0] == '\0'
+                      ? arcp__front_of(runtime)
+                      : arcp__shard_of_principal(runtime, options.principal);
     link->connection = connection;
     link->input_over = wanted->input_over;
     link->closed = wanted->closed;
@@ -305,7 +309,7 @@ static void stop(arcp_runtime *runtime, void (*stopped)(void *user), void *user,
         runtime->stopped = stopped;
         runtime->stopped_user = user;
     }
-    for (arcp__shard *shard = runtime->shards; shard != arcp__shards_end(runtime); shard++) {
+    for (arcp__shard *shard = runtime->shards; shard != arcp__engines_end(runtime); shard++) {
         arcp__engine_shutdown(shard->engine, arcp__input_now(shard), keeps_jobs);
     }
     (void)uv_async_send(&runtime->wake);

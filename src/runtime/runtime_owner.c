@@ -17,19 +17,21 @@ void arcp__runtime_set_local_operator(arcp_runtime *runtime, const char *princip
 void arcp__shard_ask_owner(arcp__shard *shard, const arcp__effect *effect)
 {
     arcp_runtime *runtime = shard->runtime;
+    const uint64_t id = arcp__shard_outer_id(shard, effect->id);
     if (runtime->asked != NULL) {
-        runtime->asked(runtime->asked_user, effect->id, effect->text);
+        runtime->asked(runtime->asked_user, id, effect->text);
         return;
     }
-    arcp__runtime_answer(runtime, effect->id, ARCP_E_INVALID_REQUEST,
+    arcp__runtime_answer(runtime, id, ARCP_E_INVALID_REQUEST,
                          ARCP_SPAN_LITERAL("this runtime is a part of a program that does not "
                                            "offer this request"));
 }
 
 void arcp__runtime_answer(arcp_runtime *runtime, uint64_t id, arcp_status status, arcp_span text)
 {
-    arcp__shard *shard = runtime->shards;
-    arcp__engine_owner_answered(shard->engine, arcp__input_now(shard), id, status, text);
+    arcp__shard *shard = arcp__shard_of_id(runtime, id);
+    arcp__engine_owner_answered(shard->engine, arcp__input_now(shard), arcp__inner_id(runtime, id),
+                                status, text);
     (void)uv_async_send(&runtime->wake);
 }
 

@@ -16,6 +16,7 @@
 #include "base/random.h"
 #include "base/timer_heap.h"
 #include "base/turn_share.h"
+#include "door/door.h"
 #include "engine/engine.h"
 #include "hosting/agent_network.h"
 #include "hosting/hosting.h"
@@ -23,6 +24,7 @@
 #include "record/record.h"
 #include "runtime/runtime_hook.h"
 #include "runtime/runtime_owner.h"
+#include "runtime/runtime_setup.h"
 #include "worker/worker_program.h"
 
 /* Batches in the store at a time: one is written, and one waits so that the writer is never idle.
@@ -39,7 +41,7 @@ typedef struct arcp__agent_entry arcp__agent_entry;
 struct arcp__shard {
     arcp_runtime *runtime;
     arcp__engine *engine;
-    arcp_store *store; /* owned */
+    arcp_store *store; /* owned; NULL: of the door */
     arcp__shard *previous_dirty, *next_dirty, *previous_driven, *next_driven;
     bool is_dirty;        /* in runtime->dirty: the engine got an input and must be driven */
     bool is_driven;       /* in runtime->driven */
@@ -153,6 +155,7 @@ struct arcp_runtime {
     arcp_runtime_options options; /* only its callbacks are used after creation */
     arcp__shard *shards;          /* owned array */
     size_t shard_count;
+    bool has_door;            /* which comes after the shards: shards[shard_count] (door/door.h) */
     arcp__recorder *recorder; /* owned; NULL: nothing is recorded */
     bool recorder_failure_logged;
     arcp__authenticator *authenticator;
@@ -188,6 +191,7 @@ struct arcp_runtime {
         uint64_t sum_ns;
     } commits;
     uint64_t batches;
+    size_t sessions; /* of all shards, if there are several */
 
     arcp__runtime_link *links;
     arcp__runtime_link *touched;
@@ -226,6 +230,35 @@ struct arcp_runtime {
 static inline arcp__shard *arcp__shards_end(const arcp_runtime *runtime)
 {
     return runtime->shards + runtime->shard_count;
+}
+
+/* The same with the door. */
+static inline arcp__shard *arcp__engines_end(const arcp_runtime *runtime)
+{
+    return arcp__shards_end(runtime) + (runtime->has_door ? 1 : 0);
+}
+
+/* What links belong to whose peer is not known: the door, or the only shard. */
+static inline arcp__shard *arcp__front_of(const arcp_runtime *runtime)
+{
+    return runtime->has_door ? arcp__shards_end(runtime) : runtime->shards;
+}
+
+/* Ids that leave a shard must tell it. With one shard they are what they are in the engine. */
+static inline uint64_t arcp__shard_outer_id(const arcp__shard *shard, uint64_t id)
+{
+    const arcp_runtime *runtime = shard->runtime;
+    return id * runtime->shard_count + (uint64_t)(shard - runtime->shards);
+}
+
+static inline arcp__shard *arcp__shard_of_id(const arcp_runtime *runtime, uint64_t outer_id)
+{
+    return &runtime->shards[outer_id % runtime->shard_count];
+}
+
+static inline uint64_t arcp__inner_id(const arcp_runtime *runtime, uint64_t outer_id)
+{
+    return outer_id / runtime->shard_count;
 }
 
 /* The shard of a job that has an agent. */
@@ -269,6 +302,9 @@ arcp_status arcp__runtime_add_entry(arcp_runtime *runtime, arcp__agent_entry *en
                                     const char *name, const char *version, bool is_default,
                                     const char *cwd, arcp_error *err);
 
+/* Copies the settings that the host itself needs. */
+void arcp__runtime_take_settings(arcp_runtime *runtime, const arcp_settings *settings);
+
 /* ---- runtime_drive.c ---- */
 /* Performs the engines' effects until there are none, or for a bounded number of rounds. */
 void arcp__runtime_drive(arcp_runtime *runtime);
@@ -303,7 +339,12 @@ void arcp__shards_free(arcp_runtime *runtime);
 /* Makes their engines. */
 ARCP_MUST_CHECK arcp_status arcp__shards_open(arcp_runtime *runtime,
                                               const arcp__engine_options *options, arcp_error *err);
-/* A refusal of a peer before it has a session: of no shard, so the first writes it down. */
+/* The settings of a shard: its part of the limits of all, and no answer that tells of others. */
+void arcp__shard_settings(const arcp_runtime *runtime, const arcp_settings *all,
+                          arcp_settings *out);
+/* The shard of a principal. */
+arcp__shard *arcp__shard_of_principal(const arcp_runtime *runtime, arcp_span principal);
+/* A refusal of a peer before it has a session. */
 void arcp__runtime_refused(arcp_runtime *runtime, const arcp__refusal *refusal, const char *why);
 /* Adds a policy to all shards. ARCP_E_NO_MEMORY. */
 ARCP_MUST_CHECK arcp_status arcp__shards_add_policy(arcp_runtime *runtime,
@@ -341,6 +382,13 @@ bool arcp__shard_submit_batches(arcp__shard *shard);
  * changes have gathered, submits them without waiting for the end of the turn. Performs no effects
  * except log lines. True if this took time, so that the caller should read the clock again. */
 bool arcp__shard_feed_store(arcp__shard *shard);
+
+/* ---- runtime_door.c ---- */
+/* The result of an AUTHENTICATE effect: at a door a link with a valid token leaves. */
+void arcp__runtime_authenticated(arcp_runtime *runtime, uint64_t auth_id,
+                                 const arcp__authentication *result);
+/* An AUTHENTICATE effect of the door with a token of a browser. False: it is none. */
+bool arcp__runtime_authenticate_page(arcp_runtime *runtime, const arcp__effect *effect);
 
 /* ---- runtime_credentials.c ---- */
 /* Prepares the runtime's provisioner and fills in the engine's options for it. */

@@ -8,7 +8,8 @@
 arcp_status arcp__shards_new(arcp_runtime *runtime, arcp_store *const *stores, size_t count,
                              arcp_error *err)
 {
-    arcp__shard *shards = arcp__alloc_array(count, sizeof *shards);
+    const size_t with_door = count == 1 ? 1 : count + 1;
+    arcp__shard *shards = arcp__alloc_array(with_door, sizeof *shards);
     if (shards == NULL) {
         for (size_t i = 0; i < count; i++) {
             stores[i]->ops->close(stores[i]);
@@ -16,9 +17,9 @@ arcp_status arcp__shards_new(arcp_runtime *runtime, arcp_store *const *stores, s
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     arcp_status status = ARCP_OK;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < with_door; i++) {
         shards[i].runtime = runtime;
-        shards[i].store = stores[i];
+        shards[i].store = i < count ? stores[i] : NULL;
         shards[i].deadline.owner = &shards[i];
         if (status == ARCP_OK) {
             status = arcp__timer_arm(&runtime->deadlines, &shards[i].deadline, ARCP_TIME_NEVER);
@@ -26,6 +27,7 @@ arcp_status arcp__shards_new(arcp_runtime *runtime, arcp_store *const *stores, s
     }
     runtime->shards = shards;
     runtime->shard_count = count;
+    runtime->has_door = with_door != count;
     return status == ARCP_OK ? status : arcp_error_set(err, status, "out of memory");
 }
 
@@ -36,9 +38,15 @@ arcp_status arcp__shards_open(arcp_runtime *runtime, const arcp__engine_options 
     for (arcp__shard *shard = runtime->shards;
          shard != arcp__shards_end(runtime) && status == ARCP_OK; shard++) {
         arcp__engine_options own = *options;
+        arcp__shard_settings(runtime, &options->settings, &own.settings);
         own.store_is_durable = shard->store->ops->durable;
         own.owner = shard;
+        own.is_one_of_many = runtime->has_door;
+        own.sessions_of_all = runtime->has_door ? &runtime->sessions : NULL;
         status = arcp__engine_new(&own, &shard->engine, err);
+    }
+    if (status == ARCP_OK && runtime->has_door) {
+        status = arcp__door_new(options, &arcp__front_of(runtime)->engine, err);
     }
     return status;
 }
@@ -48,7 +56,7 @@ void arcp__shards_free(arcp_runtime *runtime)
     if (runtime->shards == NULL) {
         return;
     }
-    for (arcp__shard *shard = runtime->shards; shard != arcp__shards_end(runtime); shard++) {
+    for (arcp__shard *shard = runtime->shards; shard != arcp__engines_end(runtime); shard++) {
         if (shard->store != NULL) {
             /* Waits for submitted batches; their completions still reach the engine. */
             shard->store->ops->close(shard->store);
@@ -59,11 +67,52 @@ void arcp__shards_free(arcp_runtime *runtime)
     arcp__free(runtime->shards);
     runtime->shards = NULL;
     runtime->shard_count = 0;
+    runtime->has_door = false;
+}
+
+/* Twice its part, because principals are not spread evenly; not less than `least`, but for the
+ * value itself. */
+static uint64_t part_of(uint64_t value, size_t shards, uint64_t least)
+{
+    const uint64_t part = value / shards * 2;
+    const uint64_t enough = part < least ? least : part;
+    return enough < value ? enough : value;
+}
+
+#define MIB 1048576u
+
+void arcp__shard_settings(const arcp_runtime *runtime, const arcp_settings *all, arcp_settings *out)
+{
+    const size_t shards = runtime->shard_count;
+    *out = *all;
+    if (shards == 1) {
+        return;
+    }
+    const uint64_t queue = all->limits_store_queue_bytes / shards;
+    out->authorization_hide_existence = ARCP__CHOICE_TRUE;
+    out->authorization_subscribe = ARCP__SUBSCRIBE_SAME_PRINCIPAL;
+    out->jobs_keep_terminal_max = part_of(all->jobs_keep_terminal_max, shards, 1000);
+    out->jobs_keep_terminal_bytes = part_of(all->jobs_keep_terminal_bytes, shards, 64 * MIB);
+    out->jobs_idempotency_max = part_of(all->jobs_idempotency_max, shards, 10000);
+    out->jobs_idempotency_bytes = part_of(all->jobs_idempotency_bytes, shards, 64 * MIB);
+    if (all->limits_store_queue_bytes > MIB) {
+        out->limits_store_queue_bytes = queue < MIB ? MIB : queue;
+    }
+}
+
+void arcp_runtime_set_settings(arcp_runtime *runtime, const arcp_settings *settings)
+{
+    arcp__runtime_take_settings(runtime, settings);
+    for (arcp__shard *shard = runtime->shards; shard != arcp__engines_end(runtime); shard++) {
+        arcp_settings own;
+        arcp__shard_settings(runtime, settings, &own);
+        arcp__engine_set_settings(shard->engine, &own);
+    }
 }
 
 void arcp__runtime_refused(arcp_runtime *runtime, const arcp__refusal *refusal, const char *why)
 {
-    arcp__shard *shard = runtime->shards;
+    arcp__shard *shard = arcp__front_of(runtime);
     arcp__engine_refused(shard->engine, arcp__input_now(shard), refusal, why);
 }
 
@@ -123,7 +172,7 @@ void arcp_runtime_set_submit_policy(arcp_runtime *runtime, arcp_submit_policy_fn
 
 void arcp_runtime_clear_peer_profiles(arcp_runtime *runtime)
 {
-    for (arcp__shard *shard = runtime->shards; shard != arcp__shards_end(runtime); shard++) {
+    for (arcp__shard *shard = runtime->shards; shard != arcp__engines_end(runtime); shard++) {
         arcp__engine_clear_peer_profiles(shard->engine);
     }
 }
@@ -137,7 +186,7 @@ arcp_status arcp_runtime_add_peer_profile(arcp_runtime *runtime, const char *cli
                                           .profile = arcp_span_cstr(profile)};
     arcp_status status = ARCP_OK;
     for (arcp__shard *shard = runtime->shards;
-         shard != arcp__shards_end(runtime) && status == ARCP_OK; shard++) {
+         shard != arcp__engines_end(runtime) && status == ARCP_OK; shard++) {
         status = arcp__engine_add_peer_profile(shard->engine, &rule, err);
     }
     return status;
@@ -145,7 +194,7 @@ arcp_status arcp_runtime_add_peer_profile(arcp_runtime *runtime, const char *cli
 
 void arcp_runtime_set_audit_failing(arcp_runtime *runtime, bool failing)
 {
-    for (arcp__shard *shard = runtime->shards; shard != arcp__shards_end(runtime); shard++) {
+    for (arcp__shard *shard = runtime->shards; shard != arcp__engines_end(runtime); shard++) {
         arcp__engine_set_audit_failing(shard->engine, failing);
     }
 }
@@ -195,7 +244,8 @@ bool arcp__shards_leave_workers(const arcp_runtime *runtime)
 bool arcp__shards_are_finished(const arcp_runtime *runtime)
 {
     bool all = true;
-    for (arcp__shard *shard = runtime->shards; shard != arcp__shards_end(runtime) && all; shard++) {
+    for (arcp__shard *shard = runtime->shards; shard != arcp__engines_end(runtime) && all;
+         shard++) {
         all = arcp__engine_is_finished(shard->engine);
     }
     return all;

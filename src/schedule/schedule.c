@@ -211,8 +211,8 @@ static int by_name(const arcp__schedule *a, const arcp__schedule *b)
     return strcmp(a->name, b->name);
 }
 
-arcp_status arcp__schedules_set(arcp__schedules *schedules, const arcp__schedule_options *options,
-                                size_t count, arcp_error *err)
+arcp_status arcp__schedules_check(const arcp__schedule_options *options, size_t count,
+                                  arcp_error *err)
 {
     for (size_t i = 0; i < count; i++) {
         arcp__recurrence recurrence;
@@ -224,6 +224,16 @@ arcp_status arcp__schedules_set(arcp__schedules *schedules, const arcp__schedule
             return arcp_error_set(err, status, "schedule \"%.*s\": %s", (int)options[i].name.size,
                                   options[i].name.data, why.message);
         }
+    }
+    return ARCP_OK;
+}
+
+arcp_status arcp__schedules_set(arcp__schedules *schedules, const arcp__schedule_options *options,
+                                size_t count, arcp_error *err)
+{
+    const arcp_status status = arcp__schedules_check(options, count, err);
+    if (status != ARCP_OK) {
+        return status;
     }
     for (arcp__schedule *schedule = schedules->all; schedule != NULL;
          schedule = schedule->hh.next) {

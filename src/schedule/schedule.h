@@ -58,9 +58,13 @@ typedef struct arcp__schedules {
 /* When no job is freed yet. */
 void arcp__schedules_fini(arcp__schedules *schedules);
 
+/* ARCP_E_USAGE names the schedule and the key that is not valid. */
+ARCP_MUST_CHECK arcp_status arcp__schedules_check(const arcp__schedule_options *options,
+                                                  size_t count, arcp_error *err);
+
 /* Replaces all schedules. One with the name of an earlier one continues it, also after a restart;
  * if it is due at other times than before, its due times count from now on. The state of the others
- * is removed. ARCP_E_USAGE names the schedule and the key, and nothing was changed. */
+ * is removed. Errors of arcp__schedules_check: nothing was changed. */
 ARCP_MUST_CHECK arcp_status arcp__schedules_set(arcp__schedules *schedules,
                                                 const arcp__schedule_options *options, size_t count,
                                                 arcp_error *err);

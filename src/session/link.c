@@ -24,6 +24,9 @@ arcp__link *arcp__link_new(arcp__sessions *sessions, const arcp__link_options *o
     link->hello.secret = link->next_frame.secret = true; /* a hello contains tokens */
     if (options->principal.size != 0) {
         link->preset_role = options->role;
+        link->is_from_door = options->by != NULL;
+        link->preset_origin =
+            options->by != NULL ? options->by->origin : arcp__origin_of_transport();
         link->preset_principal = arcp__copy_cstr(options->principal.data, options->principal.size);
         if (link->preset_principal == NULL) {
             arcp__context_no_memory(sessions->context);

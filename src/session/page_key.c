@@ -261,10 +261,18 @@ bool arcp__page_is_bearer(arcp_span token)
            arcp_span_starts_with(token, ARCP_SPAN_LITERAL(KEY_PREFIX));
 }
 
+bool arcp__page_is_code(arcp_span token)
+{
+    return arcp_span_starts_with(token, ARCP_SPAN_LITERAL(CODE_PREFIX));
+}
+
 /* Codes are short, so guesses are counted: after some wrong ones no code is taken for the rest of
  * the minute. */
-static bool may_try_code(arcp__sessions *sessions)
+bool arcp__page_may_try(arcp__sessions *sessions, arcp_span token)
 {
+    if (!arcp__page_is_code(token)) {
+        return true;
+    }
     const int64_t now_ns = sessions->context->now.mono_ns;
     if (now_ns - sessions->wrong_codes_since_ns >= 60 * SEC_NS) {
         sessions->wrong_codes_since_ns = now_ns;
@@ -273,13 +281,22 @@ static bool may_try_code(arcp__sessions *sessions)
     return sessions->wrong_codes < ARCP__PAGE_CODES_WRONG;
 }
 
+bool arcp__page_is_known(arcp__sessions *sessions, arcp_span token)
+{
+    uint8_t hash[32];
+    arcp__page_key *key = NULL;
+    arcp__context_sha256(sessions->context, token, hash);
+    HASH_FIND(hh, sessions->page_keys, hash, sizeof hash, key);
+    return key != NULL;
+}
+
 void arcp__page_authenticate(arcp__sessions *sessions, arcp_span token, arcp__authentication *out)
 {
-    const bool is_code = arcp_span_starts_with(token, ARCP_SPAN_LITERAL(CODE_PREFIX));
+    const bool is_code = arcp__page_is_code(token);
     const int64_t now_ns = sessions->context->now.wall_ns;
     arcp__page_key *key = NULL;
     *out = (arcp__authentication){.status = ARCP_E_UNAUTHENTICATED};
-    if (is_code && !may_try_code(sessions)) {
+    if (!arcp__page_may_try(sessions, token)) {
         return;
     }
     arcp__context_sha256(sessions->context, token, out->page_hash);

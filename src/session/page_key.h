@@ -24,8 +24,8 @@
 #define ARCP__PAGE_CODES_WRONG    10  /* in a minute; after that no code is taken until its end */
 #define ARCP__PAGE_KEYS_TOTAL_MAX 10000
 
-/* Whether a bearer token has the form of a code or a key, so that no verifier must see it. */
-bool arcp__page_is_bearer(arcp_span token);
+/* False: the token is a code, and too many wrong ones were tried. */
+bool arcp__page_may_try(arcp__sessions *sessions, arcp_span token);
 
 /* Uses up a code, or uses a key. ARCP_E_UNAUTHENTICATED in out->status if it is not valid.
  * out->principal is valid until the next call here. */

@@ -56,6 +56,9 @@ arcp__session *arcp__session_new(arcp__sessions *sessions, arcp__principal *prin
     session->submitter.ops = &submitter_ops;
     session->submitter.session_id = session->id;
     sessions->count++;
+    if (sessions->count_of_all != NULL) {
+        (*sessions->count_of_all)++;
+    }
     principal->sessions++;
     DL_APPEND2(principal->oldest_session, session, own_previous, own_next);
     return session;
@@ -322,6 +325,9 @@ void arcp__session_end(arcp__sessions *sessions, arcp__session *session, const c
     arcp__session_leave_outbox(sessions, session);
     HASH_DEL(sessions->all, session);
     sessions->count--;
+    if (sessions->count_of_all != NULL) {
+        (*sessions->count_of_all)--;
+    }
     session->principal->sessions--;
     DL_DELETE2(session->principal->oldest_session, session, own_previous, own_next);
     arcp__principal_maybe_free(sessions->jobs, session->principal);

@@ -50,19 +50,23 @@ const char *arcp__view_request(size_t i, const arcp__members **members);
 
 /* ---- links ---- */
 
+typedef struct arcp__authentication arcp__authentication;
+
 typedef struct arcp__link_options {
     void *user;          /* passed in effects */
     bool is_local;       /* loopback, pipe or memory */
     bool is_encrypted;   /* by the transport */
     arcp_span principal; /* not empty: any token is accepted, for this principal (stdio) */
     arcp_role role;      /* with `principal` */
+    /* With `principal`: how a door has found it (arcp__link_hand_over); NULL: by the transport. */
+    const arcp__authentication *by;
     const char
         *peer; /* its address, for lines about it; borrowed until disconnect; NULL: unknown */
     uint32_t waited_ms; /* part of limits.hello_timeout_sec that had passed before */
 } arcp__link_options;
 
 /* The result of verifying a token. */
-typedef struct arcp__authentication {
+struct arcp__authentication {
     arcp_status status;
     arcp_span principal; /* with ARCP_OK */
     bool is_anonymous;   /* the principal is for this session only; it has no role */
@@ -71,7 +75,18 @@ typedef struct arcp__authentication {
     /* Set by src/session, for what browsers sign in with (page_key.h). */
     enum { ARCP__PAGE_NONE, ARCP__PAGE_CODE, ARCP__PAGE_KEY } page;
     uint8_t page_hash[32];
-} arcp__authentication;
+};
+
+/* A link that leaves a door, and what its peer has sent; borrowed from the link. */
+typedef struct arcp__handover {
+    arcp__link *link;
+    void *user;           /* of its options */
+    arcp_span hello;      /* without its token, unless that is a browser's */
+    arcp_span next_frame; /* with has_next_frame */
+    bool has_next_frame;
+    bool input_is_over;
+    arcp__link_options options; /* for its shard; `principal` and `by` are not set */
+} arcp__handover;
 
 /* A connection or hello that was refused, by the owner or by the engine. What is refused by this
  * rule is a worker. */
@@ -101,6 +116,10 @@ void arcp__link_disconnect_failed(arcp__link *link);
  * frames again after the input; NULL: it was closed meanwhile. */
 arcp__link *arcp__link_authenticated(arcp__sessions *sessions, uint64_t auth_id,
                                      const arcp__authentication *result);
+/* The same at a door, with a token that is valid: the link leaves. It takes no more input; its
+ * owner gives what it has sent to a shard, and then disconnects it. False: it was closed meanwhile.
+ */
+bool arcp__link_hand_over(arcp__sessions *sessions, uint64_t auth_id, arcp__handover *out);
 /* The response to an ASK_OWNER effect (engine/engine.h). */
 void arcp__sessions_owner_answered(arcp__sessions *sessions, uint64_t id, arcp_status status,
                                    arcp_span text);
@@ -164,6 +183,10 @@ struct arcp__sessions {
     const arcp__schedules *schedules;           /* that are listed */
     arcp__hooks *hooks;                         /* whose outbox operators see */
     const char *runtime_name, *runtime_version; /* for session.welcome */
+    size_t *count_of_all; /* sessions of several engines; NULL: only of this one */
+    bool is_door;         /* its links have no session: a link whose token is valid leaves */
+    bool
+        is_one_of_many; /* others have the sessions of other principals: no answer tells of these */
     struct {
         int link, session, refusals; /* of the timers for arcp__sessions_due */
     } timer_kinds;
@@ -219,6 +242,11 @@ typedef struct arcp__page_key_facts {
 /* The next one; NULL after the last. `after` NULL: the first. */
 const arcp__page_key *arcp__page_key_next(const arcp__sessions *sessions,
                                           const arcp__page_key *after);
+/* Whether a bearer token has the form of a code or a key, so that no verifier must see it; of a
+ * code; whether it is one of these. */
+bool arcp__page_is_bearer(arcp_span token);
+bool arcp__page_is_code(arcp_span token);
+bool arcp__page_is_known(arcp__sessions *sessions, arcp_span token);
 void arcp__page_key_look(const arcp__page_key *key, arcp__page_key_facts *out);
 /* Whether what it stands for is still valid; otherwise it ends. */
 void arcp__page_key_checked(arcp__sessions *sessions, const uint8_t hash[32], bool is_valid);

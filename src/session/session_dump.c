@@ -2,6 +2,7 @@
 
 static const char *const link_states[] = {[ARCP__LINK_NEW] = "new",
                                           [ARCP__LINK_AUTHENTICATING] = "authenticating",
+                                          [ARCP__LINK_LEAVING] = "leaving",
                                           [ARCP__LINK_OPEN] = "open"};
 static const char *const session_states[] = {[ARCP__SESSION_AWAY] = "away",
                                              [ARCP__SESSION_CONNECTED] = "connected",

@@ -124,7 +124,7 @@ static void begin(arcp__sessions *sessions, arcp__session *session, arcp__link *
         rule = "no_auth";
     } else if (session->has_page_key) {
         rule = "page key";
-    } else if (link->preset_principal != NULL) {
+    } else if (link->preset_principal != NULL && !link->is_from_door) {
         rule = "transport";
     }
     arcp__audit_line line = {.event = ARCP__AUDIT_AUTHENTICATION,
@@ -167,6 +167,11 @@ static void evict_closed(arcp__sessions *sessions, const arcp__principal *princi
     }
 }
 
+static size_t count_all(const arcp__sessions *sessions)
+{
+    return sessions->count_of_all == NULL ? sessions->count : *sessions->count_of_all;
+}
+
 /* [arcp:14-19] */
 static bool within_caps(arcp__sessions *sessions, arcp__link *link, arcp__principal *principal)
 {
@@ -177,12 +182,12 @@ static bool within_caps(arcp__sessions *sessions, arcp__link *link, arcp__princi
     if (is_full) {
         evict_closed(sessions, principal);
     }
-    if (sessions->count >= settings->limits_sessions) {
+    if (count_all(sessions) >= settings->limits_sessions) {
         evict_closed(sessions, NULL);
     }
     principal->sessions--;
     const char *limit = NULL;
-    if (sessions->count >= settings->limits_sessions) {
+    if (count_all(sessions) >= settings->limits_sessions) {
         limit = "sessions";
     } else if (principal->sessions >= settings->limits_sessions_per_principal) {
         limit = "sessions_per_principal";
@@ -288,14 +293,18 @@ static void refuse_resume(arcp__sessions *sessions, arcp__link *link,
 static void resume_session(arcp__sessions *sessions, arcp__link *link, arcp__principal *principal,
                            const arcp__message *in, const arcp__authentication *by)
 {
+    static const char no_session[] = "no session can be resumed with this token: start a new one";
     const arcp__resume_request *resume = &in->hello.resumed;
     uint8_t hash[32];
     arcp__context_sha256(sessions->context, resume->token, hash);
     arcp__session *session = find_resumed(sessions, resume, hash);
     const arcp_span target = session != NULL ? arcp_span_cstr(session->id) : resume->session_id;
     if (session == NULL) {
-        refuse_resume(sessions, link, principal, target, ARCP_E_RESUME_WINDOW_EXPIRED,
-                      "no session can be resumed with this token: start a new one");
+        refuse_resume(sessions, link, principal, target, ARCP_E_RESUME_WINDOW_EXPIRED, no_session);
+        return;
+    }
+    if (session->principal != principal && sessions->is_one_of_many) {
+        refuse_resume(sessions, link, principal, target, ARCP_E_RESUME_WINDOW_EXPIRED, no_session);
         return;
     }
     if (principal != NULL ? session->principal != principal : !session->is_anonymous) {
@@ -406,6 +415,7 @@ static void take_authentication(arcp__sessions *sessions, arcp__link *link,
                                        .rule = is_known ? "token" : "token, not verified",
                                        .is_audited = true};
         sessions->metrics.authentications_refused++;
+        sessions->wrong_codes += sessions->is_door && by->page == ARCP__PAGE_CODE;
         if (arcp__refusal_is_written(sessions, &refusal)) {
             arcp__audit(sessions->log, &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
                                                            .decision = "denied",
@@ -466,11 +476,12 @@ static void take_hello(arcp__sessions *sessions, arcp__link *link, arcp_span fra
     if (link->preset_principal != NULL) {
         const arcp__authentication preset = {.principal = arcp_span_cstr(link->preset_principal),
                                              .role = link->preset_role,
-                                             .origin = arcp__origin_of_transport()};
+                                             .origin = link->preset_origin};
         take_authentication(sessions, link, &preset);
         return;
     }
-    if (is_bearer && arcp__page_is_bearer(in->hello.token)) {
+    const bool is_page = is_bearer && arcp__page_is_bearer(in->hello.token);
+    if (is_page && (!sessions->is_door || !arcp__page_may_try(sessions, in->hello.token))) {
         arcp__authentication page;
         arcp__page_authenticate(sessions, in->hello.token, &page);
         take_authentication(sessions, link, &page);
@@ -479,6 +490,9 @@ static void take_hello(arcp__sessions *sessions, arcp__link *link, arcp_span fra
     arcp_buf text = arcp_buf_secret_init();
     if (is_bearer) {
         arcp_buf_append(&text, in->hello.token);
+    }
+    if (sessions->is_door && !is_page) {
+        arcp__link_blank_token(json, frame, &link->hello);
     }
     arcp__effect_push(sessions->log, &link->port,
                       &(arcp__effect){.kind = ARCP__EFFECT_AUTHENTICATE, .id = link->auth_id},
@@ -545,12 +559,7 @@ void arcp__link_receive(arcp__sessions *sessions, arcp__link *link, arcp_span fr
 arcp__link *arcp__link_authenticated(arcp__sessions *sessions, uint64_t auth_id,
                                      const arcp__authentication *result)
 {
-    /* From the newest on: a result is usually for a recent request. */
-    arcp__link *link = sessions->links == NULL ? NULL : sessions->links->previous;
-    while (link != NULL && (link->auth_id != auth_id || link->state != ARCP__LINK_AUTHENTICATING ||
-                            link->port.is_closed)) {
-        link = link == sessions->links ? NULL : link->previous;
-    }
+    arcp__link *link = arcp__link_find_authenticating(sessions, auth_id);
     if (link != NULL) {
         take_authentication(sessions, link, result);
     }

@@ -146,6 +146,7 @@ typedef struct arcp__run {
 typedef enum arcp__link_state {
     ARCP__LINK_NEW,            /* waits for a hello */
     ARCP__LINK_AUTHENTICATING, /* takes one more frame until the verifier answers */
+    ARCP__LINK_LEAVING,        /* of a door: takes nothing more */
     ARCP__LINK_OPEN            /* has a session, unless it is closed */
 } arcp__link_state;
 
@@ -156,8 +157,10 @@ struct arcp__link {
     arcp__session *session; /* NULL unless OPEN */
     char *preset_principal; /* owned; NULL: authenticate */
     arcp_role preset_role;  /* with it */
-    const char *peer;       /* borrowed until the disconnect; may be NULL */
-    bool is_disconnected;   /* of a failed engine: its owner has disconnected it */
+    arcp__origin preset_origin;
+    bool is_from_door;    /* which has verified a token; else the transport says who it is */
+    const char *peer;     /* borrowed until the disconnect; may be NULL */
+    bool is_disconnected; /* of a failed engine: its owner has disconnected it */
     arcp__timer hello_timer, throttle_timer;
     const arcp__peer_profile *profile; /* chosen by its hello; NULL before */
     uint64_t auth_id;
@@ -180,6 +183,12 @@ static inline void arcp__link_enter(arcp__link *link, arcp__link_state state)
     assert(link->state != ARCP__LINK_OPEN);
     link->state = state;
 }
+
+/* ---- link_door.c ---- */
+/* Removes the token from a hello that is kept; `json` has its frame. */
+void arcp__link_blank_token(const arcp_json *json, arcp_span frame, arcp_buf *kept);
+/* The link whose token is being verified; NULL: it was closed meanwhile. */
+arcp__link *arcp__link_find_authenticating(const arcp__sessions *sessions, uint64_t auth_id);
 
 /* ---- sessions ---- */
 

@@ -1,4 +1,5 @@
 # Beyond max_jobs jobs are accepted and wait as pending, principals in turn; a job that ends makes
+# One shard: with several, each shard has the places of its agents.
 # room for the next one.
 max_jobs 1
 hello a alice

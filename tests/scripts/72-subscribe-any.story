@@ -1,4 +1,5 @@
 # docs/protocol.md, Subscribe: authorization.subscribe: any lets every principal observe, but nothing else.
+# One shard: with several, authorization.subscribe: any is refused.
 # [arcp:7.6-14] [arcp:14-2] [arcp:14-3] [arcp:14-21]
 setting authorization.subscribe any
 hello a alice

@@ -20,12 +20,12 @@ tests=$(find tests fuzz bench -name '*.[ch]' 2>/dev/null | sort)
 awk '
 BEGIN {
     # libarcp and the engine: no I/O, no threads; libarcp nothing but libc; of the engine only its
-    # context hashes; mcp hashes, too.
+    # context hashes; mcp and the door hash, too.
     # (base has "once", for its one process-wide key, and thread.h, which is inline.)
     threads = "^(uv|pthread|threads|sqlite3|yaml|http_parser|netdb|poll|spawn)\\.h$" \
               "|^(wslay|curl|arpa|netinet)/|^sys/(socket|epoll|poll|select|un|wait)\\.h$"
     others = "^(openssl|zlib)/"
-    quiet = " base json core sandbox llm mcp context log credential job calendar schedule hook session engine "
+    quiet = " base json core sandbox llm mcp context log credential job calendar schedule hook session engine door "
     # One folder knows the parser of HTTP.
     parser = "^(http_parser|llhttp)\\.h$"
     for (i = 1; i < ARGC; i++)
@@ -146,7 +146,7 @@ FNR == 1 {
             next
         if (layer != "web" && name ~ parser)
             refuse(layer " does without <" name ">: HTTP is read and written in src/web")
-        if (index(quiet, " " layer " ") && (name ~ threads || (name ~ others && layer !~ /^(context|mcp)$/)))
+        if (index(quiet, " " layer " ") && (name ~ threads || (name ~ others && layer !~ /^(context|door|mcp)$/)))
             refuse(layer " does without <" name ">")
         next
     }

@@ -30,11 +30,11 @@ done
     exit 1
 }
 
-# Random numbers and the wall clock come in through base; calendar, json, core, mcp, worker, sandbox, context, log, job, schedule, hook, session and engine get
+# Random numbers and the wall clock come in through base; calendar, json, core, mcp, worker, sandbox, context, log, job, schedule, hook, session, engine and door get
 # them handed (the engine does no I/O, reads no clock, starts no thread), and so does the wire format of
 # HTTP: all of web but three files.
 system='^(open|open64|openat|creat|fopen|fopen64|fdopen|read|write|pread|pwrite|close|socket|connect|bind|listen|accept|poll|select|epoll_.*|send|recv|sendto|recvfrom|clock_gettime|time|gettimeofday|sleep|usleep|nanosleep|pthread_.*|thrd_.*|mtx_.*|fork|vfork|exec.*|posix_spawn.*|system|popen|getenv|secure_getenv|getrandom|getentropy|rand|srand|random|signal|sigaction|uv_.*|sqlite3_.*|SSL_.*|malloc|calloc|realloc|free|strdup|strndup)(@|$)'
-for module in web calendar json core mcp worker sandbox context log credential job schedule hook session engine; do
+for module in web calendar json core mcp worker sandbox context log credential job schedule hook session engine door; do
     [ -f "libarcp_$module.a" ] || continue
     calls=$(nm -A --undefined-only --format=posix "libarcp_$module.a" |
         grep -v '^libarcp_web\.a\[\(admission\|connection\|server\)\.c\.o\]' |
