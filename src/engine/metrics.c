@@ -1,3 +1,4 @@
+#include "engine/metrics.h"
 #include "engine/state.h"
 
 #include "core/exposition.h"
@@ -88,16 +89,16 @@ static void write_schedules(const arcp__schedule_metrics *metrics, arcp_buf *out
     }
 }
 
-static void write_hooks(const arcp__hooks *hooks, arcp_buf *out)
+static void write_hooks(const arcp__hook_metrics *metrics, arcp_buf *out)
 {
     const struct {
         const char *outcome;
         uint64_t count;
-    } rows[] = {{"made", hooks->metrics.made},
-                {"delivered", hooks->metrics.delivered},
-                {"retried", hooks->metrics.retried},
-                {"failed", hooks->metrics.failed},
-                {"dropped", hooks->metrics.dropped}};
+    } rows[] = {{"made", metrics->made},
+                {"delivered", metrics->delivered},
+                {"retried", metrics->retried},
+                {"failed", metrics->failed},
+                {"dropped", metrics->dropped}};
     arcp__exposition_family(out, ARCP__METRIC_NOTIFICATIONS);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const char *labels[] = {"outcome", rows[i].outcome, NULL};
@@ -106,33 +107,71 @@ static void write_hooks(const arcp__hooks *hooks, arcp_buf *out)
                                  rows[i].count);
         }
     }
-    arcp__exposition_one(out, ARCP__METRIC_OUTBOX_WAITING,
-                         arcp__notification_count(hooks) - hooks->failed_count);
-    arcp__exposition_one(out, ARCP__METRIC_OUTBOX_FAILED, hooks->failed_count);
+}
+
+void arcp__engine_add_metrics(const arcp__engine *engine, arcp__metric_sums *sums)
+{
+    const arcp__session_metrics *session = &engine->sessions.metrics;
+    const arcp__schedule_metrics *schedule = &engine->schedules.metrics;
+    const arcp__hook_metrics *hook = &engine->hooks.metrics;
+    sums->sessions += engine->sessions.count;
+    sums->connected += engine->sessions.connected_count;
+    sums->kept += HASH_COUNT(engine->jobs.all) - engine->jobs.running;
+    sums->queue_bytes += engine->log->queue_bytes;
+    sums->is_failing = sums->is_failing != 0 || arcp__log_is_failing(engine->log);
+    sums->outstanding += arcp__credentials_count(&engine->credentials);
+    sums->stuck += engine->credentials.stuck_count;
+    sums->outbox_waiting += arcp__notification_count(&engine->hooks) - engine->hooks.failed_count;
+    sums->outbox_failed += engine->hooks.failed_count;
+    for (size_t code = 0; code < ARCP_STATUS_COUNT; code++) {
+        sums->session.submits_refused[code] += session->submits_refused[code];
+    }
+    sums->session.sessions_opened += session->sessions_opened;
+    sums->session.sessions_resumed += session->sessions_resumed;
+    sums->session.authentications_refused += session->authentications_refused;
+    sums->session.refusals_counted += session->refusals_counted;
+    sums->session.back_pressure += session->back_pressure;
+    arcp__job_metrics_add(&sums->job, &engine->jobs.metrics);
+    sums->schedule.submitted += schedule->submitted;
+    sums->schedule.refused += schedule->refused;
+    sums->schedule.overlapped += schedule->overlapped;
+    sums->schedule.missed += schedule->missed;
+    sums->hook.made += hook->made;
+    sums->hook.delivered += hook->delivered;
+    sums->hook.retried += hook->retried;
+    sums->hook.failed += hook->failed;
+    sums->hook.dropped += hook->dropped;
 }
 
 void arcp__engine_write_metrics(const arcp__engine *engine, arcp_buf *out)
 {
-    const arcp__session_metrics *metrics = &engine->sessions.metrics;
-    const arcp__job_metrics *jobs = &engine->jobs.metrics;
+    arcp__metric_sums sums = {.sessions = 0};
+    arcp__engine_add_metrics(engine, &sums);
+    arcp__metric_sums_write(&sums, out);
+}
+
+void arcp__metric_sums_write(const arcp__metric_sums *sums, arcp_buf *out)
+{
+    const arcp__session_metrics *metrics = &sums->session;
+    const arcp__job_metrics *jobs = &sums->job;
     const struct {
         arcp__metric metric;
         uint64_t value;
     } rows[] = {
-        {ARCP__METRIC_SESSIONS, engine->sessions.count},
-        {ARCP__METRIC_SESSIONS_CONNECTED, engine->sessions.connected_count},
+        {ARCP__METRIC_SESSIONS, sums->sessions},
+        {ARCP__METRIC_SESSIONS_CONNECTED, sums->connected},
         {ARCP__METRIC_SESSIONS_OPENED, metrics->sessions_opened},
         {ARCP__METRIC_SESSIONS_RESUMED, metrics->sessions_resumed},
         {ARCP__METRIC_AUTHENTICATIONS_REFUSED, metrics->authentications_refused},
         {ARCP__METRIC_REFUSALS_COUNTED, metrics->refusals_counted},
-        {ARCP__METRIC_JOBS_KEPT, HASH_COUNT(engine->jobs.all) - engine->jobs.running},
+        {ARCP__METRIC_JOBS_KEPT, sums->kept},
         {ARCP__METRIC_EVENTS, jobs->event_count},
-        {ARCP__METRIC_STORE_QUEUE_BYTES, engine->log->queue_bytes},
-        {ARCP__METRIC_STORE_FAILING, arcp__log_is_failing(engine->log)},
+        {ARCP__METRIC_STORE_QUEUE_BYTES, sums->queue_bytes},
+        {ARCP__METRIC_STORE_FAILING, sums->is_failing},
         {ARCP__METRIC_BACK_PRESSURE, metrics->back_pressure},
         {ARCP__METRIC_AGENT_PAUSES, jobs->agent_pauses},
-        {ARCP__METRIC_CREDENTIALS_OUTSTANDING, arcp__credentials_count(&engine->credentials)},
-        {ARCP__METRIC_CREDENTIALS_STUCK, engine->credentials.stuck_count},
+        {ARCP__METRIC_CREDENTIALS_OUTSTANDING, sums->outstanding},
+        {ARCP__METRIC_CREDENTIALS_STUCK, sums->stuck},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp__exposition_one(out, rows[i].metric, rows[i].value);
@@ -160,8 +199,10 @@ void arcp__engine_write_metrics(const arcp__engine *engine, arcp_buf *out)
         }
     }
     write_spent(jobs, out);
-    write_schedules(&engine->schedules.metrics, out);
-    write_hooks(&engine->hooks, out);
+    write_schedules(&sums->schedule, out);
+    write_hooks(&sums->hook, out);
+    arcp__exposition_one(out, ARCP__METRIC_OUTBOX_WAITING, sums->outbox_waiting);
+    arcp__exposition_one(out, ARCP__METRIC_OUTBOX_FAILED, sums->outbox_failed);
 }
 
 bool arcp__engine_is_ready(const arcp__engine *engine, const char **why)

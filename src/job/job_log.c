@@ -55,6 +55,47 @@ static size_t sum_of(arcp__currency_sum *sums, size_t *count, size_t max, arcp_s
     return i;
 }
 
+static void add_agent(arcp__agent_metrics *sum, const arcp__agent_metrics *more)
+{
+    sum->live += more->live;
+    sum->queued += more->queued;
+    for (size_t status = 0; status < ARCP_JOB_STATUS_COUNT; status++) {
+        sum->ended[status] += more->ended[status];
+    }
+}
+
+void arcp__job_metrics_add(arcp__job_metrics *sums, const arcp__job_metrics *more)
+{
+    for (size_t i = 0; i < more->agent_count; i++) {
+        add_agent(agent_of(sums, more->agents[i].name), &more->agents[i]);
+    }
+    add_agent(&sums->agents[ARCP__METRIC_AGENTS_MAX], &more->agents[ARCP__METRIC_AGENTS_MAX]);
+    for (size_t i = 0; i <= ARCP__METRIC_CURRENCIES_MAX; i++) {
+        const arcp__currency_sum *from = &more->spent[i];
+        const bool is_other = i == ARCP__METRIC_CURRENCIES_MAX;
+        if (is_other || i < more->currency_count) {
+            const size_t index =
+                is_other ? i
+                         : sum_of(sums->spent, &sums->currency_count, ARCP__METRIC_CURRENCIES_MAX,
+                                  arcp_span_cstr(from->currency));
+            (void)!arcp_decimal_add(sums->spent[index].amount, from->amount,
+                                    &sums->spent[index].amount);
+        }
+    }
+    for (size_t capability = 0; capability < ARCP__CAPABILITY_COUNT; capability++) {
+        for (size_t code = 0; code < ARCP_STATUS_COUNT; code++) {
+            sums->denials[code][capability] += more->denials[code][capability];
+        }
+        for (size_t layer = 0; layer < ARCP__DENIAL_LAYER_COUNT; layer++) {
+            sums->enforced[layer][capability] += more->enforced[layer][capability];
+        }
+    }
+    sums->began_count += more->began_count;
+    sums->denial_count += more->denial_count;
+    sums->event_count += more->event_count;
+    sums->agent_pauses += more->agent_pauses;
+}
+
 /* A sum that would exceed the largest decimal stays as it is. */
 void arcp__job_note_cost(arcp__jobs *jobs, arcp__job *job, arcp_span currency, arcp_decimal amount)
 {

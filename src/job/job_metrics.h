@@ -32,4 +32,7 @@ typedef struct arcp__job_metrics {
     uint64_t began_count, denial_count, event_count, agent_pauses;
 } arcp__job_metrics;
 
+/* Adds the counters of one engine to those of others. */
+void arcp__job_metrics_add(arcp__job_metrics *sums, const arcp__job_metrics *more);
+
 #endif

@@ -1,5 +1,6 @@
 /* What is measured of a runtime. */
 #include "core/exposition.h"
+#include "engine/metrics.h"
 #include "gateway/gateway.h"
 #include "runtime/runtime_state.h"
 
@@ -27,7 +28,11 @@ void arcp__runtime_count_commit(arcp_runtime *runtime, int64_t took_ns)
 arcp_status arcp_runtime_write_metrics(const arcp_runtime *runtime, arcp_buf *out)
 {
     uint64_t count = 0;
-    arcp__engine_write_metrics(runtime->shards->engine, out);
+    arcp__metric_sums sums = {.sessions = 0};
+    for (arcp__shard *shard = runtime->shards; shard != arcp__engines_end(runtime); shard++) {
+        arcp__engine_add_metrics(shard->engine, &sums);
+    }
+    arcp__metric_sums_write(&sums, out);
     arcp__exposition_family(out, ARCP__METRIC_COMMIT_SECONDS);
     for (size_t i = 0; i < ARCP__COMMIT_BUCKETS; i++) {
         const bool is_last = i == ARCP__COMMIT_BUCKETS - 1;

@@ -199,6 +199,42 @@ static void the_result_of_a_notification_gets_to_its_shard(void **state)
     shards_rig_stop(&r);
 }
 
+static void metrics_are_sums(void **state)
+{
+    shards_rig r;
+    char other[16];
+    arcp_buf text = arcp_buf_init();
+    (void)state;
+    shards_rig_start(&r, 4);
+    shards_rig_find(&r, "alice", false, other);
+    for (unsigned i = 0; i < 2; i++) {
+        const shards_peer *p = shards_rig_hello(&r, i, i == 0 ? "alice" : other, "");
+        shards_rig_until(&r, shards_rig_has(p, "session.welcome"));
+        shards_rig_request(p, "job.submit", "{\"agent\":\"echo\"}");
+        shards_rig_until(&r, shards_rig_has(p, "job.result"));
+        shards_rig_request(p, "job.submit", "{\"agent\":\"unknown\"}");
+        shards_rig_until(&r, shards_rig_has(p, "AGENT_NOT_AVAILABLE"));
+    }
+    const shards_peer *wrong = shards_rig_hello(&r, 2, "wrong", ""); /* at the door */
+    shards_rig_until(&r, wrong->closed);
+    assert_int_equal(arcp_runtime_write_metrics(r.runtime, &text), ARCP_OK);
+    arcp_buf_append_byte(&text, '\0');
+    static const char *const lines[] = {
+        "\narcp_sessions 2\n",
+        "\narcp_sessions_opened_total 2\n",
+        "\narcp_authentications_refused_total 1\n",
+        "\narcp_jobs_ended_total{agent=\"echo\",status=\"success\"} 2\n",
+        "\narcp_submits_refused_total{code=\"AGENT_NOT_AVAILABLE\"} 2\n",
+        "\narcp_jobs_kept 2\n"};
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        if (strstr(text.data, lines[i]) == NULL) {
+            fail_msg("%s is not in:\n%s", lines[i] + 1, text.data);
+        }
+    }
+    arcp_buf_fini(&text);
+    shards_rig_stop(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +245,7 @@ int main(void)
         cmocka_unit_test(a_shard_has_its_part_of_limits),
         cmocka_unit_test(a_schedule_runs_in_its_principals_shard),
         cmocka_unit_test(the_result_of_a_notification_gets_to_its_shard),
+        cmocka_unit_test(metrics_are_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -139,13 +139,14 @@ shards_peer *shards_rig_hello(shards_rig *r, unsigned index, const char *token, 
 /* `payload`: an object. */
 void shards_rig_request(const shards_peer *p, const char *type, const char *payload)
 {
+    static unsigned number;
     char frame[600];
     char session[128];
     shards_rig_get(p, "session_id", session);
     (void)snprintf(frame, sizeof frame,
-                   "{\"arcp\":\"1.1\",\"id\":\"%s\",\"session_id\":\"%s\",\"type\":\"%s\","
+                   "{\"arcp\":\"1.1\",\"id\":\"r%u\",\"session_id\":\"%s\",\"type\":\"%s\","
                    "\"payload\":%s}",
-                   type, session, type, payload);
+                   number++, session, type, payload);
     shards_rig_send(p, frame);
 }
 
