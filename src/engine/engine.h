@@ -47,14 +47,15 @@ typedef struct arcp__engine_options {
     bool store_is_durable;    /* false: no restart reads the store, so rows are not written */
     arcp_span work_directory; /* absolute: jobs get <it>/<job id> as cwd; empty: none */
     arcp__credential_options credentials;
-    arcp__agent_hosts hosts;  /* all zeros: no job is confined */
-    void *owner;              /* job->live->owner of each job */
-    uint64_t worker_keep_sec; /* for which jobs on workers go on without the engine */
-    bool makes_spans;         /* make SPAN effects */
-    bool has_no_log;          /* make no LOG effects, and do not format their texts */
-    size_t *sessions_of_all;  /* counts those of several engines, for limits.sessions; or NULL */
-    bool is_door;             /* no link gets a session: door/door.h */
-    bool is_one_of_many;      /* other engines have other principals: no answer tells of these */
+    arcp__agent_hosts hosts;   /* all zeros: no job is confined */
+    void *owner;               /* job->live->owner of each job */
+    uint64_t worker_keep_sec;  /* for which jobs on workers go on without the engine */
+    bool makes_spans;          /* make SPAN effects */
+    bool has_no_log;           /* make no LOG effects, and do not format their texts */
+    size_t *sessions_of_all;   /* counts those of several engines, for limits.sessions; or NULL */
+    arcp__place_share *places; /* of agents, shared with other engines; NULL: all are its own */
+    bool is_door;              /* no link gets a session: door/door.h */
+    bool is_one_of_many;       /* other engines have other principals: no answer tells of these */
     arcp_time now;
     arcp__record_fn record; /* gets each call and each outcome; NULL: nothing is recorded */
     void *record_user;
@@ -109,6 +110,9 @@ bool arcp__engine_next_schedule(const arcp__engine *engine, const char *name,
  * make notifications. */
 void arcp__engine_set_hooks(arcp__engine *engine, arcp_time now, const arcp__hook_options *options,
                             size_t count);
+/* Places that are shared (options.places) have become free: jobs that wait may start. Not recorded.
+ */
+void arcp__engine_places_freed(arcp__engine *engine, arcp_time now);
 /* What became of a NOTIFY effect: ARCP_OK, or why it was not delivered. */
 void arcp__engine_notified(arcp__engine *engine, arcp_time now, uint64_t id, arcp_status status,
                            arcp_span message);

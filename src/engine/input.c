@@ -135,6 +135,14 @@ bool arcp__engine_hand_over(arcp__engine *engine, arcp_time now, uint64_t auth_i
     return arcp__engine_begin(engine, now) && arcp__link_hand_over(&engine->sessions, auth_id, out);
 }
 
+void arcp__engine_places_freed(arcp__engine *engine, arcp_time now)
+{
+    if (arcp__engine_begin(engine, now)) {
+        arcp__placement_recheck(&engine->jobs.placement);
+        arcp__engine_settle(engine);
+    }
+}
+
 bool arcp__engine_knows_page(arcp__engine *engine, arcp_span token)
 {
     return arcp__page_is_known(&engine->sessions, token);

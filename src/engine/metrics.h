@@ -3,7 +3,6 @@
 #define ARCP_ENGINE_METRICS_H
 
 #include "engine/engine.h"
-#include "job/job_metrics.h"
 
 /* Zero-initialised by its owner. */
 typedef struct arcp__metric_sums {

@@ -22,6 +22,10 @@ static void count_all(const arcp__place *place, int change)
 {
     arcp__place_agent *agent = place->agent;
     count(&agent->jobs, place->state, change);
+    if (agent->total != NULL) {
+        count(&agent->total->jobs, place->state, change);
+        agent->total->share->is_freed = agent->total->share->is_freed || change < 0;
+    }
     if (place->offer != NULL) {
         count(&place->offer->jobs, place->state, change);
         count(&place->offer->worker->jobs, place->state, change);
@@ -73,6 +77,7 @@ static void agent_free(arcp__placement *placement, arcp__place_agent *agent)
         LL_DELETE2(placement->due, agent, next_due);
     }
     HASH_DEL(placement->agents, agent);
+    arcp__place_total_leave(agent->total);
     for (size_t kind = 0; kind < ARCP__PLACE_KINDS; kind++) {
         while (agent->lines[kind] != NULL) {
             arcp__place_line *line = agent->lines[kind];
@@ -113,8 +118,13 @@ arcp__place_agent *arcp__placement_agent(arcp__placement *placement, const char 
         return NULL;
     }
     memcpy(agent->text, text, size + 1);
+    if (!arcp__place_total_join(placement->share, agent)) {
+        arcp__free(agent);
+        return NULL;
+    }
     HASH_ADD_KEYPTR(hh, placement->agents, agent->text, size, agent);
     if (!ARCP__HASH_ADDED(agent)) {
+        arcp__place_total_leave(agent->total);
         arcp__free(agent);
         return NULL;
     }
@@ -153,6 +163,13 @@ arcp__place *arcp__placement_gone(const arcp__placement *placement)
     return NULL;
 }
 
+void arcp__placement_recheck(arcp__placement *placement)
+{
+    for (arcp__place_agent *agent = placement->agents; agent != NULL; agent = agent->hh.next) {
+        mark_due(placement, agent);
+    }
+}
+
 /* ---- room ---- */
 
 /* Lent places are for delegated jobs only. */
@@ -163,7 +180,8 @@ static size_t taken_of(const arcp__place_counts *jobs, arcp__place_kind kind)
 
 static bool has_room(const arcp__place_agent *agent, arcp__place_kind kind)
 {
-    return agent->max_jobs == 0 || taken_of(&agent->jobs, kind) < agent->max_jobs;
+    const arcp__place_counts *jobs = agent->total == NULL ? &agent->jobs : &agent->total->jobs;
+    return agent->max_jobs == 0 || taken_of(jobs, kind) < agent->max_jobs;
 }
 
 bool arcp__place_offer_has_room(const arcp__place_offer *offer, arcp__place_kind kind)

@@ -108,9 +108,26 @@ struct arcp__place {
     uint64_t turn;  /* of its principal while it is the first of its line; else its order */
 };
 
+/* The jobs of one agent in all placements that share places. */
+typedef struct arcp__place_total {
+    UT_hash_handle hh;
+    struct arcp__place_share *share;
+    arcp__place_counts jobs;
+    unsigned agents; /* that count here */
+    char text[];
+} arcp__place_total;
+
+/* Of several placements, whose agents have their max_jobs together. Zero-initialised by its owner;
+ * empty when they are gone. */
+typedef struct arcp__place_share {
+    arcp__place_total *totals; /* by text */
+    bool is_freed; /* a place was; the owner calls arcp__placement_recheck for all, and resets it */
+} arcp__place_share;
+
 /* The places of one agent name and version, over reloads. */
 struct arcp__place_agent {
     UT_hash_handle hh;
+    arcp__place_total *total; /* NULL: `jobs` are all */
     void *offer;     /* its registration, which hides workers' offers; NULL: it has none now */
     size_t max_jobs; /* 0: no limit */
     bool refuses;    /* jobs beyond max_jobs are refused instead of queued */
@@ -129,6 +146,7 @@ typedef struct arcp__placement {
      * arcp__placement_next, which then starts it there. NULL: all can. Set by its owner. */
     bool (*fits)(void *user, void *job, const arcp__place_offer *offer);
     void *user;
+    arcp__place_share *share;  /* borrowed; NULL: no other has these agents. Set by its owner. */
     arcp__place_agent *agents; /* by text */
     arcp__place_agent *due;
     size_t waiting[ARCP__PLACE_KINDS];
@@ -148,6 +166,16 @@ void arcp__placement_offer(arcp__placement *placement, arcp__place_agent *agent,
 void arcp__placement_withdraw(arcp__placement *placement);
 /* A job that waits for an agent that is neither registered nor of a worker; NULL: there is none. */
 arcp__place *arcp__placement_gone(const arcp__placement *placement);
+
+/* ---- placement_share.c, for placement.c ---- */
+/* Counts the new agent with those of the same text in other placements; NULL: there are none. False
+ * when out of memory. */
+ARCP_MUST_CHECK bool arcp__place_total_join(arcp__place_share *share, arcp__place_agent *agent);
+/* Its agent goes; NULL is accepted. */
+void arcp__place_total_leave(arcp__place_total *total);
+
+/* Places of others may have become free: all jobs that wait are looked at again. */
+void arcp__placement_recheck(arcp__placement *placement);
 
 /* ---- workers ---- */
 

@@ -541,11 +541,16 @@ void arcp_runtime_clear_agents(arcp_runtime *runtime)
 
 /* ---- reload ---- */
 
-void arcp__runtime_take_settings(arcp_runtime *runtime, const arcp_settings *settings)
+void arcp_runtime_set_settings(arcp_runtime *runtime, const arcp_settings *settings)
 {
     take_settings(runtime, settings);
     const arcp_status ignored = arcp__runtime_bound_connections(runtime, settings, NULL);
     (void)ignored; /* only the first call allocates and can fail */
+    for (arcp__shard *shard = runtime->shards; shard != arcp__engines_end(runtime); shard++) {
+        arcp_settings own;
+        arcp__shard_settings(runtime, settings, &own);
+        arcp__engine_set_settings(shard->engine, &own);
+    }
 }
 
 arcp_status arcp_runtime_set_enforcement(arcp_runtime *runtime, const arcp_enforce_options *given,

@@ -2,11 +2,6 @@
  */
 #include "runtime/runtime_state.h"
 
-arcp__shard *arcp__shard_of_principal(const arcp_runtime *runtime, arcp_span principal)
-{
-    return &runtime->shards[arcp__door_shard(principal, runtime->shard_count)];
-}
-
 /* `by` NULL: the shard knows the token. */
 static void pass(arcp_runtime *runtime, uint64_t auth_id, arcp__shard *shard,
                  const arcp__authentication *by)

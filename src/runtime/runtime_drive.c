@@ -323,6 +323,9 @@ static bool drive_once(arcp_runtime *runtime, arcp_time now)
         runtime->current = NULL;
         now = shard == last ? now : arcp__clock_now();
     }
+    if (runtime->places.is_freed) {
+        arcp__shards_share_places(runtime);
+    }
     return runtime->is_dirty || runtime->dirty != NULL || runtime->has_agent_messages;
 }
 

@@ -37,13 +37,6 @@ static void end_rest(arcp__runtime_link *link)
     DL_DELETE2(link->runtime->resting, link, previous_resting, next_resting);
 }
 
-void arcp__runtime_link_resume(const arcp__runtime_link *link)
-{
-    if (!link->is_resting && !link->is_refused) {
-        link->connection->ops->resume(link->connection);
-    }
-}
-
 void arcp__runtime_links_next_turn(arcp_runtime *runtime)
 {
     arcp__turn_next(&runtime->turn);

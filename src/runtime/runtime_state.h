@@ -191,7 +191,10 @@ struct arcp_runtime {
         uint64_t sum_ns;
     } commits;
     uint64_t batches;
-    size_t sessions; /* of all shards, if there are several */
+    /* Of all shards, if there are several. */
+    size_t sessions;
+    arcp__place_share places;
+    size_t first_to_place; /* the shard that gets a place that has become free, if it needs one */
 
     arcp__runtime_link *links;
     arcp__runtime_link *touched;
@@ -302,9 +305,6 @@ arcp_status arcp__runtime_add_entry(arcp_runtime *runtime, arcp__agent_entry *en
                                     const char *name, const char *version, bool is_default,
                                     const char *cwd, arcp_error *err);
 
-/* Copies the settings that the host itself needs. */
-void arcp__runtime_take_settings(arcp_runtime *runtime, const arcp_settings *settings);
-
 /* ---- runtime_drive.c ---- */
 /* Performs the engines' effects until there are none, or for a bounded number of rounds. */
 void arcp__runtime_drive(arcp_runtime *runtime);
@@ -353,6 +353,8 @@ ARCP_MUST_CHECK arcp_status arcp__shards_add_policy(arcp_runtime *runtime,
 ARCP_MUST_CHECK arcp_status arcp__shards_register(arcp_runtime *runtime,
                                                   const arcp__agent_registration *agent,
                                                   arcp_error *err);
+/* Places of agents have become free, for jobs that wait in other shards. */
+void arcp__shards_share_places(arcp_runtime *runtime);
 /* Jobs of a worker may be in any shard: reports to all of them. */
 void arcp__shards_of_worker(arcp_runtime *runtime, arcp__worker_life life,
                             void (*report)(arcp__engine *engine, arcp_time now,
@@ -402,7 +404,12 @@ arcp_status arcp__runtime_bound_connections(arcp_runtime *runtime, const arcp_se
                                             arcp_error *err);
 void arcp__runtime_links_flush(arcp_runtime *runtime);
 /* Continues to read the link, unless it rests or the engine does not accept its frames. */
-void arcp__runtime_link_resume(const arcp__runtime_link *link);
+static inline void arcp__runtime_link_resume(const arcp__runtime_link *link)
+{
+    if (!link->is_resting && !link->is_refused) {
+        link->connection->ops->resume(link->connection);
+    }
+}
 /* Begins a new turn of the loop, in which resting links are read again. */
 void arcp__runtime_links_next_turn(arcp_runtime *runtime);
 void arcp__runtime_links_free(arcp_runtime *runtime);

@@ -43,6 +43,7 @@ arcp_status arcp__shards_open(arcp_runtime *runtime, const arcp__engine_options 
         own.owner = shard;
         own.is_one_of_many = runtime->has_door;
         own.sessions_of_all = runtime->has_door ? &runtime->sessions : NULL;
+        own.places = runtime->has_door ? &runtime->places : NULL;
         status = arcp__engine_new(&own, &shard->engine, err);
     }
     if (status == ARCP_OK && runtime->has_door) {
@@ -100,14 +101,9 @@ void arcp__shard_settings(const arcp_runtime *runtime, const arcp_settings *all,
     }
 }
 
-void arcp_runtime_set_settings(arcp_runtime *runtime, const arcp_settings *settings)
+arcp__shard *arcp__shard_of_principal(const arcp_runtime *runtime, arcp_span principal)
 {
-    arcp__runtime_take_settings(runtime, settings);
-    for (arcp__shard *shard = runtime->shards; shard != arcp__engines_end(runtime); shard++) {
-        arcp_settings own;
-        arcp__shard_settings(runtime, settings, &own);
-        arcp__engine_set_settings(shard->engine, &own);
-    }
+    return &runtime->shards[arcp__door_shard(principal, runtime->shard_count)];
 }
 
 void arcp__runtime_refused(arcp_runtime *runtime, const arcp__refusal *refusal, const char *why)
@@ -196,6 +192,21 @@ void arcp_runtime_set_audit_failing(arcp_runtime *runtime, bool failing)
 {
     for (arcp__shard *shard = runtime->shards; shard != arcp__engines_end(runtime); shard++) {
         arcp__engine_set_audit_failing(shard->engine, failing);
+    }
+}
+
+/* The shards in turns, so that none has to wait for ever. */
+void arcp__shards_share_places(arcp_runtime *runtime)
+{
+    const size_t first = runtime->first_to_place++;
+    runtime->places.is_freed = false;
+    for (size_t i = 0; i < runtime->shard_count; i++) {
+        arcp__shard *shard = &runtime->shards[(first + i) % runtime->shard_count];
+        arcp__engine_stats figures;
+        arcp__engine_get_stats(shard->engine, &figures);
+        if (figures.jobs_queued != 0) {
+            arcp__engine_places_freed(shard->engine, arcp__input_now(shard));
+        }
     }
 }
 

@@ -199,6 +199,44 @@ static void the_result_of_a_notification_gets_to_its_shard(void **state)
     shards_rig_stop(&r);
 }
 
+static void shards_share_the_places_of_an_agent(void **state)
+{
+    shards_rig r;
+    char other[16];
+    arcp_error error = {0};
+    (void)state;
+    shards_rig_start(&r, 4);
+    shards_rig_find(&r, "alice", false, other);
+    arcp__agent_entry *entry = r.runtime->agents;
+    while (strcmp(entry->name, "wait") != 0) {
+        entry = entry->next;
+    }
+    const arcp__agent_registration one_place = {
+        .name = ARCP_SPAN_LITERAL("wait"), .host = entry, .max_jobs = 1};
+    check_ok(arcp__shards_register(r.runtime, &one_place, &error), &error);
+    const shards_peer *alice = shards_rig_hello(&r, 0, "alice", "");
+    const shards_peer *second = shards_rig_hello(&r, 1, other, "");
+    shards_rig_until(&r, shards_rig_has(alice, "session.welcome"));
+    shards_rig_until(&r, shards_rig_has(second, "session.welcome"));
+    for (unsigned round = 0; round < 2; round++) { /* either may have it first */
+        const shards_peer *runs = round == 0 ? alice : second;
+        const shards_peer *waits = round == 0 ? second : alice;
+        r.held = NULL;
+        shards_rig_request(runs, "job.submit", "{\"agent\":\"wait\"}");
+        shards_rig_until(&r, r.held != NULL);
+        arcp_agent_call *held = r.held;
+        shards_rig_request(waits, "job.submit", "{\"agent\":\"wait\"}");
+        shards_rig_until(&r, shards_rig_has(waits, "\"phase\":\"queued\""));
+        assert_ptr_equal(r.held, held);
+        arcp_agent_succeed(held, ARCP_SPAN_LITERAL("1"));
+        shards_rig_until(&r, r.held != held);
+        held = r.held;
+        arcp_agent_succeed(held, ARCP_SPAN_LITERAL("2"));
+        shards_rig_until(&r, shards_rig_has(waits, "job.result"));
+    }
+    shards_rig_stop(&r);
+}
+
 static void metrics_are_sums(void **state)
 {
     shards_rig r;
@@ -245,6 +283,7 @@ int main(void)
         cmocka_unit_test(a_shard_has_its_part_of_limits),
         cmocka_unit_test(a_schedule_runs_in_its_principals_shard),
         cmocka_unit_test(the_result_of_a_notification_gets_to_its_shard),
+        cmocka_unit_test(shards_share_the_places_of_an_agent),
         cmocka_unit_test(metrics_are_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
