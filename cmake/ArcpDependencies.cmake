@@ -7,6 +7,12 @@ pkg_check_modules(CRYPTO REQUIRED IMPORTED_TARGET libcrypto>=3)
 pkg_check_modules(SSL REQUIRED IMPORTED_TARGET libssl>=3)
 # In a module of its own, loaded only when it is configured.
 pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl>=7.85)
+# The store in PostgreSQL is such a module; without libpq it is left out.
+pkg_check_modules(PQ IMPORTED_TARGET libpq>=14)
+set(ARCP_HAS_POSTGRES ${PQ_FOUND})
+if(NOT ARCP_HAS_POSTGRES)
+  message(STATUS "No libpq (libpq-dev): the module arcp-store-postgres is left out, store: postgres://... cannot be used")
+endif()
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 if(ARCP_BUILD_TESTS)
   pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)

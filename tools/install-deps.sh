@@ -28,6 +28,7 @@ libssl-dev         TLS, hashes, random numbers
 libsqlite3-dev     the durable store
 libyaml-dev        configuration
 libcurl4-openssl-dev credentials from an upstream, traces (modules)
+libpq-dev          the store in PostgreSQL (a module)
 uthash-dev         hash tables and lists
 libcmocka-dev      tests
 scdoc              man pages
@@ -36,6 +37,7 @@ python3            tests: agents of examples and recipes
 '
 dev='
 git                tests of the tree itself
+postgresql-15      tests: the store in PostgreSQL
 clang              second compiler, libFuzzer
 clang-format       make format, make lint
 clang-tidy         make lint

@@ -70,7 +70,8 @@ typedef struct arcp_runtime_options {
      * can be made. All processes that it starts are then killed when its job has ended, also those
      * that left its process group. */
     bool makes_cgroups;
-    /* Called once, on the loop's thread, when an allocation failed inside the runtime. The runtime
+    /* Called once, on the loop's thread, when an allocation failed inside the runtime, or when
+     * another process has taken its store over (ARCP_E_FENCED). The runtime
      * has closed its connections (1011) by then; it stores nothing more and ignores its agents. The
      * program frees it after this call has returned, and makes another one from the same store,
      * which restores the sessions and jobs. May be NULL: arcp_runtime_is_ready then reports the

@@ -4,7 +4,7 @@ complete -c arcpd -l config -r -F -d 'read this configuration file; options over
 complete -c arcpd -l check-config -r -F -d 'check this file and the other options, and exit'
 complete -c arcpd -l check-store -d 'verify the checksums of the whole store, and exit'
 complete -c arcpd -l listen -x -d 'accept sessions at this URL'
-complete -c arcpd -l store -x -d 'keep state in sqlite:PATH or memory:'
+complete -c arcpd -l store -x -d 'keep state in sqlite:PATH, postgres://... or memory:'
 complete -c arcpd -l token -x -d 'accept TOKEN as PRINCIPAL'
 complete -c arcpd -l token-file -r -F -d 'read TOKEN=PRINCIPAL lines from this file'
 complete -c arcpd -l no-auth -d 'disable authentication (loopback listeners only)'

@@ -9,6 +9,8 @@
 
 #include "arcp/command.h"
 #include "cli/cli.h"
+#include "setup/setup.h"
+#include "store/postgres.h"
 #include "store/sqlite_copy.h"
 #include "json/json_put.h"
 
@@ -144,24 +146,66 @@ static arcp_status print_rows(arcp__program *program, const char *path, bool *pr
     return status;
 }
 
-int arcp__command_credentials(arcp__program *program)
+typedef struct printing {
+    arcp__program *program;
+    bool printed;
+} printing;
+
+static void print_one(void *user, arcp_span alias, arcp_span value)
+{
+    printing *all = user;
+    all->printed = print_row(all->program, alias, value) && all->printed;
+}
+
+static bool is_postgres(const char *url)
+{
+    return url != NULL && strncmp(url, ARCP__POSTGRES_SCHEME, strlen(ARCP__POSTGRES_SCHEME)) == 0;
+}
+
+/* The same for a store in PostgreSQL. */
+static arcp_status print_postgres(arcp__program *program, const char *url, bool *printed,
+                                  arcp_error *err)
+{
+    const arcp__postgres *postgres = NULL;
+    void *module = NULL;
+    printing all = {program, true};
+    arcp_status status = arcp__module_open(ARCP__POSTGRES_MODULE, ARCP__POSTGRES_SYMBOL, "--store",
+                                           &module, &postgres, err);
+    if (status == ARCP_OK) {
+        status = postgres->each_row(url, ARCP_STORE_CREDENTIALS, print_one, &all, err);
+    }
+    arcp__module_close(module);
+    *printed = all.printed;
+    return status;
+}
+
+/* The same for a store in a file. */
+static arcp_status print_sqlite(arcp__program *program, bool *printed, arcp_error *err)
 {
     arcp_buf path = arcp_buf_init();
-    arcp_error err = {0};
-    bool printed = true;
-    arcp_status status = store_path(program, ARCP__OPTION_STORE, &path, &err);
+    arcp_status status = store_path(program, ARCP__OPTION_STORE, &path, err);
     if (status == ARCP_OK && access(path.data, R_OK) != 0) {
-        status = arcp_error_set(&err, ARCP_E_IO,
+        status = arcp_error_set(err, ARCP_E_IO,
                                 "%s cannot be read: %s; where is arcpd's store? (--store PATH)",
                                 path.data, strerror(errno));
     }
     if (status == ARCP_OK) {
-        status = print_rows(program, path.data, &printed, &err);
+        status = print_rows(program, path.data, printed, err);
     }
+    arcp_buf_fini(&path);
+    return status;
+}
+
+int arcp__command_credentials(arcp__program *program)
+{
+    const char *url = arcp__value(&program->arguments, ARCP__OPTION_STORE);
+    arcp_error err = {0};
+    bool printed = true;
+    const arcp_status status = is_postgres(url) ? print_postgres(program, url, &printed, &err)
+                                                : print_sqlite(program, &printed, &err);
     if (status != ARCP_OK) {
         (void)arcp__program_fail_file(program, &err);
     }
-    arcp_buf_fini(&path);
     return status == ARCP_OK && printed ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
 }
 
@@ -198,6 +242,12 @@ int arcp__command_store(arcp__program *program)
     if (!is_backup && strcmp(subcommand, "restore") != 0) {
         (void)arcp_error_set(&err, ARCP_E_USAGE,
                              "unknown store command '%s' (expected backup or restore)", subcommand);
+        return arcp__program_usage(program, &err);
+    }
+    if (is_postgres(arcp__value(&program->arguments, ARCP__OPTION_STORE_PATH))) {
+        (void)arcp_error_set(&err, ARCP_E_USAGE,
+                             "a store in PostgreSQL is backed up and restored by PostgreSQL's own "
+                             "programs, such as pg_dump --schema=arcp (docs/store.md)");
         return arcp__program_usage(program, &err);
     }
     arcp_status status = store_path(program, ARCP__OPTION_STORE_PATH, &path, &err);

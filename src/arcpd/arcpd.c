@@ -26,13 +26,16 @@ static arcp_status open_store(arcp__daemon *state, arcp_store **out, arcp_error 
         status = arcp__store_check_trust(url.data, err);
     }
     if (status == ARCP_OK) {
-        status = arcp_store_open(url.data, out, err);
+        status = arcp__postgres_is_named(url.data)
+                     ? arcp__postgres_open(url.data, state->directories.state, out, err)
+                     : arcp_store_open(url.data, out, err);
     }
     arcp_buf_fini(&url);
     return status == ARCP_E_USAGE ? ARCP_E_IO : status;
 }
 
-/* The engine can no longer record what agents do, so they must not continue: they end with this
+/* The engine can no longer record what agents do (memory has run out, or another node has the
+ * store), so they must not continue: they end with this
  * process, which the service manager restarts. */
 static void on_failed(void *user)
 {

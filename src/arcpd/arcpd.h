@@ -16,6 +16,7 @@
 #include "audit/audit_log.h"
 #include "dashboard/dashboard.h"
 #include "identity/identity.h"
+#include "store/postgres.h"
 #include "tracing/span_exporter.h"
 #include "web/server.h"
 
@@ -93,8 +94,22 @@ ARCP_MUST_CHECK arcp_status arcp__store_url(const arcp__config *config,
                                             const arcp__directories *directories, arcp_buf *out,
                                             arcp_error *err);
 
-/* ARCP_E_USAGE when the URL names a file that others can change or read. */
+/* ARCP_E_USAGE when the URL names a file that others can change or read, or a store in PostgreSQL
+ * that cannot be used. */
 ARCP_MUST_CHECK arcp_status arcp__store_check_trust(const char *url, arcp_error *err);
+
+/* ---- postgres_store.c ---- */
+
+/* Whether the store is one in PostgreSQL. */
+bool arcp__postgres_is_named(const char *url);
+/* Loads the module. ARCP_E_USAGE: it cannot be loaded. */
+ARCP_MUST_CHECK arcp_status arcp__postgres_load(const arcp__postgres **out, arcp_error *err);
+/* Loads it, and checks the URL. ARCP_E_USAGE. */
+ARCP_MUST_CHECK arcp_status arcp__postgres_check_url(const char *url, arcp_error *err);
+/* Opens the store as the node of this host; the state directory is locked until the process ends.
+ * ARCP_E_EXISTS: another process has the state directory or the store. */
+ARCP_MUST_CHECK arcp_status arcp__postgres_open(const char *url, const char *directory,
+                                                arcp_store **out, arcp_error *err);
 
 /* ---- arguments.c ---- */
 
@@ -199,7 +214,7 @@ ARCP_MUST_CHECK arcp_status arcp__check_config(const arcp__config *config, arcp_
 
 /* Prints a line for each damaged item of the store, or a summary of an undamaged one.
  * ARCP_E_CORRUPT: there was damage. ARCP_E_EXISTS: a process has the store open. ARCP_E_USAGE: it
- * is a memory: store. ARCP_E_IO. */
+ * is a memory: store. ARCP_E_IO. A store in PostgreSQL may be open. */
 ARCP_MUST_CHECK arcp_status arcp__check_store(const arcp__config *config, arcp_error *err);
 
 /* ---- logger.c: logs to standard error, decisions to the audit trail ---- */

@@ -93,31 +93,53 @@ static void print_damage(void *user, const char *line)
     (void)printf("%s\n", line);
 }
 
+/* Checks a store in a file. `shown` is what names it in messages. */
+static arcp_status check_sqlite(const char *url, const char **shown, arcp__sqlite_found *found,
+                                arcp_error *err)
+{
+    *shown = url + strlen("sqlite:");
+    return arcp__sqlite_check(*shown, print_damage, NULL, found, err);
+}
+
+static arcp_status check_postgres(const char *url, const char **shown, arcp__sqlite_found *found,
+                                  arcp_error *err)
+{
+    const arcp__postgres *postgres = NULL;
+    arcp_status status = arcp__postgres_load(&postgres, err);
+    if (status == ARCP_OK) {
+        status = postgres->check(url, print_damage, NULL, found, err);
+    }
+    *shown = url;
+    return status;
+}
+
 arcp_status arcp__check_store(const arcp__config *config, arcp_error *err)
 {
     arcp_buf url = arcp_buf_init();
     arcp__sqlite_found found = {0};
+    const char *shown = "";
     arcp_status status = find_store(config, false, &url, err);
-    const char *path = status == ARCP_OK ? url.data + strlen("sqlite:") : "";
-    if (status == ARCP_OK && strncmp(url.data, "sqlite:", 7) != 0) {
-        status = arcp_error_set(
-            err, ARCP_E_USAGE, "--check-store: %s has nothing to check; it must be a sqlite: store",
-            url.data);
+    if (status == ARCP_OK && strcmp(url.data, "memory:") == 0) {
+        status = arcp_error_set(err, ARCP_E_USAGE,
+                                "--check-store: %s has nothing to check; it must be a sqlite: or "
+                                "postgres: store",
+                                url.data);
     } else if (status == ARCP_OK) {
-        status = arcp__sqlite_check(path, print_damage, NULL, &found, err);
+        status = arcp__postgres_is_named(url.data) ? check_postgres(url.data, &shown, &found, err)
+                                                   : check_sqlite(url.data, &shown, &found, err);
         status = status == ARCP_E_USAGE ? ARCP_E_IO : status; /* the command line is right */
     }
     if (status == ARCP_OK && found.damages == 0) {
         (void)printf("%s: no damage: %" PRIu64 " rows, %" PRIu64 " streams, %" PRIu64
                      " runs with %" PRIu64 " bytes\n",
-                     path, found.rows, found.streams, found.runs, found.bytes);
+                     shown, found.rows, found.streams, found.runs, found.bytes);
     }
     if (status == ARCP_OK && (fflush(stdout) != 0 || ferror(stdout) != 0)) {
         status = arcp_error_set(err, ARCP_E_IO, "cannot write: %s", strerror(errno));
     } else if (status == ARCP_OK && found.damages != 0) {
         status = arcp_error_set(err, ARCP_E_CORRUPT,
                                 "%s: %" PRIu64 " damaged items (see DAMAGED STORES in arcpd(8))",
-                                path, found.damages);
+                                shown, found.damages);
     }
     arcp_buf_fini(&url);
     return status;

@@ -216,8 +216,10 @@ arcp_status arcp__config_check(const arcp__config *config, arcp_error *err)
         status = arcp__listen_is_safe(config, &config->listen, err);
     }
     if (status == ARCP_OK && store != NULL && strcmp(store, "memory:") != 0 &&
+        !arcp__postgres_is_named(store) &&
         (strncmp(store, sqlite, strlen(sqlite)) != 0 || store[strlen(sqlite)] == '\0')) {
-        return arcp_error_set(err, ARCP_E_USAGE, "%s: \"%.200s\": must be sqlite:PATH or memory:",
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "%s: \"%.200s\": must be sqlite:PATH, postgres://... or memory:",
                               arcp__config_name_of(&config->places, "store").text, store);
     }
     if (status == ARCP_OK) {

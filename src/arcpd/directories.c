@@ -170,7 +170,8 @@ arcp_status arcp__store_url(const arcp__config *config, const arcp__directories 
 
 arcp_status arcp__store_check_trust(const char *url, arcp_error *err)
 {
-    return strncmp(url, "sqlite:", 7) == 0
-               ? arcp__trusted_path_check("store", url + 7, ARCP__TRUSTED_SECRET, err)
-               : ARCP_OK;
+    if (strncmp(url, "sqlite:", 7) == 0) {
+        return arcp__trusted_path_check("store", url + 7, ARCP__TRUSTED_SECRET, err);
+    }
+    return arcp__postgres_is_named(url) ? arcp__postgres_check_url(url, err) : ARCP_OK;
 }

@@ -34,7 +34,8 @@ typedef struct arcp__context {
     arcp_buf scratch; /* its unescaped strings; secret, as they may hold tokens */
     arcp_buf pooled[ARCP__POOLED_BUFS_MAX]; /* empty, but with memory */
     size_t pooled_count;
-    bool failed;   /* an allocation failed: the engine takes no more inputs */
+    bool failed;   /* an allocation failed, or fenced: the engine takes no more inputs */
+    bool fenced;   /* another process owns the store */
     bool stopping; /* the runtime is shutting down: nothing new begins */
     bool closing;  /* the engine is being freed */
 } arcp__context;

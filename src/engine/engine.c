@@ -257,6 +257,11 @@ bool arcp__engine_has_failed(const arcp__engine *engine)
     return engine->context.failed;
 }
 
+bool arcp__engine_is_fenced(const arcp__engine *engine)
+{
+    return engine->context.fenced;
+}
+
 /* Treat the store as lost after this many failures in a row (about 13 s). */
 #define STORE_LOST_FAILURES 6u
 

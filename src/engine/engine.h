@@ -348,12 +348,15 @@ bool arcp__engine_leaves_workers(const arcp__engine *engine);
 /* After shutdown: no job, agent or link is left but those that go on, and nothing is to be written.
  * For a failed engine: every link was sent its close. */
 bool arcp__engine_is_finished(const arcp__engine *engine);
-/* True when a small allocation failed. The current input may be half done, so the engine takes no
- * more inputs and hands out no batch; its effects are the remaining log lines and then the close
- * (1011) of each link. Nothing that is stored is lost: the owner frees this engine, ends its agents
- * and makes a new engine from the store. Data whose size a peer or an agent chooses is refused
- * before that: its link is closed, or its job ends (docs/decisions/0017). */
+/* True when a small allocation failed, or a batch ended with ARCP_E_FENCED. The current input may
+ * be half done, so the engine takes no more inputs and hands out no batch; its effects are the
+ * remaining log lines and then the close (1011) of each link. Nothing that is stored is lost: the
+ * owner frees this engine, ends its agents and makes a new engine from the store. Data whose size a
+ * peer or an agent chooses is refused before that: its link is closed, or its job ends
+ * (docs/decisions/0017). */
 bool arcp__engine_has_failed(const arcp__engine *engine);
+/* Why it has failed: another process owns the store. */
+bool arcp__engine_is_fenced(const arcp__engine *engine);
 /* True when the store has failed so many times in a row that a shutdown does not wait for it. */
 bool arcp__engine_store_is_lost(const arcp__engine *engine);
 

@@ -210,6 +210,12 @@ void arcp__engine_committed(arcp__engine *engine, arcp_time now, uint64_t batch_
     if (!arcp__engine_begin(engine, now)) {
         return;
     }
+    if (status == ARCP_E_FENCED) { /* nothing can be stored any more, so nothing may go on */
+        engine->context.fenced = true;
+        engine->context.failed = true;
+        arcp__engine_settle(engine);
+        return;
+    }
     switch (arcp__log_committed(engine->log, batch_id, status)) {
     case ARCP__COMMIT_DONE:
         arcp__figures_committed(&engine->sessions, engine->log->commit_ns);

@@ -190,8 +190,9 @@ static void notify_owner(arcp_runtime *runtime)
         /* The engine has closed its links; the next runtime continues from the store. */
         runtime->failure_reported = true;
         arcp__runtime_log(runtime, NULL, ARCP_LOG_ERROR,
-                          "out of memory: every connection was closed, and nothing more is stored "
-                          "or started; restart the runtime to continue from the store");
+                          "%s: every connection was closed, and nothing more is stored or started; "
+                          "restart the runtime to continue from the store",
+                          runtime->is_fenced ? "the store is not ours any more" : "out of memory");
         if (runtime->options.failed != NULL) {
             runtime->options.failed(runtime->options.failed_user);
         }
@@ -360,6 +361,7 @@ void arcp__runtime_drive(arcp_runtime *runtime)
     while (runtime->driven != NULL) {
         arcp__shard *shard = runtime->driven;
         runtime->has_failed = runtime->has_failed || arcp__engine_has_failed(shard->engine);
+        runtime->is_fenced = runtime->is_fenced || arcp__engine_is_fenced(shard->engine);
         shard->is_driven = false;
         DL_DELETE2(runtime->driven, shard, previous_driven, next_driven);
     }

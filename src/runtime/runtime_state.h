@@ -226,6 +226,7 @@ struct arcp_runtime {
     arcp_buf text; /* NUL-terminated copy of a log line */
 
     bool has_failed; /* an engine has failed */
+    bool is_fenced;  /* because another process owns a store */
     bool failure_reported;
 };
 

@@ -259,7 +259,7 @@ void *arcp__sqlite_reader_run(void *user)
 {
     arcp__sqlite_reader *reader = user;
     for (;;) {
-        arcp__request *request = arcp__queue_take_read(reader->queue);
+        arcp__request *request = arcp__queue_take_read(reader->queue, true);
         if (request == NULL) {
             return NULL;
         }

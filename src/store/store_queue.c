@@ -436,14 +436,15 @@ void arcp__queue_count_commit(arcp__store_queue *queue, uint64_t batches, uint64
 
 /* ---- the reader's thread ---- */
 
-arcp__request *arcp__queue_take_read(arcp__store_queue *queue)
+arcp__request *arcp__queue_take_read(arcp__store_queue *queue, bool may_wait)
 {
     pthread_mutex_lock(&queue->mutex);
-    while (!queue->is_stopping &&
-           (queue->reads == NULL || queue->reads->sequence > queue->answered)) {
+    bool is_there = queue->reads != NULL && queue->reads->sequence <= queue->answered;
+    while (may_wait && !is_there && !queue->is_stopping) {
         pthread_cond_wait(&queue->reads_changed, &queue->mutex);
+        is_there = queue->reads != NULL && queue->reads->sequence <= queue->answered;
     }
-    arcp__request *request = queue->reads;
+    arcp__request *request = is_there ? queue->reads : NULL;
     if (request != NULL) {
         DL_DELETE(queue->reads, request);
     }

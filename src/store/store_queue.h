@@ -136,8 +136,9 @@ void arcp__queue_count_commit(arcp__store_queue *queue, uint64_t batches, uint64
 
 /* ---- the reader's thread ---- */
 
-/* Waits for a read or scan that may be served now. NULL: the thread must end. */
-arcp__request *arcp__queue_take_read(arcp__store_queue *queue);
+/* Takes a read or scan that may be served now; with `may_wait` it waits for one. NULL: there is
+ * none, or the thread must end. */
+arcp__request *arcp__queue_take_read(arcp__store_queue *queue, bool may_wait);
 /* Adds an answer, which is the last one to its request if `is_last` is set, and waits until there
  * is room for another one. */
 void arcp__queue_answer_read(arcp__store_queue *queue, arcp__request *answer);

@@ -350,9 +350,9 @@ static const struct {
     {"agents:\n  - {name: a, command: [x]}\n  - command: [x]\n    name: B\n",
      "test.yaml:4: agents[1].name: agent \"B\" is not of the form name or name@version (name: "
      "a-z 0-9 . _ -, version: letters, digits and . + _ -)"},
-    {"store: foo\n", "test.yaml:1: store: \"foo\": must be sqlite:PATH or memory:"},
-    {"store: 'sqlite:'\n", "test.yaml:1: store: \"sqlite:\": must be sqlite:PATH or memory:"},
-    {"store: 'memory:x'\n", "test.yaml:1: store: \"memory:x\": must be sqlite:PATH or memory:"},
+    {"store: foo\n", "test.yaml:1: store: \"foo\": must be sqlite:PATH, postgres://... or memory:"},
+    {"store: 'sqlite:'\n", "test.yaml:1: store: \"sqlite:\": must be sqlite:PATH, postgres://... or memory:"},
+    {"store: 'memory:x'\n", "test.yaml:1: store: \"memory:x\": must be sqlite:PATH, postgres://... or memory:"},
     {"store: 'sqlite:x'\n", NULL},
     {"http: {listen: localhost:1}\n",
      "test.yaml:1: http.listen: \"localhost:1\" must be ADDRESS:PORT, such as 127.0.0.1:9464"},
@@ -411,7 +411,7 @@ static void a_value_of_a_flag_has_no_place_in_the_file(void **state)
     } rows[] = {
         {"--listen=http://x/",
          "listen: \"http://x/\": must be ws://HOST:PORT/PATH or wss://HOST:PORT/PATH"},
-        {"--store=foo", "store: \"foo\": must be sqlite:PATH or memory:"},
+        {"--store=foo", "store: \"foo\": must be sqlite:PATH, postgres://... or memory:"},
         {"--agent=A=x",
          "agents: agent \"A\" is not of the form name or name@version (name: a-z 0-9 . _ -, "
          "version: letters, digits and . + _ -)"},

@@ -51,6 +51,7 @@ typedef struct crash_client {
 
 typedef struct crash_fixture {
     daemon_state daemon;
+    void (*cut)(void); /* loses the database for a moment; NULL: it is a file */
     uint64_t random;
     unsigned life;
     crash_client clients[CRASH_CLIENTS];

@@ -48,7 +48,8 @@ void daemon_begin(daemon_state *d, const daemon_options *options)
     if (mkdtemp(d->directory) == NULL) {
         daemon_fail("no directory: %s", strerror(errno));
     }
-    (void)snprintf(d->store, sizeof d->store, "%s/arcp.db", d->directory);
+    const bool is_file = d->options.store == NULL || strncmp(d->options.store, "postgres:", 9) != 0;
+    (void)snprintf(d->store, sizeof d->store, "%s/%s", d->directory, is_file ? "arcp.db" : "home");
 }
 
 /* ---- the child ---- */

@@ -25,7 +25,7 @@ typedef struct daemon_options {
 
 typedef struct daemon_state {
     char directory[64]; /* its state; made by daemon_begin */
-    char store[128];    /* the database of the default URL */
+    char store[128]; /* the database of the default URL; with postgres: the file that is locked */
     daemon_options options;
     pid_t pid; /* 0: not running */
     int out;   /* its standard output until it is ready; -1 */

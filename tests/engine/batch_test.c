@@ -120,9 +120,41 @@ static void an_engine_with_a_line_for_the_log_is_not_finished(void **state)
     rig_stop(&rig);
 }
 
+static void
+an_engine_whose_store_is_another_ones_closes_its_links_and_stores_nothing_more(void **state)
+{
+    arcp__effect effect;
+    const char *why = NULL;
+    bool is_closed = false;
+    (void)state;
+    rig_start(&rig, NULL);
+    rig_client *alice = rig_connect(&rig, "alice");
+    rig_send(&rig, alice, HELLO("alice"));
+    rig_agent *agent = submit(alice, FRAME("1", "job.submit", "{\"agent\":\"echo\"}"));
+    say_lines(agent, 1);
+    const arcp_store_batch *batch = arcp__engine_take_batch(rig.engine);
+    assert_non_null(batch);
+    assert_false(arcp__engine_is_fenced(rig.engine));
+    arcp__engine_committed(rig.engine, rig.now, batch->id, ARCP_E_FENCED);
+    assert_true(arcp__engine_has_failed(rig.engine));
+    assert_true(arcp__engine_is_fenced(rig.engine));
+    assert_false(arcp__engine_is_ready(rig.engine, &why));
+    assert_string_equal(why, "the store is not ours any more");
+    say_lines(agent, 1);
+    assert_null(arcp__engine_take_batch(rig.engine));
+    while (arcp__engine_next_effect(rig.engine, rig.now, &effect)) {
+        assert_int_not_equal(effect.kind, ARCP__EFFECT_SEND);
+        is_closed = is_closed || (effect.kind == ARCP__EFFECT_CLOSE && effect.close_code == 1011);
+    }
+    assert_true(is_closed);
+    rig_stop(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            an_engine_whose_store_is_another_ones_closes_its_links_and_stores_nothing_more),
         cmocka_unit_test(a_batch_that_lacks_memory_is_not_handed_out),
         cmocka_unit_test(an_engine_with_a_line_for_the_log_is_not_finished),
     };

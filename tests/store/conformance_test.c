@@ -2,62 +2,32 @@
 #include "store/store_suite.h"
 #include "store/temp_dir.h"
 
-#define TESTS_MAX 128
-
-typedef struct backend {
-    const char *name;
-    bool has_file;
-} backend;
-
-typedef struct context {
-    const backend *which;
-    const suite_test *test;
-} context;
-
-static void run_one(void **state)
+static store_rig *open_memory(void *user, void **place)
 {
-    const context *c = *state;
-    temp_dir *dir = c->which->has_file ? temp_dir_new() : NULL;
-    store_rig *rig = rig_open(dir != NULL ? temp_dir_join(dir, "sqlite:", "store.db") : "memory:");
-    assert_string_equal(rig->store->ops->name, c->which->name);
-    assert_int_equal(rig->store->ops->durable, c->which->has_file);
-    c->test->run(rig);
-    rig_close(rig);
-    temp_dir_free(dir);
+    return rig_open("memory:");
 }
 
-static int run_backend(const backend *which)
+static store_rig *open_sqlite(void *user, void **place)
 {
-    static const struct {
-        const suite_test *tests;
-        const size_t *count;
-    } parts[] = {
-        {suite_streams, &suite_streams_count},
-        {suite_tables, &suite_tables_count},
-        {suite_order, &suite_order_count},
-        {suite_limits, &suite_limits_count},
-    };
-    struct CMUnitTest tests[TESTS_MAX] = {{0}};
-    context contexts[TESTS_MAX];
-    size_t count = 0;
-    for (size_t part = 0; part < COUNT_OF(parts); part++) {
-        for (size_t i = 0; i < *parts[part].count && count < TESTS_MAX; i++, count++) {
-            contexts[count] = (context){which, &parts[part].tests[i]};
-            tests[count].name = parts[part].tests[i].name;
-            tests[count].test_func = run_one;
-            tests[count].initial_state = &contexts[count];
-        }
-    }
-    /* The macros of cmocka take an array whose size they see; this one is filled late. */
-    return _cmocka_run_group_tests(which->name, tests, count, NULL, NULL);
+    temp_dir *dir = temp_dir_new();
+    *place = dir;
+    return rig_open(temp_dir_join(dir, "sqlite:", "store.db"));
+}
+
+static void close_sqlite(void *place)
+{
+    temp_dir_free(place);
 }
 
 int main(void)
 {
-    static const backend backends[] = {{"memory", false}, {"sqlite", true}};
+    static const suite_backend backends[] = {
+        {.name = "memory", .open = open_memory},
+        {.name = "sqlite", .is_durable = true, .open = open_sqlite, .close = close_sqlite},
+    };
     int failures = 0;
     for (size_t i = 0; i < COUNT_OF(backends); i++) {
-        failures += run_backend(&backends[i]);
+        failures += suite_run(&backends[i]);
     }
     return failures == 0 ? 0 : 1;
 }

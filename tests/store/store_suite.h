@@ -10,6 +10,19 @@ typedef struct suite_test {
     void (*run)(store_rig *rig);
 } suite_test;
 
+/* A back end under test. */
+typedef struct suite_backend {
+    const char *name; /* of its vtable */
+    bool is_durable;
+    /* Opens an empty store; *place is for `close`, which is called when the rig is closed. */
+    store_rig *(*open)(void *user, void **place);
+    void (*close)(void *place); /* may be NULL */
+    void *user;
+} suite_backend;
+
+/* Runs all tests of the suite; the number of failures. */
+int suite_run(const suite_backend *which);
+
 extern const suite_test suite_streams[];
 extern const size_t suite_streams_count;
 extern const suite_test suite_tables[];

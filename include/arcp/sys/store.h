@@ -17,6 +17,11 @@
  * submit the same batches again, in the same order, when the cause is removed. Batches that are
  * submitted after the delivery are not affected.
  *
+ * ARCP_E_FENCED: the store is over, because another process owns it, or because it has lost what it
+ * had acknowledged. Every later batch fails in the same way. A store that is on another machine may
+ * report ARCP_E_IO although the batch has become durable; submitted again under the same id, it
+ * succeeds without being applied twice.
+ *
  * The interface does not depend on SQLite: a store may be on other machines. */
 #ifndef ARCP_SYS_STORE_H
 #define ARCP_SYS_STORE_H
@@ -131,7 +136,7 @@ static inline arcp_store_stats arcp_store_stats_init(void)
 
 typedef struct arcp_store_ops {
     size_t struct_size;
-    const char *name; /* "memory", "sqlite" */
+    const char *name; /* "memory", "sqlite", "postgres" */
     bool durable;     /* survives the process */
     /* Sets the callbacks; once, before the first submit, read or scan. */
     void (*set_callbacks)(arcp_store *store, const arcp_store_callbacks *callbacks);
@@ -179,7 +184,8 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_store_open_memory(arcp_store **out, ar
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_store_open_sqlite(const char *path, arcp_store **out,
                                                             arcp_error *err);
 
-/* By URL: `memory:` or `sqlite:PATH`. ARCP_E_USAGE for anything else. */
+/* By URL: `memory:` or `sqlite:PATH`. ARCP_E_USAGE for anything else. (`postgres://...` is arcpd's,
+ * from a module that is loaded.) */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_store_open(const char *url, arcp_store **out,
                                                      arcp_error *err);
 

@@ -1,0 +1,598 @@
+/* Batches become transactions:
+ *
+ *   pending -> under way (two at most) -> answered
+ *      ^            |
+ *      +------------+  a transaction was refused: batch by batch, as nothing of it was applied
+ *                   |  the connection is lost: unknown, see below
+ *
+ * Committed or not? A connection that is lost, that does not answer, or that has said a WARNING, is
+ * closed. On a new one the epoch is raised, so that nothing that is still on its way on the old one
+ * can commit; then the numbers of the committed transactions are read. Those up to the highest are
+ * answered, the others are written again, in their order. Batches fail only after `patience_ns`
+ * without success. If they may have been committed then (`doubts`), this is found out at the next
+ * connection, and they are not written twice when they are submitted again.
+ *
+ * The store is over when another node has taken the shard, or when the database has less than it
+ * had acknowledged: every batch fails with ARCP_E_FENCED, and nothing is written any more. */
+#include "store/postgres_writer.h"
+
+#include <assert.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define OPS_MAX       1024u
+#define BYTES_MAX     4194304u
+#define PAUSE_MS      100 /* between attempts to connect */
+#define GARBAGE_EVERY 64  /* transactions, while batches always wait */
+
+typedef struct arcp__pg_doubt {
+    struct arcp__pg_doubt *prev, *next; /* oldest first */
+    int64_t number;                     /* of the transaction */
+    uint64_t batch_id;
+    bool is_in; /* it was committed */
+} doubt;
+
+static int64_t now(void)
+{
+    return arcp__clock_ns(CLOCK_MONOTONIC);
+}
+
+/* ---- answers ---- */
+
+static void answer(arcp__pg_writer *writer, arcp__request *batches, const arcp_error *error)
+{
+    for (arcp__request *batch = batches; batch != NULL; batch = batch->next) {
+        batch->error = *error;
+    }
+    if (batches != NULL) {
+        arcp__queue_answer_batches(writer->queue, batches);
+    }
+}
+
+/* Removes the oldest transaction. Its batches are the caller's. */
+static arcp__request *shift(arcp__pg_writer *writer)
+{
+    arcp__request *batches = writer->under_way[0].batches;
+    writer->under_way[0] = writer->under_way[1];
+    writer->under_way[1] = (arcp__pg_transaction){.batches = NULL};
+    writer->under_way[0].waits_since_ns = now();
+    writer->under_way_count--;
+    return batches;
+}
+
+static void answer_committed(arcp__pg_writer *writer)
+{
+    const arcp__pg_transaction done = writer->under_way[0];
+    writer->committed = done.number;
+    writer->trouble_since_ns = 0;
+    writer->is_failing = false;
+    writer->plan.has_garbage = writer->plan.has_garbage || done.found_garbage;
+    if (done.batches != NULL) {
+        arcp__queue_count_commit(writer->queue, done.batch_count, done.ops, done.began_ns);
+    }
+    answer(writer, shift(writer), &(arcp_error){0});
+}
+
+/* Puts the batches of all transactions back, before those that wait. Returns their number. */
+static size_t take_back(arcp__pg_writer *writer)
+{
+    arcp__request *all = NULL;
+    size_t count = 0;
+    while (writer->under_way_count != 0) {
+        count += writer->under_way[0].batch_count;
+        arcp__request *batches = shift(writer);
+        DL_CONCAT(all, batches);
+    }
+    DL_CONCAT(all, writer->pending);
+    writer->pending = all;
+    arcp__pg_plan_forget_all(&writer->plan);
+    return count;
+}
+
+static void forget_doubts(arcp__pg_writer *writer)
+{
+    while (writer->doubts != NULL) {
+        doubt *oldest = writer->doubts;
+        DL_DELETE(writer->doubts, oldest);
+        arcp__free(oldest);
+    }
+}
+
+/* The store is over. */
+static void end(arcp__pg_writer *writer, const arcp_error *why)
+{
+    writer->over = *why;
+    forget_doubts(writer);
+    arcp__pg_close(&writer->pg);
+    (void)take_back(writer);
+}
+
+/* Fails the oldest batch, and those that were submitted before its owner knows of that. */
+static void fail_pending(arcp__pg_writer *writer, const arcp_error *why)
+{
+    if (writer->pending != NULL) {
+        writer->failed = *why;
+        writer->failed_epoch = writer->pending->epoch + 1;
+    }
+}
+
+/* Answers what fails without being written. */
+static void answer_failed(arcp__pg_writer *writer)
+{
+    arcp__request *failed = NULL;
+    const bool is_over = writer->over.status != ARCP_OK;
+    while (writer->pending != NULL && writer->under_way_count == 0 &&
+           (is_over || writer->pending->epoch < writer->failed_epoch)) {
+        arcp__request *batch = writer->pending;
+        DL_DELETE(writer->pending, batch);
+        DL_APPEND(failed, batch);
+    }
+    answer(writer, failed, is_over ? &writer->over : &writer->failed);
+}
+
+/* ---- committed or not ---- */
+
+/* Patience is over. */
+static void give_up(arcp__pg_writer *writer, const arcp_error *why)
+{
+    for (unsigned i = 0; i < writer->under_way_count; i++) {
+        const arcp__pg_transaction *unknown = &writer->under_way[i];
+        for (const arcp__request *batch = unknown->batches; batch != NULL; batch = batch->next) {
+            doubt *noted = arcp__alloc(sizeof *noted);
+            if (noted == NULL) {
+                const arcp_error over = {.status = ARCP_E_FENCED,
+                                         .message = "out of memory for what may be committed"};
+                end(writer, &over);
+                return;
+            }
+            noted->number = unknown->number;
+            noted->batch_id = batch->id;
+            DL_APPEND(writer->doubts, noted);
+        }
+    }
+    (void)take_back(writer);
+    writer->is_failing = true;
+    fail_pending(writer, why);
+}
+
+/* Keeps the doubts that were committed. */
+static void settle_doubts(arcp__pg_writer *writer, int64_t committed)
+{
+    doubt *each = NULL;
+    doubt *next = NULL;
+    DL_FOREACH_SAFE (writer->doubts, each, next) {
+        each->is_in = each->is_in || each->number <= committed;
+        if (!each->is_in) {
+            DL_DELETE(writer->doubts, each);
+            arcp__free(each);
+        }
+    }
+}
+
+/* The epoch of a connection that works, and what has become of the transactions under way. False:
+ * the connection is lost. */
+static bool settle(arcp__pg_writer *writer, arcp_error *err)
+{
+    arcp__pg_claim claim = {.batch = 0};
+    if (arcp__pg_owner_claim(writer->owner, &writer->pg, &claim, err) != ARCP__PG_FINE) {
+        arcp__pg_close(&writer->pg);
+        return false;
+    }
+    if (claim.is_fenced) {
+        (void)arcp_error_set(err, ARCP_E_FENCED, "postgres: another node has taken the store over");
+    } else if (claim.batch < writer->committed) {
+        (void)arcp_error_set(err, ARCP_E_FENCED,
+                             "postgres: the database lost commits: transaction %lld was "
+                             "acknowledged, and the last one that it has is %lld (was an "
+                             "asynchronous replica promoted?)",
+                             (long long)writer->committed, (long long)claim.batch);
+    }
+    if (err->status != ARCP_OK) {
+        const arcp_error why = *err;
+        end(writer, &why);
+        return true;
+    }
+    while (writer->under_way_count != 0 && writer->under_way[0].number <= claim.batch) {
+        answer_committed(writer);
+    }
+    (void)take_back(writer);
+    settle_doubts(writer, claim.batch);
+    writer->committed = claim.batch;
+    writer->epoch = claim.epoch;
+    return true;
+}
+
+static bool is_patience_over(const arcp__pg_writer *writer)
+{
+    return writer->is_failing || now() - writer->trouble_since_ns >= writer->patience_ns;
+}
+
+/* Connects again until it succeeds or patience is over. `cause` is why a transaction has failed;
+ * NULL: none was sent. A server that answers, but cannot write, is tried as long. */
+static void recover(arcp__pg_writer *writer, const arcp_error *cause)
+{
+    const struct timespec pause = {0, PAUSE_MS * ARCP_NS_PER_MS};
+    arcp__pg_close(&writer->pg);
+    if (writer->trouble_since_ns == 0) {
+        writer->trouble_since_ns = now();
+    } else if (!writer->is_failing) {
+        (void)nanosleep(&pause, NULL);
+    }
+    for (;;) {
+        arcp_error err = {0};
+        if (arcp__pg_connect(&writer->pg, true, &err) == ARCP_OK && settle(writer, &err)) {
+            if (cause != NULL && writer->over.status == ARCP_OK && is_patience_over(writer)) {
+                writer->is_failing = true;
+                fail_pending(writer, cause);
+            }
+            return;
+        }
+        if (is_patience_over(writer)) {
+            err.status = ARCP_E_IO; /* whatever it is, the owner may try again */
+            give_up(writer, &err);
+            return;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
+/* Answers the oldest batches if an earlier attempt has written them. */
+static bool answer_written(arcp__pg_writer *writer)
+{
+    arcp__request *batch = writer->pending;
+    doubt *oldest = writer->doubts;
+    if (batch == NULL || oldest == NULL || writer->under_way_count != 0) {
+        return false;
+    }
+    if (batch->id != oldest->batch_id) { /* its owner goes on with something else */
+        forget_doubts(writer);
+        return false;
+    }
+    DL_DELETE(writer->doubts, oldest);
+    arcp__free(oldest);
+    DL_DELETE(writer->pending, batch);
+    arcp__request *one = NULL;
+    DL_APPEND(one, batch);
+    answer(writer, one, &(arcp_error){0});
+    return true;
+}
+
+/* ---- transactions ---- */
+
+/* The batches for the next transaction. */
+static size_t choose(const arcp__pg_writer *writer, size_t *ops)
+{
+    size_t count = 0;
+    size_t bytes = 0;
+    *ops = 0;
+    for (const arcp__request *batch = writer->pending; batch != NULL; batch = batch->next) {
+        if (count != 0 && (writer->one_by_one != 0 || *ops + batch->count > OPS_MAX ||
+                           bytes + batch->bytes > BYTES_MAX)) {
+            break;
+        }
+        *ops += batch->count;
+        bytes += batch->bytes;
+        count++;
+    }
+    return count;
+}
+
+/* Looks up what is missing. False: not now, or the oldest batch has failed. */
+static bool find_missing(arcp__pg_writer *writer, size_t count)
+{
+    arcp__pg_plan *plan = &writer->plan;
+    arcp_error err = {0};
+    const arcp__request *batch = writer->pending;
+    plan->is_careful = writer->one_by_one != 0;
+    for (size_t i = 0; i < count; i++, batch = batch->next) {
+        arcp__pg_plan_miss(plan, batch);
+    }
+    if (!plan->has_missing) {
+        return true;
+    }
+    if (writer->under_way_count != 0) { /* they may be about the same streams */
+        plan->has_missing = false;
+        return false;
+    }
+    const arcp__pg_trouble trouble = arcp__pg_plan_find(plan, &writer->pg, &err);
+    if (trouble == ARCP__PG_LOST) {
+        recover(writer, &err);
+    } else if (trouble != ARCP__PG_FINE && count == 1) {
+        fail_pending(writer, &err);
+    } else if (trouble != ARCP__PG_FINE) {
+        writer->one_by_one = count;
+    }
+    return trouble == ARCP__PG_FINE;
+}
+
+static bool send_fence(arcp__pg_writer *writer, int64_t number)
+{
+    const int64_t values[] = {writer->plan.shard, writer->epoch, number};
+    arcp__pg_array params[3] = {{.count = 0}};
+    for (size_t i = 0; i < 3; i++) {
+        arcp__pg_array_begin(&params[i], i == 0 ? ARCP__PG_INT4 : ARCP__PG_INT8);
+        arcp__pg_add_integer(&params[i], values[i]);
+    }
+    const bool is_sent = arcp__pg_send(&writer->pg, ARCP__PG_FENCE, params, 3);
+    for (size_t i = 0; i < 3; i++) {
+        arcp__pg_array_fini(&params[i]);
+    }
+    return is_sent;
+}
+
+static bool send_garbage(arcp__pg_writer *writer)
+{
+    arcp__pg_array shard = {.count = 0};
+    arcp__pg_set_integer(&shard, ARCP__PG_INT4, writer->plan.shard);
+    const bool is_sent = arcp__pg_send(&writer->pg, ARCP__PG_GARBAGE_RUNS, &shard, 1) &&
+                         arcp__pg_send(&writer->pg, ARCP__PG_GARBAGE_STREAMS, &shard, 1);
+    arcp__pg_array_fini(&shard);
+    return is_sent;
+}
+
+/* Sends what was planned for `count` batches. */
+static void send(arcp__pg_writer *writer, size_t count, size_t ops, bool with_garbage)
+{
+    arcp__pg_transaction *tx = &writer->under_way[writer->under_way_count];
+    const arcp__pg_transaction *before = tx == writer->under_way ? NULL : tx - 1;
+    *tx = (arcp__pg_transaction){
+        .number = (before == NULL ? writer->committed : before->number) + 1,
+        .began_ns = now(),
+        .waits_since_ns = now(),
+        .batch_count = count,
+        .ops = ops,
+        .is_garbage = with_garbage,
+    };
+    for (size_t i = 0; i < count; i++) {
+        arcp__request *batch = writer->pending;
+        tx->bytes += batch->bytes;
+        DL_DELETE(writer->pending, batch);
+        DL_APPEND(tx->batches, batch);
+    }
+    writer->under_way_count++;
+    if (!send_fence(writer, tx->number) || !arcp__pg_plan_send(&writer->plan, &writer->pg) ||
+        (with_garbage && !send_garbage(writer)) || !arcp__pg_sync(&writer->pg)) {
+        arcp_error err = {0};
+        (void)arcp_error_set(&err, ARCP_E_IO, "postgres: the connection is lost");
+        recover(writer, &err);
+    }
+}
+
+/* Writes the oldest batches, or with none only deletes what is not needed any more. False: it has
+ * to wait for a transaction that is under way. */
+static bool begin(arcp__pg_writer *writer)
+{
+    size_t ops = 0;
+    arcp_error err = {0};
+    if (writer->pg.conn == NULL) {
+        recover(writer, NULL);
+        return true;
+    }
+    if (answer_written(writer)) {
+        return true;
+    }
+    const size_t count = choose(writer, &ops);
+    if (!find_missing(writer, count)) {
+        return writer->under_way_count == 0;
+    }
+    const bool with_garbage =
+        writer->plan.has_garbage &&
+        (count == 0 || (writer->committed + writer->under_way_count) % GARBAGE_EVERY == 0);
+    writer->plan.has_garbage = writer->plan.has_garbage && !with_garbage;
+    arcp__pg_plan_begin(&writer->plan);
+    const arcp__request *batch = writer->pending;
+    for (size_t i = 0; i < count && err.status == ARCP_OK; i++, batch = batch->next) {
+        (void)arcp__pg_plan_batch(&writer->plan, batch, &err);
+    }
+    if (err.status == ARCP_OK && arcp__pg_plan_finish(&writer->plan, now(), &err) == ARCP_OK) {
+        send(writer, count, ops, with_garbage);
+        return true;
+    }
+    arcp__pg_plan_abandon(&writer->plan);
+    if (writer->under_way_count != 0) {
+        return false; /* what was forgotten is looked up behind it */
+    }
+    if (count == 1) {
+        fail_pending(writer, &err);
+    } else {
+        writer->one_by_one = count;
+    }
+    return true;
+}
+
+/* All answers are there, and the oldest transaction was refused. */
+static void handle_refusal(arcp__pg_writer *writer)
+{
+    const arcp__pg_transaction first = writer->under_way[0];
+    arcp_error err = {0};
+    if (first.trouble == ARCP__PG_LOST) {
+        recover(writer, &first.error);
+        return;
+    }
+    if (first.trouble == ARCP__PG_FENCED) {
+        if (!settle(writer, &err)) {
+            recover(writer, &err);
+        }
+        return;
+    }
+    const bool was_alone = writer->one_by_one != 0;
+    const size_t count = take_back(writer);
+    if (first.batch_count != 0 && was_alone) {
+        fail_pending(writer, &first.error);
+        writer->one_by_one = 0;
+    } else {
+        writer->one_by_one = count;
+    }
+}
+
+/* A transaction is complete. */
+static void complete(arcp__pg_writer *writer)
+{
+    arcp__pg_transaction *first = &writer->under_way[0];
+    if (first->trouble == ARCP__PG_FINE && writer->pg.is_doubtful) {
+        first->trouble = ARCP__PG_LOST;
+        (void)arcp_error_set(&first->error, ARCP_E_IO,
+                             "postgres: the server answered with a warning");
+    }
+    if (first->trouble == ARCP__PG_FINE) {
+        writer->one_by_one -= writer->one_by_one != 0 && first->batch_count != 0;
+        answer_committed(writer);
+        return;
+    }
+    /* The one behind it cannot pass it; its answer has to be taken, too. */
+    while (first->trouble != ARCP__PG_LOST && writer->under_way_count == 2) {
+        PGresult *result = NULL;
+        arcp_error lost = {0};
+        if (arcp__pg_next(&writer->pg, now() + writer->pg.answer_ns, -1, &result, &lost) !=
+            ARCP__PG_RESULT) {
+            first->trouble = ARCP__PG_LOST;
+            first->error = lost;
+        } else if (PQresultStatus(result) == PGRES_PIPELINE_SYNC) {
+            PQclear(result);
+            break;
+        }
+        PQclear(result);
+    }
+    handle_refusal(writer);
+}
+
+static void take_result(arcp__pg_writer *writer, PGresult *result)
+{
+    arcp__pg_transaction *first = &writer->under_way[0];
+    arcp_error err = {0};
+    if (PQresultStatus(result) == PGRES_PIPELINE_SYNC) {
+        complete(writer);
+    } else if (first->trouble == ARCP__PG_FINE) {
+        first->trouble = arcp__pg_judge(&writer->pg, result, &err);
+        first->error = err;
+        const bool deletes =
+            strncmp(PQcmdStatus(result), "DELETE", 6) == 0 && strcmp(PQcmdTuples(result), "0") != 0;
+        first->found_garbage = first->found_garbage || (first->is_garbage && deletes);
+    }
+}
+
+/* ---- the thread ---- */
+
+void arcp__pg_writer_wake(arcp__pg_writer *writer)
+{
+    if (atomic_exchange(&writer->is_asleep, false)) {
+        (void)eventfd_write(writer->wake_fd, 1);
+    }
+}
+
+/* Takes what was submitted; false: the queue is closed. */
+static bool take(arcp__pg_writer *writer)
+{
+    arcp__request *more = NULL;
+    const bool goes_on = arcp__queue_take_batches(writer->queue, false, SIZE_MAX, &more);
+    DL_CONCAT(writer->pending, more);
+    return goes_on;
+}
+
+/* Waits for an answer of the server, or with `may_begin` for a batch. */
+static void wait_for_answer(arcp__pg_writer *writer, bool may_begin)
+{
+    arcp_error err = {0};
+    PGresult *result = NULL;
+    const arcp__pg_transaction *first = &writer->under_way[0];
+    /* Only a batch that is large by itself makes a transaction of more than BYTES_MAX. */
+    const int64_t deadline = first->waits_since_ns + writer->pg.answer_ns +
+                             (int64_t)(first->bytes / BYTES_MAX) * ARCP_NS_PER_SEC;
+    switch (arcp__pg_next(&writer->pg, deadline, may_begin ? writer->wake_fd : -1, &result, &err)) {
+    case ARCP__PG_RESULT:
+        take_result(writer, result);
+        PQclear(result);
+        break;
+    case ARCP__PG_WOKEN:
+        break;
+    case ARCP__PG_BROKEN:
+        recover(writer, &err);
+        break;
+    }
+}
+
+static void wait_for_batch(const arcp__pg_writer *writer)
+{
+    struct pollfd fd = {.fd = writer->wake_fd, .events = POLLIN};
+    const bool will_trim = writer->plan.trims != NULL && writer->pg.conn != NULL;
+    (void)poll(&fd, 1, will_trim ? (int)(ARCP__PG_TRIM_NS / ARCP_NS_PER_MS) : -1);
+}
+
+static void sleep_until_woken(arcp__pg_writer *writer, bool is_held)
+{
+    eventfd_t ignored = 0;
+    const bool may_begin =
+        writer->pending == NULL && !is_held && writer->under_way_count < ARCP__PG_UNDER_WAY_MAX;
+    atomic_store(&writer->is_asleep, may_begin);
+    if (may_begin) {
+        const bool goes_on = take(writer); /* it may have come before the flag was set */
+        if (writer->pending != NULL || (!goes_on && writer->under_way_count == 0)) {
+            atomic_store(&writer->is_asleep, false);
+            return;
+        }
+    }
+    if (writer->under_way_count != 0) {
+        wait_for_answer(writer, may_begin);
+    } else {
+        wait_for_batch(writer);
+    }
+    atomic_store(&writer->is_asleep, false);
+    if (may_begin) {
+        (void)eventfd_read(writer->wake_fd, &ignored);
+    }
+}
+
+static bool has_idle_work(const arcp__pg_writer *writer)
+{
+    return writer->pg.conn != NULL && writer->under_way_count == 0 &&
+           (writer->plan.has_garbage || arcp__pg_plan_must_trim(&writer->plan, now()));
+}
+
+void *arcp__pg_writer_run(void *user)
+{
+    arcp__pg_writer *writer = user;
+    bool is_held = false; /* the next transaction waits for the one under way */
+    for (;;) {
+        const bool goes_on = take(writer);
+        answer_failed(writer);
+        if (!goes_on && writer->pending == NULL && writer->under_way_count == 0) {
+            return NULL;
+        }
+        const unsigned most = writer->one_by_one != 0 ? 1 : ARCP__PG_UNDER_WAY_MAX;
+        is_held = is_held && writer->under_way_count != 0;
+        if (writer->over.status == ARCP_OK && !is_held && writer->under_way_count < most &&
+            (writer->pending != NULL || has_idle_work(writer))) {
+            is_held = !begin(writer);
+        } else {
+            sleep_until_woken(writer, is_held);
+        }
+    }
+}
+
+arcp_status arcp__pg_writer_open(arcp__pg_writer *writer, arcp_error *err)
+{
+    writer->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (writer->wake_fd < 0) {
+        return arcp_error_set(err, ARCP_E_IO, "cannot create an eventfd for the store");
+    }
+    writer->plan.shard = ARCP__PG_SHARD;
+    if (arcp__pg_connect(&writer->pg, true, err) == ARCP_OK && settle(writer, err) &&
+        err->status == ARCP_OK) {
+        (void)arcp__pg_plan_open(&writer->plan, &writer->pg, err);
+    }
+    return err->status;
+}
+
+void arcp__pg_writer_close(arcp__pg_writer *writer)
+{
+    assert(writer->pending == NULL && writer->under_way_count == 0);
+    arcp__pg_close(&writer->pg);
+    forget_doubts(writer);
+    arcp__pg_plan_fini(&writer->plan);
+    if (writer->wake_fd > 0) {
+        (void)close(writer->wake_fd);
+    }
+}
