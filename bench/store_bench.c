@@ -5,6 +5,9 @@
  * spread over S streams in turn, as a loaded runtime does. After the table come latencies:
  * one batch in flight, and a steady 150 000 records per second.
  *
+ * With ARCP_BENCH_POSTGRES=postgres://... the same is measured on that database, which has to be
+ * for this purpose only.
+ *
  * Files go to $TMPDIR (/tmp), which should be on the disk to measure. */
 #include <arcp/sys/store.h>
 
@@ -19,6 +22,7 @@
 #include <unistd.h>
 
 #include "harness.h"
+#include "store_postgres.h"
 
 #define RECORD_BYTES   300
 #define IN_FLIGHT_MAX  8192 /* records */
@@ -49,7 +53,7 @@ typedef struct batch_slot {
 } batch_slot;
 
 typedef struct bench_store {
-    const char *scheme; /* "sqlite:" or "memory:" */
+    const char *scheme; /* "sqlite:", "memory:" or "postgres:" */
     char path[300];
     size_t per_batch;
     size_t streams;
@@ -119,23 +123,42 @@ static void wait_for(bench_store *bench, uint64_t delivered)
     }
 }
 
+static void close_store(bench_store *bench);
+
+/* One process owns a store in PostgreSQL, so the one that was open is closed. */
+static arcp_status open_postgres(bench_store *bench, arcp_error *err)
+{
+    static bench_store *open;
+    if (open != NULL) {
+        close_store(open);
+    }
+    open = bench;
+    return bench_open_postgres(bench_postgres_url(), &bench->store, err);
+}
+
 static void open_store(bench_store *bench)
 {
     static unsigned serial;
     char url[320];
     arcp_error err = {0};
+    const bool is_postgres = strcmp(bench->scheme, "postgres:") == 0;
     if (strcmp(bench->scheme, "sqlite:") == 0) {
-        snprintf(bench->path, sizeof bench->path, "%s/bench-%u.db", directory, serial++);
+        snprintf(bench->path, sizeof bench->path, "%s/bench-%u.db", directory, serial);
     }
+    serial++;
     snprintf(url, sizeof url, "%s%s", bench->scheme, bench->path);
-    if (arcp_store_open(url, &bench->store, &err) != ARCP_OK) {
+    const arcp_status status =
+        is_postgres ? open_postgres(bench, &err) : arcp_store_open(url, &bench->store, &err);
+    if (status != ARCP_OK) {
         die(err.message);
     }
     sem_init(&bench->woken, 0, 0);
     arcp_store_callbacks callbacks = {on_done, on_read, on_scan, on_wake, bench};
     bench->store->ops->set_callbacks(bench->store, &callbacks);
     for (size_t i = 0; i < STREAMS_MAX; i++) {
-        snprintf(bench->keys[i], sizeof bench->keys[i], "sess_01J%018zu", i);
+        /* A database keeps the streams of earlier runs. */
+        snprintf(bench->keys[i], sizeof bench->keys[i], "s_%08x%06x%010zu",
+                 (unsigned)(bench_now_ns() >> 10), serial, i);
     }
     const size_t count = IN_FLIGHT_MAX / bench->per_batch;
     bench->slots = calloc(count, sizeof *bench->slots);
@@ -158,6 +181,8 @@ static void close_store(bench_store *bench)
         sem_destroy(&bench->woken);
         free(bench->slots);
         free(bench->ops);
+        bench->free_slots = NULL;
+        memset(bench->next, 0, sizeof bench->next);
         bench->store = NULL;
     }
 }
@@ -406,7 +431,14 @@ static bench_store stores[] = {
     {.scheme = "sqlite:", .per_batch = 1, .streams = 1},
     {.scheme = "sqlite:", .per_batch = 200, .streams = 1},
     {.scheme = "memory:", .per_batch = 200, .streams = 1},
+    {.scheme = "postgres:", .per_batch = 1, .streams = 100},
+    {.scheme = "postgres:", .per_batch = 16, .streams = 100},
+    {.scheme = "postgres:", .per_batch = 256, .streams = 100},
+    {.scheme = "postgres:", .per_batch = 1024, .streams = 100},
+    {.scheme = "postgres:", .per_batch = 200, .streams = 1},
 };
+
+#define POSTGRES_CASES 5u /* the last ones, here and below */
 
 #define UNIT "records/s"
 #define WRITE_CASE(n, at)                                                                          \
@@ -441,6 +473,12 @@ static const bench_case cases[] = {
     {"replay, written one by one", NULL, run_replay, &stores[9], REPLAY_SLOWLY, UNIT, 0},
     {"replay, written 200 at a time", NULL, run_replay, &stores[10], REPLAY_RECORDS, UNIT, 0},
     {"replay, memory", NULL, run_replay, &stores[11], REPLAY_RECORDS, UNIT, 0},
+    APPEND_CASE(1, "100 streams, postgres", 12),
+    APPEND_CASE(16, "100 streams, postgres", 13),
+    APPEND_CASE(256, "100 streams, postgres", 14),
+    APPEND_CASE(1024, "100 streams, postgres", 15),
+    {"replay, written 200 at a time, postgres", NULL, run_replay, &stores[16], REPLAY_RECORDS, UNIT,
+     0},
 };
 
 /* Returns the argument after the option, "" if there is none; NULL without the option. */
@@ -482,7 +520,9 @@ int main(int argc, char **argv)
     const bool only_latencies = filter != NULL && strncmp(filter, "latency", 7) == 0;
     int status = 0;
     if (!only_latencies) {
-        status = bench_main(argc, argv, "store", cases, sizeof cases / sizeof cases[0]);
+        const size_t count = sizeof cases / sizeof cases[0];
+        status = bench_main(argc, argv, "store", cases,
+                            bench_postgres_url() == NULL ? count - POSTGRES_CASES : count);
     }
     if (status == 0 && find_flag(argv, "--list") == NULL && find_flag(argv, "--help") == NULL &&
         (filter == NULL || only_latencies)) {

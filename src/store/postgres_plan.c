@@ -89,6 +89,7 @@ arcp__pg_trouble arcp__pg_plan_open(arcp__pg_plan *plan, arcp__pg *pg, arcp_erro
 void arcp__pg_plan_forget_all(arcp__pg_plan *plan)
 {
     plan->touched = NULL;
+    plan->has_missing = false;
     while (plan->by_use != NULL) {
         forget(plan, plan->by_use);
     }
@@ -110,23 +111,45 @@ void arcp__pg_plan_fini(arcp__pg_plan *plan)
 
 /* ---- looking streams up ---- */
 
+static void miss(arcp__pg_plan *plan, arcp_span key)
+{
+    if (!plan->has_missing) {
+        arcp__pg_array_begin(&plan->missing, ARCP__PG_TEXT);
+        plan->has_missing = true;
+    }
+    arcp__pg_add_key(&plan->missing, key);
+}
+
+/* Most streams that are not known and begin at 0 are new. If one is not, its insertion fails, and
+ * the batch is tried again with lookups. A stream that this transaction both creates and drops is
+ * not inserted, so it is looked up. */
 void arcp__pg_plan_miss(arcp__pg_plan *plan, const arcp__request *batch)
 {
-    /* One that begins at 0 is taken for new; if it is not, its key cannot be inserted. */
     for (size_t i = 0; i < batch->count; i++) {
         const arcp_store_op *op = &batch->ops[i];
-        const bool seems_new = op->kind == ARCP_STORE_APPEND && op->position == 0;
+        const bool seems_new =
+            op->kind == ARCP_STORE_APPEND && op->position == 0 && !plan->is_careful;
         arcp__pg_stream *stream = NULL;
         if (arcp__store_is_of_row(op)) {
             continue;
         }
         HASH_FIND(hh, plan->by_key, op->key.data, op->key.size, stream);
-        if (stream == NULL && (!seems_new || plan->is_careful || add(plan, op->key) == NULL)) {
-            if (!plan->has_missing) {
-                arcp__pg_array_begin(&plan->missing, ARCP__PG_TEXT);
-                plan->has_missing = true;
+        if (stream == NULL) {
+            stream = add(plan, op->key);
+            if (stream == NULL) {
+                continue; /* out of memory: its operation fails */
             }
-            arcp__pg_add_key(&plan->missing, op->key);
+            touch(plan, stream);
+            stream->is_assumed = seems_new;
+            stream->is_missing = !seems_new;
+        } else if (stream->is_assumed && op->kind != ARCP_STORE_APPEND) {
+            stream->is_assumed = false;
+            stream->is_missing = true;
+        } else {
+            continue;
+        }
+        if (stream->is_missing) {
+            miss(plan, op->key);
         }
     }
 }
@@ -161,17 +184,15 @@ static arcp_status take_found(arcp__pg_plan *plan, const PGresult *rows, arcp_er
 {
     for (int i = 0; i < PQntuples(rows) && err->status == ARCP_OK; i++) {
         char decoded[ARCP_STORE_KEY_BYTES_MAX];
-        const arcp_span key = arcp__pg_key_of(arcp__pg_text(rows, i, 0), decoded);
-        if (find(plan, key) != NULL) {
-            continue; /* it was asked for twice */
+        arcp__pg_stream *stream = find(plan, arcp__pg_key_of(arcp__pg_text(rows, i, 0), decoded));
+        if (stream != NULL && stream->is_missing) {
+            stream->is_missing = false;
+            (void)take_stream(plan, rows, i, stream, err);
         }
-        arcp__pg_stream *stream = add(plan, key);
-        if (stream == NULL) {
-            return no_memory(err);
-        }
-        if (take_stream(plan, rows, i, stream, err) != ARCP_OK) {
-            forget(plan, stream);
-        }
+    }
+    /* The others do not exist. */
+    for (arcp__pg_stream *stream = plan->touched; stream != NULL; stream = stream->next_touched) {
+        stream->is_missing = false;
     }
     return err->status;
 }
@@ -331,17 +352,15 @@ static arcp_status insert(arcp__pg_plan *plan, arcp__pg_stream *stream, bool has
     return ARCP_OK;
 }
 
-static arcp_status append(arcp__pg_plan *plan, const arcp_store_op *op, arcp_error *err)
+static arcp_status append(arcp__pg_plan *plan, arcp__pg_stream *stream, const arcp_store_op *op,
+                          arcp_error *err)
 {
-    arcp__pg_stream *stream = find(plan, op->key);
-    const uint64_t next = stream == NULL ? 0 : stream->next;
-    if (op->position != next) {
-        return arcp__store_position_error(op, next, err);
-    }
-    stream = stream == NULL ? add(plan, op->key) : stream;
     arcp__pg_piece *piece = arcp__arena_take(&plan->arena, sizeof *piece);
-    if (stream == NULL || piece == NULL) {
+    if (piece == NULL) {
         return no_memory(err);
+    }
+    if (op->position != stream->next) {
+        return arcp__store_position_error(op, stream->next, err);
     }
     touch(plan, stream);
     if (stream->id == 0) {
@@ -379,10 +398,9 @@ static arcp_status drop_row(arcp__pg_plan *plan, arcp__pg_stream *stream, arcp_e
     return ARCP_OK;
 }
 
-static arcp_status drop(arcp__pg_plan *plan, const arcp_store_op *op, arcp_error *err)
+static arcp_status drop(arcp__pg_plan *plan, arcp__pg_stream *stream, arcp_error *err)
 {
-    arcp__pg_stream *stream = find(plan, op->key);
-    if (stream == NULL || stream->id == 0) {
+    if (stream->id == 0) {
         return ARCP_OK;
     }
     touch(plan, stream);
@@ -400,10 +418,9 @@ static arcp_status drop(arcp__pg_plan *plan, const arcp_store_op *op, arcp_error
     return err->status;
 }
 
-static void trim(arcp__pg_plan *plan, const arcp_store_op *op)
+static void trim(arcp__pg_plan *plan, arcp__pg_stream *stream, const arcp_store_op *op)
 {
-    arcp__pg_stream *stream = find(plan, op->key);
-    if (stream == NULL || stream->id == 0 || op->position <= stream->trim) {
+    if (stream->id == 0 || op->position <= stream->trim) {
         return;
     }
     touch(plan, stream);
@@ -435,20 +452,20 @@ arcp_status arcp__pg_plan_batch(arcp__pg_plan *plan, const arcp__request *batch,
 {
     for (size_t i = 0; i < batch->count && err->status == ARCP_OK; i++) {
         const arcp_store_op *op = &batch->ops[i];
-        switch (op->kind) {
-        case ARCP_STORE_APPEND:
-            (void)append(plan, op, err);
-            break;
-        case ARCP_STORE_TRIM:
-            trim(plan, op);
-            break;
-        case ARCP_STORE_DROP:
-            (void)drop(plan, op, err);
-            break;
-        case ARCP_STORE_PUT:
-        case ARCP_STORE_DELETE:
+        if (arcp__store_is_of_row(op)) {
             (void)change_row(plan, op, err);
-            break;
+            continue;
+        }
+        arcp__pg_stream *stream = find(plan, op->key);
+        if (stream == NULL) { /* `miss` had no memory for it */
+            return no_memory(err);
+        }
+        if (op->kind == ARCP_STORE_APPEND) {
+            (void)append(plan, stream, op, err);
+        } else if (op->kind == ARCP_STORE_DROP) {
+            (void)drop(plan, stream, err);
+        } else {
+            trim(plan, stream, op);
         }
     }
     return err->status;
@@ -551,6 +568,7 @@ bool arcp__pg_plan_send(arcp__pg_plan *plan, arcp__pg *pg)
     }
     for (arcp__pg_stream *stream = plan->touched; stream != NULL; stream = stream->next_touched) {
         stream->is_touched = false;
+        stream->is_assumed = false;
     }
     plan->touched = NULL;
     while (HASH_COUNT(plan->by_key) > ARCP__PG_STREAMS_KEPT_MAX) {
@@ -561,6 +579,7 @@ bool arcp__pg_plan_send(arcp__pg_plan *plan, arcp__pg *pg)
 
 void arcp__pg_plan_abandon(arcp__pg_plan *plan)
 {
+    plan->has_missing = false;
     while (plan->touched != NULL) {
         arcp__pg_stream *stream = plan->touched;
         plan->touched = stream->next_touched;

@@ -6,8 +6,9 @@
  * counts. The writer gives streams their numbers and checks positions itself: it knows the next
  * position of the streams that it has met, and looks the others up first (`missing`).
  *
- * Order of calls: begin; batch for each; finish; send. If one fails, abandon: nothing of the
- * transaction was sent. After a transaction that was sent and not committed: forget_all. */
+ * Order of calls: begin; miss for each batch, and find; batch for each; finish; send. If one fails,
+ * abandon: nothing of the transaction was sent. After a transaction that was sent and not
+ * committed: forget_all. */
 #ifndef ARCP_STORE_POSTGRES_PLAN_H
 #define ARCP_STORE_POSTGRES_PLAN_H
 
@@ -42,6 +43,9 @@ typedef struct arcp__pg_stream {
     uint64_t ends[ARCP__PG_TRIM_RUNS];             /* of the runs since the last trim */
     unsigned end_count;
     bool is_touched; /* by this transaction */
+    bool is_assumed; /* not to exist, because the first append is at 0; its insertion verifies that
+                      */
+    bool is_missing; /* to be looked up */
     bool is_new;     /* created by this transaction; its row waits for the end */
     arcp__pg_piece *first_piece, *last_piece;
     size_t piece_count;

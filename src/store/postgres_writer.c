@@ -3,17 +3,8 @@
  *   pending -> under way (two at most) -> answered
  *      ^            |
  *      +------------+  a transaction was refused: batch by batch, as nothing of it was applied
- *                   |  the connection is lost: unknown, see below
- *
- * Committed or not? A connection that is lost, that does not answer, or that has said a WARNING, is
- * closed. On a new one the epoch is raised, so that nothing that is still on its way on the old one
- * can commit; then the numbers of the committed transactions are read. Those up to the highest are
- * answered, the others are written again, in their order. Batches fail only after `patience_ns`
- * without success. If they may have been committed then (`doubts`), this is found out at the next
- * connection, and they are not written twice when they are submitted again.
- *
- * The store is over when another node has taken the shard, or when the database has less than it
- * had acknowledged: every batch fails with ARCP_E_FENCED, and nothing is written any more. */
+ *                   |  the connection is lost: postgres_recover.c
+ */
 #include "store/postgres_writer.h"
 
 #include <assert.h>
@@ -25,15 +16,7 @@
 
 #define OPS_MAX       1024u
 #define BYTES_MAX     4194304u
-#define PAUSE_MS      100 /* between attempts to connect */
-#define GARBAGE_EVERY 64  /* transactions, while batches always wait */
-
-typedef struct arcp__pg_doubt {
-    struct arcp__pg_doubt *prev, *next; /* oldest first */
-    int64_t number;                     /* of the transaction */
-    uint64_t batch_id;
-    bool is_in; /* it was committed */
-} doubt;
+#define GARBAGE_EVERY 64 /* transactions, while batches always wait */
 
 static int64_t now(void)
 {
@@ -42,7 +25,7 @@ static int64_t now(void)
 
 /* ---- answers ---- */
 
-static void answer(arcp__pg_writer *writer, arcp__request *batches, const arcp_error *error)
+void arcp__pg_answer(arcp__pg_writer *writer, arcp__request *batches, const arcp_error *error)
 {
     for (arcp__request *batch = batches; batch != NULL; batch = batch->next) {
         batch->error = *error;
@@ -63,7 +46,7 @@ static arcp__request *shift(arcp__pg_writer *writer)
     return batches;
 }
 
-static void answer_committed(arcp__pg_writer *writer)
+void arcp__pg_answer_committed(arcp__pg_writer *writer)
 {
     const arcp__pg_transaction done = writer->under_way[0];
     writer->committed = done.number;
@@ -73,11 +56,11 @@ static void answer_committed(arcp__pg_writer *writer)
     if (done.batches != NULL) {
         arcp__queue_count_commit(writer->queue, done.batch_count, done.ops, done.began_ns);
     }
-    answer(writer, shift(writer), &(arcp_error){0});
+    arcp__pg_answer(writer, shift(writer), &(arcp_error){0});
 }
 
 /* Puts the batches of all transactions back, before those that wait. Returns their number. */
-static size_t take_back(arcp__pg_writer *writer)
+size_t arcp__pg_take_back(arcp__pg_writer *writer)
 {
     arcp__request *all = NULL;
     size_t count = 0;
@@ -92,26 +75,8 @@ static size_t take_back(arcp__pg_writer *writer)
     return count;
 }
 
-static void forget_doubts(arcp__pg_writer *writer)
-{
-    while (writer->doubts != NULL) {
-        doubt *oldest = writer->doubts;
-        DL_DELETE(writer->doubts, oldest);
-        arcp__free(oldest);
-    }
-}
-
-/* The store is over. */
-static void end(arcp__pg_writer *writer, const arcp_error *why)
-{
-    writer->over = *why;
-    forget_doubts(writer);
-    arcp__pg_close(&writer->pg);
-    (void)take_back(writer);
-}
-
 /* Fails the oldest batch, and those that were submitted before its owner knows of that. */
-static void fail_pending(arcp__pg_writer *writer, const arcp_error *why)
+void arcp__pg_fail_pending(arcp__pg_writer *writer, const arcp_error *why)
 {
     if (writer->pending != NULL) {
         writer->failed = *why;
@@ -130,134 +95,7 @@ static void answer_failed(arcp__pg_writer *writer)
         DL_DELETE(writer->pending, batch);
         DL_APPEND(failed, batch);
     }
-    answer(writer, failed, is_over ? &writer->over : &writer->failed);
-}
-
-/* ---- committed or not ---- */
-
-/* Patience is over. */
-static void give_up(arcp__pg_writer *writer, const arcp_error *why)
-{
-    for (unsigned i = 0; i < writer->under_way_count; i++) {
-        const arcp__pg_transaction *unknown = &writer->under_way[i];
-        for (const arcp__request *batch = unknown->batches; batch != NULL; batch = batch->next) {
-            doubt *noted = arcp__alloc(sizeof *noted);
-            if (noted == NULL) {
-                const arcp_error over = {.status = ARCP_E_FENCED,
-                                         .message = "out of memory for what may be committed"};
-                end(writer, &over);
-                return;
-            }
-            noted->number = unknown->number;
-            noted->batch_id = batch->id;
-            DL_APPEND(writer->doubts, noted);
-        }
-    }
-    (void)take_back(writer);
-    writer->is_failing = true;
-    fail_pending(writer, why);
-}
-
-/* Keeps the doubts that were committed. */
-static void settle_doubts(arcp__pg_writer *writer, int64_t committed)
-{
-    doubt *each = NULL;
-    doubt *next = NULL;
-    DL_FOREACH_SAFE (writer->doubts, each, next) {
-        each->is_in = each->is_in || each->number <= committed;
-        if (!each->is_in) {
-            DL_DELETE(writer->doubts, each);
-            arcp__free(each);
-        }
-    }
-}
-
-/* The epoch of a connection that works, and what has become of the transactions under way. False:
- * the connection is lost. */
-static bool settle(arcp__pg_writer *writer, arcp_error *err)
-{
-    arcp__pg_claim claim = {.batch = 0};
-    if (arcp__pg_owner_claim(writer->owner, &writer->pg, &claim, err) != ARCP__PG_FINE) {
-        arcp__pg_close(&writer->pg);
-        return false;
-    }
-    if (claim.is_fenced) {
-        (void)arcp_error_set(err, ARCP_E_FENCED, "postgres: another node has taken the store over");
-    } else if (claim.batch < writer->committed) {
-        (void)arcp_error_set(err, ARCP_E_FENCED,
-                             "postgres: the database lost commits: transaction %lld was "
-                             "acknowledged, and the last one that it has is %lld (was an "
-                             "asynchronous replica promoted?)",
-                             (long long)writer->committed, (long long)claim.batch);
-    }
-    if (err->status != ARCP_OK) {
-        const arcp_error why = *err;
-        end(writer, &why);
-        return true;
-    }
-    while (writer->under_way_count != 0 && writer->under_way[0].number <= claim.batch) {
-        answer_committed(writer);
-    }
-    (void)take_back(writer);
-    settle_doubts(writer, claim.batch);
-    writer->committed = claim.batch;
-    writer->epoch = claim.epoch;
-    return true;
-}
-
-static bool is_patience_over(const arcp__pg_writer *writer)
-{
-    return writer->is_failing || now() - writer->trouble_since_ns >= writer->patience_ns;
-}
-
-/* Connects again until it succeeds or patience is over. `cause` is why a transaction has failed;
- * NULL: none was sent. A server that answers, but cannot write, is tried as long. */
-static void recover(arcp__pg_writer *writer, const arcp_error *cause)
-{
-    const struct timespec pause = {0, PAUSE_MS * ARCP_NS_PER_MS};
-    arcp__pg_close(&writer->pg);
-    if (writer->trouble_since_ns == 0) {
-        writer->trouble_since_ns = now();
-    } else if (!writer->is_failing) {
-        (void)nanosleep(&pause, NULL);
-    }
-    for (;;) {
-        arcp_error err = {0};
-        if (arcp__pg_connect(&writer->pg, true, &err) == ARCP_OK && settle(writer, &err)) {
-            if (cause != NULL && writer->over.status == ARCP_OK && is_patience_over(writer)) {
-                writer->is_failing = true;
-                fail_pending(writer, cause);
-            }
-            return;
-        }
-        if (is_patience_over(writer)) {
-            err.status = ARCP_E_IO; /* whatever it is, the owner may try again */
-            give_up(writer, &err);
-            return;
-        }
-        (void)nanosleep(&pause, NULL);
-    }
-}
-
-/* Answers the oldest batches if an earlier attempt has written them. */
-static bool answer_written(arcp__pg_writer *writer)
-{
-    arcp__request *batch = writer->pending;
-    doubt *oldest = writer->doubts;
-    if (batch == NULL || oldest == NULL || writer->under_way_count != 0) {
-        return false;
-    }
-    if (batch->id != oldest->batch_id) { /* its owner goes on with something else */
-        forget_doubts(writer);
-        return false;
-    }
-    DL_DELETE(writer->doubts, oldest);
-    arcp__free(oldest);
-    DL_DELETE(writer->pending, batch);
-    arcp__request *one = NULL;
-    DL_APPEND(one, batch);
-    answer(writer, one, &(arcp_error){0});
-    return true;
+    arcp__pg_answer(writer, failed, is_over ? &writer->over : &writer->failed);
 }
 
 /* ---- transactions ---- */
@@ -286,6 +124,7 @@ static bool find_missing(arcp__pg_writer *writer, size_t count)
     arcp__pg_plan *plan = &writer->plan;
     arcp_error err = {0};
     const arcp__request *batch = writer->pending;
+    arcp__pg_plan_begin(plan);
     plan->is_careful = writer->one_by_one != 0;
     for (size_t i = 0; i < count; i++, batch = batch->next) {
         arcp__pg_plan_miss(plan, batch);
@@ -294,14 +133,17 @@ static bool find_missing(arcp__pg_writer *writer, size_t count)
         return true;
     }
     if (writer->under_way_count != 0) { /* they may be about the same streams */
-        plan->has_missing = false;
+        arcp__pg_plan_abandon(plan);
         return false;
     }
     const arcp__pg_trouble trouble = arcp__pg_plan_find(plan, &writer->pg, &err);
+    if (trouble != ARCP__PG_FINE) {
+        arcp__pg_plan_abandon(plan);
+    }
     if (trouble == ARCP__PG_LOST) {
-        recover(writer, &err);
+        arcp__pg_recover(writer, &err);
     } else if (trouble != ARCP__PG_FINE && count == 1) {
-        fail_pending(writer, &err);
+        arcp__pg_fail_pending(writer, &err);
     } else if (trouble != ARCP__PG_FINE) {
         writer->one_by_one = count;
     }
@@ -357,7 +199,7 @@ static void send(arcp__pg_writer *writer, size_t count, size_t ops, bool with_ga
         (with_garbage && !send_garbage(writer)) || !arcp__pg_sync(&writer->pg)) {
         arcp_error err = {0};
         (void)arcp_error_set(&err, ARCP_E_IO, "postgres: the connection is lost");
-        recover(writer, &err);
+        arcp__pg_recover(writer, &err);
     }
 }
 
@@ -368,10 +210,10 @@ static bool begin(arcp__pg_writer *writer)
     size_t ops = 0;
     arcp_error err = {0};
     if (writer->pg.conn == NULL) {
-        recover(writer, NULL);
+        arcp__pg_recover(writer, NULL);
         return true;
     }
-    if (answer_written(writer)) {
+    if (arcp__pg_answer_written(writer)) {
         return true;
     }
     const size_t count = choose(writer, &ops);
@@ -382,7 +224,6 @@ static bool begin(arcp__pg_writer *writer)
         writer->plan.has_garbage &&
         (count == 0 || (writer->committed + writer->under_way_count) % GARBAGE_EVERY == 0);
     writer->plan.has_garbage = writer->plan.has_garbage && !with_garbage;
-    arcp__pg_plan_begin(&writer->plan);
     const arcp__request *batch = writer->pending;
     for (size_t i = 0; i < count && err.status == ARCP_OK; i++, batch = batch->next) {
         (void)arcp__pg_plan_batch(&writer->plan, batch, &err);
@@ -396,7 +237,7 @@ static bool begin(arcp__pg_writer *writer)
         return false; /* what was forgotten is looked up behind it */
     }
     if (count == 1) {
-        fail_pending(writer, &err);
+        arcp__pg_fail_pending(writer, &err);
     } else {
         writer->one_by_one = count;
     }
@@ -409,19 +250,19 @@ static void handle_refusal(arcp__pg_writer *writer)
     const arcp__pg_transaction first = writer->under_way[0];
     arcp_error err = {0};
     if (first.trouble == ARCP__PG_LOST) {
-        recover(writer, &first.error);
+        arcp__pg_recover(writer, &first.error);
         return;
     }
     if (first.trouble == ARCP__PG_FENCED) {
-        if (!settle(writer, &err)) {
-            recover(writer, &err);
+        if (!arcp__pg_settle(writer, &err)) {
+            arcp__pg_recover(writer, &err);
         }
         return;
     }
     const bool was_alone = writer->one_by_one != 0;
-    const size_t count = take_back(writer);
+    const size_t count = arcp__pg_take_back(writer);
     if (first.batch_count != 0 && was_alone) {
-        fail_pending(writer, &first.error);
+        arcp__pg_fail_pending(writer, &first.error);
         writer->one_by_one = 0;
     } else {
         writer->one_by_one = count;
@@ -439,7 +280,7 @@ static void complete(arcp__pg_writer *writer)
     }
     if (first->trouble == ARCP__PG_FINE) {
         writer->one_by_one -= writer->one_by_one != 0 && first->batch_count != 0;
-        answer_committed(writer);
+        arcp__pg_answer_committed(writer);
         return;
     }
     /* The one behind it cannot pass it; its answer has to be taken, too. */
@@ -509,7 +350,7 @@ static void wait_for_answer(arcp__pg_writer *writer, bool may_begin)
     case ARCP__PG_WOKEN:
         break;
     case ARCP__PG_BROKEN:
-        recover(writer, &err);
+        arcp__pg_recover(writer, &err);
         break;
     }
 }
@@ -579,7 +420,7 @@ arcp_status arcp__pg_writer_open(arcp__pg_writer *writer, arcp_error *err)
         return arcp_error_set(err, ARCP_E_IO, "cannot create an eventfd for the store");
     }
     writer->plan.shard = ARCP__PG_SHARD;
-    if (arcp__pg_connect(&writer->pg, true, err) == ARCP_OK && settle(writer, err) &&
+    if (arcp__pg_connect(&writer->pg, true, err) == ARCP_OK && arcp__pg_settle(writer, err) &&
         err->status == ARCP_OK) {
         (void)arcp__pg_plan_open(&writer->plan, &writer->pg, err);
     }
@@ -590,7 +431,7 @@ void arcp__pg_writer_close(arcp__pg_writer *writer)
 {
     assert(writer->pending == NULL && writer->under_way_count == 0);
     arcp__pg_close(&writer->pg);
-    forget_doubts(writer);
+    arcp__pg_forget_doubts(writer);
     arcp__pg_plan_fini(&writer->plan);
     if (writer->wake_fd > 0) {
         (void)close(writer->wake_fd);

@@ -48,6 +48,31 @@ typedef struct arcp__pg_writer {
     struct arcp__pg_doubt *doubts;
 } arcp__pg_writer;
 
+/* ---- answers ---- */
+
+/* Answers the batches in the list, all in the same way. */
+void arcp__pg_answer(arcp__pg_writer *writer, arcp__request *batches, const arcp_error *error);
+/* The oldest transaction is in the database. */
+void arcp__pg_answer_committed(arcp__pg_writer *writer);
+/* Puts the batches of all transactions back, before those that wait. Returns their number. */
+size_t arcp__pg_take_back(arcp__pg_writer *writer);
+/* Fails the oldest batch, and those that were submitted before its owner knows of that. */
+void arcp__pg_fail_pending(arcp__pg_writer *writer, const arcp_error *why);
+
+/* ---- postgres_recover.c: committed or not ---- */
+
+/* Raises the epoch of a connection that works, and finds out what has become of the transactions
+ * under way. False: the connection is lost. */
+bool arcp__pg_settle(arcp__pg_writer *writer, arcp_error *err);
+/* Connects again until it succeeds or patience is over. `cause` is why a transaction has failed;
+ * NULL: none was sent. A server that answers, but cannot write, is tried as long. */
+void arcp__pg_recover(arcp__pg_writer *writer, const arcp_error *cause);
+/* Answers the oldest batch if an earlier attempt has written it. */
+bool arcp__pg_answer_written(arcp__pg_writer *writer);
+void arcp__pg_forget_doubts(arcp__pg_writer *writer);
+
+/* ---- the thread ---- */
+
 /* Connects, and raises the epoch. `pg.name`, `owner`, `queue` and `patience_ns` are set. */
 arcp_status arcp__pg_writer_open(arcp__pg_writer *writer, arcp_error *err);
 void arcp__pg_writer_close(arcp__pg_writer *writer);

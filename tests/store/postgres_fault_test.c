@@ -18,79 +18,6 @@ static int clear(void **state)
     return 0;
 }
 
-/* ---- a writer that counts ---- */
-
-/* Appends records "0", "1", ... to a stream, one a batch, some at a time, and submits again what
- * has failed: the model of what an engine does. */
-typedef struct counter {
-    store_rig *rig;
-    uint64_t submitted, acknowledged;
-    unsigned failures;
-} counter;
-
-#define AHEAD 8u
-
-typedef struct numbered {
-    char text[24];
-    arcp_store_op op;
-} numbered;
-
-static numbered slots[AHEAD * 2];
-
-static void submit_number(counter *c, uint64_t position)
-{
-    numbered *slot = &slots[position % (AHEAD * 2)];
-    arcp_error err = {0};
-    snprintf(slot->text, sizeof slot->text, "%llu", (unsigned long long)position);
-    slot->op = op_append("counted", position, slot->text);
-    const arcp_store_batch batch = {1000000 + position, &slot->op, 1};
-    check_ok(c->rig->store->ops->submit(c->rig->store, &batch, &err), &err);
-}
-
-/* Counts up to `until`, waiting for each acknowledgement in turn. With `fails` batches may fail,
- * and are submitted again under the same ids. */
-static void count_to(counter *c, uint64_t until, bool fails)
-{
-    while (c->acknowledged < until) {
-        while (c->submitted < until && c->submitted < c->acknowledged + AHEAD) {
-            submit_number(c, c->submitted++);
-        }
-        const answer *got = rig_wait(c->rig, 1000000 + c->acknowledged);
-        if (got->status == ARCP_OK) {
-            c->acknowledged++;
-        } else {
-            if (!fails) {
-                fail_msg("batch %llu: %s", (unsigned long long)c->acknowledged, got->message);
-            }
-            /* All that were submitted before the failure was reported have failed, too. */
-            c->failures++;
-            for (uint64_t i = c->acknowledged; i < c->submitted; i++) {
-                assert_int_equal(rig_wait(c->rig, 1000000 + i)->status, got->status);
-            }
-            c->submitted = c->acknowledged;
-        }
-        if (c->rig->count > 10000 || got->status != ARCP_OK) {
-            rig_forget(c->rig);
-        }
-    }
-}
-
-/* Everything that was acknowledged is there, once. */
-static void check_counted(const counter *c)
-{
-    char want[64];
-    snprintf(want, sizeof want, "%llu", (unsigned long long)c->acknowledged);
-    assert_string_equal(pg_rig_run(server, "SELECT sum(count) FROM arcp.stream_runs"
-                                           " WHERE stream = 'counted'"),
-                        want);
-    assert_string_equal(
-        pg_rig_run(server,
-                   "SELECT count(*) FROM (SELECT first + n - 1 AS position, line FROM"
-                   " arcp.stream_runs, unnest(string_to_array(data, E'\\n')) WITH ORDINALITY"
-                   " AS t(line, n)) q WHERE line = position::text"),
-        want);
-}
-
 /* ---- opening ---- */
 
 static void a_second_node_is_refused_while_the_first_one_beats(void **state)
@@ -215,30 +142,30 @@ static void urls_that_cannot_be_used_are_refused(void **state)
 
 static void nothing_is_lost_or_doubled_when_backends_are_terminated(void **state)
 {
-    counter c = {.rig = pg_open(server, "n1", "home")};
+    pg_counter c = {.rig = pg_open(server, "n1", "home")};
     for (unsigned round = 0; round < 12; round++) {
-        count_to(&c, c.acknowledged + 1 + round * 7, false);
+        pg_count_to(&c, c.acknowledged + 1 + round * 7, false);
         (void)pg_rig_run(server,
                          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE " WRITER);
     }
-    count_to(&c, c.acknowledged + 20, false);
-    check_counted(&c);
+    pg_count_to(&c, c.acknowledged + 20, false);
+    pg_check_counted(&c, server);
     rig_close(c.rig);
 }
 
 static void nothing_is_lost_or_doubled_when_the_server_is_killed(void **state)
 {
-    counter c = {.rig = pg_open(server, "n1", "home")};
+    pg_counter c = {.rig = pg_open(server, "n1", "home")};
     for (unsigned round = 0; round < 3; round++) {
-        count_to(&c, c.acknowledged + 50 + round, false);
-        while (c.submitted < c.acknowledged + AHEAD) { /* some are under way */
-            submit_number(&c, c.submitted++);
+        pg_count_to(&c, c.acknowledged + 50 + round, false);
+        while (c.submitted < c.acknowledged + PG_AHEAD) { /* some are under way */
+            pg_submit_number(&c);
         }
         pg_rig_kill(server);
         pg_rig_start(server);
-        count_to(&c, c.acknowledged + 50, true);
+        pg_count_to(&c, c.acknowledged + 50, true);
     }
-    check_counted(&c);
+    pg_check_counted(&c, server);
     rig_close(c.rig);
 }
 
@@ -246,59 +173,89 @@ static void nothing_is_lost_or_doubled_when_the_server_is_killed(void **state)
  * when it is submitted again it is found to be there. */
 static void a_batch_whose_answer_was_lost_is_not_written_twice(void **state)
 {
-    counter c = {.rig = pg_open(server, "n1", "home")};
-    count_to(&c, 3, false);
+    pg_counter c = {.rig = pg_open(server, "n1", "home")};
+    pg_count_to(&c, 3, false);
     /* With a WARNING each answer is unknown; and no new connection is accepted. */
     (void)pg_rig_run(server, "CREATE FUNCTION arcp.late() RETURNS trigger LANGUAGE plpgsql AS"
                              " $$ BEGIN RAISE WARNING 'late'; RETURN NULL; END $$;"
                              "CREATE TRIGGER late AFTER INSERT ON arcp.runs"
                              " EXECUTE FUNCTION arcp.late()");
     (void)pg_rig_run_outside(server, "ALTER DATABASE arcp ALLOW_CONNECTIONS false");
-    submit_number(&c, c.submitted++);
-    const answer *got = rig_wait(c.rig, 1000003);
+    pg_submit_number(&c);
+    const answer *got = rig_wait(c.rig, PG_FIRST_ID + 3);
     assert_int_equal(got->status, ARCP_E_IO);
     assert_non_null(strstr(got->message, "not currently accepting connections"));
     rig_forget(c.rig);
     c.submitted = 3;
     (void)pg_rig_run_outside(server, "ALTER DATABASE arcp ALLOW_CONNECTIONS true");
     (void)pg_rig_run(server, "DROP TRIGGER late ON arcp.runs");
-    count_to(&c, 30, true);
-    check_counted(&c);
+    pg_count_to(&c, 30, true);
+    pg_check_counted(&c, server);
     rig_close(c.rig);
 }
 
 /* A wait for the standby that is cancelled answers COMMIT with a WARNING. */
 static void an_answer_with_a_warning_is_not_trusted(void **state)
 {
-    counter c = {.rig = pg_open(server, "n1", "home")};
-    count_to(&c, 1, false);
+    pg_counter c = {.rig = pg_open(server, "n1", "home")};
+    pg_count_to(&c, 1, false);
     const long before = atol(pg_rig_run(server, "SELECT epoch FROM arcp.shard"));
     (void)pg_rig_run(server, "CREATE FUNCTION arcp.late() RETURNS trigger LANGUAGE plpgsql AS"
                              " $$ BEGIN RAISE WARNING 'late'; RETURN NULL; END $$;"
                              "CREATE TRIGGER late AFTER INSERT ON arcp.runs"
                              " EXECUTE FUNCTION arcp.late()");
-    count_to(&c, 2, false);
+    pg_count_to(&c, 2, false);
     assert_true(atol(pg_rig_run(server, "SELECT epoch FROM arcp.shard")) > before);
     (void)pg_rig_run(server, "DROP TRIGGER late ON arcp.runs");
-    count_to(&c, 10, false);
-    check_counted(&c);
+    pg_count_to(&c, 10, false);
+    pg_check_counted(&c, server);
+    rig_close(c.rig);
+}
+
+/* Where the standby is missing, the cancelled batch is in the database, but may be lost. */
+static void a_cancelled_wait_for_the_standby_is_not_taken_for_a_commit(void **state)
+{
+    static const char waiting[] =
+        "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND " WRITER;
+    pg_counter c = {.rig = pg_open(server, "n1", "home")};
+    pg_count_to(&c, 3, false);
+    (void)pg_rig_run(server, "ALTER SYSTEM SET synchronous_standby_names = 'none'");
+    (void)pg_rig_run(server, "SELECT pg_reload_conf()");
+    do { /* until the server has read its configuration */
+        rig_poll(c.rig);
+        if (c.rig->count != 0 &&
+            c.rig->answers[c.rig->count - 1].id == PG_FIRST_ID + c.acknowledged) {
+            c.acknowledged++;
+        }
+        if (c.acknowledged == c.submitted) {
+            pg_submit_number(&c);
+        }
+    } while (strcmp(pg_rig_run(server, waiting), "1") != 0);
+    (void)pg_rig_run(server, "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE " WRITER);
+    assert_int_equal(rig_wait(c.rig, PG_FIRST_ID + c.acknowledged)->status, ARCP_E_IO);
+    rig_forget(c.rig);
+    c.submitted = c.acknowledged;
+    (void)pg_rig_run(server, "ALTER SYSTEM RESET synchronous_standby_names");
+    (void)pg_rig_run(server, "SELECT pg_reload_conf()");
+    pg_count_to(&c, c.acknowledged + 20, true);
+    pg_check_counted(&c, server);
     rig_close(c.rig);
 }
 
 static void a_server_that_hangs_is_left_and_its_transaction_ended(void **state)
 {
-    counter c = {.rig = pg_open(server, "n1", "home")};
-    count_to(&c, 5, false);
+    pg_counter c = {.rig = pg_open(server, "n1", "home")};
+    pg_count_to(&c, 5, false);
     /* A stopped backend holds the lock of the shard's row until it is terminated. */
     const pid_t backend =
         (pid_t)atoi(pg_rig_run(server, "SELECT pid FROM pg_stat_activity WHERE " WRITER));
     assert_true(backend > 0);
     (void)kill(backend, SIGSTOP);
-    submit_number(&c, c.submitted++);
-    count_to(&c, 6, true);
+    pg_submit_number(&c);
+    pg_count_to(&c, 6, true);
     (void)kill(backend, SIGCONT);
-    count_to(&c, 40, true);
-    check_counted(&c);
+    pg_count_to(&c, 40, true);
+    pg_check_counted(&c, server);
     rig_close(c.rig);
 }
 
@@ -446,6 +403,7 @@ int main(void)
         cmocka_unit_test_setup(nothing_is_lost_or_doubled_when_the_server_is_killed, clear),
         cmocka_unit_test_setup(a_batch_whose_answer_was_lost_is_not_written_twice, clear),
         cmocka_unit_test_setup(an_answer_with_a_warning_is_not_trusted, clear),
+        cmocka_unit_test_setup(a_cancelled_wait_for_the_standby_is_not_taken_for_a_commit, clear),
         cmocka_unit_test_setup(a_server_that_hangs_is_left_and_its_transaction_ended, clear),
         cmocka_unit_test_setup(a_store_that_another_node_has_taken_is_over, clear),
         cmocka_unit_test_setup(a_database_that_lost_commits_ends_the_store, clear),

@@ -31,3 +31,64 @@ void pg_check_refused(const arcp__postgres_options *options, arcp_status status,
         fail_msg("\"%s\" does not say \"%s\"", err.message, part);
     }
 }
+
+/* ---- a writer that counts ---- */
+
+typedef struct numbered {
+    char text[24];
+    arcp_store_op op;
+} numbered;
+
+static numbered slots[PG_AHEAD * 2];
+
+void pg_submit_number(pg_counter *c)
+{
+    const uint64_t position = c->submitted++;
+    numbered *slot = &slots[position % (PG_AHEAD * 2)];
+    arcp_error err = {0};
+    snprintf(slot->text, sizeof slot->text, "%llu", (unsigned long long)position);
+    slot->op = op_append("counted", position, slot->text);
+    const arcp_store_batch batch = {PG_FIRST_ID + position, &slot->op, 1};
+    check_ok(c->rig->store->ops->submit(c->rig->store, &batch, &err), &err);
+}
+
+void pg_count_to(pg_counter *c, uint64_t until, bool fails)
+{
+    while (c->acknowledged < until) {
+        while (c->submitted < until && c->submitted < c->acknowledged + PG_AHEAD) {
+            pg_submit_number(c);
+        }
+        const answer *got = rig_wait(c->rig, PG_FIRST_ID + c->acknowledged);
+        if (got->status == ARCP_OK) {
+            c->acknowledged++;
+        } else {
+            if (!fails) {
+                fail_msg("batch %llu: %s", (unsigned long long)c->acknowledged, got->message);
+            }
+            /* All that were submitted before the failure was reported have failed, too. */
+            c->failures++;
+            for (uint64_t i = c->acknowledged; i < c->submitted; i++) {
+                assert_int_equal(rig_wait(c->rig, PG_FIRST_ID + i)->status, got->status);
+            }
+            c->submitted = c->acknowledged;
+        }
+        if (c->rig->count > 10000 || got->status != ARCP_OK) {
+            rig_forget(c->rig);
+        }
+    }
+}
+
+void pg_check_counted(const pg_counter *c, const pg_rig *server)
+{
+    char want[64];
+    snprintf(want, sizeof want, "%llu", (unsigned long long)c->acknowledged);
+    assert_string_equal(pg_rig_run(server, "SELECT sum(count) FROM arcp.stream_runs"
+                                           " WHERE stream = 'counted'"),
+                        want);
+    assert_string_equal(
+        pg_rig_run(server,
+                   "SELECT count(*) FROM (SELECT first + n - 1 AS position, line FROM"
+                   " arcp.stream_runs, unnest(string_to_array(data, E'\\n')) WITH ORDINALITY"
+                   " AS t(line, n)) q WHERE line = position::text"),
+        want);
+}

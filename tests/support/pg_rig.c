@@ -70,8 +70,9 @@ void pg_rig_start(pg_rig *rig)
 {
     char data[300];
     char socket[300];
-    char settings[6][64] = {"listen_addresses=", "shared_buffers=16MB", "max_connections=40",
-                            "autovacuum=off",    "fsync=off",           "full_page_writes=off"};
+    char settings[6][64] = {"listen_addresses=",  "shared_buffers=16MB",
+                            "max_connections=40", "autovacuum=off",
+                            "fsync=off",          "wal_retrieve_retry_interval=100ms"};
     char *argv[20] = {(char[]){BINARIES "postgres"}, (char[]){"-D"}, data, (char[]){"-k"}, socket};
     snprintf(data, sizeof data, "%s/data", rig->path);
     snprintf(socket, sizeof socket, "%s", rig->path);
@@ -198,6 +199,44 @@ const char *pg_rig_run(const pg_rig *rig, const char *sql)
 const char *pg_rig_run_outside(const pg_rig *rig, const char *sql)
 {
     return run_in(rig, "postgres", sql);
+}
+
+void pg_rig_follow(pg_rig *rig, const pg_rig *primary)
+{
+    char data[300];
+    char from[300];
+    char *argv[] = {(char[]){BINARIES "pg_basebackup"},
+                    (char[]){"-D"},
+                    data,
+                    (char[]){"-h"},
+                    from,
+                    (char[]){"-U"},
+                    (char[]){"arcp"},
+                    (char[]){"-R"},
+                    (char[]){"-N"},
+                    (char[]){"-c"},
+                    (char[]){"fast"},
+                    NULL};
+    snprintf(data, sizeof data, "%s/data", rig->path);
+    snprintf(from, sizeof from, "%s", primary->path);
+    (void)remove_tree(data);
+    run(rig, argv);
+    pg_rig_start(rig);
+    (void)pg_rig_run(primary, "ALTER SYSTEM SET synchronous_standby_names = '*'");
+    (void)pg_rig_run(primary, "SELECT pg_reload_conf()");
+    while (strcmp(pg_rig_run(primary, "SELECT count(*) FROM pg_stat_replication"
+                                      " WHERE sync_state = 'sync'"),
+                  "1") != 0) {
+        const struct timespec pause = {0, 20000000};
+        nanosleep(&pause, NULL);
+    }
+}
+
+void pg_rig_promote(const pg_rig *rig)
+{
+    (void)pg_rig_run(rig, "ALTER SYSTEM RESET synchronous_standby_names");
+    (void)pg_rig_run(rig, "SELECT pg_reload_conf()");
+    (void)pg_rig_run(rig, "SELECT pg_promote()");
 }
 
 void pg_rig_clear(const pg_rig *rig)

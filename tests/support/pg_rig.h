@@ -23,6 +23,12 @@ void pg_rig_free(pg_rig *rig); /* NULL is accepted */
 void pg_rig_start(pg_rig *rig);
 void pg_rig_kill(pg_rig *rig);
 
+/* Makes the cluster a standby of another one, which waits for it from then on, and starts it. Its
+ * server must not run. */
+void pg_rig_follow(pg_rig *rig, const pg_rig *primary);
+/* Makes a standby the primary; it waits for no standby. */
+void pg_rig_promote(const pg_rig *rig);
+
 /* Stops (SIGSTOP) or continues all processes of the server. */
 void pg_rig_signal_all(const pg_rig *rig, int number);
 
