@@ -135,7 +135,7 @@ typedef struct arcp_process_agent {
     bool is_default;
     const char *const *command; /* argv, NULL-terminated */
     bool is_plain;              /* mode: plain */
-    size_t warm;                /* processes started in advance; not with is_plain */
+    size_t warm;                /* processes started in advance, at most 4096; not with is_plain */
     const char *const *env;     /* NAME=VALUE, or NAME to pass ours; NULL-terminated; may be NULL */
     const char *cwd;            /* NULL: a fresh directory per job */
     const char *user;           /* to run as; NULL: this program's user */

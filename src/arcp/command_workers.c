@@ -15,17 +15,18 @@ static const arcp__column columns[COUNT] = {
 };
 static const arcp__table table = {columns, COUNT, 0, 0};
 
+/* An agent with a star: another worker has another row for it. */
 static void append_agents(arcp__asked *page, arcp_json_ref row, arcp_buf *out)
 {
     const arcp_json *json = &page->json;
     const arcp_json_ref agents = arcp_json_member(json, row, ARCP_SPAN_LITERAL("agents"));
-    arcp_buf scratch = arcp_buf_init();
     for (arcp_json_ref at = arcp_json_first(json, agents); at != ARCP_JSON_ABSENT;
          at = arcp_json_next(json, agents, at)) {
+        const arcp_json_ref differs = arcp_json_member(json, at, ARCP_SPAN_LITERAL("differs"));
         arcp_buf_append_cstr(out, out->size == 0 ? "" : " ");
-        arcp_buf_append(out, arcp_json_string(json, at, &scratch));
+        arcp_buf_append(out, arcp__asked_text(page, at, "agent"));
+        arcp_buf_append_cstr(out, arcp_json_is(json, differs, ARCP_JSON_TRUE) ? "*" : "");
     }
-    arcp_buf_fini(&scratch);
 }
 
 static void append_number(const arcp__asked *page, arcp_json_ref row, const char *name,
@@ -83,7 +84,7 @@ static int list(arcp__program *program, arcp_client *client, arcp__listing *l)
     }
     arcp__asked_fini(&asked);
     if (l->count == 0 && !program->is_quiet) {
-        arcp__screen_format(&program->screen, "no workers are connected");
+        arcp__screen_format(&program->screen, "there are no workers");
     }
     return l->has_failed ? ARCP__EXIT_ERROR : ARCP__EXIT_SUCCESS;
 }

@@ -53,17 +53,26 @@ static arcp_status make(known_agents *agents, arcp_span text, known_agent **out,
     return ARCP_OK;
 }
 
-/* Sets the hosting, unless the text is the one that it was set by, and finds or makes the agent. */
+arcp_status arcp__known_agents_set_host(known_agents *agents, arcp_span text, arcp_error *err)
+{
+    if (arcp_span_equal(arcp_buf_span(&agents->host), text)) {
+        return ARCP_OK;
+    }
+    arcp_buf_clear(&agents->host);
+    const arcp_status status = arcp__hosting_read(agents->hosting, text, err);
+    if (status == ARCP_OK) {
+        arcp_buf_append(&agents->host, text); /* out of memory: it is set again */
+    }
+    return status;
+}
+
+/* Sets the hosting, and finds or makes the agent. */
 static arcp_status get(known_agents *agents, const arcp__start_row *row, known_agent **out,
                        arcp_error *err)
 {
-    if (!arcp_span_equal(arcp_buf_span(&agents->host), row->host)) {
-        arcp_buf_clear(&agents->host);
-        const arcp_status status = arcp__hosting_read(agents->hosting, row->host, err);
-        if (status != ARCP_OK) {
-            return status;
-        }
-        arcp_buf_append(&agents->host, row->host); /* out of memory: it is set again */
+    const arcp_status status = arcp__known_agents_set_host(agents, row->host, err);
+    if (status != ARCP_OK) {
+        return status;
     }
     *out = find(agents, row->agent);
     return *out == NULL ? make(agents, row->agent, out, err) : ARCP_OK;

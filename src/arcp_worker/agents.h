@@ -23,6 +23,10 @@ typedef struct arcp__known_agents {
     arcp__known_agent *first;
 } arcp__known_agents;
 
+/* Sets the hosting (arcp__hosting_read), unless it was set by this text last. */
+ARCP_MUST_CHECK arcp_status arcp__known_agents_set_host(arcp__known_agents *agents, arcp_span text,
+                                                        arcp_error *err);
+
 /* The agent of a job, which is counted. Errors as those of the texts and of the registration. */
 ARCP_MUST_CHECK arcp_status arcp__known_agents_take(arcp__known_agents *agents,
                                                     const arcp__start_row *row,

@@ -9,6 +9,9 @@
 #include "hosting/served_agent.h"
 #include "json/json_put.h"
 
+/* Of a line that a program writes, until the runtime has said it. */
+#define LINE_BYTES ((size_t)4194304)
+
 struct arcp__hosted_program {
     arcp__hosted_program *prev, *next;
     arcp__hosted_jobs *jobs;
@@ -290,13 +293,15 @@ static arcp_status check_plan(const arcp__sandbox_plan *plan, arcp_error *err)
 }
 
 /* The plan of its sandbox, and the authority of its network. */
-static arcp_status confine(arcp__hosted_program *hosted, arcp_span line, arcp_error *err)
+static arcp_status confine(arcp__hosted_program *hosted, arcp_span line, bool is_cold,
+                           arcp_error *err)
 {
     arcp__process_agent *agent = &hosted->agent->agent;
     arcp_authority_options options = arcp_authority_options_init();
     arcp__plan_request request = {.job_id = arcp_span_cstr(arcp__worker_job_id(hosted->job)),
                                   .cwd = hosted->row.cwd,
-                                  .endpoint = hosted->row.endpoint};
+                                  .endpoint = hosted->row.endpoint,
+                                  .is_cold = is_cold};
     arcp_lease *lease = NULL;
     hosted->plan = arcp__alloc(sizeof *hosted->plan);
     if (hosted->plan == NULL) {
@@ -325,15 +330,18 @@ static arcp_status confine(arcp__hosted_program *hosted, arcp_span line, arcp_er
 static arcp_status write_own_row(arcp__hosted_program *hosted, const arcp__worker_message *order,
                                  arcp_error *err)
 {
-    const arcp__hosted_jobs *jobs = hosted->jobs;
+    arcp__hosted_jobs *jobs = hosted->jobs;
     const arcp__own_job job = {.order = order,
                                .jobs =
                                    arcp__process_table_directory(jobs->agents.hosting->processes),
-                               .files = &jobs->files,
-                               .line_bytes = jobs->line_bytes};
-    return jobs->config == NULL
-               ? ARCP_OK
-               : arcp__worker_config_write_row(jobs->config, &job, &hosted->own_row, err);
+                               .terms = &jobs->terms};
+    if (jobs->config == NULL) {
+        return ARCP_OK;
+    }
+    jobs->terms.cancel_grace_ms = order->start.cancel_grace_ms;
+    jobs->terms.outlasts_expiry = order->start.outlasts_expiry;
+    jobs->terms.outlasts_budget = order->start.outlasts_budget;
+    return arcp__worker_config_write_row(jobs->config, &job, &hosted->own_row, err);
 }
 
 static arcp_status open_job(arcp__hosted_program *hosted, const arcp__worker_message *order,
@@ -357,7 +365,7 @@ static arcp_status open_job(arcp__hosted_program *hosted, const arcp__worker_mes
     }
     arcp__process_agent *agent = &hosted->agent->agent;
     if (arcp__process_agent_is_confined(agent) && agent->served == NULL) {
-        status = confine(hosted, order->body, err);
+        status = confine(hosted, order->body, order->start.is_cold, err);
     }
     hosted->hosted = (arcp__hosted_job){.agent = agent,
                                         .plan = hosted->plan,
@@ -472,7 +480,27 @@ static void use(void *user, void *program, arcp__worker_usage_row *out)
 
 void arcp__hosted_jobs_init(arcp__hosted_jobs *jobs)
 {
+    jobs->terms = (arcp__worker_terms){.files = &jobs->files, .line_bytes = LINE_BYTES};
     jobs->report.run = on_report;
+}
+
+arcp_status arcp__hosted_jobs_list_own(arcp__hosted_jobs *jobs, arcp_error *err)
+{
+    arcp_buf host = arcp_buf_init();
+    arcp_buf agents = arcp_buf_secret_init();
+    arcp__worker_config_write_host(jobs->config, &jobs->terms, &host);
+    arcp_status status =
+        host.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                    : arcp__known_agents_set_host(&jobs->agents, arcp_buf_span(&host), err);
+    if (status == ARCP_OK) {
+        status = arcp__worker_config_list(jobs->config, &jobs->terms, &agents, err);
+    }
+    if (status == ARCP_OK) {
+        arcp__known_agents_list(&jobs->agents, arcp_buf_span(&agents));
+    }
+    arcp_buf_fini(&host);
+    arcp_buf_fini(&agents);
+    return status;
 }
 
 arcp__worker_programs arcp__hosted_jobs_programs(arcp__hosted_jobs *jobs)

@@ -20,8 +20,8 @@ typedef struct arcp__hosted_jobs {
     arcp__known_agents agents;
     /* The worker's own agents, which are all that it runs; NULL: each order has a row. */
     const arcp__worker_config *config;
-    arcp_launch_limit files; /* the limit of open files that we had */
-    size_t line_bytes;       /* of a line that a program writes, as the runtime says */
+    arcp_launch_limit files;  /* the limit of open files that we had */
+    arcp__worker_terms terms; /* of its own agents, as the runtime has said last */
     arcp__worker_queue queue;
     arcp__hosted_program *first; /* all */
     arcp__task report;
@@ -32,6 +32,10 @@ typedef struct arcp__hosted_jobs {
 
 /* The other members are set. */
 void arcp__hosted_jobs_init(arcp__hosted_jobs *jobs);
+/* Of a worker with agents of its own: sets the hosting by its configuration, and starts the warm
+ * processes. To be called again when the configuration or the terms have changed. Errors as
+ * arcp__known_agents_set_host. */
+ARCP_MUST_CHECK arcp_status arcp__hosted_jobs_list_own(arcp__hosted_jobs *jobs, arcp_error *err);
 /* What the core calls. */
 arcp__worker_programs arcp__hosted_jobs_programs(arcp__hosted_jobs *jobs);
 /* Tells all programs that their jobs are cancelled, because the worker is stopped. */

@@ -9,9 +9,7 @@
  * it also ends after 10 s with neither job nor arcpd. With --config it connects to an arcpd on
  * another machine, and starts only what its own file has. */
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,20 +22,21 @@
 #include "arcp_worker/jobs.h"
 #include "arcp_worker/remote.h"
 #include "arcp_worker/runtime_link.h"
+#include "arcp_worker/say.h"
 #include "arcp_worker/worker_config.h"
 #include "base/clock.h"
-#include "hosting/agent_network.h"
+#include "base/random.h"
+#include "hosting/confinement.h"
 #include "process/process.h"
 #include "service/service_manager.h"
 #include "worker/worker_link.h"
 #include "worker/worker_place.h"
+#include "worker/worker_retry.h"
 
 enum { EXIT_ENDED = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
-#define RETRY_MIN_MS 100u
-#define RETRY_MAX_MS 1000u
-#define TICK_MS      ((uint64_t)(ARCP__WORKER_TICK_NS / ARCP_NS_PER_MS))
-#define IDLE_NS      (10 * ARCP_NS_PER_SEC)
+#define TICK_MS ((uint64_t)(ARCP__WORKER_TICK_NS / ARCP_NS_PER_MS))
+#define IDLE_NS (10 * ARCP_NS_PER_SEC)
 /* For the last messages, when all programs have ended. */
 #define FAREWELL_MS 1000u
 /* Until a runtime has said another. */
@@ -60,8 +59,10 @@ typedef struct worker {
     uv_timer_t retry, tick, grace;
     uv_signal_t terminate, interrupt, child, hangup;
     uv_async_t wake; /* by the network of sandboxes */
-    uint64_t retry_ms, grace_ms;
-    int64_t idle_ns; /* since when it has neither job nor arcpd; 0: it has */
+    uint64_t grace_ms;
+    arcp__worker_retry pause; /* between attempts to connect */
+    int64_t idle_ns;          /* since when it has neither job nor arcpd; 0: it has */
+    arcp_buf abilities;       /* of its sandboxes, as hello has them */
     arcp__worker_identity identity;
     arcp__service_manager manager;
     bool has_complained; /* since the last link */
@@ -72,27 +73,6 @@ typedef struct worker {
 static int64_t now(void)
 {
     return arcp__clock_ns(CLOCK_BOOTTIME);
-}
-
-/* ---- lines for the operator ---- */
-
-/* A line that standard error does not take at once is dropped: its reader must not be able to stop
- * the worker. */
-static void say(const char *format, ...) ARCP_PRINTF(1, 2);
-static void say(const char *format, ...)
-{
-    char line[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    int size = snprintf(line, sizeof line, "arcp-worker: ");
-    size += vsnprintf(line + size, sizeof line - (size_t)size - 1, format, arguments);
-    va_end(arguments);
-    size = size < (int)sizeof line - 1 ? size : (int)sizeof line - 2;
-    line[size] = '\n';
-    struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
-    if (poll(&out, 1, 0) == 1 && (out.revents & POLLOUT) != 0) {
-        (void)!write(STDERR_FILENO, line, (size_t)size + 1);
-    }
 }
 
 static void end(worker *w, int exit_status)
@@ -116,7 +96,7 @@ static void end_if_done(worker *w)
     const arcp__worker_figures figures = arcp__worker_core_figures(w->core);
     if (!w->is_stopping) {
         if (figures.is_draining && figures.jobs == 0) {
-            say("it ends: it was drained, and its last job has ended");
+            arcp__say("it ends: it was drained, and its last job has ended");
             end(w, EXIT_ENDED);
         }
         return;
@@ -138,7 +118,7 @@ static void on_pump(arcp__task *task)
         arcp__worker_link_send(w->link, &message);
     }
     if (arcp__worker_core_has_failed(w->core)) {
-        say("out of memory: its jobs are lost");
+        arcp__say("out of memory: its jobs are lost");
         end(w, EXIT_FAILED);
         return;
     }
@@ -150,6 +130,15 @@ static void on_changed(void *user)
     pump_later(user);
 }
 
+/* By the file and by what arcpd has said last. */
+static void list_own(worker *w)
+{
+    arcp_error error = {0};
+    if (w->config_path != NULL && arcp__hosted_jobs_list_own(&w->jobs, &error) != ARCP_OK) {
+        arcp__say("its agents cannot be hosted: %s", error.message);
+    }
+}
+
 static arcp_status on_message(void *user, const arcp__worker_message *message, arcp_error *err)
 {
     worker *w = user;
@@ -157,8 +146,9 @@ static arcp_status on_message(void *user, const arcp__worker_message *message, a
     if (status == ARCP_OK && message->kind == ARCP__WORKER_WELCOME) {
         arcp__worker_link_set_line_bytes(w->link, (size_t)message->welcome.line_bytes);
         w->grace_ms = message->welcome.grace_ms;
-        w->jobs.line_bytes = (size_t)message->welcome.agent_line_bytes;
-        w->retry_ms = 0;
+        w->jobs.terms.line_bytes = (size_t)message->welcome.agent_line_bytes;
+        list_own(w);
+        w->pause = (arcp__worker_retry){0};
         w->has_complained = false;
     }
     pump_later(w);
@@ -173,7 +163,7 @@ static void complain(worker *w, const char *why)
 {
     if (!w->has_complained) {
         w->has_complained = true;
-        say("%s", why);
+        arcp__say("%s", why);
     }
 }
 
@@ -185,9 +175,9 @@ static void unlink_runtime(worker *w, const char *why)
     arcp__worker_core_disconnected(w->core, now());
     pump_later(w);
     if (is_refused) {
-        say("arcpd has refused this worker: %s; it tries again in %llu s", why,
-            (unsigned long long)(ARCP__REFUSED_RETRY_MS / 1000));
-        (void)uv_timer_start(&w->retry, on_retry, ARCP__REFUSED_RETRY_MS, 0);
+        arcp__say("arcpd has refused this worker: %s; it tries again in %llu s", why,
+                  (unsigned long long)ARCP__RETRY_REFUSED_MS / 1000);
+        (void)uv_timer_start(&w->retry, on_retry, ARCP__RETRY_REFUSED_MS, 0);
         return;
     }
     char line[300];
@@ -272,15 +262,16 @@ static void on_retry(uv_timer_t *timer)
 
 static void connect_later(worker *w)
 {
-    if (!w->is_over && w->config_path != NULL) {
-        const bool is_first = w->retry_ms == 0;
-        const uint64_t pause_ms = arcp__remote_pause_ms(&w->retry_ms);
-        (void)uv_timer_start(&w->retry, on_retry, is_first ? 0 : pause_ms, 0);
-    } else if (!w->is_over) {
-        (void)uv_timer_start(&w->retry, on_retry, w->retry_ms, 0);
-        w->retry_ms = w->retry_ms == 0 ? RETRY_MIN_MS : w->retry_ms * 2;
-        w->retry_ms = w->retry_ms > RETRY_MAX_MS ? RETRY_MAX_MS : w->retry_ms;
+    uint16_t draw = 0;
+    if (w->is_over) {
+        return;
     }
+    if (w->config_path != NULL) {
+        arcp__random(&draw, sizeof draw);
+    }
+    const uint32_t most_ms =
+        w->config_path == NULL ? ARCP__RETRY_LOCAL_MAX_MS : ARCP__RETRY_REMOTE_MAX_MS;
+    (void)uv_timer_start(&w->retry, on_retry, arcp__worker_retry_next(&w->pause, most_ms, draw), 0);
 }
 
 /* ---- time ---- */
@@ -298,7 +289,7 @@ static void on_tick(uv_timer_t *timer)
     } else if (w->idle_ns == 0) {
         w->idle_ns = now_ns;
     } else if (now_ns - w->idle_ns >= IDLE_NS) {
-        say("it ends: there is neither a job nor an arcpd");
+        arcp__say("it ends: there is neither a job nor an arcpd");
         end(w, EXIT_ENDED);
     }
     pump_later(w);
@@ -325,7 +316,7 @@ static void on_terminate(uv_signal_t *handle, int number)
         arcp__worker_core_kill_all(w->core);
     } else {
         w->is_stopping = true;
-        say("stopping");
+        arcp__say("stopping");
         arcp__service_manager_stopping(&w->manager);
         arcp__worker_core_stop(w->core, now());
         (void)uv_timer_start(&w->grace, on_grace, w->grace_ms, FAREWELL_MS);
@@ -346,9 +337,14 @@ static void on_child(uv_signal_t *handle, int number)
     arcp__process_table_reap(w->hosting.processes);
 }
 
-static arcp__worker_hello make_hello(const worker *w)
+/* Valid until the next one. */
+static arcp__worker_hello make_hello(worker *w)
 {
     const bool is_remote = w->config_path != NULL;
+    arcp_buf_clear(&w->abilities);
+    if (is_remote && w->hosting.confinement != NULL) {
+        arcp__sandbox_abilities_encode(&w->hosting.confinement->abilities, &w->abilities);
+    }
     return (arcp__worker_hello){
         .v_low = ARCP__WORKER_V_LOW,
         .v_high = ARCP__WORKER_V_HIGH,
@@ -356,6 +352,7 @@ static arcp__worker_hello make_hello(const worker *w)
         .name = arcp_span_cstr(is_remote ? w->config.name : "local"),
         .token = arcp_buf_span(&w->config.token),
         .capacity = w->config.capacity,
+        .abilities = arcp_buf_span(&w->abilities),
         .offers = w->config.offers,
         .offer_count = w->config.setup.agent_count,
         .instance = arcp_span_cstr(w->identity.instance),
@@ -377,15 +374,16 @@ static void reload(worker *w)
         status = arcp_error_set(&error, ARCP_E_USAGE, "name and state need a restart");
     }
     if (status != ARCP_OK) {
-        say("%s: the rows stay as they are", error.message);
+        arcp__say("%s: the rows stay as they are", error.message);
         arcp__worker_config_fini(&fresh);
         return;
     }
     arcp__worker_config_fini(&w->config);
     w->config = fresh;
+    list_own(w);
     const arcp__worker_hello hello = make_hello(w);
     arcp__worker_core_set_hello(w->core, &hello);
-    say("its rows are read again");
+    arcp__say("its rows are read again");
     arcp__remote_cancel(&w->remote);
     if (w->link != NULL) {
         arcp__worker_link_close(w->link);
@@ -393,7 +391,7 @@ static void reload(worker *w)
         arcp__worker_core_disconnected(w->core, now());
         pump_later(w);
     }
-    w->retry_ms = 0;
+    w->pause = (arcp__worker_retry){0};
     connect_later(w);
 }
 
@@ -411,7 +409,7 @@ static void on_hangup(uv_signal_t *handle, int number)
 
 static void log_line(void *user, arcp__hosting_level level, const char *text)
 {
-    say("%s", text);
+    arcp__say("%s", text);
 }
 
 static arcp_status open_processes(worker *w, arcp_error *err)
@@ -427,13 +425,16 @@ static arcp_status open_processes(worker *w, arcp_error *err)
 
 static arcp_status open_core(worker *w, arcp_error *err)
 {
-    const arcp__worker_hello hello = make_hello(w);
     w->jobs.agents.hosting = &w->hosting;
     w->jobs.share = w->share;
     w->jobs.config = w->config_path == NULL ? NULL : &w->config;
     w->jobs.changed = on_changed;
     w->jobs.user = w;
     arcp__hosted_jobs_init(&w->jobs);
+    if (w->config_path != NULL && arcp__hosted_jobs_list_own(&w->jobs, err) != ARCP_OK) {
+        return err->status;
+    }
+    const arcp__worker_hello hello = make_hello(w);
     const arcp__worker_programs programs = arcp__hosted_jobs_programs(&w->jobs);
     w->core = w->jobs.core = arcp__worker_core_new(&hello, &programs, now());
     return w->core == NULL ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
@@ -472,9 +473,10 @@ static void clean_up(worker *w)
     arcp__remote_cancel(&w->remote);
     arcp__worker_link_close(w->link);
     arcp__worker_core_free(w->core);
-    if (w->core != NULL) {
+    if (w->share != NULL && w->jobs.share != NULL) {
         arcp__hosted_jobs_fini(&w->jobs);
     }
+    arcp_buf_fini(&w->abilities);
     if (w->share != NULL) {
         arcp__task_cancel(w->share, &w->pump);
     }
@@ -554,7 +556,7 @@ int main(int argc, char **argv)
     arcp__worker_arguments arguments = {0};
     arcp_status status = arcp__worker_arguments_read(argc, argv, &arguments, &error);
     if (status != ARCP_OK) {
-        say("%s (see --help)", error.message);
+        arcp__say("%s (see --help)", error.message);
         return EXIT_USAGE;
     }
     w.config_path = arguments.config;
@@ -564,7 +566,7 @@ int main(int argc, char **argv)
     }
     arcp__service_manager_find(&w.manager);
     if (uv_loop_init(&w.loop) != 0) {
-        say("out of memory");
+        arcp__say("out of memory");
         return EXIT_FAILED;
     }
     open_handles(&w);
@@ -575,7 +577,7 @@ int main(int argc, char **argv)
         arcp__service_manager_ready(&w.manager, &w.loop);
         (void)uv_run(&w.loop, UV_RUN_DEFAULT);
     } else {
-        say("%s", error.message);
+        arcp__say("%s", error.message);
         w.exit_status = status == ARCP_E_USAGE ? EXIT_USAGE : EXIT_FAILED;
     }
     clean_up(&w);

@@ -1,10 +1,7 @@
 #include "arcp_worker/remote.h"
 
-#include "base/random.h"
 #include "worker/worker_link.h"
 
-#define PAUSE_MIN_MS UINT64_C(100)
-#define PAUSE_MAX_MS UINT64_C(10000)
 /* A message of arcpd: more than any input of a job, whose limit only arcpd knows. */
 #define MESSAGE_BYTES_MAX ((size_t)256 << 20)
 
@@ -40,13 +37,4 @@ void arcp__remote_cancel(arcp__remote *remote)
         arcp_connector_cancel(remote->connector);
         remote->connector = NULL;
     }
-}
-
-uint64_t arcp__remote_pause_ms(uint64_t *last_ms)
-{
-    uint16_t draw = 0;
-    arcp__random(&draw, sizeof draw);
-    *last_ms = *last_ms == 0 ? PAUSE_MIN_MS : *last_ms * 2;
-    *last_ms = *last_ms > PAUSE_MAX_MS ? PAUSE_MAX_MS : *last_ms;
-    return *last_ms - *last_ms / 2 * draw / UINT16_MAX;
 }

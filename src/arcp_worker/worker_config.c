@@ -1,6 +1,7 @@
 #include "arcp_worker/worker_config.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <openssl/sha.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +9,8 @@
 
 #include "base/alloc.h"
 #include "config/config_rows.h"
-#include "core/decode.h"
 #include "file/private_file.h"
+#include "hosting/confinement.h"
 #include "transport/url.h"
 
 #define TOKEN_BYTES_MAX  512u
@@ -43,6 +44,55 @@ static arcp_status accept_url(arcp__yaml_reader *r, const arcp__config_row *row,
                    : arcp__yaml_refuse(r, "must be wss://HOST/PATH, or ws:// of this machine");
 }
 
+/* Keys of a row that only arcpd can have. */
+static const struct {
+    const char *key, *why;
+} refused_keys[] = {
+    {"default", "arcpd has the default version of an agent, not its workers"},
+    {"queue", "jobs of this agent wait in arcpd's queue"},
+    {"gateways", "a worker of another machine has no gateways"},
+};
+
+static arcp_status accept_keys(arcp__yaml_reader *r)
+{
+    arcp_status status = ARCP_OK;
+    for (size_t i = 0; i < sizeof refused_keys / sizeof *refused_keys && status == ARCP_OK; i++) {
+        const yaml_node_t *node = arcp__yaml_find(r, refused_keys[i].key);
+        if (node != NULL) {
+            const arcp__yaml_place place = arcp__yaml_enter(r, node, ".%s", refused_keys[i].key);
+            status = arcp__yaml_refuse(r, "cannot be in worker.yaml: %s", refused_keys[i].why);
+            arcp__yaml_leave(r, place);
+        }
+    }
+    return status;
+}
+
+static arcp_status accept_agents(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
+{
+    arcp_status status = ARCP_OK;
+    for (size_t i = 0; i < arcp__config_list_count(row, owner) && status == ARCP_OK; i++) {
+        const yaml_node_t *item = arcp__yaml_node(r, r->node->data.sequence.items.start[i]);
+        const arcp__yaml_place place = arcp__yaml_enter(r, item, "[%zu]", i);
+        status = accept_keys(r);
+        arcp__yaml_leave(r, place);
+    }
+    return status;
+}
+
+static arcp_status read_setting(arcp__yaml_reader *r, const char *group, void *owner, arcp_span key)
+{
+    return arcp_span_equal_cstr(key, "denials_per_job")
+               ? arcp__yaml_refuse(r, "cannot be in worker.yaml: arcpd counts the events of a job")
+               : arcp__setup_read_setting(r, &((arcp__worker_config *)owner)->settings, group, key);
+}
+
+/* The last row is about models, which a worker has none of. */
+static const arcp__config_others settings = {.read = read_setting};
+static const arcp__config_fields enforce_fields = {.rows = arcp__setup_enforce_rows,
+                                                   .count = ARCP__SETUP_ENFORCE_ROWS - 1,
+                                                   .others = &settings,
+                                                   .group = "enforce"};
+
 static const arcp__config_row rows[] = {
     {ROW("url", text, arcp__worker_config, url), .accept = accept_url},
     {ROW("ca_file", text, arcp__worker_config, ca_file)},
@@ -52,33 +102,17 @@ static const arcp__config_row rows[] = {
      .maximum = CAPACITY_MAX},
     {ROW("state", text, arcp__worker_config, state), .accept = accept_state},
     {LIST("agents", arcp__worker_config, setup.agents, setup.agent_count, &arcp__setup_agent_item),
-     .maximum = ARCP__WORKER_OFFERS_MAX, .item_name = "agents"},
+     .maximum = ARCP__WORKER_OFFERS_MAX, .item_name = "agents", .accept = accept_agents},
+    {GROUPED("enforce", enforce_fields)},
 };
 
-/* A row that needs what this program cannot do is refused: it would run with less than it says. */
 static arcp_status check(arcp__yaml_reader *r, void *owner)
 {
     const arcp__worker_config *config = owner;
-    if (config->url == NULL || config->token_file == NULL || config->name == NULL ||
-        config->setup.agent_count == 0) {
-        return arcp__yaml_refuse(r, "needs url, token_file, name and agents");
-    }
-    for (size_t i = 0; i < config->setup.agent_count; i++) {
-        const arcp__setup_agent *agent = &config->setup.agents[i];
-        if (!agent->is_unconfined) {
-            return arcp__yaml_refuse(r,
-                                     "agent %s: a worker of another machine has no sandboxes: its "
-                                     "agents need confine: false",
-                                     agent->name);
-        }
-        if (agent->mode == ARCP__SETUP_MODE_SERVE || agent->warm != 0) {
-            return arcp__yaml_refuse(r,
-                                     "agent %s: a worker of another machine starts a process for "
-                                     "each job: neither mode: serve nor warm can be used",
-                                     agent->name);
-        }
-    }
-    return ARCP_OK;
+    return config->url == NULL || config->token_file == NULL || config->name == NULL ||
+                   config->setup.agent_count == 0
+               ? arcp__yaml_refuse(r, "needs url, token_file, name and agents")
+               : ARCP_OK;
 }
 
 static const arcp__config_fields fields = {ROWS(rows), .check = check};
@@ -113,6 +147,51 @@ static arcp_status read_token(arcp__worker_config *config, arcp_error *err)
     return token->failed ? no_memory(err) : ARCP_OK;
 }
 
+/* Also as links lead to it. A path is absolute, or one of the current directory. */
+static arcp_status add_own(arcp__text_list *own, const char *path, arcp_error *err)
+{
+    char resolved[PATH_MAX];
+    arcp_status status = path[0] == '/' ? arcp__text_list_add(own, path, err) : ARCP_OK;
+    if (status == ARCP_OK && path[strlen(path) - 1] != '/' && realpath(path, resolved) != NULL) {
+        status = arcp__text_list_add(own, resolved, err);
+    }
+    return status;
+}
+
+/* The configuration, what it names, and what the worker makes in its directories. */
+static arcp_status write_enforce(arcp__worker_config *config, arcp_error *err)
+{
+    const arcp__setup_enforce *enforce = &config->setup.enforce;
+    arcp__text_list own = {.count = 0};
+    char state[4096];
+    (void)snprintf(state, sizeof state, "%s/", config->state);
+    const char *const paths[] = {"/etc/arcp/", state, config->token_file, config->ca_file,
+                                 config->places.file};
+    arcp_enforce_options options = arcp_enforce_options_init();
+    arcp_status status = ARCP_OK;
+    for (size_t i = 0; i < sizeof paths / sizeof *paths && status == ARCP_OK; i++) {
+        status = paths[i] == NULL ? ARCP_OK : add_own(&own, paths[i], err);
+    }
+    options.base = (const char *const *)enforce->base.items;
+    options.own = (const char *const *)own.items;
+    options.may_be_advisory = (const char *const *)enforce->may_be_advisory.items;
+    options.private_hosts = (const char *const *)enforce->private_hosts.items;
+    if (status == ARCP_OK && !enforce->is_off) {
+        status = arcp__enforce_options_write(&options, &config->enforce, err);
+    }
+    arcp__text_list_clear(&own);
+    return status;
+}
+
+/* As in arcpd, a served agent has no more jobs than its processes have places. */
+static uint64_t max_jobs_of(const arcp__setup_agent *agent)
+{
+    const uint64_t most = agent->processes * agent->concurrency;
+    return agent->mode == ARCP__SETUP_MODE_SERVE && (agent->max_jobs == 0 || agent->max_jobs > most)
+               ? most
+               : agent->max_jobs;
+}
+
 static arcp_status make_offers(arcp__worker_config *config, arcp_error *err)
 {
     static const char *const modes[] = {"arcp", "plain", "serve"};
@@ -122,13 +201,20 @@ static arcp_status make_offers(arcp__worker_config *config, arcp_error *err)
     }
     for (size_t i = 0; i < config->setup.agent_count; i++) {
         const arcp__setup_agent *agent = &config->setup.agents[i];
+        const bool terminates = agent->tls == ARCP_ENFORCE_TLS_DEFAULT
+                                    ? config->settings.enforce_tls + 1 == ARCP_ENFORCE_TLS_TERMINATE
+                                    : agent->tls == ARCP_ENFORCE_TLS_TERMINATE;
         arcp_buf row = arcp_buf_secret_init(); /* so that no value is masked */
         arcp__config_fields_print(arcp__setup_agent_item.fields, agent, &row);
         config->offers[i] = (arcp__worker_offer){
             .name = arcp_span_cstr(agent->name),
             .version = arcp_span_cstr(agent->version == NULL ? "" : agent->version),
             .mode = arcp_span_cstr(modes[agent->mode]),
-            .max_jobs = agent->max_jobs,
+            .max_jobs = max_jobs_of(agent),
+            .cwd = arcp_span_cstr(agent->cwd == NULL ? "" : agent->cwd),
+            .is_confined = !config->setup.enforce.is_off && !agent->is_unconfined,
+            .is_late = agent->warm != 0 && agent->mode == ARCP__SETUP_MODE_ARCP,
+            .terminates_tls = terminates,
             .shows_errors = agent->stderr_in_errors};
         (void)SHA256((const unsigned char *)row.data, row.size, config->offers[i].hash);
         const bool failed = row.failed;
@@ -138,6 +224,29 @@ static arcp_status make_offers(arcp__worker_config *config, arcp_error *err)
         }
     }
     return ARCP_OK;
+}
+
+/* Of the head of hello, what is not about agents. */
+#define HELLO_BYTES 1024u
+
+static arcp_status check_hello(const arcp__worker_config *config, arcp_error *err)
+{
+    const size_t most = ARCP__WORKER_HEAD_MAX - HELLO_BYTES;
+    const arcp__worker_message hello = {
+        .kind = ARCP__WORKER_HELLO,
+        .hello = {.offers = config->offers, .offer_count = config->setup.agent_count}};
+    arcp_buf text = arcp_buf_init();
+    arcp__worker_message_write(&hello, &text);
+    const arcp_status status =
+        text.failed ? no_memory(err)
+        : text.size > most
+            ? arcp_error_set(err, ARCP_E_USAGE,
+                             "%s: what the worker says of them has %zu bytes, more "
+                             "than %zu",
+                             arcp__config_name_of(&config->places, "agents").text, text.size, most)
+            : ARCP_OK;
+    arcp_buf_fini(&text);
+    return status;
 }
 
 static arcp_status find_directories(arcp__worker_config *config, arcp_error *err)
@@ -159,6 +268,7 @@ static arcp_status find_directories(arcp__worker_config *config, arcp_error *err
 arcp_status arcp__worker_config_read(const char *path, arcp__worker_config *out, arcp_error *err)
 {
     *out = (arcp__worker_config){.token = arcp_buf_secret_init()};
+    arcp__settings_default(&out->settings);
     arcp__config_fields_init(&fields, out);
     arcp__yaml_reader reader = {.root = out, .places = &out->places, .name = path, .err = err};
     FILE *file = fopen(path, "re");
@@ -173,7 +283,16 @@ arcp_status arcp__worker_config_read(const char *path, arcp__worker_config *out,
     if (status == ARCP_OK) {
         status = read_token(out, err);
     }
-    return status == ARCP_OK ? make_offers(out, err) : status;
+    if (status == ARCP_OK) {
+        status = write_enforce(out, err);
+    }
+    if (status == ARCP_OK) {
+        status = make_offers(out, err);
+    }
+    if (status == ARCP_OK) {
+        status = check_hello(out, err);
+    }
+    return status == ARCP_OK ? arcp__worker_config_check_rows(out, err) : status;
 }
 
 void arcp__worker_config_fini(arcp__worker_config *config)
@@ -181,142 +300,7 @@ void arcp__worker_config_fini(arcp__worker_config *config)
     arcp__config_fields_fini(&fields, config);
     arcp__config_places_fini(&config->places);
     arcp_buf_fini(&config->token);
+    arcp_buf_fini(&config->enforce);
     arcp__free(config->offers);
     config->offers = NULL;
-}
-
-/* ---- what to start ---- */
-
-static const arcp__setup_agent *find(const arcp__worker_config *config, arcp_span text)
-{
-    for (size_t i = 0; i < config->setup.agent_count; i++) {
-        const arcp__setup_agent *agent = &config->setup.agents[i];
-        const arcp_span name = arcp_span_cstr(agent->name);
-        const arcp_span rest = arcp_span_from(text, name.size);
-        if (arcp_span_starts_with(text, name) &&
-            (agent->version == NULL
-                 ? rest.size == 0
-                 : arcp_span_starts_with(rest, ARCP_SPAN_LITERAL("@")) &&
-                       arcp_span_equal_cstr(arcp_span_from(rest, 1), agent->version))) {
-            return agent;
-        }
-    }
-    return NULL;
-}
-
-/* Sets variables that job.start has the values of. */
-static void set_from_line(arcp_span line, arcp__environment *environment)
-{
-    static const char *const names[][2] = {{"trace_id", "ARCP_TRACE_ID"},
-                                           {"traceparent", "TRACEPARENT"},
-                                           {"tracestate", "TRACESTATE"}};
-    const arcp_json_limits limits = {64, 10000, line.size};
-    arcp_json json = ARCP__JSON_INIT;
-    arcp_buf scratch = arcp_buf_init();
-    if (arcp_json_scan(&json, line, &limits, NULL) == ARCP_OK) {
-        const arcp_json_ref payload =
-            arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
-        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-            const arcp_json_ref value =
-                arcp_json_member(&json, payload, arcp_span_cstr(names[i][0]));
-            if (arcp_json_is(&json, value, ARCP_JSON_STRING)) {
-                arcp__environment_set(environment, names[i][1],
-                                      arcp_json_string(&json, value, &scratch));
-            }
-        }
-    }
-    environment->failed = environment->failed || scratch.failed;
-    arcp_buf_fini(&scratch);
-    arcp__json_fini(&json);
-}
-
-static bool is_job_id(arcp_span id)
-{
-    bool is_valid = id.size != 0;
-    for (size_t i = 0; is_valid && i < id.size; i++) {
-        is_valid = (id.data[i] >= '0' && id.data[i] <= '9') ||
-                   (id.data[i] >= 'A' && id.data[i] <= 'Z') ||
-                   (id.data[i] >= 'a' && id.data[i] <= 'z') || id.data[i] == '_';
-    }
-    return is_valid;
-}
-
-static arcp__agent_row row_of(const arcp__setup_agent *agent, const arcp_launch_limit *limits,
-                              size_t limit_count)
-{
-    return (arcp__agent_row){.name = agent->name,
-                             .version = agent->version,
-                             .command = (const char *const *)agent->command.items,
-                             .env = (const char *const *)agent->env.items,
-                             .cwd = agent->cwd,
-                             .user = agent->user,
-                             .limits = limits,
-                             .limit_count = limit_count,
-                             .is_plain = agent->mode == ARCP__SETUP_MODE_PLAIN,
-                             .stderr_in_errors = agent->stderr_in_errors};
-}
-
-/* `environment` has the variables that all processes of the agent have. */
-static arcp_status write_agent(const arcp__setup_agent *agent, const arcp_launch_limit *files,
-                               const arcp__environment *environment, arcp_buf *out, arcp_error *err)
-{
-    arcp_launch_limit limits[ARCP__SETUP_LIMITS_MAX];
-    size_t count = 0;
-    const arcp_status status = arcp__setup_agent_limits(agent, files, limits, &count, err);
-    const arcp__agent_row row = row_of(agent, limits, count);
-    return status == ARCP_OK ? arcp__agent_row_write(&row, environment, out, err) : status;
-}
-
-static arcp_status write_all(const arcp__setup_agent *agent, const arcp__own_job *job,
-                             arcp__start_row *row, arcp_buf *out, arcp_error *err)
-{
-    const arcp__hosting hosting = {.line_bytes_max = job->line_bytes};
-    arcp__environment common = {0};
-    arcp_buf registration = arcp_buf_secret_init();
-    arcp_buf host = arcp_buf_init();
-    arcp__environment_base(&common, agent->user);
-    arcp__environment_pass(&common, (const char *const *)agent->env.items);
-    arcp__hosting_write(&hosting, &host);
-    arcp_status status = common.failed || host.failed
-                             ? no_memory(err)
-                             : write_agent(agent, job->files, &common, &registration, err);
-    if (status == ARCP_OK) {
-        row->agent = arcp_buf_span(&registration);
-        row->host = arcp_buf_span(&host);
-        status = arcp__start_row_write(row, out, err);
-    }
-    arcp__environment_fini(&common);
-    arcp_buf_fini(&registration);
-    arcp_buf_fini(&host);
-    return status;
-}
-
-arcp_status arcp__worker_config_write_row(const arcp__worker_config *config,
-                                          const arcp__own_job *job, arcp_buf *out, arcp_error *err)
-{
-    const arcp__worker_start *start = &job->order->start;
-    const arcp__setup_agent *agent = find(config, start->agent);
-    char cwd[4096];
-    arcp__environment environment = {0};
-    if (agent == NULL) {
-        return arcp_error_set(err, ARCP_E_NOT_FOUND, "this worker has no agent %.*s",
-                              (int)start->agent.size, start->agent.data);
-    }
-    if (start->row.size != 0 || !is_job_id(start->job)) {
-        return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
-                              "this worker takes no rows, and no job's id that is a path");
-    }
-    (void)snprintf(cwd, sizeof cwd, "%s/%.*s", job->jobs, (int)start->job.size, start->job.data);
-    arcp__environment_base(&environment, agent->user);
-    arcp__environment_set(&environment, "ARCP_JOB_ID", start->job);
-    arcp__environment_set(&environment, "ARCP_AGENT", start->agent);
-    set_from_line(job->order->body, &environment);
-    arcp__environment_pass(&environment, (const char *const *)agent->env.items);
-    arcp__start_row row = {.env = (const char *const *)environment.pairs,
-                           .cwd = arcp_span_cstr(agent->cwd == NULL ? cwd : agent->cwd),
-                           .owns_cwd = agent->cwd == NULL};
-    const arcp_status status =
-        environment.failed ? no_memory(err) : write_all(agent, job, &row, out, err);
-    arcp__environment_fini(&environment);
-    return status;
 }

@@ -130,7 +130,7 @@ static arcp_status make_runtime(arcp__daemon *state, arcp__verifiers *verifiers,
                                        .record_path = state->record.path};
     status = arcp__enforcement_options_init(&enforcement, &state->config, &in_use, err);
     if (status == ARCP_OK) {
-        options.enforce = state->config.enforce.is_off ? NULL : &enforcement.options;
+        options.enforce = state->config.setup.enforce.is_off ? NULL : &enforcement.options;
         status = make_with_hooks(state, &options, err);
     }
     arcp__enforcement_options_fini(&enforcement);

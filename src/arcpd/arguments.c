@@ -303,8 +303,8 @@ static arcp_status set_workers_local(arcp__config *config, const char *text, arc
 
 static arcp_status set_enforce(arcp__config *config, const char *text, arcp_error *err)
 {
-    config->enforce.is_off = strcmp(text, "off") == 0;
-    return config->enforce.is_off || strcmp(text, "on") == 0
+    config->setup.enforce.is_off = strcmp(text, "off") == 0;
+    return config->setup.enforce.is_off || strcmp(text, "on") == 0
                ? ARCP_OK
                : arcp_error_set(err, ARCP_E_USAGE, "--enforce %.200s: must be on or off", text);
 }

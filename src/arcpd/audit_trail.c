@@ -155,7 +155,7 @@ static size_t count_unconfined(const arcp__config *config)
 {
     size_t count = 0;
     for (size_t i = 0; i < config->setup.agent_count; i++) {
-        count += config->enforce.is_off || config->setup.agents[i].is_unconfined;
+        count += config->setup.enforce.is_off || config->setup.agents[i].is_unconfined;
     }
     return count;
 }

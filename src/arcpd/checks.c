@@ -54,7 +54,7 @@ static arcp_status explain_gateways(const arcp__config *config, arcp_error *err)
         arcp__model_config_explain(models, &text);
         print_lines("models", &text);
         arcp_buf_clear(&text);
-        arcp__setup_explain_tools(&config->setup, !config->enforce.is_off, &text);
+        arcp__setup_explain_tools(&config->setup, !config->setup.enforce.is_off, &text);
         print_lines("tools", &text);
     }
     arcp_buf_fini(&text);

@@ -60,15 +60,6 @@ typedef struct arcp__config_credentials {
 /* The default of tracing.otlp.service_name. */
 #define ARCP__SERVICE_NAME "arcpd"
 
-/* Beside the settings enforce.*. */
-typedef struct arcp__config_enforce {
-    bool is_off;
-    arcp__text_list base;            /* absolute paths */
-    arcp__text_list may_be_advisory; /* empty: the default */
-    arcp__text_list private_hosts;
-    bool allows_direct_models; /* net.fetch reaches the hosts of models.providers */
-} arcp__config_enforce;
-
 /* Who runs the programs of jobs. */
 typedef enum arcp__local_worker_use {
     ARCP__WORKER_NONE,    /* arcpd itself */
@@ -118,7 +109,6 @@ typedef struct arcp__config {
     size_t hook_count;
     arcp__config_profile *profiles;
     size_t profile_count;
-    arcp__config_enforce enforce;
     int workers_local;                     /* arcp__local_worker_use */
     char *workers_path;                    /* NULL: ARCP__WORKERS_PATH */
     arcp__worker_token_row *worker_tokens; /* wiped when freed */

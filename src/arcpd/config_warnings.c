@@ -76,7 +76,7 @@ static void warn_of_listeners(const warnings *w)
 
 static bool is_confined(const arcp__config *config, const arcp__setup_agent *agent)
 {
-    return !config->enforce.is_off && !agent->is_unconfined;
+    return !config->setup.enforce.is_off && !agent->is_unconfined;
 }
 
 static void warn_of_users(const warnings *w)
@@ -184,7 +184,7 @@ static void warn_of_agent(const warnings *w, size_t index, arcp__config_moment m
             agent->name);
     }
     const bool confines = is_confined(w->config, agent);
-    if (!w->config->enforce.is_off && !confines) {
+    if (!w->config->setup.enforce.is_off && !confines) {
         report(w, name,
                "agent \"%.80s\": it is not confined (confine: false), and can do anything that its "
                "user can, whatever its lease allows",
@@ -294,7 +294,7 @@ void arcp__config_warn(const arcp__config *config, const arcp__token_facts *toke
 {
     const warnings w = {.config = config, .tokens = tokens, .warn = warn, .user = user};
     warn_of_listeners(&w);
-    if (config->enforce.is_off && config->setup.agent_count != 0) {
+    if (config->setup.enforce.is_off && config->setup.agent_count != 0) {
         report(&w, arcp__config_name_of(&config->places, "enforce.mode"),
                "agents are not confined: a lease decides only the operations that they ask about");
     }

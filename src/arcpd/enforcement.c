@@ -74,7 +74,7 @@ arcp_status arcp__enforcement_options_init(arcp__enforcement_options *out,
                                            const arcp__config *config,
                                            const arcp__files_in_use *in_use, arcp_error *err)
 {
-    const arcp__config_enforce *enforce = &config->enforce;
+    const arcp__setup_enforce *enforce = &config->setup.enforce;
     *out = (arcp__enforcement_options){.options = arcp_enforce_options_init()};
     arcp_status status = add_own(out, config, in_use, err);
     if (status == ARCP_OK) {
@@ -102,7 +102,7 @@ arcp_status arcp__enforcement_apply(arcp_runtime *runtime, const arcp__config *c
     arcp_status status = arcp__enforcement_options_init(&options, config, in_use, err);
     if (status == ARCP_OK) {
         status = arcp_runtime_set_enforcement(
-            runtime, config->enforce.is_off ? NULL : &options.options, err);
+            runtime, config->setup.enforce.is_off ? NULL : &options.options, err);
     }
     arcp__enforcement_options_fini(&options);
     return status;

@@ -35,7 +35,7 @@ static bool is_surely_confined(const arcp__config *config, const arcp__setup_age
     const bool may_be_free = agent->min == ARCP_ENFORCE_MIN_DEFAULT
                                  ? config->settings.enforce_min == ARCP_ENFORCE_MIN_ADVISORY - 1
                                  : agent->min == ARCP_ENFORCE_MIN_ADVISORY;
-    return !config->enforce.is_off && !agent->is_unconfined && !may_be_free;
+    return !config->setup.enforce.is_off && !agent->is_unconfined && !may_be_free;
 }
 
 const char *arcp__operator_socket_intruder(const arcp__config *config)
@@ -48,7 +48,7 @@ const char *arcp__operator_socket_intruder(const arcp__config *config)
     }
     /* Servers of tools run as arcpd's user, and do what agents ask of them. */
     for (size_t i = 0; i < config->setup.tools.server_count; i++) {
-        if (config->enforce.is_off || config->setup.tools.servers[i].is_unconfined) {
+        if (config->setup.enforce.is_off || config->setup.tools.servers[i].is_unconfined) {
             return config->setup.tools.servers[i].name;
         }
     }

@@ -7,7 +7,6 @@
 #include "hosting/confinement.h"
 #include "json/json_put.h"
 
-#define TEXT_MAX   61440u /* so that a row fits into the head of a message (worker_frame.h) */
 #define DEPTH_MAX  6u
 #define WORDS_MAX  4096u /* of a command, an environment, or a list */
 #define LIMITS_MAX 32u
@@ -144,11 +143,11 @@ static arcp_status end_text(arcp_buf *out, size_t begin, bool are_text, arcp_err
         status = arcp_error_set(err, ARCP_E_INVALID_REQUEST,
                                 "the program's command, environment, directory or user is not "
                                 "valid UTF-8");
-    } else if (out->size - begin > TEXT_MAX) {
+    } else if (out->size - begin > ARCP__ROW_BYTES_MAX) {
         status = arcp_error_set(err, ARCP_E_LIMIT,
                                 "the program's command, environment and sandbox have %zu bytes, "
                                 "more than %u",
-                                out->size - begin, TEXT_MAX);
+                                out->size - begin, ARCP__ROW_BYTES_MAX);
     }
     out->size = status == ARCP_OK ? out->size : begin;
     return status;
@@ -210,7 +209,13 @@ arcp_status arcp__agent_row_write(const arcp__agent_row *row, const arcp__enviro
     return failed ? out_of_memory(err) : end_text(out, begin, are_text, err);
 }
 
-void arcp__hosting_write(const arcp__hosting *hosting, arcp_buf *out)
+arcp_span arcp__hosting_options(const arcp__hosting *hosting)
+{
+    return hosting->confinement == NULL ? arcp_span_make(NULL, 0)
+                                        : arcp_buf_span(&hosting->confinement->options);
+}
+
+void arcp__hosting_write(const arcp__hosting *hosting, arcp_span options, arcp_buf *out)
 {
     const host_members fixed = {.options = ARCP_JSON_ABSENT,
                                 .line_bytes = hosting->line_bytes_max,
@@ -226,8 +231,8 @@ void arcp__hosting_write(const arcp__hosting *hosting, arcp_buf *out)
                                 .outlasts_expiry = hosting->enforce.outlasts_expiry,
                                 .outlasts_budget = hosting->enforce.outlasts_budget};
     arcp_json_writer writer = arcp__put_begin(out);
-    if (hosting->confinement != NULL) {
-        arcp__put_raw(&writer, "confinement", arcp_buf_span(&hosting->confinement->options));
+    if (options.size != 0) {
+        arcp__put_raw(&writer, "confinement", options);
     }
     arcp__encode_row(&writer, &host_table, &fixed);
     arcp_json_end_object(&writer);
@@ -370,7 +375,7 @@ static arcp_status copy_limits(const source *from, arcp_json_ref array, arcp__ag
 static arcp_status open_source(source *from, arcp_span text, const char *where,
                                const arcp__members *table, void *out, arcp_error *err)
 {
-    const arcp_json_limits limits = {DEPTH_MAX, 256, TEXT_MAX};
+    const arcp_json_limits limits = {DEPTH_MAX, 256, ARCP__ROW_BYTES_MAX};
     from->json = (arcp_json)ARCP__JSON_INIT;
     from->scratch = arcp_buf_secret_init();
     from->where = where;
@@ -443,6 +448,9 @@ arcp_status arcp__agent_row_read(arcp_span text, arcp__arena *arena, arcp__agent
     out->without_gateways = members.without_gateways;
     out->confine = members.confine;
     out->warm = members.warm;
+    if (status == ARCP_OK && members.warm > ARCP__PROCESS_POOL_MAX) {
+        status = invalid(&from, "warm", "is more than 4096", err);
+    }
     out->protect = (arcp_protect)members.protect;
     out->min = (arcp_enforce_min)members.min;
     out->tls = (arcp_enforce_tls)members.tls;

@@ -336,7 +336,7 @@ arcp_status arcp__confinement_compile(const arcp__hosting *hosting,
     }
     sandbox.request.cwd = is_shared ? ARCP_SPAN_LITERAL("/") : cwd;
     sandbox.request.is_shared = is_shared;
-    sandbox.request.may_be_late = agent->warm != NULL;
+    sandbox.request.may_be_late = agent->warm != NULL && !request->is_cold;
     if (is_shared) { /* the sandbox leads to no gateway: it does not know whose call it is */
         sandbox.request.has_model_gateway = false;
         sandbox.request.has_tool_gateway = false;

@@ -31,6 +31,7 @@ typedef struct arcp__plan_request {
     const arcp_lease *lease;
     arcp_span cwd;      /* of an agent without a directory of its own */
     arcp_span endpoint; /* URL that the job's credential is for; empty: none */
+    bool is_cold;       /* no warm process is to be used, also where the agent has some */
 } arcp__plan_request;
 
 /* The plan of one job. */

@@ -12,7 +12,7 @@
 typedef struct live_row {
     uint64_t item, bytes, errors;
     arcp_json_ref open, denied, spent;
-    arcp_span worker, instance;
+    arcp_span worker, instance, boot;
     int64_t running; /* since when its agent runs; 0: it does not */
     uint64_t max_runtime_sec;
     arcp_span traceparent, tracestate;
@@ -58,6 +58,7 @@ static const arcp__member live_rows[] = {
     {LIVE(open, "open", ARRAY)},
     {LIVE(worker, "worker", STRING)},
     {LIVE(instance, "instance", STRING)},
+    {LIVE(boot, "boot", STRING)},
     {LIVE(running, "running", INSTANT)},
     {LIVE(max_runtime_sec, "max_runtime_sec", COUNT)},
     {LIVE(traceparent, "traceparent", TEXT)},
@@ -136,6 +137,7 @@ static void write_run(const arcp__jobs *jobs, const arcp__job *job, arcp_json_wr
                     .errors = numbers->errors,
                     .worker = arcp_span_cstr(numbers->worker),
                     .instance = arcp_span_cstr(numbers->instance),
+                    .boot = arcp_span_cstr(numbers->boot_id),
                     .max_runtime_sec = live->max_runtime_sec,
                     .traceparent = arcp_span_cstr(live->trace.traceparent),
                     .tracestate = arcp_span_cstr(live->tracestate),
@@ -258,7 +260,8 @@ static arcp_status restore_run(const arcp__jobs *jobs, const live_row *row, arcp
     }
     arcp__numbers_restore(numbers, row->item, row->bytes, row->errors);
     if (!copy_name(numbers->worker, row->worker) || !copy_name(numbers->instance, row->instance) ||
-        row->result_id.size >= ARCP__ID_SIZE || row->bytes > INT64_MAX) {
+        !copy_name(numbers->boot_id, row->boot) || row->result_id.size >= ARCP__ID_SIZE ||
+        row->bytes > INT64_MAX) {
         return arcp__row_damaged("live", key, err);
     }
     if (!restore_lists(json, row, job) || !copy_text(&live->cancel_message, row->cancel_message) ||

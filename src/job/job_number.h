@@ -61,6 +61,7 @@ typedef struct arcp__job_numbers {
     /* Of a job on a worker (job_worker.c); "": its agent ends with the runtime. */
     char worker[ARCP__WORKER_NAME_SIZE];
     char instance[ARCP__WORKER_NAME_SIZE]; /* "": its start was not sent */
+    char boot_id[ARCP__WORKER_NAME_SIZE];  /* of the worker's machine */
     bool is_here;                          /* the worker is connected, and has its agent */
     bool is_hosted;                        /* the engine's owner knows of its agent */
     uint64_t end_id;                       /* the batch with its end */

@@ -34,13 +34,14 @@ static bool make_cwd(const arcp__jobs *jobs, const arcp__agent_version *agent, c
                                     : jobs->work_directory;
     const bool has_none = offered != NULL ? strcmp(offered->mode, "serve") == 0 : agent->has_no_cwd;
     arcp_buf path = arcp_buf_init();
-    site->owns_cwd = agent->cwd[0] == '\0' && !has_none && directory.size != 0;
+    const char *own = offered != NULL && offered->cwd != NULL ? offered->cwd : agent->cwd;
+    site->owns_cwd = own[0] == '\0' && !has_none && directory.size != 0;
     if (site->owns_cwd) {
         arcp_buf_append(&path, directory);
         arcp_buf_append_byte(&path, '/');
         arcp_buf_append_cstr(&path, job_id);
-    } else if (agent->cwd[0] != '\0') {
-        arcp_buf_append_cstr(&path, agent->cwd);
+    } else if (own[0] != '\0') {
+        arcp_buf_append_cstr(&path, own);
     } else {
         return true;
     }

@@ -96,6 +96,7 @@ void arcp__worker_send_start(arcp__jobs *jobs, arcp__job *job, const arcp__worke
 {
     arcp__job_numbers *numbers = job->live->numbers;
     memcpy(numbers->instance, worker->instance, sizeof numbers->instance);
+    memcpy(numbers->boot_id, worker->boot_id, sizeof numbers->boot_id);
     numbers->is_here = numbers->is_hosted = true;
     arcp__context_disarm(jobs->context, &job->live->queue_timer);
     arcp__job_live_changed(jobs, job);

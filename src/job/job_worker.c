@@ -523,6 +523,9 @@ static void restart(arcp__jobs *jobs, arcp__job *job)
             ? NULL
             : arcp__worker_get(jobs, (arcp__worker_life){arcp_span_cstr(numbers->worker),
                                                          arcp_span_cstr(numbers->instance)});
+    if (worker != NULL) { /* until its hello */
+        memcpy(worker->boot_id, numbers->boot_id, sizeof worker->boot_id);
+    }
     arcp__place_offer *offer =
         worker == NULL ? NULL : arcp__placement_offer_of(&worker->place, places);
     arcp__place_take(&jobs->placement, &live->place, places, arcp__place_kind_below(job->parent),

@@ -45,6 +45,7 @@ typedef enum arcp__worker_state {
 typedef struct arcp__worker_agent {
     arcp_span name, version; /* version may be empty */
     arcp_span mode;          /* "arcp", "plain", "serve" */
+    arcp_span cwd;           /* absolute, of its jobs; empty: each has a directory of its own */
     uint64_t max_jobs;       /* there, at the same time; 0: as many as it has places */
     uint8_t hash[32];        /* of its row */
     void *host;              /* of its jobs there (job->live->host), and for admission */
@@ -75,6 +76,7 @@ typedef struct arcp__worker_offer_entry {
     arcp__place_offer *offer;
     struct arcp__agent_version *agent;
     char mode[ARCP__WORKER_MODE_SIZE];
+    char *cwd; /* owned; NULL: each job has a directory of its own */
     uint8_t hash[32];
     void *host;
 } arcp__worker_offer_entry;

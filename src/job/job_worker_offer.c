@@ -90,6 +90,12 @@ static void add(arcp__jobs *jobs, arcp__worker_entry *worker, const arcp__worker
         .worker = worker, .offer = offer, .agent = agent, .host = offered->host};
     memcpy(entry->mode, mode.data == NULL ? "" : mode.data, mode.size);
     memcpy(entry->hash, offered->hash, sizeof entry->hash);
+    if (offered->cwd.size != 0) {
+        entry->cwd = arcp__copy_cstr(offered->cwd.data, offered->cwd.size);
+        if (entry->cwd == NULL) {
+            arcp__context_no_memory(jobs->context);
+        }
+    }
     LL_APPEND(worker->offers, entry);
     arcp__place_offer_set(&jobs->placement, offer, entry, (size_t)offered->max_jobs);
     warn_of_unlike(jobs, entry);
@@ -102,6 +108,7 @@ static void clear(arcp__jobs *jobs, arcp__worker_entry *worker)
         worker->offers = entry->next;
         arcp__agent_drop_offer(jobs, entry->agent);
         arcp__place_offer_set(&jobs->placement, entry->offer, NULL, 0);
+        arcp__free(entry->cwd);
         arcp__free(entry);
     }
 }
@@ -109,13 +116,23 @@ static void clear(arcp__jobs *jobs, arcp__worker_entry *worker)
 void arcp__worker_set_offers(arcp__jobs *jobs, arcp__worker_entry *worker,
                              const arcp__worker_intro *intro)
 {
+    const arcp__worker_agent *refused = NULL; /* the first one */
+    size_t refused_count = 0;
     clear(jobs, worker);
     for (size_t i = 0; i < intro->agent_count; i++) {
-        if (!is_allowed(intro, intro->agents[i].name)) {
-            refuse(jobs, worker, &intro->agents[i], "its token does not allow that name");
-        } else {
+        if (is_allowed(intro, intro->agents[i].name)) {
             add(jobs, worker, &intro->agents[i]);
+        } else if (refused_count++ == 0) {
+            refused = &intro->agents[i];
         }
+    }
+    if (refused != NULL) {
+        const arcp_span name = arcp_span_first(refused->name, 100);
+        arcp__effect_log(
+            jobs->log, ARCP__LOG_WARN,
+            "the worker \"%s\" offers %zu agents that its token does not allow: %.*s%s",
+            worker->name, refused_count, (int)name.size, name.data,
+            refused_count == 1 ? "" : ", ...");
     }
 }
 

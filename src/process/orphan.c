@@ -12,7 +12,7 @@
 #include "base/directory.h"
 #include "launch/proc_stat.h"
 
-static bool read_boot_id(char out[ARCP__BOOT_ID_SIZE])
+bool arcp__boot_id_read(char out[ARCP__BOOT_ID_SIZE])
 {
     const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
@@ -28,7 +28,7 @@ bool arcp__orphan_identify(pid_t pid, arcp__orphan *out)
 {
     arcp__proc_stat found;
     arcp__orphan orphan = {.pid = pid};
-    if (!arcp__proc_stat_read(pid, &found) || !read_boot_id(orphan.boot)) {
+    if (!arcp__proc_stat_read(pid, &found) || !arcp__boot_id_read(orphan.boot)) {
         return false;
     }
     orphan.started = found.started;
@@ -118,7 +118,7 @@ static void on_process(void *user, const arcp__proc_stat *process)
 size_t arcp__orphan_kill(const arcp__orphan *orphans, size_t count, arcp_span directory)
 {
     char boot[ARCP__BOOT_ID_SIZE];
-    if (count == 0 || !read_boot_id(boot)) {
+    if (count == 0 || !arcp__boot_id_read(boot)) {
         return 0;
     }
     search s = {.orphans = orphans, .count = count, .boot = boot, .directory = directory};

@@ -59,6 +59,10 @@ size_t arcp__process_table_swept(const arcp__process_table *table);
  * finds out, for which this program may have to move to another cgroup. */
 unsigned arcp__process_table_find_limits(const arcp__process_table *table);
 
+#define ARCP__BOOT_ID_SIZE 37 /* a UUID and its NUL */
+/* The id of this boot of the machine. False: it cannot be read. */
+bool arcp__boot_id_read(char out[ARCP__BOOT_ID_SIZE]);
+
 /* Called on SIGCHLD by a program that adopts orphans (a child subreaper, or pid 1 of a container):
  * waits for every child that has ended. The end of the table's own processes is reported as usual.
  */
@@ -245,6 +249,8 @@ typedef struct arcp__process_pool_options {
     void (*log)(void *user, arcp_span line);
     void *user;
 } arcp__process_pool_options;
+
+#define ARCP__PROCESS_POOL_MAX 4096u /* processes */
 
 /* Begins to start processes, one per turn of the loop. The pool's processes keep the loop alive,
  * the pool itself does not. */

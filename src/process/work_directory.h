@@ -16,6 +16,8 @@
 #include <arcp/error.h>
 #include <arcp/span.h>
 
+#include "process/process.h"
+
 typedef struct arcp__work_directory arcp__work_directory;
 
 /* Creates a directory for this run in `base` (which is created if only its last component is
@@ -51,7 +53,6 @@ ARCP_MUST_CHECK arcp_status arcp__directory_add(const char *path, const char *na
  * next run kills the processes of the notes and their groups, provided that they are certainly the
  * same processes. */
 
-#define ARCP__BOOT_ID_SIZE     37 /* a UUID and its NUL */
 #define ARCP__ORPHAN_TEXT_SIZE 80
 
 /* Identifies a process uniquely; a pid alone can be reused. */

@@ -89,6 +89,7 @@ void arcp__recorder_put_worker_intro(arcp_buf *out, const arcp__call *call)
         arcp__recorder_put_text(out, agent->name);
         arcp__recorder_put_text(out, agent->version);
         arcp__recorder_put_text(out, agent->mode);
+        arcp__recorder_put_text(out, agent->cwd);
         arcp__recorder_put_number(out, agent->max_jobs);
         arcp__recorder_put_text(out, arcp_span_make((const char *)agent->hash, sizeof agent->hash));
     }

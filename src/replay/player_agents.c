@@ -155,6 +155,7 @@ void arcp__player_worker_joins(arcp__player *p, const arcp__recording_call *call
         agent->name = arcp__recording_text(&more);
         agent->version = arcp__recording_text(&more);
         agent->mode = arcp__recording_text(&more);
+        agent->cwd = arcp__recording_text(&more);
         agent->max_jobs = arcp__recording_number(&more);
         const arcp_span hash = arcp__recording_text(&more);
         if (hash.size == sizeof agent->hash) {

@@ -28,6 +28,10 @@ static arcp_status check(const arcp_process_agent *from, arcp_error *err)
         return arcp_error_set(err, ARCP_E_USAGE, "the command of agent \"%s\" is empty",
                               from->name == NULL ? "" : from->name);
     }
+    if (from->warm > ARCP__PROCESS_POOL_MAX) {
+        return arcp_error_set(err, ARCP_E_USAGE, "agent \"%s\": warm must be at most %u",
+                              from->name, ARCP__PROCESS_POOL_MAX);
+    }
     if (from->processes != 0 && from->is_plain) {
         return arcp_error_set(err, ARCP_E_USAGE,
                               "agent \"%s\": a plain program runs one job, and cannot be served",

@@ -20,13 +20,26 @@ arcp_span arcp__worker_of(const arcp_runtime *runtime, const arcp__agent_entry *
                                                               : arcp_span_make(NULL, 0);
 }
 
+static void write_host(const arcp__hosting *hosting, arcp_buf *out)
+{
+    arcp__hosting_write(hosting, arcp__hosting_options(hosting), out);
+}
+
 arcp_status arcp__local_worker_register(const arcp__agent_row *row, arcp__agent_entry *entry,
                                         arcp_error *err)
 {
     arcp__environment environment = {0};
     entry->row = arcp_buf_secret_init();
     arcp__process_agent_environment(&entry->process, &environment);
-    const arcp_status status = arcp__agent_row_write(row, &environment, &entry->row, err);
+    arcp_status status = arcp__agent_row_write(row, &environment, &entry->row, err);
+    if (status == ARCP_OK) {
+        arcp_buf host = arcp_buf_init();
+        write_host(entry->process.hosting, &host);
+        status = host.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                             : arcp__start_row_check(arcp_buf_span(&entry->row),
+                                                     arcp_buf_span(&host), &environment, err);
+        arcp_buf_fini(&host);
+    }
     arcp__environment_fini(&environment);
     return status;
 }
@@ -36,7 +49,7 @@ static arcp_status write_row(const arcp_runtime *runtime, const arcp__agent_entr
 {
     arcp__start_row row = *of_job;
     arcp_buf host = arcp_buf_init();
-    arcp__hosting_write(&runtime->hosting, &host);
+    write_host(&runtime->hosting, &host);
     row.agent = arcp_buf_span(&entry->row);
     row.host = arcp_buf_span(&host);
     const arcp_status status = host.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")

@@ -18,7 +18,7 @@
 #include "base/turn_share.h"
 #include "door/door.h"
 #include "engine/engine.h"
-#include "hosting/agent_network.h"
+#include "hosting/confinement.h"
 #include "hosting/hosting.h"
 #include "identity/identity.h"
 #include "record/record.h"
@@ -111,6 +111,12 @@ extern const arcp__agent_host_ops arcp__agent_worker_host;
 /* A registered agent; the engine passes it back when a job starts. Jobs refer to it even after a
  * reload: that of a process agent is kept as long as a job does, that of a callback agent as long
  * as the runtime. */
+/* What a remote worker says about the sandboxes of an agent that it offers. */
+typedef struct arcp__remote_sandbox {
+    bool is_confined, is_late, is_shared, terminates_tls;
+    arcp__sandbox_abilities abilities;
+} arcp__remote_sandbox;
+
 struct arcp__agent_entry {
     arcp__agent_entry *next;
     arcp_runtime *runtime;
@@ -122,6 +128,7 @@ struct arcp__agent_entry {
     arcp_buf row;         /* for the worker of this machine; secret; empty: that does not host it */
     char *name, *version; /* owned */
     char worker[ARCP__WORKER_NAME_SIZE]; /* the remote worker that offers it; "": it is ours */
+    arcp__remote_sandbox remote;         /* there, as the worker says */
     bool is_offered;                     /* for new jobs: it was neither removed nor replaced */
     bool is_used;                        /* temporary mark of arcp_runtime_clear_agents */
 };

@@ -98,7 +98,7 @@ static void on_log_dropped(void *user, void *job, uint64_t bytes)
     arcp__runtime_log(
         runtime_of(user), job, ARCP_LOG_WARN,
         "%llu bytes that its program wrote to standard error are lost: the worker had "
-        "no room for them",
+        "no room for them, or its jobs wrote more than 1 MiB in a second",
         (unsigned long long)bytes);
 }
 
@@ -291,6 +291,19 @@ static uint64_t deadline_ms(const arcp_runtime *runtime, const arcp__job *job)
                                      : (uint64_t)(due_ns - now_ns) / ARCP_NS_PER_MS + 1;
 }
 
+/* What a remote worker does not know. A process that was started before its lease is known must be
+ * good enough for enforce.min, which the plan says. */
+static void set_terms(const arcp_runtime *runtime, const arcp__job *job, arcp__worker_start *out)
+{
+    const arcp__enforcement *enforcement = job->live->enforcement;
+    const arcp__job_plan *plan = enforcement == NULL ? NULL : enforcement->plan;
+    out->is_confined = enforcement != NULL && enforcement->is_confined;
+    out->is_cold = out->is_confined && (plan == NULL || !plan->plan->is_late);
+    out->outlasts_expiry = runtime->hosting.enforce.outlasts_expiry;
+    out->outlasts_budget = runtime->hosting.enforce.outlasts_budget;
+    out->cancel_grace_ms = runtime->hosting.cancel_grace_ms;
+}
+
 static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *job, arcp_span line)
 {
     const joined_worker *worker = worker_of(job);
@@ -305,13 +318,16 @@ static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *jo
         status = arcp_error_set(&error, ARCP_E_NO_MEMORY, "out of memory");
     }
     if (status == ARCP_OK) {
+        arcp__worker_message order = {.kind = ARCP__WORKER_START, .body = line};
         job->live->user = job;
-        tell(job, &(arcp__worker_message){.kind = ARCP__WORKER_START,
-                                          .start = {.job = arcp_span_cstr(job->id),
-                                                    .agent = arcp_span_cstr(job->agent_text),
-                                                    .row = arcp_buf_span(&row),
-                                                    .deadline_ms = deadline_ms(runtime, job)},
-                                          .body = line});
+        order.start = (arcp__worker_start){.job = arcp_span_cstr(job->id),
+                                           .agent = arcp_span_cstr(job->agent_text),
+                                           .row = arcp_buf_span(&row),
+                                           .deadline_ms = deadline_ms(runtime, job)};
+        if (row.size == 0) {
+            set_terms(runtime, job, &order.start);
+        }
+        tell(job, &order);
     } else {
         fail_start(runtime, job, status, arcp_span_cstr(error.message));
     }

@@ -60,7 +60,6 @@ static void free_worker(joined_worker *worker)
     DL_DELETE(links->open, worker);
     arcp__worker_link_close(worker->link);
     arcp__worker_peer_free(worker->peer);
-    arcp__free(worker->offers);
     arcp__free(worker);
 }
 
@@ -223,19 +222,24 @@ static arcp_status join(joined_worker *worker, const arcp__worker_hello *hello,
     arcp__worker_agent *agents = NULL;
     memcpy(worker->name, hello->name.data, hello->name.size);
     memcpy(worker->instance, hello->instance.data, hello->instance.size);
-    if (token != NULL && (!arcp__worker_take_offers(worker, hello, token) ||
-                          (agents = arcp__worker_write_offers(worker)) == NULL)) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    const arcp__worker_intro intro = {
+    arcp__worker_intro intro = {
         .life = {hello->name, hello->instance},
         .version = hello->version,
         .boot_id = hello->boot_id,
         .pid = hello->pid,
-        .drains_ms = worker->is_draining && hello->drains_ms == 0 ? 1 : hello->drains_ms,
-        .capacity = worker->places,
-        .agents = agents,
-        .agent_count = worker->offer_count};
+        .drains_ms = worker->is_draining && hello->drains_ms == 0 ? 1 : hello->drains_ms};
+    if (token != NULL) {
+        intro.capacity = arcp__worker_places(hello, token);
+        agents = arcp__worker_write_offers(worker, hello);
+        if (agents == NULL) {
+            return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        }
+        intro.agents = agents;
+        intro.work = hello->work;
+        intro.agent_count = hello->offer_count;
+        intro.allowed = (const char *const *)token->agents;
+        intro.allowed_count = token->agent_count;
+    }
     const bool is_taken = joins_all(runtime, &intro);
     arcp__free(agents);
     if (!is_taken) {
@@ -246,13 +250,9 @@ static arcp_status join(joined_worker *worker, const arcp__worker_hello *hello,
         arcp__shards_of_worker(runtime, intro.life, arcp__engine_worker_away);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    (void)snprintf(worker->version, sizeof worker->version, "%.*s", (int)hello->version.size,
-                   hello->version.size == 0 ? "" : hello->version.data);
+    worker->pid = hello->pid;
     (void)snprintf(worker->program, sizeof worker->program, "%.*s", (int)hello->program.size,
                    hello->program.size == 0 ? "" : hello->program.data);
-    worker->pid = hello->pid;
-    worker->capacity = hello->capacity;
-    worker->since_wall_ns = arcp__clock_now().wall_ns;
     worker->has_joined = true;
     if (worker->is_local) {
         arcp__local_worker_joined(runtime->worker, hello);

@@ -26,15 +26,6 @@ static const arcp_span arcp__local_worker_name = {ARCP__LOCAL_WORKER,
 /* Of other machines, joined at the same time. */
 #define ARCP__REMOTE_WORKERS_MAX 256u
 
-/* An agent that a remote worker runs. */
-typedef struct arcp__worker_offered {
-    char name[ARCP__WORKER_ID_MAX + 1], version[ARCP__WORKER_ID_MAX + 1];
-    bool is_plain, shows_errors;
-    size_t max_jobs;
-    char mode[ARCP__WORKER_MODE_SIZE];
-    uint8_t hash[32]; /* of its row */
-} arcp__worker_offered;
-
 /* One link, and the worker that has joined by it. */
 typedef struct arcp__joined_worker {
     struct arcp__joined_worker *prev, *next;
@@ -49,15 +40,10 @@ typedef struct arcp__joined_worker {
     bool has_joined;
     UT_hash_handle hh; /* by instance */
     char name[ARCP__WORKER_ID_MAX + 1], instance[ARCP__WORKER_ID_MAX + 1];
-    char version[ARCP__WORKER_ID_MAX + 1];
-    uint64_t pid, capacity;
-    int64_t since_wall_ns;
+    uint64_t pid;
     bool is_draining;                      /* another life of its name may take its place */
     char program[ARCP__WORKER_ID_MAX + 1]; /* its file; "": unknown */
     uint8_t token_hash[32];
-    arcp__worker_offered *offers; /* owned */
-    size_t offer_count;
-    uint64_t places; /* for jobs of these: its capacity, within what its token allows */
 } arcp__joined_worker;
 
 typedef struct arcp__worker_links {
@@ -98,13 +84,12 @@ static inline arcp__joined_worker *arcp__worker_links_named(const arcp__worker_l
 void arcp__worker_links_drain(arcp__joined_worker *worker);
 
 /* ---- worker_offers.c ---- */
-/* Takes what the hello of a remote worker offers, as far as its token allows it. False when out of
- * memory. */
-ARCP_MUST_CHECK bool arcp__worker_take_offers(arcp__joined_worker *worker,
-                                              const arcp__worker_hello *hello,
-                                              const arcp__worker_token *token);
-/* The same for the engine, as an array that the caller frees. NULL when out of memory. */
-arcp__worker_agent *arcp__worker_write_offers(const arcp__joined_worker *worker);
+/* For jobs of the agents that it offers: its capacity, within what its token allows. */
+uint64_t arcp__worker_places(const arcp__worker_hello *hello, const arcp__worker_token *token);
+/* What the hello of a remote worker offers, for the engine, as an array that the caller frees. NULL
+ * when out of memory. */
+arcp__worker_agent *arcp__worker_write_offers(const arcp__joined_worker *worker,
+                                              const arcp__worker_hello *hello);
 /* An agent of a worker (empty: of any), known to the runtime, and not registered with the engine.
  * NULL when out of memory. */
 arcp__agent_entry *arcp__worker_entry_new(arcp_runtime *runtime, const char *worker,

@@ -5,6 +5,7 @@
 #define ARCP_SETUP_SETUP_H
 
 #include "config/config.h"
+#include "context/settings.h"
 #include "gateway/gateway.h"
 #include "gateway/model_config.h"
 #include "gateway/tool_config.h"
@@ -85,6 +86,15 @@ typedef struct arcp__setup_agent {
     bool has_no_gateways;
 } arcp__setup_agent;
 
+/* Beside the settings enforce.*. */
+typedef struct arcp__setup_enforce {
+    bool is_off;
+    arcp__text_list base;            /* absolute paths */
+    arcp__text_list may_be_advisory; /* empty: the default */
+    arcp__text_list private_hosts;
+    bool allows_direct_models; /* net.fetch reaches the hosts of models.providers */
+} arcp__setup_enforce;
+
 /* The struct of a configuration that has these groups begins with one of these, and is the root of
  * its reader. */
 typedef struct arcp__setup {
@@ -95,6 +105,7 @@ typedef struct arcp__setup {
     arcp__setup_tools_values tools;
     arcp__setup_agent *agents;
     size_t agent_count;
+    arcp__setup_enforce enforce;
 } arcp__setup;
 
 /* The keys of the groups. */
@@ -104,6 +115,18 @@ extern const arcp__config_fields arcp__setup_tools;
 
 /* An item of `agents`, whose list is `agents` of arcp__setup. */
 extern const arcp__config_row arcp__setup_agent_item;
+
+/* ---- setup_enforce.c ---- */
+
+/* The keys of `enforce` that are no settings; the last one is about models. */
+#define ARCP__SETUP_ENFORCE_ROWS 5
+extern const arcp__config_row arcp__setup_enforce_rows[ARCP__SETUP_ENFORCE_ROWS];
+
+/* What arcp__config_others need for a group of the runtime's settings. */
+arcp_status arcp__setup_read_setting(arcp__yaml_reader *r, arcp_settings *settings,
+                                     const char *group, arcp_span key);
+void arcp__setup_print_settings(const arcp_settings *settings, const char *group, unsigned indent,
+                                arcp_buf *out);
 
 /* ---- setup_agent.c ---- */
 

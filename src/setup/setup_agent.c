@@ -61,7 +61,7 @@ static const arcp__config_row agent_rows[] = {
     {ROW("process_memory_bytes", number, arcp__setup_agent, process_memory_bytes),
      .applies = is_served},
     {ROW("lease", lease, arcp__setup_agent, lease), .applies = is_served},
-    {ROW("warm", number, arcp__setup_agent, warm)},
+    {ROW("warm", number, arcp__setup_agent, warm), .maximum = ARCP__PROCESS_POOL_MAX},
     {TEXTS("command", arcp__setup_agent, command.items, command.count)},
     {ROW("cwd", text, arcp__setup_agent, cwd), .accept = accept_cwd},
     {ROW("user", text, arcp__setup_agent, user)},

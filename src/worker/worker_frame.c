@@ -27,6 +27,8 @@ static const arcp__member offer_rows[] = {
     {M(offer, name, "name", ID), NEEDED},     {M(offer, version, "version", ID)},
     {M(offer, mode, "mode", ID), NEEDED},     {M(offer, max_jobs, "max_jobs", COUNT)},
     {M(offer, shows_errors, "errors", BOOL)}, {M(offer, hash, "hash", HASH), NEEDED},
+    {M(offer, cwd, "cwd", STRING)},           {M(offer, is_confined, "confined", BOOL)},
+    {M(offer, is_late, "late", BOOL)},        {M(offer, terminates_tls, "terminates", BOOL)},
 };
 static const arcp__member items_rows[] = {
     {M(items, job, "job", ID), NEEDED},
@@ -92,6 +94,11 @@ static const arcp__member start_rows[] = {
     {M(start, agent, "agent", ID), NEEDED},
     {M(start, expires_ms, "expires_ms", POSITIVE)},
     {M(start, deadline_ms, "deadline_ms", POSITIVE)},
+    {M(start, is_confined, "confined", BOOL)},
+    {M(start, is_cold, "cold", BOOL)},
+    {M(start, outlasts_expiry, "outlasts_expiry", BOOL)},
+    {M(start, outlasts_budget, "outlasts_budget", BOOL)},
+    {M(start, cancel_grace_ms, "cancel_grace_ms", COUNT)},
 };
 static const arcp__member line_rows[] = {
     {M(line, job, "job", ID), NEEDED},

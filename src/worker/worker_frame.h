@@ -86,10 +86,14 @@ typedef enum arcp__worker_resumption {
 /* One agent that a worker can run. */
 typedef struct arcp__worker_offer {
     arcp_span name, version;
-    arcp_span mode; /* "arcp", "plain" */
+    arcp_span mode; /* "arcp", "plain", "serve" */
     uint64_t max_jobs;
-    bool shows_errors; /* the submitter may see its standard error */
-    uint8_t hash[32];  /* of its row in the configuration */
+    bool shows_errors;   /* the submitter may see its standard error */
+    arcp_span cwd;       /* in which its programs run; empty: a directory of the job in `work` */
+    bool is_confined;    /* in sandboxes, by what `abilities` says */
+    bool is_late;        /* a process may have been started before its lease is known */
+    bool terminates_tls; /* to hosts of which a lease grants a part */
+    uint8_t hash[32];    /* of its row in the configuration */
 } arcp__worker_offer;
 
 /* ---- the structs ----
@@ -202,7 +206,14 @@ typedef struct arcp__worker_start {
     arcp_span
         row; /* the agent's row of the configuration, a JSON object; empty: the worker's own */
     uint64_t expires_ms, deadline_ms; /* from now on; 0: none */
-} arcp__worker_start;                 /* the body is the line job.start */
+    /* Without a row: what was decided about the job by what the worker has offered. */
+    bool is_confined; /* it was accepted for a sandbox */
+    bool is_cold;     /* it must have a process of its own from the start */
+    /* And the runtime's settings: lease.on_expiry and budget.on_exhaustion are deny, and
+     * jobs.cancel_grace_ms. */
+    bool outlasts_expiry, outlasts_budget;
+    uint64_t cancel_grace_ms;
+} arcp__worker_start; /* the body is the line job.start */
 
 typedef struct arcp__worker_line {
     arcp_span job;

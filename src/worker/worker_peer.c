@@ -19,6 +19,7 @@ typedef struct peer_job {
     uint64_t forgotten;            /* the number of the ping after it was forgotten; 0: it is not */
     struct peer_job *prev, *next;  /* dirty ones, or forgotten ones */
     arcp__worker_usage_row usage;  /* without its job */
+    uint64_t log_dropped;          /* bytes, since that was reported */
 } peer_job;
 
 struct arcp__worker_peer {
@@ -30,6 +31,8 @@ struct arcp__worker_peer {
     peer_job *dirty, *forgotten; /* oldest first */
     int64_t dirty_ns;            /* since when there are any */
     size_t dirty_bytes;
+    int64_t log_ns; /* the second in which log_bytes came */
+    size_t log_bytes;
     arcp__worker_reader reader; /* of rows */
     arcp_buf rows;
 };
@@ -311,13 +314,39 @@ static arcp_status take_errors(arcp__worker_peer *peer, peer_job *job,
     return ARCP_OK;
 }
 
+/* Whether the log of the worker's jobs stays below its limit with these bytes. */
+static bool admit_log(arcp__worker_peer *peer, size_t size, int64_t now_ns)
+{
+    if (now_ns - peer->log_ns >= ARCP_NS_PER_SEC) {
+        peer->log_ns = now_ns;
+        peer->log_bytes = 0;
+    }
+    if (peer->log_bytes != 0 && (peer->log_bytes >= ARCP__PEER_LOG_BYTES ||
+                                 size > ARCP__PEER_LOG_BYTES - peer->log_bytes)) {
+        return false;
+    }
+    peer->log_bytes += size;
+    return true;
+}
+
+static void report_dropped(const arcp__worker_peer *peer, peer_job *job)
+{
+    if (job->log_dropped != 0 && peer->owner.log_dropped != NULL) {
+        peer->owner.log_dropped(peer->owner.user, job->job, job->log_dropped);
+    }
+    job->log_dropped = 0;
+}
+
 /* The last line may be cut where the run of bytes ends. */
 static arcp_status take_log(arcp__worker_peer *peer, peer_job *job,
                             const arcp__worker_message *message, int64_t now_ns, arcp_error *err)
 {
-    if (message->log.dropped != 0 && peer->owner.log_dropped != NULL) {
-        peer->owner.log_dropped(peer->owner.user, job->job, message->log.dropped);
+    job->log_dropped += message->log.dropped;
+    if (!admit_log(peer, message->body.size, now_ns)) {
+        job->log_dropped += message->body.size;
+        return ARCP_OK;
     }
+    report_dropped(peer, job);
     for (arcp_span rest = message->body; rest.size != 0;) {
         const char *end = memchr(rest.data, '\n', rest.size);
         const size_t size = end == NULL ? rest.size : (size_t)(end - rest.data);
@@ -354,6 +383,7 @@ static arcp_status take_exited(arcp__worker_peer *peer, peer_job *job,
         exited->errors != job->errors) {
         return refuse(err, message, "its last numbers are not those that came");
     }
+    report_dropped(peer, job);
     peer->owner.exited(peer->owner.user, job->job, exited, message->body);
     return ARCP_OK;
 }

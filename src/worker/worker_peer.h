@@ -21,6 +21,9 @@
 #include "worker/worker_frame.h"
 
 #define ARCP__PEER_HELLO_NS (10 * ARCP_NS_PER_SEC)
+/* Of `log` in a second, of all jobs of a worker; what is more is counted and dropped. At least a
+ * message. */
+#define ARCP__PEER_LOG_BYTES ((size_t)1048576)
 /* `kept` goes after this time, or these bytes. */
 #define ARCP__PEER_KEPT_NS    (50 * ARCP_NS_PER_MS)
 #define ARCP__PEER_KEPT_BYTES 65536u

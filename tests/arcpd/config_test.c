@@ -93,6 +93,8 @@ static const struct {
      "test.yaml:2: peer_profiles[0]: needs profile, and client or principal"},
     {"peer_profiles:\n  - {client: a}\n",
      "test.yaml:2: peer_profiles[0]: needs profile, and client or principal"},
+    {"agents:\n  - {name: a, command: [x], warm: 4097}\n",
+     "test.yaml:2: agents[0].warm: must be a whole number from 0 to 4096"},
     {"agents:\n  - {name: a, command: [x], cwd: work}\n",
      "test.yaml:2: agents[0].cwd: must be an absolute path, or null for a fresh directory"},
     {"tracing:\n  otlp:\n    endpoint: collector:4318\n",
@@ -189,6 +191,31 @@ static const struct {
     {"log: {level: \"\xc3\xa4\"}\nstore: @x\n",
      "test.yaml:2: found character that cannot start any token"},
 };
+
+static arcp_status read_worker_tokens(size_t count, arcp_error *err)
+{
+    arcp__config config;
+    arcp_buf text = arcp_buf_init();
+    arcp_buf_append_cstr(&text, "workers:\n  tokens:\n");
+    for (size_t i = 0; i < count; i++) {
+        arcp_buf_append_format(&text, "    - {token: t%zu, name: w%zu}\n", i, i);
+    }
+    arcp_buf_append_byte(&text, '\0');
+    const arcp_status status = read_text(&config, text.data, err);
+    arcp__config_fini(&config);
+    arcp_buf_fini(&text);
+    return status;
+}
+
+static void workers_have_at_most_256_tokens(void **state)
+{
+    arcp_error error = {0};
+    (void)state;
+    check_ok(read_worker_tokens(256, &error), &error);
+    assert_int_equal(read_worker_tokens(257, &error), ARCP_E_USAGE);
+    assert_non_null(strstr(error.message, "workers.tokens"));
+    assert_non_null(strstr(error.message, "at most 256 tokens"));
+}
 
 static void errors_name_the_line_and_the_key(void **state)
 {
@@ -550,6 +577,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_configuration_is_printed_without_secrets),
         cmocka_unit_test(errors_name_the_line_and_the_key),
+        cmocka_unit_test(workers_have_at_most_256_tokens),
         cmocka_unit_test(a_file_has_at_most_16_mebibytes),
         cmocka_unit_test(a_name_that_is_no_plain_word_is_printed_in_quotes),
         cmocka_unit_test(null_is_as_if_a_key_was_not_there),

@@ -122,16 +122,18 @@ def operators_see_drain_and_forget_workers(rig):
     job = rig.submit("hold")
     until(lambda: "begun" in rig.events(job), "begun")
     row = json.loads(rig.arcp("workers", "--json"))
-    assert (row["name"], row["state"], row["jobs"], row["capacity"], row["agents"]) == ("gpu-1", "joined", 1, 4, ["hold"]), row
+    assert (row["name"], row["state"], row["jobs"], row["capacity"], row["agents"]) == ("gpu-1", "joined", 1, 4, [{"agent": "hold", "mode": "arcp", "jobs": 1}]), row
+    assert row["peer"].startswith("127.0.0.1") and "drains_since" not in row, row
     assert re.fullmatch(r"[-0-9]{10}T[:0-9.]+Z", row["since"]), row
     assert "the worker is connected" in rig.arcp("workers", "forget", "gpu-1", status=1)
     assert "no worker" in rig.arcp("workers", "drain", "gpu-2", status=1)
     rig.arcp("workers", "drain", "gpu-1")
-    assert json.loads(rig.arcp("workers", "--json"))["state"] == "draining"
+    row = json.loads(rig.arcp("workers", "--json"))
+    assert row["state"] == "draining" and row["drains_since"] >= row["since"], row
     rig.write("go on", "")
     rig.arcp("wait", job)
     assert worker.process.wait(PATIENCE_SEC) == 0
-    assert rig.arcp("workers", "--json") == ""
+    until(lambda: rig.arcp("workers", "--json") == "", "it has ended")
 
 
 def another_worker_that_offers_the_agent_takes_its_jobs(rig):
@@ -141,6 +143,7 @@ def another_worker_that_offers_the_agent_takes_its_jobs(rig):
     rig.start_worker("gpu-2", [{"name": "who", "mode": "plain", "command": ["echo", "two"]}])
     joined(rig, "gpu-2")
     rig.arcpd.wait_for('offer the agent "who" with different rows')
+    assert [line.split()[-1] for line in rig.arcp("workers").splitlines()[1:]] == ["who*", "who*"]
     assert rig.arcp("submit", "who") == "one\n"
     rig.arcp("workers", "drain", "gpu-1")
     assert first.process.wait(PATIENCE_SEC) == 0
@@ -154,8 +157,11 @@ def the_jobs_of_a_forgotten_worker_end(rig):
     job = rig.submit("sleeper")
     until(lambda: json.loads(rig.arcp("show", job, "--json"))["status"] == "running", "it runs")
     worker.end()
-    until(lambda: rig.arcp("workers", "--json") == "", "it is away")
+    until(lambda: json.loads(rig.arcp("workers", "--json"))["state"] == "away", "it is away")
+    row = json.loads(rig.arcp("workers", "--json"))
+    assert row["jobs"] == 1 and "peer" not in row, row
     rig.arcp("workers", "forget", "gpu-1")
+    assert rig.arcp("workers", "--json") == ""
     rig.arcp("wait", job, status=1)
     assert "the job's worker is lost" in rig.arcp("show", job)
 

@@ -114,7 +114,7 @@ def hostile_texts_of_workers_stay_texts(place, browser):
     row = {name: HOSTILE for name in ("name", "state", "since", "instance", "version", "peer", "pid", "capacity", "jobs")}
     browser.run("""window.violations = []; document.addEventListener('securitypolicyviolation', (e) => violations.push(e.violatedDirective));
         const parse = JSON.parse; JSON.parse = (...words) => { const frame = parse(...words);
-          if (frame?.type === 'x-vendor.arcpd.workers.answer') frame.payload.workers = [arguments[0]]; return frame; };""", {**row, "agents": [HOSTILE] * 256})
+          if (frame?.type === 'x-vendor.arcpd.workers.answer') frame.payload.workers = [arguments[0]]; return frame; };""", {**row, "agents": [{"agent": HOSTILE}] * 256})
     go(browser, "#/workers")
     browser.wait_text("and 236 more", "tbody")
     browser.click("tbody button")

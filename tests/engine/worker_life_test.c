@@ -136,6 +136,26 @@ static void a_new_life_on_the_same_boot_says_that_the_old_one_is_dead(void **sta
     assert_int_equal(other->status, ARCP_JOB_RUNNING);
 }
 
+/* Also when the runtime was away in between. */
+static void after_a_restart_the_boot_is_known(void **state)
+{
+    static const struct {
+        const char *boot_id;
+        arcp_job_status status;
+    } rows[] = {{"y", ARCP_JOB_RUNNING}, {"x", ARCP_JOB_ERROR}};
+    char id[64];
+    (void)state;
+    assert_true(offer_rig_join("a", "1", (offers){.capacity = 1, .boot_id = "x"}));
+    (void)snprintf(id, sizeof id, "%s", offer_rig_submit()->id);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        disk_crash(&s->disk);
+        rig_restart(&s->rig);
+        assert_true(offer_rig_join("a", "2", (offers){.capacity = 1, .boot_id = rows[i].boot_id}));
+        assert_int_equal(offer_rig_newest_job()->status, rows[i].status);
+        assert_string_equal(offer_rig_newest_job()->id, id);
+    }
+}
+
 static void the_jobs_of_each_worker_are_lost_on_their_own(void **state)
 {
     (void)state;
@@ -226,6 +246,7 @@ int main(void)
         TEST(a_second_life_is_refused_unless_the_first_one_drains),
         TEST(a_worker_that_drains_gets_no_new_jobs),
         TEST(a_new_life_on_the_same_boot_says_that_the_old_one_is_dead),
+        TEST(after_a_restart_the_boot_is_known),
         TEST(the_jobs_of_each_worker_are_lost_on_their_own),
         TEST(what_becomes_of_a_worker_is_audited),
         TEST(operators_see_workers),

@@ -173,7 +173,7 @@ static void settings_are_the_same_after_they_were_read(void **state)
     hosting.enforce.scratch_bytes = 65536;
     hosting.enforce.pids = 9;
     hosting.enforce.egress_idle_sec = 60;
-    arcp__hosting_write(&hosting, &text);
+    arcp__hosting_write(&hosting, arcp__hosting_options(&hosting), &text);
     check_ok(arcp__hosting_read(&read, arcp_buf_span(&text), &error), &error);
     assert_int_equal(read.line_bytes_max, 4096);
     assert_int_equal(read.cancel_grace_ms, 30000);
@@ -339,6 +339,48 @@ static void words_and_limits_are_counted(void **state)
     check_count(limits, "[1,2,3]", 33, ARCP_E_INVALID_REQUEST);
 }
 
+/* A registration with so many empty words and so many bytes of text, and no variables. */
+static arcp_status check_start(size_t count, size_t size, arcp_error *err)
+{
+    static const char *const none[] = {NULL};
+    const char *command[4099] = {NULL};
+    char *text = calloc(1, size + 1);
+    const arcp__environment environment = environment_of(none);
+    arcp__agent_row row = {.name = "a", .command = command};
+    arcp_buf agent = arcp_buf_secret_init();
+    arcp_error error = {0};
+    assert_non_null(text);
+    memset(text, 'x', size);
+    for (size_t i = 0; i < count; i++) {
+        command[i] = i == 0 ? text : "";
+    }
+    check_ok(arcp__agent_row_write(&row, &environment, &agent, &error), &error);
+    const arcp_status status = arcp__start_row_check(
+        arcp_buf_span(&agent), ARCP_SPAN_LITERAL("{\"line_bytes\":1}"), &environment, err);
+    arcp_buf_fini(&agent);
+    free(text);
+    return status;
+}
+
+/* What a job could not have is refused with its registration. */
+static void a_start_that_does_not_fit_is_refused_before(void **state)
+{
+    arcp_error error = {0};
+    size_t fits = 1;
+    size_t too_long = TEXT_MAX - 1024;
+    (void)state;
+    check_ok(check_start(4096, 1, &error), &error);
+    assert_int_equal(check_start(4097, 1, &error), ARCP_E_INVALID_REQUEST);
+    assert_non_null(strstr(error.message, "more than 4096 words"));
+    while (too_long - fits > 1) {
+        const size_t middle = (fits + too_long) / 2;
+        *(check_start(1, middle, &error) == ARCP_OK ? &fits : &too_long) = middle;
+    }
+    check_ok(check_start(1, fits, &error), &error);
+    assert_int_equal(check_start(1, fits + 1, &error), ARCP_E_LIMIT);
+    assert_non_null(strstr(error.message, "53249 bytes, more than 53248"));
+}
+
 #define ROWS(rows, test)                                                                           \
     run_rows((rows), sizeof(rows) / sizeof((rows)[0]), sizeof((rows)[0]), (test))
 
@@ -352,6 +394,7 @@ int main(void)
         cmocka_unit_test(text_that_json_cannot_carry_is_refused),
         cmocka_unit_test(a_registration_that_does_not_fit_is_refused),
         cmocka_unit_test(words_and_limits_are_counted),
+        cmocka_unit_test(a_start_that_does_not_fit_is_refused_before),
     };
     int failed = ROWS(bad_agents, a_registration_that_is_wrong_is_refused);
     failed += ROWS(bad_starts, a_start_that_is_wrong_is_refused);

@@ -324,6 +324,23 @@ static void registrations_that_make_no_sense_are_refused(void **state)
     }
 }
 
+/* A plain program has none, whatever its registration says. */
+static void warm_processes_have_a_limit(void **state)
+{
+    static const char *const command[] = {"/bin/true", NULL};
+    arcp_process_agent agent = arcp_process_agent_init();
+    arcp_error error = {0};
+    (void)state;
+    agent.name = "row";
+    agent.command = command;
+    agent.is_plain = true;
+    agent.warm = 4096;
+    check_ok(arcp_runtime_register_process(rig.runtime, &agent, &error), &error);
+    agent.warm = 4097;
+    assert_int_equal(arcp_runtime_register_process(rig.runtime, &agent, &error), ARCP_E_USAGE);
+    assert_non_null(strstr(error.message, "warm must be at most 4096"));
+}
+
 /* The rig fails when the stop takes longer than its patience. */
 static void a_stop_does_not_wait_for_a_process_that_ends_no_job(void **state)
 {
@@ -351,6 +368,7 @@ int main(void)
         TEST(every_member_of_a_registration_counts),
         TEST(what_only_bounds_the_jobs_keeps_the_processes),
         TEST(registrations_that_make_no_sense_are_refused),
+        cmocka_unit_test(warm_processes_have_a_limit),
         cmocka_unit_test(a_stop_does_not_wait_for_a_process_that_ends_no_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,7 +38,8 @@ static const wire_row round_trips[] = {
      "\"boot_id\":\"b\",\"work\":\"/w\",\"program\":\"f\",\"drains_ms\":7,\"pid\":5,"
      "\"capacity\":16,\"abilities\":{\"a\":[1]},"
      "\"v\":[1,2],\"offers\":[{\"name\":\"a\",\"version\":\"2\",\"mode\":\"arcp\",\"max_jobs\":3,"
-     "\"hash\":\"" HASH "\"},{\"name\":\"b\",\"mode\":\"plain\",\"hash\":\"" HASH "\"}]}\n"
+     "\"hash\":\"" HASH "\",\"cwd\":\"/c\",\"confined\":true,\"late\":true,\"terminates\":true},"
+     "{\"name\":\"b\",\"mode\":\"plain\",\"hash\":\"" HASH "\"}]}\n"
      "{\"job\":\"j\",\"store\":\"s\",\"items_first\":1,\"errors_first\":1}\n"},
     {"a hello with few members", WORKER, HELLO ",\"v\":[1,1]}\n"},
     {"one line", WORKER,
@@ -66,6 +67,9 @@ static const wire_row round_trips[] = {
      "{\"type\":\"welcome\",\"v\":1,\"store\":\"s\",\"keep_ms\":300000,\"grace_ms\":10000,\"line_"
      "bytes\":1,"
      "\"unkept_bytes\":2,\"unkept_total_bytes\":3}\n{\"job\":\"j\",\"what\":\"go_on\"}\n"},
+    {"a start of an agent of the worker's own", RUNTIME,
+     "{\"type\":\"start\",\"job\":\"j\",\"agent\":\"a@1\",\"confined\":true,\"cold\":true,"
+     "\"outlasts_expiry\":true,\"outlasts_budget\":true,\"cancel_grace_ms\":3}\n{}"},
     {"a start", RUNTIME,
      "{\"type\":\"start\",\"job\":\"j\",\"agent\":\"a@1\",\"expires_ms\":1,\"deadline_ms\":2,"
      "\"row\":{\"command\":[\"c\"]}}\n{\"type\":\"job.start\"}"},

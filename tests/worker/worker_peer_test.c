@@ -127,7 +127,7 @@ static void get_kept(void *user, void *job, arcp__worker_kept *out)
     *out = r->kept;
 }
 
-static void open_peer(rig *r)
+static void open_peer_with(rig *r, void (*log)(void *user, void *job, arcp_span line))
 {
     const arcp__worker_peer_owner owner = {
         .send = on_send,
@@ -140,7 +140,7 @@ static void open_peer(rig *r)
         .item = on_item,
         .output = on_output,
         .error_line = on_error_line,
-        .log = on_log,
+        .log = log,
         .log_dropped = on_log_dropped,
         .exited = on_exited,
         .got = on_got,
@@ -150,6 +150,11 @@ static void open_peer(rig *r)
     *r = (rig){.now_ns = 1000 * ARCP_NS_PER_SEC, .reader = {.line_bytes_max = 1048576}};
     r->peer = arcp__worker_peer_new(&owner, r->now_ns);
     assert_non_null(r->peer);
+}
+
+static void open_peer(rig *r)
+{
+    open_peer_with(r, on_log);
 }
 
 static void close_peer(rig *r)
@@ -195,12 +200,17 @@ static void check_refused(rig *r, const char *text, const char *why)
     "\"unkept_bytes\":3,\"unkept_total_bytes\":4}\n"
 
 /* A worker that has joined, with a job "j" that it was given. */
-static void open_joined(rig *r)
+static void open_joined_with(rig *r, void (*log)(void *user, void *job, arcp_span line))
 {
-    open_peer(r);
+    open_peer_with(r, log);
     take(r, HELLO(1, 1, ""));
     assert_true(arcp__worker_peer_add(r->peer, ARCP_SPAN_LITERAL("j"), r));
     r->done[0] = '\0';
+}
+
+static void open_joined(rig *r)
+{
+    open_joined_with(r, on_log);
 }
 
 /* ---- the handshake ---- */
@@ -324,6 +334,45 @@ static void what_a_job_says_is_passed_on_in_order(void **state)
              "\"why\":\"itself\"}\ntail");
     check_done(&r, "started 5;item 1 0 a;item 2 0 ;item 3 1 ;output 3 abc;output 4 d;error 1 x;"
                    "error 2 y;log one;log tw;dropped 9;log o;got 4;exited 6 tail;");
+    close_peer(&r);
+}
+
+/* A message of the log with so many bytes: one line. */
+static void take_log(rig *r, size_t size)
+{
+    static char text[ARCP__PEER_LOG_BYTES + 64];
+    const int head = snprintf(text, sizeof text, "{\"type\":\"log\",\"job\":\"j\"}\n");
+    memset(text + head, 'x', size);
+    text[head + (int)size] = '\0';
+    take(r, text);
+}
+
+static void count_log(void *user, void *job, arcp_span line)
+{
+    (void)job;
+    note(user, "log %zu;", line.size);
+}
+
+static void a_log_has_a_mebibyte_in_a_second(void **state)
+{
+    rig r;
+    (void)state;
+    open_joined_with(&r, count_log);
+    take_log(&r, ARCP__PEER_LOG_BYTES - 1);
+    take_log(&r, 1);
+    check_done(&r, "log 1048575;log 1;");
+    take_log(&r, 1);
+    take_log(&r, 7);
+    check_done(&r, "");
+    r.now_ns += ARCP_NS_PER_SEC - 1;
+    take_log(&r, 1);
+    check_done(&r, "");
+    r.now_ns += 1; /* what is missing is said once */
+    take_log(&r, 2);
+    check_done(&r, "dropped 9;log 2;");
+    take_log(&r, ARCP__PEER_LOG_BYTES - 1);
+    take(&r, "{\"type\":\"exited\",\"job\":\"j\",\"code\":6,\"why\":\"itself\"}\n");
+    check_done(&r, "dropped 1048575;exited 6 ;");
     close_peer(&r);
 }
 
@@ -532,6 +581,7 @@ int main(void)
         cmocka_unit_test(pings_go_both_ways_and_silence_ends_the_link),
         cmocka_unit_test(what_a_job_says_is_passed_on_in_order),
         cmocka_unit_test(what_a_program_uses_is_kept),
+        cmocka_unit_test(a_log_has_a_mebibyte_in_a_second),
         cmocka_unit_test(a_job_that_was_refused_is_not_known_any_more),
         cmocka_unit_test(messages_about_a_forgotten_job_are_dropped_for_a_while),
         cmocka_unit_test(open_items_come_before_the_others),

@@ -22,10 +22,12 @@ function forget(session, row, again) {
   });
 }
 
+const MARKS = { joined: ["success", "✓"], draining: ["cancelled", "◌"], away: ["error", "✕"] };
+
 function state(row) {
-  if (row.state === "draining") return h("span", { class: "status cancelled" }, "◌ draining");
-  if (row.state === "away") return h("span", { class: "status error" }, "✕ away");
-  return h("span", { class: "status success" }, "✓ ", foreign(row.state));
+  const [name, mark] = MARKS[row.state] ?? ["", ""];
+  return [h("span", { class: `status ${name}` }, mark, " ", foreign(row.state)),
+    row.drains_since === undefined ? "" : h("div", { class: "hint" }, "drains since ", dateTime(row.drains_since))];
 }
 
 /** What an operator may do about it. */
@@ -37,24 +39,31 @@ function action(session, row, again) {
 }
 
 /** The worker of arcpd's own machine has no address; it cannot be drained, and runs agents of arcpd's configuration. */
-const isLocal = (row) => row.peer === undefined;
+const isLocal = (row) => row.local === true;
+
+/** The engine's word on an offer, where there is one. */
+function tag(offer) {
+  const why = offer.hidden ? "hidden by arcpd's configuration" : offer.differs ? "another worker has another row" : "";
+  return [h("span", { class: "tag" }, foreign(offer.agent)), why === "" ? "" : h("span", { class: "hint" }, ` ${why} `)];
+}
 
 function agents(row) {
   if (isLocal(row)) return h("span", { class: "hint" }, "those of arcpd's configuration");
-  const names = row.agents ?? [];
-  const more = names.length - AGENTS_SHOWN;
-  return [names.slice(0, AGENTS_SHOWN).map((name) => h("span", { class: "tag" }, foreign(name))), more > 0 ? `and ${count(more)} more` : ""];
+  const offered = row.agents ?? [];
+  const more = offered.length - AGENTS_SHOWN;
+  return [offered.slice(0, AGENTS_SHOWN).map(tag), more > 0 ? `and ${count(more)} more` : ""];
 }
 
 export function show(main, { session }) {
   const cells = (row, again) => [
     foreign(row.name), state(row),
-    dateTime(row.since), count(row.jobs), count(row.capacity), agents(row), isLocal(row) ? "this machine" : foreign(row.peer), h("code", null, row.pid),
+    dateTime(row.since), count(row.jobs), count(row.capacity), agents(row), isLocal(row) ? "this machine" : foreign(row.peer ?? ""),
+    h("code", null, row.pid ?? ""),
     [foreign(row.version ?? ""), h("div", { class: "hint" }, foreign(row.instance ?? "", "code"))],
     action(session, row, again)];
   return showListing(main, { session, title: "Workers", request: "workers", rows: "workers", noun: "worker", cells,
-    about: ["Processes that run agents for arcpd, and are connected to it now. ", h("code", null, "arcp workers forget NAME"), " ends the jobs of one that does not come back."],
+    about: ["Processes that run agents for arcpd, and are connected to it or may come back. ", h("code", null, "arcp workers forget NAME"), " ends the jobs of one that does not come back."],
     columns: [{ label: "Worker" }, { label: "State" }, { label: "Since", className: "time" }, { label: "Jobs", className: "number" }, { label: "Capacity", className: "number" }, { label: "Agents" },
       { label: "Address" }, { label: "Process", className: "number" }, { label: "Version, instance" }, { label: "Actions" }],
-    nothing: ["No worker is connected. Start one on another machine, with a token of workers.tokens in arcpd's configuration:", "arcp-worker --config worker.yaml"] });
+    nothing: ["There is no worker. Start one on another machine, with a token of workers.tokens in arcpd's configuration:", "arcp-worker --config worker.yaml"] });
 }
