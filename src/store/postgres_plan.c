@@ -99,12 +99,7 @@ void arcp__pg_plan_fini(arcp__pg_plan *plan)
 {
     arcp__pg_plan_begin(plan);
     arcp__pg_plan_forget_all(plan);
-    for (size_t i = 0; i < ARCP__PG_STATEMENT_COUNT; i++) {
-        for (size_t j = 0; plan->calls[i] != NULL && j < ARCP__PG_CALL_PARAMS; j++) {
-            arcp__pg_array_fini(&plan->calls[i]->params[j]);
-        }
-        arcp__free(plan->calls[i]);
-    }
+    arcp__pg_calls_fini(&plan->calls);
     arcp__pg_array_fini(&plan->missing);
     arcp__arena_fini(&plan->arena);
 }
@@ -203,6 +198,11 @@ arcp__pg_trouble arcp__pg_plan_find(arcp__pg_plan *plan, arcp__pg *pg, arcp_erro
     arcp__pg_array params[2] = {{.is_scalar = true}, plan->missing};
     arcp__pg_set_integer(&params[0], ARCP__PG_INT4, plan->shard);
     plan->has_missing = false;
+    if (params[0].bytes.failed || params[1].bytes.failed) {
+        arcp__pg_array_fini(&params[0]);
+        (void)no_memory(err);
+        return ARCP__PG_FAILED;
+    }
     const arcp__pg_trouble trouble =
         arcp__pg_run_prepared(pg, ARCP__PG_STREAM_FIND, params, 2, &rows, err);
     plan->missing = params[1];
@@ -214,83 +214,11 @@ arcp__pg_trouble arcp__pg_plan_find(arcp__pg_plan *plan, arcp__pg *pg, arcp_erro
     return trouble == ARCP__PG_FINE && err->status != ARCP_OK ? ARCP__PG_FAILED : trouble;
 }
 
-/* ---- parameters ---- */
-
-static const struct {
-    unsigned char count;
-    unsigned char types[ARCP__PG_CALL_PARAMS];
-} columns[ARCP__PG_STATEMENT_COUNT] = {
-    [ARCP__PG_STREAM_DROP] = {2, {ARCP__PG_INT4, ARCP__PG_INT8}},
-    [ARCP__PG_STREAM_INSERT] = {3, {ARCP__PG_INT4, ARCP__PG_INT8, ARCP__PG_TEXT}},
-    [ARCP__PG_RUN_INSERT] = {6,
-                             {ARCP__PG_INT4, ARCP__PG_INT8, ARCP__PG_INT8, ARCP__PG_INT4,
-                              ARCP__PG_TEXT, ARCP__PG_INT4}},
-    [ARCP__PG_RUN_TRIM] = {4, {ARCP__PG_INT4, ARCP__PG_INT8, ARCP__PG_INT8, ARCP__PG_INT8}},
-    [ARCP__PG_ROW_PUT] = {5,
-                          {ARCP__PG_INT4, ARCP__PG_INT2, ARCP__PG_TEXT, ARCP__PG_TEXT,
-                           ARCP__PG_INT4}},
-    [ARCP__PG_ROW_DELETE] = {3, {ARCP__PG_INT4, ARCP__PG_INT2, ARCP__PG_TEXT}},
-};
-
-static void clear_call(arcp__pg_call *call, arcp__pg_statement statement)
-{
-    for (size_t i = 0; i < columns[statement].count; i++) {
-        arcp__pg_array_begin(&call->params[i], columns[statement].types[i]);
-    }
-}
-
-/* The execution that gets the next row, with `bytes` of text. NULL when out of memory. */
-static arcp__pg_call *call_of(arcp__pg_plan *plan, arcp__pg_statement statement, size_t bytes)
-{
-    arcp__pg_call *call = plan->calls[statement];
-    if (call != NULL) {
-        size_t used = bytes;
-        for (size_t i = 0; i < columns[statement].count; i++) {
-            used += call->params[i].bytes.size;
-        }
-        if (call->params[0].count == 0 || used <= ARCP__PG_CALL_BYTES) {
-            arcp__pg_add_integer(&call->params[0], plan->shard);
-            return call;
-        }
-    }
-    call = arcp__alloc(sizeof *call);
-    if (call != NULL) {
-        clear_call(call, statement);
-        LL_PREPEND(plan->calls[statement], call);
-        arcp__pg_add_integer(&call->params[0], plan->shard);
-    }
-    return call;
-}
-
-/* Keeps one execution of each statement, for its memory, and empties it. */
-static void clear_calls(arcp__pg_plan *plan)
-{
-    for (size_t i = 0; i < ARCP__PG_STATEMENT_COUNT; i++) {
-        arcp__pg_call *kept = plan->calls[i];
-        while (kept != NULL && kept->next != NULL) {
-            arcp__pg_call *more = kept->next;
-            kept->next = more->next;
-            for (size_t j = 0; j < columns[i].count; j++) {
-                arcp__pg_array_fini(&more->params[j]);
-            }
-            arcp__free(more);
-        }
-        for (size_t j = 0; kept != NULL && j < columns[i].count; j++) {
-            if (kept->params[j].bytes.capacity > ARCP__PG_CALL_BYTES) {
-                arcp__pg_array_fini(&kept->params[j]);
-            }
-        }
-        if (kept != NULL) {
-            clear_call(kept, (arcp__pg_statement)i);
-        }
-    }
-}
-
 void arcp__pg_plan_begin(arcp__pg_plan *plan)
 {
     HASH_CLEAR(hh, plan->changes);
     arcp__arena_reset(&plan->arena);
-    clear_calls(plan);
+    arcp__pg_calls_clear(&plan->calls);
     plan->touched = NULL;
 }
 
@@ -304,7 +232,7 @@ static arcp_status flush_run(arcp__pg_plan *plan, arcp__pg_stream *stream, arcp_
     }
     const uint64_t first = stream->next - stream->piece_count;
     const size_t bytes = stream->piece_bytes;
-    arcp__pg_call *call = call_of(plan, ARCP__PG_RUN_INSERT, bytes);
+    arcp__pg_call *call = arcp__pg_calls_row(&plan->calls, plan->shard, ARCP__PG_RUN_INSERT, bytes);
     if (call == NULL) {
         return no_memory(err);
     }
@@ -338,7 +266,8 @@ static arcp_status flush_run(arcp__pg_plan *plan, arcp__pg_stream *stream, arcp_
 static arcp_status insert(arcp__pg_plan *plan, arcp__pg_stream *stream, bool has_key,
                           arcp_error *err)
 {
-    arcp__pg_call *call = call_of(plan, ARCP__PG_STREAM_INSERT, stream->key_size);
+    arcp__pg_call *call =
+        arcp__pg_calls_row(&plan->calls, plan->shard, ARCP__PG_STREAM_INSERT, stream->key_size);
     if (call == NULL) {
         return no_memory(err);
     }
@@ -390,7 +319,7 @@ static arcp_status drop_row(arcp__pg_plan *plan, arcp__pg_stream *stream, arcp_e
     if (stream->is_new) {
         return stream->end_count == 0 ? ARCP_OK : insert(plan, stream, false, err);
     }
-    arcp__pg_call *call = call_of(plan, ARCP__PG_STREAM_DROP, 0);
+    arcp__pg_call *call = arcp__pg_calls_row(&plan->calls, plan->shard, ARCP__PG_STREAM_DROP, 0);
     if (call == NULL) {
         return no_memory(err);
     }
@@ -475,7 +404,7 @@ arcp_status arcp__pg_plan_batch(arcp__pg_plan *plan, const arcp__request *batch,
 
 static arcp_status write_trim(arcp__pg_plan *plan, arcp__pg_stream *stream, arcp_error *err)
 {
-    arcp__pg_call *call = call_of(plan, ARCP__PG_RUN_TRIM, 0);
+    arcp__pg_call *call = arcp__pg_calls_row(&plan->calls, plan->shard, ARCP__PG_RUN_TRIM, 0);
     if (call == NULL) {
         return no_memory(err);
     }
@@ -513,8 +442,9 @@ static arcp_status write_rows(arcp__pg_plan *plan, arcp_error *err)
     for (const arcp__pg_change *change = plan->changes; change != NULL; change = change->hh.next) {
         const arcp_store_op *op = change->op;
         const bool is_put = op->kind == ARCP_STORE_PUT;
-        arcp__pg_call *call = call_of(plan, is_put ? ARCP__PG_ROW_PUT : ARCP__PG_ROW_DELETE,
-                                      op->key.size + (is_put ? op->value.size : 0));
+        arcp__pg_call *call = arcp__pg_calls_row(&plan->calls, plan->shard,
+                                                 is_put ? ARCP__PG_ROW_PUT : ARCP__PG_ROW_DELETE,
+                                                 op->key.size + (is_put ? op->value.size : 0));
         if (call == NULL) {
             return no_memory(err);
         }
@@ -547,25 +477,16 @@ arcp_status arcp__pg_plan_finish(arcp__pg_plan *plan, int64_t now_ns, arcp_error
     while (err->status == ARCP_OK && arcp__pg_plan_must_trim(plan, now_ns)) {
         (void)write_trim(plan, plan->trims, err);
     }
-    return err->status == ARCP_OK ? write_rows(plan, err) : err->status;
+    if (err->status == ARCP_OK && write_rows(plan, err) == ARCP_OK &&
+        !arcp__pg_calls_have_memory(&plan->calls)) {
+        return no_memory(err);
+    }
+    return err->status;
 }
 
 bool arcp__pg_plan_send(arcp__pg_plan *plan, arcp__pg *pg)
 {
-    /* A stream that is dropped and created again has a new number under the same key, so the old
-     * one loses the key first. */
-    static const arcp__pg_statement order[] = {ARCP__PG_STREAM_DROP, ARCP__PG_STREAM_INSERT,
-                                               ARCP__PG_RUN_INSERT,  ARCP__PG_RUN_TRIM,
-                                               ARCP__PG_ROW_PUT,     ARCP__PG_ROW_DELETE};
-    bool is_sent = true;
-    for (size_t i = 0; i < sizeof order / sizeof order[0] && is_sent; i++) {
-        for (arcp__pg_call *call = plan->calls[order[i]]; call != NULL && is_sent;
-             call = call->next) {
-            if (call->params[0].count != 0) {
-                is_sent = arcp__pg_send(pg, order[i], call->params, columns[order[i]].count);
-            }
-        }
-    }
+    const bool is_sent = arcp__pg_calls_send(&plan->calls, pg);
     for (arcp__pg_stream *stream = plan->touched; stream != NULL; stream = stream->next_touched) {
         stream->is_touched = false;
         stream->is_assumed = false;

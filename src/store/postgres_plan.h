@@ -16,7 +16,7 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
-#include "store/postgres_connection.h"
+#include "store/postgres_call.h"
 #include "store/store_queue.h"
 
 #define ARCP__PG_RUN_BYTES_MAX    7900u
@@ -61,14 +61,6 @@ typedef struct arcp__pg_change {
     char key[]; /* the table's number, then the key */
 } arcp__pg_change;
 
-/* Executions of a statement, each with its parameters. */
-#define ARCP__PG_CALL_PARAMS 6u
-#define ARCP__PG_CALL_BYTES  8388608u /* then another execution begins */
-typedef struct arcp__pg_call {
-    arcp__pg_array params[ARCP__PG_CALL_PARAMS];
-    struct arcp__pg_call *next;
-} arcp__pg_call;
-
 typedef struct arcp__pg_plan {
     int64_t shard;
     arcp__pg_stream *by_key;
@@ -77,9 +69,9 @@ typedef struct arcp__pg_plan {
     arcp__pg_stream *trims;
     int64_t newest_id; /* of a stream */
     arcp__pg_change *changes;
-    arcp__arena arena;                              /* of the transaction */
-    arcp__pg_call *calls[ARCP__PG_STATEMENT_COUNT]; /* the first is kept for the next transaction */
-    arcp__pg_array missing;                         /* keys */
+    arcp__arena arena; /* of the transaction */
+    arcp__pg_calls calls;
+    arcp__pg_array missing; /* keys */
     bool has_missing;
     bool is_careful;  /* look up streams that seem to be new, too */
     bool has_garbage; /* dropped streams have runs */

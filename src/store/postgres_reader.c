@@ -7,9 +7,10 @@
 #include "store/postgres_owner.h"
 #include "store/postgres_plan.h"
 
-#define PIPELINE_MAX 200u
-#define LINE_FEED    '\n'
-#define PAUSE_MS     100
+#define PIPELINE_MAX   200u
+#define LINE_FEED      '\n'
+#define PAUSE_MS       100
+#define SCAN_BYTES_MAX 1048576u /* as in ROW_SCAN */
 
 static arcp_status no_memory(arcp_error *err)
 {
@@ -84,7 +85,8 @@ static arcp_status take_runs(arcp__request *read, const PGresult *rows, arcp_err
     return err->status;
 }
 
-static bool send_read(arcp__pg_reader *reader, const arcp__request *read)
+/* False: the connection is lost, or memory has run out, which `err` says then. */
+static bool send_read(arcp__pg_reader *reader, const arcp__request *read, arcp_error *err)
 {
     const uint64_t most = ARCP_STORE_POSITION_MAX;
     arcp__pg_array params[5] = {{.count = 0}};
@@ -97,7 +99,13 @@ static bool send_read(arcp__pg_reader *reader, const arcp__request *read)
     /* The first run may begin before the position. */
     arcp__pg_set_integer(&params[4], ARCP__PG_INT8,
                          (int64_t)read->bytes_max + ARCP__PG_RUN_BYTES_MAX + 1);
-    const bool is_sent = arcp__pg_send(&reader->pg, ARCP__PG_RUN_READ, params, 5);
+    for (size_t i = 0; i < 5; i++) {
+        if (params[i].bytes.failed) {
+            (void)no_memory(err);
+        }
+    }
+    const bool is_sent =
+        err->status == ARCP_OK && arcp__pg_send(&reader->pg, ARCP__PG_RUN_READ, params, 5);
     for (size_t i = 0; i < 5; i++) {
         arcp__pg_array_fini(&params[i]);
     }
@@ -184,7 +192,7 @@ static void serve_reads(arcp__pg_reader *reader, arcp__request *reads)
         if (is_sent) {
             for (const arcp__request *read = reads; read != NULL && count < most && is_sent;
                  read = read->next, count++) {
-                is_sent = send_read(reader, read);
+                is_sent = send_read(reader, read, &err);
             }
             trouble = is_sent && arcp__pg_sync(&reader->pg) ? take_answers(reader, &reads, &err)
                                                             : ARCP__PG_LOST;
@@ -194,8 +202,8 @@ static void serve_reads(arcp__pg_reader *reader, arcp__request *reads)
         }
         const bool is_refused = trouble != ARCP__PG_FINE && trouble != ARCP__PG_LOST && most == 1;
         most = trouble == ARCP__PG_FINE ? most : 1;
-        if (reads != NULL &&
-            (is_refused || (trouble == ARCP__PG_LOST && is_patience_over(reader, since_ns)))) {
+        if (reads != NULL && (is_refused || err.status == ARCP_E_NO_MEMORY ||
+                              (trouble == ARCP__PG_LOST && is_patience_over(reader, since_ns)))) {
             arcp__request *read = reads;
             DL_DELETE(reads, read);
             answer_read(reader, read, &err);
@@ -250,21 +258,31 @@ arcp__pg_trouble arcp__pg_read_rows(arcp__pg *pg, arcp_store_table table, arcp_s
     arcp__pg_set_integer(&params[1], ARCP__PG_INT2, (int64_t)table);
     arcp__pg_set_key(&params[2], prefix);
     arcp__pg_set_key(&params[3], after);
+    const bool has_memory = !params[0].bytes.failed && !params[1].bytes.failed &&
+                            !params[2].bytes.failed && !params[3].bytes.failed;
     const arcp__pg_trouble trouble =
-        arcp__pg_run_prepared(pg, ARCP__PG_ROW_SCAN, params, 4, &rows, err);
+        !has_memory ? ARCP__PG_FAILED
+                    : arcp__pg_run_prepared(pg, ARCP__PG_ROW_SCAN, params, 4, &rows, err);
     for (size_t i = 0; i < 4; i++) {
         arcp__pg_array_fini(&params[i]);
     }
+    if (!has_memory) {
+        (void)no_memory(err);
+    }
     const int count = trouble == ARCP__PG_FINE ? PQntuples(rows) : 0;
-    page->is_last = count == 0;
+    size_t bytes = 0;
     for (int i = 0; i < count && !page->is_last && err->status == ARCP_OK; i++) {
         char decoded[ARCP_STORE_KEY_BYTES_MAX];
+        bytes += arcp__pg_text(rows, i, 1).size;
         if (arcp_span_starts_with(arcp__pg_key_of(arcp__pg_text(rows, i, 0), decoded), prefix)) {
             (void)take_row(rows, i, table, page, err);
         } else {
             page->is_last = true;
         }
     }
+    /* There are more rows only where the statement has cut the answer. */
+    page->is_last =
+        page->is_last || (count < (int)ARCP_STORE_SCAN_ROWS_MAX && bytes < SCAN_BYTES_MAX);
     PQclear(rows);
     return trouble;
 }

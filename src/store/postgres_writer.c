@@ -153,26 +153,29 @@ static bool find_missing(arcp__pg_writer *writer, size_t count)
 static bool send_fence(arcp__pg_writer *writer, int64_t number)
 {
     const int64_t values[] = {writer->plan.shard, writer->epoch, number};
-    arcp__pg_array params[3] = {{.count = 0}};
     for (size_t i = 0; i < 3; i++) {
-        arcp__pg_array_begin(&params[i], i == 0 ? ARCP__PG_INT4 : ARCP__PG_INT8);
-        arcp__pg_add_integer(&params[i], values[i]);
+        arcp__pg_array_begin(&writer->fence[i], i == 0 ? ARCP__PG_INT4 : ARCP__PG_INT8);
+        arcp__pg_add_integer(&writer->fence[i], values[i]);
     }
-    const bool is_sent = arcp__pg_send(&writer->pg, ARCP__PG_FENCE, params, 3);
-    for (size_t i = 0; i < 3; i++) {
-        arcp__pg_array_fini(&params[i]);
-    }
-    return is_sent;
+    return arcp__pg_send(&writer->pg, ARCP__PG_FENCE, writer->fence, 3);
 }
 
 static bool send_garbage(arcp__pg_writer *writer)
 {
-    arcp__pg_array shard = {.count = 0};
-    arcp__pg_set_integer(&shard, ARCP__PG_INT4, writer->plan.shard);
-    const bool is_sent = arcp__pg_send(&writer->pg, ARCP__PG_GARBAGE_RUNS, &shard, 1) &&
-                         arcp__pg_send(&writer->pg, ARCP__PG_GARBAGE_STREAMS, &shard, 1);
-    arcp__pg_array_fini(&shard);
-    return is_sent;
+    arcp__pg_set_integer(&writer->garbage, ARCP__PG_INT4, writer->plan.shard);
+    return arcp__pg_send(&writer->pg, ARCP__PG_GARBAGE_RUNS, &writer->garbage, 1) &&
+           arcp__pg_send(&writer->pg, ARCP__PG_GARBAGE_STREAMS, &writer->garbage, 1);
+}
+
+/* Their memory is used again, so that a transaction needs none at this point. */
+static arcp_status make_params(arcp__pg_writer *writer, arcp_error *err)
+{
+    bool has_memory = arcp_buf_reserve(&writer->garbage.bytes, 8);
+    for (size_t i = 0; i < 3; i++) {
+        has_memory = arcp_buf_reserve(&writer->fence[i].bytes, 32) && has_memory;
+    }
+    return has_memory ? ARCP_OK
+                      : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a store");
 }
 
 /* Sends what was planned for `count` batches. */
@@ -420,7 +423,8 @@ arcp_status arcp__pg_writer_open(arcp__pg_writer *writer, arcp_error *err)
         return arcp_error_set(err, ARCP_E_IO, "cannot create an eventfd for the store");
     }
     writer->plan.shard = ARCP__PG_SHARD;
-    if (arcp__pg_connect(&writer->pg, true, err) == ARCP_OK && arcp__pg_settle(writer, err) &&
+    if (make_params(writer, err) == ARCP_OK &&
+        arcp__pg_connect(&writer->pg, true, err) == ARCP_OK && arcp__pg_settle(writer, err) &&
         err->status == ARCP_OK) {
         (void)arcp__pg_plan_open(&writer->plan, &writer->pg, err);
     }
@@ -433,6 +437,10 @@ void arcp__pg_writer_close(arcp__pg_writer *writer)
     arcp__pg_close(&writer->pg);
     arcp__pg_forget_doubts(writer);
     arcp__pg_plan_fini(&writer->plan);
+    arcp__pg_array_fini(&writer->garbage);
+    for (size_t i = 0; i < 3; i++) {
+        arcp__pg_array_fini(&writer->fence[i]);
+    }
     if (writer->wake_fd > 0) {
         (void)close(writer->wake_fd);
     }

@@ -27,6 +27,8 @@ typedef struct arcp__pg_transaction {
 typedef struct arcp__pg_writer {
     arcp__pg pg;
     arcp__pg_plan plan;
+    arcp__pg_array fence[3]; /* parameters */
+    arcp__pg_array garbage;
     arcp__pg_owner *owner;    /* borrowed */
     arcp__store_queue *queue; /* borrowed */
     int wake_fd;              /* eventfd */
