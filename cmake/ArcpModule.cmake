@@ -139,9 +139,12 @@ endfunction()
 # arcp_fuzz(NAME SOURCES x_fuzz.c [NEEDS ...])
 #   A libFuzzer program NAME in builds with ARCP_BUILD_FUZZERS; its corpus is
 #   fuzz/corpus/NAME, its dictionary (where there is one) fuzz/NAME.dict. In all other
-#   builds a program NAME that runs every file of the corpus once, as a test: what a
+#   builds with ARCP_FUZZ_REPLAY a program NAME that runs every file of the corpus once, as a test: what a
 #   fuzzer found once stays found.
 function(arcp_fuzz name)
+  if(DEFINED ARCP_FUZZ_REPLAY AND NOT ARCP_FUZZ_REPLAY AND NOT ARCP_BUILD_FUZZERS)
+    return()
+  endif()
   cmake_parse_arguments(F "" "" "SOURCES;NEEDS" ${ARGN})
   add_executable(${name} ${F_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/fuzz")

@@ -1,6 +1,7 @@
 # The options of a build, and the flags that every target is compiled with.
 option(ARCP_BUILD_TESTS "Build the tests" ON)
 option(ARCP_BUILD_FUZZERS "Build the libFuzzer programs (needs clang)" OFF)
+option(ARCP_FUZZ_REPLAY "Build the programs that run the fuzzers' corpora as tests" ON)
 option(ARCP_BUILD_BENCH "Build the benchmarks" ON)
 option(ARCP_BUILD_MAN "Build the man pages (needs scdoc)" ON)
 option(ARCP_WERROR "Treat warnings as errors" ON)

@@ -6,7 +6,7 @@
 static void no_event_that_a_client_saw_is_lost_by_kill_9(void **state)
 {
     (void)state;
-    crash_run(&(daemon_options){.config = CRASH_CONFIG}, NULL, 120, crash_store_check);
+    crash_run(&(daemon_options){.config = CRASH_CONFIG}, NULL, 60, crash_store_check);
 }
 
 int main(void)
