@@ -34,7 +34,7 @@ void arcp__agents_for_each_host(const struct arcp__jobs *jobs, void (*each)(void
 /* Writes the member "agents" of session.welcome. */
 void arcp__agents_write(const struct arcp__jobs *jobs, bool rich, arcp_json_writer *writer);
 
-/* Agents by name, each as the first of its versions: those that are registered, then those of
+/* Agents by name, each as the first of its versions: registered ones, then those of
  * workers. `first` NULL: the first of all. NULL: there is no other. Valid until the engine's next
  * input. */
 const struct arcp__agent_version *arcp__agent_next_name(const struct arcp__jobs *jobs,

@@ -142,7 +142,7 @@ typedef struct arcp__llm_terms {
 
 typedef struct arcp__llm_bound {
     uint64_t input_tokens;
-    uint64_t limit;         /* of one answer: that of the call, or what is to be set */
+    uint64_t limit; /* output tokens of one answer: as the call has it, or to be set in it */
     uint64_t output_tokens; /* of all answers */
     arcp_decimal input;     /* the price of the input, and of pictures and the call itself */
     arcp_decimal output;

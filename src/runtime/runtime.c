@@ -317,7 +317,7 @@ static arcp_status check_parts(const arcp_runtime_options *options, arcp_error *
 }
 
 /* What several shards cannot do: a trace has one engine, and who may subscribe to the jobs of
- * others would have to be told of jobs that other shards have. */
+ * others would have to be notified of jobs that other shards have. */
 static arcp_status check_shards(const arcp_runtime_options *options,
                                 const arcp__runtime_setup *setup, arcp_error *err)
 {

@@ -80,7 +80,7 @@ static inline arcp__joined_worker *arcp__worker_links_named(const arcp__worker_l
     }
     return found;
 }
-/* It gets no new jobs, and is told. */
+/* It gets no new jobs, and receives a message that says so. */
 void arcp__worker_links_drain(arcp__joined_worker *worker);
 
 /* ---- worker_offers.c ---- */

@@ -244,7 +244,7 @@ static void jobs_of_a_worker_that_is_too_old_have_time_and_others_go_to_a_new_on
     r.daemon.options.config = COUNTING_CONFIG;
     counting_begin_again(&r);
     (void)wire_await_type(&r.wire, "job.accepted"); /* again: no event of it has come */
-    for (size_t i = 0; i < 2; i++) {                /* it is told of once */
+    for (size_t i = 0; i < 2; i++) {                /* it is logged once */
         const int fd = ancient_connect(&r, HEAD("99"));
         assert_int_equal(read(fd, &byte, 1), 0);
         (void)close(fd);

@@ -55,7 +55,7 @@ static void jobs_and_sessions_are_there_after_a_restart(void **state)
     assert_int_equal(wire_seq(wire_await_type(&w, "job.result")), 3);
     wire_close(&w);
     daemon_kill(&d);
-    daemon_start(&d); /* at once: nobody else can have the lock of its state directory */
+    daemon_start(&d); /* at once: no other arcpd can have the lock of its state directory */
     daemon_end(&d);
 }
 

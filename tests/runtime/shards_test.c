@@ -121,7 +121,7 @@ static void let_in_anonymously(shards_rig *r)
     check_ok(arcp_runtime_set_token_verifiers(r->runtime, &verifier, 1, &error), &error);
 }
 
-static void nobody_without_a_principal_gets_in(void **state)
+static void a_hello_without_a_principal_is_refused(void **state)
 {
     shards_rig r;
     (void)state;
@@ -194,7 +194,7 @@ int main(void)
         cmocka_unit_test(a_frame_behind_the_hello_gets_to_the_shard),
         cmocka_unit_test(a_connection_with_a_principal_gets_to_its_shard_at_once),
         cmocka_unit_test(the_door_refuses_what_is_not_valid),
-        cmocka_unit_test(nobody_without_a_principal_gets_in),
+        cmocka_unit_test(a_hello_without_a_principal_is_refused),
         cmocka_unit_test(when_one_store_fails_the_others_go_on),
         cmocka_unit_test(a_job_is_cancelled_in_its_shard),
     };

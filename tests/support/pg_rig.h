@@ -14,7 +14,7 @@ typedef struct pg_rig {
     bool is_durable;
 } pg_rig;
 
-/* Makes a cluster and starts its server. NULL: there is no PostgreSQL here, which is said on
+/* Makes a cluster and starts its server. NULL: there is no PostgreSQL here, which is reported on
  * standard output. With `is_durable` fsync is on. */
 pg_rig *pg_rig_new(bool is_durable);
 void pg_rig_free(pg_rig *rig); /* NULL is accepted */

@@ -83,7 +83,7 @@ void arcp__helper_drop_stack(void);
 /* Of a plan whose lease the broker serves: starts the thread that takes a late lease, once, and its
  * end, from ARCP__LAUNCH_CONTROL_FD. */
 void arcp__helper_lease_await(const arcp__helper *helper, arcp__broker *broker);
-/* The broker is not changed any more: it is about to be freed. */
+/* Ends changes of the broker, which is about to be freed. */
 void arcp__helper_lease_end(void);
 
 /* ---- helper_report ---- */
