@@ -1,5 +1,6 @@
 /* Drives the engines: performs their effects as sends, batches for their stores and calls of
  * agents. Only shards that got an input, or have a deadline that is over, are driven. */
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -39,12 +40,33 @@ static void call_agent(arcp_runtime *runtime, const arcp__effect *effect)
     }
 }
 
+static void authenticate(arcp_runtime *runtime, const arcp__effect *effect)
+{
+    const arcp__runtime_link *link = effect->link_user;
+    arcp_connection_info info = arcp_connection_info_init();
+    if (!arcp__runtime_authenticate_page(runtime, effect)) {
+        link->connection->ops->info(link->connection, &info);
+        arcp__authenticator_verify(runtime->authenticator, effect->id, effect->text,
+                                   info.peer == NULL ? "a peer" : info.peer,
+                                   arcp__clock_now().wall_ns);
+    }
+}
+
+static void read_store(arcp__shard *shard, const arcp__effect *effect)
+{
+    arcp_error error = {0};
+    assert(shard->store != NULL); /* a door reads nothing */
+    if (shard->store->ops->read(shard->store, effect->id, effect->text, effect->from,
+                                effect->count_max, effect->bytes_max, &error) != ARCP_OK) {
+        arcp__engine_read_done(shard->engine, arcp__clock_now(), effect->id, error.status, 0, NULL,
+                               0);
+    }
+}
+
 static void perform(arcp__shard *shard, const arcp__effect *effect)
 {
     arcp_runtime *runtime = shard->runtime;
     arcp__runtime_link *link = effect->link_user;
-    arcp_connection_info info = arcp_connection_info_init();
-    arcp_error error = {0};
     char reason[124]; /* a close frame has room for 123 bytes */
     switch (effect->kind) {
     case ARCP__EFFECT_SEND:
@@ -69,13 +91,7 @@ static void perform(arcp__shard *shard, const arcp__effect *effect)
         link->connection->ops->admit(link->connection);
         break;
     case ARCP__EFFECT_AUTHENTICATE:
-        if (arcp__runtime_authenticate_page(runtime, effect)) {
-            break;
-        }
-        link->connection->ops->info(link->connection, &info);
-        arcp__authenticator_verify(runtime->authenticator, effect->id, effect->text,
-                                   info.peer == NULL ? "a peer" : info.peer,
-                                   arcp__clock_now().wall_ns);
+        authenticate(runtime, effect);
         break;
     case ARCP__EFFECT_START_AGENT:
     case ARCP__EFFECT_AGENT_LINE:
@@ -89,11 +105,7 @@ static void perform(arcp__shard *shard, const arcp__effect *effect)
         call_agent(runtime, effect);
         break;
     case ARCP__EFFECT_READ:
-        if (shard->store->ops->read(shard->store, effect->id, effect->text, effect->from,
-                                    effect->count_max, effect->bytes_max, &error) != ARCP_OK) {
-            arcp__engine_read_done(shard->engine, arcp__clock_now(), effect->id, error.status, 0,
-                                   NULL, 0);
-        }
+        read_store(shard, effect);
         break;
     case ARCP__EFFECT_PROVISION:
         arcp__shard_provision(shard, effect->id);

@@ -8,11 +8,14 @@ arcp_status arcp__runtime_set_schedules(arcp_runtime *runtime,
                                         const arcp__schedule_options *options, size_t count,
                                         arcp_error *err)
 {
-    arcp__schedule_options *own = arcp__alloc_array(count, sizeof *own);
-    const arcp__shard **owners = arcp__alloc_array(count, sizeof *owners);
-    arcp_status status = (own == NULL || owners == NULL) && count != 0
-                             ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                             : arcp__schedules_check(options, count, err);
+    arcp__schedule_options *own = arcp__alloc_array(count + 1, sizeof *own);
+    const arcp__shard **owners = arcp__alloc_array(count + 1, sizeof *owners);
+    if (own == NULL || owners == NULL) {
+        arcp__free(owners);
+        arcp__free(own);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    arcp_status status = arcp__schedules_check(options, count, err);
     for (size_t i = 0; i < count && status == ARCP_OK; i++) {
         owners[i] = arcp__shard_of_principal(runtime, options[i].principal);
     }

@@ -80,7 +80,7 @@ static uint64_t part_of(uint64_t value, size_t shards, uint64_t least)
     return enough < value ? enough : value;
 }
 
-#define MIB 1048576u
+#define MIB UINT64_C(1048576)
 
 void arcp__shard_settings(const arcp_runtime *runtime, const arcp_settings *all, arcp_settings *out)
 {

@@ -1,7 +1,7 @@
 # Refusals are in the audit log too: a cancel of another principal's job or of an unknown one, and a
-# One shard: with several, a job of another principal is JOB_NOT_FOUND in the log, too.
 # resume, with the session that it named.
 # [arcp:14-3] [arcp:14-21]
+# One shard: with several, a job of another principal is JOB_NOT_FOUND in the log, too.
 hello a alice
 hello b bob
 a> job.submit #1 {"agent":"echo"}

@@ -1,6 +1,6 @@
 # §6.3: the same session on a new link; replay after last_event_seq; tokens rotate.
-# One shard: with several, a session of another principal is RESUME_WINDOW_EXPIRED.
 # [arcp:6.3-3] [arcp:7.7-3] [arcp:8.3-1]
+# One shard: with several, a session of another principal is RESUME_WINDOW_EXPIRED.
 hello a alice
 a> job.submit #1 {"agent":"echo"}
 a< job.accepted {"job_id":"$j"}

@@ -1,6 +1,6 @@
 # §7.6: first the authority descriptor, then history, then new events, in the subscriber's numbering.
-# One shard: with several, a job of another principal is JOB_NOT_FOUND.
 # [arcp:7.6-1] [arcp:7.6-9]
+# One shard: with several, a job of another principal is JOB_NOT_FOUND.
 hello a alice
 a> job.submit #1 {"agent":"echo","lease_request":{"cost.budget":["USD:2"]}}
 a< job.accepted {"job_id":"$j"}

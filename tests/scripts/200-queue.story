@@ -1,6 +1,6 @@
 # Beyond max_jobs jobs are accepted and wait as pending, principals in turn; a job that ends makes
-# One shard: with several, each shard has the places of its agents.
 # room for the next one.
+# One shard: with several, jobs of other shards may come first.
 max_jobs 1
 hello a alice
 hello b bob

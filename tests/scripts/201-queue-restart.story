@@ -1,5 +1,5 @@
 # Queued jobs outlive a restart (kill -9) in their places; the job that ran ends.
-# One shard: with several, each shard has the places of its agents.
+# One shard: with several, jobs of other shards may come first.
 max_jobs 1
 hello a alice
 hello b bob

@@ -1,5 +1,5 @@
 # The bounds of the queue; `queue: false` refuses; a refused submit leaves nothing behind.
-# One shard: with several, each shard has the places of its agents.
+# One shard: with several, jobs of other shards may come first.
 setting jobs.queue_max 3
 setting jobs.queue_per_principal 2
 setting jobs.queue_bytes 20

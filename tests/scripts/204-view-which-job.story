@@ -1,5 +1,6 @@
 # docs/protocol.md, The view: a job is named by its id, or by a beginning or end of it that no other job of
 # the principal has. Jobs of other principals are refused as a subscribe is, and found by whole ids only.
+# One shard: with several, a job of another principal is JOB_NOT_FOUND.
 hello a alice
 hello b bob
 a> job.submit #1 {"agent":"echo"}

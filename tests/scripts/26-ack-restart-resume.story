@@ -1,6 +1,7 @@
 # Acknowledged, restarted, resumed: acknowledged events are deleted, others are sent again with their
 # numbers, for each of the three ways to resume.
 # [arcp:6.5-7]
+# One shard: with several, a session of another principal is RESUME_WINDOW_EXPIRED.
 hello a alice
 a> job.submit #1 {"agent":"echo"}
 a< job.accepted {"job_id":"$j"}

@@ -1,6 +1,7 @@
 # §12: each of the fifteen codes in a real situation, with the same payload members: code, message,
 # retryable, and details if there are any.
 # [arcp:7.2-2] [arcp:12-1] [arcp:12-2] [arcp:EG-1]
+# One shard: with several, a job of another principal is JOB_NOT_FOUND.
 setting limits.jobs_per_session 3
 hello a alice
 hello b bob

@@ -1,5 +1,6 @@
 # docs/protocol.md, Peer profiles, `java`, known by its SDK's name: request errors as job.error without
 # a job_id, with the request's id, but a refused subscribe with the job's; no job.accepted for children.
+# One shard: with several, a job of another principal is JOB_NOT_FOUND.
 hello_as a alice arcp-client-java
 a> job.submit #1 {"agent":"nobody"}
 a< job.error {"id":"1","job_id":"$absent","event_seq":1,

@@ -1,6 +1,6 @@
 # §6.3, docs/protocol.md, Sessions: resumes that are refused, and that a refused one changes nothing.
-# One shard: with several, a session of another principal is RESUME_WINDOW_EXPIRED.
 # [arcp:6.3-4]
+# One shard: with several, a session of another principal is RESUME_WINDOW_EXPIRED.
 hello a alice
 hello o alice
 a> job.submit #1 {"agent":"echo"}

@@ -1,7 +1,7 @@
 # §7.6: same principal by default; what may not be seen is PERMISSION_DENIED; each decision
-# One shard: with several, a job of another principal is JOB_NOT_FOUND.
 # is written to the audit log.
 # [arcp:7.6-10] [arcp:7.6-11] [arcp:7.6-12] [arcp:14-1] [arcp:14-21]
+# One shard: with several, a job of another principal is JOB_NOT_FOUND.
 hello a alice
 hello b bob
 a> job.submit #1 {"agent":"echo"}

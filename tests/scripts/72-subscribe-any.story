@@ -1,6 +1,6 @@
 # docs/protocol.md, Subscribe: authorization.subscribe: any lets every principal observe, but nothing else.
-# One shard: with several, authorization.subscribe: any is refused.
 # [arcp:7.6-14] [arcp:14-2] [arcp:14-3] [arcp:14-21]
+# One shard: with several, authorization.subscribe: any is refused.
 setting authorization.subscribe any
 hello a alice
 hello b bob

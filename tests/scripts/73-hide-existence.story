@@ -1,7 +1,7 @@
 # docs/protocol.md, Subscribe: authorization.hide_existence: a request about a hidden job gets exactly the
-# One shard: with several, existence is always hidden.
 # response for a job that does not exist.
 # [arcp:6.6-6]
+# One shard: with several, existence is always hidden.
 setting authorization.hide_existence true
 hello a alice
 hello b bob

@@ -1,4 +1,5 @@
 # The audit log has the decisions with the principal and the rule.
+# One shard: with several, a job of another principal is JOB_NOT_FOUND.
 hello a alice
 audit< {"event":"authentication","decision":"allowed","principal":"alice","session_id":"$_",
     "request":"session.hello"}
