@@ -107,6 +107,31 @@ def an_operator_sees_and_drains_workers_and_a_viewer_drains_none(place, browser)
         check(worker.process.wait(20) == 0, "the worker did not end by itself")
 
 
+def an_operator_forgets_a_worker_that_is_away_and_a_viewer_forgets_none(place, browser):
+    restart(place, with_workers(place.config).replace("tokens:", "tokens:\n  - {token: tv, principal: vera, role: viewer}", 1))
+    with Worker(place, "gpu-1") as worker:
+        job = place.submit("ta", agent="train")
+        worker.kill()
+        sign_in(browser, place, "tv")
+        go(browser, "#/workers")
+        browser.wait("""if (/away/.test(document.querySelector('tbody')?.innerText)) return true;
+            [...document.querySelectorAll('.actions button')].find((b) => b.innerText === 'Look again')?.click(); return false;""", what="the worker is away")
+        check(browser.run("return document.querySelectorAll('tbody button').length;") == 0, "a viewer is offered to forget a worker")
+        sign_in(browser, place, "to")
+        browser.wait("return /Workers connected\\s+1\\s+1 away/.test(document.querySelector('.charts').innerText);", what="the overview has the worker that is away")
+        go(browser, "#/workers")
+        browser.wait_text("away", "tbody")
+        browser.click("button[aria-label='Forget gpu-1']")
+        browser.wait_text("its 1 job ends as lost", "dialog")
+        browser.click("dialog .quiet")
+        browser.wait("return !document.querySelector('dialog').open;", what="the dialog is closed")
+        check(worker.listed()["gpu-1"]["state"] == "away", "a worker that is waited for is forgotten")
+        browser.click("button[aria-label='Forget gpu-1']")
+        browser.click("dialog .danger")
+        browser.wait(LOOK_UNTIL_GONE, "gpu-1", what="the worker is forgotten")
+        check("worker_lost" in place.arcpd.arcp("ta", "show", job, "--json"), "the job of the worker goes on")
+
+
 @shared
 def hostile_texts_of_workers_stay_texts(place, browser):
     """arcpd admits few characters in a worker's name: here the answer itself is replaced."""

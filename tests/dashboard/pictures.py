@@ -39,6 +39,8 @@ def filled(place):
     """Jobs of several kinds, as a day has them, in sandboxes, and workers. Gives the job whose views are shown."""
     restart(place, with_workers(place.config.replace("enforce: {mode: off}", "") + MORE))
     with Worker(place, "gpu-1"):
+        with Worker(place, "gpu-2", leaves_arcpd=True):
+            pass  # it is away
         for i in range(6):
             place.finish(("ta", "tb")[i % 2], lease=LEASE, events=2 + i, text="quarterly numbers")
         place.finish("tb", agent="broken")

@@ -1,5 +1,6 @@
 """What the tests of the dashboard share: an arcpd with agents, and what they do with it and with the page."""
 
+import contextlib
 import json
 import os
 import signal
@@ -115,8 +116,9 @@ def with_workers(config):
 class Worker:
     """A worker as on another machine, of an arcpd that has `with_workers`. At its end arcpd and its own worker, which would outlive it, end, too."""
 
-    def __init__(self, place, name):
-        self.arcpd, self.name = place.arcpd, name
+    def __init__(self, place, name, leaves_arcpd=False):
+        """`leaves_arcpd`: at its end arcpd goes on."""
+        self.arcpd, self.name, self.leaves_arcpd = place.arcpd, name, leaves_arcpd
         config, token, state = (os.path.join(place.arcpd.directory, name + end) for end in (".yaml", ".token", ""))
         os.mkdir(state, 0o700)
         rows = "".join(f"  - {{name: {agent}, command: [sleep, '1000'], mode: plain, confine: false}}\n" for agent in ("train", "tune"))
@@ -129,7 +131,7 @@ class Worker:
     def __enter__(self):
         """When both have joined."""
         end = time.monotonic() + 30
-        while set(self.listed()) != {"local", self.name}:
+        while not {"local", self.name} <= set(self.listed()):
             if time.monotonic() > end or self.process.poll() is not None:
                 self.process.kill()
                 raise Failed(f"the workers are {self.listed()}")
@@ -137,9 +139,21 @@ class Worker:
         self.local = self.listed()["local"]["pid"]
         return self
 
-    def __exit__(self, *_):
+    def kill(self):
+        """With the programs of its jobs."""
+        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children", encoding="utf-8") as file:
+            programs = [int(pid) for pid in file.read().split()]
         self.process.kill()
         self.process.wait()
+        for pid in programs:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.kill()
+        if self.leaves_arcpd:
+            return
         self.arcpd.kill()  # first: it would start its worker again
         os.kill(self.local, signal.SIGKILL)
 
