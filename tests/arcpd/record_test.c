@@ -89,6 +89,20 @@ static pid_t worker_of(const host *place)
     return found;
 }
 
+/* Until the newest job's program runs: before that the job is no worker's that can be killed. */
+static void await_start(const host *place)
+{
+    const time_t give_up = time(NULL) + 20;
+    bool has_started = false;
+    while (!has_started) {
+        process p;
+        host_run(place, "a", &p, 0, WORDS("show", "@last", "--json"));
+        has_started = strstr(p.out.data, "\"started_at\":") != NULL;
+        process_fini(&p);
+        assert_true(time(NULL) < give_up);
+    }
+}
+
 /* The second trace begins with a job that the worker goes on with, and has the end of the worker.
  */
 static void the_traces_of_a_worker_that_is_killed_are_played_back(void **state)
@@ -111,6 +125,7 @@ static void the_traces_of_a_worker_that_is_killed_are_played_back(void **state)
     (void)fclose(file);
     run(place, "a", 0, WORDS("wait", "@last"));
     run(place, "a", 0, WORDS("submit", "wait", "--detach"));
+    await_start(place);
     assert_int_equal(kill(worker, SIGKILL), 0);
     run(place, "a", 1, WORDS("wait", "@last"));
     run(place, "a", 0, WORDS("submit", "hello"));
