@@ -102,7 +102,7 @@ static arcp_status read_with_bytes(size_t size, arcp_error *err)
     return status;
 }
 
-/* Its job would be refused: that is said when the file is read. */
+/* Its job would be refused: that is reported when the file is read. */
 static void a_row_that_no_job_could_have_is_refused(void **state)
 {
     arcp_error error = {0};

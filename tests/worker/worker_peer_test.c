@@ -367,7 +367,7 @@ static void a_log_has_a_mebibyte_in_a_second(void **state)
     r.now_ns += ARCP_NS_PER_SEC - 1;
     take_log(&r, 1);
     check_done(&r, "");
-    r.now_ns += 1; /* what is missing is said once */
+    r.now_ns += 1; /* what is missing is reported once */
     take_log(&r, 2);
     check_done(&r, "dropped 9;log 2;");
     take_log(&r, ARCP__PEER_LOG_BYTES - 1);
