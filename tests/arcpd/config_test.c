@@ -378,8 +378,10 @@ static const struct {
      "test.yaml:4: agents[1].name: agent \"B\" is not of the form name or name@version (name: "
      "a-z 0-9 . _ -, version: letters, digits and . + _ -)"},
     {"store: foo\n", "test.yaml:1: store: \"foo\": must be sqlite:PATH, postgres://... or memory:"},
-    {"store: 'sqlite:'\n", "test.yaml:1: store: \"sqlite:\": must be sqlite:PATH, postgres://... or memory:"},
-    {"store: 'memory:x'\n", "test.yaml:1: store: \"memory:x\": must be sqlite:PATH, postgres://... or memory:"},
+    {"store: 'sqlite:'\n",
+     "test.yaml:1: store: \"sqlite:\": must be sqlite:PATH, postgres://... or memory:"},
+    {"store: 'memory:x'\n",
+     "test.yaml:1: store: \"memory:x\": must be sqlite:PATH, postgres://... or memory:"},
     {"store: 'sqlite:x'\n", NULL},
     {"http: {listen: localhost:1}\n",
      "test.yaml:1: http.listen: \"localhost:1\" must be ADDRESS:PORT, such as 127.0.0.1:9464"},
