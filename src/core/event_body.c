@@ -32,7 +32,7 @@ static const arcp__member tool_result_rows[] = {
 static const arcp__member status_rows[] = {
     {BODY(phase, STRING), .required = true,
      .text = "short name of the phase; only the runtime sends queued, running, back_pressure, "
-             "credential_rotated, enforcement, denied and worker_away"},
+             "credential_rotated, credential_revoked, enforcement, denied and worker_away"},
     {ARCP__CHECKED("message", TEXT), .text = "text for people"},
 };
 static const arcp__member metric_rows[] = {
@@ -151,7 +151,7 @@ static arcp_status check_tool_result(const arcp_json *json, const arcp__event_bo
 static bool is_runtime_phase(arcp_span phase)
 {
     static const char *const phases[] = {
-        "queued",      "running", "back_pressure", "credential_rotated",
+        "queued",      "running", "back_pressure", "credential_rotated", "credential_revoked",
         "enforcement", "denied",  "worker_away"};
     for (size_t i = 0; i < sizeof phases / sizeof phases[0]; i++) {
         if (arcp_span_equal_cstr(phase, phases[i])) {

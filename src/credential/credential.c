@@ -2,9 +2,9 @@
  *
  *                 DONE                    its job ended, or no job wants it
  *   INTENT  ---------------->  LIVE  ---------------------------------->  REVOKING --> row deleted
- *     |                                                                      ^
- *     |  REFUSED: row deleted           UNKNOWN, or a restart                |
- *     +----------------------------------------------------------------------+
+ *     |                        (a restart: its job has gone on, and takes it back)      ^
+ *     |  REFUSED: row deleted           UNKNOWN, or a restart                           |
+ *     +---------------------------------------------------------------------------------+
  *
  * What is durable when, so that no kill -9 leaves a value that is not recorded:
  *   1. INTENT, with the alias of the request, is durable before the upstream is called. After a
@@ -19,9 +19,10 @@
  * credentials.settle_sec after the value.
  *
  * A job has one id for its credential; each attempt to rotate it is another row with its own alias,
- * which is requested once. After a restart no id is requested again. Failed revocations are retried
- * for ever, with growing pauses; after credentials.stuck_after attempts the credential is reported
- * as stuck. */
+ * which is requested once. After a restart only a job that has gone on, or waits in the queue, has
+ * its value still; a rotation that was under way is begun again, under another alias. Failed
+ * revocations are retried for ever, with growing pauses; after credentials.stuck_after attempts the
+ * credential is reported as stuck. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -30,6 +31,7 @@
 #include "log/log.h"
 
 #define RETRY_FIRST_SEC 1u
+#define ROTATE_SEC_MAX  UINT64_C(3153600000) /* a century: an upstream may say any lifetime */
 
 static void audit(arcp__credentials *credentials, const arcp__credential *credential,
                   const char *action, const char *why)
@@ -114,11 +116,11 @@ static void revoke(arcp__credentials *credentials, arcp__credential *credential)
     }
 }
 
-/* No job needs it any more. While it is being requested, the result of the request revokes it. */
-static void abandon(arcp__credentials *credentials, arcp__credential *credential)
+void arcp__credential_abandon(arcp__credentials *credentials, arcp__credential *credential)
 {
     credential->slot = NULL;
-    if (credential->call_id == 0 || credential->verb == ARCP__PROVISION_USAGE) {
+    if (credential->call_id == 0 || credential->verb == ARCP__PROVISION_USAGE ||
+        credential->verb == ARCP__PROVISION_KEEP) {
         revoke(credentials, credential);
     }
 }
@@ -131,22 +133,19 @@ void arcp__credential_release(arcp__credentials *credentials, arcp__credential_s
     slot->replacement = NULL;
     for (size_t i = 0; i < 2 && !credentials->context->closing; i++) {
         if (both[i] != NULL) {
-            abandon(credentials, both[i]);
+            arcp__credential_abandon(credentials, both[i]);
         }
     }
 }
 
-/* [arcp:14-14] */
-void arcp__credentials_restored(arcp__credentials *credentials)
+void arcp__credential_rotate_at(const arcp__credentials *credentials, arcp__credential *credential,
+                                int64_t wall_ns)
 {
-    for (arcp__credential *credential = credentials->all; credential != NULL;
-         credential = credential->hh.next) {
-        if (credential->state == ARCP__CREDENTIAL_INTENT) {
-            credential->requested_wall_ns =
-                credentials->context->now.wall_ns; /* it was requested before now */
-        }
-        abandon(credentials, credential);
-    }
+    const arcp_time now = credentials->context->now;
+    const int64_t left_ns = wall_ns > now.wall_ns ? wall_ns - now.wall_ns : 0;
+    credential->rotates_wall_ns = wall_ns;
+    arcp__context_arm(credentials->context, &credential->timer, credentials->timer_kind, credential,
+                      now.mono_ns + left_ns);
 }
 
 static void revoke_answered(arcp__credentials *credentials, arcp__credential *credential,
@@ -204,6 +203,7 @@ void arcp__credential_ask(arcp__credentials *credentials, const arcp__credential
          * alias is then still being revoked. */
         memcpy(id, live->id, sizeof id);
         generation = ++live->last_generation;
+        arcp__credential_store(credentials, live);
     }
     arcp__credential *credential = arcp__credential_new(credentials, id, generation);
     if (credential == NULL) {
@@ -361,7 +361,7 @@ static void issue_failed(arcp__credentials *credentials, arcp__credential *crede
     }
 }
 
-static void plan_usage(arcp__credentials *credentials, arcp__credential *credential)
+void arcp__credential_plan_usage(arcp__credentials *credentials, arcp__credential *credential)
 {
     const uint64_t every = credentials->context->settings.credentials_usage_sec;
     if (every != 0 && credentials->options->can_measure && credential->budget[0] != '\0') {
@@ -390,7 +390,7 @@ static void rotated(arcp__credentials *credentials, arcp__credential *credential
         audit(credentials, old, "revoked", "replaced by the upstream");
         forget(credentials, old);
     } else {
-        abandon(credentials, old);
+        arcp__credential_abandon(credentials, old);
     }
 }
 
@@ -411,7 +411,6 @@ static void issue_answered(arcp__credentials *credentials, arcp__credential *cre
         revoke(credentials, credential);
         return;
     }
-    arcp__credential_store(credentials, credential);
     uint64_t every = credentials->context->settings.credentials_rotate_sec;
     /* Rotate after three quarters of the value's own lifetime. */
     const uint64_t before_end = result->lifetime_sec - result->lifetime_sec / 4;
@@ -419,10 +418,13 @@ static void issue_answered(arcp__credentials *credentials, arcp__credential *cre
         every = before_end;
     }
     if (every != 0) {
-        arcp__context_arm(credentials->context, &credential->timer, credentials->timer_kind,
-                          credential, arcp__context_after_sec(credentials->context, every));
+        every = every < ROTATE_SEC_MAX ? every : ROTATE_SEC_MAX;
+        arcp__credential_rotate_at(credentials, credential,
+                                   credentials->context->now.wall_ns +
+                                       (int64_t)every * ARCP_NS_PER_SEC);
     }
-    plan_usage(credentials, credential);
+    arcp__credential_store(credentials, credential);
+    arcp__credential_plan_usage(credentials, credential);
     if (credential->slot->replacement == credential) {
         rotated(credentials, credential, result->replaced);
     } else {
@@ -444,7 +446,7 @@ static void usage_answered(arcp__credentials *credentials, arcp__credential *cre
         arcp__credential_call(credentials, credential, ARCP__PROVISION_REVOKE);
         return;
     }
-    plan_usage(credentials, credential);
+    arcp__credential_plan_usage(credentials, credential);
     if (credential->slot == NULL || credential->slot->budget == NULL ||
         result->outcome != ARCP_PROVISION_DONE ||
         arcp_decimal_parse_spend(result->spent, &spent, NULL) != ARCP_OK ||
@@ -471,6 +473,18 @@ void arcp__credential_note_spend(const arcp__credentials *credentials,
     }
 }
 
+arcp_decimal arcp__credential_reported(const arcp__credential_slot *slot)
+{
+    return slot->live == NULL ? (arcp_decimal)ARCP_DECIMAL_ZERO : slot->live->reported;
+}
+
+void arcp__credential_restore_reported(const arcp__credential_slot *slot, arcp_decimal reported)
+{
+    if (slot->live != NULL) {
+        slot->live->reported = reported;
+    }
+}
+
 /* ---- responses ---- */
 
 void arcp__credential_answered(arcp__credentials *credentials, const arcp_provision_result *result)
@@ -489,6 +503,9 @@ void arcp__credential_answered(arcp__credentials *credentials, const arcp_provis
         break;
     case ARCP__PROVISION_USAGE:
         usage_answered(credentials, credential, result);
+        break;
+    case ARCP__PROVISION_KEEP:
+        arcp__credential_kept(credentials, credential, result);
         break;
     }
 }

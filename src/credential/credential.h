@@ -19,6 +19,7 @@ typedef struct arcp__credential_options {
     const char *provisioner; /* its name, stored with each credential that it issued; borrowed */
     const arcp_provisioner_terms *terms; /* borrowed; NULL: there is no provisioner */
     bool can_measure;                    /* it can report usage */
+    bool can_keep;                       /* it is told the values that outlive a restart */
     /* Appends `value` sealed for the store, as text without quotes or control characters, bound to
      * `alias`; `unseal` reverses it. False: it failed. */
     bool (*seal)(void *user, arcp_span alias, arcp_span value, arcp_buf *out);
@@ -31,7 +32,8 @@ typedef enum arcp__provision_verb {
     ARCP__PROVISION_ISSUE,
     ARCP__PROVISION_ROTATE,
     ARCP__PROVISION_REVOKE,
-    ARCP__PROVISION_USAGE
+    ARCP__PROVISION_USAGE,
+    ARCP__PROVISION_KEEP
 } arcp__provision_verb;
 
 /* The credential of a job, or of an admission. */
@@ -51,6 +53,8 @@ typedef struct arcp__credential_ops {
     void (*rotated)(void *user, void *owner, arcp_span body);
     /* The upstream counted `amount` more than the agent reported. */
     void (*spent)(void *user, void *owner, arcp_span currency, arcp_decimal amount);
+    /* After a restart: the slot of a job that goes on, or waits; NULL: it has ended. */
+    arcp__credential_slot *(*slot_of)(void *user, const char *job_id);
 } arcp__credential_ops;
 
 typedef struct arcp__credentials {
@@ -118,10 +122,12 @@ arcp__provision_verb arcp__credential_request(arcp__credentials *credentials, ui
 void arcp__credential_request_sent(arcp__credentials *credentials);
 /* The provisioner's response to a call; ignored when that call is not under way. */
 void arcp__credential_answered(arcp__credentials *credentials, const arcp_provision_result *result);
-/* Restores a row of the table CREDENTIALS. arcp__credentials_restored, after all rows, revokes
- * everything that an earlier run left. */
+/* Restores a row of the table CREDENTIALS. When all rows are restored, arcp__credentials_take_back
+ * gives the issued values back to the jobs that go on, and arcp__credentials_restored revokes
+ * everything else that an earlier run left. */
 arcp_status arcp__credential_restore(arcp__credentials *credentials, const arcp_json *json,
                                      arcp_span key, arcp_error *err);
+void arcp__credentials_take_back(arcp__credentials *credentials);
 void arcp__credentials_restored(arcp__credentials *credentials);
 
 void arcp__credentials_dump(const arcp__credentials *credentials, arcp__dump *dump);
@@ -132,6 +138,9 @@ void arcp__credentials_dump(const arcp__credentials *credentials, arcp__dump *du
 void arcp__credential_note_spend(const arcp__credentials *credentials,
                                  const arcp__credential_slot *slot, arcp_span currency,
                                  arcp_decimal amount);
+/* The costs that were noted since the value was issued; they are stored with the job. */
+arcp_decimal arcp__credential_reported(const arcp__credential_slot *slot);
+void arcp__credential_restore_reported(const arcp__credential_slot *slot, arcp_decimal reported);
 /* Translates an agent's error that comes from the upstream; ARCP_OK: it keeps its code. */
 arcp_status arcp__credential_translate(const arcp__credentials *credentials,
                                        const arcp__credential_slot *slot, const arcp_json *json,

@@ -232,8 +232,10 @@ void arcp__credential_call(arcp__credentials *credentials, arcp__credential *cre
         arcp__context_no_memory(credentials->context);
         return;
     }
-    /* A request must be durable first; for a revocation the intent is durable already. */
-    const bool durable = verb == ARCP__PROVISION_ISSUE || verb == ARCP__PROVISION_ROTATE;
+    /* A request must be durable first. So must be what a revocation follows, the end of the job or
+     * a value in place of this one: otherwise a restart could give a dead value back to the job. */
+    const bool durable = verb == ARCP__PROVISION_ISSUE || verb == ARCP__PROVISION_ROTATE ||
+                         verb == ARCP__PROVISION_REVOKE;
     arcp__effect_push(credentials->log, NULL,
                       &(arcp__effect){.kind = ARCP__EFFECT_PROVISION, .id = credential->call_id},
                       NULL, durable);
@@ -318,6 +320,7 @@ arcp__credential *arcp__credential_end_call(arcp__credentials *credentials,
         [ARCP__PROVISION_ROTATE] = "arcp.provision.rotate",
         [ARCP__PROVISION_REVOKE] = "arcp.provision.revoke",
         [ARCP__PROVISION_USAGE] = "arcp.provision.usage",
+        [ARCP__PROVISION_KEEP] = "arcp.provision.keep",
     };
     static const char *const outcomes[] = {
         [ARCP_PROVISION_UNKNOWN] = "unknown",

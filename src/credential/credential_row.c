@@ -38,6 +38,15 @@ static const arcp__member rows[] = {
     {MEMBER(attempts, "attempts", COUNT)},
     {MEMBER(is_stuck, "stuck", BOOL)},
     {MEMBER(next_attempt_wall_ns, "next_attempt_at", INSTANT)},
+    /* What a job that outlives the runtime needs to go on with it. Rows of earlier releases have
+     * none of these, and their values are replaced. */
+    {MEMBER(scheme, "scheme", TEXT)},
+    {MEMBER(profile, "profile", TEXT)},
+    {MEMBER(constraints, "constraints", TEXT)}, /* the text of a JSON object */
+    {MEMBER(fingerprint, "fingerprint", HASH)},
+    {MEMBER(budget, "budget", ID)},
+    {MEMBER(rotates_wall_ns, "rotates_at", INSTANT)},
+    {MEMBER(last_generation, "last_generation", COUNT)},
 };
 static const arcp__members members = ARCP__MEMBERS(rows);
 
@@ -147,7 +156,7 @@ arcp_status arcp__credential_restore(arcp__credentials *credentials, const arcp_
     size_t state = 0;
     const bool is_whole =
         arcp__decode_row(json, &credentials->context->scratch, ARCP_JSON_ROOT, &members, &row) &&
-        row.generation <= UINT32_MAX;
+        row.generation <= UINT32_MAX && row.last_generation <= UINT32_MAX;
     while (state < STATES &&
            !arcp_span_equal_cstr(row.state_name, arcp__credential_state_names[state])) {
         state++;
@@ -170,6 +179,13 @@ arcp_status arcp__credential_restore(arcp__credentials *credentials, const arcp_
     }
     credential->expires_at[0] = '\0'; /* it is not requested again */
     credential->state = (arcp__credential_state)state;
+    if (credential->last_generation < credential->generation) {
+        credential->last_generation = credential->generation;
+    }
+    for (size_t i = 0; i < sizeof credential->fingerprint; i++) {
+        credential->has_fingerprint =
+            credential->has_fingerprint || credential->fingerprint[i] != 0;
+    }
     credentials->stuck_count += credential->is_stuck ? 1 : 0;
     return ARCP_OK;
 }

@@ -35,6 +35,15 @@ bool arcp__credential_unseal(const arcp__credentials *credentials,
            !out->failed;
 }
 
+bool arcp__credential_can_unseal(const arcp__credentials *credentials,
+                                 const arcp__credential *credential)
+{
+    arcp_buf value = arcp_buf_secret_init();
+    const bool can = arcp__credential_unseal(credentials, credential, &value);
+    arcp_buf_fini(&value);
+    return can;
+}
+
 /* [arcp:9.8.1-1] [arcp:9.8.1-5] */
 void arcp__credentials_write(const arcp__credentials *credentials,
                              const arcp__credential_viewer *viewer,

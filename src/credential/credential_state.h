@@ -23,7 +23,8 @@ struct arcp__credential {
     char alias[ARCP__CREDENTIAL_ALIAS_SIZE]; /* the key of its row */
     char id[ARCP__ID_SIZE];
     uint64_t generation;      /* 1 for the first */
-    uint64_t last_generation; /* the highest generation requested under this id */
+    uint64_t last_generation; /* the highest generation requested under this id; in the row of the
+                                 live one, so that no alias is used twice */
     arcp__credential_state state;
     arcp_span state_name; /* while a row is read or written */
     arcp__arena arena;
@@ -55,6 +56,7 @@ struct arcp__credential {
     arcp__timer timer;       /* LIVE: rotation; REVOKING: the next attempt */
     arcp__timer usage_timer; /* LIVE */
     arcp_decimal reported;   /* by the agent itself, since the value was issued */
+    int64_t rotates_wall_ns; /* LIVE: when its value is to be replaced; 0: never */
 
     int64_t requested_wall_ns;    /* when the value was requested; before that, when the intent was
                                      stored */
@@ -93,9 +95,24 @@ void arcp__credential_call(arcp__credentials *credentials, arcp__credential *cre
 arcp__credential *arcp__credential_end_call(arcp__credentials *credentials,
                                             const arcp_provision_result *result);
 
+/* ---- credential.c ---- */
+/* No job needs it any more. While it is being requested, the result of the request revokes it. */
+void arcp__credential_abandon(arcp__credentials *credentials, arcp__credential *credential);
+/* When its value is to be replaced; an instant that has passed: in the next turn. */
+void arcp__credential_rotate_at(const arcp__credentials *credentials, arcp__credential *credential,
+                                int64_t wall_ns);
+void arcp__credential_plan_usage(arcp__credentials *credentials, arcp__credential *credential);
+
+/* ---- credential_restart.c ---- */
+/* The provisioner was told its value. If it does not know that, another one takes its place. */
+void arcp__credential_kept(arcp__credentials *credentials, arcp__credential *credential,
+                           const arcp_provision_result *result);
+
 /* ---- credential_show.c ---- */
 /* Appends the value in the clear; `out` must be secret. */
 bool arcp__credential_unseal(const arcp__credentials *credentials,
                              const arcp__credential *credential, arcp_buf *out);
+bool arcp__credential_can_unseal(const arcp__credentials *credentials,
+                                 const arcp__credential *credential);
 
 #endif

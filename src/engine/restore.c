@@ -8,7 +8,7 @@
  *                 every other stream is checked to hold what a row or an index says it holds
  *   5. ends       jobs whose agents ended with the runtime end as INTERNAL_ERROR, once, numbered
  *                 and stored like any other end; those on workers go on and wait for these; queued
- *                 jobs wait again; every stored credential is revoked
+ *                 jobs wait again; both have their credentials back, and others are revoked
  *
  * Steps 3 and 4 are READ effects; arcp__engine_is_restored says when all is done. When something
  * cannot be restored completely, the restore fails (arcp__engine_restore_status): a session whose
@@ -272,6 +272,7 @@ static void advance(arcp__engine *engine)
     }
     arcp__jobs_restored(&engine->jobs);
     arcp__engine_settle(engine); /* observers have caught up before the first job ends */
+    arcp__credentials_take_back(&engine->credentials);
     arcp__jobs_restarted(&engine->jobs);
     arcp__credentials_restored(&engine->credentials);
     arcp__sessions_start_windows(&engine->sessions);

@@ -144,6 +144,11 @@ ARCP_MUST_CHECK arcp_status arcp__gateway_issue(arcp__gateway *gateway, arcp_spa
                                                 arcp_span alias, char out[ARCP__GATEWAY_KEY_MAX],
                                                 arcp_error *err);
 
+/* After a restart: a key that was issued before works again, as one that is issued now.
+ * ARCP_E_NO_MEMORY, also for a key that is there already. */
+ARCP_MUST_CHECK arcp_status arcp__gateway_adopt(arcp__gateway *gateway, arcp_span job_id,
+                                                arcp_span alias, arcp_span key, arcp_error *err);
+
 /* The key is dead when this returns. Does nothing for one that is dead already. */
 void arcp__gateway_revoke(arcp__gateway *gateway, arcp_span job_id, arcp_span alias);
 

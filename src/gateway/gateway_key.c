@@ -1,7 +1,7 @@
 /* Keys of jobs. The program of a job has one, which is made when the job is opened; others are
  * issued for the job, also before it is opened, as credentials of its submitter.
  *
- *   issue ──> EARLY ── open ──> WORKS ── close, or revoke ──> freed
+ *   issue, adopt ──> EARLY ── open ──> WORKS ── close, or revoke ──> freed
  *
  * Only digests are kept. All keys of a job are dead when it is closed. */
 #include "gateway/gateway_parts.h"
@@ -120,24 +120,36 @@ static void drop_owner(arcp__gateway *gateway, arcp__gateway_owner *owner)
     }
 }
 
-static bool add_key(arcp__gateway *gateway, arcp__gateway_owner *owner, arcp_span alias,
-                    char out[ARCP__GATEWAY_KEY_MAX])
+static bool add_digest(arcp__gateway *gateway, arcp__gateway_owner *owner, arcp_span alias,
+                       const unsigned char digest[ARCP__GATEWAY_DIGEST_SIZE])
 {
     arcp__gateway_key *key = arcp__alloc(sizeof *key);
-    if (key == NULL || !make_key(out, key->digest)) {
-        arcp__free(key);
+    if (key == NULL) {
         return false;
     }
     key->owner = owner;
+    memcpy(key->digest, digest, sizeof key->digest);
     (void)snprintf(key->alias, sizeof key->alias, "%.*s", (int)alias.size, alias.data);
     HASH_ADD(hh, gateway->keys, digest, ARCP__GATEWAY_DIGEST_SIZE, key);
     if (!ARCP__HASH_ADDED(key)) {
-        arcp_wipe(out, ARCP__GATEWAY_KEY_MAX);
         arcp__free(key);
         return false;
     }
     LL_PREPEND(owner->keys, key);
     return true;
+}
+
+static bool add_key(arcp__gateway *gateway, arcp__gateway_owner *owner, arcp_span alias,
+                    char out[ARCP__GATEWAY_KEY_MAX])
+{
+    unsigned char digest[ARCP__GATEWAY_DIGEST_SIZE];
+    bool is_added = make_key(out, digest);
+    if (is_added && !add_digest(gateway, owner, alias, digest)) {
+        arcp_wipe(out, ARCP__GATEWAY_KEY_MAX);
+        is_added = false;
+    }
+    arcp_wipe(digest, sizeof digest);
+    return is_added;
 }
 
 static void remove_key(arcp__gateway *gateway, arcp__gateway_key *key)
@@ -204,6 +216,24 @@ arcp_status arcp__gateway_issue(arcp__gateway *gateway, arcp_span job_id, arcp_s
         drop_owner(gateway, owner);
     }
     (void)pthread_mutex_unlock(&gateway->lock);
+    return is_made ? ARCP_OK : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a key");
+}
+
+arcp_status arcp__gateway_adopt(arcp__gateway *gateway, arcp_span job_id, arcp_span alias,
+                                arcp_span key, arcp_error *err)
+{
+    unsigned char digest[ARCP__GATEWAY_DIGEST_SIZE];
+    const arcp__gateway_key *other = NULL;
+    bool is_made = digest_of(key, digest);
+    (void)pthread_mutex_lock(&gateway->lock);
+    HASH_FIND(hh, gateway->keys, digest, sizeof digest, other);
+    arcp__gateway_owner *owner = is_made && other == NULL ? take_owner(gateway, job_id) : NULL;
+    is_made = owner != NULL && add_digest(gateway, owner, alias, digest);
+    if (owner != NULL) {
+        drop_owner(gateway, owner);
+    }
+    (void)pthread_mutex_unlock(&gateway->lock);
+    arcp_wipe(digest, sizeof digest);
     return is_made ? ARCP_OK : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a key");
 }
 

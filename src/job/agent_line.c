@@ -506,6 +506,7 @@ static void credential_rotated(void *user, void *owner, arcp_span body)
         arcp__agent_write_credentials(jobs, job, &text);
         arcp__agent_send_line(jobs, job, 0, &text, true);
     }
+    arcp__job_live_changed(jobs, job); /* nothing is reported of the new value yet */
 }
 
 static void credential_spent(void *user, void *owner, arcp_span currency, arcp_decimal amount)
@@ -518,5 +519,27 @@ static void credential_spent(void *user, void *owner, arcp_span currency, arcp_d
     spent(user, job, message.reports, message.report_count);
 }
 
+static arcp__credential_slot *credential_slot_of(void *user, const char *job_id)
+{
+    const arcp__jobs *jobs = user;
+    arcp__job *job = arcp__job_find(jobs, arcp_span_cstr(job_id));
+    const bool goes_on = job != NULL && !arcp__job_has_ended(job) &&
+                         (arcp__job_is_on_worker(job) || job->agent_state == ARCP__AGENT_QUEUED);
+    return goes_on ? &job->live->credential : NULL;
+}
+
+void arcp__job_note_lost_credential(arcp__jobs *jobs, arcp__job *job)
+{
+    if (job->live->had_credential && job->live->credential.live == NULL) {
+        arcp__job_emit_status(jobs, job, "credential_revoked",
+                              ARCP_SPAN_LITERAL("the runtime was restarted without what had "
+                                                "issued the job's credential"));
+        if (job->agent_state == ARCP__AGENT_QUEUED) {
+            arcp__queue_write_start(jobs, job);
+        }
+        arcp__job_live_changed(jobs, job); /* it is said once */
+    }
+}
+
 const arcp__credential_ops arcp__job_credential_ops = {credential_answered, credential_rotated,
-                                                       credential_spent};
+                                                       credential_spent, credential_slot_of};

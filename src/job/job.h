@@ -418,10 +418,11 @@ struct arcp__job_live {
     arcp__credential_slot credential;
     uint64_t max_runtime_sec;
     arcp__timer runtime_timer, expiry_timer, grace_timer, queue_timer;
-    arcp__place place;   /* at its agent */
-    size_t queued_bytes; /* of its input, while it is queued */
-    bool was_queued;     /* it has the event `queued` */
-    bool had_credential; /* queued before a restart, which revokes its credential */
+    arcp__place place;            /* at its agent */
+    size_t queued_bytes;          /* of its input, while it is queued */
+    bool was_queued;              /* it has the event `queued` */
+    bool had_credential;          /* before a restart */
+    arcp_decimal reported_before; /* of that credential: arcp__credential_reported */
     char head[128]; /* the constant middle of its records: ..."type":"job.event","trace_id":... */
     size_t head_size;
     arcp__job_port port;          /* how its agent asks the gate and reports events */

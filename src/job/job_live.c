@@ -19,7 +19,8 @@ typedef struct live_row {
     arcp_span cwd, seen_cwd; /* on the host; as its program sees it, if that is another one */
     bool owns_cwd;
     bool bad_line;
-    bool credential;      /* it has one, which a restart revokes */
+    bool credential;      /* it has one */
+    arcp_span reported;   /* what its agent has said that it spent since that was issued */
     bool confined;        /* in a sandbox */
     bool revoked;         /* which was notified that the lease grants nothing any more */
     int64_t cancel_until; /* 0: it is not being cancelled */
@@ -68,6 +69,7 @@ static const arcp__member live_rows[] = {
     {LIVE(owns_cwd, "owns_cwd", BOOL)},
     {LIVE(bad_line, "bad_line", BOOL)},
     {LIVE(credential, "credential", BOOL)},
+    {LIVE(reported, "reported", TEXT)},
     {LIVE(confined, "confined", BOOL)},
     {LIVE(revoked, "revoked", BOOL)},
     {LIVE(denied, "denied", ARRAY)},
@@ -132,6 +134,7 @@ static void write_run(const arcp__jobs *jobs, const arcp__job *job, arcp_json_wr
 {
     const arcp__job_live *live = job->live;
     const arcp__job_numbers *numbers = live->numbers;
+    char reported[ARCP_DECIMAL_TEXT_MAX];
     live_row row = {.item = numbers->item,
                     .bytes = numbers->bytes,
                     .errors = numbers->errors,
@@ -153,6 +156,10 @@ static void write_run(const arcp__jobs *jobs, const arcp__job *job, arcp_json_wr
                     .result_ended = job->chunks == ARCP__CHUNKS_ENDED};
     if (live->enforcement != NULL) {
         row.seen_cwd = arcp_buf_span(&live->enforcement->texts[ARCP__ADMIT_CWD]);
+    }
+    const arcp_decimal said = arcp__credential_reported(&live->credential);
+    if (arcp_decimal_compare(said, (arcp_decimal)ARCP_DECIMAL_ZERO) != 0) {
+        row.reported = arcp_span_make(reported, arcp_decimal_format(said, reported));
     }
     row.running = job->status == ARCP_JOB_RUNNING ? job->facts.started_wall_ns : 0;
     arcp__encode_row(writer, &live_members, &row);
@@ -276,6 +283,10 @@ static arcp_status restore_run(const arcp__jobs *jobs, const live_row *row, arcp
     live->max_runtime_sec = row->max_runtime_sec;
     live->owns_cwd = row->owns_cwd;
     live->had_credential = row->credential;
+    if (row->reported.size != 0 &&
+        arcp_decimal_parse_spend(row->reported, &live->reported_before, NULL) != ARCP_OK) {
+        return arcp__row_damaged("live", key, err);
+    }
     job->facts.started_wall_ns = row->running;
     job->output = row->bad_line ? ARCP__OUTPUT_BROKEN : ARCP__OUTPUT_LINES;
     job->cancelling = row->cancel_until != 0;

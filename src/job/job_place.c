@@ -149,12 +149,10 @@ static bool is_kept(const arcp__jobs *jobs, const arcp__job *job)
             (jobs->leaves_workers && job->parent != NULL && arcp__job_is_on_worker(job->parent)));
 }
 
-/* A restart would end a job that has a credential. */
 static bool is_left_to_worker(const arcp__jobs *jobs, const arcp__job *job)
 {
     return jobs->log->options.keeps_rows && arcp__job_is_on_worker(job) &&
-           arcp__job_has_agent(job) && !arcp__job_has_ended(job) &&
-           job->live->credential.live == NULL;
+           arcp__job_has_agent(job) && !arcp__job_has_ended(job);
 }
 
 bool arcp__job_outlasts_stop(const arcp__jobs *jobs, const arcp__job *job)

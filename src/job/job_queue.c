@@ -124,11 +124,8 @@ static void restart_wait(arcp__jobs *jobs, arcp__job *job)
     const int64_t age_ns = jobs->context->now.wall_ns - job->created_wall_ns;
     if (job->parent_id[0] != '\0' && job->parent == NULL) {
         arcp__job_fail_with(jobs, job, ARCP_E_CANCELLED, "the parent job has ended");
-    } else if (job->live->had_credential) {
-        arcp__job_fail_with(jobs, job, ARCP_E_INTERNAL_ERROR,
-                            "the runtime was restarted while the job was queued, and its "
-                            "credential was revoked");
     } else {
+        arcp__job_note_lost_credential(jobs, job);
         arcp__job_arm_deadlines(jobs, job, age_ns < 0 ? 0 : age_ns);
         arcp__job_arm_wait(jobs, job, age_ns < 0 ? 0 : age_ns);
     }

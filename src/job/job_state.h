@@ -327,6 +327,8 @@ uint64_t arcp__kept_at_least(const arcp__jobs *jobs, const arcp__principal *prin
 
 /* ---- job_log.c ---- */
 void arcp__metrics_job_began(arcp__jobs *jobs, arcp__job *job);
+/* After a restart: says so if the job had a credential that was not given back to it. */
+void arcp__job_note_lost_credential(arcp__jobs *jobs, arcp__job *job);
 /* Counts costs that an agent reported. */
 void arcp__job_note_cost(arcp__jobs *jobs, arcp__job *job, arcp_span currency, arcp_decimal amount);
 /* Writes the end of a job to the log and the audit log: status, duration and costs. */

@@ -548,10 +548,8 @@ static void restart(arcp__jobs *jobs, arcp__job *job)
     } else if (worker != NULL && worker->lost_timer.place == 0) {
         begin_away(jobs, worker);
     }
-    if (live->had_credential) {
-        lose(jobs, job, "the runtime was restarted, and the job's credential was revoked",
-             "credential_revoked");
-    }
+    arcp__credential_restore_reported(&live->credential, live->reported_before);
+    arcp__job_note_lost_credential(jobs, job);
 }
 
 static void join_parent(arcp__jobs *jobs, arcp__job *job)

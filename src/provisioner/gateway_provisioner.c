@@ -15,7 +15,7 @@ typedef struct call {
     struct call *next;
     uint64_t id;
     bool is_refused;
-    char key[ARCP__GATEWAY_KEY_MAX]; /* "" for a revocation */
+    char key[ARCP__GATEWAY_KEY_MAX]; /* "": none was issued */
 } call;
 
 typedef struct gateway_provisioner {
@@ -113,6 +113,21 @@ static arcp_status revoke_key(arcp_provisioner *base, const arcp_provision_reque
     return status;
 }
 
+/* The gateways of this run do not know the key yet. */
+static arcp_status keep_key(arcp_provisioner *base, const arcp_provision_request *request,
+                            arcp_error *err)
+{
+    gateway_provisioner *keys = (gateway_provisioner *)base;
+    call *added = NULL;
+    const arcp_status status = add_call(keys, request, &added, err);
+    if (status == ARCP_OK) {
+        added->is_refused = keys->gateway == NULL || request->value.size == 0 ||
+                            arcp__gateway_adopt(keys->gateway, request->job_id, request->alias,
+                                                request->value, err) != ARCP_OK;
+    }
+    return status;
+}
+
 static void on_closed(uv_handle_t *turn)
 {
     arcp__free(turn->data);
@@ -137,6 +152,7 @@ static const arcp_provisioner_ops ops = {
     .revoke = revoke_key,
     .translate_error = arcp__upstream_translate,
     .free = provisioner_free,
+    .keep = keep_key,
 };
 
 arcp_status arcp__gateway_provisioner_new(struct uv_loop_s *loop, const arcp__upstream *upstream,

@@ -176,7 +176,8 @@ static void put_options(arcp__recorder *recorder, const arcp__call *call)
     arcp__recorder_put_number(out, options->has_no_log);
     arcp__recorder_put_number(out, options->hosts.admit != NULL);
     arcp__recorder_put_text(out, arcp_span_cstr(credentials->provisioner));
-    arcp__recorder_put_number(out, credentials->can_measure);
+    arcp__recorder_put_number(out, (uint64_t)credentials->can_measure |
+                                       (uint64_t)credentials->can_keep << 1);
     arcp__recorder_put_number(out, credentials->translate != NULL);
     arcp__recorder_put_number(out, terms != NULL);
     if (terms != NULL) {

@@ -107,7 +107,9 @@ static void begin(arcp__player *p, const arcp__recording_call *call)
     options.has_no_log = arcp__recording_number(&more) != 0;
     const bool has_admit = arcp__recording_number(&more) != 0;
     options.credentials.provisioner = arcp__player_keep(p, arcp__recording_text(&more));
-    options.credentials.can_measure = arcp__recording_number(&more) != 0;
+    const uint64_t provisioner_can = arcp__recording_number(&more);
+    options.credentials.can_measure = (provisioner_can & 1) != 0;
+    options.credentials.can_keep = (provisioner_can & 2) != 0;
     arcp__player_set_functions(p, &options, arcp__recording_number(&more) != 0, has_admit);
     if (arcp__recording_number(&more) != 0) {
         read_terms(p, &more, &options.credentials);

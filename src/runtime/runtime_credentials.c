@@ -41,6 +41,13 @@ static void on_done(void *user, const arcp_provision_result *given)
     arcp__engine_provisioned(shard->engine, arcp__input_now(shard), &result);
 }
 
+/* One that was built with an earlier release has no such function. */
+static bool can_keep(const arcp_provisioner_ops *ops)
+{
+    return ops->struct_size >= offsetof(arcp_provisioner_ops, keep) + sizeof ops->keep &&
+           ops->keep != NULL;
+}
+
 arcp_status arcp__runtime_provisioner_open(arcp_runtime *runtime, const char *key_file,
                                            arcp__credential_options *out, arcp_error *err)
 {
@@ -66,6 +73,7 @@ arcp_status arcp__runtime_provisioner_open(arcp_runtime *runtime, const char *ke
         .provisioner = provisioner->ops->name,
         .terms = &runtime->terms,
         .can_measure = provisioner->ops->usage != NULL,
+        .can_keep = can_keep(provisioner->ops),
         .seal = seal_value,
         .unseal = unseal_value,
         .translate = provisioner->ops->translate_error == NULL ? NULL : translate,
@@ -106,6 +114,9 @@ void arcp__shard_provision(arcp__shard *shard, uint64_t call_id)
         break;
     case ARCP__PROVISION_USAGE:
         status = ops->usage(provisioner, &request, &error);
+        break;
+    case ARCP__PROVISION_KEEP:
+        status = ops->keep(provisioner, &request, &error);
         break;
     }
     arcp__engine_provision_sent(shard->engine);

@@ -3,7 +3,8 @@
  * Most lives are short; every tenth lasts until values are rotated, and some revocations fail
  * until they are stuck. Afterwards every value that the upstream ever issued was revoked once,
  * and no file that arcpd wrote has a value in it.
- *   arcpd_credential_kill_test [KILLS [SEED]]     (120 kills, seed 1) */
+ * With `worker` the agents are on a worker, so that jobs go on over the kills with their values.
+ *   arcpd_credential_kill_test [KILLS [SEED [worker]]]     (120 kills, seed 1) */
 #include "arcpd/daemon.h"
 #include "arcpd/wire.h"
 #include "provisioner/stand_in.h"
@@ -126,15 +127,17 @@ static void say_hello(wire *w)
     (void)wire_await_type(w, "session.welcome");
 }
 
-static void submit_some(wire *w, unsigned round)
+/* Jobs on a worker outlive the kills, and end in time. */
+static void submit_some(wire *w, unsigned round, bool on_worker)
 {
     for (unsigned i = 0; i < 6; i++) {
         wire_send(w,
                   "{\"arcp\":\"1.1\",\"id\":\"%u\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
                   "\"load\",\"idempotency_key\":\"%u-%u\",\"input\":{\"events\":1,\"bytes\":4,"
                   "\"pause_us\":%u,\"end\":\"%s\"},\"lease_request\":{\"cost.budget\":[\"USD:5\"],"
-                  "\"model.use\":[\"*\"]}}}",
-                  i, round, i, pick(3000), pick(3) == 0 ? "wait" : "result");
+                  "\"model.use\":[\"*\"]}%s}}",
+                  i, round, i, pick(3000), pick(3) == 0 ? "wait" : "result",
+                  on_worker ? ",\"max_runtime_sec\":4" : "");
     }
 }
 
@@ -222,9 +225,10 @@ static void check_upstream(const stand_in *upstream)
     }
 }
 
-static void write_config(char *out, size_t size, unsigned port)
+static void write_config(char *out, size_t size, unsigned port, bool on_worker)
 {
     (void)snprintf(out, size,
+                   "workers: {local: %s}\n"
                    "credentials:\n"
                    "  provisioner: http\n"
                    "  endpoint: https://gw.example/v1\n"
@@ -246,7 +250,7 @@ static void write_config(char *out, size_t size, unsigned port)
                    "    revoke:\n"
                    "      url: http://127.0.0.1:%u/key/delete\n"
                    "      body: {key_aliases: [\"{alias}\"]}\n",
-                   port, port);
+                   on_worker ? "spawn" : "none", port, port);
 }
 
 int main(int argc, char **argv)
@@ -254,12 +258,13 @@ int main(int argc, char **argv)
     static stand_in upstream;
     static char config[2048];
     const unsigned kills = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 120;
+    const bool on_worker = argc > 3;
     unsigned shown = 0;
     chance = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     upstream.random = chance;
     upstream.late_ms = 40;
     stand_in_start_thread(&upstream);
-    write_config(config, sizeof config, upstream.port);
+    write_config(config, sizeof config, upstream.port, on_worker);
     daemon_state d;
     daemon_options options = {.config = config, .environment = "ARCP_TEST_MASTER=" MASTER};
     daemon_begin(&d, &options);
@@ -271,7 +276,7 @@ int main(int argc, char **argv)
         daemon_start(&d);
         wire_open(&w, d.port);
         say_hello(&w);
-        submit_some(&w, round);
+        submit_some(&w, round, on_worker);
         shown += listen_for(&w, end_of_life(is_long));
         daemon_kill(&d);
         wire_close(&w);

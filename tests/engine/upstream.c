@@ -183,6 +183,10 @@ static void process(upstream *up, upstream_call *call)
     } else if (call->verb == ARCP__PROVISION_USAGE) {
         up->usage_calls++;
         call->outcome = ARCP_PROVISION_DONE;
+    } else if (call->verb == ARCP__PROVISION_KEEP) {
+        const upstream_key *key = find(up, call);
+        up->keep_calls++;
+        call->outcome = key != NULL && key->is_live ? ARCP_PROVISION_DONE : ARCP_PROVISION_ABSENT;
     } else {
         issue(up, call);
     }
@@ -207,7 +211,8 @@ static void deliver_result(engine_rig *rig, const upstream_call *call)
                                     .message = "the upstream is not well"};
     if (call->outcome == ARCP_PROVISION_DONE && call->verb == ARCP__PROVISION_USAGE) {
         result.spent = arcp_span_cstr(up->spent);
-    } else if (call->outcome == ARCP_PROVISION_DONE && call->verb != ARCP__PROVISION_REVOKE) {
+    } else if (call->outcome == ARCP_PROVISION_DONE && call->verb != ARCP__PROVISION_REVOKE &&
+               call->verb != ARCP__PROVISION_KEEP) {
         const upstream_key *key = &up->keys[call->key];
         result.upstream_id = arcp_span_cstr(key->id);
         result.value = arcp_span_cstr(up->issuing == UPSTREAM_EMPTY_VALUE ? "" : key->value);

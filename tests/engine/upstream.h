@@ -66,7 +66,7 @@ typedef struct upstream {
     size_t alias_count;
     upstream_call calls[UPSTREAM_CALLS_MAX]; /* on their way, oldest first */
     size_t call_count;
-    unsigned issue_calls, revoke_calls, usage_calls;
+    unsigned issue_calls, revoke_calls, usage_calls, keep_calls;
     bool replaces; /* rotate ends the old value by itself */
     const char *spent;
     char traceparent[64]; /* of the last call */

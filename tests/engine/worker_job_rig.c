@@ -104,6 +104,7 @@ int worker_rig_set_up_with_credentials(void **state)
     begin();
     issuer = (upstream){.issuing = UPSTREAM_WELL};
     upstream_attach(&issuer, &s->rig);
+    s->rig.settings.credentials_usage_sec = USAGE_SEC;
     return open_with("\"provisioned_credentials\"");
 }
 

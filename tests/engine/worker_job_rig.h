@@ -10,7 +10,8 @@
     "{\"type\":\"job.event\",\"payload\":{\"kind\":\"thought\",\"body\":{\"text\":\"t\"}}}"
 #define RESULT "{\"type\":\"job.result\",\"payload\":{\"result\":1}}"
 
-#define KEEP_SEC 300
+#define KEEP_SEC  300
+#define USAGE_SEC 10 /* of credentials */
 
 extern scene *s;
 extern upstream issuer; /* of worker_rig_set_up_with_credentials */

@@ -267,7 +267,7 @@ static void a_line_of_standard_error_is_taken_once_over_a_restart(void **state)
     assert_true(worker_rig_last_record_has(id, "a line"));
 }
 
-/* ---- sandboxes and credentials ---- */
+/* ---- sandboxes ---- */
 
 static void a_used_up_budget_is_revoked_again_after_a_restart(void **state)
 {
@@ -300,24 +300,6 @@ static void a_lease_that_expires_while_its_worker_is_away_is_revoked_when_it_com
     agent = worker_rig_come_back(id, 1);
     assert_int_equal(agent->revokes, 1);
     assert_int_equal(agent->revoked, ARCP_E_LEASE_EXPIRED);
-}
-
-static void a_job_with_a_credential_ends_at_a_restart(void **state)
-{
-    (void)state;
-    rig_agent *agent = NULL;
-    const char *id = worker_rig_submit("{\"agent\":\"echo\"}");
-    assert_int_equal(issuer.key_count, 1);
-    worker_rig_restart();
-    assert_int_equal(worker_rig_job_of(id)->status, ARCP_JOB_ERROR);
-    assert_true(worker_rig_last_record_has(id, "\"details\":{\"reason\":\"credential_revoked\"}"));
-    assert_true(worker_rig_last_record_has(id, "\"retryable\":true"));
-    assert_int_equal(upstream_live_count(&issuer), 0);
-    assert_true(worker_rig_joins("i1"));
-    assert_int_equal(worker_rig_claim(id, NULL, &agent), ARCP__CLAIM_FORGET);
-    worker_rig_ready();
-    assert_int_equal(s->rig.engine->jobs.live_agents, 0);
-    assert_false(issuer.leaked);
 }
 
 /* ---- delegation ---- */
@@ -440,8 +422,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_lease_that_expires_while_its_worker_is_away_is_revoked_when_it_comes,
             worker_rig_set_up_confined, worker_rig_tear_down),
-        cmocka_unit_test_setup_teardown(a_job_with_a_credential_ends_at_a_restart,
-                                        worker_rig_set_up_with_credentials, worker_rig_tear_down),
         TEST(a_parent_waits_on_for_its_child),
         TEST(a_parent_has_the_reply_of_a_child_that_ends_at_the_restart),
         TEST(a_parent_waits_on_for_its_queued_child),

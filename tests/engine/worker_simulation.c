@@ -34,7 +34,8 @@ static const arcp__job *job_of(const program *p)
 
 static bool is_over(void)
 {
-    bool is_over = s.is_up && s.disk.queued == 0 && s.call_count == 0;
+    bool is_over = s.is_up && s.disk.queued == 0 && s.call_count == 0 &&
+                   arcp__credentials_count(&s.rig.engine->credentials) == 0;
     for (size_t i = 0; i < s.program_count && is_over; i++) {
         const arcp__job *job = job_of(&s.programs[i]);
         is_over = s.programs[i].job == NULL && (job == NULL || arcp__job_has_ended(job));

@@ -64,11 +64,17 @@ typedef struct simulated_worker {
     int64_t away_ns;         /* since when there is none */
 } simulated_worker;
 
-/* The provisioner has not answered it yet. */
+/* A request to the provisioner that it has not answered yet, and what came of others. */
 typedef struct simulated_call {
     uint64_t id;
     arcp__provision_verb verb;
+    char alias[64];
 } simulated_call;
+
+typedef struct simulated_value {
+    char alias[64];
+    bool is_valid, is_forgotten; /* by a store that is older */
+} simulated_value;
 
 typedef struct simulation {
     chance chance;
@@ -83,7 +89,8 @@ typedef struct simulation {
     arcp__job_kept kept;
     simulated_call calls[256];
     size_t call_count;
-    uint64_t values; /* that the provisioner has issued */
+    simulated_value values[4096]; /* that the provisioner has issued */
+    size_t value_count;
     /* The workers. */
     simulated_worker workers[WORKERS_MAX];
     unsigned lives; /* of all workers */
@@ -141,6 +148,15 @@ void simulation_run_engine(simulation *s);
 void simulation_crash(simulation *s, bool has_older_store);
 /* A worker gets no new jobs any more. */
 void simulation_drain(simulation *s);
+
+/* ---- worker_simulation_upstream.c ---- */
+
+void simulation_attach_upstream(simulation *s);
+/* One call; false: there is none. */
+bool simulation_answer_call(simulation *s);
+void simulation_crash_upstream(simulation *s);
+void simulation_forget_values(simulation *s);
+void simulation_check_upstream(simulation *s);
 
 /* ---- worker_simulation_worker.c ---- */
 

@@ -123,47 +123,6 @@ void simulation_run_engine(simulation *s)
     }
 }
 
-/* ---- the provisioner: children get a credential, so that delegations wait ---- */
-
-static void provision(engine_rig *rig, uint64_t call_id)
-{
-    simulation *s = rig->upstream;
-    arcp_provision_request request;
-    assert_true(s->call_count < sizeof s->calls / sizeof s->calls[0]);
-    s->calls[s->call_count++] =
-        (simulated_call){call_id, arcp__engine_provision_request(rig->engine, call_id, &request)};
-    arcp__engine_provision_sent(rig->engine);
-}
-
-static void answer_call(simulation *s)
-{
-    if (s->call_count == 0) {
-        return;
-    }
-    char value[24];
-    const size_t at = simulation_draw(s, s->call_count);
-    const simulated_call call = s->calls[at];
-    s->calls[at] = s->calls[--s->call_count];
-    arcp_provision_result result = arcp_provision_result_init();
-    result.call_id = call.id;
-    result.outcome = ARCP_PROVISION_DONE;
-    if (call.verb == ARCP__PROVISION_ISSUE) {
-        result.upstream_id = ARCP_SPAN_LITERAL("u");
-        (void)snprintf(value, sizeof value, "v%" PRIu64, ++s->values);
-        result.value = arcp_span_cstr(value);
-    }
-    arcp__engine_provisioned(s->rig.engine, s->rig.now, &result);
-    simulation_run_engine(s);
-}
-
-static bool seal(void *user, arcp_span alias, arcp_span value, arcp_buf *out)
-{
-    (void)user;
-    (void)alias;
-    arcp_buf_append(out, value);
-    return true;
-}
-
 /* ---- its life ---- */
 
 static void prepare(void *user, arcp__engine_options *options)
@@ -205,11 +164,6 @@ static void submit_jobs(simulation *s)
 
 void simulation_begin_runtime(simulation *s)
 {
-    static const char *const agents[] = {"work", "chore"};
-    static arcp_provisioner_terms terms;
-    terms = arcp_provisioner_terms_init();
-    terms.agents = agents;
-    terms.agent_count = 2;
     arcp_settings settings;
     arcp__settings_default(&settings);
     settings.session_resume_window_sec = 2592000;
@@ -223,10 +177,7 @@ void simulation_begin_runtime(simulation *s)
     s->rig.prepare_user = s;
     s->rig.on_effect = on_effect;
     s->rig.on_effect_user = s;
-    s->rig.upstream = s;
-    s->rig.provision = provision;
-    s->rig.credentials = (arcp__credential_options){
-        .provisioner = "p", .terms = &terms, .seal = seal, .unseal = seal, .user = s};
+    simulation_attach_upstream(s);
     rig_open(&s->rig);
     for (size_t i = 0; s->setup.offers && i < s->setup.workers; i++) {
         simulation_introduce(&s->workers[i]);
@@ -284,11 +235,13 @@ void simulation_crash(simulation *s, bool has_older_store)
         s->workers[i].peer = NULL;
     }
     s->is_up = false;
+    simulation_crash_upstream(s);
     s->up_ns =
         simulation_now(s) + chance_draw_ns(&s->chance, simulation_draw(s, 8) == 0 ? 25000 : 3000);
     disk_crash(&s->disk);
     if (has_older_store) {
         forget_ended(s);
+        simulation_forget_values(s);
         const size_t newer = s->disk.history_count - s->first_backup;
         disk_go_back(&s->disk, s->first_backup + (size_t)simulation_draw(s, newer + 1));
     }
@@ -296,7 +249,6 @@ void simulation_crash(simulation *s, bool has_older_store)
 
 static void start_again(simulation *s)
 {
-    s->call_count = 0;
     rig_restart(&s->rig);
     s->disk.is_held = true;
     s->is_up = true;
@@ -367,8 +319,9 @@ void simulation_run_runtime(simulation *s)
         (void)(simulation_draw(s, 2) == 0 ? disk_write(&s->disk) : disk_report(&s->disk));
         simulation_run_engine(s);
     }
-    if (simulation_draw(s, 3) == 0) {
-        answer_call(s);
+    if (simulation_draw(s, 3) == 0 && simulation_answer_call(s)) {
+        simulation_run_engine(s);
     }
+    simulation_check_upstream(s);
     check_lost(s, were_late);
 }

@@ -128,6 +128,33 @@ static void a_revoked_key_is_dead_and_the_others_of_its_job_are_not(void **state
     gateway_fixture_close(&f);
 }
 
+/* As after a restart, when the gateway has no key of it. */
+static void a_key_of_an_earlier_run_works_again_once_it_is_adopted(void **state)
+{
+    (void)state;
+    const char *key = "sk-arcp-of-an-earlier-run";
+    const arcp_span id = ARCP_SPAN_LITERAL("job_1");
+    gateway_fixture f;
+    arcp_error err = {0};
+    gateway_fixture_open(&f, NULL);
+    send_with(&f, key);
+    raw_peer_expect(&f.peer, "HTTP/1.1 401 ");
+    check_ok(
+        arcp__gateway_adopt(f.gateway, id, ARCP_SPAN_LITERAL("cred_1"), arcp_span_cstr(key), &err),
+        &err);
+    send_with(&f, key);
+    raw_peer_expect(&f.peer, "HTTP/1.1 200 ");
+    /* No second job gets it. */
+    assert_int_not_equal(arcp__gateway_adopt(f.gateway, ARCP_SPAN_LITERAL("job_2"),
+                                             ARCP_SPAN_LITERAL("cred_2"), arcp_span_cstr(key),
+                                             &err),
+                         ARCP_OK);
+    arcp__gateway_revoke(f.gateway, id, ARCP_SPAN_LITERAL("cred_1"));
+    send_with(&f, key);
+    raw_peer_expect(&f.peer, "HTTP/1.1 401 ");
+    gateway_fixture_close(&f);
+}
+
 /* ---- what comes of calls ---- */
 
 static void denials_and_messages_reach_the_runtime_in_order(void **state)
@@ -413,6 +440,7 @@ int main(void)
         cmocka_unit_test(the_key_is_dead_when_close_returns),
         cmocka_unit_test(a_key_that_was_issued_works_from_the_open_of_its_job_to_its_close),
         cmocka_unit_test(a_revoked_key_is_dead_and_the_others_of_its_job_are_not),
+        cmocka_unit_test(a_key_of_an_earlier_run_works_again_once_it_is_adopted),
         cmocka_unit_test(denials_and_messages_reach_the_runtime_in_order),
         cmocka_unit_test(grants_reach_the_runtime_if_they_are_logged),
         cmocka_unit_test(a_client_that_leaves_ends_neither_its_call_nor_its_cost),

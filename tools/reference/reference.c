@@ -142,7 +142,8 @@ static void write_events(FILE *out)
             (void)fprintf(out, "\nThe runtime's own phases: `running` when the agent has started; "
                                "`back_pressure` when the session falls\nbehind in acknowledging; "
                                "`credential_rotated` with `id` and `details` of the new "
-                               "credential.\n");
+                               "credential; `credential_revoked` when a job has none any more "
+                               "after a restart.\n");
         }
     }
 }

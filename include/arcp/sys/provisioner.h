@@ -77,9 +77,9 @@ typedef struct arcp_provision_request {
     uint64_t call_id;        /* the caller's; the result has the same one */
     arcp_span alias;         /* the runtime's name of the value, never used twice */
     arcp_span credential_id; /* the credential's id for clients; rotations keep it */
-    arcp_span upstream_id;   /* revoke, rotate, usage: the upstream's name of the value; empty: only
-                                the alias is known */
-    arcp_span value;         /* revoke, usage: the value, if it is still known */
+    arcp_span upstream_id; /* revoke, rotate, usage, keep: the upstream's name of the value; empty:
+                              only the alias is known */
+    arcp_span value;       /* revoke, usage, keep: the value, if it is still known */
     arcp_span job_id, principal, agent;
     arcp_span trace_id, traceparent; /* W3C trace context */
     /* Limits of the value, at issue and rotate. */
@@ -171,6 +171,11 @@ typedef struct arcp_provisioner_ops {
     /* Cancels pending calls, without completions, and frees the provisioner. The loop must run once
      * more before it is closed. */
     void (*free)(arcp_provisioner *provisioner);
+    /* After a restart of the runtime: a job goes on with request->value, which was issued to it
+     * under request->alias before. DONE: it is valid. With another outcome the runtime requests
+     * another value in its place. NULL: values that were issued stay valid by themselves. */
+    arcp_status (*keep)(arcp_provisioner *provisioner, const arcp_provision_request *request,
+                        arcp_error *err);
 } arcp_provisioner_ops;
 
 /* A provisioner's own struct begins with this one. */
