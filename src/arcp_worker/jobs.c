@@ -2,9 +2,12 @@
 
 #include <stdio.h>
 
+#include <arcp/secret.h>
+
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "gateway/gateway_program.h"
 #include "hosting/hosted_job.h"
 #include "hosting/served_agent.h"
 #include "json/json_put.h"
@@ -24,7 +27,10 @@ struct arcp__hosted_program {
     arcp__job_plan *plan;      /* owned; NULL: not confined, or its process is served */
     arcp_authority *authority; /* of its lease, without counters; NULL: not confined */
     arcp__hosted_job hosted;
-    bool is_unread; /* as the core wishes */
+    arcp__gateway_endpoint endpoints[ARCP__GATEWAY_KINDS]; /* secret */
+    unsigned gateways;                                     /* those that it has, as bits */
+    arcp__relay_job *relayed; /* a reference: of the calls from its sandbox; NULL: none */
+    bool is_unread;           /* as the core wishes */
     /* To be reported to the core, or done outside of its calls. */
     bool has_started, has_failed, is_deaf, is_revoked;
     arcp__worker_refusal refusal; /* it has failed */
@@ -87,22 +93,32 @@ static arcp_status begin(void *user, const arcp__agent_process_callbacks *callba
 {
     arcp__hosted_program *hosted = user;
     arcp__environment environment = {0};
-    const arcp__hosted_start start = {
+    arcp_buf clients = arcp_buf_secret_init();
+    arcp__hosted_start start = {
         .cwd = hosted->row.cwd.data, .owns_cwd = hosted->row.owns_cwd, .environment = &environment};
     if (hosted->agent->agent.served != NULL) {
         return ARCP_OK;
     }
     arcp__environment_pass(&environment, hosted->row.env);
+    arcp__gateway_set_environment(hosted->endpoints, &environment);
+    arcp__gateway_write_clients(hosted->endpoints, &clients, &start.file_name, &start.file_text);
+    environment.failed = environment.failed || clients.failed;
     const arcp_status status =
         arcp__hosted_job_begin(&hosted->hosted, &start, callbacks, &out->is_warm, &out->lease, err);
     out->process = hosted->hosted.process;
     arcp__environment_fini(&environment);
+    arcp_buf_fini(&clients);
     return status;
 }
 
 static void fill_start(void *user, arcp_span line, arcp_buf *out)
 {
-    arcp_buf_append(out, line);
+    const arcp__hosted_program *hosted = user;
+    if (hosted->gateways == 0) {
+        arcp_buf_append(out, line);
+    } else {
+        arcp__gateway_write_start(hosted->endpoints, line, out);
+    }
 }
 
 static void on_started(void *user, arcp_status status, const char *why)
@@ -189,8 +205,12 @@ static void on_denied(void *user, const arcp__network_denial *denial)
 
 static void on_listeners(void *user, const int *sockets, size_t count, const char *proxy_secret)
 {
+    static const arcp__network_gateway ops = {
+        .hold = arcp__relay_job_hold, .drop = arcp__relay_job_drop, .serve = arcp__relay_job_serve};
     arcp__hosted_program *hosted = user;
-    arcp__hosted_job_serve_network(&hosted->hosted, sockets, count, proxy_secret, NULL);
+    const arcp__agent_network_options gateway = {
+        .gateway = hosted->relayed, .gateway_ops = &ops, .gateways = hosted->gateways};
+    arcp__hosted_job_serve_network(&hosted->hosted, sockets, count, proxy_secret, &gateway);
 }
 
 static void on_deaf(void *user)
@@ -341,7 +361,34 @@ static arcp_status write_own_row(arcp__hosted_program *hosted, const arcp__worke
     jobs->terms.cancel_grace_ms = order->start.cancel_grace_ms;
     jobs->terms.outlasts_expiry = order->start.outlasts_expiry;
     jobs->terms.outlasts_budget = order->start.outlasts_budget;
+    jobs->terms.gateways = (unsigned)order->start.gateways;
     return arcp__worker_config_write_row(jobs->config, &job, &hosted->own_row, err);
+}
+
+/* The gateways that the runtime offers. A sandbox of several jobs knows not whose call it is. */
+static arcp_status take_gateways(arcp__hosted_program *hosted, const arcp__worker_start *start,
+                                 arcp_error *err)
+{
+    arcp__hosted_jobs *jobs = hosted->jobs;
+    const arcp__process_agent *agent = &hosted->agent->agent;
+    const bool is_confined = arcp__process_agent_is_confined(agent);
+    arcp_status status = ARCP_OK;
+    const char *url = NULL;
+    if (start->gateways == 0 || start->gateway_key.size == 0 || agent->without_gateways ||
+        (is_confined && agent->served != NULL)) {
+        return ARCP_OK;
+    }
+    arcp__hosted_jobs_set_gateways(jobs, start->gateways_url);
+    if (!is_confined) {
+        status = arcp__relay_listen(jobs->relay, &url, err);
+    } else if ((hosted->relayed = arcp__relay_job_new(jobs->relay, start->gateway_key)) == NULL) {
+        status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    if (status == ARCP_OK) {
+        hosted->gateways = (unsigned)start->gateways & ((1U << ARCP__GATEWAY_KINDS) - 1);
+        arcp__gateway_set_endpoints(hosted->endpoints, hosted->gateways, url, start->gateway_key);
+    }
+    return status;
 }
 
 static arcp_status open_job(arcp__hosted_program *hosted, const arcp__worker_message *order,
@@ -359,6 +406,9 @@ static arcp_status open_job(arcp__hosted_program *hosted, const arcp__worker_mes
     }
     if (status == ARCP_OK) {
         status = arcp__known_agents_take(&jobs->agents, &hosted->row, &hosted->agent, err);
+    }
+    if (status == ARCP_OK) {
+        status = take_gateways(hosted, &order->start, err);
     }
     if (status != ARCP_OK) {
         return status;
@@ -399,6 +449,8 @@ static void free_job(arcp__hosted_program *hosted)
     if (hosted->agent != NULL) {
         arcp__known_agents_release(&hosted->jobs->agents, hosted->agent);
     }
+    arcp__relay_job_drop(hosted->relayed);
+    arcp_wipe(hosted->endpoints, sizeof hosted->endpoints);
     arcp__arena_fini(&hosted->arena);
     arcp_buf_fini(&hosted->own_row);
     arcp__free(hosted);
@@ -478,6 +530,15 @@ static void use(void *user, void *program, arcp__worker_usage_row *out)
 
 /* ---- all of them ---- */
 
+void arcp__hosted_jobs_set_gateways(arcp__hosted_jobs *jobs, arcp_span url)
+{
+    const char *ca_file = jobs->config == NULL ? NULL : jobs->config->ca_file;
+    arcp_error error = {0};
+    if (arcp__relay_set_target(jobs->relay, url, ca_file, &error) != ARCP_OK) {
+        arcp__hosting_log(jobs->agents.hosting, ARCP__HOSTING_ERROR, "gateways: %s", error.message);
+        (void)!arcp__relay_set_target(jobs->relay, arcp_span_make("", 0), NULL, NULL);
+    }
+}
 void arcp__hosted_jobs_init(arcp__hosted_jobs *jobs)
 {
     jobs->terms = (arcp__worker_terms){.files = &jobs->files, .line_bytes = LINE_BYTES};

@@ -8,6 +8,7 @@
 
 #include "arcp_worker/agents.h"
 #include "arcp_worker/worker_config.h"
+#include "egress/egress_relay.h"
 #include "stream/stream.h"
 #include "worker/worker_core.h"
 #include "worker/worker_program.h"
@@ -22,6 +23,7 @@ typedef struct arcp__hosted_jobs {
     const arcp__worker_config *config;
     arcp_launch_limit files;  /* the limit of open files that we had */
     arcp__worker_terms terms; /* of its own agents, as the runtime has said last */
+    arcp__relay *relay;       /* the owner's; to the gateways of the runtime */
     arcp__worker_queue queue;
     arcp__hosted_program *first; /* all */
     arcp__task report;
@@ -40,6 +42,9 @@ ARCP_MUST_CHECK arcp_status arcp__hosted_jobs_list_own(arcp__hosted_jobs *jobs, 
 arcp__worker_programs arcp__hosted_jobs_programs(arcp__hosted_jobs *jobs);
 /* Tells all programs that their jobs are cancelled, because the worker is stopped. */
 void arcp__hosted_jobs_cancel(arcp__hosted_jobs *jobs, uint64_t grace_ms);
+/* Where the gateways are now; empty: the runtime is away. A URL that cannot be used is logged, and
+ * the gateways are away. */
+void arcp__hosted_jobs_set_gateways(arcp__hosted_jobs *jobs, arcp_span url);
 /* After the core was freed, which has forgotten all. */
 void arcp__hosted_jobs_fini(arcp__hosted_jobs *jobs);
 

@@ -145,6 +145,7 @@ static arcp_status on_message(void *user, const arcp__worker_message *message, a
     const arcp_status status = arcp__worker_core_receive(w->core, now(), message, err);
     if (status == ARCP_OK && message->kind == ARCP__WORKER_WELCOME) {
         arcp__worker_link_set_line_bytes(w->link, (size_t)message->welcome.line_bytes);
+        arcp__hosted_jobs_set_gateways(&w->jobs, message->welcome.gateways_url);
         w->grace_ms = message->welcome.grace_ms;
         w->jobs.terms.line_bytes = (size_t)message->welcome.agent_line_bytes;
         list_own(w);
@@ -173,6 +174,7 @@ static void unlink_runtime(worker *w, const char *why)
     arcp__worker_link_close(w->link);
     w->link = NULL;
     arcp__worker_core_disconnected(w->core, now());
+    arcp__hosted_jobs_set_gateways(&w->jobs, arcp_span_make("", 0));
     pump_later(w);
     if (is_refused) {
         arcp__say("arcpd has refused this worker: %s; it tries again in %llu s", why,
@@ -389,6 +391,7 @@ static void reload(worker *w)
         arcp__worker_link_close(w->link);
         w->link = NULL;
         arcp__worker_core_disconnected(w->core, now());
+        arcp__hosted_jobs_set_gateways(&w->jobs, arcp_span_make("", 0));
         pump_later(w);
     }
     w->pause = (arcp__worker_retry){0};
@@ -430,6 +433,10 @@ static arcp_status open_core(worker *w, arcp_error *err)
     w->jobs.config = w->config_path == NULL ? NULL : &w->config;
     w->jobs.changed = on_changed;
     w->jobs.user = w;
+    w->jobs.relay = arcp__relay_new(w->share);
+    if (w->jobs.relay == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
     arcp__hosted_jobs_init(&w->jobs);
     if (w->config_path != NULL && arcp__hosted_jobs_list_own(&w->jobs, err) != ARCP_OK) {
         return err->status;
@@ -481,6 +488,7 @@ static void clean_up(worker *w)
         arcp__task_cancel(w->share, &w->pump);
     }
     arcp__hosting_fini(&w->hosting);
+    arcp__relay_free(w->jobs.relay);
     arcp__process_table_free(w->hosting.processes);
     arcp__loop_share_unref(w->share);
     uv_close((uv_handle_t *)&w->retry, NULL);

@@ -50,7 +50,6 @@ static const struct {
 } refused_keys[] = {
     {"default", "arcpd has the default version of an agent, not its workers"},
     {"queue", "jobs of this agent wait in arcpd's queue"},
-    {"gateways", "a worker of another machine has no gateways"},
 };
 
 static arcp_status accept_keys(arcp__yaml_reader *r)

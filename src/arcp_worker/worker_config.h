@@ -34,6 +34,7 @@ typedef struct arcp__worker_terms {
     size_t line_bytes; /* of a line that a program writes */
     uint64_t cancel_grace_ms;
     bool outlasts_expiry, outlasts_budget;
+    unsigned gateways; /* that jobs get, as bits */
 } arcp__worker_terms;
 
 /* A job that arcpd has given. */

@@ -234,6 +234,12 @@ void arcp__engine_set_audit_failing(arcp__engine *engine, bool failing)
     arcp__audit_set_failing(engine->log, failing);
 }
 
+void arcp__engine_set_gateway_keys(arcp__engine *engine, bool are_made)
+{
+    ARCP__RECORD(engine, .kind = ARCP__CALL_SET_GATEWAY_KEYS, .numbers = {are_made});
+    engine->jobs.makes_gateway_keys = are_made;
+}
+
 const arcp__job_gates *arcp__engine_gates(const arcp__engine *engine)
 {
     return &engine->log->gates;

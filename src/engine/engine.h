@@ -72,6 +72,10 @@ void arcp__engine_set_settings(arcp__engine *engine, const arcp_settings *settin
  * is granted: submits, delegations, subscriptions and gate checks fail with INTERNAL_ERROR. */
 void arcp__engine_set_audit_failing(arcp__engine *engine, bool failing);
 
+/* Says whether the runtime has gateways. Jobs that are started on a worker then have a key for them
+ * (job->live->numbers->gateway_key, until that is wiped), whose digest is stored with the job. */
+void arcp__engine_set_gateway_keys(arcp__engine *engine, bool are_made);
+
 /* ---- agents ---- */
 
 /* Registers an agent as name@version. The first version of a name is its default unless a later

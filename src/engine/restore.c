@@ -270,6 +270,7 @@ static void advance(arcp__engine *engine)
         arcp__sessions_catch_up(&engine->sessions, &restore->failure) != ARCP_OK) {
         return;
     }
+    arcp__holds_spend(&engine->jobs);
     arcp__jobs_restored(&engine->jobs);
     arcp__engine_settle(engine); /* observers have caught up before the first job ends */
     arcp__credentials_take_back(&engine->credentials);

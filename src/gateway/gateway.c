@@ -212,6 +212,10 @@ static arcp_status open_listener(arcp__gateway *gateway, const arcp__gateway_opt
     const arcp__authority *bound = arcp__web_server_authority(gateway->listener->server);
     arcp__web_names_bind(&gateway->names, bound, arcp__authority_is_loopback(bound), has_tls);
     arcp__authority_format(bound, gateway->address, sizeof gateway->address);
+    (void)snprintf(gateway->local_url, sizeof gateway->local_url, "http://%.280s",
+                   gateway->address);
+    gateway->has_url = options->url != NULL;
+    gateway->has_tls = has_tls;
     if (options->url != NULL) {
         (void)snprintf(gateway->url, sizeof gateway->url, "%s", options->url);
     } else {
@@ -343,6 +347,13 @@ void arcp__gateway_free(arcp__gateway *gateway)
     gateway_free(gateway);
 }
 
+void arcp__gateway_leave(arcp__gateway *gateway)
+{
+    if (gateway != NULL) {
+        atomic_store(&gateway->is_leaving, true);
+    }
+}
+
 void arcp__gateway_reload(arcp__gateway *gateway, const arcp__gateway_limits *limits,
                           void *const configurations[ARCP__GATEWAY_KINDS])
 {
@@ -378,6 +389,16 @@ bool arcp__gateway_has(const arcp__gateway *gateway, arcp__gateway_kind kind)
 const char *arcp__gateway_address(const arcp__gateway *gateway)
 {
     return gateway->address;
+}
+
+const char *arcp__gateway_local_url(const arcp__gateway *gateway)
+{
+    return gateway->has_tls ? arcp__gateway_public_url(gateway) : gateway->local_url;
+}
+
+const char *arcp__gateway_public_url(const arcp__gateway *gateway)
+{
+    return gateway->has_url ? gateway->url : "";
 }
 
 arcp__gateway_counts arcp__gateway_count(arcp__gateway *gateway)

@@ -82,6 +82,10 @@ ARCP_MUST_CHECK arcp_status arcp__gateway_new(const arcp__gateway_options *optio
  * released. NULL is accepted. */
 void arcp__gateway_free(arcp__gateway *gateway);
 
+/* The runtime stops, and jobs go on without it: calls from now on, and those that its end cuts off,
+ * are told to try again. */
+void arcp__gateway_leave(arcp__gateway *gateway);
+
 /* For calls that begin afterwards. A kind without a service at the start stays without one. */
 void arcp__gateway_reload(arcp__gateway *gateway, const arcp__gateway_limits *limits,
                           void *const configurations[ARCP__GATEWAY_KINDS]);
@@ -121,6 +125,8 @@ typedef struct arcp__gateway_job_options {
     bool has_purse;    /* the topmost budget of its chain is a principal's, not one of a lease */
     bool stores_holds; /* a call waits until the runtime has stored what it holds */
     bool is_confined;  /* its connections come by arcp__gateway_serve; it gets no key */
+    /* SHA-256 of the key of a job on a worker, which passes its calls on; NULL: it has none yet. */
+    const unsigned char *digest;
     arcp__gateway_events events; /* called from arcp__gateway_take */
 } arcp__gateway_job_options;
 
@@ -155,6 +161,11 @@ void arcp__gateway_revoke(arcp__gateway *gateway, arcp_span job_id, arcp_span al
 /* The URL under which others reach the listener, without a slash at its end. Valid as long as the
  * gateway. */
 const char *arcp__gateway_url(const arcp__gateway *gateway);
+
+/* Where workers reach the listener, which pass calls of jobs on: those of this machine, and all
+ * others, for which a URL has to be configured. Empty: nowhere. Valid as long as the gateway. */
+const char *arcp__gateway_local_url(const arcp__gateway *gateway);
+const char *arcp__gateway_public_url(const arcp__gateway *gateway);
 
 /* Serves a connection that the sandbox of the job has made to a gateway: the socket `fd`, which is
  * owned from now on. Any thread, as long as the job is not released, or is held. */

@@ -12,6 +12,8 @@
 #include "base/clock.h"
 
 #define HEAD_BYTES_MAX 65536u
+#define RELAY_PATH     "/arcp-relay"
+#define AWAY           "the runtime is away: try again"
 #define LINGER_MS      2000u
 /* Connections of the listener, and of a sandbox; idle ones are closed for others. */
 #define CONNECTIONS_MAX     16384u
@@ -44,18 +46,50 @@ static void refuse(arcp__gateway_site *site, arcp__web_exchange *exchange, int s
     arcp_buf_fini(&headers);
 }
 
+/* ---- connections that a worker passes on (egress/egress_relay.h) ---- */
+
+typedef enum relayed_from {
+    NOT_RELAYED,
+    OF_A_SANDBOX, /* of the job with a key of this digest; a key that is sent is not read */
+    WITH_KEYS     /* each request has one */
+} relayed_from;
+
+/* The label of a connection. */
+typedef struct relayed_label {
+    unsigned char from; /* relayed_from */
+    unsigned char digest[ARCP__GATEWAY_DIGEST_SIZE];
+} relayed_label;
+_Static_assert(sizeof(relayed_label) <= ARCP__WEB_LABEL_SIZE, "a label is too large");
+
+static relayed_label *label_of(arcp__web_exchange *exchange)
+{
+    return (relayed_label *)arcp__web_exchange_label(exchange);
+}
+
 /* ---- what a request's head must be ---- */
 
-/* Whether the Host header names the gateway, where the request has arrived. */
-static bool is_for_us(const arcp__gateway_site *site, arcp_span host)
+/* The kind of gateway that a path belongs to. */
+static arcp__gateway_kind kind_of(arcp_span path)
 {
+    return arcp_span_starts_with(path, ARCP_SPAN_LITERAL("/v1/")) ? ARCP__GATEWAY_LLM
+                                                                  : ARCP__GATEWAY_MCP;
+}
+
+/* Whether the Host header names the gateway, where the request has arrived. */
+static bool is_for_us(const arcp__gateway_site *site, const relayed_label *label,
+                      arcp__gateway_kind kind, arcp_span host)
+{
+    const arcp__gateway_kind of = site->job == NULL ? kind : site->kind;
     bool is_valid = false;
     arcp__authority name;
-    if (site->job == NULL) {
+    if (site->job == NULL && label->from == WITH_KEYS) {
+        return arcp__authority_parse(host, false, &name) && arcp__authority_is_loopback(&name);
+    }
+    if (site->job == NULL && label->from == NOT_RELAYED) {
         return arcp__web_names_allow_host(&site->gateway->names, host, &is_valid);
     }
     return arcp__authority_parse(host, false, &name) && (!name.has_port || name.port == 80) &&
-           strcmp(name.host, site->kind == ARCP__GATEWAY_LLM ? "llm.arcp" : "mcp.arcp") == 0;
+           strcmp(name.host, of == ARCP__GATEWAY_LLM ? "llm.arcp" : "mcp.arcp") == 0;
 }
 
 /* The secret of "Authorization: Bearer ..."; empty: another scheme. */
@@ -74,8 +108,8 @@ static arcp_span bearer(arcp_span value)
 
 /* The job of a request at the listener; NULL: *why says why there is none, or *is_early is set: the
  * job of the key has not started. */
-static arcp__gateway_job *find_job(const arcp__gateway_site *site, const arcp__web_head *head,
-                                   const char **why, bool *is_early)
+static arcp__gateway_job *find_job(const arcp__gateway_site *site, const relayed_label *label,
+                                   const arcp__web_head *head, const char **why, bool *is_early)
 {
     arcp_span authorization = {NULL, 0};
     arcp_span plain = {NULL, 0};
@@ -83,6 +117,9 @@ static arcp__gateway_job *find_job(const arcp__gateway_site *site, const arcp__w
     const size_t plains = arcp__web_head_find(head, "x-api-key", &plain);
     const arcp_span token = bearer(authorization);
     *why = "the key is not that of a running job";
+    if (label->from == OF_A_SANDBOX) {
+        return arcp__gateway_find_digest(site->gateway, label->digest, is_early);
+    }
     if (bearers > 1 || plains > 1) {
         *why = "a key header is repeated";
         return NULL;
@@ -100,13 +137,6 @@ static arcp__gateway_job *find_job(const arcp__gateway_site *site, const arcp__w
         return NULL;
     }
     return arcp__gateway_find(site->gateway, bearers == 1 ? token : plain, is_early);
-}
-
-/* The kind of gateway that a path belongs to. */
-static arcp__gateway_kind kind_of(arcp_span path)
-{
-    return arcp_span_starts_with(path, ARCP_SPAN_LITERAL("/v1/")) ? ARCP__GATEWAY_LLM
-                                                                  : ARCP__GATEWAY_MCP;
 }
 
 /* Whether a client wants another protocol on this connection. `h2c` is only an offer, which some
@@ -132,7 +162,7 @@ static bool check_head(arcp__gateway_site *site, arcp__web_exchange *exchange)
     const uint64_t most = site->gateway->limits.request_bytes;
     arcp_span value = {NULL, 0};
     (void)arcp__web_head_find(head, "Host", &value); /* there is exactly one (web/server.c) */
-    if (!is_for_us(site, value)) {
+    if (!is_for_us(site, label_of(exchange), kind_of(arcp__web_head_path(head)), value)) {
         refuse(site, exchange, 421, "misdirected", "the Host header does not name this gateway");
     } else if (arcp__web_head_find(head, "Origin", &value) != 0) {
         refuse(site, exchange, 403, "origin", "pages of browsers have no access (Origin header)");
@@ -201,6 +231,31 @@ static void request(arcp__gateway_call *call)
     arcp__gateway_service_of(gateway, call->kind)->request(gateway->services[call->kind], call);
 }
 
+/* The first request of a worker's connection says how the others come. */
+static void take_relay(arcp__gateway_site *site, arcp__web_exchange *exchange)
+{
+    const arcp__web_head *head = arcp__web_exchange_head(exchange);
+    relayed_label *label = label_of(exchange);
+    arcp_span key = {NULL, 0};
+    const char *why = NULL;
+    bool is_early = false;
+    if (arcp__web_head_find(head, "Authorization", &key) == 0) {
+        label->from = WITH_KEYS;
+    } else if (find_job(site, label, head, &why, &is_early) != NULL) {
+        label->from = OF_A_SANDBOX;
+        if (!arcp__gateway_digest(bearer(key), label->digest)) {
+            label->from = NOT_RELAYED;
+        }
+    }
+    if (label->from != NOT_RELAYED) {
+        arcp__web_exchange_respond(exchange, &(arcp__web_response){.status = 200});
+    } else if (is_early) {
+        refuse(site, exchange, 503, "job_not_started", "the job of the key has not started");
+    } else {
+        refuse(site, exchange, 401, "unauthenticated", why == NULL ? "out of memory" : why);
+    }
+}
+
 static void begin(void *user, arcp__web_exchange *exchange)
 {
     arcp__gateway_site *site = user;
@@ -213,12 +268,23 @@ static void begin(void *user, arcp__web_exchange *exchange)
     if (!check_head(site, exchange)) {
         return;
     }
+    if (atomic_load(&gateway->is_leaving)) {
+        refuse(site, exchange, 503, "runtime_away", AWAY);
+        return;
+    }
     /* Claude Code asks this before its first call, without a key. */
     if (head->method == ARCP__WEB_HEAD && arcp_span_equal_cstr(path, "/")) {
         arcp__web_exchange_respond(exchange, &(arcp__web_response){.status = 200});
         return;
     }
-    arcp__gateway_job *job = site->job == NULL ? find_job(site, head, &why, &is_early) : site->job;
+    const relayed_label *label = label_of(exchange);
+    if (site->job == NULL && label->from == NOT_RELAYED && head->method == ARCP__WEB_OTHER_METHOD &&
+        arcp_span_equal_cstr(path, RELAY_PATH)) {
+        take_relay(site, exchange);
+        return;
+    }
+    arcp__gateway_job *job =
+        site->job == NULL ? find_job(site, label, head, &why, &is_early) : site->job;
     const arcp__gateway_kind kind = kind_of(path);
     if (is_early) {
         refuse(site, exchange, 503, "job_not_started", "the job of the key has not started");
@@ -310,10 +376,14 @@ void arcp__gateway_call_stop(arcp__gateway_call *call, arcp_status why)
         arcp__gateway_service_of(gateway, call->kind)
             ->end(gateway->services[call->kind], call, why);
     } else {
-        refuse_body(call, why == ARCP_E_LEASE_EXPIRED ? 403 : 401,
-                    why == ARCP_E_LEASE_EXPIRED ? "lease_expired" : "unauthenticated",
-                    why == ARCP_E_LEASE_EXPIRED ? "the job's lease has expired"
-                                                : "the job has ended");
+        if (why == ARCP_E_IO) {
+            refuse_body(call, 503, "runtime_away", AWAY);
+        } else {
+            refuse_body(call, why == ARCP_E_LEASE_EXPIRED ? 403 : 401,
+                        why == ARCP_E_LEASE_EXPIRED ? "lease_expired" : "unauthenticated",
+                        why == ARCP_E_LEASE_EXPIRED ? "the job's lease has expired"
+                                                    : "the job has ended");
+        }
     }
 }
 

@@ -5,6 +5,7 @@
  * due (`handle`); that thread queues notes and puts the job into `noticed` for the runtime. The
  * gateway's thread frees it, once it is idle and released. */
 #include "gateway/gateway_parts.h"
+#include "gateway/gateway_program.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -97,8 +98,6 @@ static arcp__gateway_job_parts *job_new(arcp__gateway *gateway,
     return parts;
 }
 
-static const char *const sandbox_urls[ARCP__GATEWAY_KINDS] = {"http://llm.arcp", "http://mcp.arcp"};
-
 arcp_status arcp__gateway_open(arcp__gateway *gateway, const arcp__gateway_job_options *options,
                                arcp__gateway_endpoint endpoints[ARCP__GATEWAY_KINDS],
                                arcp__gateway_job **out, arcp_error *err)
@@ -108,7 +107,8 @@ arcp_status arcp__gateway_open(arcp__gateway *gateway, const arcp__gateway_job_o
     bool is_made = parts != NULL;
     if (is_made) {
         (void)pthread_mutex_lock(&gateway->lock);
-        is_made = arcp__gateway_keys_open(parts, options->is_confined ? NULL : key);
+        is_made =
+            arcp__gateway_keys_open(parts, options->digest, options->is_confined ? NULL : key);
         (void)pthread_mutex_unlock(&gateway->lock);
     }
     if (!is_made) {
@@ -117,14 +117,12 @@ arcp_status arcp__gateway_open(arcp__gateway *gateway, const arcp__gateway_job_o
         }
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a job's gateway");
     }
-    for (size_t i = 0; i < ARCP__GATEWAY_KINDS; i++) {
-        endpoints[i] = (arcp__gateway_endpoint){.url = ""};
-        if (arcp__gateway_service_of(gateway, (arcp__gateway_kind)i) != NULL) {
-            const char *url = options->is_confined ? sandbox_urls[i] : gateway->url;
-            memcpy(endpoints[i].url, url, strlen(url) + 1);
-            memcpy(endpoints[i].key, key, sizeof key);
-        }
+    unsigned kinds = 0;
+    for (unsigned i = 0; i < ARCP__GATEWAY_KINDS; i++) {
+        kinds |= arcp__gateway_service_of(gateway, (arcp__gateway_kind)i) == NULL ? 0 : 1U << i;
     }
+    arcp__gateway_set_endpoints(endpoints, kinds, options->is_confined ? NULL : gateway->url,
+                                arcp_span_cstr(key));
     arcp_wipe(key, sizeof key);
     *out = &parts->job;
     return ARCP_OK;
@@ -420,7 +418,9 @@ void arcp__gateway_job_handle(arcp__gateway_job_parts *parts)
     take_arrivals(parts, arrivals, is_closed);
     take_stored(parts, stored, is_closed);
     if (ends_calls) {
-        end_calls(parts, is_closed ? ARCP_E_CLOSED : ARCP_E_LEASE_EXPIRED);
+        end_calls(parts, !is_closed                          ? ARCP_E_LEASE_EXPIRED
+                         : atomic_load(&gateway->is_leaving) ? ARCP_E_IO
+                                                             : ARCP_E_CLOSED);
     }
     if (is_closed && parts->calls == NULL && !parts->is_idle) {
         become_idle(parts);

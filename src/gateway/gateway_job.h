@@ -41,7 +41,8 @@ struct arcp__gateway_service {
     /* What the call holds is durable (arcp__gateway_job_message with a hold_id). NULL: the service
      * stores nothing. */
     void (*hold_stored)(void *service, arcp__gateway_call *call);
-    /* The call must end now, because its job ends, is cancelled or has expired: close what is open
+    /* The call must end now, because its job ends or is cancelled (ARCP_E_CLOSED), has expired
+     * (ARCP_E_LEASE_EXPIRED), or goes on without the runtime (ARCP_E_IO): close what is open
      * upstream, settle, respond if that has not begun, and call arcp__gateway_call_done, at once or
      * soon. Called at most once for a call. */
     void (*end)(void *service, arcp__gateway_call *call, arcp_status why);

@@ -34,8 +34,7 @@ struct arcp__gateway_owner {
     char id[];
 };
 
-/* False when memory is missing. */
-static bool digest_of(arcp_span key, unsigned char out[ARCP__GATEWAY_DIGEST_SIZE])
+bool arcp__gateway_digest(arcp_span key, unsigned char out[ARCP__GATEWAY_DIGEST_SIZE])
 {
     unsigned int size = 0;
     return EVP_Digest(key.data, key.size, out, &size, EVP_sha256(), NULL) == 1 &&
@@ -45,20 +44,28 @@ static bool digest_of(arcp_span key, unsigned char out[ARCP__GATEWAY_DIGEST_SIZE
 arcp__gateway_job *arcp__gateway_find(arcp__gateway *gateway, arcp_span key, bool *is_early)
 {
     unsigned char digest[ARCP__GATEWAY_DIGEST_SIZE];
+    *is_early = false;
+    arcp__gateway_job *job = arcp__gateway_digest(key, digest)
+                                 ? arcp__gateway_find_digest(gateway, digest, is_early)
+                                 : NULL;
+    arcp_wipe(digest, sizeof digest);
+    return job;
+}
+
+arcp__gateway_job *arcp__gateway_find_digest(arcp__gateway *gateway,
+                                             const unsigned char digest[ARCP__GATEWAY_DIGEST_SIZE],
+                                             bool *is_early)
+{
     const arcp__gateway_key *found = NULL;
     arcp__gateway_job_parts *job = NULL;
     *is_early = false;
-    if (!digest_of(key, digest)) {
-        return NULL;
-    }
     (void)pthread_mutex_lock(&gateway->lock);
-    HASH_FIND(hh, gateway->keys, digest, sizeof digest, found);
+    HASH_FIND(hh, gateway->keys, digest, ARCP__GATEWAY_DIGEST_SIZE, found);
     if (found != NULL) {
         job = found->owner->job;
         *is_early = job == NULL;
     }
     (void)pthread_mutex_unlock(&gateway->lock);
-    arcp_wipe(digest, sizeof digest);
     return job == NULL ? NULL : &job->job;
 }
 
@@ -73,7 +80,7 @@ static bool make_key(char out[ARCP__GATEWAY_KEY_MAX],
     arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof bytes), ARCP__BASE64_URL, &text);
     arcp_wipe(bytes, sizeof bytes);
     const bool is_made = !text.failed && text.size < ARCP__GATEWAY_KEY_MAX &&
-                         digest_of(arcp_buf_span(&text), digest);
+                         arcp__gateway_digest(arcp_buf_span(&text), digest);
     if (is_made) {
         memcpy(out, text.data, text.size);
         out[text.size] = '\0';
@@ -169,7 +176,8 @@ static void remove_owner(arcp__gateway *gateway, arcp__gateway_owner *owner)
     drop_owner(gateway, owner);
 }
 
-bool arcp__gateway_keys_open(arcp__gateway_job_parts *parts, char own[ARCP__GATEWAY_KEY_MAX])
+bool arcp__gateway_keys_open(arcp__gateway_job_parts *parts, const unsigned char *known,
+                             char own[ARCP__GATEWAY_KEY_MAX])
 {
     arcp__gateway *gateway = parts->job.gateway;
     arcp__gateway_owner *owner = take_owner(gateway, arcp_span_cstr(parts->job.id));
@@ -177,7 +185,9 @@ bool arcp__gateway_keys_open(arcp__gateway_job_parts *parts, char own[ARCP__GATE
         return false;
     }
     assert(owner->job == NULL);
-    if (own != NULL && !add_key(gateway, owner, arcp_span_make("", 0), own)) {
+    const arcp_span none = arcp_span_make("", 0);
+    if (known != NULL ? !add_digest(gateway, owner, none, known)
+                      : own != NULL && !add_key(gateway, owner, none, own)) {
         drop_owner(gateway, owner);
         return false;
     }
@@ -224,7 +234,7 @@ arcp_status arcp__gateway_adopt(arcp__gateway *gateway, arcp_span job_id, arcp_s
 {
     unsigned char digest[ARCP__GATEWAY_DIGEST_SIZE];
     const arcp__gateway_key *other = NULL;
-    bool is_made = digest_of(key, digest);
+    bool is_made = arcp__gateway_digest(key, digest);
     (void)pthread_mutex_lock(&gateway->lock);
     HASH_FIND(hh, gateway->keys, digest, sizeof digest, other);
     arcp__gateway_owner *owner = is_made && other == NULL ? take_owner(gateway, job_id) : NULL;

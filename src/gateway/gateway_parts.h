@@ -3,6 +3,7 @@
 #define ARCP_GATEWAY_GATEWAY_PARTS_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/hash.h"
 #include "base/ulid.h"
@@ -85,6 +86,8 @@ struct arcp__gateway {
     const arcp__gateway_service *kinds[ARCP__GATEWAY_KINDS];
     char address[ARCP__GATEWAY_URL_MAX];
     char url[ARCP__GATEWAY_URL_MAX];
+    char local_url[ARCP__GATEWAY_URL_MAX];
+    bool has_url, has_tls; /* it was configured; the listener has TLS */
 
     pthread_mutex_t lock;
     pthread_cond_t changed;          /* a job has become idle, or the thread has started */
@@ -96,6 +99,7 @@ struct arcp__gateway {
     arcp__gateway_limits new_limits;
     void *new_configurations[ARCP__GATEWAY_KINDS]; /* each with a reference; NULL: no change */
     bool has_new_limits, is_over;
+    atomic_bool is_leaving;
     size_t job_count;
     arcp__gateway_counts counts;
 };
@@ -120,10 +124,17 @@ void arcp__gateway_count_call(arcp__gateway *gateway, bool is_refused);
 /* The job with this key, which is open; NULL: none, and *is_early says whether it is the key of one
  * that is not open yet. The gateway's thread. */
 arcp__gateway_job *arcp__gateway_find(arcp__gateway *gateway, arcp_span key, bool *is_early);
-/* The keys that were issued for the job work from now on, and so does a new one of its own, which
- * is written to `own` (NULL: it has none). False when memory is missing. Called with the lock held.
- */
+arcp__gateway_job *arcp__gateway_find_digest(arcp__gateway *gateway,
+                                             const unsigned char digest[ARCP__GATEWAY_DIGEST_SIZE],
+                                             bool *is_early);
+/* False when memory is missing. */
+ARCP_MUST_CHECK bool arcp__gateway_digest(arcp_span key,
+                                          unsigned char out[ARCP__GATEWAY_DIGEST_SIZE]);
+/* The keys that were issued for the job work from now on, and so does one of its own: the one with
+ * the digest `known`, or else a new one, which is written to `own` (NULL: it has none). False when
+ * memory is missing, or another job has that key. Called with the lock held. */
 ARCP_MUST_CHECK bool arcp__gateway_keys_open(arcp__gateway_job_parts *parts,
+                                             const unsigned char *known,
                                              char own[ARCP__GATEWAY_KEY_MAX]);
 /* All keys of the job are dead. Does nothing the second time. Called with the lock held. */
 void arcp__gateway_keys_close(arcp__gateway_job_parts *parts);

@@ -404,7 +404,9 @@ void arcp__model_end(model_call *m, arcp_status why)
     const bool is_expired = why == ARCP_E_LEASE_EXPIRED;
     leave_line(m);
     stop_upstream(m);
-    if (m->status == 0) {
+    if (m->status == 0 && why == ARCP_E_IO) {
+        arcp__model_refuse(m, 503, "runtime_away", "the runtime is away: try again");
+    } else if (m->status == 0) {
         arcp__model_refuse(m, is_expired ? 403 : 401, is_expired ? "lease_expired" : "job_over",
                            "%s", is_expired ? "the job's lease has expired" : "the job has ended");
     }

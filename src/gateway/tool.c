@@ -138,6 +138,7 @@ static void end_call(void *service, arcp__gateway_call *call, arcp_status why)
 {
     arcp__tool_call_stop(call->state, why,
                          why == ARCP_E_LEASE_EXPIRED ? "the lease has expired"
+                         : why == ARCP_E_IO          ? "the runtime is away: try again"
                                                      : "the job has ended");
 }
 

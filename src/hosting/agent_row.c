@@ -53,7 +53,8 @@ static const arcp__members agent_table = ARCP__MEMBERS(agent_rows);
 
 typedef struct host_members {
     arcp_json_ref options;
-    uint64_t line_bytes, cancel_grace_ms, min, tls, cgroup, scratch_bytes, pids, egress_idle_sec;
+    uint64_t line_bytes, cancel_grace_ms, min, tls, cgroup, scratch_bytes, pids, egress_idle_sec,
+        gateways;
     bool hides, is_silent, outlasts_expiry, outlasts_budget;
 } host_members;
 
@@ -68,6 +69,7 @@ static const arcp__member host_rows[] = {
     {M(scratch_bytes, "scratch_bytes", COUNT)},
     {M(pids, "pids", COUNT)},
     {M(egress_idle_sec, "egress_idle_sec", COUNT)},
+    {M(gateways, "gateways", COUNT)},
     {M(hides, "hides", BOOL)},
     {M(is_silent, "silent", BOOL)},
     {M(outlasts_expiry, "outlasts_expiry", BOOL)},
@@ -226,6 +228,7 @@ void arcp__hosting_write(const arcp__hosting *hosting, arcp_span options, arcp_b
                                 .scratch_bytes = hosting->enforce.scratch_bytes,
                                 .pids = hosting->enforce.pids,
                                 .egress_idle_sec = hosting->enforce.egress_idle_sec,
+                                .gateways = hosting->gateways,
                                 .hides = hosting->enforce.hides,
                                 .is_silent = hosting->enforce.is_silent,
                                 .outlasts_expiry = hosting->enforce.outlasts_expiry,
@@ -519,6 +522,8 @@ arcp_status arcp__hosting_read(arcp__hosting *hosting, arcp_span text, arcp_erro
         hosting->enforce.scratch_bytes = members.scratch_bytes;
         hosting->enforce.pids = members.pids;
         hosting->enforce.egress_idle_sec = members.egress_idle_sec;
+        hosting->gateways =
+            (unsigned)members.gateways & (ARCP__HOSTING_MODELS | ARCP__HOSTING_TOOLS);
         hosting->enforce.hides = members.hides;
         hosting->enforce.is_silent = members.is_silent;
         hosting->enforce.outlasts_expiry = members.outlasts_expiry;

@@ -496,6 +496,7 @@ struct arcp__jobs {
     uint64_t worker_keep_sec; /* for which jobs on workers go on without the engine */
     arcp_span work_directory;
     bool makes_spans, has_no_log, is_recorded;
+    bool makes_gateway_keys;             /* for jobs on workers */
     const arcp__agent_hosts *hosts;      /* borrowed */
     arcp_submit_policy_fn submit_policy; /* the embedding program's; or NULL */
     void *submit_policy_user;
@@ -518,6 +519,7 @@ struct arcp__jobs {
     arcp__worker_entry *workers;  /* owned */
     bool workers_opened;          /* one takes new jobs again, since arcp__jobs_place */
     arcp__policy_row *policies;
+    struct arcp__kept_hold *kept_holds;      /* owned; during a restart */
     struct arcp__purse *purses, *due_purses; /* owned, by key; to be written with the open batch */
     size_t policy_count;
     arcp__admission *admissions; /* oldest first */
@@ -584,6 +586,9 @@ arcp_status arcp__idempotency_restore_row(arcp__jobs *jobs, arcp_span key, arcp_
 /* After all rows: sorts the queue, and gives the jobs their authorities and counters, parents
  * before children. */
 void arcp__jobs_restore_authorities(arcp__jobs *jobs);
+/* job_hold.c. After the budgets were restored: what calls of jobs held when the runtime ended was
+ * spent. */
+void arcp__holds_spend(arcp__jobs *jobs);
 /* After all streams: counts the ended jobs and sorts the keys by expiry. */
 void arcp__jobs_restored(arcp__jobs *jobs);
 /* After that: ends the jobs that were running, and has those that were queued wait again. */

@@ -30,6 +30,7 @@ typedef struct live_row {
     bool result_ended;
     arcp_span wait_reply; /* of its parent's line; empty: the parent does not wait */
     uint64_t wait_item;
+    uint8_t gateway_digest[32];
 } live_row;
 
 #define LIVE(member, name, kind) ARCP__MEMBER(live_row, member, name, kind)
@@ -70,6 +71,7 @@ static const arcp__member live_rows[] = {
     {LIVE(bad_line, "bad_line", BOOL)},
     {LIVE(credential, "credential", BOOL)},
     {LIVE(reported, "reported", TEXT)},
+    {LIVE(gateway_digest, "gateway_key", HASH)}, /* SHA-256 of its key for the gateways */
     {LIVE(confined, "confined", BOOL)},
     {LIVE(revoked, "revoked", BOOL)},
     {LIVE(denied, "denied", ARRAY)},
@@ -154,6 +156,7 @@ static void write_run(const arcp__jobs *jobs, const arcp__job *job, arcp_json_wr
                     .chunk_next = live->chunk_next,
                     .result_size = live->result_size,
                     .result_ended = job->chunks == ARCP__CHUNKS_ENDED};
+    memcpy(row.gateway_digest, numbers->gateway_digest, sizeof row.gateway_digest);
     if (live->enforcement != NULL) {
         row.seen_cwd = arcp_buf_span(&live->enforcement->texts[ARCP__ADMIT_CWD]);
     }
@@ -280,6 +283,7 @@ static arcp_status restore_run(const arcp__jobs *jobs, const live_row *row, arcp
     if (!live->trace.is_recorded && arcp__traceparent_is_valid(row->traceparent)) {
         memcpy(live->trace.traceparent, row->traceparent.data, row->traceparent.size);
     }
+    memcpy(numbers->gateway_digest, row->gateway_digest, sizeof numbers->gateway_digest);
     live->max_runtime_sec = row->max_runtime_sec;
     live->owns_cwd = row->owns_cwd;
     live->had_credential = row->credential;

@@ -42,6 +42,10 @@ typedef struct arcp__taken {
 } arcp__taken;
 
 /* In job->live; NULL there: its host does not number. */
+/* "sk-arcp-" and 32 random bytes in base64url, with the NUL. */
+#define ARCP__JOB_KEY_PREFIX "sk-arcp-"
+#define ARCP__JOB_KEY_SIZE   52u
+
 typedef struct arcp__job_numbers {
     uint64_t item, bytes, errors; /* taken up to these; bytes: as far as the job's records go */
     uint64_t bytes_seen;          /* taken so far; the last of them may still be in plain_output */
@@ -69,6 +73,10 @@ typedef struct arcp__job_numbers {
     struct arcp__kept_line *lines, *last_line;       /* owned: that the worker may not have */
     uint64_t got, trimmed;                           /* lines that it has, and that were trimmed */
     int64_t cancel_until_ns;                         /* after a restart */
+    /* By which its worker calls the gateways; the text is secret, and is there until the start was
+     * sent. All zero: it has none. */
+    char gateway_key[ARCP__JOB_KEY_SIZE];
+    uint8_t gateway_digest[32];
 } arcp__job_numbers;
 
 /* What the host of a job need not keep any more. */

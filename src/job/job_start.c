@@ -1,5 +1,8 @@
 /* The start of a job: its deadlines, and its agent's first event and job.start line, or a place in
  * the queue. */
+#include <arcp/secret.h>
+
+#include "base/base64.h"
 #include "job/job_state.h"
 
 /* The size of most job.start lines without their input, to allocate once. */
@@ -92,9 +95,30 @@ void arcp__agent_push_start(arcp__jobs *jobs, arcp__job *job)
                       &(arcp__effect){.kind = ARCP__EFFECT_START_AGENT, .job = job}, &line, true);
 }
 
+/* The key is stored as its digest, before the worker gets it. */
+static void make_gateway_key(arcp__jobs *jobs, arcp__job_numbers *numbers)
+{
+    char bytes[32];
+    arcp_buf text = arcp_buf_secret_init();
+    arcp__context_random(jobs->context, bytes, sizeof bytes);
+    arcp_buf_append_cstr(&text, ARCP__JOB_KEY_PREFIX);
+    arcp__base64_encode(arcp_span_make(bytes, sizeof bytes), ARCP__BASE64_URL, &text);
+    arcp_wipe(bytes, sizeof bytes);
+    arcp__context_check_text(jobs->context, &text);
+    if (text.size < sizeof numbers->gateway_key) {
+        memcpy(numbers->gateway_key, text.data, text.size);
+        numbers->gateway_key[text.size] = '\0';
+        arcp__context_sha256(jobs->context, arcp_buf_span(&text), numbers->gateway_digest);
+    }
+    arcp_buf_fini(&text);
+}
+
 void arcp__worker_send_start(arcp__jobs *jobs, arcp__job *job, const arcp__worker_entry *worker)
 {
     arcp__job_numbers *numbers = job->live->numbers;
+    if (jobs->makes_gateway_keys) {
+        make_gateway_key(jobs, numbers);
+    }
     memcpy(numbers->instance, worker->instance, sizeof numbers->instance);
     memcpy(numbers->boot_id, worker->boot_id, sizeof numbers->boot_id);
     numbers->is_here = numbers->is_hosted = true;

@@ -1,6 +1,8 @@
 /* What all files of src/job use of jobs on workers; it calls none of them. */
 #include <stdio.h>
 
+#include <arcp/secret.h>
+
 #include "job/job_state.h"
 
 /* ---- workers ---- */
@@ -135,6 +137,7 @@ void arcp__job_numbers_free(arcp__job_numbers *numbers)
     if (numbers != NULL) {
         arcp__worker_run_free(numbers);
         arcp__free(numbers->open);
+        arcp_wipe(numbers->gateway_key, sizeof numbers->gateway_key);
         arcp__free(numbers);
     }
 }

@@ -97,6 +97,11 @@ void arcp__purses_free(arcp__jobs *jobs)
         remove_purse(jobs, purse);
     }
     jobs->due_purses = NULL;
+    while (jobs->kept_holds != NULL) {
+        arcp__kept_hold *hold = jobs->kept_holds;
+        LL_DELETE(jobs->kept_holds, hold);
+        arcp__free(hold);
+    }
 }
 
 /* ---- the budget ---- */
@@ -252,12 +257,15 @@ void arcp__purse_hold(arcp__jobs *jobs, arcp__job *job, const arcp__job_message 
 {
     char key[ARCP__ID_SIZE + sizeof HOLD_PREFIX];
     arcp__purse *purse = job->live->purse;
-    if (purse == NULL) {
+    const bool outlasts = arcp__job_is_on_worker(job) && jobs->log->options.keeps_rows;
+    if (purse == NULL && !outlasts) {
         return;
     }
     if (message->held.size == 0) {
         arcp__batch_delete(jobs->log, ARCP_STORE_JOBS, hold_key(message->hold_id, key));
-        set_due(jobs, purse);
+        if (purse != NULL) {
+            set_due(jobs, purse);
+        }
         return;
     }
     if (arcp__job_has_ended(job)) {
@@ -266,7 +274,12 @@ void arcp__purse_hold(arcp__jobs *jobs, arcp__job *job, const arcp__job_message 
     arcp_buf row = arcp__context_take_buf(jobs->context);
     arcp_buf id = arcp_buf_init();
     arcp_json_writer writer = arcp__put_begin(&row);
-    arcp__put_cstr(&writer, "purse", purse->key);
+    if (purse != NULL) {
+        arcp__put_cstr(&writer, "purse", purse->key);
+    }
+    if (outlasts) {
+        arcp__put_cstr(&writer, "job", job->id);
+    }
     arcp__put_raw(&writer, "held", message->held);
     arcp_json_end_object(&writer);
     arcp__context_check_text(jobs->context, &row);
@@ -334,6 +347,56 @@ static arcp_status restore_amounts(arcp__jobs *jobs, arcp__purse *purse, arcp_sp
     return status;
 }
 
+/* The budget of its job is not there yet (job_hold.c). */
+static arcp_status keep_hold(arcp__jobs *jobs, arcp_span key, arcp_error *err)
+{
+    const arcp_span row = arcp_json_raw(&jobs->context->json, ARCP_JSON_ROOT);
+    arcp__kept_hold *hold = arcp__alloc(sizeof *hold + key.size + row.size);
+    if (hold == NULL) {
+        return arcp__row_out_of_memory(err);
+    }
+    memcpy(hold->bytes, key.data, key.size);
+    memcpy(hold->bytes + key.size, row.data, row.size);
+    hold->key = arcp_span_make(hold->bytes, key.size);
+    hold->row = arcp_span_make(hold->bytes + key.size, row.size);
+    LL_PREPEND(jobs->kept_holds, hold);
+    return ARCP_OK;
+}
+
+void arcp__purse_spend_hold(arcp__jobs *jobs, arcp_span name, arcp_span key, arcp_json_ref amounts,
+                            const arcp__job *charged)
+{
+    arcp__purse *purse = find(jobs, name);
+    purse = purse == NULL ? add(jobs, name) : purse;
+    if (purse == NULL) {
+        arcp__context_no_memory(jobs->context);
+        return;
+    }
+    if (charged == NULL || charged->live->purse != purse) {
+        if (purse->budget != NULL) {
+            arcp__budget_spend_all(jobs, purse->budget, amounts);
+        } else if (restore_amounts(jobs, purse, key, amounts, NULL) != ARCP_OK) {
+            arcp__context_no_memory(jobs->context);
+        }
+    }
+    set_due(jobs, purse);
+}
+
+void arcp__budget_spend_all(arcp__jobs *jobs, arcp_budget *budget, arcp_json_ref amounts)
+{
+    const arcp_json *json = &jobs->context->json;
+    for (arcp_json_ref name = arcp_json_first(json, amounts); name != ARCP_JSON_ABSENT;
+         name = arcp_json_next(json, amounts, name)) {
+        arcp_buf *scratch = &jobs->context->scratch;
+        arcp_decimal amount;
+        const arcp_span currency = arcp_json_string(json, name, scratch);
+        if (arcp_decimal_parse_spend(arcp_json_string(json, name + 1, scratch), &amount, NULL) ==
+            ARCP_OK) {
+            (void)arcp_budget_spend(budget, currency, amount, NULL, 0);
+        }
+    }
+}
+
 arcp_status arcp__purse_restore_row(arcp__jobs *jobs, arcp_span key, arcp_error *err)
 {
     const arcp_json *json = &jobs->context->json;
@@ -341,6 +404,11 @@ arcp_status arcp__purse_restore_row(arcp__jobs *jobs, arcp_span key, arcp_error 
     const arcp_json_ref amounts = arcp_json_member(
         json, ARCP_JSON_ROOT, is_hold ? ARCP_SPAN_LITERAL("held") : ARCP_SPAN_LITERAL("spent"));
     arcp_span name = key;
+    if (is_hold && arcp_json_is(json, amounts, ARCP_JSON_OBJECT) &&
+        arcp_json_is(json, arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("job")),
+                     ARCP_JSON_STRING)) {
+        return keep_hold(jobs, key, err);
+    }
     if (is_hold) {
         name = arcp_json_string(json,
                                 arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("purse")),

@@ -138,6 +138,11 @@ static void set_audit_failing(arcp__player *p, const arcp__recording_call *call)
     arcp__engine_set_audit_failing(p->engine, call->numbers[0] != 0);
 }
 
+static void set_gateway_keys(arcp__player *p, const arcp__recording_call *call)
+{
+    arcp__engine_set_gateway_keys(p->engine, call->numbers[0] != 0);
+}
+
 /* ---- agents, policies and profiles ---- */
 
 /* The status is compared, as an outcome. */
@@ -470,6 +475,7 @@ static void (*const calls[ARCP__CALL_LINK])(arcp__player *p, const arcp__recordi
     [ARCP__CALL_BEGIN] = begin,
     [ARCP__CALL_SET_SETTINGS] = set_settings,
     [ARCP__CALL_SET_AUDIT_FAILING] = set_audit_failing,
+    [ARCP__CALL_SET_GATEWAY_KEYS] = set_gateway_keys,
     [ARCP__CALL_REGISTER_AGENT] = register_agent,
     [ARCP__CALL_CLEAR_AGENTS] = clear_agents,
     [ARCP__CALL_ADD_POLICY] = add_policy,

@@ -19,6 +19,7 @@ struct arcp__agent_gateway {
     arcp__job *job;
     arcp__gateway_job *opened;
     arcp__gateway_endpoint endpoints[ARCP__GATEWAY_KINDS]; /* secret */
+    UT_hash_handle hh; /* of jobs on workers, by the pointer to the job */
 };
 
 /* ---- of the runtime ---- */
@@ -34,6 +35,9 @@ arcp_status arcp__runtime_open_gateway(arcp_runtime *runtime, const arcp__gatewa
         runtime->hosting.gateways =
             (arcp__gateway_has(runtime->gateway, ARCP__GATEWAY_LLM) ? ARCP__HOSTING_MODELS : 0U) |
             (arcp__gateway_has(runtime->gateway, ARCP__GATEWAY_MCP) ? ARCP__HOSTING_TOOLS : 0U);
+        for (arcp__shard *shard = runtime->shards; shard != arcp__shards_end(runtime); shard++) {
+            arcp__engine_set_gateway_keys(shard->engine, true);
+        }
     }
     return status;
 }
@@ -115,8 +119,9 @@ static void pass_denial(void *user, const arcp__gateway_denial *denial)
 
 /* ---- of a job ---- */
 
-arcp_status arcp__agent_gateway_open(arcp_runtime *runtime, arcp__job *job, bool is_confined,
-                                     arcp__agent_gateway **out, arcp_error *err)
+/* `digest`: of the key of a job on a worker; NULL: it is ours. */
+static arcp_status open_gateway(arcp_runtime *runtime, arcp__job *job, bool is_confined,
+                                const uint8_t *digest, arcp__agent_gateway **out, arcp_error *err)
 {
     if (runtime->gateway == NULL) {
         return ARCP_OK;
@@ -140,7 +145,8 @@ arcp_status arcp__agent_gateway_open(arcp_runtime *runtime, arcp__job *job, bool
         .tree_id = arcp_span_cstr(top->id),
         .makes_spans = job->live->trace.is_recorded,
         .has_purse = job->live->purse != NULL,
-        .stores_holds = job->live->stores_holds,
+        .stores_holds = job->live->stores_holds || digest != NULL,
+        .digest = digest,
         .is_confined = is_confined,
         .events = {.message = on_message, .denied = on_denied, .user = gateway},
     };
@@ -152,6 +158,77 @@ arcp_status arcp__agent_gateway_open(arcp_runtime *runtime, arcp__job *job, bool
     }
     *out = gateway;
     return ARCP_OK;
+}
+
+arcp_status arcp__agent_gateway_open(arcp_runtime *runtime, arcp__job *job, bool is_confined,
+                                     arcp__agent_gateway **out, arcp_error *err)
+{
+    return open_gateway(runtime, job, is_confined, NULL, out, err);
+}
+
+/* ---- of a job on a worker ---- */
+
+static bool has_key(const arcp__job *job)
+{
+    const arcp__job_numbers *numbers = job->live->numbers;
+    bool any = false;
+    for (size_t i = 0; i < sizeof numbers->gateway_digest; i++) {
+        any = any || numbers->gateway_digest[i] != 0;
+    }
+    return any;
+}
+
+arcp__agent_gateway *arcp__worker_gateway_of(const arcp__job *job)
+{
+    const arcp_runtime *runtime = arcp__shard_of(job)->runtime;
+    arcp__agent_gateway *gateway = NULL;
+    HASH_FIND_PTR(runtime->worker_gateways, &job, gateway);
+    return gateway;
+}
+
+arcp_status arcp__worker_gateway_open(arcp_runtime *runtime, arcp__job *job, arcp_error *err)
+{
+    arcp__agent_gateway *gateway = NULL;
+    if (runtime->gateway == NULL || !has_key(job) || arcp__worker_gateway_of(job) != NULL ||
+        arcp__job_has_ended(job)) {
+        return ARCP_OK;
+    }
+    arcp_status status =
+        open_gateway(runtime, job, true, job->live->numbers->gateway_digest, &gateway, err);
+    if (status == ARCP_OK) {
+        HASH_ADD_PTR(runtime->worker_gateways, job, gateway);
+        if (!ARCP__HASH_ADDED(gateway)) {
+            arcp__agent_gateway_release(gateway);
+            status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a job's gateway");
+        }
+    }
+    return status;
+}
+
+void arcp__worker_gateway_close(arcp__job *job)
+{
+    arcp__agent_gateway *gateway = arcp__worker_gateway_of(job);
+    if (gateway != NULL) {
+        HASH_DEL(gateway->runtime->worker_gateways, gateway);
+        arcp__agent_gateway_release(gateway);
+    }
+}
+
+void arcp__worker_gateways_close(arcp_runtime *runtime)
+{
+    arcp__agent_gateway *gateway = NULL;
+    arcp__agent_gateway *next = NULL;
+    HASH_ITER (hh, runtime->worker_gateways, gateway, next) {
+        HASH_DEL(runtime->worker_gateways, gateway);
+        arcp__agent_gateway_release(gateway);
+    }
+}
+
+const char *arcp__worker_gateways_url(const arcp_runtime *runtime, bool is_local)
+{
+    return runtime->gateway == NULL ? ""
+           : is_local               ? arcp__gateway_local_url(runtime->gateway)
+                                    : arcp__gateway_public_url(runtime->gateway);
 }
 
 static void hold(void *gateway)
@@ -244,46 +321,20 @@ void arcp__agent_gateway_environment(const arcp__agent_gateway *gateway,
     }
 }
 
-static void write_endpoint(arcp_json_writer *writer, const char *name,
-                           const arcp__gateway_endpoint *endpoint)
-{
-    if (endpoint->url[0] != '\0') {
-        arcp__put_object(writer, name);
-        arcp__put_cstr(writer, "url", endpoint->url);
-        arcp__put_cstr(writer, "key", endpoint->key);
-        arcp_json_end_object(writer);
-    }
-}
-
 void arcp__agent_gateway_write_clients(const arcp__agent_gateway *gateway, arcp_buf *text,
                                        const char **name, arcp_span *content)
 {
-    if (gateway == NULL || gateway->endpoints[ARCP__GATEWAY_MCP].url[0] == '\0') {
-        return;
+    if (gateway != NULL) {
+        arcp__gateway_write_clients(gateway->endpoints, text, name, content);
     }
-    const arcp__gateway_endpoint *mcp = &gateway->endpoints[ARCP__GATEWAY_MCP];
-    /* Neither the URL nor the key has a character that JSON escapes. */
-    arcp_buf_append_format(text,
-                           "{\"mcpServers\": {\"arcp\": {\"type\": \"http\", \"url\": \"%s\", "
-                           "\"headers\": {\"Authorization\": \"Bearer %s\"}}}}\n",
-                           mcp->url, mcp->key);
-    *name = ".mcp.json";
-    *content = arcp_buf_span(text);
 }
 
 void arcp__agent_gateway_write_start(const arcp__agent_gateway *gateway, arcp_span line,
                                      arcp_buf *out)
 {
-    /* The engine's line ends with the payload's brace and its own. */
-    const size_t braces = gateway == NULL ? 0 : 2;
-    arcp_buf_append(out, arcp_span_first(line, line.size - braces));
     if (gateway == NULL) {
-        return;
+        arcp_buf_append(out, line);
+    } else {
+        arcp__gateway_write_start(gateway->endpoints, line, out);
     }
-    arcp_buf_append_cstr(out, ",\"endpoints\":");
-    arcp_json_writer writer = arcp__put_begin(out);
-    write_endpoint(&writer, "llm", &gateway->endpoints[ARCP__GATEWAY_LLM]);
-    write_endpoint(&writer, "mcp", &gateway->endpoints[ARCP__GATEWAY_MCP]);
-    arcp_json_end_object(&writer);
-    arcp_buf_append_cstr(out, "}}");
 }

@@ -16,6 +16,19 @@ ARCP_MUST_CHECK arcp_status arcp__agent_gateway_open(arcp_runtime *runtime, arcp
                                                      bool is_confined, arcp__agent_gateway **out,
                                                      arcp_error *err);
 
+/* The gateways of a job on a worker, which passes its calls on with the key that the job's numbers
+ * have the digest of. Does nothing for a job that has no such key, or has them already. They are
+ * found by the job, and end with settle or close. ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__worker_gateway_open(arcp_runtime *runtime, arcp__job *job,
+                                                      arcp_error *err);
+/* NULL: it has none. */
+arcp__agent_gateway *arcp__worker_gateway_of(const arcp__job *job);
+void arcp__worker_gateway_close(arcp__job *job);
+/* Those of all jobs. */
+void arcp__worker_gateways_close(arcp_runtime *runtime);
+/* Where workers of this machine (else: others) reach the gateways; "": nowhere. */
+const char *arcp__worker_gateways_url(const arcp_runtime *runtime, bool is_local);
+
 /* Lets the network of the job's sandbox lead to its gateways. */
 void arcp__agent_gateway_connect(const arcp__agent_gateway *gateway,
                                  arcp__agent_network_options *options);

@@ -8,10 +8,7 @@
 
 bool arcp__local_worker_takes(const arcp_runtime *runtime, const arcp__process_agent *agent)
 {
-    /* Gateways belong to this process; a served process with a sandbox has none. */
-    const bool has_gateways = runtime->hosting.gateways != 0 && !agent->without_gateways &&
-                              (agent->served == NULL || !arcp__process_agent_is_confined(agent));
-    return runtime->worker != NULL && agent->hosting != NULL && !has_gateways;
+    return runtime->worker != NULL && agent->hosting != NULL;
 }
 
 arcp_span arcp__worker_of(const arcp_runtime *runtime, const arcp__agent_entry *entry)

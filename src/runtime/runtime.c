@@ -101,9 +101,11 @@ void arcp_runtime_free(arcp_runtime *runtime)
     if (runtime == NULL) {
         return;
     }
+    arcp__gateway_leave(runtime->gateway);
     arcp__worker_links_close(runtime);
     arcp__runtime_programs_free(runtime);
     arcp__hosting_end_network(&runtime->hosting);
+    arcp__worker_gateways_close(runtime);
     arcp__gateway_free(runtime->gateway);
     for (arcp__agent_entry *entry = runtime->agents; entry != NULL; entry = entry->next) {
         arcp__process_agent_fini(&entry->process);

@@ -171,8 +171,9 @@ struct arcp_runtime {
     struct arcp__seal *seal;       /* owned; NULL without a provisioner */
     arcp__hosting hosting;         /* of process agents; the process table is ours, too */
     struct arcp__gateway *gateway; /* owned; NULL: none is configured */
-    char *name, *version;          /* owned */
-    arcp__random_pool random;      /* for ids, and the engine's tokens */
+    struct arcp__agent_gateway *worker_gateways; /* owned; of jobs on workers */
+    char *name, *version;                        /* owned */
+    arcp__random_pool random;                    /* for ids, and the engine's tokens */
 
     uv_prepare_t prepare; /* drives the shards before the loop waits */
     uv_timer_t timer;     /* the earliest deadline of an engine */

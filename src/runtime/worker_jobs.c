@@ -1,9 +1,12 @@
 /* Jobs on workers: what the engine says about their agents becomes messages, and what these say
  * becomes inputs of the engine. */
+#include <arcp/secret.h>
+
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "hosting/confinement.h"
+#include "runtime/agent_gateway.h"
 #include "runtime/local_worker.h"
 #include "runtime/worker_links.h"
 
@@ -47,6 +50,7 @@ static void on_refused(void *user, void *job, const arcp__worker_refused *refuse
         return;
     }
     arcp__runtime_log(runtime, job, ARCP_LOG_WARN, "the job waits: its worker takes no jobs now");
+    arcp__worker_gateway_close(job);
     ((arcp__job *)job)->live->user = NULL;
     arcp__engine_agent_refused(arcp__engine_of(job), arcp__input_of(job), job);
 }
@@ -215,6 +219,10 @@ static bool claim(void *user, const arcp__worker_job_row *row, arcp__worker_resu
     job->live->host = entry_of(runtime, job);
     job->live->user = job;
     *out = job;
+    arcp_error error = {0};
+    if (arcp__worker_gateway_open(runtime, job, &error) != ARCP_OK) {
+        arcp__runtime_log(runtime, job, ARCP_LOG_ERROR, "%s", error.message);
+    }
     return job->live->host != NULL;
 }
 
@@ -304,9 +312,46 @@ static void set_terms(const arcp_runtime *runtime, const arcp__job *job, arcp__w
     out->cancel_grace_ms = runtime->hosting.cancel_grace_ms;
 }
 
+/* Whether the job's program gets gateways. A remote worker knows its own rows. */
+static bool has_gateways(const joined_worker *worker, const arcp__job *job)
+{
+    const arcp__process_agent *agent = agent_of(job);
+    return !worker->is_local ||
+           (!agent->without_gateways &&
+            (agent->served == NULL || !arcp__process_agent_is_confined(agent)));
+}
+
+/* Opens the gateways of the job, if it is to have some, and says so in its start. */
+static arcp_status offer_gateways(arcp_runtime *runtime, const joined_worker *worker,
+                                  arcp__job *job, arcp__worker_start *out, arcp_error *err)
+{
+    const char *url = arcp__worker_gateways_url(runtime, worker->is_local);
+    arcp__worker_gateway_close(job); /* of an earlier start, with another key */
+    if (url[0] == '\0' || job->live->numbers->gateway_key[0] == '\0' ||
+        !has_gateways(worker, job)) {
+        return ARCP_OK;
+    }
+    out->gateways = runtime->hosting.gateways;
+    out->gateways_url = arcp_span_cstr(url);
+    out->gateway_key = arcp_span_cstr(job->live->numbers->gateway_key);
+    return arcp__worker_gateway_open(runtime, job, err);
+}
+
+/* Says so if a job on a remote worker could have gateways, and there is no way to them. */
+static void note_lack_of_gateways(const arcp_runtime *runtime, arcp__job *job)
+{
+    if (runtime->gateway != NULL && arcp__worker_gateways_url(runtime, false)[0] == '\0') {
+        arcp__engine_agent_log(
+            arcp__engine_of(job), arcp__input_of(job), job, 0, "warn",
+            ARCP_SPAN_LITERAL("the job has no gateways to models and tools: its worker is on "
+                              "another machine, and gateways.url is not set"));
+    }
+}
+
 static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *job, arcp_span line)
 {
     const joined_worker *worker = worker_of(job);
+    arcp__worker_start offered = {.gateways = 0};
     arcp_buf row = arcp_buf_secret_init();
     arcp_error error = {0};
     arcp_status status = ARCP_OK;
@@ -317,20 +362,28 @@ static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *jo
         !arcp__worker_peer_add(worker->peer, arcp_span_cstr(job->id), job)) {
         status = arcp_error_set(&error, ARCP_E_NO_MEMORY, "out of memory");
     }
+    if (status == ARCP_OK && worker != NULL) {
+        status = offer_gateways(runtime, worker, job, &offered, &error);
+    }
     if (status == ARCP_OK) {
         arcp__worker_message order = {.kind = ARCP__WORKER_START, .body = line};
         job->live->user = job;
-        order.start = (arcp__worker_start){.job = arcp_span_cstr(job->id),
-                                           .agent = arcp_span_cstr(job->agent_text),
-                                           .row = arcp_buf_span(&row),
-                                           .deadline_ms = deadline_ms(runtime, job)};
+        offered.job = arcp_span_cstr(job->id);
+        offered.agent = arcp_span_cstr(job->agent_text);
+        offered.row = arcp_buf_span(&row);
+        offered.deadline_ms = deadline_ms(runtime, job);
         if (row.size == 0) {
-            set_terms(runtime, job, &order.start);
+            set_terms(runtime, job, &offered);
         }
+        order.start = offered;
         tell(job, &order);
+        if (worker != NULL && !worker->is_local) {
+            note_lack_of_gateways(runtime, job);
+        }
     } else {
         fail_start(runtime, job, status, arcp_span_cstr(error.message));
     }
+    arcp_wipe(job->live->numbers->gateway_key, sizeof job->live->numbers->gateway_key);
     arcp_buf_fini(&row);
 }
 
@@ -352,6 +405,7 @@ static void kill_program(void *agent, bool at_once)
 /* A plain program reads no lines. */
 static void cancel(void *agent, uint64_t at, uint64_t item, arcp_span line)
 {
+    arcp__agent_gateway_cancel(arcp__worker_gateway_of(agent));
     send_line(agent, at, item, line);
     if (agent_of(agent)->spec.is_plain) {
         kill_program(agent, false);
@@ -369,9 +423,21 @@ static void pause_program(void *agent, bool paused)
 static void revoke_lease(void *agent, arcp_status code)
 {
     const arcp__job *job = agent;
+    arcp__agent_gateway_revoke(arcp__worker_gateway_of(job), code);
     tell(job, &(arcp__worker_message){
                   .kind = ARCP__WORKER_REVOKE,
                   .revoke = {arcp_span_cstr(job->id), arcp_span_cstr(arcp_status_name(code))}});
+}
+
+static void hold_stored(void *agent, arcp_span call_id)
+{
+    arcp__agent_gateway_hold_stored(arcp__worker_gateway_of(agent), call_id);
+}
+
+static void settle(void *agent, const arcp__settle_sink *sink)
+{
+    arcp__agent_gateway_settle(arcp__worker_gateway_of(agent), sink);
+    arcp__worker_gateway_close(agent);
 }
 
 static void use(void *agent, arcp__agent_usage *out)
@@ -401,6 +467,8 @@ const arcp__agent_host_ops arcp__worker_jobs_host = {
     .kill = kill_program,
     .pause = pause_program,
     .revoke = revoke_lease,
+    .hold_stored = hold_stored,
+    .settle = settle,
     .usage = use,
     .forget = forget,
 };

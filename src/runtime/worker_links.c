@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "core/name_glob.h"
+#include "runtime/agent_gateway.h"
 #include "stream/local_socket.h"
 
 typedef arcp__joined_worker joined_worker;
@@ -334,6 +335,7 @@ static arcp_status on_hello(void *user, const arcp__worker_hello *hello,
         .agent_line_bytes = line_bytes,
         .unkept_bytes = 2 * line_bytes < UNKEPT_BYTES ? UNKEPT_BYTES : 2 * line_bytes,
         .unkept_total_bytes = UNKEPT_TOTAL_BYTES,
+        .gateways_url = arcp_span_cstr(arcp__worker_gateways_url(runtime, worker->is_local)),
     };
     return ARCP_OK;
 }

@@ -29,10 +29,11 @@ struct arcp__web_exchange {
     arcp__web_body body;
     const arcp__web_route *route; /* from its `begin` until the response is complete */
     void *state;                  /* the route's own */
-    arcp_span *input;             /* during a call: the input not parsed yet */
-    arcp_buf leftover;            /* received while reading was stopped */
-    arcp_buf out;                 /* not passed to the stream yet */
-    size_t busy;                  /* bytes that the stream is writing */
+    unsigned char label[ARCP__WEB_LABEL_SIZE];
+    arcp_span *input;  /* during a call: the input not parsed yet */
+    arcp_buf leftover; /* received while reading was stopped */
+    arcp_buf out;      /* not passed to the stream yet */
+    size_t busy;       /* bytes that the stream is writing */
     enum { IN_HEAD, IN_BODY, IN_ANSWER, IN_LINGER } stage;
     bool is_idle;     /* after a response, before the first byte of the next request */
     bool is_answered; /* the head of the response is written */
@@ -490,6 +491,11 @@ static void run_task(arcp__task *task)
 const arcp__web_head *arcp__web_exchange_head(const arcp__web_exchange *exchange)
 {
     return &exchange->head;
+}
+
+unsigned char *arcp__web_exchange_label(arcp__web_exchange *exchange)
+{
+    return exchange->label;
 }
 
 void **arcp__web_exchange_state(arcp__web_exchange *exchange)

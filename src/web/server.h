@@ -116,6 +116,10 @@ const arcp__web_head *arcp__web_exchange_head(const arcp__web_exchange *exchange
 /* A pointer that the route may set; NULL when `begin` is called. */
 void **arcp__web_exchange_state(arcp__web_exchange *exchange);
 
+/* Of the connection, for its route: zero until that sets it, and kept over its requests. */
+#define ARCP__WEB_LABEL_SIZE 40u
+unsigned char *arcp__web_exchange_label(arcp__web_exchange *exchange);
+
 /* Responds, once. If the request's body is not complete, it is not read further, and the connection
  * ends. */
 void arcp__web_exchange_respond(arcp__web_exchange *exchange, const arcp__web_response *response);

@@ -88,6 +88,7 @@ static const arcp__member welcome_rows[] = {
     {M(welcome, agent_line_bytes, "agent_line_bytes", COUNT)},
     {M(welcome, unkept_bytes, "unkept_bytes", POSITIVE), NEEDED},
     {M(welcome, unkept_total_bytes, "unkept_total_bytes", POSITIVE), NEEDED},
+    {M(welcome, gateways_url, "gateways_url", TEXT)},
 };
 static const arcp__member start_rows[] = {
     {M(start, job, "job", ID), NEEDED},
@@ -99,6 +100,9 @@ static const arcp__member start_rows[] = {
     {M(start, outlasts_expiry, "outlasts_expiry", BOOL)},
     {M(start, outlasts_budget, "outlasts_budget", BOOL)},
     {M(start, cancel_grace_ms, "cancel_grace_ms", COUNT)},
+    {M(start, gateway_key, "gateway_key", TEXT)},
+    {M(start, gateways, "gateways", COUNT)},
+    {M(start, gateways_url, "gateways_url", TEXT)},
 };
 static const arcp__member line_rows[] = {
     {M(line, job, "job", ID), NEEDED},

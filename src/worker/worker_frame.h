@@ -193,6 +193,7 @@ typedef struct arcp__worker_welcome {
     uint64_t line_bytes;       /* of any line on the link */
     uint64_t agent_line_bytes; /* of one that a program writes; a row of `start` has it, too */
     uint64_t unkept_bytes, unkept_total_bytes;
+    arcp_span gateways_url; /* where the worker passes calls of its jobs on to; empty: nowhere */
 } arcp__worker_welcome;
 
 /* A row of welcome, for a job that hello named. */
@@ -213,7 +214,12 @@ typedef struct arcp__worker_start {
      * jobs.cancel_grace_ms. */
     bool outlasts_expiry, outlasts_budget;
     uint64_t cancel_grace_ms;
-} arcp__worker_start; /* the body is the line job.start */
+    /* The job's key for the gateways, secret, and which there are, in bits of
+     * gateway/gateway.h; empty and 0: it has none. */
+    arcp_span gateway_key;
+    uint64_t gateways;
+    arcp_span gateways_url; /* as in welcome */
+} arcp__worker_start;       /* the body is the line job.start */
 
 typedef struct arcp__worker_line {
     arcp_span job;
