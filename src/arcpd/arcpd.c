@@ -75,7 +75,7 @@ static arcp_status make_with_hooks(arcp__daemon *state, arcp_runtime_options *op
     return status;
 }
 
-/* Before the agents are registered. */
+/* Before the agents are registered. Jobs do not outlive arcpd where its store does not. */
 static arcp_status open_worker(arcp__daemon *state, arcp_error *err)
 {
     const arcp__local_worker_options options = {
@@ -86,11 +86,12 @@ static arcp_status open_worker(arcp__daemon *state, arcp_error *err)
     if (state->config.workers_local == ARCP__WORKER_NONE || state->config.use_stdio) {
         return ARCP_OK;
     }
-    return state->store_is_memory
-               ? arcp_error_set(
-                     err, ARCP_E_USAGE,
-                     "workers.local needs a store that outlives arcpd (store: sqlite:PATH)")
-               : arcp__runtime_open_local_worker(state->runtime, &options, err);
+    if (state->store_is_memory) {
+        arcp__logger_log(&state->logger, ARCP_LOG_WARN,
+                         "workers.local has no effect with store: memory: (jobs do not outlive arcpd)");
+        return ARCP_OK;
+    }
+    return arcp__runtime_open_local_worker(state->runtime, &options, err);
 }
 
 static arcp_status make_runtime(arcp__daemon *state, arcp__verifiers *verifiers, arcp_error *err)
