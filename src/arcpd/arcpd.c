@@ -87,8 +87,9 @@ static arcp_status open_worker(arcp__daemon *state, arcp_error *err)
         return ARCP_OK;
     }
     if (state->store_is_memory) {
-        arcp__logger_log(&state->logger, ARCP_LOG_WARN,
-                         "workers.local has no effect with store: memory: (jobs do not outlive arcpd)");
+        arcp__logger_log(
+            &state->logger, ARCP_LOG_WARN,
+            "workers.local has no effect with store: memory: (jobs do not outlive arcpd)");
         return ARCP_OK;
     }
     return arcp__runtime_open_local_worker(state->runtime, &options, err);

@@ -231,9 +231,9 @@ static arcp_status join(joined_worker *worker, const arcp__worker_hello *hello,
         .drains_ms = worker->is_draining && hello->drains_ms == 0 ? 1 : hello->drains_ms};
     if (token != NULL) {
         intro.capacity = arcp__worker_places(hello, token);
-        agents = arcp__worker_write_offers(worker, hello);
-        if (agents == NULL) {
-            return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        const arcp_status status = arcp__worker_write_offers(worker, hello, &agents, err);
+        if (status != ARCP_OK) {
+            return status;
         }
         intro.agents = agents;
         intro.work = hello->work;

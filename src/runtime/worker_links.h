@@ -25,6 +25,9 @@ static const arcp_span arcp__local_worker_name = {ARCP__LOCAL_WORKER,
 
 /* Of other machines, joined at the same time. */
 #define ARCP__REMOTE_WORKERS_MAX 256u
+/* Agents that remote workers have offered, by worker, name and version, in the life of a runtime.
+ */
+#define ARCP__OFFERED_AGENTS_MAX 4096u
 
 /* One link, and the worker that has joined by it. */
 typedef struct arcp__joined_worker {
@@ -86,10 +89,11 @@ void arcp__worker_links_drain(arcp__joined_worker *worker);
 /* ---- worker_offers.c ---- */
 /* For jobs of the agents that it offers: its capacity, within what its token allows. */
 uint64_t arcp__worker_places(const arcp__worker_hello *hello, const arcp__worker_token *token);
-/* What the hello of a remote worker offers, for the engine, as an array that the caller frees. NULL
- * when out of memory. */
-arcp__worker_agent *arcp__worker_write_offers(const arcp__joined_worker *worker,
-                                              const arcp__worker_hello *hello);
+/* What the hello of a remote worker offers, for the engine, as an array that the caller frees.
+ * ARCP_E_NO_MEMORY; ARCP_E_INVALID_REQUEST past ARCP__OFFERED_AGENTS_MAX. */
+arcp_status arcp__worker_write_offers(const arcp__joined_worker *worker,
+                                      const arcp__worker_hello *hello, arcp__worker_agent **out,
+                                      arcp_error *err);
 /* An agent of a worker (empty: of any), known to the runtime, and not registered with the engine.
  * NULL when out of memory. */
 arcp__agent_entry *arcp__worker_entry_new(arcp_runtime *runtime, const char *worker,

@@ -39,19 +39,33 @@ static void copy_id(char out[ARCP__SPAN_ID_MAX + 1], arcp_span id)
 }
 
 /* The entry of an agent of the worker, which is not registered: the engine decides who may have it.
- * One that the worker has offered before is used again. NULL when out of memory. */
-static arcp__agent_entry *entry_of(const arcp__joined_worker *worker, const char *name,
-                                   const char *version)
+ * One that the worker has offered before is used again. Entries stay as long as the runtime does.
+ */
+static arcp_status find_entry(const arcp__joined_worker *worker, const char *name,
+                              const char *version, arcp__agent_entry **out, arcp_error *err)
 {
     arcp_runtime *runtime = worker->links->runtime;
     arcp__agent_entry *entry = NULL;
+    size_t offered = 0;
     LL_FOREACH (runtime->agents, entry) {
-        if (entry->ops == &arcp__agent_worker_host && strcmp(entry->worker, worker->name) == 0 &&
-            strcmp(entry->name, name) == 0 && strcmp(entry->version, version) == 0) {
-            return entry;
+        if (entry->ops != &arcp__agent_worker_host) {
+            continue;
         }
+        if (strcmp(entry->worker, worker->name) == 0 && strcmp(entry->name, name) == 0 &&
+            strcmp(entry->version, version) == 0) {
+            *out = entry;
+            return ARCP_OK;
+        }
+        offered++;
     }
-    return arcp__worker_entry_new(runtime, worker->name, name, version);
+    if (offered >= ARCP__OFFERED_AGENTS_MAX) {
+        return arcp_error_set(
+            err, ARCP_E_INVALID_REQUEST,
+            "workers have offered %u different agents to this arcpd, and it takes no more",
+            ARCP__OFFERED_AGENTS_MAX);
+    }
+    *out = arcp__worker_entry_new(runtime, worker->name, name, version);
+    return *out == NULL ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
 }
 
 uint64_t arcp__worker_places(const arcp__worker_hello *hello, const arcp__worker_token *token)
@@ -60,8 +74,9 @@ uint64_t arcp__worker_places(const arcp__worker_hello *hello, const arcp__worker
     return room == 0 ? ARCP__WORKER_CAPACITY_MAX : room;
 }
 
-arcp__worker_agent *arcp__worker_write_offers(const arcp__joined_worker *worker,
-                                              const arcp__worker_hello *hello)
+arcp_status arcp__worker_write_offers(const arcp__joined_worker *worker,
+                                      const arcp__worker_hello *hello, arcp__worker_agent **out,
+                                      arcp_error *err)
 {
     arcp__worker_agent *agents = arcp__alloc_array(hello->offer_count + 1, sizeof *agents);
     arcp__sandbox_abilities abilities = {{0}};
@@ -69,16 +84,20 @@ arcp__worker_agent *arcp__worker_write_offers(const arcp__joined_worker *worker,
         arcp__sandbox_abilities_decode(hello->abilities, &abilities, NULL) != ARCP_OK) {
         abilities = (arcp__sandbox_abilities){{0}}; /* of a release that says it otherwise */
     }
-    for (size_t i = 0; agents != NULL && i < hello->offer_count; i++) {
+    if (agents == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    for (size_t i = 0; i < hello->offer_count; i++) {
         const arcp__worker_offer *offer = &hello->offers[i];
         char name[ARCP__SPAN_ID_MAX + 1];
         char version[ARCP__SPAN_ID_MAX + 1];
         copy_id(name, offer->name);
         copy_id(version, offer->version);
-        arcp__agent_entry *entry = entry_of(worker, name, version);
-        if (entry == NULL) {
+        arcp__agent_entry *entry = NULL;
+        const arcp_status status = find_entry(worker, name, version, &entry, err);
+        if (status != ARCP_OK) {
             arcp__free(agents);
-            return NULL;
+            return status;
         }
         entry->process.stderr_in_errors = offer->shows_errors;
         entry->process.spec.is_plain = arcp_span_equal_cstr(offer->mode, "plain");
@@ -96,5 +115,6 @@ arcp__worker_agent *arcp__worker_write_offers(const arcp__joined_worker *worker,
                                          .host = entry};
         memcpy(agents[i].hash, offer->hash, sizeof agents[i].hash);
     }
-    return agents;
+    *out = agents;
+    return ARCP_OK;
 }
