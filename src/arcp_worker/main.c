@@ -35,14 +35,11 @@
 
 enum { EXIT_ENDED = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
-#define TICK_MS ((uint64_t)(ARCP__WORKER_TICK_NS / ARCP_NS_PER_MS))
-#define IDLE_NS (10 * ARCP_NS_PER_SEC)
-/* For the last messages, when all programs have ended. */
-#define FAREWELL_MS 1000u
-/* Until a runtime has said another. */
-#define GRACE_MS 10000u
-/* So that agents are ended before the worker when memory runs out. */
-#define OOM_SCORE_MORE 300
+#define TICK_MS        ((uint64_t)(ARCP__WORKER_TICK_NS / ARCP_NS_PER_MS))
+#define IDLE_NS        (10 * ARCP_NS_PER_SEC)
+#define FAREWELL_MS    1000u  /* for the last messages, when all programs have ended */
+#define GRACE_MS       10000u /* until a runtime has said another */
+#define OOM_SCORE_MORE 300    /* agents are ended before the worker when memory runs out */
 
 typedef struct worker {
     uv_loop_t loop;
@@ -276,6 +273,28 @@ static void connect_later(worker *w)
     (void)uv_timer_start(&w->retry, on_retry, arcp__worker_retry_next(&w->pause, most_ms, draw), 0);
 }
 
+/* First after the time that programs have, then after that for the last messages. */
+static void on_grace(uv_timer_t *timer)
+{
+    worker *w = timer->data;
+    if (arcp__worker_core_figures(w->core).programs == 0) {
+        end(w, EXIT_ENDED);
+        return;
+    }
+    arcp__worker_core_kill_all(w->core);
+    pump_later(w);
+}
+
+static void begin_to_stop(worker *w)
+{
+    w->is_stopping = true;
+    arcp__say("stopping");
+    arcp__service_manager_stopping(&w->manager);
+    arcp__worker_core_stop(w->core, now());
+    (void)uv_timer_start(&w->grace, on_grace, w->grace_ms, FAREWELL_MS);
+    arcp__hosted_jobs_cancel(&w->jobs, w->grace_ms);
+}
+
 /* ---- time ---- */
 
 static void on_tick(uv_timer_t *timer)
@@ -286,6 +305,11 @@ static void on_tick(uv_timer_t *timer)
         unlink_runtime(w, "it is silent");
     }
     const arcp__worker_figures figures = arcp__worker_core_figures(w->core);
+    if (!figures.is_linked && !w->is_stopping && arcp__runtime_place_is_gone(&w->place)) {
+        arcp__say("it ends: its lock file is gone, so that no arcpd can find it");
+        begin_to_stop(w); /* an arcpd that starts now calls its jobs lost */
+        arcp__worker_core_kill_all(w->core);
+    }
     if (figures.is_linked || w->config_path != NULL || figures.jobs != 0) {
         w->idle_ns = 0;
     } else if (w->idle_ns == 0) {
@@ -299,30 +323,13 @@ static void on_tick(uv_timer_t *timer)
 
 /* ---- signals ---- */
 
-/* First after the time that programs have, then after that for the last messages. */
-static void on_grace(uv_timer_t *timer)
-{
-    worker *w = timer->data;
-    if (arcp__worker_core_figures(w->core).programs == 0) {
-        end(w, EXIT_ENDED);
-        return;
-    }
-    arcp__worker_core_kill_all(w->core);
-    pump_later(w);
-}
-
 static void on_terminate(uv_signal_t *handle, int number)
 {
     worker *w = handle->data;
     if (w->is_stopping) {
         arcp__worker_core_kill_all(w->core);
     } else {
-        w->is_stopping = true;
-        arcp__say("stopping");
-        arcp__service_manager_stopping(&w->manager);
-        arcp__worker_core_stop(w->core, now());
-        (void)uv_timer_start(&w->grace, on_grace, w->grace_ms, FAREWELL_MS);
-        arcp__hosted_jobs_cancel(&w->jobs, w->grace_ms);
+        begin_to_stop(w);
     }
     pump_later(w);
 }

@@ -110,6 +110,14 @@ arcp_status arcp__runtime_place_open(arcp__runtime_place *place, arcp_error *err
     return place->store[0] == '\0' ? ARCP_OK : take_lock(place, err);
 }
 
+bool arcp__runtime_place_is_gone(const arcp__runtime_place *place)
+{
+    char path[PATH_MAX];
+    return place->lock >= 0 &&
+           arcp__worker_lock_path(place->state, place->store, place->instance, path) &&
+           !is_still_there(place->lock, path);
+}
+
 void arcp__runtime_place_close(arcp__runtime_place *place)
 {
     arcp__close(place->jobs);

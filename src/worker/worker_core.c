@@ -227,6 +227,13 @@ void arcp__worker_note_contact(arcp__worker_core *core, uint64_t number)
     }
 }
 
+/* The job has ended, and its runtime, which calls it lost by now, is not the one that is linked. */
+static bool is_left_over(const arcp__worker_core *core, const arcp__worker_job *job, int64_t now_ns)
+{
+    return job->state == ARCP__WORKER_JOB_EXITED && core->link == ARCP__WORKER_LINK_READY &&
+           job->store != core->store && now_ns - job->store->contact_ns >= job->store->keep_ns;
+}
+
 static void check_job(arcp__worker_core *core, arcp__worker_job *job, int64_t now_ns)
 {
     const int64_t grace_ns = arcp__worker_is_ours(core, job) ? ARCP__WORKER_DEADLINE_GRACE_NS : 0;
@@ -239,8 +246,12 @@ static void check_job(arcp__worker_core *core, arcp__worker_job *job, int64_t no
 
 bool arcp__worker_core_tick(arcp__worker_core *core, int64_t now_ns)
 {
-    for (arcp__worker_job *job = core->jobs; job != NULL; job = job->hh.next) {
-        if (!job->is_killed) {
+    arcp__worker_job *job = NULL;
+    arcp__worker_job *next = NULL;
+    HASH_ITER (hh, core->jobs, job, next) {
+        if (is_left_over(core, job, now_ns)) {
+            arcp__worker_free_job(core, job);
+        } else if (!job->is_killed) {
             check_job(core, job, now_ns);
         }
     }

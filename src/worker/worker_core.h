@@ -27,7 +27,8 @@
  *     get there once for each item, because an item that is not kept can be answered again.
  *   - No job runs twice: a job is known until the runtime has it forgotten, even when it has ended.
  *   - When the worker has heard nothing of a runtime for its `keep_ms`, it kills that runtime's
- * jobs. It counts from when it sent the last ping that was answered: the runtime counts from later.
+ *     jobs. It counts from when it sent the last ping that was answered: the runtime counts from
+ *     later. What ended jobs have written is kept for that runtime, unless another one is linked.
  *   - While the runtime is away, a job is killed at its deadline; else 2 s after it, because the
  *     runtime's own word comes first.
  *

@@ -1,7 +1,8 @@
-/* How arcp-worker ends: on SIGTERM, and when it has neither a job nor a runtime. */
+/* How arcp-worker ends: on SIGTERM, without its lock, and with neither a job nor a runtime. */
 #include "support/check.h"
 
 #include <fcntl.h>
+#include <glob.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -92,6 +93,18 @@ static void a_log_that_is_not_read_stops_nothing(void **state)
     runtime_end_close(&r);
 }
 
+/* The path of the only file of the state directory with such a name. */
+static void only_path(const runtime_end *r, const char *pattern, char *out, size_t size)
+{
+    char whole[128];
+    glob_t found;
+    (void)snprintf(whole, sizeof whole, "%s%s", r->state, pattern);
+    assert_int_equal(glob(whole, 0, NULL, &found), 0);
+    assert_int_equal(found.gl_pathc, 1);
+    (void)snprintf(out, size, "%s", found.gl_pathv[0]);
+    globfree(&found);
+}
+
 /* Started first, because they take ten seconds in which they do nothing. */
 static runtime_end idle, alone;
 static pid_t alone_program;
@@ -134,6 +147,23 @@ static void it_ends_when_it_has_neither_a_job_nor_a_runtime(void **state)
     runtime_end_close(&idle);
 }
 
+static void it_ends_with_its_jobs_when_its_lock_is_gone(void **state)
+{
+    char lock[128];
+    runtime_end r;
+    (void)state;
+    runtime_end_open_linked(&r, KEEP_MS, GRACE_MS);
+    const pid_t program = runtime_end_run(&r, "j", "exec sleep 1000");
+    only_path(&r, "/worker-" STORE ".*.lock", lock, sizeof lock);
+    assert_int_equal(unlink(lock), 0);
+    runtime_end_leave(&r);
+    wait_for_end(program);
+    assert_int_equal(runtime_end_wait(r.worker), 0);
+    assert_int_equal(runtime_end_log_count(&r, "its lock file is gone"), 1);
+    r.worker = 0;
+    runtime_end_close(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +173,7 @@ int main(void)
         cmocka_unit_test(a_second_sigterm_kills_at_once),
         cmocka_unit_test(a_log_that_is_not_read_stops_nothing),
         cmocka_unit_test(all_is_killed_when_the_runtime_is_away_for_too_long),
+        cmocka_unit_test(it_ends_with_its_jobs_when_its_lock_is_gone),
         cmocka_unit_test(it_ends_when_it_has_neither_a_job_nor_a_runtime),
     };
     return cmocka_run_group_tests(tests, start_slow, NULL);

@@ -88,6 +88,26 @@ static void jobs_end_when_the_worker_is_alone_for_too_long(void **state)
     worker_rig_close(&r);
 }
 
+static void ended_jobs_of_another_runtime_are_dropped_when_it_was_away_for_too_long(void **state)
+{
+    (void)state;
+    worker_rig r;
+    worker_rig_open_job(&r, START);
+    const int64_t contact_ns = r.now_ns;
+    worker_rig_end_program(&r);
+    arcp__worker_core_disconnected(r.core, r.now_ns);
+    assert_true(arcp__worker_core_tick(r.core, contact_ns + 600 * SEC)); /* none is linked */
+    assert_int_equal(arcp__worker_core_figures(r.core).jobs, 1);
+    worker_rig_connect(&r, ROW("1,\"errors_first\":1,\"exited\":true"),
+                       "{\"type\":\"welcome\",\"v\":1,\"store\":\"other\",\"keep_ms\":60000,"
+                       "\"line_bytes\":1000,\"unkept_bytes\":1000,\"unkept_total_bytes\":1500}\n");
+    (void)arcp__worker_core_tick(r.core, contact_ns + 60 * SEC - 1);
+    assert_int_equal(arcp__worker_core_figures(r.core).jobs, 1);
+    (void)arcp__worker_core_tick(r.core, contact_ns + 60 * SEC);
+    assert_int_equal(arcp__worker_core_figures(r.core).jobs, 0);
+    worker_rig_close(&r);
+}
+
 static void a_job_is_killed_at_its_deadline_while_the_runtime_is_away(void **state)
 {
     (void)state;
@@ -132,6 +152,7 @@ int main(void)
         cmocka_unit_test(what_programs_use_is_sent_every_five_seconds),
         cmocka_unit_test(a_silent_runtime_is_left),
         cmocka_unit_test(jobs_end_when_the_worker_is_alone_for_too_long),
+        cmocka_unit_test(ended_jobs_of_another_runtime_are_dropped_when_it_was_away_for_too_long),
         cmocka_unit_test(a_job_is_killed_at_its_deadline_while_the_runtime_is_away),
         cmocka_unit_test(a_program_that_was_only_terminated_is_killed_at_the_deadline),
         cmocka_unit_test(the_runtime_has_two_seconds_for_its_own_word_at_a_deadline),
