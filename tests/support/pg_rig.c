@@ -70,6 +70,7 @@ void pg_rig_start(pg_rig *rig)
 {
     char data[300];
     char socket[300];
+    char set[] = "-c";
     char settings[6][64] = {"listen_addresses=",  "shared_buffers=16MB",
                             "max_connections=40", "autovacuum=off",
                             "fsync=off",          "wal_retrieve_retry_interval=100ms"};
@@ -80,7 +81,7 @@ void pg_rig_start(pg_rig *rig)
         snprintf(settings[4], sizeof settings[4], "fsync=on");
     }
     for (size_t i = 0; i < 6; i++) {
-        argv[5 + 2 * i] = (char[]){"-c"};
+        argv[5 + 2 * i] = set;
         argv[6 + 2 * i] = settings[i];
     }
     /* A socket's lock that a killed server has left is removed by the next one. */
