@@ -56,8 +56,6 @@ static const refused_row refused_rows[] = {
      ":7: agents[1].default: cannot be in worker.yaml: arcpd has the default"},
     {"a queue", "agents:\n  - name: a\n    command: [c]\n    queue: false\n",
      ":8: agents[0].queue: cannot be in worker.yaml: jobs of this agent wait in arcpd's"},
-    {"gateways", "agents:\n  - name: a\n    command: [c]\n    gateways: true\n",
-     ":8: agents[0].gateways: cannot be in worker.yaml: a worker of another machine has no"},
     {"a key that there is not", "agents:\n  - {name: a, command: [c], lane: 1}\n",
      ":6: agents[0].lane"},
     {"events of a job", "enforce: {denials_per_job: 1}\nagents: [{name: a, command: [c]}]\n",
