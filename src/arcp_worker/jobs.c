@@ -12,7 +12,7 @@
 #include "hosting/served_agent.h"
 #include "json/json_put.h"
 
-/* Of a line that a program writes, until the runtime has said it. */
+/* The longest line that a program may write, until the runtime has sent its own limit. */
 #define LINE_BYTES ((size_t)4194304)
 
 struct arcp__hosted_program {
@@ -28,7 +28,7 @@ struct arcp__hosted_program {
     arcp_authority *authority; /* of its lease, without counters; NULL: not confined */
     arcp__hosted_job hosted;
     arcp__gateway_endpoint endpoints[ARCP__GATEWAY_KINDS]; /* secret */
-    unsigned gateways;                                     /* those that it has, as bits */
+    unsigned gateways;                                     /* its gateways, as bits */
     arcp__relay_job *relayed; /* a reference: of the calls from its sandbox; NULL: none */
     bool is_unread;           /* as the core wishes */
     /* To be reported to the core, or done outside of its calls. */
@@ -365,7 +365,8 @@ static arcp_status write_own_row(arcp__hosted_program *hosted, const arcp__worke
     return arcp__worker_config_write_row(jobs->config, &job, &hosted->own_row, err);
 }
 
-/* The gateways that the runtime offers. A sandbox of several jobs knows not whose call it is. */
+/* The gateways that the runtime offers. In a sandbox of several jobs it is not known which job a
+ * call belongs to. */
 static arcp_status take_gateways(arcp__hosted_program *hosted, const arcp__worker_start *start,
                                  arcp_error *err)
 {

@@ -2,7 +2,7 @@
  *
  * Nothing here knows a session, a link or a job. Callers describe the session and the job by value
  * (arcp__credential_viewer, arcp__credential_spec). A job, or an admission, has a slot for its
- * credential; the slot's owner hears of changes through arcp__credential_ops. */
+ * credential; changes are reported to the slot's owner through arcp__credential_ops. */
 #ifndef ARCP_CREDENTIAL_CREDENTIAL_H
 #define ARCP_CREDENTIAL_CREDENTIAL_H
 
@@ -19,7 +19,7 @@ typedef struct arcp__credential_options {
     const char *provisioner; /* its name, stored with each credential that it issued; borrowed */
     const arcp_provisioner_terms *terms; /* borrowed; NULL: there is no provisioner */
     bool can_measure;                    /* it can report usage */
-    bool can_keep;                       /* it is told the values that outlive a restart */
+    bool can_keep;                       /* it gets the values that outlive a restart */
     /* Appends `value` sealed for the store, as text without quotes or control characters, bound to
      * `alias`; `unseal` reverses it. False: it failed. */
     bool (*seal)(void *user, arcp_span alias, arcp_span value, arcp_buf *out);

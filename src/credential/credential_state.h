@@ -104,7 +104,7 @@ void arcp__credential_rotate_at(const arcp__credentials *credentials, arcp__cred
 void arcp__credential_plan_usage(arcp__credentials *credentials, arcp__credential *credential);
 
 /* ---- credential_restart.c ---- */
-/* The provisioner was told its value. If it does not know that, another one takes its place. */
+/* The provisioner got its value. If it does not accept that, another one takes its place. */
 void arcp__credential_kept(arcp__credentials *credentials, arcp__credential *credential,
                            const arcp_provision_result *result);
 

@@ -1,4 +1,4 @@
-/* The door of a runtime with several shards. A principal lives in one shard, and who it is is not
+/* The door of a runtime with several shards. A principal lives in one shard, and its name is not
  * known before its token is verified. Until then a link belongs to the door: an engine without a
  * store, agents or sessions, which bounds and refuses peers as any engine does.
  *

@@ -298,7 +298,7 @@ void arcp__engine_worker_lost(arcp__engine *engine, arcp_time now, arcp__worker_
 /* This life is away, and speaks no version of the protocol that the runtime does: its jobs are lost
  * as worker_too_old when it must have killed them. */
 void arcp__engine_worker_too_old(arcp__engine *engine, arcp_time now, arcp__worker_life life);
-/* The worker (no instance: all lives of that name) gets no new jobs any more. */
+/* The worker (no instance: all lives of that name) gets no new jobs from now on. */
 void arcp__engine_worker_drains(arcp__engine *engine, arcp_time now, arcp__worker_life life);
 /* The worker takes no job now, not even this one, whose START_AGENT it got: the job waits again, as
  * the next one. The host has forgotten its agent, and no FORGET_AGENT follows unless the job has

@@ -83,7 +83,7 @@ ARCP_MUST_CHECK arcp_status arcp__gateway_new(const arcp__gateway_options *optio
 void arcp__gateway_free(arcp__gateway *gateway);
 
 /* The runtime stops, and jobs go on without it: calls from now on, and those that its end cuts off,
- * are told to try again. */
+ * are refused with 503 and retry-after. */
 void arcp__gateway_leave(arcp__gateway *gateway);
 
 /* For calls that begin afterwards. A kind without a service at the start stays without one. */

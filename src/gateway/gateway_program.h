@@ -18,8 +18,8 @@ void arcp__gateway_write_clients(const arcp__gateway_endpoint endpoints[ARCP__GA
 void arcp__gateway_write_start(const arcp__gateway_endpoint endpoints[ARCP__GATEWAY_KINDS],
                                arcp_span line, arcp_buf *out);
 
-/* The endpoints of a job whose connections somebody else passes on: at `url`, with its key, or in a
- * sandbox (url is NULL) at the names there. `kinds`: bits, of which gateways there are some. */
+/* The endpoints of a job whose connections a worker passes on: at `url`, with its key, or in a
+ * sandbox (url is NULL) at the names there. `kinds`: the gateways that there are, as bits. */
 void arcp__gateway_set_endpoints(arcp__gateway_endpoint endpoints[ARCP__GATEWAY_KINDS],
                                  unsigned kinds, const char *url, arcp_span key);
 

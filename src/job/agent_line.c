@@ -537,7 +537,7 @@ void arcp__job_note_lost_credential(arcp__jobs *jobs, arcp__job *job)
         if (job->agent_state == ARCP__AGENT_QUEUED) {
             arcp__queue_write_start(jobs, job);
         }
-        arcp__job_live_changed(jobs, job); /* it is said once */
+        arcp__job_live_changed(jobs, job); /* it is reported once */
     }
 }
 

@@ -160,7 +160,7 @@ void arcp__worker_lost(struct arcp__jobs *jobs, arcp__worker_life life);
 /* It is away, and speaks no version of the protocol that the runtime does: its jobs are lost when
  * the worker must have killed them. */
 void arcp__worker_too_old(struct arcp__jobs *jobs, arcp__worker_life life);
-/* It gets no new jobs any more. No instance: all lives of that name. */
+/* It gets no new jobs from now on. No instance: all lives of that name. */
 void arcp__worker_drains(struct arcp__jobs *jobs, arcp__worker_life life);
 /* It takes no job now, so that one whose start was sent waits again, as the next. Its host has
  * forgotten the agent. */

@@ -178,7 +178,7 @@ static void start(local_worker *worker)
     arcp_buf_fini(&program);
 }
 
-/* Whether it would be another program that were started. */
+/* Whether a worker that starts now would be another program. */
 static bool is_replaced(arcp_span program)
 {
     char id[ARCP__WORKER_ID_MAX + 1] = "";

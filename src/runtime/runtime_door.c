@@ -1,5 +1,5 @@
-/* The door of a runtime with several shards (door/door.h): who is authenticated gets to its shard.
- */
+/* The door of a runtime with several shards (door/door.h): links whose peer is authenticated go to
+ * its shard. */
 #include "runtime/runtime_state.h"
 
 /* `by` NULL: the shard knows the token. */

@@ -108,15 +108,15 @@ typedef struct arcp__agent_host_ops {
 extern const arcp__agent_host_ops arcp__agent_callback_host;
 extern const arcp__agent_host_ops arcp__agent_worker_host;
 
-/* A registered agent; the engine passes it back when a job starts. Jobs refer to it even after a
- * reload: that of a process agent is kept as long as a job does, that of a callback agent as long
- * as the runtime. */
 /* What a remote worker says about the sandboxes of an agent that it offers. */
 typedef struct arcp__remote_sandbox {
     bool is_confined, is_late, is_shared, terminates_tls;
     arcp__sandbox_abilities abilities;
 } arcp__remote_sandbox;
 
+/* A registered agent; the engine passes it back when a job starts. Jobs refer to it even after a
+ * reload: that of a process agent is kept as long as a job does, that of a callback agent as long
+ * as the runtime. */
 struct arcp__agent_entry {
     arcp__agent_entry *next;
     arcp_runtime *runtime;
@@ -250,13 +250,13 @@ static inline arcp__shard *arcp__engines_end(const arcp_runtime *runtime)
     return arcp__shards_end(runtime) + (runtime->has_door ? 1 : 0);
 }
 
-/* What links belong to whose peer is not known: the door, or the only shard. */
+/* The shard of a link whose peer is not known yet: the door, or the only shard. */
 static inline arcp__shard *arcp__front_of(const arcp_runtime *runtime)
 {
     return runtime->has_door ? arcp__shards_end(runtime) : runtime->shards;
 }
 
-/* Ids that leave a shard must tell it. With one shard they are what they are in the engine. */
+/* An id that leaves a shard names the shard, too. With one shard it is that of the engine. */
 static inline uint64_t arcp__shard_outer_id(const arcp__shard *shard, uint64_t id)
 {
     const arcp_runtime *runtime = shard->runtime;

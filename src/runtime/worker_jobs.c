@@ -263,7 +263,7 @@ static const arcp__process_agent *agent_of(const arcp__job *job)
     return &((const arcp__agent_entry *)job->live->host)->process;
 }
 
-/* NULL: the worker is away, and hears of it when it is back. */
+/* NULL: the worker is away, and gets what it has missed when it is back. */
 static const joined_worker *worker_of(const arcp__job *job)
 {
     const arcp__worker_links *links =

@@ -26,7 +26,7 @@ static void restart_after(int64_t seconds)
     rig_restart(&s->rig);
 }
 
-/* What the agent of the job is told now, and has. */
+/* The value that the agent of the job gets now, and that the job has. */
 static void shows_value(const char *id, const char *value)
 {
     arcp_buf text = arcp_buf_secret_init();
@@ -165,7 +165,7 @@ static void a_value_that_cannot_be_read_is_replaced_at_once(void **state)
     shows_value(id, issuer.keys[1].value);
 }
 
-static void a_job_whose_provisioner_is_gone_is_told_so(void **state)
+static void a_job_whose_provisioner_is_gone_reports_that(void **state)
 {
     (void)state;
     const char *id = worker_rig_submit("{\"agent\":\"echo\"}");
@@ -175,7 +175,7 @@ static void a_job_whose_provisioner_is_gone_is_told_so(void **state)
     assert_null(worker_rig_job_of(id)->live->credential.live);
     assert_true(worker_rig_last_record_has(id, "\"phase\":\"credential_revoked\""));
     assert_int_equal(s->rig.engine->credentials.stuck_count, 1);
-    restart_after(1); /* it is said once */
+    restart_after(1); /* it is reported once */
     assert_int_equal(worker_rig_job_of(id)->stream->next, 2);
 }
 
@@ -202,7 +202,7 @@ static void costs_that_the_agent_reported_are_not_charged_again(void **state)
     assert_string_equal(text, "1.5");
 }
 
-/* ---- a provisioner that is told what outlives a restart ---- */
+/* ---- a provisioner that gets the values that outlive a restart ---- */
 
 static void such_a_provisioner_keeps_the_value(void **state)
 {
@@ -256,7 +256,7 @@ int main(void)
         TEST(a_rotation_under_way_is_begun_again_under_another_alias),
         TEST(a_value_that_a_killed_runtime_was_given_is_revoked),
         TEST(a_value_that_cannot_be_read_is_replaced_at_once),
-        TEST(a_job_whose_provisioner_is_gone_is_told_so),
+        TEST(a_job_whose_provisioner_is_gone_reports_that),
         TEST(costs_that_the_agent_reported_are_not_charged_again),
         TEST(such_a_provisioner_keeps_the_value),
         TEST(a_value_that_it_does_not_know_is_replaced),

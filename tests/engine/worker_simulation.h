@@ -146,7 +146,7 @@ void simulation_run_runtime(simulation *s);
 /* Has the engine do what is due. */
 void simulation_run_engine(simulation *s);
 void simulation_crash(simulation *s, bool has_older_store);
-/* A worker gets no new jobs any more. */
+/* A worker gets no new jobs from now on. */
 void simulation_drain(simulation *s);
 
 /* ---- worker_simulation_upstream.c ---- */

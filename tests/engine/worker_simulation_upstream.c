@@ -74,7 +74,7 @@ bool simulation_answer_call(simulation *s)
 void simulation_crash_upstream(simulation *s)
 {
     for (size_t i = 0; i < s->call_count; i++) {
-        if (simulation_draw(s, 2) == 0) { /* it arrives, and nobody hears of it */
+        if (simulation_draw(s, 2) == 0) { /* it arrives, and its result is lost */
             process(s, &s->calls[i]);
         }
     }

@@ -44,7 +44,7 @@ static bool is_answered(void *user)
     return e->is_welcome || e->has_ended;
 }
 
-/* What the worker `index` offers: `count` agents whose names nobody else has, from `first` on. */
+/* The worker `index` offers `count` agents whose names no other worker has, from `first` on. */
 static void say_hello_with(size_t index, size_t first, size_t count)
 {
     static char names[ARCP__WORKER_OFFERS_MAX][16];

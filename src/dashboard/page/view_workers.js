@@ -17,7 +17,7 @@ function drain(session, row, again) {
 function forget(session, row, again) {
   ask({
     title: "Forget this worker?", keep: "Wait for it", verb: "Forget the worker",
-    body: h("p", null, foreign(row.name), ` is away. Forget it only if its machine is dead: its ${count(row.jobs)} ${row.jobs === 1 ? "job ends" : "jobs end"} as lost, and may be run again elsewhere.`),
+    body: h("p", null, foreign(row.name), ` is away. Forget it only if its machine is off: its ${count(row.jobs)} ${row.jobs === 1 ? "job ends" : "jobs end"} as lost, and may be run again elsewhere.`),
     act: async () => { await session.ask("forget", { name: row.name }); again(); },
   });
 }
