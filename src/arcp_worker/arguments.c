@@ -18,8 +18,8 @@ static const char help[] =
     "  -V, --version       print the version and exit\n"
     "  -h, --help          print this summary and exit\n"
     "\n"
-    "With --local arcpd starts it. SIGTERM ends it: running jobs get shutdown.grace_sec.\n"
-    "SIGHUP has it read FILE again.\n";
+    "With --local arcpd or a supervisor starts it. SIGTERM ends it: running jobs get\n"
+    "shutdown.grace_sec. SIGHUP has it read FILE again. See arcp-worker(8), arcpd.yaml(5).\n";
 
 arcp_status arcp__worker_arguments_read(int argc, char **argv, arcp__worker_arguments *out,
                                         arcp_error *err)

@@ -18,7 +18,7 @@ const char arcp__arcpd_help[] =
     "  --check-config FILE           check FILE and the other options, print the resulting\n"
     "                                configuration, and exit\n"
     "  --check-store                 verify the checksums of the whole store, print any damage,\n"
-    "                                and exit; no other process may have the store open\n"
+    "                                and exit; no process may have a store in SQLite open\n"
     "  --listen URL                  accept sessions at URL (repeatable; port 0 picks a free\n"
     "                                port; default: ws://127.0.0.1:7777/arcp)\n"
     "  --store URL                   keep state in sqlite:PATH, postgres://USER@HOST/DATABASE\n"
@@ -52,9 +52,9 @@ const char arcp__arcpd_help[] =
     "this machine finds it.\n"
     "\n"
     "Try:  arcpd --agent 'hello=echo hi' &  arcp submit hello\n"
-    "SIGTERM stops arcpd (running jobs get shutdown.grace_sec); SIGHUP reloads tokens, keys,\n"
-    "certificates, agents and policies; SIGUSR1 writes the state (see arcp debug dump).\n"
-    "See arcpd(8), arcpd.yaml(5), arcp-agent(7).\n";
+    "SIGTERM stops arcpd (jobs on a worker go on, all others get shutdown.grace_sec); SIGHUP\n"
+    "reloads tokens, keys, certificates, agents and policies; SIGUSR1 writes the state (see\n"
+    "arcp debug dump). See arcpd(8), arcpd.yaml(5), arcp-agent(7), arcp-worker(8).\n";
 
 /* ---- options ---- */
 
