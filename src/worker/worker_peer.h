@@ -21,8 +21,8 @@
 #include "worker/worker_frame.h"
 
 #define ARCP__PEER_HELLO_NS (10 * ARCP_NS_PER_SEC)
-/* Of `log` in a second, of all jobs of a worker; what is more is counted and dropped. At least a
- * message. */
+/* Bytes of `log` that all jobs of a worker may have in a second; more is counted and dropped. At
+ * least one message. */
 #define ARCP__PEER_LOG_BYTES ((size_t)1048576)
 /* `kept` goes after this time, or these bytes. */
 #define ARCP__PEER_KEPT_NS    (50 * ARCP_NS_PER_MS)
