@@ -365,8 +365,7 @@ static arcp_status write_own_row(arcp__hosted_program *hosted, const arcp__worke
     return arcp__worker_config_write_row(jobs->config, &job, &hosted->own_row, err);
 }
 
-/* The gateways that the runtime offers. In a sandbox of several jobs it is not known which job a
- * call belongs to. */
+/* The gateways that the runtime offers. A call from a sandbox of several jobs has no job. */
 static arcp_status take_gateways(arcp__hosted_program *hosted, const arcp__worker_start *start,
                                  arcp_error *err)
 {

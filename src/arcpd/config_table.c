@@ -173,7 +173,8 @@ static arcp_status accept_worker_path(arcp__yaml_reader *r, const arcp__config_r
 }
 
 static const arcp__config_row worker_rows[] = {
-    {ROW("local", word, arcp__config, workers_local), .flags = RESTART, .words = arcp__config_local_workers},
+    {ROW("local", word, arcp__config, workers_local), .flags = RESTART,
+     .words = arcp__config_local_workers},
     {ROW("path", text, arcp__config, workers_path), .flags = RESTART,
      .otherwise = ARCP__WORKERS_PATH, .accept = accept_worker_path},
     {LIST("tokens", arcp__config, worker_tokens, worker_token_count, &worker_token_item),

@@ -14,8 +14,9 @@
 #include "hosting/hosting.h"
 #include "json/json.h"
 
-#define ARCP__ROW_BYTES_MAX 61440u /* so that it fits into the head of a message (worker_frame.h)  \
-                                    */
+#define ARCP__ROW_BYTES_MAX                                                                        \
+    61440u /* so that it fits into the head of a message (worker_frame.h)                          \
+            */
 
 /* Appends a registration with the variables that its processes have. ARCP_E_INVALID_REQUEST for
  * text that is not UTF-8, ARCP_E_NO_MEMORY. */

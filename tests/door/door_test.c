@@ -52,7 +52,8 @@ static void append_log(rig *r, arcp_span text)
                    text.size == 0 ? "" : text.data);
 }
 
-/* Commits what there is, and takes the effects; returns the kind of the last one for a link, or -1. */
+/* Commits what there is, and takes the effects; returns the kind of the last one for a link, or -1.
+ */
 static int run(rig *r, arcp__engine *engine)
 {
     arcp__effect effect;
