@@ -108,6 +108,11 @@ static PQconninfoOption *parse_url(const char *url, arcp_error *err)
         (void)arcp_error_set(err, ARCP_E_USAGE,
                              "the store's URL has a password: put it into a passfile, and name "
                              "that with passfile= or PGPASSFILE");
+    } else if (value_of(options, "sslpassword") != NULL) {
+        (void)arcp_error_set(err, ARCP_E_USAGE,
+                             "the store's URL has an sslpassword: use a key without a password");
+    }
+    if (err->status != ARCP_OK) {
         PQconninfoFree(options);
         options = NULL;
     }

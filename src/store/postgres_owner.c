@@ -175,17 +175,20 @@ static arcp_status take(arcp__pg_owner *owner, const rival *other, arcp_error *e
     return err->status;
 }
 
-static void measure(arcp__pg_owner *owner)
+static arcp__pg_trouble measure(arcp__pg_owner *owner)
 {
     arcp_error ignored = {0};
     PGresult *rows = NULL;
-    if (arcp__pg_run(&owner->pg,
+    const arcp__pg_trouble trouble =
+        arcp__pg_run(&owner->pg,
                      "SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c"
                      " WHERE c.relnamespace = to_regnamespace('arcp') AND c.relkind = 'r'",
-                     NULL, 0, &rows, &ignored) == ARCP__PG_FINE) {
+                     NULL, 0, &rows, &ignored);
+    if (trouble == ARCP__PG_FINE) {
         atomic_store(&owner->bytes, strtoull(PQgetvalue(rows, 0, 0), NULL, 10));
     }
     PQclear(rows);
+    return trouble;
 }
 
 static arcp_status connect_control(arcp__pg_owner *owner, arcp_error *err)
@@ -202,8 +205,9 @@ arcp_status arcp__pg_owner_open(arcp__pg_owner *owner, arcp_error *err)
     (void)snprintf(owner->pg.name, sizeof owner->pg.name, "arcpd/%s/control", owner->incarnation);
     if (connect_control(owner, err) == ARCP_OK &&
         arcp__pg_schema_open(&owner->pg, err) == ARCP_OK && look(owner, &other, err) == ARCP_OK &&
-        wait_for_silence(owner, &other, err) == ARCP_OK && take(owner, &other, err) == ARCP_OK) {
-        measure(owner);
+        wait_for_silence(owner, &other, err) == ARCP_OK && take(owner, &other, err) == ARCP_OK &&
+        measure(owner) == ARCP__PG_LOST) {
+        arcp__pg_close(&owner->pg); /* the beat connects again */
     }
     return err->status;
 }
@@ -220,10 +224,9 @@ static void beat(arcp__pg_owner *owner)
     /* No row: the store was taken over, which the writer notices when it writes. */
     if (arcp__pg_run(&owner->pg,
                      "UPDATE arcp.node SET beat = beat + 1 WHERE name = $1 AND incarnation = $2",
-                     values, 2, NULL, &ignored) == ARCP__PG_LOST) {
+                     values, 2, NULL, &ignored) == ARCP__PG_LOST ||
+        measure(owner) == ARCP__PG_LOST) {
         arcp__pg_close(&owner->pg);
-    } else {
-        measure(owner);
     }
 }
 

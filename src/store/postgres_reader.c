@@ -232,8 +232,9 @@ static arcp_status take_row(const PGresult *rows, int i, arcp_store_table table,
     char decoded[ARCP_STORE_KEY_BYTES_MAX];
     const arcp_span key = arcp__pg_key_of(arcp__pg_text(rows, i, 0), decoded);
     const arcp_span value = arcp__pg_text(rows, i, 1);
-    if (arcp__pg_crc_row(ARCP__PG_SHARD, (int64_t)table, key, value) !=
-        (uint32_t)arcp__pg_integer(rows, i, 2)) {
+    if (key.size > ARCP_STORE_KEY_BYTES_MAX ||
+        arcp__pg_crc_row(ARCP__PG_SHARD, (int64_t)table, key, value) !=
+            (uint32_t)arcp__pg_integer(rows, i, 2)) {
         return arcp_error_set(err, ARCP_E_CORRUPT,
                               "postgres: damaged: table \"%s\", the row of \"%.*s\" does not match "
                               "its checksum",
@@ -290,7 +291,7 @@ arcp__pg_trouble arcp__pg_read_rows(arcp__pg *pg, arcp_store_table table, arcp_s
 /* Each page is an answer; on failure the request itself becomes the last answer. */
 static void serve_scan(arcp__pg_reader *reader, arcp__request *scan)
 {
-    const int64_t since_ns = arcp__clock_ns(CLOCK_MONOTONIC);
+    int64_t since_ns = arcp__clock_ns(CLOCK_MONOTONIC);
     char after[ARCP_STORE_KEY_BYTES_MAX];
     size_t after_size = 0;
     for (bool is_last = false; !is_last;) {
@@ -303,10 +304,12 @@ static void serve_scan(arcp__pg_reader *reader, arcp__request *scan)
             trouble = arcp__pg_read_rows(&reader->pg, scan->table, arcp__request_key(scan),
                                          arcp_span_make(after, after_size), page, &err);
         }
-        if (trouble == ARCP__PG_LOST && page != NULL && !is_patience_over(reader, since_ns)) {
-            arcp__pg_close(&reader->pg);
-            arcp__request_free(page);
-            continue; /* the same page again */
+        if (trouble == ARCP__PG_LOST && page != NULL) {
+            arcp__pg_close(&reader->pg); /* its answer may still come, and is not the next one's */
+            if (!is_patience_over(reader, since_ns)) {
+                arcp__request_free(page);
+                continue; /* the same page again */
+            }
         }
         if (err.status != ARCP_OK) {
             arcp__request_free(page);
@@ -317,11 +320,12 @@ static void serve_scan(arcp__pg_reader *reader, arcp__request *scan)
         }
         if (page->answer_count != 0) {
             const arcp_span key = page->rows[page->answer_count - 1].key;
-            after_size = key.size < sizeof after ? key.size : sizeof after;
+            after_size = key.size;
             memcpy(after, key.data, after_size);
         }
         is_last = page->is_last;
         arcp__queue_answer_read(reader->queue, page);
+        since_ns = arcp__clock_ns(CLOCK_MONOTONIC);
     }
     arcp__request_free(scan);
 }

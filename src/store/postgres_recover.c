@@ -111,7 +111,8 @@ bool arcp__pg_settle(arcp__pg_writer *writer, arcp_error *err)
 static bool is_patience_over(const arcp__pg_writer *writer)
 {
     return writer->is_failing ||
-           arcp__clock_ns(CLOCK_MONOTONIC) - writer->trouble_since_ns >= writer->patience_ns;
+           (writer->trouble_since_ns != 0 &&
+            arcp__clock_ns(CLOCK_MONOTONIC) - writer->trouble_since_ns >= writer->patience_ns);
 }
 
 /* Connects again until it succeeds or patience is over. `cause` is why a transaction has failed;
