@@ -83,6 +83,9 @@ function(arcp_register_test name)
     set(cost 2)
   endif()
   set_tests_properties(${name} PROPERTIES LABELS "${R_LABELS}" TIMEOUT ${R_TIMEOUT} COST ${cost})
+  if("pg" IN_LIST R_LABELS) # without PostgreSQL
+    set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
+  endif()
 endfunction()
 
 # How the sources of tests are compiled.

@@ -64,7 +64,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < 2; i++) {
         servers[i] = pg_rig_new(false);
         if (servers[i] == NULL) {
-            return 0;
+            return PG_RIG_SKIPPED;
         }
     }
     pg_rig_kill(servers[1]);

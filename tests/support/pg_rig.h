@@ -7,6 +7,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* The exit status of a test without a server, which ctest shows as skipped. */
+#define PG_RIG_SKIPPED 77
+
 typedef struct pg_rig {
     char path[256]; /* of the directory: `data`, and the socket */
     char url[512];  /* of the database `arcp` */
