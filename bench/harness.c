@@ -110,6 +110,7 @@ static bool is_rate(const bench_case *one)
 
 static int64_t time_run(const bench_case *one, uint64_t iterations)
 {
+    given.is_set = false;
     const int64_t start = bench_now_ns();
     one->run(one->state, iterations);
     const int64_t elapsed = bench_now_ns() - start;
@@ -321,7 +322,6 @@ static void measure(const bench_case *cases, outcome *results, size_t count, con
                 results[i].values[run] = given.is_set
                                              ? given.value
                                              : value_of(&cases[i], results[i].iterations, elapsed);
-                given.is_set = false;
             }
         }
     }

@@ -28,8 +28,8 @@ typedef struct bench_case {
 /* Runs all cases; the exit status for main. */
 int bench_main(int argc, char **argv, const char *title, const bench_case *cases, size_t count);
 
-/* In a run of a case with fixed iterations: its value, in place of what its time gives;
- * nanoseconds, or what the unit of a rate says. */
+/* In a run: its value, in place of what its time gives; nanoseconds, or what the unit of a rate
+ * says. */
 void bench_set_value(double value);
 
 /* Nanoseconds on the monotonic clock. */
