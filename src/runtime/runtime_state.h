@@ -1,7 +1,7 @@
 /* The state of a runtime. What there is once, on its loop, is the host: agents and their programs,
  * the authenticator, listeners, the provisioner, links to workers. What there may be many of is a
- * shard: an engine with its store. Today a runtime has one. Private to src/runtime. Everything
- * belongs to the loop's thread, except where the inbox says otherwise. */
+ * shard: an engine with its store. Private to src/runtime. Everything belongs to the loop's thread,
+ * except where the inbox says otherwise. */
 #ifndef ARCP_RUNTIME_RUNTIME_STATE_H
 #define ARCP_RUNTIME_RUNTIME_STATE_H
 
@@ -329,6 +329,8 @@ void arcp__runtime_log(arcp_runtime *runtime, const arcp__job *job, arcp_log_lev
 /* Fills in what the hosting needs before anything is called. */
 void arcp__runtime_init_hosting(arcp_runtime *runtime);
 /* Logs a line of the engine. */
+void arcp__runtime_log_effect(arcp_runtime *runtime, const arcp__effect *effect);
+
 /* ---- runtime_hook.c ---- */
 void arcp__shard_notify(arcp__shard *shard, const arcp__effect *effect);
 
@@ -336,8 +338,6 @@ void arcp__shard_notify(arcp__shard *shard, const arcp__effect *effect);
 void arcp__shard_ask_owner(arcp__shard *shard, const arcp__effect *effect);
 /* Ends the codes and keys of browsers that stand for what the verifiers do not accept any more. */
 void arcp__runtime_check_page_keys(arcp_runtime *runtime);
-
-void arcp__runtime_log_effect(arcp_runtime *runtime, const arcp__effect *effect);
 
 /* ---- shard.c ---- */
 /* Makes the shards, each with its store, which it owns from now on. ARCP_E_NO_MEMORY. */
