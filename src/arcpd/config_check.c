@@ -218,9 +218,11 @@ arcp_status arcp__config_check(const arcp__config *config, arcp_error *err)
     if (status == ARCP_OK && store != NULL && strcmp(store, "memory:") != 0 &&
         !arcp__postgres_is_named(store) &&
         (strncmp(store, sqlite, strlen(sqlite)) != 0 || store[strlen(sqlite)] == '\0')) {
+        const char *host = strstr(store, "://"); /* what follows may have a password */
         return arcp_error_set(err, ARCP_E_USAGE,
-                              "%s: \"%.200s\": must be sqlite:PATH, postgres://... or memory:",
-                              arcp__config_name_of(&config->places, "store").text, store);
+                              "%s: \"%.*s\": must be sqlite:PATH, postgres://... or memory:",
+                              arcp__config_name_of(&config->places, "store").text,
+                              host == NULL ? 200 : (int)(host + 3 - store), store);
     }
     if (status == ARCP_OK) {
         status = check_names(config, "hosts", &config->hosts, err);

@@ -382,6 +382,8 @@ static const struct {
      "test.yaml:1: store: \"sqlite:\": must be sqlite:PATH, postgres://... or memory:"},
     {"store: 'memory:x'\n",
      "test.yaml:1: store: \"memory:x\": must be sqlite:PATH, postgres://... or memory:"},
+    {"store: 'postgresql://u:secret@db/arcp'\n",
+     "test.yaml:1: store: \"postgresql://\": must be sqlite:PATH, postgres://... or memory:"},
     {"store: 'sqlite:x'\n", NULL},
     {"http: {listen: localhost:1}\n",
      "test.yaml:1: http.listen: \"localhost:1\" must be ADDRESS:PORT, such as 127.0.0.1:9464"},
