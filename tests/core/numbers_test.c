@@ -44,6 +44,7 @@ static const row status[] = {
     PIN(ARCP_E_INTERRUPTED, 23),
     PIN(ARCP_E_CORRUPT, 24),
     PIN(ARCP_E_USAGE, 25),
+    PIN(ARCP_E_FENCED, 26),
 };
 static const row message_types[] = {
     PIN(ARCP_MESSAGE_UNKNOWN, 0),          PIN(ARCP_MESSAGE_VENDOR, 1),
