@@ -135,7 +135,7 @@ static void all_runs_of_a_dropped_stream_go(void **state)
     rig_close(rig);
 }
 
-/* Those that are forgotten are looked up again. */
+/* Streams that the writer has forgotten are looked up again. */
 static void more_streams_than_the_writer_keeps_can_be_written(void **state)
 {
     enum { STREAMS = ARCP__PG_STREAMS_KEPT_MAX + 100, OPS = 1024 };
