@@ -1,5 +1,7 @@
 #include "arcp_worker/agents.h"
 
+#include <assert.h>
+
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "hosting/served_agent.h"
@@ -83,6 +85,7 @@ arcp_status arcp__known_agents_take(known_agents *agents, const arcp__start_row 
 {
     const arcp_status status = get(agents, row, out, err);
     if (status == ARCP_OK) {
+        assert(*out != NULL);
         (*out)->jobs++;
     }
     return status;

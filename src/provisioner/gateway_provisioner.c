@@ -2,6 +2,7 @@
  * completion comes later, in the next turn of the loop. */
 #include "provisioner/gateway_provisioner.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include <arcp/secret.h>
@@ -94,6 +95,7 @@ static arcp_status issue_key(arcp_provisioner *base, const arcp_provision_reques
     call *added = NULL;
     const arcp_status status = add_call(keys, request, &added, err);
     if (status == ARCP_OK) {
+        assert(added != NULL);
         added->is_refused = keys->gateway == NULL ||
                             arcp__gateway_issue(keys->gateway, request->job_id, request->alias,
                                                 added->key, err) != ARCP_OK;
@@ -121,6 +123,7 @@ static arcp_status keep_key(arcp_provisioner *base, const arcp_provision_request
     call *added = NULL;
     const arcp_status status = add_call(keys, request, &added, err);
     if (status == ARCP_OK) {
+        assert(added != NULL);
         added->is_refused = keys->gateway == NULL || request->value.size == 0 ||
                             arcp__gateway_adopt(keys->gateway, request->job_id, request->alias,
                                                 request->value, err) != ARCP_OK;

@@ -1,5 +1,6 @@
 #include "runtime/agent_gateway.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include <arcp/secret.h>
@@ -196,6 +197,8 @@ arcp_status arcp__worker_gateway_open(arcp_runtime *runtime, arcp__job *job, arc
     arcp_status status =
         open_gateway(runtime, job, true, job->live->numbers->gateway_digest, &gateway, err);
     if (status == ARCP_OK) {
+        assert(gateway != NULL);
+        /* uthash knows its table. NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
         HASH_ADD_PTR(runtime->worker_gateways, job, gateway);
         if (!ARCP__HASH_ADDED(gateway)) {
             arcp__agent_gateway_release(gateway);

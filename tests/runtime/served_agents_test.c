@@ -368,7 +368,7 @@ int main(void)
         TEST(every_member_of_a_registration_counts),
         TEST(what_only_bounds_the_jobs_keeps_the_processes),
         TEST(registrations_that_make_no_sense_are_refused),
-        cmocka_unit_test(warm_processes_have_a_limit),
+        TEST(warm_processes_have_a_limit),
         cmocka_unit_test(a_stop_does_not_wait_for_a_process_that_ends_no_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

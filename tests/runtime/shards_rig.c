@@ -96,7 +96,9 @@ void shards_rig_get(const shards_peer *p, const char *member, char out[128])
     out[0] = '\0';
     while ((at = memmem(at, (size_t)(end - at), begin, (size_t)size)) != NULL) {
         at += size;
-        (void)snprintf(out, 128, "%.*s", (int)strcspn(at, "\""), at);
+        const char *quote = memchr(at, '"', (size_t)(end - at));
+        assert_non_null(quote);
+        (void)snprintf(out, 128, "%.*s", (int)(quote - at), at);
     }
 }
 
