@@ -389,6 +389,7 @@ static void reload(worker *w)
     }
     arcp__worker_config_fini(&w->config);
     w->config = fresh;
+    w->place.state = w->config.state;
     list_own(w);
     const arcp__worker_hello hello = make_hello(w);
     arcp__worker_core_set_hello(w->core, &hello);
@@ -564,10 +565,9 @@ static void prepare_process(arcp_launch_limit *original)
 
 int main(int argc, char **argv)
 {
-    static worker w; /* too large for the stack */
+    static worker w = {.grace_ms = GRACE_MS}; /* too large for the stack */
     arcp_error error = {0};
     prepare_process(&w.jobs.files);
-    w.grace_ms = GRACE_MS;
     arcp__worker_arguments arguments = {0};
     arcp_status status = arcp__worker_arguments_read(argc, argv, &arguments, &error);
     if (status != ARCP_OK) {

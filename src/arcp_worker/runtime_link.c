@@ -113,7 +113,7 @@ arcp_status arcp__runtime_place_open(arcp__runtime_place *place, arcp_error *err
 bool arcp__runtime_place_is_gone(const arcp__runtime_place *place)
 {
     char path[PATH_MAX];
-    return place->lock >= 0 &&
+    return place->lock >= 0 && place->instance[0] != '\0' &&
            arcp__worker_lock_path(place->state, place->store, place->instance, path) &&
            !is_still_there(place->lock, path);
 }

@@ -23,7 +23,8 @@ typedef struct arcp__runtime_place {
  * the place. ARCP_E_IO, ARCP_E_USAGE. */
 ARCP_MUST_CHECK arcp_status arcp__runtime_place_open(arcp__runtime_place *place, arcp_error *err);
 void arcp__runtime_place_close(arcp__runtime_place *place);
-/* The lock is held, and its file is not there any more, or another one is. */
+/* The lock of a life is held, and its file is not there any more, or another one is. Of a place
+ * without lives no arcpd looks for the file. */
 bool arcp__runtime_place_is_gone(const arcp__runtime_place *place);
 
 /* Connects to the runtime. *fd is -1 if none listens. ARCP_E_PERMISSION_DENIED: a process of

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import tempfile
+import time
 
 from hooks import Authority
 from remote_workers import BIN, COUNT, PATIENCE_SEC, TOKEN, WORKER_TOKEN, Process, Rig, joined, until
@@ -92,6 +93,25 @@ def rows_are_read_again(rig):
     assert rig.arcp("submit", "after") == "after\n"
 
 
+def a_job_goes_on_when_rows_are_read_without_arcpd(rig):
+    rig.start_arcpd()
+    hold = ["sh", "-c", 'echo begun; until [ -e "$0" ]; do sleep 0.05; done; echo \'{"type":"job.result","payload":{}}\'', rig.path("go on")]
+    worker = rig.start_worker("gpu-1", [{"name": "hold", "command": hold}])
+    joined(rig, "gpu-1")
+    job = rig.submit("hold")
+    until(lambda: "begun" in rig.events(job), "begun")
+    rig.arcpd.end()
+    worker.wait_for("arcpd is away")
+    os.kill(worker.process.pid, signal.SIGHUP)
+    worker.wait_for("its rows are read again")
+    ticks = time.monotonic() + 2  # two, in which it looks at what it has
+    until(lambda: time.monotonic() > ticks or "it ends" in worker.log, "time")
+    assert "it ends" not in worker.log, worker.log
+    rig.start_arcpd()
+    rig.write("go on", "")
+    rig.arcp("wait", job)
+
+
 def a_token_bounds_the_agents(rig):
     rig.start_arcpd()
     rig.start_worker("gpu-1", [{"name": "train-a", "mode": "plain", "command": ["echo", "trained"]},
@@ -171,6 +191,7 @@ def main():
     tests = [(a_job_runs_on_the_worker_with_its_own_row, None), (a_job_goes_on_while_arcpd_is_killed, None),
              (a_job_goes_on_while_the_link_is_cut, None), (a_wrong_token_is_refused_and_said, None),
              (another_life_has_the_name_until_it_leaves, None), (rows_are_read_again, None),
+             (a_job_goes_on_when_rows_are_read_without_arcpd, None),
              (operators_see_drain_and_forget_workers, None), (another_worker_that_offers_the_agent_takes_its_jobs, None),
              (the_jobs_of_a_forgotten_worker_end, None), (a_token_bounds_the_agents, bounded), (a_token_that_is_removed_ends_the_link, None)]
     with tempfile.TemporaryDirectory() as directory:
