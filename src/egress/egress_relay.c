@@ -24,7 +24,8 @@
 #define HEAD_BYTES_MAX  4096u /* of the response to the relay's own request */
 #define CONNECT_MS      10000u
 #define REFUSE_MS       2000u
-#define CONNECTIONS_MAX 1024u
+#define CONNECTIONS_MAX 1024u /* whose requests have keys */
+#define OF_JOB_MAX      256u  /* from the sandbox of one job */
 #define LISTEN_BACKLOG  128
 #define REFUSAL                                                                                    \
     "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"code\":\"runtime_away\","      \
@@ -58,7 +59,7 @@ struct arcp__relay {
     arcp__authority target; /* of `url` */
     arcp__tls_context *tls; /* NULL: not needed */
     relayed *connections;
-    size_t count;
+    size_t count; /* of those whose requests have keys */
     uv_tcp_t listener;
     uv_async_t async;
     bool listens, is_over;
@@ -74,6 +75,7 @@ struct arcp__relay {
 struct arcp__relay_job {
     arcp__relay *relay; /* a reference */
     size_t references;  /* under the relay's lock */
+    size_t count;       /* of its connections; of the loop's thread */
     arcp_secret *key;
 };
 
@@ -158,12 +160,18 @@ void arcp__relay_job_serve(void *served, unsigned gateway, int fd)
 
 /* ---- the end of a connection ---- */
 
+/* Jobs do not take each other's connections. */
+static size_t *count_of(arcp__relay *relay, arcp__relay_job *job)
+{
+    return job == NULL ? &relay->count : &job->count;
+}
+
 static void free_if_idle(relayed *c)
 {
     if (c->is_over && !c->is_looking_up && !c->is_timer_open) {
         arcp__relay *relay = c->relay;
         DL_DELETE(relay->connections, c);
-        relay->count--;
+        --*count_of(relay, c->job);
         arcp__relay_job_drop(c->job);
         arcp__free(c);
         unref(relay);
@@ -200,12 +208,12 @@ static void changed(void *user)
 
 static void on_timer(uv_timer_t *timer);
 
-/* The runtime is away: the request, once it comes, is answered with that. */
+/* The runtime is away: the request, if it comes soon, is answered with that. */
 static void refuse(relayed *c)
 {
     c->state = REFUSE;
     arcp__egress_side_close(&c->server);
-    (void)uv_timer_stop(&c->timer);
+    (void)uv_timer_start(&c->timer, on_timer, CONNECT_MS, 0);
     changed(c);
 }
 
@@ -264,12 +272,13 @@ static void on_connected(void *user, int result)
 static void on_found(uv_getaddrinfo_t *request, int result, struct addrinfo *found)
 {
     relayed *c = request->data;
+    const bool is_late = c->is_over || c->state != LOOKUP;
     c->is_looking_up = false;
-    if (!c->is_over && result == 0 && found != NULL &&
+    if (!is_late && result == 0 && found != NULL &&
         arcp__tcp_stream_connect(c->relay->share, found->ai_addr, on_connected, c,
                                  &c->server.stream) == 0) {
         c->state = CONNECT;
-    } else if (!c->is_over) {
+    } else if (!is_late) {
         refuse(c);
     }
     uv_freeaddrinfo(found);
@@ -411,7 +420,9 @@ static void on_task(arcp__task *task)
 /* Takes over the stream. `job`: a reference. */
 static void begin(arcp__relay *relay, arcp__stream *stream, arcp__relay_job *job)
 {
-    relayed *c = relay->count >= CONNECTIONS_MAX ? NULL : arcp__alloc(sizeof *c);
+    size_t *count = count_of(relay, job);
+    const size_t most = job == NULL ? CONNECTIONS_MAX : OF_JOB_MAX;
+    relayed *c = *count >= most ? NULL : arcp__alloc(sizeof *c);
     if (c == NULL) {
         arcp__stream_close(&stream);
         arcp__relay_job_drop(job);
@@ -424,7 +435,7 @@ static void begin(arcp__relay *relay, arcp__stream *stream, arcp__relay_job *job
     c->client.changed = c->server.changed = changed;
     c->client.user = c->server.user = c;
     DL_APPEND(relay->connections, c);
-    relay->count++;
+    ++*count;
     (void)pthread_mutex_lock(&relay->lock);
     relay->references++;
     (void)pthread_mutex_unlock(&relay->lock);
@@ -495,6 +506,16 @@ arcp_status arcp__relay_listen(arcp__relay *relay, const char **url, arcp_error 
 
 /* ---- the relay ---- */
 
+/* Those that are on their way to the old target do not have its name and its TLS any more. */
+static void refuse_unconnected(const arcp__relay *relay)
+{
+    for (relayed *c = relay->connections; c != NULL; c = c->next) {
+        if (!c->is_over && (c->state == LOOKUP || c->state == CONNECT)) {
+            refuse(c);
+        }
+    }
+}
+
 arcp_status arcp__relay_set_target(arcp__relay *relay, arcp_span url, const char *ca_file,
                                    arcp_error *err)
 {
@@ -520,6 +541,7 @@ arcp_status arcp__relay_set_target(arcp__relay *relay, arcp_span url, const char
             return status;
         }
     }
+    refuse_unconnected(relay);
     arcp__tls_context_free(relay->tls);
     relay->tls = tls;
     relay->target = target;
