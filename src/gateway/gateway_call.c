@@ -75,11 +75,16 @@ static arcp__gateway_kind kind_of(arcp_span path)
                                                                   : ARCP__GATEWAY_MCP;
 }
 
+/* Claude Code asks this before its first call, without a key, of either gateway. */
+static bool is_first_question(const arcp__web_head *head)
+{
+    return head->method == ARCP__WEB_HEAD && arcp_span_equal_cstr(arcp__web_head_path(head), "/");
+}
+
 /* Whether the Host header names the gateway, where the request has arrived. */
 static bool is_for_us(const arcp__gateway_site *site, const relayed_label *label,
-                      arcp__gateway_kind kind, arcp_span host)
+                      const arcp__web_head *head, arcp_span host)
 {
-    const arcp__gateway_kind of = site->job == NULL ? kind : site->kind;
     bool is_valid = false;
     arcp__authority name;
     if (site->job == NULL && label->from == WITH_KEYS) {
@@ -88,8 +93,14 @@ static bool is_for_us(const arcp__gateway_site *site, const relayed_label *label
     if (site->job == NULL && label->from == NOT_RELAYED) {
         return arcp__web_names_allow_host(&site->gateway->names, host, &is_valid);
     }
-    return arcp__authority_parse(host, false, &name) && (!name.has_port || name.port == 80) &&
-           strcmp(name.host, of == ARCP__GATEWAY_LLM ? "llm.arcp" : "mcp.arcp") == 0;
+    if (!arcp__authority_parse(host, false, &name) || (name.has_port && name.port != 80)) {
+        return false;
+    }
+    const bool is_llm = strcmp(name.host, "llm.arcp") == 0;
+    const arcp__gateway_kind of =
+        site->job != NULL ? site->kind : kind_of(arcp__web_head_path(head));
+    return (is_llm || strcmp(name.host, "mcp.arcp") == 0) &&
+           (is_llm == (of == ARCP__GATEWAY_LLM) || (site->job == NULL && is_first_question(head)));
 }
 
 /* The secret of "Authorization: Bearer ..."; empty: another scheme. */
@@ -162,7 +173,7 @@ static bool check_head(arcp__gateway_site *site, arcp__web_exchange *exchange)
     const uint64_t most = site->gateway->limits.request_bytes;
     arcp_span value = {NULL, 0};
     (void)arcp__web_head_find(head, "Host", &value); /* there is exactly one (web/server.c) */
-    if (!is_for_us(site, label_of(exchange), kind_of(arcp__web_head_path(head)), value)) {
+    if (!is_for_us(site, label_of(exchange), head, value)) {
         refuse(site, exchange, 421, "misdirected", "the Host header does not name this gateway");
     } else if (arcp__web_head_find(head, "Origin", &value) != 0) {
         refuse(site, exchange, 403, "origin", "pages of browsers have no access (Origin header)");
@@ -272,8 +283,7 @@ static void begin(void *user, arcp__web_exchange *exchange)
         refuse(site, exchange, 503, "runtime_away", AWAY);
         return;
     }
-    /* Claude Code asks this before its first call, without a key. */
-    if (head->method == ARCP__WEB_HEAD && arcp_span_equal_cstr(path, "/")) {
+    if (is_first_question(head)) {
         arcp__web_exchange_respond(exchange, &(arcp__web_response){.status = 200});
         return;
     }

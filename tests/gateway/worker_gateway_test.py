@@ -343,6 +343,12 @@ class Test(unittest.TestCase):
             self.assertEqual(ask(sandbox, "llm.arcp", Authorization=f"Bearer {other}"), 200)
             self.assertEqual(ask(sandbox, "mcp.arcp"), 421)
             self.assertEqual(ask(connection(key)[1], "evil.example"), 421)
+            first = connection(key)[1]
+            for host in ("llm.arcp", "mcp.arcp"):  # as Claude Code asks before its first call
+                first.putrequest("HEAD", "/", skip_host=True)
+                first.putheader("Host", host)
+                first.endheaders()
+                self.assertEqual(self.status(first), 200)
             status, keys = connection()
             self.assertEqual(status, 200)
             self.assertEqual(ask(keys, "127.0.0.1:1"), 401)
