@@ -572,7 +572,7 @@ arcp__worker_programs arcp__hosted_jobs_programs(arcp__hosted_jobs *jobs)
         .kill = kill_program,
         .read = read_program,
         .revoke = revoke_lease,
-        .warm = warm,
+        .warm = jobs->config == NULL ? warm : NULL,
         .forget = forget,
         .user = jobs,
         .use = use,

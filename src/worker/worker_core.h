@@ -79,7 +79,9 @@ typedef struct arcp__worker_programs {
     void (*kill)(void *user, void *program, bool at_once); /* at_once: without SIGTERM before */
     void (*read)(void *user, void *program, bool reads);   /* of its output; at first it is read */
     void (*revoke)(void *user, void *program, arcp_span code);
-    void (*warm)(void *user, arcp_span rows); /* of agents that shall have warm processes */
+    /* Rows of agents that shall have warm processes. NULL: the worker has agents of its own, and
+     * the runtime must not say others. */
+    void (*warm)(void *user, arcp_span rows);
     /* The job is freed. Its program has ended, unless the core is freed. */
     void (*forget)(void *user, void *program);
     void *user;

@@ -281,6 +281,9 @@ static arcp_status take_bye(arcp__worker_core *core, int64_t now_ns,
 static arcp_status take_warm(arcp__worker_core *core, int64_t now_ns,
                              const arcp__worker_message *message, arcp_error *err)
 {
+    if (core->programs.warm == NULL) {
+        return refuse_link(err, message, "the worker has agents of its own, and takes no others");
+    }
     core->programs.warm(core->programs.user, message->body);
     return ARCP_OK;
 }

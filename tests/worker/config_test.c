@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "arcp_worker/jobs.h"
 #include "arcp_worker/worker_config.h"
 
 static char directory[] = "/tmp/arcp-worker-config-XXXXXX";
@@ -225,6 +226,16 @@ static void a_job_gets_the_row_of_the_file(void **state)
     }
 }
 
+static void arcpd_lists_agents_for_a_worker_without_a_file_only(void **state)
+{
+    const arcp__worker_config config = {.capacity = 1};
+    arcp__hosted_jobs jobs = {.config = &config};
+    (void)state;
+    assert_null(arcp__hosted_jobs_programs(&jobs).warm);
+    jobs.config = NULL;
+    assert_non_null(arcp__hosted_jobs_programs(&jobs).warm);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +243,7 @@ int main(void)
         cmocka_unit_test(a_row_that_no_job_could_have_is_refused),
         cmocka_unit_test(agents_that_no_hello_could_have_are_refused),
         cmocka_unit_test(a_job_gets_the_row_of_the_file),
+        cmocka_unit_test(arcpd_lists_agents_for_a_worker_without_a_file_only),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -199,6 +199,18 @@ static void orders_reach_the_program(void **state)
     worker_rig_close(&r);
 }
 
+/* What the runtime lists may be any program. */
+static void a_worker_with_agents_of_its_own_takes_no_others(void **state)
+{
+    (void)state;
+    worker_rig r;
+    worker_rig_open_own(&r);
+    worker_rig_connect(&r, "", WELCOME(""));
+    assert_int_equal(worker_rig_receive(&r, "{\"type\":\"warm\"}\n{}\n"), ARCP_E_INVALID_REQUEST);
+    worker_rig_check_done(&r, "");
+    worker_rig_close(&r);
+}
+
 static void a_forgotten_program_is_killed_and_its_end_awaited(void **state)
 {
     (void)state;
@@ -340,6 +352,7 @@ int main(void)
         cmocka_unit_test(a_worker_takes_four_times_its_capacity),
         cmocka_unit_test(a_job_whose_worker_is_stopped_counts_as_killed),
         cmocka_unit_test(orders_reach_the_program),
+        cmocka_unit_test(a_worker_with_agents_of_its_own_takes_no_others),
         cmocka_unit_test(a_forgotten_program_is_killed_and_its_end_awaited),
         cmocka_unit_test(output_is_read_while_little_is_kept),
         cmocka_unit_test(all_jobs_wait_while_together_they_keep_too_much),

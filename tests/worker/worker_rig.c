@@ -98,7 +98,7 @@ void worker_rig_take(worker_rig *r, const char *text)
     assert_int_equal(worker_rig_receive(r, text), ARCP_OK);
 }
 
-static void open_with(worker_rig *r,
+static void open_with(worker_rig *r, void (*warm_up)(void *user, arcp_span rows),
                       void (*use)(void *user, void *program, arcp__worker_usage_row *out))
 {
     const arcp__worker_hello hello = {.v_low = 1,
@@ -108,7 +108,7 @@ static void open_with(worker_rig *r,
                                       .instance = ARCP_SPAN_LITERAL("i"),
                                       .boot_id = ARCP_SPAN_LITERAL("b")};
     const arcp__worker_programs programs = {
-        start, write_line, kill_program, read_program, revoke, warm, forget, r, use};
+        start, write_line, kill_program, read_program, revoke, warm_up, forget, r, use};
     *r = (worker_rig){.now_ns = 100 * SEC};
     r->core = arcp__worker_core_new(&hello, &programs, r->now_ns);
     assert_non_null(r->core);
@@ -116,7 +116,12 @@ static void open_with(worker_rig *r,
 
 void worker_rig_open(worker_rig *r)
 {
-    open_with(r, NULL);
+    open_with(r, warm, NULL);
+}
+
+void worker_rig_open_own(worker_rig *r)
+{
+    open_with(r, NULL, NULL);
 }
 
 void worker_rig_connect(worker_rig *r, const char *rows, const char *welcome)
@@ -131,7 +136,7 @@ void worker_rig_connect(worker_rig *r, const char *rows, const char *welcome)
 void worker_rig_open_job_with(worker_rig *r, const char *order,
                               void (*use)(void *user, void *program, arcp__worker_usage_row *out))
 {
-    open_with(r, use);
+    open_with(r, warm, use);
     worker_rig_connect(r, "", WELCOME(""));
     worker_rig_take(r, order);
     worker_rig_check_done(r, "start {};");

@@ -29,6 +29,8 @@ typedef struct worker_rig {
 
 /* A worker without a link. */
 void worker_rig_open(worker_rig *r);
+/* The same, with agents of its own. */
+void worker_rig_open_own(worker_rig *r);
 /* A link, and a job whose program runs. */
 void worker_rig_open_job(worker_rig *r, const char *order);
 /* The same; `use` is that of arcp__worker_programs. */
