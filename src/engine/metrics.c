@@ -209,7 +209,8 @@ bool arcp__engine_is_ready(const arcp__engine *engine, const char **why)
 {
     const char *reason = NULL;
     if (engine->context.failed) {
-        reason = engine->context.fenced ? "the store is not ours any more" : "out of memory";
+        reason = engine->context.fenced ? "the store was taken over, or has lost commits"
+                                        : "out of memory";
     } else if (arcp__log_is_failing(engine->log)) {
         reason = "the store cannot be written";
     } else if (engine->context.stopping) {

@@ -204,7 +204,8 @@ static void notify_owner(arcp_runtime *runtime)
         arcp__runtime_log(runtime, NULL, ARCP_LOG_ERROR,
                           "%s: every connection was closed, and nothing more is stored or started; "
                           "restart the runtime to continue from the store",
-                          runtime->is_fenced ? "the store is not ours any more" : "out of memory");
+                          runtime->is_fenced ? "the store was taken over, or has lost commits"
+                                             : "out of memory");
         /* The owner may stop the loop, which would write the closes later. */
         for (arcp__runtime_link *link = runtime->links; link != NULL; link = link->next) {
             link->connection->ops->flush(link->connection);

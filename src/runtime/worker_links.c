@@ -192,7 +192,7 @@ static arcp_status make_room(joined_worker *worker, const arcp__worker_hello *he
         return arcp_error_set(err, ARCP_E_EXISTS, "name_in_use");
     }
     if (older == NULL && !worker->is_local && links->remote_count >= ARCP__REMOTE_WORKERS_MAX) {
-        return arcp_error_set(err, ARCP_E_EXISTS, "%u workers have joined, as many as can",
+        return arcp_error_set(err, ARCP_E_EXISTS, "%u workers are connected, the most that can be",
                               ARCP__REMOTE_WORKERS_MAX);
     }
     if (worker->is_local && !arcp__local_worker_lives(links->runtime->worker, hello->instance)) {

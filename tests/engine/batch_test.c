@@ -139,7 +139,7 @@ an_engine_whose_store_is_another_ones_closes_its_links_and_stores_nothing_more(v
     assert_true(arcp__engine_has_failed(rig.engine));
     assert_true(arcp__engine_is_fenced(rig.engine));
     assert_false(arcp__engine_is_ready(rig.engine, &why));
-    assert_string_equal(why, "the store is not ours any more");
+    assert_string_equal(why, "the store was taken over, or has lost commits");
     say_lines(agent, 1);
     assert_null(arcp__engine_take_batch(rig.engine));
     while (arcp__engine_next_effect(rig.engine, rig.now, &effect)) {

@@ -112,7 +112,7 @@ static void two_hundred_and_fifty_six_workers_join_and_no_more(void **state)
     }
     say_hello(ARCP__REMOTE_WORKERS_MAX);
     assert_false(ends[ARCP__REMOTE_WORKERS_MAX].is_welcome);
-    assert_non_null(strstr(ends[ARCP__REMOTE_WORKERS_MAX].why, "256 workers have joined"));
+    assert_non_null(strstr(ends[ARCP__REMOTE_WORKERS_MAX].why, "256 workers are connected"));
     leave(0); /* one that leaves makes room */
     runtime_rig_until(&rig, has_room, NULL);
     say_hello(ARCP__REMOTE_WORKERS_MAX + 1);
