@@ -41,7 +41,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_event_that_a_client_saw_is_lost),
     };
-    lives = argc > 1 ? (unsigned)atoi(argv[1]) : lives;
+    lives = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : lives;
     server = pg_rig_new(false);
     if (server == NULL) {
         return PG_RIG_SKIPPED;

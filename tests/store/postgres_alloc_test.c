@@ -28,7 +28,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(postgres_survives_allocations_that_fail),
     };
-    stride = argc > 1 ? atoi(argv[1]) : stride;
+    stride = argc > 1 ? (int)strtol(argv[1], NULL, 10) : stride;
     server = pg_rig_new(false);
     if (server == NULL) {
         return PG_RIG_SKIPPED;

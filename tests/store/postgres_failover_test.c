@@ -30,7 +30,7 @@ static void what_was_acknowledged_is_there_once_after_a_failover(void **state)
         pg_rig *old = servers[primary];
         pg_rig *next = servers[1 - primary];
         const bool hangs = round % 2 == 1;
-        pg_count_to(&c, c.acknowledged + 100 + 13 * round, true);
+        pg_count_to(&c, c.acknowledged + 100 + UINT64_C(13) * round, true);
         while (c.submitted < c.acknowledged + PG_AHEAD) {
             pg_submit_number(&c);
         }
@@ -60,7 +60,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_acknowledged_is_there_once_after_a_failover),
     };
-    rounds = argc > 1 ? (unsigned)atoi(argv[1]) : rounds;
+    rounds = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : rounds;
     for (size_t i = 0; i < 2; i++) {
         servers[i] = pg_rig_new(false);
         if (servers[i] == NULL) {

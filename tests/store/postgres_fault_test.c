@@ -147,7 +147,7 @@ static void nothing_is_lost_or_doubled_when_backends_are_terminated(void **state
 {
     pg_counter c = {.rig = pg_open(server, "n1", "home")};
     for (unsigned round = 0; round < 12; round++) {
-        pg_count_to(&c, c.acknowledged + 1 + round * 7, false);
+        pg_count_to(&c, c.acknowledged + 1 + (uint64_t)round * 7, false);
         (void)pg_rig_run(server,
                          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE " WRITER);
     }
@@ -202,13 +202,13 @@ static void an_answer_with_a_warning_is_not_trusted(void **state)
 {
     pg_counter c = {.rig = pg_open(server, "n1", "home")};
     pg_count_to(&c, 1, false);
-    const long before = atol(pg_rig_run(server, "SELECT epoch FROM arcp.shard"));
+    const long before = pg_rig_number(server, "SELECT epoch FROM arcp.shard");
     (void)pg_rig_run(server, "CREATE FUNCTION arcp.late() RETURNS trigger LANGUAGE plpgsql AS"
                              " $$ BEGIN RAISE WARNING 'late'; RETURN NULL; END $$;"
                              "CREATE TRIGGER late AFTER INSERT ON arcp.runs"
                              " EXECUTE FUNCTION arcp.late()");
     pg_count_to(&c, 2, false);
-    assert_true(atol(pg_rig_run(server, "SELECT epoch FROM arcp.shard")) > before);
+    assert_true(pg_rig_number(server, "SELECT epoch FROM arcp.shard") > before);
     (void)pg_rig_run(server, "DROP TRIGGER late ON arcp.runs");
     pg_count_to(&c, 10, false);
     pg_check_counted(&c, server);
@@ -267,7 +267,7 @@ static void a_server_that_hangs_is_left_and_its_transaction_ended(void **state)
     pg_count_to(&c, 5, false);
     /* A stopped backend holds the lock of the shard's row until it is terminated. */
     const pid_t backend =
-        (pid_t)atoi(pg_rig_run(server, "SELECT pid FROM pg_stat_activity WHERE " WRITER));
+        (pid_t)pg_rig_number(server, "SELECT pid FROM pg_stat_activity WHERE " WRITER);
     assert_true(backend > 0);
     (void)kill(backend, SIGSTOP);
     pg_submit_number(&c);
@@ -290,7 +290,7 @@ static void a_late_answer_to_a_scan_is_not_used(void **state)
     check_commit(rig, ARCP_OK, op_put(ARCP_STORE_JOBS, "k", "of a job"),
                  op_put(ARCP_STORE_SESSIONS, "k", "of a session"), op_append("s", 0, "a"));
     const pid_t backend =
-        (pid_t)atoi(pg_rig_run(server, "SELECT pid FROM pg_stat_activity WHERE " READER));
+        (pid_t)pg_rig_number(server, "SELECT pid FROM pg_stat_activity WHERE " READER);
     assert_true(backend > 0);
     (void)kill(backend, SIGSTOP);
     const answer *got = rig_wait(rig, rig_ask_scan(rig, ARCP_STORE_JOBS, ""));

@@ -44,7 +44,7 @@ static numbered slots[PG_AHEAD * 2];
 void pg_submit_number(pg_counter *c)
 {
     const uint64_t position = c->submitted++;
-    numbered *slot = &slots[position % (PG_AHEAD * 2)];
+    numbered *slot = &slots[position % (sizeof slots / sizeof *slots)];
     arcp_error err = {0};
     snprintf(slot->text, sizeof slot->text, "%llu", (unsigned long long)position);
     slot->op = op_append("counted", position, slot->text);

@@ -155,7 +155,7 @@ static void more_streams_than_the_writer_keeps_can_be_written(void **state)
         assert_int_equal(rig_wait(rig, last)->status, ARCP_OK);
     }
     check_read(rig, "s0", 0, 0, "r|r");
-    assert_int_equal(atoi(pg_rig_run(server, "SELECT count(*) FROM arcp.runs")), 2 * STREAMS);
+    assert_int_equal(pg_rig_number(server, "SELECT count(*) FROM arcp.runs"), 2 * STREAMS);
     rig_close(rig);
 }
 
@@ -176,7 +176,7 @@ int main(int argc, char **argv)
     if (server == NULL) {
         return PG_RIG_SKIPPED;
     }
-    seeds = argc > 1 ? (unsigned)atoi(argv[1]) : seeds;
+    seeds = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : seeds;
     int failures = argc > 1 ? 0 : suite_run(&backend);
     failures += argc > 1 ? 0 : cmocka_run_group_tests(limits, NULL, NULL);
     failures += cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,6 +93,10 @@ void pg_rig_start(pg_rig *rig)
         if (is_ready) {
             return;
         }
+        /* It ends while a process of a killed server still has the shared memory. */
+        if (waitpid(rig->pid, NULL, WNOHANG) == rig->pid) {
+            rig->pid = start(rig, argv);
+        }
         const struct timespec pause = {0, 20000000};
         nanosleep(&pause, NULL);
     }
@@ -142,18 +146,18 @@ void pg_rig_signal_all(const pg_rig *rig, int number)
     char line[64];
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)rig->pid, (int)rig->pid);
-    if (number != SIGCONT) {
+    if (number == SIGSTOP) {
         (void)kill(rig->pid, number); /* first, so that it starts no others */
     }
     FILE *children = fopen(path, "re");
     while (children != NULL && fscanf(children, "%60s", line) == 1) {
-        (void)kill((pid_t)atoi(line), number);
+        (void)kill((pid_t)strtol(line, NULL, 10), number);
     }
     if (children != NULL) {
         (void)fclose(children);
     }
-    if (number == SIGCONT) {
-        (void)kill(rig->pid, number);
+    if (number != SIGSTOP) {
+        (void)kill(rig->pid, number); /* last: when it is dead, its children are not listed */
     }
 }
 
@@ -195,6 +199,11 @@ static const char *run_in(const pg_rig *rig, const char *database, const char *s
 const char *pg_rig_run(const pg_rig *rig, const char *sql)
 {
     return run_in(rig, "arcp", sql);
+}
+
+long pg_rig_number(const pg_rig *rig, const char *sql)
+{
+    return strtol(pg_rig_run(rig, sql), NULL, 10);
 }
 
 const char *pg_rig_run_outside(const pg_rig *rig, const char *sql)

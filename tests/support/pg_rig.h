@@ -38,6 +38,8 @@ void pg_rig_signal_all(const pg_rig *rig, int number);
 /* Runs a statement as the server's superuser; fails the test if that fails. The value of the first
  * column of the first row, or "" without one; valid until the next call. */
 const char *pg_rig_run(const pg_rig *rig, const char *sql);
+/* The same, as a number. */
+long pg_rig_number(const pg_rig *rig, const char *sql);
 /* The same in database `postgres`, for what cannot be done in `arcp` itself. */
 const char *pg_rig_run_outside(const pg_rig *rig, const char *sql);
 /* Makes the database empty. */
