@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -41,7 +42,8 @@ static void rig_open(rig *r)
     r->job = arcp__relay_job_new(r->relay, ARCP_SPAN_LITERAL(KEY));
     assert_non_null(r->job);
     r->listener = raw_listen(url);
-    assert_int_equal(sscanf(url, "ws://127.0.0.1:%u/", &r->port), 1);
+    r->port = (unsigned)strtoul(url + sizeof "ws://127.0.0.1:" - 1, NULL, 10);
+    assert_int_not_equal(r->port, 0);
 }
 
 static void rig_close(rig *r)
