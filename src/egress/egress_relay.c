@@ -506,7 +506,7 @@ arcp_status arcp__relay_listen(arcp__relay *relay, const char **url, arcp_error 
 
 /* ---- the relay ---- */
 
-/* Those that are on their way to the old target do not have its name and its TLS any more. */
+/* Connections that are on their way to the old target do not have its name and its TLS any more. */
 static void refuse_unconnected(const arcp__relay *relay)
 {
     for (relayed *c = relay->connections; c != NULL; c = c->next) {

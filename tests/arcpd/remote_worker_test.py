@@ -104,7 +104,7 @@ def a_job_goes_on_when_rows_are_read_without_arcpd(rig):
     worker.wait_for("arcpd is away")
     os.kill(worker.process.pid, signal.SIGHUP)
     worker.wait_for("its rows are read again")
-    ticks = time.monotonic() + 2  # two, in which it looks at what it has
+    ticks = time.monotonic() + 2  # it looks at its lock file each second
     until(lambda: time.monotonic() > ticks or "it ends" in worker.log, "time")
     assert "it ends" not in worker.log, worker.log
     rig.start_arcpd()
